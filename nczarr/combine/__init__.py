@@ -31,7 +31,7 @@ from nczarr.stores.url import is_remote
 __all__ = ["CombineSpec", "Recoding", "combine", "combined"]
 
 
-def combine(sources: Iterable[tuple[str, Checked]], wanted: CombineSpec, report: Report) -> Checked | None:
+def combine(sources: Iterable[tuple[str, Checked]], spec: CombineSpec, report: Report) -> Checked | None:
     """Combine datasets, each with a name for messages; return None after a reported error.
 
     Expects checked datasets. Ensures: a checked dataset with the first source's
@@ -45,22 +45,22 @@ def combine(sources: Iterable[tuple[str, Checked]], wanted: CombineSpec, report:
     values cannot be read.
     """
     before = report.errors
-    made: Combination | None = None
-    for name, given in sources:
-        if made is None:
-            model = model_of(name, given, wanted, report)
+    combination: Combination | None = None
+    for name, dataset in sources:
+        if combination is None:
+            model = model_of(name, dataset, spec, report)
             if model is None:
                 return None
-            made = Combination(model)
-            made.add(contribution_of(name, model.checked, model))
+            combination = Combination(model)
+            combination.add(contribution_of(name, model.checked, model))
             continue
-        checked = in_model_units(name, given, made.model, report)
+        checked = in_model_units(name, dataset, combination.model, report)
         if report.errors > before:
             return None
-        made.add(contribution_of(name, checked, made.model))
-    if made is None or report.errors > before:
+        combination.add(contribution_of(name, checked, combination.model))
+    if combination is None or report.errors > before:
         return None
-    return made.finish(report)
+    return combination.finish(report)
 
 
 class Combined(NamedTuple):
@@ -83,7 +83,7 @@ class Combined(NamedTuple):
 def combined(
     sources: Sequence[Input],
     subset: Subset,
-    wanted: CombineSpec,
+    spec: CombineSpec,
     report: Report,
     *,
     storage: StorageOptions = NO_OPTIONS,
@@ -101,24 +101,24 @@ def combined(
     their readers. `step` is called after each source. `read`: the first source, if
     it was read already. Raises OSError, CompileError.
     """
-    job = Job(token_hex(8), sources[0], subset, wanted, report.strict, storage, journal is not None)
-    told = identity_of(sources[0].name, storage) if journal is not None else None
+    job = Job(token_hex(8), sources[0], subset, spec, report.strict, storage, journal is not None)
+    first_identity = identity_of(sources[0].name, storage) if journal is not None else None
     checked = read
     if checked is None:
-        checked, own = opened(sources[0], job)
-        for found in own.sorted():
-            report.add(found)
-    model = None if checked is None else model_of(shown(sources[0].name), checked, wanted, report)
+        checked, source_report = opened(sources[0], job)
+        for finding in source_report.sorted():
+            report.add(finding)
+    model = None if checked is None else model_of(shown(sources[0].name), checked, spec, report)
     if model is None:
         return None
-    made = Combination(model, storage)
-    made.add(contribution_of(model.name, model.checked, model))
+    combination = Combination(model, storage)
+    combination.add(contribution_of(model.name, model.checked, model))
     if step is not None:
         step(1)
     with ExitStack() as stack:
         book = None
-        if journal is not None and told is not None:
-            book = stack.enter_context(journal(_fingerprint(job, told, asked)))
+        if journal is not None and first_identity is not None:
+            book = stack.enter_context(journal(_fingerprint(job, first_identity, asked)))
         every = stack.enter_context(closing(_remembered(sources[1:], job, model, workers, dask, book)))
         for result in every:
             for diagnostic in result.diagnostics:
@@ -127,29 +127,31 @@ def combined(
                 raise result.failure
             if result.found is None:
                 return None
-            made.add(result.found)
+            combination.add(result.found)
             if step is not None:
                 step(1)
         if book is not None:
             book.done()
-    complete = made.finish(report)
+    complete = combination.finish(report)
     if complete is None:
         if book is not None:
             book.remove()
         return None
     forget = (lambda: None) if book is None else book.remove
-    return Combined(complete, made.names, made.lengths, made.unordered, made.repeated, forget)
+    return Combined(
+        complete, combination.names, combination.lengths, combination.unordered, combination.repeated, forget
+    )
 
 
 def journal_of(
-    target: str | None, wanted: CombineSpec, sources: int, *, resume: bool
+    target: str | None, spec: CombineSpec, sources: int, *, resume: bool
 ) -> Callable[[str], FileJournal] | None:
     """Return what opens the journal of a target; None without one.
 
     A document in a local file or folder has a journal if many sources are read,
     or with `resume`.
     """
-    if target is None or is_remote(target) or wanted.addressable is None or not (resume or sources >= WORTH):
+    if target is None or is_remote(target) or spec.addressable is None or not (resume or sources >= WORTH):
         return None
     return partial(FileJournal, target, resume=resume)
 
@@ -171,13 +173,15 @@ def _remembered(
     """Yield the results of sources in order; those in the journal are not read. Raises OSError, CompileError."""
     names = frozenset[str]() if journal is None else journal.names()
     identities = identities_of(names, rest, job.storage)
-    known = {name for name, told in identities.items() if journal is not None and journal.has(name, told)}
-    with closing(results([each for each in rest if each.name not in known], job, model, workers, dask)) as fresh:
-        for each in rest:
-            if journal is not None and each.name in known:
-                yield journal.result(each.name)
+    unchanged = {name for name, identity in identities.items() if journal is not None and journal.has(name, identity)}
+    with closing(
+        results([source for source in rest if source.name not in unchanged], job, model, workers, dask)
+    ) as fresh:
+        for source in rest:
+            if journal is not None and source.name in unchanged:
+                yield journal.result(source.name)
                 continue
             result = next(fresh)
             if journal is not None:
-                journal.put(each.name, result)
+                journal.put(source.name, result)
             yield result

@@ -55,7 +55,7 @@ def findings(one: Checked, other: Checked, way: Way) -> Iterator[SourceDifferenc
     yield from _missing("variable", one.variables, other.variables)
     for path, declared in one.types.items():
         if path in other.types and other.types[path] != declared:
-            here, there = (definition(each.types[path], storage=True) for each in (one, other))
+            here, there = (definition(dataset.types[path], storage=True) for dataset in (one, other))
             yield SourceDifference(path, "the definition", here, there)
     for path, dimension in one.dimensions.items():
         if path in other.dimensions and path not in way.dimensions and other.dimensions[path].size != dimension.size:
@@ -80,7 +80,7 @@ def _variable(path: str, one: Variable, other: Variable, grids: set[str]) -> Ite
     if one.type != other.type:
         yield SourceDifference(path, "the type", one.type, other.type)
     if one.dimensions != other.dimensions:
-        here, there = (f"({', '.join(map(str, each.dimensions))})" for each in (one, other))
+        here, there = (f"({', '.join(map(str, variable.dimensions))})" for variable in (one, other))
         yield SourceDifference(path, "the dimensions", here, there)
     decisive = None if names.last(path) in grids else DECISIVE
     yield from _attributes(path, one.attributes, other.attributes, decisive)
@@ -90,7 +90,7 @@ def _attributes(
     path: str, one: tuple[Attribute, ...], other: tuple[Attribute, ...], decisive: frozenset[str] | None
 ) -> Iterator[SourceDifference]:
     """Yield differing attributes; all are decisive if `decisive` is None."""
-    here, there = ({each.name: each.value for each in given} for given in (one, other))
+    here, there = ({attribute.name: attribute.value for attribute in attributes} for attributes in (one, other))
     for name in dict.fromkeys([*here, *there]):
         first, second = here.get(name), there.get(name)
         if first == second:
@@ -103,15 +103,15 @@ def _attributes(
 
 def _grid_mappings(checked: Checked) -> set[str]:
     """Return simple names in the variables' `grid_mapping` attributes."""
-    found: set[str] = set()
+    grid_mappings: set[str] = set()
     for variable in checked.variables.values():
         for attribute in variable.attributes:
             if attribute.name == "grid_mapping":
                 data = attribute.value.data
                 texts = [data] if isinstance(data, bytes) else [text for text in data if isinstance(text, bytes)]
                 for text in texts:
-                    found.update(text.decode("utf-8", "replace").replace(":", " ").split())
-    return found
+                    grid_mappings.update(text.decode("utf-8", "replace").replace(":", " ").split())
+    return grid_mappings
 
 
 SMALL = 4 << 20
@@ -130,7 +130,7 @@ def equal(one: Checked, other: Checked, path: str) -> bool:
         return True
     if 0 in shape or not (variable.type == "string" or is_fixed(variable.type, one.types)):
         return values(one, other, path) is None
-    sides = [whole_parts(each, path)[""] for each in (one, other)]
+    sides = [whole_parts(dataset, path)[""] for dataset in (one, other)]
     size = itemsize(sides[0].layout.dtype) or TEXT
     region = tuple(slice(0, length) for length in shape)
     small = math.prod(shape) * size <= SMALL
@@ -139,7 +139,7 @@ def equal(one: Checked, other: Checked, path: str) -> bool:
         region = region_of((0,) * len(shape), block, shape)
     here, there = (side.read(region) for side in sides)
     differ = unequal(here, there, variable.type, one.types, None).any()
-    never = any(each.variables[path].storage.no_fill and path not in each.parts for each in (one, other))
+    never = any(dataset.variables[path].storage.no_fill and path not in dataset.parts for dataset in (one, other))
     undefined = never or any(side.undefined for side in sides)  # such cells are like anything
     if small and not (differ and undefined):
         return not bool(differ)
@@ -172,18 +172,18 @@ def order_of(source: ArraySource, *, last: bool = False) -> tuple[CoordinateOrde
     if last and shape and length:
         (end,) = source.read((slice(length - 1, length),))
         return CoordinateOrder(end, end), None
-    first = final = fall = found = None
+    first = final = fall = piece = None
     for begin in range(0, length, PIECE):
         region = (slice(begin, min(begin + PIECE, length)),) if shape else ()
-        found = source.read(region)
-        values = found.reshape(-1)
+        piece = source.read(region)
+        values = piece.reshape(-1)
         if fall is None and final is not None and not values[0] > final:
             fall = (final, values[0])
         falls = np.flatnonzero(~(values[1:] > values[:-1]))
         if len(falls) and fall is None:
             fall = (values[falls[0]], values[falls[0] + 1])
         first, final = values[0] if first is None else first, values[-1]
-    return None if first is None else CoordinateOrder(first, final, fall), found if length <= PIECE else None
+    return None if first is None else CoordinateOrder(first, final, fall), piece if length <= PIECE else None
 
 
 class Ascending:

@@ -47,16 +47,16 @@ class ExtendedDocument(NamedTuple):
     identity: str | None
     """Text that changes with the document."""
 
-    def writing(self, given: Writing) -> Writing:
+    def writing(self, writing: Writing) -> Writing:
         """Return how it is written again: references stay as they are."""
-        relative = given.relative or (self.relative and given.base is None)
-        return given._replace(metadata=self.metadata, inline=-1, relative=relative, keep_names=True)
+        relative = writing.relative or (self.relative and writing.base is None)
+        return writing._replace(metadata=self.metadata, inline=-1, relative=relative, keep_names=True)
 
 
 def read_document(path: str, report: Report, options: Options) -> Checked | None:
     """Return the content of a document; None after an error. Raises OSError."""
-    found = document(path, report, options)
-    return None if found is None else found.checked
+    extended = document(path, report, options)
+    return None if extended is None else extended.checked
 
 
 def document(path: str, report: Report, options: Options) -> ExtendedDocument | None:
@@ -64,7 +64,7 @@ def document(path: str, report: Report, options: Options) -> ExtendedDocument | 
 
     Reports unknown-format, unknown-target, and the faults of the document.
     """
-    told = None if is_remote(path) else identity(path, options.storage)
+    document_identity = None if is_remote(path) else identity(path, options.storage)
     source = sources.opened(path, report, options)
     form = None if source is None else sources.detected(source)
     if source is None:
@@ -97,26 +97,26 @@ def document(path: str, report: Report, options: Options) -> ExtendedDocument | 
         return None
     urls = [facts["url"] for facts in store.target_facts.values()]
     relative = bool(urls) and all("://" not in url and not url.startswith("/") for url in urls)
-    return ExtendedDocument(checked, inner.name, relative, told)
+    return ExtendedDocument(checked, inner.name, relative, document_identity)
 
 
-def dimensions(given: ExtendedDocument, first: Input, job: Job, name: str, report: Report) -> tuple[str, ...] | None:
+def dimensions(extended: ExtendedDocument, first: Input, job: Job, name: str, report: Report) -> tuple[str, ...] | None:
     """Return the dimensions along which a document is extended; None after an error. Raises OSError, CompileError.
 
     It is the one whose length differs from that of the first new source. If
     several or none do, the only unlimited one of these, or of all. Reports
     unmatched-dimension.
     """
-    checked, own = opened(first, job)
-    for found in own.sorted():
-        report.add(found)
+    checked, source_report = opened(first, job)
+    for diagnostic in source_report.sorted():
+        report.add(diagnostic)
     if checked is None:
         return None
-    known, others = given.checked.dimensions, checked.dimensions
-    unlike = [path for path in known if path in others and others[path].size != known[path].size]
+    declared, others = extended.checked.dimensions, checked.dimensions
+    unlike = [path for path in declared if path in others and others[path].size != declared[path].size]
     if len(unlike) != 1:
-        grows = {path for path in known if known[path].unlimited or (path in others and others[path].unlimited)}
-        unlike = [path for path in unlike or known if path in grows]
+        grows = {path for path in declared if declared[path].unlimited or (path in others and others[path].unlimited)}
+        unlike = [path for path in unlike or declared if path in grows]
     if len(unlike) == 1:
         return (unlike[0],)
     text = f"lengths do not show along which dimension `{shown(name)}` is extended by `{shown(first.name)}`"
@@ -153,48 +153,50 @@ class DocumentExtension(NamedTuple):
         `subset` selects in the new sources, not in the document.
         """
         reading = for_reading(options)
-        given = document(path, report, reading)
-        if given is None:
+        extended = document(path, report, reading)
+        if extended is None:
             return None
         writing = options.writing
         first = Input(path, partial(read_document, path, options=reading), portable=True, whole=True)
-        lengths = [variable.storage.chunks for variable in given.checked.variables.values()]
-        varying = any(each is not None and varies(each) for each in lengths)
-        wanted = CombineSpec(along, None, writing.embed, recoding, varying, writing.inline, extends=True)
+        lengths = [variable.storage.chunks for variable in extended.checked.variables.values()]
+        varying = any(chunks is not None and varies(chunks) for chunks in lengths)
+        spec = CombineSpec(along, None, writing.embed, recoding, varying, writing.inline, extends=True)
         if not along:
-            job = Job("", first, subset, wanted, report.strict, options.storage.of("source"))
-            found = dimensions(given, inputs[0], job, path, report)
-            if found is None:
+            job = Job("", first, subset, spec, report.strict, options.storage.of("source"))
+            extended_dimensions = dimensions(extended, inputs[0], job, path, report)
+            if extended_dimensions is None:
                 return None
-            wanted = wanted._replace(along=found)
+            spec = spec._replace(along=extended_dimensions)
         storage = options.storage.of("source")
-        made = combined(
+        combination = combined(
             [first, *inputs],
             subset,
-            wanted,
+            spec,
             report,
             storage=storage,
             workers=options.workers,
             dask=options.dask,
             step=step,
-            read=given.checked,
+            read=extended.checked,
         )
-        if made is None or not _is_new(path, made, report):
+        if combination is None or not _is_new(path, combination, report):
             return None
-        names = [each.name for each in inputs]
-        writing = given.writing(writing._replace(home=writing.home or home_of(names)))
+        names = [source.name for source in inputs]
+        writing = extended.writing(writing._replace(home=writing.home or home_of(names)))
         grid: Literal["regular", "rectilinear"] = "rectilinear" if varying else options.grid
-        return cls(path, given, made, options._replace(writing=writing, overwrite=True, dask=None, grid=grid))
+        return cls(path, extended, combination, options._replace(writing=writing, overwrite=True, dask=None, grid=grid))
 
 
-def _is_new(path: str, made: Combined, report: Report) -> bool:
+def _is_new(path: str, combination: Combined, report: Report) -> bool:
     """Return whether a document has no record of its sources yet. Reports misplaced-records; raises OSError."""
     before = report.errors
-    for name in made.repeated:
+    for name in combination.repeated:
         report.error("misplaced-records", f"`{shown(path)}` has the records of `{name}` already", helps=HELPS)
-    for coordinate in made.unordered:
-        if coordinate in made.lengths:
-            report_repeated_values(coordinate, shown(path), made.checked, made.lengths[coordinate][0], report)
+    for coordinate in combination.unordered:
+        if coordinate in combination.lengths:
+            report_repeated_values(
+                coordinate, shown(path), combination.checked, combination.lengths[coordinate][0], report
+            )
     return report.errors == before
 
 
@@ -203,12 +205,12 @@ def locked(path: str, report: Report, options: Options) -> AbstractContextManage
     return targets.locked_place(path, report, options, replaces=True)
 
 
-def write(made: DocumentExtension, lock: Lock, report: Report, watch: Watcher | None = None) -> Conversion | None:
+def write(extension: DocumentExtension, lock: Lock, report: Report, watch: Watcher | None = None) -> Conversion | None:
     """Replace the document at once; return the result, None after an error. Raises OSError."""
     form = registry.named(REFERENCE)
     assert form is not None
-    if made.document.identity is not None:
-        lock = Unchanged(lock, made.path, made.document.identity)
-    path = made.path if is_remote(made.path) else os.path.realpath(made.path)  # a link stays one
-    conversion = pipeline.write(made.combined.checked, path, form, report, made.options, watch, lock)
-    return None if conversion is None else conversion._replace(target=made.path)
+    if extension.document.identity is not None:
+        lock = Unchanged(lock, extension.path, extension.document.identity)
+    path = extension.path if is_remote(extension.path) else os.path.realpath(extension.path)  # a link stays one
+    conversion = pipeline.write(extension.combined.checked, path, form, report, extension.options, watch, lock)
+    return None if conversion is None else conversion._replace(target=extension.path)

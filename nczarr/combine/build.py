@@ -67,12 +67,12 @@ def made(pile: Pile, report: Report) -> Checked | None:
             variables = []
             for variable in group.variables:
                 fqn = names.join(path, variable.name)
-                known = (
+                combined_variable = (
                     _variable(variable, way, parts.get(fqn, {}), addressable, chunks.get(fqn))
                     if fqn in axes
                     else variable
                 )
-                variables.append(known)
+                variables.append(combined_variable)
             return {"dimensions": tuple(dimensions), "variables": tuple(variables)}
 
         tree = mapped(checked.dataset, changed)
@@ -105,49 +105,49 @@ class _Joining(NamedTuple):
     @property
     def parts(self) -> Parts:
         """Joined parts."""
-        checked, found = self.pile.model.checked, self.pile.arrays[self.path]
-        if isinstance(found, Accumulation):
-            return {"": self._whole(found)}
-        return join(checked.variables[self.path].type, found, self.axis, checked.types, self._part)
+        checked, arrays = self.pile.model.checked, self.pile.arrays[self.path]
+        if isinstance(arrays, Accumulation):
+            return {"": self._whole(arrays)}
+        return join(checked.variables[self.path].type, arrays, self.axis, checked.types, self._part)
 
     def _part(self, sources: Sequence[ArraySource], axis: int) -> ArraySource:
         """Return one of several arrays of a variable; reports unaligned-chunks."""
-        made = Accumulation(axis, Targets(NO_OPTIONS))
+        accumulation = Accumulation(axis, Targets(NO_OPTIONS))
         for number, source in enumerate(sources):
-            made.add(number, Raised(source) if self.pile.model.way.new_dim else source)
-        return self._whole(made)
+            accumulation.add(number, Raised(source) if self.pile.model.way.new_dim else source)
+        return self._whole(accumulation)
 
-    def _whole(self, found: Accumulation) -> ArraySource:
+    def _whole(self, accumulation: Accumulation) -> ArraySource:
         """Return one array of all sources; reports unaligned-chunks."""
-        self._check_fills(found)
-        sources, numbers = found.sources()
-        axis, addressable = found.axis, self.pile.model.wanted.addressable
+        self._check_fills(accumulation)
+        sources, numbers = accumulation.sources()
+        axis, addressable = accumulation.axis, self.pile.model.wanted.addressable
         size = itemsize(sources[0].layout.dtype)
         whole = joined(sources, axis, rectilinear=self.pile.model.way.rectilinear)
         if addressable is None or not size or _varies(whole):
             return whole
         total = sum(math.prod(source.layout.shape) for source in sources) * size
         small = total <= addressable
-        made = addressed(sources, axis, LEAST_PIECE if small else 1)
-        wrong = misfit(made, axis)
+        sources_of_pieces = addressed(sources, axis, LEAST_PIECE if small else 1)
+        wrong = misfit(sources_of_pieces, axis)
         if wrong is not None and small:
-            return joined(found.valued(made), axis)
+            return joined(accumulation.valued(sources_of_pieces), axis)
         if wrong is not None and wrong.other is not None:  # what lies in no chunks at all is the planner's matter
-            which = [self.pile.names[numbers[each]] for each in (wrong.source, wrong.other)]
+            which = [self.pile.names[numbers[number]] for number in (wrong.source, wrong.other)]
             text = f"`{self.path}` cannot be referenced as one array: {wrong.reason}"
             helps = [
                 "write a target of another format, which has new chunks (`-o OUT.zarr`)",
                 "leave it out with `--var`",
             ]
-            self.report.error("unaligned-chunks", f"{text} ({', '.join(f'`{each}`' for each in which)})", helps=helps)
-        return joined(made, axis)
+            self.report.error("unaligned-chunks", f"{text} ({', '.join(f'`{name}`' for name in which)})", helps=helps)
+        return joined(sources_of_pieces, axis)
 
-    def _check_fills(self, found: Accumulation) -> None:
+    def _check_fills(self, accumulation: Accumulation) -> None:
         """Report unequal-sources for missing chunks with different values."""
-        if found.unlike is None:
+        if accumulation.unlike is None:
             return
-        one, other, *fills, source = found.unlike
-        texts = [_element(source, each) for each in fills]
+        one, other, *fills, source = accumulation.unlike
+        texts = [_element(source, fill) for fill in fills]
         text = f"`{self.path}` has unwritten chunks, which are read as {texts[0]} in `{self.pile.names[one]}`"
         self.report.error("unequal-sources", f"{text}, {texts[1]} in `{self.pile.names[other]}`")
 

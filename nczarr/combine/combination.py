@@ -78,16 +78,16 @@ class Combination:
 
     def _take(self, path: str, number: int, piece: VariablePiece) -> None:
         """Add a variable of a source with the same model."""
-        known = self._arrays.get(path)
-        if known is None:
+        accumulated = self._arrays.get(path)
+        if accumulated is None:
             single = piece.located is not None or piece.parts.keys() == {""}
-            known = Accumulation(self.model.axes[path], self.targets) if single else []
-            self._arrays[path] = known
-        if isinstance(known, list):
-            known.append(piece.parts)
+            accumulated = Accumulation(self.model.axes[path], self.targets) if single else []
+            self._arrays[path] = accumulated
+        if isinstance(accumulated, list):
+            accumulated.append(piece.parts)
         else:
             whole = whole_first(self.model, path) if number == 0 else None
-            known.add(number, piece.located or piece.parts[""], piece.values, whole)
+            accumulated.add(number, piece.located or piece.parts[""], piece.values, whole)
 
     def _fault(self, name: str, finding: SourceDifference) -> None:
         first, (path, what, one, other, _) = self.model.name, finding
@@ -115,7 +115,7 @@ class Combination:
         if self._attributes:
             some = list(self._attributes)
             rest = f" and {len(some) - NAMED} more" if len(some) > NAMED else ""
-            listed = ", ".join(f"`{each}`" for each in some[:NAMED])
+            listed = ", ".join(f"`{path}`" for path in some[:NAMED])
             report.warning(
                 "differing-attributes",
                 f"attributes differ; those of `{self.model.name}` are kept: {listed}{rest}",
@@ -124,9 +124,9 @@ class Combination:
             text = f"no variable differs between the sources, so no variable would have {self.model.way.shown}"
             helps = ["name a variable with `--along VARIABLE --new-dim NAME` to stack it in any case"]
             report.error("unmatched-dimension", text, helps=helps)
-        for path, found in self._ascending.items():
-            if path not in {fault for fault, _ in self._faults} and found.fault is not None:
-                report.warning("unordered-coordinate", found.fault, helps=["give the sources in another order"])
+        for path, order in self._ascending.items():
+            if path not in {fault for fault, _ in self._faults} and order.fault is not None:
+                report.warning("unordered-coordinate", order.fault, helps=["give the sources in another order"])
         if report.errors > before:
             return None
         pile = Pile(self.names, self.model, self._arrays, self._given, self._stacked, self.lengths)

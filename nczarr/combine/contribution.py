@@ -48,31 +48,31 @@ class Model(NamedTuple):
     """Chunk lengths of each variable that is one array; None without chunks."""
 
 
-def model_of(name: str, checked: Checked, wanted: CombineSpec, report: Report) -> Model | None:
+def model_of(name: str, checked: Checked, spec: CombineSpec, report: Report) -> Model | None:
     """Return the first source as a model, in the requested units; None after a reported error."""
     before = report.errors
-    if wanted.recoding is not None:
-        if not is_valid(wanted.recoding, report):
+    if spec.recoding is not None:
+        if not is_valid(spec.recoding, report):
             return None
-        checked = recoded(name, checked, None, wanted.recoding, report)
-    way = settled(name, checked, wanted, report) if report.errors == before else None
+        checked = recoded(name, checked, None, spec.recoding, report)
+    way = settled(name, checked, spec, report) if report.errors == before else None
     if way is None:
         return None
     axes = dict.fromkeys(checked.variables, 0) if way.new_dim else way.axes
     stacked = way.new_dim is not None
-    joined = (way.always or way.axes) if wanted.ordered else ()
+    joined = (way.always or way.axes) if spec.ordered else ()
     ordered = frozenset(path for path in joined if is_coordinate(path, checked, stacked=stacked))
     chunks: dict[str, tuple[int, ...] | None] = {}
     for path in axes:
         stored = source.stored if (source := whole_parts(checked, path).get("")) is not None else None
         chunks[path] = None if stored is None else stored.chunks
-    return Model(name, checked, way, wanted, axes, ordered, chunks)
+    return Model(name, checked, way, spec, axes, ordered, chunks)
 
 
 def in_model_units(name: str, checked: Checked, model: Model, report: Report) -> Checked:
     """Return a source with the units of the model, if that is requested; reports inexact-times. Raises OSError."""
-    wanted = model.wanted.recoding
-    return checked if wanted is None else recoded(name, checked, model.checked, wanted, report)
+    recoding = model.wanted.recoding
+    return checked if recoding is None else recoded(name, checked, model.checked, recoding, report)
 
 
 class VariablePiece(NamedTuple):
@@ -115,8 +115,8 @@ class Contribution(NamedTuple):
 def contribution_of(name: str, checked: Checked, model: Model) -> Contribution:
     """Compare a source with the model and describe its arrays. Raises OSError, CompileError."""
     way = model.way
-    found = () if checked is model.checked else tuple(findings(model.checked, checked, way))
-    unlike = {each.path for each in found if each.decisive}
+    differences = () if checked is model.checked else tuple(findings(model.checked, checked, way))
+    unlike = {difference.path for difference in differences if difference.decisive}
     unlike |= {
         path
         for path, variable in model.checked.variables.items()
@@ -138,13 +138,13 @@ def contribution_of(name: str, checked: Checked, model: Model) -> Contribution:
         elif checked is not model.checked and not equal(model.checked, checked, path):
             faults.append((path, _difference(path, name, checked, model)))
     lengths = {path: checked.dimensions[path].size for path in way.dimensions if path in checked.dimensions}
-    given = frozenset(path for path in pieces if path in checked.parts)
-    return Contribution(name, lengths, pieces, given, frozenset(unequal), orders, found, tuple(faults))
+    with_data = frozenset(path for path in pieces if path in checked.parts)
+    return Contribution(name, lengths, pieces, with_data, frozenset(unequal), orders, differences, tuple(faults))
 
 
 def _difference(path: str, name: str, checked: Checked, model: Model) -> str:
-    found = values(model.checked, checked, path)
-    message = found.message if found is not None else "values differ"
+    difference = values(model.checked, checked, path)
+    message = difference.message if difference is not None else "values differ"
     text = f"`{path}` does not have {model.way.shown}, and is not the same in all sources: "
     return text + f"{message}, in `{model.name}` and `{name}`"
 
@@ -197,19 +197,19 @@ def _located(source: ArraySource, short: int) -> LocatedArray | None:
     A fetched file is named by its URL. Its short chunks stay there, as those of
     all remote sources.
     """
-    found = located(source, short)
-    if found is None:
+    array = located(source, short)
+    if array is None:
         return None
-    table, facts = found.table, dict[str, Mapping[str, Any]]()
-    known: Facts = source.noted
+    table, facts = array.table, dict[str, Mapping[str, Any]]()
+    noted_facts: Facts = source.noted
     names = []
     for place in table.sources:
         fetched = origin(place)
         names.append(place if fetched is None else fetched[0])
-        facts[names[-1]] = known.get(place) or noted(place)
-    distant = found.form.distant or any(name != place for name, place in zip(names, table.sources, strict=True))
-    form = found.form._replace(distant=distant)
-    return found.replaced(form=form, table=table._replace(sources=tuple(names)), facts=facts)
+        facts[names[-1]] = noted_facts.get(place) or noted(place)
+    distant = array.form.distant or any(name != place for name, place in zip(names, table.sources, strict=True))
+    form = array.form._replace(distant=distant)
+    return array.replaced(form=form, table=table._replace(sources=tuple(names)), facts=facts)
 
 
 def whole_first(model: Model, path: str) -> ArraySource:

@@ -130,20 +130,20 @@ class FileJournal:
             self._places[members["source"]] = (begin, size, members["identity"])
 
     def _number(self, form: LocatedForm) -> int:
-        known = self._numbers.get(form)
-        if known is None:
-            known = self._numbers[form] = len(self._forms)
+        number = self._numbers.get(form)
+        if number is None:
+            number = self._numbers[form] = len(self._forms)
             self._forms.append(form)
-        return known
+        return number
 
     def names(self) -> frozenset[str]:
         """Return the names of the sources that were read."""
         return frozenset(self._places)
 
-    def has(self, name: str, told: str | None) -> bool:
+    def has(self, name: str, source_identity: str | None) -> bool:
         """Return whether a source is unchanged since it was read."""
         place = self._places.get(name)
-        return place is not None and told is not None and place[2] == told
+        return place is not None and source_identity is not None and place[2] == source_identity
 
     def result(self, name: str) -> SourceResult:
         """Return the result of a source that was read. Raises OSError."""
@@ -156,12 +156,12 @@ class FileJournal:
 
     def put(self, name: str, result: SourceResult) -> None:
         """Append a source, if it is described by numbers and texts. Raises OSError."""
-        found = result.found
-        if found is None or result.identity is None or not found.is_located:
+        contribution = result.found
+        if contribution is None or result.identity is None or not contribution.is_located:
             return
-        if any(each.primary != Label() or each.others for each in result.diagnostics):
+        if any(diagnostic.primary != Label() or diagnostic.others for diagnostic in result.diagnostics):
             return
-        for piece in found.pieces.values():
+        for piece in contribution.pieces.values():
             assert piece.located is not None
             form = piece.located.form
             if form not in self._numbers:
@@ -186,34 +186,40 @@ def _parsed(line: bytes) -> dict[str, Any] | None:
     """Return the members of a line; None if it is damaged or cut off."""
     if not line.endswith(b"\n") or line[8:9] != b" " or b"%08x" % zlib.crc32(line[9:-1]) != line[:8]:
         return None
-    found = json.loads(line[9:])
-    return found if isinstance(found, dict) else None
+    members = json.loads(line[9:])
+    return members if isinstance(members, dict) else None
 
 
 def _members(result: SourceResult, forms: Mapping[LocatedForm, int]) -> dict[str, Any]:
     """Return the members of a source."""
-    found = result.found
-    assert found is not None
+    contribution = result.found
+    assert contribution is not None
     facts = {
         path: dict(facts)
-        for piece in found.pieces.values()
+        for piece in contribution.pieces.values()
         if piece.located is not None
         for path, facts in piece.located.facts.items()
     }
     paths = {path: number for number, path in enumerate(facts)}
     return {
-        "name": found.name,
+        "name": contribution.name,
         "targets": list(facts.items()),
-        "lengths": dict(found.lengths),
-        "pieces": {path: _piece_members(piece, forms, paths) for path, piece in found.pieces.items()},
-        "given": sorted(found.given),
-        "unequal": sorted(found.unequal),
-        "orders": {path: _order_members(order) for path, order in found.orders.items()},
-        "findings": [list(each) for each in found.findings],
-        "faults": [list(each) for each in found.faults],
+        "lengths": dict(contribution.lengths),
+        "pieces": {path: _piece_members(piece, forms, paths) for path, piece in contribution.pieces.items()},
+        "given": sorted(contribution.given),
+        "unequal": sorted(contribution.unequal),
+        "orders": {path: _order_members(order) for path, order in contribution.orders.items()},
+        "findings": [list(finding) for finding in contribution.findings],
+        "faults": [list(fault) for fault in contribution.faults],
         "diagnostics": [
-            [each.code, each.severity.value, each.message, list(each.notes), list(each.helps)]
-            for each in result.diagnostics
+            [
+                diagnostic.code,
+                diagnostic.severity.value,
+                diagnostic.message,
+                list(diagnostic.notes),
+                list(diagnostic.helps),
+            ]
+            for diagnostic in result.diagnostics
         ],
     }
 
@@ -222,21 +228,21 @@ def _result(members: Mapping[str, Any], forms: list[LocatedForm]) -> SourceResul
     """Invert `_members`."""
     paths = [path for path, _ in members["targets"]]
     facts = dict(members["targets"])
-    found = Contribution(
+    contribution = Contribution(
         members["name"],
         members["lengths"],
-        {path: _piece(each, forms, paths, facts) for path, each in members["pieces"].items()},
+        {path: _piece(piece, forms, paths, facts) for path, piece in members["pieces"].items()},
         frozenset(members["given"]),
         frozenset(members["unequal"]),
-        {path: _order(each) for path, each in members["orders"].items()},
-        tuple(SourceDifference(*each) for each in members["findings"]),
+        {path: _order(order) for path, order in members["orders"].items()},
+        tuple(SourceDifference(*finding) for finding in members["findings"]),
         tuple((path, message) for path, message in members["faults"]),
     )
     diagnostics = tuple(
         Diagnostic(code, Severity(severity), message, notes=tuple(notes), helps=tuple(helps))
         for code, severity, message, notes, helps in members["diagnostics"]
     )
-    return SourceResult(found, diagnostics, None, members["identity"])
+    return SourceResult(contribution, diagnostics, None, members["identity"])
 
 
 def _piece_members(piece: VariablePiece, forms: Mapping[LocatedForm, int], paths: Mapping[str, int]) -> list[Any]:
@@ -245,25 +251,25 @@ def _piece_members(piece: VariablePiece, forms: Mapping[LocatedForm, int], paths
     table = array.table
     targets = np.array([paths[path] for path in table.sources] or [0], np.int64)[table.source]
     rows = np.stack([table.chunk, targets, table.offset, table.length, table.mask.astype(np.int64)])
-    held = [[number, _text(data)] for number, data in array.held.items()]
+    chunk_texts = [[number, _text(data)] for number, data in array.held.items()]
     values = None if piece.values is None else _text(piece.values.tobytes())
-    return [forms[array.form], list(array.shape), _text(rows.astype("<i8").tobytes()), held, values]
+    return [forms[array.form], list(array.shape), _text(rows.astype("<i8").tobytes()), chunk_texts, values]
 
 
 def _piece(members: list[Any], forms: list[LocatedForm], paths: list[str], facts: Mapping[str, Any]) -> VariablePiece:
-    number, shape, rows, held, values = members
+    number, shape, rows, chunk_texts, values = members
     form = forms[number]
     chunk, source, offset, length, mask = np.frombuffer(_data(rows), "<i8").reshape(5, -1).astype(np.int64)
     table = PlaceColumns(tuple(paths), chunk, source, offset, length, mask.astype(np.int32))
-    array = LocatedArray(form, tuple(shape), table, {chunk: _data(text) for chunk, text in held}, facts)
-    known = None if values is None else np.frombuffer(_data(values), numpy_dtype(form.dtype)).reshape(shape)
-    return VariablePiece({}, array, known)
+    array = LocatedArray(form, tuple(shape), table, {chunk: _data(text) for chunk, text in chunk_texts}, facts)
+    read_values = None if values is None else np.frombuffer(_data(values), numpy_dtype(form.dtype)).reshape(shape)
+    return VariablePiece({}, array, read_values)
 
 
 def _order_members(order: CoordinateOrder) -> list[Any]:
     values = [order.first, order.last, *(order.fall or ())]
-    made = np.array(values)
-    return [made.dtype.str, _text(made.tobytes())]
+    bounds = np.array(values)
+    return [bounds.dtype.str, _text(bounds.tobytes())]
 
 
 def _order(members: list[Any]) -> CoordinateOrder:

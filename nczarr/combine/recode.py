@@ -47,29 +47,29 @@ class _Times(NamedTuple):
     """True for cell bounds without units of their own."""
 
 
-def is_valid(wanted: Recoding, report: Report) -> bool:
+def is_valid(recoding: Recoding, report: Report) -> bool:
     """Return whether the request names units of dates; reports inexact-times otherwise."""
-    if wanted.units is None or time_units.dates(wanted.units, STANDARD) is not None:
+    if recoding.units is None or time_units.dates(recoding.units, STANDARD) is not None:
         return True
     helps = ["write them as in `hours since 1970-01-01`"]
-    report.error("inexact-times", f"`{wanted.units}` are no units of dates", helps=helps)
+    report.error("inexact-times", f"`{recoding.units}` are no units of dates", helps=helps)
     return False
 
 
-def recoded(name: str, checked: Checked, first: Checked | None, wanted: Recoding, report: Report) -> Checked:
+def recoded(name: str, checked: Checked, first: Checked | None, recoding: Recoding, report: Report) -> Checked:
     """Return a source whose times have the requested units.
 
     `first`: the first source, recoded; None if this is it. Reports
     inexact-times for times that are no such numbers. Raises OSError.
     """
-    changes = dict(_changes(checked, first, wanted, report, name))
+    changes = dict(_changes(checked, first, recoding, report, name))
     if not changes:
         return checked
     parts: dict[str, Parts] = {}
     for path, times in changes.items():
-        made = _recoded_parts(name, path, checked, times, report)
-        if made is not None:
-            parts[path] = made
+        recoded_parts = _recoded_parts(name, path, checked, times, report)
+        if recoded_parts is not None:
+            parts[path] = recoded_parts
     with building():
 
         def changed(path: str, group: Group) -> dict[str, Any]:
@@ -85,35 +85,35 @@ def recoded(name: str, checked: Checked, first: Checked | None, wanted: Recoding
 
 
 def _changes(
-    checked: Checked, first: Checked | None, wanted: Recoding, report: Report, name: str
+    checked: Checked, first: Checked | None, recoding: Recoding, report: Report, name: str
 ) -> Iterator[tuple[str, _Times]]:
     """Yield the variables with other units than the requested ones, and their cell bounds."""
     for path, variable in checked.variables.items():
-        given = units_of(variable)
-        target = given if given is None else _target(path, given, variable, first, wanted)
-        if given is None or target is None:
+        units = units_of(variable)
+        target = units if units is None else _target(path, units, variable, first, recoding)
+        if units is None or target is None:
             continue
-        if CALENDARS[(target.calendar or STANDARD).lower()] != CALENDARS[(given.calendar or STANDARD).lower()]:
-            text = f"`{path}` has dates of the calendar `{given.calendar}` in `{name}`, `{target.calendar}` before"
+        if CALENDARS[(target.calendar or STANDARD).lower()] != CALENDARS[(units.calendar or STANDARD).lower()]:
+            text = f"`{path}` has dates of the calendar `{units.calendar}` in `{name}`, `{target.calendar}` before"
             report.error("inexact-times", text)
             continue
-        if target.text == given.text:
+        if target.text == units.text:
             continue
-        odd = next((each.name for each in variable.attributes if each.name in IN_UNITS), None)
+        odd = next((attribute.name for attribute in variable.attributes if attribute.name in IN_UNITS), None)
         if odd is not None:
             report.error("inexact-times", f"`{path}` has the attribute `{odd}` in `{name}`, which is not recoded")
             continue
-        yield path, _Times(given, target, follower=False)
+        yield path, _Times(units, target, follower=False)
         for attribute in BOUNDS:
             bounds = _named(path, _text(variable, attribute), checked)
             if bounds is not None and units_of(checked.variables[bounds]) is None:
-                yield bounds, _Times(given, target, follower=True)
+                yield bounds, _Times(units, target, follower=True)
 
 
-def _target(path: str, given: Units, variable: Variable, first: Checked | None, wanted: Recoding) -> Units | None:
+def _target(path: str, units: Units, variable: Variable, first: Checked | None, recoding: Recoding) -> Units | None:
     """Return the requested units of a variable; None if it keeps its own."""
-    if wanted.units is not None:
-        return time_units.dates(wanted.units, given.calendar or STANDARD) if variable.dimensions else None
+    if recoding.units is not None:
+        return time_units.dates(recoding.units, units.calendar or STANDARD) if variable.dimensions else None
     other = None if first is None else first.variables.get(path)
     return None if other is None else units_of(other)
 
@@ -141,8 +141,8 @@ def _named(path: str, text: str | None, checked: Checked) -> str | None:
     """Return the variable of numbers that an attribute of the variable at `path` names; None without."""
     if text is None:
         return None
-    found = names.join(names.parent(path), text.strip())
-    return found if found in checked.variables and is_number(checked.variables[found].type) else None
+    fqn = names.join(names.parent(path), text.strip())
+    return fqn if fqn in checked.variables and is_number(checked.variables[fqn].type) else None
 
 
 def _declared(variable: Variable, times: _Times | None) -> Variable:
@@ -150,8 +150,10 @@ def _declared(variable: Variable, times: _Times | None) -> Variable:
     if times is None or times.follower:
         return variable
     attributes = tuple(
-        Attribute(name=each.name, value=Constant.text(times.wanted.text.encode())) if each.name == "units" else each
-        for each in variable.attributes
+        Attribute(name=attribute.name, value=Constant.text(times.wanted.text.encode()))
+        if attribute.name == "units"
+        else attribute
+        for attribute in variable.attributes
     )
     return variable.model_copy(update={"attributes": attributes})
 
@@ -166,45 +168,45 @@ def _recoded_parts(name: str, path: str, checked: Checked, times: _Times, report
     missing = np.isnan(values) if dtype.kind == "f" else np.zeros(values.shape, bool)
     for mark in _marks(path, checked):
         missing |= values == mark
-    made, fault = in_units(values, missing, times.given, times.wanted)
+    recoded_values, fault = in_units(values, missing, times.given, times.wanted)
     if fault is not None:
         text = f"`{path}`: {fault} in `{name}` is no exact {dtype} in `{times.wanted.text}`"
         report.error("inexact-times", text, helps=["give finer units with `--units`"])
         return None
     layout = Layout(source.layout.dtype, values.shape, values.shape, fill=source.layout.fill)
-    return {"": ArrayInMemory(layout, made.astype(numpy_dtype(source.layout.dtype)))}
+    return {"": ArrayInMemory(layout, recoded_values.astype(numpy_dtype(source.layout.dtype)))}
 
 
 def _marks(path: str, checked: Checked) -> Iterator[Any]:
     """Yield the numbers that mark missing values of a variable."""
     variable = checked.variables[path]
-    attributes = [each.value for each in variable.attributes if each.name == "missing_value"]
+    attributes = [attribute.value for attribute in variable.attributes if attribute.name == "missing_value"]
     for constant in (checked.fills[path], *attributes):
         if constant is not None and isinstance(constant.data, bytes) and is_number(constant.type):
             yield from np.frombuffer(constant.data, numpy_dtype(descr(constant.type, {}))).tolist()
 
 
 def in_units(
-    values: NDArray[Any], missing: NDArray[np.bool_], given: Units, wanted: Units
+    values: NDArray[Any], missing: NDArray[np.bool_], units: Units, target: Units
 ) -> tuple[NDArray[Any], str | None]:
     """Return times in other units, and the first that is not exact as text.
 
     `values`: integers or floats in native byte order, any shape; the result has
     the same dtype and shape. `missing`: the values that stay as they are.
     """
-    scale, shift = given.unit / wanted.unit, (given.start - wanted.start) / wanted.unit
-    out, kept = values.copy(), missing | (np.isinf(values) if values.dtype.kind == "f" else False)
-    quick = _whole(values[~kept], scale, shift)
+    scale, shift = units.unit / target.unit, (units.start - target.start) / target.unit
+    out, skipped = values.copy(), missing | (np.isinf(values) if values.dtype.kind == "f" else False)
+    quick = _whole(values[~skipped], scale, shift)
     if quick is not None:
-        out[~kept] = quick
+        out[~skipped] = quick
         return out, None
     flat = out.reshape(-1)
-    for place in np.flatnonzero(~kept).tolist():
+    for place in np.flatnonzero(~skipped).tolist():
         value = flat[place].item()
-        made = _exact(Fraction(value) * scale + shift, values.dtype)
-        if made is None:
-            return out, f"{value} {given.text}"
-        flat[place] = made
+        exact = _exact(Fraction(value) * scale + shift, values.dtype)
+        if exact is None:
+            return out, f"{value} {units.text}"
+        flat[place] = exact
     return out, None
 
 
@@ -222,18 +224,18 @@ def _whole(values: NDArray[Any], scale: Fraction, shift: Fraction) -> NDArray[An
     most = max((abs(int(bound)) for bound in (counts.min(initial=0), counts.max(initial=0))), default=0)
     if most * abs(slope) + abs(offset) >= 2**63 or whole >= 2**63:
         return None
-    made = counts * slope + offset
-    if (made % whole).any():
+    scaled = counts * slope + offset
+    if (scaled % whole).any():
         return None
-    made //= whole
+    scaled //= whole
     if values.dtype.kind in "iu":
         limits = np.iinfo(values.dtype)
-        fits = not made.size or (int(made.min()) >= int(limits.min) and int(made.max()) <= int(limits.max))
-        return made.astype(values.dtype) if fits else None
-    cast = made.astype(values.dtype)
+        fits = not scaled.size or (int(scaled.min()) >= int(limits.min) and int(scaled.max()) <= int(limits.max))
+        return scaled.astype(values.dtype) if fits else None
+    cast = scaled.astype(values.dtype)
     return (
         cast
-        if np.isfinite(cast).all() and (np.abs(made) <= 2**53).all() and (cast.astype("i8") == made).all()
+        if np.isfinite(cast).all() and (np.abs(scaled) <= 2**53).all() and (cast.astype("i8") == scaled).all()
         else None
     )
 
@@ -242,10 +244,10 @@ def _exact(value: Fraction, dtype: np.dtype[Any]) -> Any:
     """Return a number of this dtype that equals `value`; None without one."""
     if dtype.kind == "f":
         try:
-            made = dtype.type(float(value))
+            number = dtype.type(float(value))
         except OverflowError:
             return None
-        return made if np.isfinite(made) and Fraction(float(made)) == value else None
+        return number if np.isfinite(number) and Fraction(float(number)) == value else None
     limits = np.iinfo(dtype)
     whole = value.denominator == 1 and int(limits.min) <= value.numerator <= int(limits.max)
     return value.numerator if whole else None

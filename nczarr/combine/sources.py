@@ -102,31 +102,31 @@ def identity_of(name: str, storage: StorageOptions) -> str | None:
     try:
         if not is_remote(name):
             return identity(name, storage)
-        told = facts(name, storage)
+        known_facts = facts(name, storage)
     except (OSError, ValueError):
         return None
-    known = told.tag is not None or told.modified is not None
-    return " ".join(map(str, told)) if known else None
+    is_known = known_facts.tag is not None or known_facts.modified is not None
+    return " ".join(map(str, known_facts)) if is_known else None
 
 
 def identities_of(names: Collection[str], inputs: Sequence[Input], storage: StorageOptions) -> dict[str, str | None]:
     """Return the identities of the inputs with these names; remote ones are asked for concurrently."""
-    wanted = [each.name for each in inputs if each.name in names]
-    works = (Task(partial(identity_of, name, storage), here=not is_remote(name)) for name in wanted)
+    asked = [source.name for source in inputs if source.name in names]
+    works = (Task(partial(identity_of, name, storage), here=not is_remote(name)) for name in asked)
     with Crew(DISTANT_WORKERS, 1 << 20) as crew:
-        return dict(zip(wanted, crew.results(works), strict=True))
+        return dict(zip(asked, crew.results(works), strict=True))
 
 
-def opened(given: Input, job: Job) -> tuple[Checked | None, Report]:
+def opened(source: Input, job: Job) -> tuple[Checked | None, Report]:
     """Return the selected part of a source; a note in each finding names the source. Raises OSError, CompileError."""
     from nczarr import pipeline
 
-    own = Report(strict=job.strict)
-    checked = given.read(own)
-    if checked is not None and not own.errors and not given.whole:
-        checked = pipeline.select(checked, job.subset, own)
-    own.annotate(f"of `{shown(given.name)}`")
-    return (None if own.errors else checked), own
+    source_report = Report(strict=job.strict)
+    checked = source.read(source_report)
+    if checked is not None and not source_report.errors and not source.whole:
+        checked = pipeline.select(checked, job.subset, source_report)
+    source_report.annotate(f"of `{shown(source.name)}`")
+    return (None if source_report.errors else checked), source_report
 
 
 def every_opened(inputs: Sequence[Input], subset: Subset, report: Report) -> Iterator[tuple[str, Checked]]:
@@ -135,42 +135,42 @@ def every_opened(inputs: Sequence[Input], subset: Subset, report: Report) -> Ite
     Remote sources are read concurrently. Raises OSError, CompileError.
     """
     job = Job("", inputs[0], subset, CombineSpec(()), report.strict, NO_OPTIONS)
-    works = (Task(partial(opened, each, job), here=not is_remote(each.name)) for each in inputs)
-    with Crew(AT_ONCE if any(is_remote(each.name) for each in inputs) else 1, 1) as crew:
-        for given, (checked, own) in zip(inputs, crew.results(works), strict=True):
-            for found in own.sorted():
-                report.add(found)
+    works = (Task(partial(opened, source, job), here=not is_remote(source.name)) for source in inputs)
+    with Crew(AT_ONCE if any(is_remote(source.name) for source in inputs) else 1, 1) as crew:
+        for source, (checked, source_report) in zip(inputs, crew.results(works), strict=True):
+            for diagnostic in source_report.sorted():
+                report.add(diagnostic)
             if checked is None:
                 return
-            yield shown(given.name), checked
+            yield shown(source.name), checked
 
 
-def examined(given: Input, job: Job, model: Model, *, here: bool) -> SourceResult:
+def examined(source: Input, job: Job, model: Model, *, here: bool) -> SourceResult:
     """Return the contribution of a source. `here`: the process of the run, which may keep the source open."""
-    fetched = is_remote(given.name) and not here
-    told = identity_of(given.name, job.storage) if job.identified and given.portable else None
+    fetched = is_remote(source.name) and not here
+    source_identity = identity_of(source.name, job.storage) if job.identified and source.portable else None
     try:
         with passing() if fetched else nullcontext():
-            checked, own = opened(given, job)
-            found = None
+            checked, source_report = opened(source, job)
+            contribution = None
             if checked is not None:
-                checked = in_model_units(shown(given.name), checked, model, own)
-                found = None if own.errors else contribution_of(shown(given.name), checked, model)
+                checked = in_model_units(shown(source.name), checked, model, source_report)
+                contribution = None if source_report.errors else contribution_of(shown(source.name), checked, model)
     except (OSError, CompileError) as failure:
         return SourceResult(None, (), failure.with_traceback(None))
-    if not here and _needs_source(found, own, fetched=fetched):
+    if not here and _needs_source(contribution, source_report, fetched=fetched):
         return SourceResult(None)
-    return SourceResult(found, tuple(own.sorted()), None, told)
+    return SourceResult(contribution, tuple(source_report.sorted()), None, source_identity)
 
 
-def _needs_source(found: Contribution | None, own: Report, *, fetched: bool) -> bool:
+def _needs_source(contribution: Contribution | None, source_report: Report, *, fetched: bool) -> bool:
     """Return whether a result cannot leave the process that has opened the source."""
-    if any(each.primary.span.source is not None for each in own.sorted()):
+    if any(diagnostic.primary.span.source is not None for diagnostic in source_report.sorted()):
         return True
-    if found is None or found.is_located:
+    if contribution is None or contribution.is_located:
         return False
     try:
-        return fetched or not pickle.dumps(found)
+        return fetched or not pickle.dumps(contribution)
     except Exception:  # whatever an array may contain
         return True
 
@@ -181,13 +181,13 @@ _models: dict[str, tuple[Model | None]] = {}
 
 def examine(job: Job, batch: Sequence[Input]) -> list[SourceResult]:
     """Return the results of some sources, in a process that works for the one of the run."""
-    known = _models.get(job.run)
-    if known is None:
-        checked, own = opened(job.first, job)
-        made = None if checked is None else model_of(shown(job.first.name), checked, job.wanted, own)
+    cached = _models.get(job.run)
+    if cached is None:
+        checked, source_report = opened(job.first, job)
+        model_of_run = None if checked is None else model_of(shown(job.first.name), checked, job.wanted, source_report)
         _models.clear()
-        known = _models[job.run] = (made,)
-    (model,) = known
+        cached = _models[job.run] = (model_of_run,)
+    (model,) = cached
     if model is None:  # the process of the run reads it as well, and says why
         return [SourceResult(None) for _ in batch]
     return list(_by_threads(batch, job, model, here=False))
@@ -195,8 +195,10 @@ def examine(job: Job, batch: Sequence[Input]) -> list[SourceResult]:
 
 def _by_threads(batch: Sequence[Input], job: Job, model: Model, *, here: bool) -> Iterator[SourceResult]:
     """Yield the results of sources in order; remote ones are read concurrently."""
-    works = (Task(partial(examined, each, job, model, here=here), here=not is_remote(each.name)) for each in batch)
-    with Crew(AT_ONCE if any(is_remote(each.name) for each in batch) else 1, 1) as crew:
+    works = (
+        Task(partial(examined, source, job, model, here=here), here=not is_remote(source.name)) for source in batch
+    )
+    with Crew(AT_ONCE if any(is_remote(source.name) for source in batch) else 1, 1) as crew:
         yield from crew.results(works)
 
 
@@ -213,26 +215,26 @@ def results(
     `dask`: scheduler of a cluster that reads them instead.
     """
     located = job.wanted.addressable is not None  # other targets read values of the sources later, from here
-    portable = located and job.first.portable and all(each.portable for each in rest)
+    portable = located and job.first.portable and all(source.portable for source in rest)
     count = workers or (min(8, processors()) if len(rest) >= WORTH else 1)
     batches = _batches(rest)
     calls = ((job, batch) for batch in batches)
     with ExitStack() as stack:
-        found: Iterator[Iterable[SourceResult]]
+        batches_of_results: Iterator[Iterable[SourceResult]]
         if portable and dask is not None:
             from nczarr.link.cluster import Cluster
 
             cluster = stack.enter_context(Cluster(dask))
-            found = stack.enter_context(closing(cluster.results(examine, calls)))
+            batches_of_results = stack.enter_context(closing(cluster.results(examine, calls)))
         elif portable and count > 1 and len(rest) > 1:
             from nczarr.arrays.processes import Processes
 
             processes = stack.enter_context(Processes(count))
-            found = stack.enter_context(closing(processes.results(examine, calls)))
+            batches_of_results = stack.enter_context(closing(processes.results(examine, calls)))
         else:
-            found = iter([_by_threads(rest, job, model, here=not located)])
-        for each, result in zip(rest, itertools.chain.from_iterable(found), strict=True):
-            yield result if result.is_final else examined(each, job, model, here=True)
+            batches_of_results = iter([_by_threads(rest, job, model, here=not located)])
+        for source, result in zip(rest, itertools.chain.from_iterable(batches_of_results), strict=True):
+            yield result if result.is_final else examined(source, job, model, here=True)
 
 
 def home_of(paths: Sequence[str]) -> str | None:

@@ -61,14 +61,14 @@ class Way(NamedTuple):
         return f"`/{self.new_dim}`" if self.new_dim else ", ".join(f"`{path}`" for path in sorted(self.dimensions))
 
 
-def settled(name: str, checked: Checked, wanted: CombineSpec, report: Report) -> Way | None:
+def settled(name: str, checked: Checked, spec: CombineSpec, report: Report) -> Way | None:
     """Return the way, based on the first source; None if unmatched-dimension is reported."""
     before = report.errors
-    if wanted.new_dim is not None:
-        way = _stacked(name, checked, wanted.new_dim, wanted.along, report)
+    if spec.new_dim is not None:
+        way = _stacked(name, checked, spec.new_dim, spec.along, report)
     else:
-        way = _along(name, checked, wanted.along, report)
-    return way._replace(rectilinear=wanted.rectilinear) if report.errors == before else None
+        way = _along(name, checked, spec.along, report)
+    return way._replace(rectilinear=spec.rectilinear) if report.errors == before else None
 
 
 def _stacked(name: str, checked: Checked, new_dim: str, along: tuple[str, ...], report: Report) -> Way:
@@ -84,9 +84,9 @@ def _stacked(name: str, checked: Checked, new_dim: str, along: tuple[str, ...], 
         report.error("unmatched-dimension", f"`{name}` has a group `/{simple}` but no dimension of that name")
     always: set[str] = set()
     for word in along:
-        found = named(word, checked.variables)
-        always.update(found)
-        if not found:
+        fqns = named(word, checked.variables)
+        always.update(fqns)
+        if not fqns:
             text = f"`{name}` has no variable `{word}` to stack along `{simple}`"
             report.error("unmatched-dimension", text, helps=hint(word, checked.variables))
     return Way(new_dim=simple, always=frozenset(always))
@@ -98,9 +98,9 @@ def _along(name: str, checked: Checked, along: tuple[str, ...], report: Report) 
         report.error("unmatched-dimension", "no dimension is given to combine along", helps=helps)
     dimensions: set[str] = set()
     for word in along:
-        found = named(word, checked.dimensions)
-        dimensions.update(found)
-        if not found:
+        fqns = named(word, checked.dimensions)
+        dimensions.update(fqns)
+        if not fqns:
             helps = hint(word, checked.dimensions)
             if named(word, checked.variables):
                 helps = [f"it is a variable; to stack it along a new dimension, give `--along {word} --new-dim NAME`"]
@@ -119,9 +119,9 @@ def _along(name: str, checked: Checked, along: tuple[str, ...], report: Report) 
     return Way(axes, frozenset(dimensions))
 
 
-def named(word: str, known: Mapping[str, object]) -> list[str]:
+def named(word: str, nodes: Mapping[str, object]) -> list[str]:
     """Return the FQNs that a word matches: one path, or all of a simple name."""
-    return at_path(word, known) if "/" in word else of_name(word, known)
+    return at_path(word, nodes) if "/" in word else of_name(word, nodes)
 
 
 def _listed(paths: Iterable[object]) -> str:
