@@ -38,15 +38,15 @@ def named(name: str) -> Peer | None:
     row = ROWS.get(bare)
     if row is None:
         return None
-    found: Peer = registry.load(row)
+    peer: Peer = registry.load(row)
     if not sign:
-        return found
+        return peer
     patch = re.fullmatch(r"([0-9]+\.[0-9]+)\.[0-9]+", release)
     minor = patch[1] if patch else release
-    if minor not in found.releases:
-        known = ", ".join(f"`{bare}@{each}`" for each in found.releases)
-        raise ValueError(f"no rules for release `{release}` of {bare}; known releases: {known or f'`{bare}`'}")
-    return found._replace(release=minor)
+    if minor not in peer.releases:
+        known_releases = ", ".join(f"`{bare}@{minor_release}`" for minor_release in peer.releases)
+        raise ValueError(f"no rules for release `{release}` of {bare}; known releases: {known_releases or f'`{bare}`'}")
+    return peer._replace(release=minor)
 
 
 def peers() -> Iterator[Peer]:

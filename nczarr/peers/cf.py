@@ -46,21 +46,21 @@ def encoding_faults(attributes: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 def time_fault(units: str, calendar: Any, *, numeric: bool) -> str | None:
     """Return why times in these units cannot be decoded; None if their syntax is valid."""
-    found = re.match(r"(.+) since (.+)", units)
-    if found is None:
+    parts = re.match(r"(.+) since (.+)", units)
+    if parts is None:
         return "there is no unit before `since`, or no date after it"
     name = str(calendar).lower()
     if not isinstance(calendar, str) or name not in CALENDARS:
         return f"there is no calendar `{calendar}`"
-    unit = found[1].strip().lower()
+    unit = parts[1].strip().lower()
     if unit not in UNITS and not (unit in ("month", "months") and name == "360_day"):
         return f"`{unit}` is not a time unit of constant length"
     if not numeric:
         return "the values are not numbers"
-    date = _DATE.match(found[2])
+    date = _DATE.match(parts[2])
     whole = unit.removesuffix("s") not in _LONG or name not in _USUAL  # pandas does the others, and takes less
     if date is None or (whole and date[3] is None) or not _exists(date, name):
-        return f"`{found[2].strip()}` is not a date"
+        return f"`{parts[2].strip()}` is not a date"
     return None
 
 

@@ -94,10 +94,10 @@ class StoreNode:
     @property
     def attrs(self) -> Json:
         """Attributes."""
-        found = self.attributes.members if self.attributes else {}
+        members = self.attributes.members if self.attributes else {}
         if self.version == 3:
-            found = found.get("attributes", {})
-        return found if isinstance(found, dict) else {}
+            members = members.get("attributes", {})
+        return members if isinstance(members, dict) else {}
 
     @property
     def attrs_key(self) -> str:
@@ -144,36 +144,36 @@ class StoreDocuments:
         return array if array and array.is_array else self._group("", version, 0)
 
     def _group(self, prefix: str, version: int, depth: int) -> StoreNode:
-        made = self._node(prefix, version) or StoreNode(prefix, False, None, self._attributes(prefix, version), version)
+        node = self._node(prefix, version) or StoreNode(prefix, False, None, self._attributes(prefix, version), version)
         if depth >= DEEPEST:
-            return made
-        names = self._children(prefix, known=made.document is not None)
+            return node
+        names = self._children(prefix, is_described=node.document is not None)
         keys = ("zarr.json",) if version == 3 else (".zarray", ".zgroup", ".zattrs")
         expected = (f"{prefix}{name}/{key}" for name in names for key in keys)
         self.store.expect(key for key in expected if is_safe(key))
         for name in names:
             inside = f"{prefix}{name}/"
-            found = self._node(inside, version)
-            if found is None or not found.is_array:
+            member = self._node(inside, version)
+            if member is None or not member.is_array:
                 group = self._group(inside, version, depth + 1)
                 if group.document is None and not group.members and group.attributes is None:
                     continue
-                found = group
-            made.members.append(found)
-        return made
+                member = group
+            node.members.append(member)
+        return node
 
-    def _children(self, prefix: str, *, known: bool) -> list[str]:
+    def _children(self, prefix: str, *, is_described: bool) -> list[str]:
         names = self.store.children(prefix) if self.store.listed else self._told(prefix)
         return [
             name
             for name in names
-            if not name.startswith(".") and name != "zarr.json" and (known or not _CHUNK.fullmatch(name))
+            if not name.startswith(".") and name != "zarr.json" and (is_described or not _CHUNK.fullmatch(name))
         ]
 
     def _told(self, prefix: str) -> list[str]:
         """Return names that the documents list, for stores that cannot list keys."""
-        found = self.get(".zmetadata")
-        keys = found.members.get("metadata") if found else None
+        document = self.get(".zmetadata")
+        keys = document.members.get("metadata") if document else None
         names = {key[len(prefix) :].split("/", 1)[0] for key in keys or () if key.startswith(prefix)}
         attributes = self._attributes(prefix, 2)
         lists = attributes.members.get("_nczarr_group") if attributes else None
@@ -187,13 +187,13 @@ class StoreDocuments:
 
     def _node(self, prefix: str, version: int) -> StoreNode | None:
         if version == 3:
-            found = self.get(prefix + "zarr.json")
-            is_array = found is not None and found.members.get("node_type") == "array"
-            return None if found is None else StoreNode(prefix, is_array, found, found, 3)
+            document = self.get(prefix + "zarr.json")
+            is_array = document is not None and document.members.get("node_type") == "array"
+            return None if document is None else StoreNode(prefix, is_array, document, document, 3)
         for name in (".zarray", ".zgroup"):
-            found = self.get(prefix + name)
-            if found is not None:
-                return StoreNode(prefix, name == ".zarray", found, self._attributes(prefix, 2), 2)
+            document = self.get(prefix + name)
+            if document is not None:
+                return StoreNode(prefix, name == ".zarray", document, self._attributes(prefix, 2), 2)
         return None
 
     def chunks(self, node: StoreNode) -> Iterator[tuple[str, int]]:
@@ -220,10 +220,10 @@ class StoreDocuments:
         shape = array.meta.get("shape")
         if not isinstance(shape, list) or len(shape) != len(chunks):
             return
-        wanted = itemsize * math.prod(chunks)
+        expected = itemsize * math.prod(chunks)
         for key, length in self.chunks(array):
-            if length != wanted:
-                yield key, length, wanted
+            if length != expected:
+                yield key, length, expected
 
 
 def document(key: str, data: bytes) -> StoreDocument:
@@ -250,9 +250,9 @@ def document(key: str, data: bytes) -> StoreDocument:
 def _unescaped(data: bytes) -> Any:
     r"""Return the value for a parser that reads `\u00e9` as `u00e9`; None without such escapes."""
     text = data.decode("utf-8", "surrogateescape")
-    if not any(found[1] for found in _ESCAPES.finditer(text)):
+    if not any(escape[1] for escape in _ESCAPES.finditer(text)):
         return None
-    without = _ESCAPES.sub(lambda found: "u" + found[1] if found[1] else found[0], text)
+    without = _ESCAPES.sub(lambda escape: "u" + escape[1] if escape[1] else escape[0], text)
     try:
         return parse(without.encode("utf-8", "surrogateescape")).value
     except NotJsonError:
@@ -264,8 +264,8 @@ def _marked(data: bytes) -> bytes:
     return _TOKEN.sub(_mark, text).encode("utf-8", "surrogateescape")
 
 
-def _mark(found: re.Match[str]) -> str:
-    token = found[0]
+def _mark(token_match: re.Match[str]) -> str:
+    token = token_match[0]
     if token[0] == '"' or token in ("true", "false", "null", "NaN", "Infinity", "-Infinity"):
         return token
     try:

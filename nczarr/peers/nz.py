@@ -29,10 +29,10 @@ def _kind(value: Any) -> str:
 def conventions(view: ZarrView) -> Iterator[FindingPlace]:
     """Find groups that do not declare the convention."""
     for node in view.nodes:
-        given = node.attrs.get("conventions", node.attrs.get("Conventions"))
+        conventions = node.attrs.get("conventions", node.attrs.get("Conventions"))
         if node.is_array:
             continue
-        if not isinstance(given, str) or TITLE not in given.split():
+        if not isinstance(conventions, str) or TITLE not in conventions.split():
             does = "" if node is view.root else "has a schema that wants `conventions` of every group"
             yield FindingPlace(
                 node.key, "/attributes", f"group `{node.path}` does not declare the convention", does=does
@@ -43,9 +43,9 @@ def conventions(view: ZarrView) -> Iterator[FindingPlace]:
 def entries(view: ZarrView) -> Iterator[FindingPlace]:
     """Find nodes without the entry that the schema wants."""
     for node in view.nodes:
-        given = node.attrs.get("zarr_conventions")
-        if not isinstance(given, list) or not any(
-            isinstance(each, dict) and each.get("uuid") == UUID for each in given
+        entries = node.attrs.get("zarr_conventions")
+        if not isinstance(entries, list) or not any(
+            isinstance(entry, dict) and entry.get("uuid") == UUID for entry in entries
         ):
             yield FindingPlace(node.key, "/attributes", f"`{node.path}` has no entry of the convention")
 
@@ -54,17 +54,19 @@ def entries(view: ZarrView) -> Iterator[FindingPlace]:
 def dimension_names(view: ZarrView) -> Iterator[FindingPlace]:
     """Find arrays with missing names of dimensions."""
     for array in view.arrays:
-        given, shape = array.meta.get("dimension_names"), array.meta.get("shape")
+        dimension_names, shape = array.meta.get("dimension_names"), array.meta.get("shape")
         rank = len(shape) if isinstance(shape, list) else 0
-        if not isinstance(given, list):
+        if not isinstance(dimension_names, list):
             yield FindingPlace(array.key, "", f"array `{array.path}` has no dimension names")
-        elif len(given) != rank:
+        elif len(dimension_names) != rank:
             yield FindingPlace(
-                array.key, "/dimension_names", f"array `{array.path}` has {rank} dimensions and {len(given)} names"
+                array.key,
+                "/dimension_names",
+                f"array `{array.path}` has {rank} dimensions and {len(dimension_names)} names",
             )
         else:
-            for number, each in enumerate(given):
-                if not isinstance(each, str) or not each:
+            for number, name in enumerate(dimension_names):
+                if not isinstance(name, str) or not name:
                     text = f"dimension {number} of `{array.path}` has no name"
                     yield FindingPlace(array.key, f"/dimension_names/{number}", text)
 
@@ -73,15 +75,19 @@ def dimension_names(view: ZarrView) -> Iterator[FindingPlace]:
 def lengths(view: ZarrView) -> Iterator[FindingPlace]:
     """Find names of dimensions with two lengths in one group."""
     for group in [node for node in view.nodes if not node.is_array]:
-        known: dict[str, tuple[int, str]] = {}
+        lengths_by_name: dict[str, tuple[int, str]] = {}
         for array in [node for node in group.members if node.is_array]:
-            given, shape = array.meta.get("dimension_names"), array.meta.get("shape")
-            if not isinstance(given, list) or not isinstance(shape, list) or len(given) != len(shape):
+            dimension_names, shape = array.meta.get("dimension_names"), array.meta.get("shape")
+            if (
+                not isinstance(dimension_names, list)
+                or not isinstance(shape, list)
+                or len(dimension_names) != len(shape)
+            ):
                 continue
-            for number, (name, length) in enumerate(zip(given, shape, strict=True)):
+            for number, (name, length) in enumerate(zip(dimension_names, shape, strict=True)):
                 if not isinstance(name, str) or type(length) is not int:
                     continue
-                first = known.setdefault(name, (length, array.path))
+                first = lengths_by_name.setdefault(name, (length, array.path))
                 if first[0] != length:
                     text = f"`{name}` has length {length} in `{array.path}`, and {first[0]} in `{first[1]}`"
                     yield FindingPlace(array.key, f"/dimension_names/{number}", text)
@@ -91,9 +97,9 @@ def lengths(view: ZarrView) -> Iterator[FindingPlace]:
 def fill_values(view: ZarrView) -> Iterator[FindingPlace]:
     """Find fill values of another type."""
     for array in view.arrays:
-        kind, given = array.meta.get("data_type"), array.attrs.get("_FillValue")
-        if "_FillValue" in array.attrs and not _suits(given, kind):
-            text = f"`_FillValue` of `{array.path}` is {json.dumps(given)[:60]}, and its type {json.dumps(kind)[:60]}"
+        kind, fill = array.meta.get("data_type"), array.attrs.get("_FillValue")
+        if "_FillValue" in array.attrs and not _suits(fill, kind):
+            text = f"`_FillValue` of `{array.path}` is {json.dumps(fill)[:60]}, and its type {json.dumps(kind)[:60]}"
             yield FindingPlace(array.key, "/attributes/_FillValue", text)
 
 
@@ -126,7 +132,7 @@ def attributes(view: ZarrView) -> Iterator[FindingPlace]:
                 yield FindingPlace(
                     node.key, pointer("attributes", name), f"attribute `{name}` of `{node.path}` has a slash"
                 )
-            if isinstance(value, list) and len({_kind(each) for each in value}) > 1:
+            if isinstance(value, list) and len({_kind(element) for element in value}) > 1:
                 text = f"attribute `{name}` of `{node.path}` is a list of several types"
                 yield FindingPlace(node.key, pointer("attributes", name), text)
 

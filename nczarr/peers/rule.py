@@ -101,4 +101,4 @@ class Peer(NamedTuple):
 
 def number(release: str) -> tuple[int, ...]:
     """Return a release as comparable numbers; an empty text as `()`."""
-    return tuple(int(each) for each in release.split(".")) if release else ()
+    return tuple(int(part) for part in release.split(".")) if release else ()

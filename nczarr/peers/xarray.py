@@ -29,12 +29,12 @@ RULES = Rules(SEEN)
 
 def names_of(array: StoreNode) -> tuple[Any, str, str]:
     """Return the dimension names of an array, also of older NCZarr, with their key and pointer."""
-    given, key, pointer = axes(array)
+    axis_names, key, pointer = axes(array)
     older = array.meta.get("_NCZARR_ARRAY")
-    found = older.get("dimrefs") if isinstance(older, dict) else None
-    if given is None and array.version == 2 and isinstance(found, list):
-        return [str(name).rpartition("/")[2] for name in found], array.key, "/_NCZARR_ARRAY/dimrefs"
-    return given, key, pointer
+    references = older.get("dimrefs") if isinstance(older, dict) else None
+    if axis_names is None and array.version == 2 and isinstance(references, list):
+        return [str(name).rpartition("/")[2] for name in references], array.key, "/_NCZARR_ARRAY/dimrefs"
+    return axis_names, key, pointer
 
 
 @RULES.add("root-array", "finds no group", "write the array in a group")
@@ -48,13 +48,13 @@ def root_array(view: ZarrView) -> Iterator[FindingPlace]:
 def missing_names(view: ZarrView) -> Iterator[FindingPlace]:
     """Find arrays with fewer names than axes."""
     for array in view.arrays:
-        given, key, pointer = names_of(array)
+        axis_names, key, pointer = names_of(array)
         shape = integers(array.meta.get("shape"))
         readable = array.attributes is None or isinstance(array.attributes.value, dict)
-        if given is None and shape is not None and readable and (shape or array.version == 2):
+        if axis_names is None and shape is not None and readable and (shape or array.version == 2):
             yield FindingPlace(key, "", f"`{array.path}` does not name its dimensions")
-        elif shape is not None and isinstance(given, list | str) and len(given) < len(shape):
-            yield FindingPlace(key, pointer, f"`{array.path}` has {len(shape)} axes, but names {len(given)}")
+        elif shape is not None and isinstance(axis_names, list | str) and len(axis_names) < len(shape):
+            yield FindingPlace(key, pointer, f"`{array.path}` has {len(shape)} axes, but names {len(axis_names)}")
 
 
 @RULES.add("surplus-names", REFUSED, NAMES)
@@ -67,8 +67,8 @@ def surplus_names(view: ZarrView) -> Iterator[FindingPlace]:
 def unnamed(view: ZarrView) -> Iterator[FindingPlace]:
     """Find null names."""
     for array in view.arrays:
-        given, key, pointer = names_of(array)
-        if isinstance(given, list) and None in given:
+        axis_names, key, pointer = names_of(array)
+        if isinstance(axis_names, list) and None in axis_names:
             yield FindingPlace(key, pointer, f"an axis of `{array.path}` has no name")
 
 
@@ -76,8 +76,8 @@ def unnamed(view: ZarrView) -> Iterator[FindingPlace]:
 def doubled(view: ZarrView) -> Iterator[FindingPlace]:
     """Find arrays with two axes of one name."""
     for array in view.arrays:
-        given, key, pointer = names_of(array)
-        texts = [name for name in given if isinstance(name, str)] if isinstance(given, list) else []
+        axis_names, key, pointer = names_of(array)
+        texts = [name for name in axis_names if isinstance(name, str)] if isinstance(axis_names, list) else []
         if len(set(texts)) < len(texts):
             yield FindingPlace(key, pointer, f"two axes of `{array.path}` have the same name")
 
@@ -85,15 +85,15 @@ def doubled(view: ZarrView) -> Iterator[FindingPlace]:
 @RULES.add("unequal-lengths", REFUSED, "write one length for each name in a group")
 def unequal(view: ZarrView) -> Iterator[FindingPlace]:
     """Find one name with several lengths in a group."""
-    known: dict[tuple[str, str], tuple[int, str]] = {}
+    sizes: dict[tuple[str, str], tuple[int, str]] = {}
     for array in view.arrays:
-        given, key, pointer = names_of(array)
+        axis_names, key, pointer = names_of(array)
         shape = integers(array.meta.get("shape"))
         group = array.path.rpartition("/")[0]
-        if not isinstance(given, list) or shape is None or len(shape) != len(given):
+        if not isinstance(axis_names, list) or shape is None or len(shape) != len(axis_names):
             continue
-        for axis, (name, size) in enumerate(zip(given, shape, strict=True)):
-            before, other = known.setdefault((group, json.dumps(name)), (size, array.path))
+        for axis, (name, size) in enumerate(zip(axis_names, shape, strict=True)):
+            before, other = sizes.setdefault((group, json.dumps(name)), (size, array.path))
             if before != size:
                 text = f"dimension `{name}` has the length {size} in `{array.path}` and {before} in `{other}`"
                 yield FindingPlace(key, f"{pointer}/{axis}", text)
@@ -103,8 +103,8 @@ def clashing(view: ZarrView) -> Iterator[FindingPlace]:
     """Find scalars named like a dimension."""
     used = set()
     for array in view.arrays:
-        given, _, _ = names_of(array)
-        listed = given if isinstance(given, list) else ()
+        axis_names, _, _ = names_of(array)
+        listed = axis_names if isinstance(axis_names, list) else ()
         used |= {(array.path.rpartition("/")[0], name) for name in listed if isinstance(name, str)}
     for array in view.arrays:
         if array.meta.get("shape") == [] and (array.path.rpartition("/")[0], array.name) in used:
@@ -131,8 +131,12 @@ def masking(view: ZarrView) -> Iterator[FindingPlace]:
 
 def _declared(array: StoreNode, value: Any) -> bool:
     """Return whether an attribute declares the value as missing."""
-    own = [array.attrs.get(name) for name in ("_FillValue", "missing_value")]
-    return any(each == value or each == [value] for each in own if each is not None)
+    declared_values = [array.attrs.get(name) for name in ("_FillValue", "missing_value")]
+    return any(
+        declared_value == value or declared_value == [value]
+        for declared_value in declared_values
+        if declared_value is not None
+    )
 
 
 def rounded(view: ZarrView) -> Iterator[FindingPlace]:
@@ -235,7 +239,7 @@ def own_names(view: ZarrView) -> Iterator[FindingPlace]:
 def groups(view: ZarrView) -> Iterator[FindingPlace]:
     """Find groups below the root."""
     for node in view.root.members:
-        if not node.is_array and node.document is not None and any(each.is_array for each in node.walk()):
+        if not node.is_array and node.document is not None and any(descendant.is_array for descendant in node.walk()):
             yield FindingPlace(node.key, "", f"there are arrays in group `{node.path}`")
 
 

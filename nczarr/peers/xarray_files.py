@@ -103,7 +103,7 @@ def attribute_types(checked: Checked) -> Iterator[FindingPlace]:
 def doubled(checked: Checked) -> Iterator[FindingPlace]:
     """Find variables with two axes over one dimension."""
     for path, variable in checked.variables.items():
-        named = [each for each in variable.dimensions if isinstance(each, str)]
+        named = [dimension for dimension in variable.dimensions if isinstance(dimension, str)]
         if len(set(named)) < len(named):
             yield _at(f"two axes of `{path}` have the same name", variable)
 
@@ -112,10 +112,10 @@ def doubled(checked: Checked) -> Iterator[FindingPlace]:
 def clashing(checked: Checked) -> Iterator[FindingPlace]:
     """Find scalars named like a dimension that is used in their group."""
     used = {
-        (names.parent(path), names.last(each))
+        (names.parent(path), names.last(reference))
         for path, variable in checked.variables.items()
-        for each in variable.dimensions
-        if isinstance(each, str)
+        for reference in variable.dimensions
+        if isinstance(reference, str)
     }
     for path, variable in checked.variables.items():
         if not variable.dimensions and (names.parent(path), variable.name) in used:
@@ -125,7 +125,12 @@ def clashing(checked: Checked) -> Iterator[FindingPlace]:
 @FILES.add("dropped-dimension", "drops it")
 def unused(checked: Checked) -> Iterator[FindingPlace]:
     """Find dimensions without variables."""
-    used = {each for variable in checked.variables.values() for each in variable.dimensions if isinstance(each, str)}
+    used = {
+        reference
+        for variable in checked.variables.values()
+        for reference in variable.dimensions
+        if isinstance(reference, str)
+    }
     for path, dimension in checked.dimensions.items():
         if path not in used:
             yield _at(f"no variable has the dimension `{path}`", dimension)
@@ -139,9 +144,11 @@ def unused(checked: Checked) -> Iterator[FindingPlace]:
 def rounded(checked: Checked) -> Iterator[FindingPlace]:
     """Find 64-bit integers that become doubles."""
     for path, variable in checked.variables.items():
-        found = [each for each in variable.attributes if each.name in ("_FillValue", "missing_value")]
-        if variable.type in ("int64", "uint64") and found:
-            yield _at(f"`{path}` has integers of 64 bits and a missing value", found[0])
+        missing_values = [
+            attribute for attribute in variable.attributes if attribute.name in ("_FillValue", "missing_value")
+        ]
+        if variable.type in ("int64", "uint64") and missing_values:
+            yield _at(f"`{path}` has integers of 64 bits and a missing value", missing_values[0])
 
 
 @FILES.add("undecodable-attribute", REFUSED, "write one number, and a string for `coordinates`")
@@ -164,11 +171,11 @@ def times(checked: Checked) -> Iterator[FindingPlace]:
 
 def _cf(checked: Checked) -> Iterator[tuple[str, Attribute, str]]:
     for path, variable in checked.variables.items():
-        own = {attribute.name: attribute for attribute in variable.attributes}
-        plain = {name: _plain(attribute.value) for name, attribute in own.items()}
+        attributes = {attribute.name: attribute for attribute in variable.attributes}
+        plain = {name: _plain(attribute.value) for name, attribute in attributes.items()}
         numeric = variable.type not in ("char", "string") and variable.type not in checked.types
         for name, why in cf.faults(plain, numeric=numeric):
-            yield path, own[name], why
+            yield path, attributes[name], why
 
 
 def _plain(value: Constant) -> Any:
@@ -176,7 +183,7 @@ def _plain(value: Constant) -> Any:
     if value.type == "char" and isinstance(value.data, bytes):
         return value.data.rstrip(b"\0").decode("utf-8", "replace")
     if value.type == "string":
-        texts = [each.decode("utf-8", "replace") if isinstance(each, bytes) else "" for each in value.data]
+        texts = [text.decode("utf-8", "replace") if isinstance(text, bytes) else "" for text in value.data]
         return texts[0] if len(texts) == 1 else texts
     if not isinstance(value.data, bytes) or value.type.startswith("/"):
         return None

@@ -44,11 +44,11 @@ def mixed(view: ZarrView) -> Iterator[FindingPlace]:
 @RULES.add("broken-document", REFUSED, "write the document again: `nczarr convert SRC DST`")
 def broken(view: ZarrView) -> Iterator[FindingPlace]:
     """Find documents that are not strict JSON."""
-    for found in view.read():
-        if found.unstrict is not None:
-            yield FindingPlace(found.key, "", f"the document is not strictly JSON: {_lowered(found.unstrict)}")
-        elif not isinstance(found.value, dict) and not found.key.endswith(".zattrs"):
-            yield FindingPlace(found.key, "", "the document is not a JSON object")
+    for document in view.read():
+        if document.unstrict is not None:
+            yield FindingPlace(document.key, "", f"the document is not strictly JSON: {_lowered(document.unstrict)}")
+        elif not isinstance(document.value, dict) and not document.key.endswith(".zattrs"):
+            yield FindingPlace(document.key, "", "the document is not a JSON object")
 
 
 def _lowered(text: str) -> str:
@@ -59,17 +59,17 @@ def _lowered(text: str) -> str:
 def format_number(view: ZarrView) -> Iterator[FindingPlace]:
     """Find wrong version numbers."""
     for node in view.nodes:
-        given = node.meta.get("zarr_format", None)
-        if not isinstance(node.document and node.document.value, dict) or (given is None and node.is_array):
+        version = node.meta.get("zarr_format", None)
+        if not isinstance(node.document and node.document.value, dict) or (version is None and node.is_array):
             continue
-        if given != node.version:
+        if version != node.version:
             does = REFUSED if node.is_array and node.version == 2 else "hides its content"
             text = (
-                f"`zarr_format` of `{node.path}` is {json.dumps(given)}"
-                if given is not None
+                f"`zarr_format` of `{node.path}` is {json.dumps(version)}"
+                if version is not None
                 else f"`{node.path}` has no `zarr_format`"
             )
-            yield FindingPlace(node.key, "/zarr_format" if given is not None else "", text, does=does)
+            yield FindingPlace(node.key, "/zarr_format" if version is not None else "", text, does=does)
 
 
 @RULES.add("missing-member", "hides it", "write all members that the specification requires")
@@ -103,23 +103,23 @@ def chunk_lengths(array: StoreNode) -> tuple[Any, str]:
         return array.meta.get("chunks"), "/chunks"
     grid = array.meta.get("chunk_grid")
     configuration = grid.get("configuration") if isinstance(grid, dict) else None
-    found = configuration.get("chunk_shape") if isinstance(configuration, dict) else None
-    return found, "/chunk_grid/configuration/chunk_shape"
+    lengths = configuration.get("chunk_shape") if isinstance(configuration, dict) else None
+    return lengths, "/chunk_grid/configuration/chunk_shape"
 
 
 @RULES.add("bad-chunks", REFUSED, "write one length above 0 for each axis")
 def chunks(view: ZarrView) -> Iterator[FindingPlace]:
     """Find chunks that do not fit the shape."""
     for array in view.arrays:
-        given, pointer = chunk_lengths(array)
-        lengths, shape = integers(given), integers(array.meta.get("shape"))
+        stored_lengths, pointer = chunk_lengths(array)
+        lengths, shape = integers(stored_lengths), integers(array.meta.get("shape"))
         if _is_rectilinear(array):
             wrong = _wrong_shapes(array.meta["chunk_grid"], shape)
             if wrong:
                 text = f"the chunks of `{array.path}` {wrong}"
                 yield FindingPlace(array.key, "/chunk_grid/configuration", text, since=RECTILINEAR_SINCE)
             continue
-        if given is None and (array.version == 3 or "chunks" not in array.meta):
+        if stored_lengths is None and (array.version == 3 or "chunks" not in array.meta):
             continue
         if (
             lengths is None
@@ -176,9 +176,9 @@ def dtypes(view: ZarrView) -> Iterator[FindingPlace]:
         member = "dtype" if array.version == 2 else "data_type"
         since = zarr_types.known_since(array.meta, array.version)
         if member in array.meta and since != "":
-            given = array.meta[member]
-            text = given if isinstance(given, str) else json.dumps(given)
-            shown = "a record" if isinstance(given, list) else f"`{text}`"
+            dtype = array.meta[member]
+            text = dtype if isinstance(dtype, str) else json.dumps(dtype)
+            shown = "a record" if isinstance(dtype, list) else f"`{text}`"
             instead = f"`|{text[1:]}`" if text[1:] in ("i1", "u1", "b1", "S1") else ""
             text = f"the type of `{array.path}` is {shown}"
             instead = f"write {instead}" if instead else ""
@@ -188,13 +188,13 @@ def dtypes(view: ZarrView) -> Iterator[FindingPlace]:
 def codecs(array: StoreNode) -> Iterator[tuple[str, Any]]:
     """Yield the codecs of an array with their pointers."""
     if array.version == 3:
-        given = array.meta.get("codecs")
-        for place, each in enumerate(given if isinstance(given, list) else ()):
-            yield f"/codecs/{place}", each
+        chain = array.meta.get("codecs")
+        for place, codec in enumerate(chain if isinstance(chain, list) else ()):
+            yield f"/codecs/{place}", codec
         return
     filters = array.meta.get("filters")
-    for place, each in enumerate(filters if isinstance(filters, list) else ()):
-        yield f"/filters/{place}", each
+    for place, codec in enumerate(filters if isinstance(filters, list) else ()):
+        yield f"/filters/{place}", codec
     if array.meta.get("compressor") is not None:
         yield "/compressor", array.meta["compressor"]
 
@@ -260,9 +260,9 @@ def odd_chunks(view: ZarrView) -> Iterator[FindingPlace]:
     for array in view.arrays:
         size = zarr_types.kind(array.meta, array.version)[1] if array.version == 2 else 0
         if size and zarr_types.knows(array.meta, 2):
-            for key, length, wanted in view.documents.odd_lengths(array, size):
+            for key, length, expected in view.documents.odd_lengths(array, size):
                 yield FindingPlace(
-                    key, "", f"a chunk of `{array.path}` has {length} bytes, but chunks of its array have {wanted}"
+                    key, "", f"a chunk of `{array.path}` has {length} bytes, but chunks of its array have {expected}"
                 )
                 break
 
@@ -271,26 +271,26 @@ def odd_chunks(view: ZarrView) -> Iterator[FindingPlace]:
 def separators(view: ZarrView) -> Iterator[FindingPlace]:
     """Find unknown separators."""
     for array in view.arrays:
-        given = array.meta.get("dimension_separator", ".")
-        if array.version == 2 and given not in (".", "/"):
+        separator = array.meta.get("dimension_separator", ".")
+        if array.version == 2 and separator not in (".", "/"):
             yield FindingPlace(
-                array.key, "/dimension_separator", f"the separator of `{array.path}` is {json.dumps(given)}"
+                array.key, "/dimension_separator", f"the separator of `{array.path}` is {json.dumps(separator)}"
             )
 
 
 @RULES.add("stale-consolidation", "uses the consolidated ones", "write them again, or remove them")
 def stale(view: ZarrView) -> Iterator[FindingPlace]:
     """Find consolidated metadata that differ from the store."""
-    key, pointer, told = _consolidated(view)
-    if told is None:
+    key, pointer, consolidated = _consolidated(view)
+    if consolidated is None:
         return
     for node in view.nodes:
-        for name, found in _documents(node):
+        for name, document in _documents(node):
             if node is view.root and node.version == 3:
                 continue
-            if name not in told:
+            if name not in consolidated:
                 yield FindingPlace(key, pointer, f"the consolidated metadata lack `{name}`", does=f"ignores `{name}`")
-            elif _meant(told[name]) != _meant(found):
+            elif _meant(consolidated[name]) != _meant(document):
                 where = f"{pointer}/{step(name)}"
                 yield FindingPlace(key, where, f"the consolidated metadata differ from `{name}`", does="uses them")
 
@@ -299,33 +299,33 @@ def _meant(document: Any) -> str:
     """Return the content of a document without redundant and empty members."""
     if not isinstance(document, dict):
         return json.dumps(document)
-    kept = {
+    members = {
         name: value
         for name, value in document.items()
         if name != "consolidated_metadata" and value not in (None, [], {})
     }
-    return json.dumps(kept, sort_keys=True)
+    return json.dumps(members, sort_keys=True)
 
 
 def _documents(node: StoreNode) -> Iterator[tuple[str, Any]]:
     if node.version == 3:
         yield node.prefix.rstrip("/"), node.meta
         return
-    for found in (node.document, node.attributes):
-        if found is not None and found.unstrict is None:
-            yield found.key, found.value
+    for document in (node.document, node.attributes):
+        if document is not None and document.unstrict is None:
+            yield document.key, document.value
 
 
 def _consolidated(view: ZarrView) -> tuple[str, str, dict[str, Any] | None]:
     if view.version == 3:
-        found = view.root.meta.get("consolidated_metadata")
-        told = found.get("metadata") if isinstance(found, dict) else None
-        return "zarr.json", "/consolidated_metadata/metadata", told if isinstance(told, dict) else None
+        consolidated = view.root.meta.get("consolidated_metadata")
+        documents = consolidated.get("metadata") if isinstance(consolidated, dict) else None
+        return "zarr.json", "/consolidated_metadata/metadata", documents if isinstance(documents, dict) else None
     document = view.documents.get(".zmetadata")
     if document is None or not isinstance(document.value, dict):
         return ".zmetadata", "", None
-    told = document.value.get("metadata")
-    return ".zmetadata", "/metadata", told if isinstance(told, dict) else {}
+    documents = document.value.get("metadata")
+    return ".zmetadata", "/metadata", documents if isinstance(documents, dict) else {}
 
 
 @RULES.add("unknown-member", REFUSED, 'remove it, or write an object with `"must_understand": false` in an array')
@@ -345,12 +345,12 @@ def unknown_members(view: ZarrView) -> Iterator[FindingPlace]:
 def unknown_extensions(view: ZarrView) -> Iterator[FindingPlace]:
     """Find unknown chunk grids and chunk key encodings."""
     for array in view.arrays:
-        for member, known in (("chunk_grid", {"regular"}), ("chunk_key_encoding", {"default", "v2"})):
-            given = array.meta.get(member)
-            name = given.get("name") if isinstance(given, dict) else given
+        for member, names_in_use in (("chunk_grid", {"regular"}), ("chunk_key_encoding", {"default", "v2"})):
+            extension = array.meta.get(member)
+            name = extension.get("name") if isinstance(extension, dict) else extension
             if array.version == 3 and member == "chunk_grid" and name == "rectilinear":
                 yield from _rectilinear(array)
-            elif array.version == 3 and member in array.meta and not (isinstance(name, str) and name in known):
+            elif array.version == 3 and member in array.meta and not (isinstance(name, str) and name in names_in_use):
                 yield FindingPlace(array.key, f"/{member}", f"`{member}` of `{array.path}` is `{name}`")
         if array.version == 3 and array.meta.get("storage_transformers"):
             text = f"`{array.path}` has storage transformers"
@@ -383,14 +383,18 @@ def codec_chains(view: ZarrView) -> Iterator[FindingPlace]:
     """Find codec chains without exactly one array-to-bytes codec."""
     makers = {"bytes", "vlen-utf8", "vlen-bytes", "sharding_indexed"}
     for array in view.arrays:
-        given = array.meta.get("codecs")
-        if array.version != 3 or not isinstance(given, list):
+        chain = array.meta.get("codecs")
+        if array.version != 3 or not isinstance(chain, list):
             continue
-        found = [name for name in (_name(each, 3) for each in given) if isinstance(name, str) and name in makers]
+        makers_in_chain = [
+            name for name in (_name(codec, 3) for codec in chain) if isinstance(name, str) and name in makers
+        ]
         text = array.meta.get("data_type") == "string"
-        if len(found) != 1:
-            yield FindingPlace(array.key, "/codecs", f"{len(found)} codecs of `{array.path}` convert values to bytes")
-        elif text and found == ["bytes"]:
+        if len(makers_in_chain) != 1:
+            yield FindingPlace(
+                array.key, "/codecs", f"{len(makers_in_chain)} codecs of `{array.path}` convert values to bytes"
+            )
+        elif text and makers_in_chain == ["bytes"]:
             yield FindingPlace(array.key, "/codecs", f"`{array.path}` holds strings and is encoded as `bytes`")
 
 
@@ -404,15 +408,15 @@ def axes(array: StoreNode) -> tuple[Any, str, str]:
 def name_counts(view: ZarrView, *, more: bool) -> Iterator[FindingPlace]:
     """Find arrays with more (`more`) or fewer names than axes."""
     for array in view.arrays:
-        given, key, pointer = axes(array)
+        axis_names, key, pointer = axes(array)
         shape = integers(array.meta.get("shape"))
         if (
             shape is not None
-            and isinstance(given, list | str)
-            and len(given) != len(shape)
-            and (len(given) > len(shape)) == more
+            and isinstance(axis_names, list | str)
+            and len(axis_names) != len(shape)
+            and (len(axis_names) > len(shape)) == more
         ):
-            yield FindingPlace(key, pointer, f"`{array.path}` has {len(shape)} axes, but names {len(given)}")
+            yield FindingPlace(key, pointer, f"`{array.path}` has {len(shape)} axes, but names {len(axis_names)}")
 
 
 @RULES.add("missing-names", REFUSED, "write one name for each axis, or no `dimension_names`")

@@ -64,39 +64,41 @@ def knows(array: Json, version: int) -> bool:
 
 def known_since(array: Json, version: int) -> str | None:
     """Return the first release that knows the type of an array; empty for all, None for none."""
-    given = array.get("dtype" if version == 2 else "data_type")
+    dtype = array.get("dtype" if version == 2 else "data_type")
     if version == 3:
-        return _known_3(given)
-    if given == "|O":
+        return _known_3(dtype)
+    if dtype == "|O":
         filters = array.get("filters")
-        found = [each.get("id") for each in filters if isinstance(each, dict)] if isinstance(filters, list) else []
-        return "" if any(isinstance(name, str) and name in OF_TEXTS for name in found) else None
-    return _known_2(given, top=True)
+        codec_names = (
+            [config.get("id") for config in filters if isinstance(config, dict)] if isinstance(filters, list) else []
+        )
+        return "" if any(isinstance(name, str) and name in OF_TEXTS for name in codec_names) else None
+    return _known_2(dtype, top=True)
 
 
-def _known_2(given: Any, *, top: bool = False) -> str | None:
+def _known_2(dtype: Any, *, top: bool = False) -> str | None:
     """Return the same for a Zarr v2 dtype. Releases before 3.4 do not nest records; none has array fields."""
-    if isinstance(given, str):
-        if DTYPE_2.fullmatch(given):
+    if isinstance(dtype, str):
+        if DTYPE_2.fullmatch(dtype):
             return ""
-        return SINCE_LENIENT if LENIENT_DTYPE_2.fullmatch(given) else None
-    if not isinstance(given, list) or not given:
+        return SINCE_LENIENT if LENIENT_DTYPE_2.fullmatch(dtype) else None
+    if not isinstance(dtype, list) or not dtype:
         return None
-    found = "" if top else SINCE_LENIENT
-    for field in given:
-        known = _known_2(field[1]) if isinstance(field, list) and len(field) == 2 else None
-        if known is None:
+    since = "" if top else SINCE_LENIENT
+    for field in dtype:
+        since_field = _known_2(field[1]) if isinstance(field, list) and len(field) == 2 else None
+        if since_field is None:
             return None
-        found = known or found
-    return found
+        since = since_field or since
+    return since
 
 
-def _known_3(given: Any) -> str | None:
+def _known_3(data_type: Any) -> str | None:
     """Return the same for a Zarr v3 data type."""
-    if isinstance(given, str):
-        return "" if given in TYPES_3 else None
-    name = given.get("name") if isinstance(given, dict) else None
-    configuration = given.get("configuration") if isinstance(given, dict) else None
+    if isinstance(data_type, str):
+        return "" if data_type in TYPES_3 else None
+    name = data_type.get("name") if isinstance(data_type, dict) else None
+    configuration = data_type.get("configuration") if isinstance(data_type, dict) else None
     if not isinstance(name, str) or not isinstance(configuration, dict):
         return None
     if name not in ("structured", "struct"):
@@ -104,36 +106,38 @@ def _known_3(given: Any) -> str | None:
     fields = configuration.get("fields")
     if not isinstance(fields, list) or not fields:
         return None
-    found = SINCE_LENIENT if name == "struct" else ""
+    since = SINCE_LENIENT if name == "struct" else ""
     for field in fields:
         pair = isinstance(field, list) and len(field) == 2
         if not pair and not (isinstance(field, dict) and {"name", "data_type"} <= field.keys()):
             return None
-        known = _known_3(field[1] if pair else field["data_type"])
-        if known is None:
+        since_field = _known_3(field[1] if pair else field["data_type"])
+        if since_field is None:
             return None
-        found = known or (found if pair else SINCE_LENIENT)
-    return found
+        since = since_field or (since if pair else SINCE_LENIENT)
+    return since
 
 
 def kind(array: Json, version: int) -> tuple[str, int]:
     """Return NumPy's kind letter and the size in bytes of a known type; `O` and 0 if it has none."""
-    given = array.get("dtype" if version == 2 else "data_type")
-    if isinstance(given, list) or (isinstance(given, dict) and given.get("name") in ("structured", "struct")):
+    dtype = array.get("dtype" if version == 2 else "data_type")
+    if isinstance(dtype, list) or (isinstance(dtype, dict) and dtype.get("name") in ("structured", "struct")):
         return "V", 0
-    if isinstance(given, dict):
+    if isinstance(dtype, dict):
         letters = {"fixed_length_utf32": "U", "null_terminated_bytes": "S", "raw_bytes": "V"}
-        return letters.get(str(given.get("name")), "M"), 0
+        return letters.get(str(dtype.get("name")), "M"), 0
     if version == 3:
-        text = str(given)
-        found = re.fullmatch(r"(u?int|float|complex)([0-9]+)", text)
+        text = str(dtype)
+        number_type = re.fullmatch(r"(u?int|float|complex)([0-9]+)", text)
         letters = {"int": "i", "uint": "u", "float": "f", "complex": "c"}
-        return (letters[found[1]], int(found[2]) // 8) if found else ("b" if text == "bool" else "O", 0)
-    if given == "|O" or not isinstance(given, str):
+        return (
+            (letters[number_type[1]], int(number_type[2]) // 8) if number_type else ("b" if text == "bool" else "O", 0)
+        )
+    if dtype == "|O" or not isinstance(dtype, str):
         return "O", 0
     if not knows(array, version):
         return "O", 0
-    letter, size = given[1], re.match(r"[0-9]*", given[2:])
+    letter, size = dtype[1], re.match(r"[0-9]*", dtype[2:])
     number = int(size[0]) if size and size[0] else 0
     return letter, number * 4 if letter == "U" else number
 

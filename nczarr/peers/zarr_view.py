@@ -40,9 +40,9 @@ class ZarrView:
     def read(self) -> Iterator[StoreDocument]:
         """Yield all documents that it reads."""
         for node in self.nodes:
-            for found in (node.document, node.attributes if node.version == 2 else None):
-                if found is not None:
-                    yield found
+            for document in (node.document, node.attributes if node.version == 2 else None):
+                if document is not None:
+                    yield document
         consolidated = self.documents.get(".zmetadata") if self.version == 2 else None
         if consolidated is not None:
             yield consolidated

@@ -100,8 +100,8 @@ def _codecs(array: StoreNode) -> Iterator[tuple[str, Any]]:
     if compressor is not None:
         yield "/compressor", compressor
     if isinstance(filters, list):
-        for place, each in enumerate(filters):
-            yield f"/filters/{place}", each
+        for place, codec in enumerate(filters):
+            yield f"/filters/{place}", codec
     elif filters is not None:
         yield "/filters", None
 
@@ -139,10 +139,15 @@ def unknown_codecs(view: NetcdfView) -> Iterator[FindingPlace]:
 def shuffled_texts(view: NetcdfView) -> Iterator[FindingPlace]:
     """Find texts shuffled with an item size other than the library's pointer size."""
     for array in _described(view):
-        known, lengths = kind(array), integers(array.meta.get("chunks"))
-        if known is None or known[0] != "S" or lengths is None or (view.nczarr and array.meta["dtype"] == ">S1"):
+        kind_name, lengths = kind(array), integers(array.meta.get("chunks"))
+        if (
+            kind_name is None
+            or kind_name[0] != "S"
+            or lengths is None
+            or (view.nczarr and array.meta["dtype"] == ">S1")
+        ):
             continue
-        size = math.prod(lengths) * int(known[1:])
+        size = math.prod(lengths) * int(kind_name[1:])
         for pointer, codec in _codecs(array):
             if isinstance(codec, dict) and codec.get("id") == "shuffle":
                 by = codec.get("elementsize")
@@ -170,10 +175,10 @@ def dtypes(view: NetcdfView) -> Iterator[FindingPlace]:
 def unmarked(view: NetcdfView) -> Iterator[FindingPlace]:
     """Find wide dtypes without byte order."""
     for array in _described(view):
-        known = kind(array)
-        if known and known[0] != "S" and known[1:] != "1" and array.meta["dtype"][0] not in "<>":
+        kind_name = kind(array)
+        if kind_name and kind_name[0] != "S" and kind_name[1:] != "1" and array.meta["dtype"][0] not in "<>":
             text = f"the type `{array.meta['dtype']}` of `{array.path}` has no byte order"
-            yield FindingPlace(array.key, "/dtype", text, instead=f"`<{known}` for values in little-endian order")
+            yield FindingPlace(array.key, "/dtype", text, instead=f"`<{kind_name}` for values in little-endian order")
 
 
 @RULES.add(
@@ -183,8 +188,8 @@ def letters(view: NetcdfView) -> Iterator[FindingPlace]:
     """Find chars that the library reads as strings."""
     for array in _described(view):
         described, _, _ = hidden(array, "array")
-        own = described.get("nczarr") if isinstance(described, dict) else None
-        is_char = isinstance(own, dict) and own.get("type", "char") == "char"
+        member = described.get("nczarr") if isinstance(described, dict) else None
+        is_char = isinstance(member, dict) and member.get("type", "char") == "char"
         if view.nczarr and array.meta.get("dtype") == "|S1" and is_char:
             yield FindingPlace(array.key, "/dtype", f"`{array.path}` is char, and its type `|S1`")
 
@@ -210,19 +215,19 @@ def dropped_scalars(view: NetcdfView) -> Iterator[FindingPlace]:
 def fills(view: NetcdfView) -> Iterator[FindingPlace]:
     """Find fill values that the library cannot convert."""
     for array in _described(view):
-        given, known = array.meta.get("fill_value"), kind(array)
-        value = given[0] if isinstance(given, list) and given else given
-        does = None if known is None else _unconverted(value, known, view, array.meta["dtype"])
+        fill, kind_name = array.meta.get("fill_value"), kind(array)
+        value = fill[0] if isinstance(fill, list) and fill else fill
+        does = None if kind_name is None else _unconverted(value, kind_name, view, array.meta["dtype"])
         if does:
-            text = f"the fill value of `{array.path}`, of type `{array.meta['dtype']}`, is {_json(given)}"
+            text = f"the fill value of `{array.path}`, of type `{array.meta['dtype']}`, is {_json(fill)}"
             yield FindingPlace(array.key, "/fill_value", text, does=does)
 
 
-def _unconverted(value: Any, known: str, view: NetcdfView, dtype: str) -> str | None:
+def _unconverted(value: Any, kind_name: str, view: NetcdfView, dtype: str) -> str | None:
     """Return the effect of an unsuitable fill value, or None."""
     if value is None:
         return None
-    if known[0] == "S":
+    if kind_name[0] == "S":
         if isinstance(value, str):
             return None
         is_char = view.nczarr and dtype == ">S1"
@@ -230,12 +235,12 @@ def _unconverted(value: Any, known: str, view: NetcdfView, dtype: str) -> str | 
             return "refuses the whole dataset (-36)"
         return None if type(value) is int and 0 <= value <= 9 else "reads only the first letter"
     if isinstance(value, str):
-        return None if known[0] == "f" and _SPECIAL.fullmatch(value) else "aborts"
+        return None if kind_name[0] == "f" and _SPECIAL.fullmatch(value) else "aborts"
     if isinstance(value, dict | list):
         return "reads wrong values"
     finite = not isinstance(value, float) or math.isfinite(value)
-    outside = known in RANGES and finite and not RANGES[known][0] <= value <= RANGES[known][1]
-    if outside and value > 0 and known == "u8":
+    outside = kind_name in RANGES and finite and not RANGES[kind_name][0] <= value <= RANGES[kind_name][1]
+    if outside and value > 0 and kind_name == "u8":
         return "reads the largest value"
     return "refuses the whole dataset (-60)" if outside else None
 
@@ -244,8 +249,8 @@ def _unconverted(value: Any, known: str, view: NetcdfView, dtype: str) -> str | 
 def cut_fills(view: NetcdfView) -> Iterator[FindingPlace]:
     """Find fill values that the library rounds."""
     for array in _described(view):
-        value, known = array.meta.get("fill_value"), kind(array)
-        if known in RANGES and isinstance(value, float) and math.isfinite(value) and not value.is_integer():
+        value, kind_name = array.meta.get("fill_value"), kind(array)
+        if kind_name in RANGES and isinstance(value, float) and math.isfinite(value) and not value.is_integer():
             yield FindingPlace(
                 array.key, "/fill_value", f"the fill value of `{array.path}`, an integer, is {_json(value)}"
             )
@@ -259,12 +264,15 @@ def cut_fills(view: NetcdfView) -> Iterator[FindingPlace]:
 def two_fills(view: NetcdfView) -> Iterator[FindingPlace]:
     """Find a `_FillValue` that differs from the fill of missing chunks."""
     for array in _described(view):
-        own, fill, known = array.attrs.get("_FillValue"), array.meta.get("fill_value"), kind(array)
-        own = own[0] if isinstance(own, list) and len(own) == 1 else own
-        if known is None or known[0] == "S" or isinstance(own, bool | dict | list | None):
+        fill_attribute, fill, kind_name = array.attrs.get("_FillValue"), array.meta.get("fill_value"), kind(array)
+        fill_attribute = (
+            fill_attribute[0] if isinstance(fill_attribute, list) and len(fill_attribute) == 1 else fill_attribute
+        )
+        if kind_name is None or kind_name[0] == "S" or isinstance(fill_attribute, bool | dict | list | None):
             continue
-        if not _same(own, fill) and _misses_chunks(view, array):
-            text = f"`_FillValue` of `{array.path}` is {_json(own)}, but `fill_value` of its array is {_json(fill)}"
+        if not _same(fill_attribute, fill) and _misses_chunks(view, array):
+            text = f"`_FillValue` of `{array.path}` is {_json(fill_attribute)}"
+            text += f", but `fill_value` of its array is {_json(fill)}"
             does = "reads 0 where chunks are missing" if fill is None else ""
             yield FindingPlace(array.attrs_key, "/_FillValue", text, does=does)
 
@@ -276,8 +284,8 @@ def _misses_chunks(view: NetcdfView, array: StoreNode) -> bool:
         return False
     if len(lengths) < len(shape) or min(lengths, default=1) <= 0:
         return False
-    wanted = math.prod(-(-length // chunk) for length, chunk in zip(shape, lengths, strict=False))
-    return sum(1 for _ in view.documents.chunks(array)) < wanted
+    expected = math.prod(-(-length // chunk) for length, chunk in zip(shape, lengths, strict=False))
+    return sum(1 for _ in view.documents.chunks(array)) < expected
 
 
 def _same(one: Any, other: Any) -> bool:
@@ -292,12 +300,14 @@ def _same(one: Any, other: Any) -> bool:
 def short_chunks(view: NetcdfView) -> Iterator[FindingPlace]:
     """Find chunks with too few bytes."""
     for array in _described(view):
-        known = kind(array)
-        if known is not None:
-            for key, length, wanted in view.documents.odd_lengths(array, int(known[1:])):
-                if length < wanted:
+        kind_name = kind(array)
+        if kind_name is not None:
+            for key, length, expected in view.documents.odd_lengths(array, int(kind_name[1:])):
+                if length < expected:
                     yield FindingPlace(
-                        key, "", f"a chunk of `{array.path}` has {length} bytes, but chunks of its array have {wanted}"
+                        key,
+                        "",
+                        f"a chunk of `{array.path}` has {length} bytes, but chunks of its array have {expected}",
                     )
                     break
 
@@ -306,9 +316,11 @@ def short_chunks(view: NetcdfView) -> Iterator[FindingPlace]:
 def separators(view: NetcdfView) -> Iterator[FindingPlace]:
     """Find unknown separators."""
     for array in _described(view):
-        given = array.meta.get("dimension_separator", ".")
-        if given not in (".", "/"):
-            yield FindingPlace(array.key, "/dimension_separator", f"the separator of `{array.path}` is {_json(given)}")
+        separator = array.meta.get("dimension_separator", ".")
+        if separator not in (".", "/"):
+            yield FindingPlace(
+                array.key, "/dimension_separator", f"the separator of `{array.path}` is {_json(separator)}"
+            )
 
 
 def _json(value: Any) -> str:

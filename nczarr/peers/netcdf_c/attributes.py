@@ -47,8 +47,8 @@ class SeenAttribute(NamedTuple):
 
 def types_of(node: StoreNode) -> Json:
     """Return the attribute types of a node by name."""
-    found, _, _ = hidden(node, "attr")
-    types = found.get("types") if isinstance(found, dict) else None
+    described, _, _ = hidden(node, "attr")
+    types = described.get("types") if isinstance(described, dict) else None
     return types if isinstance(types, dict) else {}
 
 
@@ -65,11 +65,11 @@ def attributes(view: NetcdfView) -> Iterator[SeenAttribute]:
                 yield SeenAttribute(node, name, value, types.get(name), (node.attrs_key, f"/{step(name)}"))
 
 
-def _number(each: SeenAttribute) -> str | None:
+def _number(attribute: SeenAttribute) -> str | None:
     """Return the type of a numeric attribute without byte order."""
-    known = isinstance(each.type, str) and DTYPE.fullmatch(each.type)
-    found = each.type.lstrip("<>|") if known else None
-    return found if found and found[0] != "S" else None
+    is_dtype = isinstance(attribute.type, str) and DTYPE.fullmatch(attribute.type)
+    kind = attribute.type.lstrip("<>|") if is_dtype else None
+    return kind if kind and kind[0] != "S" else None
 
 
 @RULES.add(
@@ -80,25 +80,25 @@ def _number(each: SeenAttribute) -> str | None:
 )
 def unknown_types(view: NetcdfView) -> Iterator[FindingPlace]:
     """Find unknown types."""
-    for each in attributes(view):
-        if each.type is not None and not (isinstance(each.type, str) and DTYPE.fullmatch(each.type)):
-            yield each.at(f"has the type {json.dumps(each.type, ensure_ascii=False)}")
+    for attribute in attributes(view):
+        if attribute.type is not None and not (isinstance(attribute.type, str) and DTYPE.fullmatch(attribute.type)):
+            yield attribute.at(f"has the type {json.dumps(attribute.type, ensure_ascii=False)}")
     for node in view.nodes():
-        found, key, pointer = hidden(node, "attr")
-        if found is not None and not isinstance(found, dict):
+        described, key, pointer = hidden(node, "attr")
+        if described is not None and not isinstance(described, dict):
             yield FindingPlace(key, pointer, f"`_nczarr_attr` of `{node.path}` is not an object")
 
 
 @RULES.add("quoted-number", "aborts", 'write numbers as numbers; `"NaN"`, `"Infinity"`, `"-Infinity"`', seen=BOTH)
 def quoted_numbers(view: NetcdfView) -> Iterator[FindingPlace]:
     """Find texts with a numeric type."""
-    for each in attributes(view):
-        kind = _number(each)
-        if kind is None or _as_text(each.value):
+    for attribute in attributes(view):
+        kind = _number(attribute)
+        if kind is None or _as_text(attribute.value):
             continue
-        for item in each.items:
+        for item in attribute.items:
             if isinstance(item, str) and not (kind[0] == "f" and _SPECIAL.fullmatch(item)):
-                yield each.at(f"is of the type `{each.type}`")
+                yield attribute.at(f"is of the type `{attribute.type}`")
                 break
 
 
@@ -112,15 +112,15 @@ def _as_text(value: Any) -> bool:
 @RULES.add("large-number", "refuses the dataset (-60)", "write a wider type", seen=BOTH)
 def large_numbers(view: NetcdfView) -> Iterator[FindingPlace]:
     """Find integers outside their type."""
-    for each in attributes(view):
-        kind = _number(each)
-        if kind in RANGES and not _as_text(each.value):
+    for attribute in attributes(view):
+        kind = _number(attribute)
+        if kind in RANGES and not _as_text(attribute.value):
             low, high = RANGES[kind]
             if any(
                 isinstance(item, int) and not (low <= item <= high or (kind == "u8" and item > high))
-                for item in each.items
+                for item in attribute.items
             ):
-                yield each.at(f"is out of range for the type `{each.type}`")
+                yield attribute.at(f"is out of range for the type `{attribute.type}`")
 
 
 @RULES.add(
@@ -131,16 +131,18 @@ def large_numbers(view: NetcdfView) -> Iterator[FindingPlace]:
 )
 def bare_texts(view: NetcdfView) -> Iterator[FindingPlace]:
     """Find unquoted texts."""
-    for each in attributes(view):
-        kind = each.type.lstrip("<>|") if isinstance(each.type, str) and DTYPE.fullmatch(each.type) else ""
-        if not kind.startswith("S") or isinstance(each.value, list | dict) or each.value is None:
+    for attribute in attributes(view):
+        kind = (
+            attribute.type.lstrip("<>|") if isinstance(attribute.type, str) and DTYPE.fullmatch(attribute.type) else ""
+        )
+        if not kind.startswith("S") or isinstance(attribute.value, list | dict) or attribute.value is None:
             continue
-        if isinstance(each.value, Word) or not isinstance(each.value, str):
-            is_char = each.type == ">S1" and view.nczarr
-            if is_char and type(each.value) is int and 0 <= each.value <= 9:
+        if isinstance(attribute.value, Word) or not isinstance(attribute.value, str):
+            is_char = attribute.type == ">S1" and view.nczarr
+            if is_char and type(attribute.value) is int and 0 <= attribute.value <= 9:
                 continue  # its first letter is all of it
             does = "reads only the first letter" if is_char else "refuses the dataset (-36)"
-            yield each.at(f"of the type `{each.type}`, is not a JSON string", does=does)
+            yield attribute.at(f"of the type `{attribute.type}`, is not a JSON string", does=does)
 
 
 @RULES.add(
@@ -148,9 +150,9 @@ def bare_texts(view: NetcdfView) -> Iterator[FindingPlace]:
 )
 def empty_lists(view: NetcdfView) -> Iterator[FindingPlace]:
     """Find empty lists without a type."""
-    for each in attributes(view):
-        if each.type is None and each.value == []:
-            yield each.at("has no type")
+    for attribute in attributes(view):
+        if attribute.type is None and attribute.value == []:
+            yield attribute.at("has no type")
 
 
 @RULES.add(
@@ -161,21 +163,26 @@ def empty_lists(view: NetcdfView) -> Iterator[FindingPlace]:
 )
 def mixed_lists(view: NetcdfView) -> Iterator[FindingPlace]:
     """Find lists whose first element has a type that does not fit the others."""
-    for each in attributes(view):
-        if each.type is not None or not isinstance(each.value, list) or len(each.value) < 2 or _as_text(each.value):
+    for attribute in attributes(view):
+        if (
+            attribute.type is not None
+            or not isinstance(attribute.value, list)
+            or len(attribute.value) < 2
+            or _as_text(attribute.value)
+        ):
             continue
-        first, rest = each.value[0], each.value[1:]
+        first, rest = attribute.value[0], attribute.value[1:]
         if isinstance(first, str):
             continue
         texts = [item for item in rest if isinstance(item, str)]
         if any(not (isinstance(first, float) and _SPECIAL.fullmatch(text)) for text in texts):
-            yield each.at("has numbers and strings", does="aborts")
+            yield attribute.at("has numbers and strings", does="aborts")
         elif isinstance(first, int) and not isinstance(first, bool):
             low, high = _range(first)
             if any(isinstance(item, int) and not low <= item <= high for item in rest):
-                yield each.at("does not suit the type of its first element", does="refuses the dataset (-60)")
+                yield attribute.at("does not suit the type of its first element", does="refuses the dataset (-60)")
             elif any(isinstance(item, float) for item in rest):
-                yield each.at("begins with an integer", does="truncates the others to integers")
+                yield attribute.at("begins with an integer", does="truncates the others to integers")
 
 
 def _range(first: int) -> tuple[int, int]:
@@ -195,13 +202,16 @@ def _range(first: int) -> tuple[int, int]:
 )
 def structured(view: NetcdfView) -> Iterator[FindingPlace]:
     """Find values that become JSON text."""
-    for each in attributes(view):
-        kind = _number(each)
+    for attribute in attributes(view):
+        kind = _number(attribute)
         strings = (
-            each.type is None and isinstance(each.value, list) and bool(each.value) and isinstance(each.value[0], str)
+            attribute.type is None
+            and isinstance(attribute.value, list)
+            and bool(attribute.value)
+            and isinstance(attribute.value[0], str)
         )
-        if (each.type is None or kind) and (_as_text(each.value) or strings):
-            yield each.at("is not a list of numbers or a string")
+        if (attribute.type is None or kind) and (_as_text(attribute.value) or strings):
+            yield attribute.at("is not a list of numbers or a string")
 
 
 @RULES.add("hidden-attribute", "hides it", "write another name")
@@ -216,6 +226,6 @@ def hidden_names(view: NetcdfView) -> Iterator[FindingPlace]:
 @RULES.add("odd-provenance", DATASET, "write a string, or remove the attribute")
 def provenance(view: NetcdfView) -> Iterator[FindingPlace]:
     """Find an `_NCProperties` that is no text."""
-    found = view.root.attrs.get("_NCProperties")
-    if found is not None and not isinstance(found, str):
+    properties = view.root.attrs.get("_NCProperties")
+    if properties is not None and not isinstance(properties, str):
         yield FindingPlace(view.root.attrs_key, "/_NCProperties", "`_NCProperties` is not a string")

@@ -14,8 +14,8 @@ RULES = Rules(NOW)
 
 def dimensions(group: OpenedGroup) -> dict[str, Any]:
     """Return the dimensions of a group as stored."""
-    found = group.home.get("dimensions", group.home.get("dims"))
-    return found if isinstance(found, dict) else {}
+    entries_of_group = group.home.get("dimensions", group.home.get("dims"))
+    return entries_of_group if isinstance(entries_of_group, dict) else {}
 
 
 def _pointer(group: OpenedGroup) -> str:
@@ -27,10 +27,10 @@ def _member(group: OpenedGroup) -> str:
     return "dims" if "dims" in group.home and "dimensions" not in group.home else "dimensions"
 
 
-def length(given: Any) -> int | None:
+def length(entry: Any) -> int | None:
     """Return the length of an entry, or None."""
-    found = given.get("size") if isinstance(given, dict) else given
-    return found if type(found) is int and found >= 0 else None
+    size = entry.get("size") if isinstance(entry, dict) else entry
+    return size if type(size) is int and size >= 0 else None
 
 
 @RULES.add("bad-dimension", "refuses the whole dataset", 'write `"x": 3` or `"x": {"size": 3, "unlimited": 1}`')
@@ -44,8 +44,8 @@ def entries(view: NetcdfView) -> Iterator[FindingPlace]:
             does = "crashes" if written is None else "refuses the whole dataset (-137)"
             where = _pointer(group) if written is not None else group.home_pointer
             yield FindingPlace(group.home_key, where, f"group `{group.path}` has no object `dimensions`", does=does)
-        for name, given in dimensions(group).items():
-            if length(given) is None:
+        for name, entry in dimensions(group).items():
+            if length(entry) is None:
                 yield FindingPlace(
                     group.home_key, f"{_pointer(group)}/{step(name)}", f"dimension `{name}` has no length"
                 )
@@ -55,8 +55,8 @@ def entries(view: NetcdfView) -> Iterator[FindingPlace]:
 def boolean_unlimited(view: NetcdfView) -> Iterator[FindingPlace]:
     """Find `"unlimited": true`."""
     for group in view.groups:
-        for name, given in dimensions(group).items():
-            if isinstance(given, dict) and given.get("unlimited") is True:
+        for name, entry in dimensions(group).items():
+            if isinstance(entry, dict) and entry.get("unlimited") is True:
                 where = f"{_pointer(group)}/{step(name)}/unlimited"
                 yield FindingPlace(group.home_key, where, f"`unlimited` of dimension `{name}` is `true`")
 
@@ -73,8 +73,8 @@ def _references(view: NetcdfView) -> Iterator[tuple[OpenedGroup, StoreNode, list
                 if "dimrefs" in described and "dimension_references" not in described
                 else "dimension_references"
             )
-            found = described.get(name)
-            yield group, array, found if isinstance(found, list) else None, key, f"{pointer}/{name}"
+            references = described.get(name)
+            yield group, array, references if isinstance(references, list) else None, key, f"{pointer}/{name}"
 
 
 def _scalar(view: NetcdfView, array: StoreNode) -> bool:
@@ -90,26 +90,26 @@ def _rank(array: StoreNode) -> int | None:
 @RULES.add("unmarked-scalar", "crashes", 'write `"scalar": 1` next to the references')
 def unmarked_scalars(view: NetcdfView) -> Iterator[FindingPlace]:
     """Find one-element arrays without references."""
-    for _, array, found, key, pointer in _references(view):
-        if found == [] and array.meta.get("shape") == [1] and not _scalar(view, array):
+    for _, array, references, key, pointer in _references(view):
+        if references == [] and array.meta.get("shape") == [1] and not _scalar(view, array):
             yield FindingPlace(key, pointer, f"scalar `{array.path}` has the shape `[1]` and no `scalar` member")
 
 
 @RULES.add("missing-references", "crashes", "write the name of a dimension for each axis", seen=BOTH)
 def missing_references(view: NetcdfView) -> Iterator[FindingPlace]:
     """Find arrays with fewer references than axes."""
-    for _, array, found, key, pointer in _references(view):
+    for _, array, references, key, pointer in _references(view):
         rank = _rank(array)
-        if rank is None or rank == 0 or _scalar(view, array) or (found == [] and array.meta.get("shape") == [1]):
+        if rank is None or rank == 0 or _scalar(view, array) or (references == [] and array.meta.get("shape") == [1]):
             continue
-        if found is None:
+        if references is None:
             yield FindingPlace(key, pointer.rpartition("/")[0], f"`{array.path}` has no `dimension_references`")
-        elif len(found) < rank or not all(isinstance(each, str) for each in found):
-            yield FindingPlace(key, pointer, f"`{array.path}` has {rank} axes, and {_count(found)}")
+        elif len(references) < rank or not all(isinstance(reference, str) for reference in references):
+            yield FindingPlace(key, pointer, f"`{array.path}` has {rank} axes, and {_count(references)}")
 
 
-def _count(found: list[Any]) -> str:
-    texts = sum(isinstance(each, str) for each in found)
+def _count(references: list[Any]) -> str:
+    texts = sum(isinstance(reference, str) for reference in references)
     return "1 reference to a dimension" if texts == 1 else f"{texts} references to dimensions"
 
 
@@ -118,15 +118,15 @@ def _count(found: list[Any]) -> str:
 )
 def surplus_references(view: NetcdfView) -> Iterator[FindingPlace]:
     """Find arrays with more references than axes."""
-    for _, array, found, key, pointer in _references(view):
+    for _, array, references, key, pointer in _references(view):
         rank = _rank(array)
         if (
-            found is not None
+            references is not None
             and rank is not None
-            and len(found) > rank
-            and all(isinstance(each, str) for each in found)
+            and len(references) > rank
+            and all(isinstance(reference, str) for reference in references)
         ):
-            yield FindingPlace(key, pointer, f"`{array.path}` has {_axes(rank)}, and {_count(found)}")
+            yield FindingPlace(key, pointer, f"`{array.path}` has {_axes(rank)}, and {_count(references)}")
 
 
 def _axes(rank: int) -> str:
@@ -136,23 +136,23 @@ def _axes(rank: int) -> str:
 def _resolved(view: NetcdfView) -> Iterator[tuple[OpenedGroup, StoreNode, int, str, OpenedGroup | None, str, str, str]]:
     """Yield every reference: group, array, axis, reference, declaring group, simple name, position."""
     groups = {group.path: group for group in view.groups}
-    for group, array, found, key, pointer in _references(view):
-        for axis, each in enumerate(found or ()):
-            if isinstance(each, str):
-                home, _, name = each.rpartition("/")
+    for group, array, references, key, pointer in _references(view):
+        for axis, reference in enumerate(references or ()):
+            if isinstance(reference, str):
+                home, _, name = reference.rpartition("/")
                 place = groups.get("/" + home.strip("/"))
-                yield group, array, axis, each, place, name, key, f"{pointer}/{axis}"
+                yield group, array, axis, reference, place, name, key, f"{pointer}/{axis}"
 
 
 @RULES.add("unknown-reference", "crashes", "write the path of a dimension: group and name, nothing escaped", seen=BOTH)
 def unknown_references(view: NetcdfView) -> Iterator[FindingPlace]:
     """Find references to missing dimensions."""
-    for _, array, _, each, place, name, key, pointer in _resolved(view):
+    for _, array, _, reference, place, name, key, pointer in _resolved(view):
         if place is None:
-            text = f"`{array.path}` refers to `{each}`, a group that does not exist"
+            text = f"`{array.path}` refers to `{reference}`, a group that does not exist"
             yield FindingPlace(key, pointer, text, does="refuses the whole dataset (-125)")
         elif name not in dimensions(place) and isinstance(place.home.get(_member(place)), dict):
-            yield FindingPlace(key, pointer, f"`{array.path}` refers to `{each}`, a dimension that does not exist")
+            yield FindingPlace(key, pointer, f"`{array.path}` refers to `{reference}`, a dimension that does not exist")
 
 
 @RULES.add(
@@ -164,7 +164,7 @@ def unknown_references(view: NetcdfView) -> Iterator[FindingPlace]:
 def sideways_references(view: NetcdfView) -> Iterator[FindingPlace]:
     """Find references to dimensions of groups that are no ancestors."""
     order = [group.path for group in view.groups]
-    for group, array, _, each, place, name, key, pointer in _resolved(view):
+    for group, array, _, reference, place, name, key, pointer in _resolved(view):
         if (
             place is None
             or name not in dimensions(place)
@@ -178,18 +178,18 @@ def sideways_references(view: NetcdfView) -> Iterator[FindingPlace]:
         else:
             does = "reads it, but netCDF4-python refuses the whole dataset"
         yield FindingPlace(
-            key, pointer, f"`{array.path}` refers to `{each}`, which no enclosing group declares", does=does
+            key, pointer, f"`{array.path}` refers to `{reference}`, which no enclosing group declares", does=does
         )
 
 
 @RULES.add("unequal-lengths", "refuses the whole dataset (-63)", "write the same length of a dimension in every shape")
 def unequal_lengths(view: NetcdfView) -> Iterator[FindingPlace]:
     """Find shapes that differ from their dimensions; in pure stores, two lengths of one name in a group."""
-    for _, array, axis, each, place, name, _, _ in _resolved(view):
+    for _, array, axis, reference, place, name, _, _ in _resolved(view):
         shape = integers(array.meta.get("shape"))
-        wanted = None if place is None else length(dimensions(place).get(name))
-        if shape is not None and axis < len(shape) and wanted is not None and wanted != shape[axis] >= 0:
-            text = f"axis {axis} of `{array.path}` has the length {shape[axis]}, but its dimension `{each}` {wanted}"
+        size = None if place is None else length(dimensions(place).get(name))
+        if shape is not None and axis < len(shape) and size is not None and size != shape[axis] >= 0:
+            text = f"axis {axis} of `{array.path}` has the length {shape[axis]}, but its dimension `{reference}` {size}"
             yield FindingPlace(array.key, f"/shape/{axis}", text)
     yield from _unequal_names(view)
 
@@ -199,18 +199,18 @@ def _named(view: NetcdfView) -> Iterator[tuple[OpenedGroup, StoreNode, list[Any]
     if view.nczarr:
         return
     for group, array in view.arrays:
-        given, shape = array.attrs.get("_ARRAY_DIMENSIONS"), integers(array.meta.get("shape"))
-        if isinstance(given, list) and shape:
-            yield group, array, given, shape
+        axis_names, shape = array.attrs.get("_ARRAY_DIMENSIONS"), integers(array.meta.get("shape"))
+        if isinstance(axis_names, list) and shape:
+            yield group, array, axis_names, shape
 
 
 def _unequal_names(view: NetcdfView) -> Iterator[FindingPlace]:
-    known: dict[tuple[str, str], tuple[int, str]] = {}
-    for group, array, given, shape in _named(view):
-        for axis, (name, size) in enumerate(zip(given, shape, strict=False)):
+    sizes: dict[tuple[str, str], tuple[int, str]] = {}
+    for group, array, axis_names, shape in _named(view):
+        for axis, (name, size) in enumerate(zip(axis_names, shape, strict=False)):
             if not isinstance(name, str):
                 continue
-            before, other = known.setdefault((group.path, name), (size, array.path))
+            before, other = sizes.setdefault((group.path, name), (size, array.path))
             if before != size:
                 text = f"dimension `{name}` has the length {size} in `{array.path}` and {before} in `{other}`"
                 yield FindingPlace(array.attrs_key, f"/_ARRAY_DIMENSIONS/{axis}", text)
@@ -226,18 +226,18 @@ def unnamed(view: NetcdfView) -> Iterator[FindingPlace]:
     if view.nczarr:
         return
     for _, array in view.arrays:
-        given, shape = array.attrs.get("_ARRAY_DIMENSIONS"), integers(array.meta.get("shape"))
-        if shape and (not isinstance(given, list) or not given):
+        axis_names, shape = array.attrs.get("_ARRAY_DIMENSIONS"), integers(array.meta.get("shape"))
+        if shape and (not isinstance(axis_names, list) or not axis_names):
             yield FindingPlace(array.attrs_key, "", f"`{array.path}` does not name its dimensions")
 
 
 @RULES.add("missing-names", "crashes", "write one name for each axis in `_ARRAY_DIMENSIONS`", seen=BOTH)
 def missing_names(view: NetcdfView) -> Iterator[FindingPlace]:
     """Find arrays with fewer names than axes."""
-    for _, array, given, shape in _named(view):
-        fit = all(isinstance(each, str | int | float) for each in given)
-        if given and (len(given) < len(shape) or not fit):
-            named = sum(isinstance(each, str) for each in given)
+    for _, array, axis_names, shape in _named(view):
+        fit = all(isinstance(axis_name, str | int | float) for axis_name in axis_names)
+        if axis_names and (len(axis_names) < len(shape) or not fit):
+            named = sum(isinstance(axis_name, str) for axis_name in axis_names)
             verb = "has a name" if named == 1 else "have names"
             text = f"`{array.path}` has {_axes(len(shape))}, and {named} of them {verb}"
             yield FindingPlace(array.attrs_key, "/_ARRAY_DIMENSIONS", text)
@@ -246,17 +246,17 @@ def missing_names(view: NetcdfView) -> Iterator[FindingPlace]:
 @RULES.add("surplus-names", "creates unused dimensions", "write one name for each axis in `_ARRAY_DIMENSIONS`")
 def surplus_names(view: NetcdfView) -> Iterator[FindingPlace]:
     """Find arrays with more names than axes."""
-    for _, array, given, shape in _named(view):
-        if len(given) > len(shape):
-            text = f"`{array.path}` has {_axes(len(shape))}, but names {len(given)}"
+    for _, array, axis_names, shape in _named(view):
+        if len(axis_names) > len(shape):
+            text = f"`{array.path}` has {_axes(len(shape))}, but names {len(axis_names)}"
             yield FindingPlace(array.attrs_key, "/_ARRAY_DIMENSIONS", text)
 
 
 @RULES.add("illegal-name", "refuses the whole dataset (-125, -36)", "write a simple name")
 def illegal_names(view: NetcdfView) -> Iterator[FindingPlace]:
     """Find dimension names that the library reads as paths."""
-    for _, array, given, _ in _named(view):
-        for axis, name in enumerate(given):
+    for _, array, axis_names, _ in _named(view):
+        for axis, name in enumerate(axis_names):
             if isinstance(name, str) and (not name or "/" in name):
                 does = "refuses the whole dataset (-125)" if name else "refuses the whole dataset (-36)"
                 yield FindingPlace(

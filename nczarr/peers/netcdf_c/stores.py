@@ -43,9 +43,9 @@ def archive(view: NetcdfView) -> Iterator[FindingPlace]:
 
 def _opened(view: NetcdfView) -> Iterator[StoreDocument]:
     for node in view.nodes():
-        for found in (node.document, node.attributes):
-            if found is not None:
-                yield found
+        for document in (node.document, node.attributes):
+            if document is not None:
+                yield document
 
 
 @RULES.add(
@@ -56,22 +56,24 @@ def _opened(view: NetcdfView) -> Iterator[StoreDocument]:
 )
 def broken(view: NetcdfView) -> Iterator[FindingPlace]:
     """Find documents that the parser refuses."""
-    for found in _opened(view):
-        if found.broken:
-            behind = "after its end" in found.broken
+    for document in _opened(view):
+        if document.broken:
+            behind = "after its end" in document.broken
             yield FindingPlace(
-                found.key, "", f"the document {found.broken}" if behind else f"the document is not JSON: {found.broken}"
+                document.key,
+                "",
+                f"the document {document.broken}" if behind else f"the document is not JSON: {document.broken}",
             )
-        elif not isinstance(found.value, dict):
-            yield FindingPlace(found.key, "", "the document is not a JSON object")
+        elif not isinstance(document.value, dict):
+            yield FindingPlace(document.key, "", "the document is not a JSON object")
 
 
 @RULES.add("escaped-text", "drops the backslash", "write UTF-8 directly, without `\\u`", seen=BOTH)
 def escaped(view: NetcdfView) -> Iterator[FindingPlace]:
     """Find escapes that the parser splits."""
-    for found in _opened(view):
-        if found.escaped is not None and isinstance(found.value, dict):
-            yield from _differing(found.key, "", found.value, found.escaped)
+    for document in _opened(view):
+        if document.escaped is not None and isinstance(document.value, dict):
+            yield from _differing(document.key, "", document.value, document.escaped)
 
 
 def _differing(key: str, pointer: str, right: object, wrong: object) -> Iterator[FindingPlace]:
@@ -110,26 +112,26 @@ def repeated(view: NetcdfView) -> Iterator[FindingPlace]:
 def format_number(view: NetcdfView) -> Iterator[FindingPlace]:
     """Find a `zarr_format` other than 2."""
     if view.root.document is not None and not view.root.is_array:
-        given = view.root.meta.get("zarr_format", 2)
-        if given != 2 and isinstance(view.root.document.value, dict):
-            yield FindingPlace(view.root.key, "/zarr_format", f"`zarr_format` of the root is {given}")
+        version = view.root.meta.get("zarr_format", 2)
+        if version != 2 and isinstance(view.root.document.value, dict):
+            yield FindingPlace(view.root.key, "/zarr_format", f"`zarr_format` of the root is {version}")
     for _, array in view.arrays:
-        given = array.meta.get("zarr_format", 2)
-        if given != 2:
-            yield FindingPlace(array.key, "/zarr_format", f"`zarr_format` is {given}")
+        version = array.meta.get("zarr_format", 2)
+        if version != 2:
+            yield FindingPlace(array.key, "/zarr_format", f"`zarr_format` is {version}")
 
 
 @RULES.add("odd-superblock", DATASET, 'write `"_nczarr_superblock": {"version": "2.0.0"}`')
 def superblock(view: NetcdfView) -> Iterator[FindingPlace]:
     """Find a superblock with an invalid version."""
-    found = view.superblock
+    members = view.superblock
     key, pointer = view.superblock_key, view.superblock_pointer
-    if found is None:
+    if members is None:
         return
-    if not isinstance(found, dict):
+    if not isinstance(members, dict):
         yield FindingPlace(key, pointer, "the superblock is not an object")
         return
-    version = found.get("version")
+    version = members.get("version")
     if isinstance(version, str) and not _VERSION.fullmatch(version):
         yield FindingPlace(key, f"{pointer}/version", f"the version of the superblock is `{version}`")
 
@@ -150,8 +152,8 @@ def no_superblock(view: NetcdfView) -> Iterator[FindingPlace]:
     """Find member lists without the superblock that makes them effective."""
     if view.nczarr or view.root.is_array:
         return
-    found, key, pointer = hidden(view.root, "group")
-    if found is not None:
+    described, key, pointer = hidden(view.root, "group")
+    if described is not None:
         yield FindingPlace(key, pointer, "the root has `_nczarr_group` and no `_nczarr_superblock`")
 
 
@@ -171,9 +173,9 @@ def no_lists(view: NetcdfView) -> Iterator[FindingPlace]:
                 yield FindingPlace(group.home_key, "", f"group `{group.path}` has no `_nczarr_group`")
             continue
         for member, other, is_array in (("arrays", "vars", True), ("groups", "", False)):
-            given = group.home.get(member, group.home.get(other))
-            lost = [each.path for each in group.hidden if each.is_array == is_array]
-            if not isinstance(given, list) and lost:
+            member_names = group.home.get(member, group.home.get(other))
+            lost = [node.path for node in group.hidden if node.is_array == is_array]
+            if not isinstance(member_names, list) and lost:
                 yield FindingPlace(
                     group.home_key,
                     group.home_pointer,
@@ -197,15 +199,15 @@ def no_group(view: NetcdfView) -> Iterator[FindingPlace]:
         )
     for group in view.groups:
         if view.nczarr:
-            for each in group.listed:
+            for entry in group.listed:
                 if (
-                    not each.is_array
-                    and each.node is not None
-                    and not each.node.is_array
-                    and each.node.document is None
+                    not entry.is_array
+                    and entry.node is not None
+                    and not entry.node.is_array
+                    and entry.node.document is None
                 ):
                     yield FindingPlace(
-                        each.node.key, "", f"group `{each.node.path}` is listed but has no `.zgroup`", does="crashes"
+                        entry.node.key, "", f"group `{entry.node.path}` is listed but has no `.zgroup`", does="crashes"
                     )
         else:
             for node in group.hidden:
@@ -220,11 +222,11 @@ def no_group(view: NetcdfView) -> Iterator[FindingPlace]:
 def listed(view: NetcdfView) -> Iterator[FindingPlace]:
     """Find listed names that are not stored."""
     for group in view.groups if view.nczarr else ():
-        for each in group.listed:
-            there = each.node is not None and each.node.is_array
-            if each.is_array and not there and isinstance(each.name, str) and "/" not in each.name:
-                text = f"`{group.path.rstrip('/')}/{each.name}` is listed as an array but has no `.zarray`"
-                yield FindingPlace(group.home_key, each.pointer, text)
+        for entry in group.listed:
+            there = entry.node is not None and entry.node.is_array
+            if entry.is_array and not there and isinstance(entry.name, str) and "/" not in entry.name:
+                text = f"`{group.path.rstrip('/')}/{entry.name}` is listed as an array but has no `.zarray`"
+                yield FindingPlace(group.home_key, entry.pointer, text)
 
 
 @RULES.add("hidden-member", "hides it", seen=BOTH)
@@ -257,9 +259,9 @@ def undescribed(view: NetcdfView) -> Iterator[FindingPlace]:
     if not view.nczarr:
         return
     for _, array in view.arrays:
-        found, key, _ = hidden(array, "array")
+        described, key, _ = hidden(array, "array")
         unreadable = array.attributes is not None and not isinstance(array.attributes.value, dict)
-        if found is None and not unreadable:
+        if described is None and not unreadable:
             what = "`_nczarr_array`" if array.attributes else "`.zattrs`"
             yield FindingPlace(key, "", f"array `{array.path}` has no {what}")
 
@@ -270,12 +272,12 @@ def illegal_names(view: NetcdfView) -> Iterator[FindingPlace]:
     if not view.nczarr:
         return
     for group in view.groups:
-        for each in group.listed:
-            if isinstance(each.name, str) and "/" in each.name:
-                yield FindingPlace(group.home_key, each.pointer, f"the name `{each.name}` has a `/`")
+        for entry in group.listed:
+            if isinstance(entry.name, str) and "/" in entry.name:
+                yield FindingPlace(group.home_key, entry.pointer, f"the name `{entry.name}` has a `/`")
         for member in ("dimensions", "dims"):
-            given = group.home.get(member)
-            for name in given if isinstance(given, dict) else ():
+            dimensions = group.home.get(member)
+            for name in dimensions if isinstance(dimensions, dict) else ():
                 fault = names.problem(names.normal(name))
                 if fault is not None or name.endswith(" "):
                     place = f"{group.home_pointer}/{member}/{step(name)}"

@@ -85,31 +85,35 @@ class NetcdfView:
     def _enter(self, node: StoreNode) -> None:
         seen = self._seen(node)
         self.groups.append(seen)
-        for each in seen.listed:
-            if each.node is not None and each.is_array and each.node.is_array:
-                self.arrays.append((seen, each.node))
-        for each in seen.listed:
-            if each.node is not None and not each.is_array and not each.node.is_array:
-                self._enter(each.node)
+        for entry in seen.listed:
+            if entry.node is not None and entry.is_array and entry.node.is_array:
+                self.arrays.append((seen, entry.node))
+        for entry in seen.listed:
+            if entry.node is not None and not entry.is_array and not entry.node.is_array:
+                self._enter(entry.node)
 
     def _seen(self, node: StoreNode) -> OpenedGroup:
         if not self.nczarr:
-            found = [each for each in node.members if each.document is not None]
-            listed = tuple(ListedName(each.name, "", each.is_array, each) for each in found)
-            lost = tuple(each for each in node.members if each.document is None)
+            members = [member for member in node.members if member.document is not None]
+            listed = tuple(ListedName(member.name, "", member.is_array, member) for member in members)
+            lost = tuple(member for member in node.members if member.document is None)
             return OpenedGroup(node, {}, node.key, "", listed, lost)
         home, key, pointer = hidden(node, "group")
         home = home if isinstance(home, dict) else {}
-        byname = {each.name: each for each in node.members}
-        made = []
+        byname = {member.name: member for member in node.members}
+        entries = []
         for member, is_array in (("arrays", True), ("vars", True), ("groups", False)):
             names = home.get(member)
             for place, name in enumerate(names if isinstance(names, list) else ()):
                 child = byname.get(name) if isinstance(name, str) else None
-                made.append(ListedName(name, f"{pointer}/{member}/{place}", is_array, child))
-        known = {(each.name, each.is_array) for each in made if isinstance(each.name, str)}
-        lost = tuple(each for each in node.members if (each.name, each.is_array) not in known and holds(each))
-        return OpenedGroup(node, home, key, pointer, tuple(made), lost)
+                entries.append(ListedName(name, f"{pointer}/{member}/{place}", is_array, child))
+        listed_names = {(entry.name, entry.is_array) for entry in entries if isinstance(entry.name, str)}
+        lost = tuple(
+            child_node
+            for child_node in node.members
+            if (child_node.name, child_node.is_array) not in listed_names and holds(child_node)
+        )
+        return OpenedGroup(node, home, key, pointer, tuple(entries), lost)
 
     def nodes(self) -> Iterator[StoreNode]:
         """All groups and arrays that the library opens."""
@@ -121,7 +125,7 @@ class NetcdfView:
 
 def holds(node: StoreNode) -> bool:
     """Return whether there is an array at or below a node."""
-    return any(each.is_array for each in node.walk())
+    return any(descendant.is_array for descendant in node.walk())
 
 
 def hidden(node: StoreNode, what: str) -> tuple[Any, str, str]:
@@ -134,10 +138,10 @@ def hidden(node: StoreNode, what: str) -> tuple[Any, str, str]:
     return None, node.attrs_key, ""
 
 
-def integers(given: Any) -> list[int] | None:
+def integers(value: Any) -> list[int] | None:
     """Return a list of integers, or None."""
-    if isinstance(given, list) and all(type(each) is int for each in given):
-        return given
+    if isinstance(value, list) and all(type(number) is int for number in value):
+        return value
     return None
 
 
