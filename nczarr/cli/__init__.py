@@ -91,5 +91,5 @@ def _dispatch(arguments: list[str]) -> int:
 def parser_of(name: str) -> Command:
     """Return the parser of a command, `convert` or `refs combine`."""
     module, _, function = COMMANDS[name][0].partition(":")
-    made: Command = getattr(import_module(module), function)()
-    return made
+    subparser: Command = getattr(import_module(module), function)()
+    return subparser

@@ -44,7 +44,7 @@ EXAMPLES = (
 
 def parser() -> Command:
     """Return the parser of `append`."""
-    made = command(
+    subparser = command(
         "append",
         "[OPTION]… SRC… DST --along NAME",
         "Extend an existing Zarr store, netCDF file or icechunk repository along a dimension. The sources are compared "
@@ -53,11 +53,11 @@ def parser() -> Command:
         EXAMPLES,
         form=True,
     )
-    made.option(
+    subparser.option(
         ARGUMENTS, "sources", metavar="SRC", nargs="+", help="file, store or URL, in order; - is standard input"
     )
-    made.option(ARGUMENTS, "target", metavar="DST", help="existing store, file or repository")
-    made.option(
+    subparser.option(ARGUMENTS, "target", metavar="DST", help="existing store, file or repository")
+    subparser.option(
         COMBINATION,
         "--along",
         action="append",
@@ -65,26 +65,26 @@ def parser() -> Command:
         metavar="NAME",
         help="dimension that grows; repeatable",
     )
-    made.option(
+    subparser.option(
         COMBINATION,
         "--region",
         choices=("auto",),
         help="replace the records whose coordinates the target has already (default: they are an error)",
     )
-    add_subset_options(made, related=True)
-    add_allow_loss(made)
-    add_commit_options(made)
-    made.option(
+    add_subset_options(subparser, related=True)
+    add_allow_loss(subparser)
+    add_commit_options(subparser)
+    subparser.option(
         RUN,
         "--discard",
         action="store_true",
         help="discard what an interrupted run of another command has written; that run must not be active any more",
     )
-    made.option(RUN, "--dry-run", action="store_true", help="show the route of each part; write nothing")
-    made.option(RUN, "--progress", action=Switch, help="show progress (default: on a terminal, for long runs)")
-    add_memory(made, DEFAULT_MEMORY)
-    add_workers(made)
-    return made
+    subparser.option(RUN, "--dry-run", action="store_true", help="show the route of each part; write nothing")
+    subparser.option(RUN, "--progress", action=Switch, help="show progress (default: on a terminal, for long runs)")
+    add_memory(subparser, DEFAULT_MEMORY)
+    add_workers(subparser)
+    return subparser
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -102,9 +102,9 @@ def run(arguments: argparse.Namespace) -> int:
     messages = Messages(arguments)
     done: list[Appended] = []
     status = messages.guard(lambda: _work(arguments, options, messages.report, done))
-    for each in done:
-        text = f"`{shown(arguments.target)}`: {_summary(each, len(arguments.sources))}"
-        messages.result(text, _result(each, arguments))
+    for appended in done:
+        text = f"`{shown(arguments.target)}`: {_summary(appended, len(arguments.sources))}"
+        messages.result(text, _result(appended, arguments))
     return status
 
 
@@ -117,8 +117,8 @@ def _work(arguments: argparse.Namespace, options: Options, report: Report, done:
     if subset is None:
         return
 
-    def read(path: str, own: Report) -> Checked | None:
-        return read_input(path, own, options._replace(survey=True), arguments.form)
+    def read(path: str, source_report: Report) -> Checked | None:
+        return read_input(path, source_report, options._replace(survey=True), arguments.form)
 
     target, region = arguments.target, arguments.region
     sources = [Input(path, partial(read, path)) for path in arguments.sources]
@@ -127,17 +127,17 @@ def _work(arguments: argparse.Namespace, options: Options, report: Report, done:
         tuple(arguments.along), region == "auto", command, arguments.dry_run, arguments.discard
     )
     with progress(arguments, target, None) as watch:
-        made = extend.append(every_opened(sources, subset, report), target, order, report, options, watch)
-    if made is None or report.errors:
+        appended = extend.append(every_opened(sources, subset, report), target, order, report, options, watch)
+    if appended is None or report.errors:
         return
     if not arguments.dry_run:
-        done.append(made)
+        done.append(appended)
         return
     json = arguments.message_format == "json"
-    lines = json_steps(made.steps, target) if json else text_steps(made.steps, target)
+    lines = json_steps(appended.steps, target) if json else text_steps(appended.steps, target)
     write_product(line.encode("utf-8", "surrogateescape") for line in lines)
-    if not json and made.rewritten:
-        write_product([f"{_keys(made.rewritten)} of the target would be replaced\n".encode()])
+    if not json and appended.rewritten:
+        write_product([f"{_keys(appended.rewritten)} of the target would be replaced\n".encode()])
 
 
 def _result(done: Appended, arguments: argparse.Namespace) -> CommandResult:

@@ -27,7 +27,7 @@ EXAMPLES = (
 
 def parser() -> Command:
     """Return the parser of `check`."""
-    made = command(
+    subparser = command(
         "check",
         "[OPTION]… SRC…",
         "Print the diagnostics of datasets. The exit status is 1 if a source has an error or if a reader named by "
@@ -35,11 +35,13 @@ def parser() -> Command:
         EXAMPLES,
         form=True,
     )
-    made.option(ARGUMENTS, "sources", metavar="SRC", nargs="+", help="file, store or URL to check; - is standard input")
-    made.option(
+    subparser.option(
+        ARGUMENTS, "sources", metavar="SRC", nargs="+", help="file, store or URL to check; - is standard input"
+    )
+    subparser.option(
         TARGET, "-k", "--kind", type=kind, metavar="KIND", help="check the limits of this kind of netCDF file as well"
     )
-    made.option(
+    subparser.option(
         TARGET,
         "--for",
         dest="readers",
@@ -50,10 +52,10 @@ def parser() -> Command:
         help="report what a reader would do wrong (netcdf-c, zarr-python, xarray, or a release such as "
         "zarr-python@3.1), what is missing of a convention (nz), or what a format would lose; repeatable",
     )
-    made.option(
+    subparser.option(
         TARGET, "--schema", metavar="SRC", help="report deviations from this schema: CDL, notation or any dataset"
     )
-    return made
+    return subparser
 
 
 def reader(text: str) -> Peer | Format:
@@ -66,12 +68,12 @@ def reader(text: str) -> Peer | Format:
         peer = peers.named(text)
     except ValueError as fault:
         raise argparse.ArgumentTypeError(str(fault)) from None
-    found = peer or (form if form is not None and form.writable else None)
-    if found is not None:
-        return found
-    known = [*peers.ROWS, *(form.name for form in registry.formats() if form.writable)]
-    meant = closest(text, known)
-    hint = f"did you mean {meant!r}?" if meant else f"known names: {', '.join(known)}"
+    peer_or_format = peer or (form if form is not None and form.writable else None)
+    if peer_or_format is not None:
+        return peer_or_format
+    names_of_readers = [*peers.ROWS, *(form.name for form in registry.formats() if form.writable)]
+    meant = closest(text, names_of_readers)
+    hint = f"did you mean {meant!r}?" if meant else f"known names: {', '.join(names_of_readers)}"
     raise argparse.ArgumentTypeError(f"{text!r} is not a reader or a format that can be written; {hint}")
 
 
@@ -79,23 +81,23 @@ def run(arguments: argparse.Namespace) -> int:
     """Check each source; return the worst status, 1 if a reader is known to fail."""
     messages = Messages(arguments)
     options = Options(kind=arguments.kind, storage=storage_of(arguments), following=following_of(arguments))
-    known: list[Checked | None] = []
-    found = 0
+    schemas: list[Checked | None] = []
+    faults = 0
 
     def schema() -> Checked | None:
-        if not known:
-            known.append(read_input(arguments.schema, messages.report, options._replace(kind=None)))
-        return known[0]
+        if not schemas:
+            schemas.append(read_input(arguments.schema, messages.report, options._replace(kind=None)))
+        return schemas[0]
 
     def check(path: str) -> None:
-        nonlocal found
+        nonlocal faults
         work = _Checks(
             messages.report, options, arguments.form, arguments.readers, schema if arguments.schema else None
         )
-        found += work.check(path)
+        faults += work.check(path)
 
     status = messages.guard(*(partial(check, path) for path in arguments.sources))
-    return max(status, FAULTY) if found else status
+    return max(status, FAULTY) if faults else status
 
 
 class _Checks(NamedTuple):
@@ -123,8 +125,8 @@ class _Checks(NamedTuple):
         from nczarr.endpoints import sources
         from nczarr.peers.rule import Peer
 
-        asked = [each for each in self.readers if isinstance(each, Peer)]
-        found = 0
+        asked = [peer_or_format for peer_or_format in self.readers if isinstance(peer_or_format, Peer)]
+        faults = 0
         text = standard_input() if path == "-" else None
         source = sources.opened(path, self.report, self.options) if asked and text is None else text
         form = None
@@ -140,21 +142,21 @@ class _Checks(NamedTuple):
                 if peer.convention and not peers.suits(peer, source):
                     undeclared.append(peer)
                 else:
-                    found += peers.check(peer, source, self.report)
+                    faults += peers.check(peer, source, self.report)
         only_asked = bool(asked) and len(asked) == len(self.readers) and not undeclared
         if only_asked and self.options.kind is None and self.schema is None:
-            return found
+            return faults
         before = self.report.errors
         if text is not None:
             checked = pipeline.read(text, self.report, self.options, form)
         else:
             checked = read_input(path, self.report, self.options, self.name)
         if checked is not None:
-            found += sum(self._declaration(checked, peer, path) for peer in undeclared)
+            faults += sum(self._declaration(checked, peer, path) for peer in undeclared)
         if checked is not None and self.report.errors == before:
             advise(checked, self.report)
             self._rehearse(checked)
-        return found
+        return faults
 
     def _declaration(self, checked: Checked, peer: Peer, path: str) -> int:
         """Report what keeps a source of another format from declaring a convention; return the number of reports."""
@@ -170,9 +172,9 @@ class _Checks(NamedTuple):
         tried = Report()
         options = self.options._replace(declare=peer.convention, allow_loss=frozenset({"all"}), kind=None)
         pipeline.plan(checked, form, tried, options)
-        for each in tried.sorted():
-            if each.code in ("undeclarable-convention", "disputed-fill-value"):
-                self.report.add(each)
+        for diagnostic in tried.sorted():
+            if diagnostic.code in ("undeclarable-convention", "disputed-fill-value"):
+                self.report.add(diagnostic)
         return len(self.report.sorted()) - before
 
     def _rehearse(self, checked: Checked) -> None:

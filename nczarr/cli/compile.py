@@ -25,17 +25,19 @@ EXAMPLES = (
 
 def parser() -> Command:
     """Return the parser of `compile`."""
-    made = command(
+    subparser = command(
         "compile",
         "[OPTION]… SCHEMA [-o DST]",
         "Compile a schema with its data to a store or file. Without -o, print the documents of the store.",
         EXAMPLES,
     )
-    made.option(ARGUMENTS, "schema", metavar="SCHEMA", help="CDL, NCZarr notation or AST JSON; - is standard input")
-    made.option(TARGET, "-o", "--output", metavar="DST", help="target; - is standard output, for text formats")
-    add_target_options(made, to="format of the target (default: by its suffix, else nczarr)")
-    made.option(TARGET, "--dump-after", metavar="PASS", help=argparse.SUPPRESS)
-    return made
+    subparser.option(
+        ARGUMENTS, "schema", metavar="SCHEMA", help="CDL, NCZarr notation or AST JSON; - is standard input"
+    )
+    subparser.option(TARGET, "-o", "--output", metavar="DST", help="target; - is standard output, for text formats")
+    add_target_options(subparser, to="format of the target (default: by its suffix, else nczarr)")
+    subparser.option(TARGET, "--dump-after", metavar="PASS", help=argparse.SUPPRESS)
+    return subparser
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -76,8 +78,8 @@ def _compile(arguments: argparse.Namespace, options: Options, messages: Messages
 class _Looker:
     """Observer that prints the tree after one pass."""
 
-    def __init__(self, wanted: str) -> None:
-        self.wanted = wanted
+    def __init__(self, wanted_pass: str) -> None:
+        self.wanted = wanted_pass
         self.seen: list[str] = []
 
     def __call__(self, name: str, dataset: Dataset) -> None:

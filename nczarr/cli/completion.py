@@ -25,7 +25,7 @@ PATHS = {"SRC", "DST", "A", "B", "SCHEMA", "ROOT", "FILE", "URL"}
 
 def parser() -> Command:
     """Return the parser of `completion`."""
-    made = command(
+    subparser = command(
         "completion",
         "[OPTION]… SHELL",
         "Print a script for a shell that completes commands, options, formats, topics and paths. The script is static: "
@@ -33,8 +33,8 @@ def parser() -> Command:
         EXAMPLES,
         places=False,
     )
-    made.option(ARGUMENTS, "shell", metavar="SHELL", choices=SHELLS, help="bash, zsh or tcsh")
-    return made
+    subparser.option(ARGUMENTS, "shell", metavar="SHELL", choices=SHELLS, help="bash, zsh or tcsh")
+    return subparser
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -58,25 +58,25 @@ def tree() -> argparse.ArgumentParser:
     commands = top.add_subparsers(metavar="COMMAND")
     families: dict[str, argparse._SubParsersAction[argparse.ArgumentParser]] = {}
     for name, (_, line) in COMMANDS.items():
-        own = parser_of(name)
-        _prepare(name, own)
+        command_parser = parser_of(name)
+        _prepare(name, command_parser)
         family, _, verb = name.rpartition(" ")
         if family and family not in families:
-            made = commands.add_parser(family, help=f"{family} COMMAND", add_help=False)
-            families[family] = made.add_subparsers(metavar="COMMAND")
+            subparser = commands.add_parser(family, help=f"{family} COMMAND", add_help=False)
+            families[family] = subparser.add_subparsers(metavar="COMMAND")
         place = families[family] if family else commands
-        place.add_parser(verb, help=line, parents=[own], add_help=False)
+        place.add_parser(verb, help=line, parents=[command_parser], add_help=False)
     return top
 
 
-def _prepare(name: str, own: Command) -> None:
+def _prepare(name: str, subparser: Command) -> None:
     """Tell shtab what the arguments of a command may be."""
     from nczarr.cli.help import topics
     from nczarr.diagnostics.catalog import CODES, KINDS
     from nczarr.diagnostics.value_losses import ALLOWED
     from nczarr.registry import formats
 
-    for action in own.actions():
+    for action in subparser.actions():
         if action.metavar in PATHS:
             action.complete = _FILES  # type: ignore[attr-defined]
         elif action.metavar == "FORMAT" and action.choices is None:
@@ -84,4 +84,4 @@ def _prepare(name: str, own: Command) -> None:
         elif action.metavar == "CODE":
             action.choices = sorted({*CODES, *KINDS} if name == "explain" else ALLOWED)
         elif name == "help" and action.dest == "name":
-            action.choices = sorted({*topics(), *(word for each in COMMANDS for word in each.split())})
+            action.choices = sorted({*topics(), *(word for command_name in COMMANDS for word in command_name.split())})

@@ -39,7 +39,7 @@ EXAMPLES = (
 
 def parser() -> Command:
     """Return the parser of `convert`."""
-    made = command(
+    subparser = command(
         "convert",
         "[OPTION]… SRC… DST",
         "Convert datasets from any format to any other. With one source, DST is the target. With several, DST is a "
@@ -47,16 +47,16 @@ def parser() -> Command:
         EXAMPLES,
         form=True,
     )
-    made.option(ARGUMENTS, "sources", metavar="SRC", nargs="+", help="file, store or URL; - is standard input")
-    made.option(ARGUMENTS, "target", metavar="DST", help="target; - is standard output")
-    add_target_options(made, to="format of the target (default: by its suffix)")
-    add_subset_options(made, sections=True, cuts=True, related=True)
-    add_nccopy_options(made)
-    add_verify(made)
-    made.option(RUN, "--resume", action="store_true", help="resume a target that the same command has begun")
-    made.option(RUN, "--dask", metavar="URL", help="use a dask cluster with the scheduler at this address")
-    made.option(RUN, "--dry-run", action="store_true", help="show the route of each part; write nothing")
-    return made
+    subparser.option(ARGUMENTS, "sources", metavar="SRC", nargs="+", help="file, store or URL; - is standard input")
+    subparser.option(ARGUMENTS, "target", metavar="DST", help="target; - is standard output")
+    add_target_options(subparser, to="format of the target (default: by its suffix)")
+    add_subset_options(subparser, sections=True, cuts=True, related=True)
+    add_nccopy_options(subparser)
+    add_verify(subparser)
+    subparser.option(RUN, "--resume", action="store_true", help="resume a target that the same command has begun")
+    subparser.option(RUN, "--dask", metavar="URL", help="use a dask cluster with the scheduler at this address")
+    subparser.option(RUN, "--dry-run", action="store_true", help="show the route of each part; write nothing")
+    return subparser
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -159,16 +159,16 @@ class _Conversions:
         if self.arguments.dry_run:
             self._rehearse(checked, target, form, options)
             return
-        before, made = len(self.done), self._make_folder()
+        before, made_folder = len(self.done), self._make_folder()
         try:
             with progress(self.arguments, target, checked) as watch:
                 conversion = pipeline.write(checked, target, form, report, options, watch)
             if conversion is not None:
                 self.done.append(conversion)
         finally:
-            if made and len(self.done) == before:
+            if made_folder and len(self.done) == before:
                 with suppress(OSError):  # something else put a file there
-                    os.rmdir(made)
+                    os.rmdir(made_folder)
 
     def _rehearse(self, checked: Checked, target: str, form: Format, options: Options) -> None:
         """Print the plan. The folder of several targets need not exist."""

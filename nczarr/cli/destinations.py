@@ -30,7 +30,7 @@ def destinations(
     suffix = _suffix_of(to, report) if to else None
     if report.errors:
         return None
-    found: dict[str, str] = {}
+    targets: dict[str, str] = {}
     homes: dict[str, str] = {}
     for source in sources:
         path = _inside(target, _stem(source) + (suffix or _suffix_for(source, storage)))
@@ -41,8 +41,8 @@ def destinations(
                 helps=["convert one of them separately, to another name"],
             )
         homes.setdefault(path, source)
-        found[source] = path
-    return found if not report.errors else None
+        targets[source] = path
+    return targets if not report.errors else None
 
 
 def _inside(folder: str, name: str) -> str:
@@ -83,7 +83,7 @@ def _stem(source: str) -> str:
     except BadURLError:  # told when it is read
         path = source
     name = os.path.basename(path.rstrip("/")) or "root"
-    known = [suffix for form in registry.formats() for suffix in form.suffixes]
-    longest = max((suffix for suffix in known if name.lower().endswith(suffix)), key=len, default="")
+    suffixes = [suffix for form in registry.formats() for suffix in form.suffixes]
+    longest = max((suffix for suffix in suffixes if name.lower().endswith(suffix)), key=len, default="")
     stem = name[: len(name) - len(longest)] or name
     return stem[: -len(STORE)] if longest == ".zip" and stem.lower().endswith(STORE) and stem != STORE else stem

@@ -29,27 +29,27 @@ EXAMPLES = (
 
 def parser() -> Command:
     """Return the parser of `diff`."""
-    made = command(
+    subparser = command(
         "diff",
         "[OPTION]… A B",
         "Print the differences between two datasets of any formats, in their models and values. The exit status is 1 "
         "if there is a difference. With -q, nothing is printed.",
         EXAMPLES,
     )
-    made.option(ARGUMENTS, "first", metavar="A", help="file, store or URL; - is standard input")
-    made.option(ARGUMENTS, "second", metavar="B", help="dataset to compare with A")
-    made.option(COMPARISON, "--data", action=Switch, default=True, help="compare values (default: yes)")
-    made.option(
+    subparser.option(ARGUMENTS, "first", metavar="A", help="file, store or URL; - is standard input")
+    subparser.option(ARGUMENTS, "second", metavar="B", help="dataset to compare with A")
+    subparser.option(COMPARISON, "--data", action=Switch, default=True, help="compare values (default: yes)")
+    subparser.option(
         COMPARISON, "--storage", action="store_true", help="compare chunks, codecs, order and kind of file as well"
     )
-    made.option(
+    subparser.option(
         COMPARISON,
         "--tolerance",
         metavar="T",
         help="allowed difference of numbers: absolute (1e-6) or relative to the greater one (rel:1e-6) (default: 0)",
     )
-    add_subset_options(made)
-    return made
+    add_subset_options(subparser)
+    return subparser
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -71,11 +71,11 @@ class _Counted:
 
     number = 0
 
-    def through(self, found: Iterator[Difference]) -> Iterator[Difference]:
+    def through(self, differences: Iterator[Difference]) -> Iterator[Difference]:
         """Yield the differences and count them."""
-        for each in found:
+        for difference in differences:
             self.number += 1
-            yield each
+            yield difference
 
 
 def _diff(arguments: argparse.Namespace, tolerance: Tolerance | None, messages: Messages, counted: _Counted) -> None:
@@ -97,10 +97,12 @@ def _diff(arguments: argparse.Namespace, tolerance: Tolerance | None, messages: 
     sides = chosen(one, other, subset, report)
     if sides is None:
         return
-    found = counted.through(differences(*sides, data=arguments.data, storage=arguments.storage, tolerance=tolerance))
+    counted_differences = counted.through(
+        differences(*sides, data=arguments.data, storage=arguments.storage, tolerance=tolerance)
+    )
     if arguments.quiet:
-        next(found, None)
+        next(counted_differences, None)
     elif arguments.message_format == "json":
-        write_product(line.encode() for line in json_lines(found, arguments.second))
+        write_product(line.encode() for line in json_lines(counted_differences, arguments.second))
     else:
-        write_product(line.encode("utf-8", "surrogateescape") for line in text_lines(found))
+        write_product(line.encode("utf-8", "surrogateescape") for line in text_lines(counted_differences))

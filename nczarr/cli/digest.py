@@ -37,7 +37,7 @@ EXAMPLES = (
 
 def parser() -> Command:
     """Return the parser of `digest`."""
-    made = command(
+    subparser = command(
         "digest",
         "[OPTION]… (SRC… | --check FILE)",
         "Print one hash of each dataset's model and values. It does not depend on format, chunks, codecs or byte "
@@ -45,8 +45,8 @@ def parser() -> Command:
         EXAMPLES,
         form=True,
     )
-    made.option(ARGUMENTS, "sources", metavar="SRC", nargs="*", help="file, store or URL; - is standard input")
-    made.option(
+    subparser.option(ARGUMENTS, "sources", metavar="SRC", nargs="*", help="file, store or URL; - is standard input")
+    subparser.option(
         ARGUMENTS,
         "--check",
         dest="files",
@@ -55,11 +55,11 @@ def parser() -> Command:
         metavar="FILE",
         help="read lines of digests from FILE and verify each; - is standard input; repeatable",
     )
-    made.option(TEXT, "--parts", action="store_true", help="print digests of variables and groups as well")
-    add_memory(made, DEFAULT_MEMORY)
-    add_workers(made)
-    add_subset_options(made)
-    return made
+    subparser.option(TEXT, "--parts", action="store_true", help="print digests of variables and groups as well")
+    add_memory(subparser, DEFAULT_MEMORY)
+    add_workers(subparser)
+    add_subset_options(subparser)
+    return subparser
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -102,11 +102,11 @@ class _Digests:
 
     def print(self, path: str) -> None:
         """Print the digests of a source."""
-        found = self._named(path)
-        if found is None:
+        digests = self._named(path)
+        if digests is None:
             return
-        parts = found.parts if self.arguments.parts else {}
-        write_product(self._line(path, each, part) for part, each in [(None, found.whole), *parts.items()])
+        parts = digests.parts if self.arguments.parts else {}
+        write_product(self._line(path, digest, part) for part, digest in [(None, digests.whole), *parts.items()])
 
     def _named(self, path: str) -> Digest | None:
         """Return the digests of a source; its name is added to diagnostics."""
@@ -132,48 +132,53 @@ class _Digests:
         for name in self.arguments.files:
             report = Report(strict=self.arguments.strict)
             try:
-                wanted = parse(standard_input() if name == "-" else open_source(name), report)
+                expected_digests = parse(standard_input() if name == "-" else open_source(name), report)
             except OSError as error:
                 works.append(partial(_fail, error))
                 continue
             works.append(partial(self._repeat, report))
-            works += [partial(self._check, name, each) for each in wanted]
+            works += [partial(self._check, name, expected) for expected in expected_digests]
         return works
 
     def _repeat(self, report: Report) -> None:
         """Report stored diagnostics again."""
-        for found in report.sorted():
-            self.messages.report.add(found)
+        for diagnostic in report.sorted():
+            self.messages.report.add(diagnostic)
 
-    def _check(self, name: str, wanted: ExpectedDigests) -> None:
+    def _check(self, name: str, expected: ExpectedDigests) -> None:
         """Report whether a dataset and its listed parts have the recorded digests."""
-        found = None
+        digests = None
         try:
-            found = self._named(wanted.name)
+            digests = self._named(expected.name)
         finally:
-            if found is None:
-                write_product([self._verdict(wanted.name, None, wanted.whole, None)])
-        if found is None:
+            if digests is None:
+                write_product([self._verdict(expected.name, None, expected.whole, None)])
+        if digests is None:
             return
-        lines = [self._verdict(wanted.name, None, wanted.whole, found.whole)]
-        lines += [self._verdict(wanted.name, part, each, found.parts.get(part)) for part, each in wanted.parts.items()]
+        lines = [self._verdict(expected.name, None, expected.whole, digests.whole)]
+        lines += [
+            self._verdict(expected.name, part, expected_digest, digests.parts.get(part))
+            for part, expected_digest in expected.parts.items()
+        ]
         write_product(lines)
-        faulty = [part for part, each in wanted.parts.items() if found.parts.get(part) != each]
-        if found.whole != wanted.whole or faulty:
+        faulty = [
+            part for part, expected_digest in expected.parts.items() if digests.parts.get(part) != expected_digest
+        ]
+        if digests.whole != expected.whole or faulty:
             where = f": {', '.join(f'`{part}`' for part in faulty[:9])}" if faulty else ""
-            text = f"`{wanted.name}` differs from `{name}`{where}"
+            text = f"`{expected.name}` differs from `{name}`{where}"
             self.messages.report.error("unequal-digest", text)
 
-    def _verdict(self, name: str, part: str | None, wanted: str, found: str | None) -> bytes:
+    def _verdict(self, name: str, part: str | None, expected: str, digest: str | None) -> bytes:
         if self.json:
-            return _json({"digest": found, "wanted": wanted, "ok": found == wanted, "file": name, "path": part})
-        if found == wanted and self.arguments.quiet:
+            return _json({"digest": digest, "wanted": expected, "ok": digest == expected, "file": name, "path": part})
+        if digest == expected and self.arguments.quiet:
             return b""
         from nczarr.compare.digest import line
 
         head, tail = line("", name, part).split(b"  ", 1)
-        unread = found is None and part is None  # a dataset that was read may lack a part
-        word = b"OK" if found == wanted else b"FAILED open or read" if unread else b"FAILED"
+        unread = digest is None and part is None  # a dataset that was read may lack a part
+        word = b"OK" if digest == expected else b"FAILED open or read" if unread else b"FAILED"
         return head + tail[:-1] + b": " + word + b"\n"
 
 

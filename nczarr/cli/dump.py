@@ -21,15 +21,15 @@ EXAMPLES = (
 
 def parser() -> Command:
     """Return the parser of `dump`; `-h` prints the header, so help is `--help` only."""
-    made = command(
+    subparser = command(
         "dump",
         "[OPTION]… SRC",
         "Print a dataset as text. Short options have the meaning that they have in ncdump.",
         EXAMPLES,
         short_help=False,
     )
-    made.option(ARGUMENTS, "source", metavar="SRC", help="file, store or URL to print; - is standard input")
-    made.option(
+    subparser.option(ARGUMENTS, "source", metavar="SRC", help="file, store or URL to print; - is standard input")
+    subparser.option(
         TEXT,
         "--as",
         dest="form",
@@ -37,11 +37,11 @@ def parser() -> Command:
         default=FORMS[0],
         help=f"form of the text (default: {FORMS[0]})",
     )
-    made.option(SELECTION, "-h", dest="header", action="store_true", help="print the header only, without data")
-    made.option(
+    subparser.option(SELECTION, "-h", dest="header", action="store_true", help="print the header only, without data")
+    subparser.option(
         SELECTION, "-c", dest="coordinates", action="store_true", help="print the data of coordinate variables only"
     )
-    made.option(
+    subparser.option(
         SELECTION,
         "-v",
         dest="variables",
@@ -50,7 +50,7 @@ def parser() -> Command:
         metavar="NAME,…",
         help="print the data of these variables only; repeatable",
     )
-    made.option(
+    subparser.option(
         SELECTION,
         "-g",
         dest="groups",
@@ -59,11 +59,11 @@ def parser() -> Command:
         metavar="NAME,…",
         help="print the data of these groups only; repeatable",
     )
-    made.option(TEXT, "-s", dest="special", action="store_true", help="print special (virtual) attributes as well")
-    made.option(
+    subparser.option(TEXT, "-s", dest="special", action="store_true", help="print special (virtual) attributes as well")
+    subparser.option(
         TEXT, "-n", dest="name", metavar="NAME", help="name of the dataset in the text (default: its own, else SRC)"
     )
-    return made
+    return subparser
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -22,7 +22,7 @@ EXAMPLES = (
 
 def parser() -> Command:
     """Return the parser of `explain`."""
-    made = command(
+    subparser = command(
         "explain",
         "[OPTION]… [CODE]",
         "Explain a diagnostic code: its meaning, the smallest input that causes it, and the remedy. Without CODE, list "
@@ -30,14 +30,14 @@ def parser() -> Command:
         EXAMPLES,
         places=False,
     )
-    made.option(
+    subparser.option(
         ARGUMENTS,
         "code",
         metavar="CODE",
         nargs="?",
         help="the code in brackets after `error`, such as undefined-dimension, or a kind of difference",
     )
-    made.option(
+    subparser.option(
         TEXT,
         "--as",
         dest="form",
@@ -45,7 +45,7 @@ def parser() -> Command:
         default="text",
         help="form of the list of codes (default: text)",
     )
-    return made
+    return subparser
 
 
 def run(options: argparse.Namespace) -> int:

@@ -20,14 +20,14 @@ EXAMPLES = (
 
 def parser() -> Command:
     """Return the parser of `formats`."""
-    made = command(
+    subparser = command(
         "formats",
         "[OPTION]…",
         "List the formats that can be read and written, and what each one keeps.",
         EXAMPLES,
         places=False,
     )
-    made.option(
+    subparser.option(
         TEXT,
         "--as",
         dest="form",
@@ -35,7 +35,7 @@ def parser() -> Command:
         default="text",
         help="form of the table (default: text)",
     )
-    return made
+    return subparser
 
 
 def run(options: argparse.Namespace) -> int:
@@ -62,11 +62,13 @@ def _kept(form: Format) -> str:
     return keeps(form.capabilities) + (f"; see {form.spec}" if form.losses else "")
 
 
-def keeps(held: Capabilities) -> str:
+def keeps(capabilities: Capabilities) -> str:
     """Return what a format preserves of the model: `all`, or `all but` with names."""
-    missing = [*_types("type", ALL_ATOMIC - held.atomic), *_types("type", USER_TYPES - held.user_types)]
-    if held.unlimited != "any":
-        missing.append("unlimited dimensions" if held.unlimited == "none" else "more than one unlimited dimension")
+    missing = [*_types("type", ALL_ATOMIC - capabilities.atomic), *_types("type", USER_TYPES - capabilities.user_types)]
+    if capabilities.unlimited != "any":
+        missing.append(
+            "unlimited dimensions" if capabilities.unlimited == "none" else "more than one unlimited dimension"
+        )
     for member, words in (
         ("attribute_user_types", "attributes of user types"),
         ("groups", "groups"),
@@ -79,7 +81,7 @@ def keeps(held: Capabilities) -> str:
         ("kind", "kind of file"),
         ("data", "data"),
     ):
-        if not getattr(held, member):
+        if not getattr(capabilities, member):
             missing.append(words)
     return "all but " + ", ".join(missing) if missing else "all"
 

@@ -76,7 +76,7 @@ def parser() -> Command:
     """Return the parser of `help`."""
     from nczarr.cli.parser import ARGUMENTS, command
 
-    made = command(
+    subparser = command(
         "help",
         "[COMMAND | TOPIC]",
         "Show the help of a command, or explain a topic. Without an argument, list the commands and topics.",
@@ -84,8 +84,8 @@ def parser() -> Command:
         messages=False,
         places=False,
     )
-    made.option(ARGUMENTS, "name", metavar="COMMAND | TOPIC", nargs="*", help="name of a command or topic")
-    return made
+    subparser.option(ARGUMENTS, "name", metavar="COMMAND | TOPIC", nargs="*", help="name of a command or topic")
+    return subparser
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -138,12 +138,12 @@ def _lowered(title: str) -> str:
 
 def _family(name: str) -> list[str]:
     """Return the commands whose first word is the name."""
-    return [each for each in COMMANDS if each.startswith(f"{name} ")]
+    return [command_name for command_name in COMMANDS if command_name.startswith(f"{name} ")]
 
 
 def family(name: str) -> str:
     """Return the list of the commands of a family."""
-    lines = [_line(each, 2) for each in _family(name)]
+    lines = [_line(command_name, 2) for command_name in _family(name)]
     tail = f"`nczarr {name} COMMAND --help` shows the options and two examples of a command.\n"
     return "\n".join([f"usage: nczarr {name} COMMAND [OPTION]…\n", "commands:", *lines, "", tail])
 
@@ -174,7 +174,7 @@ def without_command(arguments: list[str]) -> int:
         write_product([(family(first) if family_of else overview()).encode()])
         return DONE
     if family_of:
-        problem = f"name a command: {', '.join(each.removeprefix(f'{first} ') for each in family_of)}"
+        problem = f"name a command: {', '.join(command_name.removeprefix(f'{first} ') for command_name in family_of)}"
         return misuse(first, _not_known(" ".join([first, rest[0]]), family_of) if rest else problem)
     if not first:
         sys.stderr.write(USAGE)
@@ -183,9 +183,9 @@ def without_command(arguments: list[str]) -> int:
     return MISUSED
 
 
-def _not_known(name: str, known: list[str]) -> str:
+def _not_known(name: str, names: list[str]) -> str:
     from nczarr.names import closest
 
-    meant = OTHER_NAMES.get(name) or closest(name, known)
+    meant = OTHER_NAMES.get(name) or closest(name, names)
     what = "option" if name.startswith("-") else "command"
     return f"unknown {what} `{name}`" + (f"; did you mean `{meant}`?" if meant else "")

@@ -39,8 +39,8 @@ def missing(error: ImportError) -> Diagnostic | None:
     if module == "nczarr" or module in sys.stdlib_module_names:
         return None
     library = DISTRIBUTIONS.get(module, module)
-    wanted = f"'nczarr[{EXTRAS[module]}]'" if module in EXTRAS else library
-    return _diagnostic(f"this needs `{library}`, which is not installed", f"run `pip install {wanted}`")
+    requirement = f"'nczarr[{EXTRAS[module]}]'" if module in EXTRAS else library
+    return _diagnostic(f"this needs `{library}`, which is not installed", f"run `pip install {requirement}`")
 
 
 def _diagnostic(text: str, remedy: str) -> Diagnostic:

@@ -17,9 +17,9 @@ WHOLE = 0
 """Marker for the whole length of a dimension."""
 
 
-def add_nccopy_options(made: Command) -> None:
+def add_nccopy_options(subparser: Command) -> None:
     """Add nccopy's options."""
-    made.option(
+    subparser.option(
         CHUNKS,
         "-d",
         dest="level",
@@ -27,10 +27,10 @@ def add_nccopy_options(made: Command) -> None:
         metavar="N",
         help="deflate at level 1 to 9, or 0 for no codecs (nccopy)",
     )
-    made.option(
+    subparser.option(
         CHUNKS, "-s", dest="shuffle", action="store_true", help="shuffle bytes before deflating, with -d (nccopy)"
     )
-    made.option(
+    subparser.option(
         CHUNKS,
         "-c",
         dest="chunkspecs",
@@ -40,7 +40,9 @@ def add_nccopy_options(made: Command) -> None:
         help="chunk lengths by dimension (time/10,lat/20; lon/ for all of it) or of one variable (/g1/temp:1,12) "
         "(nccopy); repeatable",
     )
-    made.option(SELECTION, "-u", dest="fixed", action="store_true", help="make unlimited dimensions fixed (nccopy)")
+    subparser.option(
+        SELECTION, "-u", dest="fixed", action="store_true", help="make unlimited dimensions fixed (nccopy)"
+    )
 
 
 def _level(text: str) -> int:
@@ -65,25 +67,25 @@ def chunk_lengths(spec: str) -> list[tuple[str, tuple[int, ...]]]:
     if colon:
         pair = (
             variable if variable.startswith("/") else f"/{variable}",
-            tuple(positive(each, text) for each in lengths.split(",")),
+            tuple(positive(length, text) for length in lengths.split(",")),
         )
         if not variable:
             raise ValueError(f"{text}: write DIMENSION/LENGTH,… or VARIABLE:LENGTH,…")
         return [pair]
-    found: list[tuple[str, tuple[int, ...]]] = []
+    lengths_by_name: list[tuple[str, tuple[int, ...]]] = []
     for item in spec.split(","):
         name, slash, length = item.rpartition("/")
         if not (name and slash):
             raise ValueError(f"{text}: write DIMENSION/LENGTH,… or VARIABLE:LENGTH,…")
-        found.append((name, (positive(length, text) if length else WHOLE,)))
-    return found
+        lengths_by_name.append((name, (positive(length, text) if length else WHOLE,)))
+    return lengths_by_name
 
 
 def whole_lengths(chunks: Mapping[str, tuple[int, ...]], checked: Checked) -> dict[str, tuple[int, ...]]:
     """Return the chunk lengths with `WHOLE` replaced by the longest dimension of that name."""
-    found = dict(chunks)
+    lengths_by_name = dict(chunks)
     for name, lengths in chunks.items():
         if lengths == (WHOLE,):
             sizes = [node.size for fqn, node in checked.dimensions.items() if name in (fqn, names.last(fqn))]
-            found[name] = (max([1, *sizes]),)
-    return found
+            lengths_by_name[name] = (max([1, *sizes]),)
+    return lengths_by_name

@@ -108,7 +108,7 @@ class Help(argparse.Action):
     def __init__(self, option_strings: list[str], dest: str, help: str | None = None) -> None:  # noqa: A002
         super().__init__(option_strings, argparse.SUPPRESS, nargs=0, default=argparse.SUPPRESS, help=help)
 
-    def __call__(self, parser: argparse.ArgumentParser, *given: Any) -> None:
+    def __call__(self, parser: argparse.ArgumentParser, *parts_of_call: Any) -> None:
         """Print it."""
         write_product([parser.format_help().encode()])
         parser.exit()
@@ -139,37 +139,39 @@ def command(
     Without `short_help`, `-h` belongs to the command. `messages`: it prints
     diagnostics. `places`: it takes paths and URLs. `form`: it has `--from`.
     """
-    made = Command(name, usage, description, examples)
+    subparser = Command(name, usage, description, examples)
     if form:
-        made.option(SOURCE, "--from", dest="form", metavar="FORMAT", help="format of the sources (default: by content)")
+        subparser.option(
+            SOURCE, "--from", dest="form", metavar="FORMAT", help="format of the sources (default: by content)"
+        )
     if places:
-        _add_places(made)
+        _add_places(subparser)
     if messages:
-        _add_messages(made)
+        _add_messages(subparser)
     flags = ("-h", "--help") if short_help else ("--help",)
-    made.option(OUTPUT, *flags, action=Help, help="show this help and exit")
-    return made
+    subparser.option(OUTPUT, *flags, action=Help, help="show this help and exit")
+    return subparser
 
 
-def _add_messages(made: Command) -> None:
+def _add_messages(subparser: Command) -> None:
     """Add the options of diagnostics."""
-    made.option(OUTPUT, "--strict", action="store_true", help="treat warnings as errors")
-    made.option(
+    subparser.option(OUTPUT, "--strict", action="store_true", help="treat warnings as errors")
+    subparser.option(
         OUTPUT,
         "--message-format",
         choices=("human", "json", "sarif"),
         default="human",
         help="form of the diagnostics on standard error (default: human)",
     )
-    made.option(OUTPUT, "-q", "--quiet", action="store_true", help="print errors only")
-    made.option(
+    subparser.option(OUTPUT, "-q", "--quiet", action="store_true", help="print errors only")
+    subparser.option(
         OUTPUT, "--verbose", action="store_true", help="list every loss; print the traceback of an internal error"
     )
 
 
-def _add_places(made: Command) -> None:
+def _add_places(subparser: Command) -> None:
     """Add the options of remote places, and of sources that are reference documents."""
-    made.option(
+    subparser.option(
         SOURCE,
         "--storage-option",
         action="append",
@@ -179,13 +181,13 @@ def _add_places(made: Command) -> None:
         help="option for the library that opens a URL; a prefix `source.` or `target.` limits it to one side; "
         "retries=N sets the number of retries; repeatable",
     )
-    made.option(
+    subparser.option(
         SOURCE,
         "--source-base",
         metavar="URL",
         help="base of the relative URLs in a reference document (default: the folder of the document)",
     )
-    made.option(
+    subparser.option(
         SOURCE,
         "--source-root",
         action="append",
@@ -194,8 +196,8 @@ def _add_places(made: Command) -> None:
         help="allow references to this folder, URL or protocol (s3://) and refuse all others; repeatable "
         "(default: see `nczarr help references`)",
     )
-    made.option(SOURCE, "--source-target", metavar="URL", help="target of references that name no URL")
-    made.option(
+    subparser.option(SOURCE, "--source-target", metavar="URL", help="target of references that name no URL")
+    subparser.option(
         SOURCE,
         "--source-jinja",
         action="store_true",
@@ -203,17 +205,17 @@ def _add_places(made: Command) -> None:
     )
 
 
-def add_verify(made: Command) -> None:
+def add_verify(subparser: Command) -> None:
     """Add `--verify` and `--progress`."""
-    made.option(
+    subparser.option(
         RUN, "--verify", action="store_true", help="read the target again; publish it only if every value is there"
     )
-    made.option(RUN, "--progress", action=Switch, help="show progress (default: on a terminal, for long runs)")
+    subparser.option(RUN, "--progress", action=Switch, help="show progress (default: on a terminal, for long runs)")
 
 
-def add_memory(made: Command, default: int) -> None:
+def add_memory(subparser: Command, default: int) -> None:
     """Add the limit of memory."""
-    made.option(
+    subparser.option(
         LIMITS,
         "--memory",
         type=size,
@@ -223,9 +225,9 @@ def add_memory(made: Command, default: int) -> None:
     )
 
 
-def add_workers(made: Command) -> None:
+def add_workers(subparser: Command) -> None:
     """Add the number of threads."""
-    made.option(
+    subparser.option(
         LIMITS,
         "--workers",
         type=workers,
@@ -267,18 +269,18 @@ def kind(text: str) -> Kind:
     """Return a kind of netCDF file in any spelling of ncgen's `-k`. Raises ArgumentTypeError for others."""
     from nczarr.ast.kinds import KIND_SPELLINGS  # loads the tree, which other commands do without
 
-    found = KIND_SPELLINGS.get(text)
-    if found is None:
+    netcdf_kind = KIND_SPELLINGS.get(text)
+    if netcdf_kind is None:
         raise argparse.ArgumentTypeError(f"{text!r} is not a kind of netCDF file; use nc3, nc6, nc5, nc4, nc7 or 1 … 5")
-    return found
+    return netcdf_kind
 
 
 def size(text: str) -> int:
     """Return a number of bytes: `4096`, `64MiB`, `2TB`. Raises ArgumentTypeError for other texts."""
-    found = re.fullmatch(r"([0-9]+)(?:([KMGTPE])(i?)B?|B)?", text, re.ASCII | re.IGNORECASE)
-    if found is None:
+    size_parts = re.fullmatch(r"([0-9]+)(?:([KMGTPE])(i?)B?|B)?", text, re.ASCII | re.IGNORECASE)
+    if size_parts is None:
         raise argparse.ArgumentTypeError(f"{text!r} is not a size; write a number of bytes, 64MiB, 2TB …")
-    number, prefix, binary = found.groups()
+    number, prefix, binary = size_parts.groups()
     power = " KMGTPE".index(prefix.upper()) if prefix else 0
     unit = 1024 if binary else 1000
     return int(number) * int(unit**power)

@@ -67,8 +67,8 @@ def _bar(shown: bool, text: str, total: int | None, *numbers: str) -> Iterator[C
 
     columns = [getattr(bars, name)() for name in ("BarColumn", *numbers, "TimeRemainingColumn")]
     words = bars.TextColumn("{task.description}", markup=False)
-    with bars.Progress(words, *columns, console=Console(stderr=True), transient=True) as made:
-        yield partial(made.update, made.add_task(visible(text), total=total))
+    with bars.Progress(words, *columns, console=Console(stderr=True), transient=True) as bar:
+        yield partial(bar.update, bar.add_task(visible(text), total=total))
 
 
 def values_size(checked: Checked) -> int:
@@ -85,28 +85,28 @@ def values_size(checked: Checked) -> int:
     )
 
 
-def text_sources(made: Combined) -> Iterator[str]:
+def text_sources(combination: Combined) -> Iterator[str]:
     """Yield the sources of a combination in order, one a line, each with its first index and length."""
     from nczarr.diagnostics.render import visible
 
-    for path, lengths in made.lengths.items():
+    for path, lengths in combination.lengths.items():
         yield f"`{visible(path)}`: {len(lengths)} source{'s' * (len(lengths) != 1)}, {sum(lengths)} in all\n"
         begin, width = 0, len(str(sum(lengths)))
-        for name, length in zip(made.names, lengths, strict=True):
+        for name, length in zip(combination.names, lengths, strict=True):
             yield f"{begin:{width}}  {length:{width}}  {visible(name)}\n"
             begin += length
-    if not made.lengths:
-        yield f"{len(made.names)} sources\n"
-        width = len(str(len(made.names)))
-        yield from (f"{number:{width}}  {visible(name)}\n" for number, name in enumerate(made.names))
+    if not combination.lengths:
+        yield f"{len(combination.names)} sources\n"
+        width = len(str(len(combination.names)))
+        yield from (f"{number:{width}}  {visible(name)}\n" for number, name in enumerate(combination.names))
 
 
-def json_sources(made: Combined) -> Iterator[str]:
+def json_sources(combination: Combined) -> Iterator[str]:
     """Yield the sources of a combination as JSON lines."""
     import json
 
-    lengths = made.lengths.items()
-    for number, name in enumerate(made.names):
+    lengths = combination.lengths.items()
+    for number, name in enumerate(combination.names):
         members = {"source": name, "lengths": {path: every[number] for path, every in lengths}}
         yield json.dumps(members, ensure_ascii=False) + "\n"
 

@@ -35,7 +35,7 @@ PIECE = 1 << 20
 
 def expand() -> Command:
     """Return the parser of `refs expand`."""
-    made = _rewriting(
+    subparser = _rewriting(
         EXPAND,
         "Write a reference document of version 1 as version 0, one entry per line: templates are rendered, and "
         "generators are written out.",
@@ -44,7 +44,7 @@ def expand() -> Command:
             ("render a template with another value", "refs expand refs.json --set u=s3://bucket/data"),
         ),
     )
-    made.option(
+    subparser.option(
         REFERENCES,
         "--set",
         dest="templates",
@@ -54,7 +54,7 @@ def expand() -> Command:
         metavar="NAME=TEXT",
         help="replace or add a template; repeatable",
     )
-    return made
+    return subparser
 
 
 def compact() -> Command:
@@ -72,25 +72,25 @@ def compact() -> Command:
 
 def _rewriting(verb: str, description: str, examples: tuple[Example, ...]) -> Command:
     """Return a parser with the options that `expand` and `compact` share."""
-    made = command(f"refs {verb}", "[OPTION]… SRC [-o DST]", description, examples)
-    made.set_defaults(verb=verb)
-    made.option(
+    subparser = command(f"refs {verb}", "[OPTION]… SRC [-o DST]", description, examples)
+    subparser.set_defaults(verb=verb)
+    subparser.option(
         ARGUMENTS,
         "source",
         metavar="SRC",
         help="reference document: a file, a URL or a folder of Parquet references; - is standard input",
     )
-    made.option(TARGET, "-o", dest="target", metavar="DST", help="file or URL to write (default: standard output)")
-    made.option(TARGET, "--overwrite", action="store_true", help="replace an existing target")
-    made.option(
+    subparser.option(TARGET, "-o", dest="target", metavar="DST", help="file or URL to write (default: standard output)")
+    subparser.option(TARGET, "--overwrite", action="store_true", help="replace an existing target")
+    subparser.option(
         REFERENCES,
         "--jinja",
         action="store_true",
         help="render templates beyond the built-in grammar with jinja2, in a sandbox",
     )
     for name, kind, metavar, text in _LIMITS:
-        made.option(LIMITS, f"--max-{name}", type=kind, metavar=metavar, help=text)
-    return made
+        subparser.option(LIMITS, f"--max-{name}", type=kind, metavar=metavar, help=text)
+    return subparser
 
 
 _number = integer(1, 10**15 - 1, "a limit, 1 or more")
@@ -106,8 +106,8 @@ _LIMITS = (
 
 def _template(text: str) -> tuple[str, str]:
     """Return a template by name. Raises ArgumentTypeError."""
-    name, found, value = text.partition("=")
-    if not found or not name:
+    name, equals, value = text.partition("=")
+    if not equals or not name:
         raise argparse.ArgumentTypeError(f"{text!r} is not NAME=TEXT")
     return name, value
 
@@ -157,9 +157,9 @@ def _rewrite(arguments: argparse.Namespace, messages: Messages) -> None:
     source = standard_input() if arguments.source == "-" else sources.opened(arguments.source, report, options)
     if source is None:
         return
-    wanted = {name: getattr(arguments, f"max_{name}") for name, *_ in _LIMITS}
+    maxima = {name: getattr(arguments, f"max_{name}") for name, *_ in _LIMITS}
     limits = refs.Limits(jinja=arguments.jinja)._replace(
-        **{name: value for name, value in wanted.items() if value is not None}
+        **{name: value for name, value in maxima.items() if value is not None}
     )
     if arguments.verb == EXPAND:
         pieces: Iterable[bytes] = refs.expanded(source, report, limits, dict(arguments.templates))
@@ -177,9 +177,9 @@ def _is_free(place: Location, storage: StorageOptions, arguments: argparse.Names
     if place.remote:
         from nczarr.stores.probe import obstacle as there
 
-        found = there(place.path, storage, store=False)
-        if found is not None and not (arguments.overwrite and found.replaceable):
-            problem = found.words if arguments.overwrite else "exists"
+        there_already = there(place.path, storage, store=False)
+        if there_already is not None and not (arguments.overwrite and there_already.replaceable):
+            problem = there_already.words if arguments.overwrite else "exists"
     elif os.path.lexists(place.path):
         from nczarr.stores.finish import obstacle as here
 

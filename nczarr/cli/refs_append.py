@@ -45,7 +45,7 @@ EXAMPLES = (
 
 def parser() -> Command:
     """Return the parser of `refs append`."""
-    made = command(
+    subparser = command(
         "refs append",
         "[OPTION]… DOC SRC…",
         "Extend a reference document, or a folder of Parquet references, along a dimension by further sources. The old "
@@ -53,11 +53,11 @@ def parser() -> Command:
         EXAMPLES,
         form=True,
     )
-    made.option(
+    subparser.option(
         ARGUMENTS, "document", metavar="DOC", help="reference document to extend: a file, a URL or a local folder"
     )
-    made.option(ARGUMENTS, "sources", metavar="SRC", nargs="+", help="file, store or URL, in order")
-    made.option(
+    subparser.option(ARGUMENTS, "sources", metavar="SRC", nargs="+", help="file, store or URL, in order")
+    subparser.option(
         COMBINATION,
         "--along",
         action="append",
@@ -65,8 +65,8 @@ def parser() -> Command:
         metavar="NAME",
         help="dimension to extend (default: the one whose length differs, or the unlimited one); repeatable",
     )
-    add_recoding(made)
-    made.option(
+    add_recoding(subparser)
+    subparser.option(
         TARGET,
         "--allow-loss",
         action="append",
@@ -75,14 +75,14 @@ def parser() -> Command:
         metavar="CODE",
         help="accept losses with this diagnostic code, or `all`; repeatable",
     )
-    add_references(made)
-    add_memory(made, DEFAULT_MEMORY)
-    add_workers(made)
-    add_subset_options(made, related=True)
-    add_verify(made)
-    made.option(RUN, "--dry-run", action="store_true", help="show the route of each part; write nothing")
-    made.option(RUN, "--dask", metavar="URL", help="use a dask cluster with the scheduler at this address")
-    return made
+    add_references(subparser)
+    add_memory(subparser, DEFAULT_MEMORY)
+    add_workers(subparser)
+    add_subset_options(subparser, related=True)
+    add_verify(subparser)
+    subparser.option(RUN, "--dry-run", action="store_true", help="show the route of each part; write nothing")
+    subparser.option(RUN, "--dask", metavar="URL", help="use a dask cluster with the scheduler at this address")
+    return subparser
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -111,13 +111,13 @@ def _work(arguments: argparse.Namespace, report: Report, done: list[CommandResul
         _rehearse(arguments, subset, options, report)
         return
     with locked(arguments.document, report, options) as lock:
-        made = None if lock is None else _extension(arguments, subset, options, report)
-        if lock is None or made is None or report.errors:
+        extension = None if lock is None else _extension(arguments, subset, options, report)
+        if lock is None or extension is None or report.errors:
             return
-        with progress(arguments, arguments.document, made.combined.checked) as watch:
-            conversion = write(made, lock, report, watch)
+        with progress(arguments, arguments.document, extension.combined.checked) as watch:
+            conversion = write(extension, lock, report, watch)
     if conversion is not None:
-        done.append(_result(conversion, made.combined.lengths, len(arguments.sources)))
+        done.append(_result(conversion, extension.combined.lengths, len(arguments.sources)))
 
 
 def _result(conversion: Conversion, lengths: Mapping[str, Sequence[int]], sources: int) -> CommandResult:
@@ -174,8 +174,8 @@ def _rehearse(arguments: argparse.Namespace, subset: Subset, options: Options, r
     """Print what would be written. Raises OSError, CompileError."""
     from nczarr.registry import named
 
-    made, form = _extension(arguments, subset, options, report), named(REFERENCE)
-    if made is None or form is None or report.errors:
+    extension, form = _extension(arguments, subset, options, report), named(REFERENCE)
+    if extension is None or form is None or report.errors:
         return
-    lines = plan_lines(made.combined, arguments, arguments.document, form, report, made.options)
+    lines = plan_lines(extension.combined, arguments, arguments.document, form, report, extension.options)
     write_product(line.encode("utf-8", "surrogateescape") for line in lines)

@@ -58,7 +58,7 @@ def parser() -> Command:
 
 
 def _parser(name: str, usage: str) -> Command:
-    made = command(
+    subparser = command(
         name,
         usage,
         "Combine datasets into one: join them along a dimension that they have, or stack them along a new one. Sources "
@@ -67,17 +67,17 @@ def _parser(name: str, usage: str) -> Command:
         EXAMPLES[name],
         form=True,
     )
-    made.set_defaults(command=name)
-    made.option(
+    subparser.set_defaults(command=name)
+    subparser.option(
         ARGUMENTS, "sources", metavar="SRC", nargs="+", help="file, store or URL, in order; - is standard input"
     )
     if name == COMBINE:  # the sources take every argument: `run` takes the last of them
-        made.option(
+        subparser.option(
             ARGUMENTS, "last", metavar="DST", nargs="?", help="target; - is a reference document on standard output"
         )
     instead = "the last argument" if name == COMBINE else "a reference document on standard output"
-    made.option(TARGET, "-o", dest="target", metavar="DST", help=f"target (default: {instead})")
-    made.option(
+    subparser.option(TARGET, "-o", dest="target", metavar="DST", help=f"target (default: {instead})")
+    subparser.option(
         COMBINATION,
         "--along",
         action="append",
@@ -86,28 +86,28 @@ def _parser(name: str, usage: str) -> Command:
         help="join along this dimension; with --new-dim, a variable to stack even if it is equal in all sources; "
         "repeatable",
     )
-    made.option(
+    subparser.option(
         COMBINATION, "--new-dim", metavar="NAME", help="stack the variables that differ along this new dimension"
     )
-    add_recoding(made)
-    add_target_options(made, to="format of the target (default: by its suffix, else reference)")
-    add_subset_options(made, cuts=True, related=True)
-    add_verify(made)
-    made.option(RUN, "--resume", action="store_true", help="resume a target that the same command has begun")
-    made.option(RUN, "--dry-run", action="store_true", help="show the route of each part; write nothing")
-    made.option(RUN, "--dask", metavar="URL", help="use a dask cluster with the scheduler at this address")
-    return made
+    add_recoding(subparser)
+    add_target_options(subparser, to="format of the target (default: by its suffix, else reference)")
+    add_subset_options(subparser, cuts=True, related=True)
+    add_verify(subparser)
+    subparser.option(RUN, "--resume", action="store_true", help="resume a target that the same command has begun")
+    subparser.option(RUN, "--dry-run", action="store_true", help="show the route of each part; write nothing")
+    subparser.option(RUN, "--dask", metavar="URL", help="use a dask cluster with the scheduler at this address")
+    return subparser
 
 
-def add_recoding(made: Command) -> None:
+def add_recoding(subparser: Command) -> None:
     """Add the options of time units."""
-    made.option(
+    subparser.option(
         COMBINATION,
         "--decode-times",
         action="store_true",
         help="count the times of all sources in the `units` of the first: exactly, or the run ends",
     )
-    made.option(
+    subparser.option(
         COMBINATION,
         "--units",
         metavar="UNITS",
@@ -189,32 +189,34 @@ def _work(
     options = options._replace(part=part_in_words(subset, fixed=False))
     recoding = Recoding(arguments.units) if arguments.units is not None or arguments.decode_times else None
     rectilinear = options.grid == "rectilinear"
-    wanted = CombineSpec(tuple(arguments.along), arguments.new_dim, recoding=recoding, rectilinear=rectilinear)
+    spec = CombineSpec(tuple(arguments.along), arguments.new_dim, recoding=recoding, rectilinear=rectilinear)
     if form.name == REFERENCE:
-        wanted = wanted._replace(addressable=options.writing.embed, inline=options.writing.inline)
-    made = _combined(arguments, options, subset.choice, wanted, report)
-    checked = None if made is None or report.errors else pipeline.select(made.checked, subset.cuts, report)
-    if made is None or checked is None or report.errors:
+        spec = spec._replace(addressable=options.writing.embed, inline=options.writing.inline)
+    combination = _combined(arguments, options, subset.choice, spec, report)
+    checked = (
+        None if combination is None or report.errors else pipeline.select(combination.checked, subset.cuts, report)
+    )
+    if combination is None or checked is None or report.errors:
         return
-    made = made._replace(checked=checked)
+    combination = combination._replace(checked=checked)
     if form.name == REFERENCE:  # one process writes a document
         options = options._replace(dask=None)
     if arguments.dry_run:
-        lines = plan_lines(made, arguments, target, form, report, options)
+        lines = plan_lines(combination, arguments, target, form, report, options)
         write_product(line.encode("utf-8", "surrogateescape") for line in lines)
         return
     if target is None:
-        write_product(pipeline.blocks(made.checked, form, report, options) or ())
+        write_product(pipeline.blocks(combination.checked, form, report, options) or ())
         return
-    with progress(arguments, target, made.checked) as watch:
-        conversion = pipeline.write(made.checked, target, form, report, options, watch)
+    with progress(arguments, target, combination.checked) as watch:
+        conversion = pipeline.write(combination.checked, target, form, report, options, watch)
     if conversion is not None:
-        made.forget()
-        done.append((conversion, {path: sum(every) for path, every in made.lengths.items()}))
+        combination.forget()
+        done.append((conversion, {path: sum(every) for path, every in combination.lengths.items()}))
 
 
 def _combined(
-    arguments: argparse.Namespace, options: Options, subset: Subset, wanted: CombineSpec, report: Report
+    arguments: argparse.Namespace, options: Options, subset: Subset, spec: CombineSpec, report: Report
 ) -> Combined | None:
     """Read and combine the sources; return None after a reported error. Raises OSError, CompileError."""
     from nczarr.combine import combined, journal_of
@@ -224,7 +226,7 @@ def _combined(
     sources = [input_of(path, reading, arguments.form) for path in arguments.sources]
     journal = None
     if not arguments.dry_run:
-        journal = journal_of(target, wanted, len(sources), resume=arguments.resume)
+        journal = journal_of(target, spec, len(sources), resume=arguments.resume)
     if arguments.resume and journal is None:
         text = "only a combination to a reference document in a local file or folder is resumed"
         report.error("unknown-target", text, helps=["name a file with `-o`, such as `-o all.json`"])
@@ -234,7 +236,7 @@ def _combined(
             return combined(
                 sources,
                 subset,
-                wanted,
+                spec,
                 report,
                 storage=options.storage.of("source"),
                 workers=options.workers,
@@ -250,13 +252,13 @@ def _combined(
 
 
 def plan_lines(
-    made: Combined, arguments: argparse.Namespace, target: str, form: Format, report: Report, options: Options
+    combination: Combined, arguments: argparse.Namespace, target: str, form: Format, report: Report, options: Options
 ) -> Iterator[str]:
     """Yield what would be written: the sources in order with their lengths, then the plan of each variable."""
     from nczarr import pipeline
 
     json = arguments.message_format == "json"
-    yield from json_sources(made) if json else text_sources(made)
-    steps = pipeline.steps(made.checked, target, form, report, options)
+    yield from json_sources(combination) if json else text_sources(combination)
+    steps = pipeline.steps(combination.checked, target, form, report, options)
     if steps is not None and not report.errors:
         yield from (json_steps if json else text_steps)(steps, target)

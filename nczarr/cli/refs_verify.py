@@ -26,23 +26,23 @@ SAMPLE = 4
 
 def parser() -> Command:
     """Return the parser of `refs verify`."""
-    made = command(
+    subparser = command(
         "refs verify",
         "[OPTION]… SRC",
         "Verify a reference document: every target exists and is unchanged, every range lies within its target, and "
         "chunks decode. The exit status is 1 after a fault and 3 if a target is unreachable.",
         EXAMPLES,
     )
-    made.option(
+    subparser.option(
         ARGUMENTS,
         "source",
         metavar="SRC",
         help="reference document: a file, a URL or a folder of Parquet references; - is standard input",
     )
-    made.option(
+    subparser.option(
         RUN, "--chunks", choices=("none", "sample", "all"), default="sample", help="chunks to decode (default: sample)"
     )
-    made.option(
+    subparser.option(
         RUN,
         "--sample",
         type=COUNT,
@@ -50,11 +50,11 @@ def parser() -> Command:
         metavar="N",
         help=f"number of chunks to decode of each array, with --chunks sample (default: {SAMPLE})",
     )
-    add_memory(made, DEFAULT_MEMORY)
-    return made
+    add_memory(subparser, DEFAULT_MEMORY)
+    return subparser
 
 
-def _work(arguments: argparse.Namespace, messages: Messages, found: list[Summary]) -> None:
+def _work(arguments: argparse.Namespace, messages: Messages, summaries: list[Summary]) -> None:
     """Verify. Raises OSError, CompileError."""
     from nczarr.endpoints import sources
     from nczarr.options import Options
@@ -68,14 +68,14 @@ def _work(arguments: argparse.Namespace, messages: Messages, found: list[Summary
     sample = {"none": 0, "all": None}.get(arguments.chunks, arguments.sample)
     summary = verify(source, sample, messages.report, options)
     if summary is not None:
-        found.append(summary)
+        summaries.append(summary)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Verify; return the status."""
     messages = Messages(arguments)
-    found: list[Summary] = []
-    status = messages.guard(lambda: _work(arguments, messages, found))
-    if found:
-        messages.remark(f"`{shown(arguments.source)}`: {found[0].words}")
+    summaries: list[Summary] = []
+    status = messages.guard(lambda: _work(arguments, messages, summaries))
+    if summaries:
+        messages.remark(f"`{shown(arguments.source)}`: {summaries[0].words}")
     return status

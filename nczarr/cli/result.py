@@ -41,20 +41,20 @@ class CommandResult(NamedTuple):
         return {
             "result": self.command,
             "target": shown(self.target),
-            "targets": [shown(each.target) for each in self.done],
-            "format": next((each.format for each in self.done if each.format), None),
+            "targets": [shown(conversion.target) for conversion in self.done],
+            "format": next((conversion.format for conversion in self.done if conversion.format), None),
             "sources": self.sources,
-            "variables": sum(each.variables for each in self.done),
+            "variables": sum(conversion.variables for conversion in self.done),
             "chunks": _chunks(self.done),
-            "skipped_keys": sum(each.skipped_keys for each in self.done),
+            "skipped_keys": sum(conversion.skipped_keys for conversion in self.done),
             "replaced_keys": self.replaced_keys,
             "bytes": _bytes(self.done),
             "lengths": dict(self.lengths),
             "previous_lengths": dict(self.previous_lengths),
             "losses": [
-                {"target": shown(each.target), "kind": loss.kind, "path": loss.path, "message": loss.message}
-                for each in self.done
-                for loss in each.losses
+                {"target": shown(conversion.target), "kind": loss.kind, "path": loss.path, "message": loss.message}
+                for conversion in self.done
+                for loss in conversion.losses
             ],
             "verified_with": _readers(self.done),
             "completed": self.completed,
@@ -65,19 +65,19 @@ def summary(done: Sequence[Conversion]) -> str:
     """Return one line with formats, variables, chunks by route, and bytes."""
     from nczarr.check.outline import bytes_text
 
-    variables = sum(each.variables for each in done)
-    words = list(dict.fromkeys(each.format for each in done))
+    variables = sum(conversion.variables for conversion in done)
+    words = list(dict.fromkeys(conversion.format for conversion in done))
     words.append(f"{variables} variable{'s' * (variables != 1)}")
     counts = _chunks(done)
     total = sum(counts.values())
     if total:
         ways = ", ".join(f"{count} {way}" for way, count in counts.items() if count)
         words.append(f"{total} chunk{'s' * (total != 1)} ({ways})")
-    skipped = sum(each.skipped_keys for each in done)
+    skipped = sum(conversion.skipped_keys for conversion in done)
     if skipped:
         words.append(f"{skipped} key{'s' * (skipped != 1)} of data {'were' if skipped != 1 else 'was'} already written")
     size = _bytes(done)
-    if any(each.verified_with for each in done):
+    if any(conversion.verified_with for conversion in done):
         foreign = (reader for reader in _readers(done) if reader != "nczarr")
         words.append(" ".join(["verified", *(f"with {reader}" for reader in foreign)]))
     return ", ".join([*words, bytes_text(size)] if size else words)
@@ -90,14 +90,14 @@ def _size(path: str) -> int:
 
 def _chunks(done: Sequence[Conversion]) -> dict[str, int]:
     """Return the number of chunks by route."""
-    return {way: sum(getattr(each, f"{way}_chunks") for each in done) for way in WAYS}
+    return {way: sum(getattr(conversion, f"{way}_chunks") for conversion in done) for way in WAYS}
 
 
 def _bytes(done: Sequence[Conversion]) -> int:
     """Return the encoded size of all chunks, or the size of files."""
-    return sum(each.bytes or _size(each.target) for each in done)
+    return sum(conversion.bytes or _size(conversion.target) for conversion in done)
 
 
 def _readers(done: Sequence[Conversion]) -> list[str]:
     """Return the readers that found every target equal to its source, each once."""
-    return sorted({reader for each in done for reader in each.verified_with})
+    return sorted({reader for conversion in done for reader in conversion.verified_with})

@@ -46,16 +46,16 @@ EXAMPLES = (
 
 def parser() -> Command:
     """Return the parser of `serve`."""
-    made = command("serve", "[OPTION]… ROOT", DESCRIPTION, EXAMPLES)
-    made.option(ARGUMENTS, "root", metavar="ROOT", help="folder of datasets, or one dataset")
-    made.option(
+    subparser = command("serve", "[OPTION]… ROOT", DESCRIPTION, EXAMPLES)
+    subparser.option(ARGUMENTS, "root", metavar="ROOT", help="folder of datasets, or one dataset")
+    subparser.option(
         NETWORK,
         "--host",
         default=LOOPBACK,
         metavar="ADDRESS",
         help=f"address to listen at (default: {LOOPBACK}, which only this machine reaches)",
     )
-    made.option(
+    subparser.option(
         NETWORK,
         "--port",
         type=PORT,
@@ -63,7 +63,7 @@ def parser() -> Command:
         metavar="N",
         help="port to listen at; 0 chooses a free one (default: 8000)",
     )
-    made.option(
+    subparser.option(
         NETWORK,
         "--origin",
         action="append",
@@ -71,14 +71,14 @@ def parser() -> Command:
         help="origin whose pages may read answers in a browser: https://a.org, `*` or `none`; repeatable (default: "
         "pages of this machine, or all pages with another --host)",
     )
-    made.option(
+    subparser.option(
         NETWORK,
         "--root-path",
         type=_base,
         metavar="URL",
         help="path or URL at which a reverse proxy offers the server: /data or https://a.org/data",
     )
-    made.option(
+    subparser.option(
         RUN,
         "--processes",
         type=_processes,
@@ -86,7 +86,7 @@ def parser() -> Command:
         metavar="N",
         help="processes that answer clients, which share memory and other limits (default: 1)",
     )
-    made.option(
+    subparser.option(
         RUN,
         "--access-log",
         type=_destination,
@@ -95,15 +95,15 @@ def parser() -> Command:
         "opens the file again",
     )
     for name, (kind, metavar, text) in _LIMITS.items():
-        made.option(LIMITS, f"--{name}", dest=name.removeprefix("max-"), type=kind, metavar=metavar, help=text)
-    return made
+        subparser.option(LIMITS, f"--{name}", dest=name.removeprefix("max-"), type=kind, metavar=metavar, help=text)
+    return subparser
 
 
 def _processes(text: str) -> int:
-    found = integer(1, 64, "a number from 1 to 64")(text)
-    if found > 1 and not hasattr(os, "fork"):
+    count = integer(1, 64, "a number from 1 to 64")(text)
+    if count > 1 and not hasattr(os, "fork"):
         raise argparse.ArgumentTypeError("several processes need a system that can fork them")
-    return found
+    return count
 
 
 def _destination(text: str) -> Destination:
@@ -117,10 +117,10 @@ def _destination(text: str) -> Destination:
 
 def _base(text: str) -> tuple[str | None, str]:
     """Return scheme and host, if the text has them, and the path without a slash at its end."""
-    found = _BASE.fullmatch(text)
-    if found is None:
+    match_of_base = _BASE.fullmatch(text)
+    if match_of_base is None:
         raise argparse.ArgumentTypeError(f"{text!r} is neither a path like /data nor a URL like https://a.org/data")
-    return found[1], found[2] or ""
+    return match_of_base[1], match_of_base[2] or ""
 
 
 _BASE = re.compile(r"(https?://[A-Za-z0-9.:\[\]-]+)?((?:/[A-Za-z0-9._~-]+)*)/?")
@@ -129,12 +129,12 @@ _BASE = re.compile(r"(https?://[A-Za-z0-9.:\[\]-]+)?((?:/[A-Za-z0-9._~-]+)*)/?")
 
 def _seconds(text: str) -> float:
     try:
-        found = float(text)
+        seconds = float(text)
     except ValueError:
-        found = 0.0
-    if not 0 < found <= 86400:
+        seconds = 0.0
+    if not 0 < seconds <= 86400:
         raise argparse.ArgumentTypeError(f"{text!r} is not a time in seconds, up to 86400")
-    return found
+    return seconds
 
 
 _LIMITS: dict[str, tuple[Callable[[str], float], str, str]] = {
@@ -161,10 +161,10 @@ def limits_of(arguments: argparse.Namespace) -> Limits:
     from nczarr.serve.limits import Limits
 
     asked = {name: getattr(arguments, name, None) for name in Limits._fields}
-    found = Limits()._replace(**{name: value for name, value in asked.items() if value is not None})
+    limits = Limits()._replace(**{name: value for name, value in asked.items() if value is not None})
     count = arguments.processes
-    shared = {name: max(1, getattr(found, name) // count) for name in ("memory", "spill", "connections", "queue")}
-    return found if count == 1 else found._replace(**shared)
+    shared = {name: max(1, getattr(limits, name) // count) for name in ("memory", "spill", "connections", "queue")}
+    return limits if count == 1 else limits._replace(**shared)
 
 
 def _application(arguments: argparse.Namespace, root: Root, metrics: Metrics) -> Application:

@@ -108,8 +108,8 @@ class Messages:
         except OSError as error:
             self.report.error("unreachable-file", _reason(error), helps=getattr(error, "__notes__", ()))
         except CompileError as error:  # chunks are found to be damaged when their values are asked for
-            for found in error.diagnostics:
-                self.report.add(found)
+            for diagnostic in error.diagnostics:
+                self.report.add(diagnostic)
         except ImportError as error:
             from nczarr.cli.missing import missing
 
@@ -129,36 +129,43 @@ class Messages:
     def _visible(self) -> list[Diagnostic]:
         """Return the diagnostics of the task that are asked for."""
         stored = self.report.sorted()
-        return [each for each in stored if each.severity is Severity.ERROR] if self._quiet else stored
+        return [diagnostic for diagnostic in stored if diagnostic.severity is Severity.ERROR] if self._quiet else stored
 
     def _unprinted(self) -> list[Diagnostic]:
         """Return the visible diagnostics that were not printed yet, and count them as printed."""
-        new = [each for each in self._visible() if each.sort_key() not in self._announced]
-        self._announced.update(each.sort_key() for each in new)
+        new = [diagnostic for diagnostic in self._visible() if diagnostic.sort_key() not in self._announced]
+        self._announced.update(diagnostic.sort_key() for diagnostic in new)
         return new
 
     def _print(self) -> int:
         """Print the diagnostics of one task and return its exit status."""
-        found = self._visible()
+        diagnostics = self._visible()
         if self._log is not None:
-            self._log.add(found, self.report.dropped)
-        elif found:
-            self._write([*self._lines(self._unprinted()), *self._summary(found)])
-        return max((STATUS.get(each.code, FAULTY) for each in found if each.severity is Severity.ERROR), default=DONE)
+            self._log.add(diagnostics, self.report.dropped)
+        elif diagnostics:
+            self._write([*self._lines(self._unprinted()), *self._summary(diagnostics)])
+        return max(
+            (
+                STATUS.get(diagnostic.code, FAULTY)
+                for diagnostic in diagnostics
+                if diagnostic.severity is Severity.ERROR
+            ),
+            default=DONE,
+        )
 
-    def _lines(self, found: list[Diagnostic]) -> Iterator[str]:
+    def _lines(self, diagnostics: list[Diagnostic]) -> Iterator[str]:
         from nczarr.diagnostics import render
 
         if self._format == "json":
-            yield from render.json_lines(found)
+            yield from render.json_lines(diagnostics)
             return
-        yield from render.human(found, colour=render.wants_colour(sys.stderr))
+        yield from render.human(diagnostics, colour=render.wants_colour(sys.stderr))
 
-    def _summary(self, found: list[Diagnostic]) -> Iterator[str]:
+    def _summary(self, diagnostics: list[Diagnostic]) -> Iterator[str]:
         from nczarr.diagnostics import render
 
         if self._format == "human":
-            yield f"{render.summary(found, self.report.dropped)}\n"
+            yield f"{render.summary(diagnostics, self.report.dropped)}\n"
 
     def _close(self, status: int) -> None:
         if self._log is not None:

@@ -12,9 +12,11 @@ if TYPE_CHECKING:
     from nczarr.diagnostics.report import Report
 
 
-def add_subset_options(made: Command, *, sections: bool = False, cuts: bool = False, related: bool = False) -> None:
+def add_subset_options(
+    subparser: Command, *, sections: bool = False, cuts: bool = False, related: bool = False
+) -> None:
     """Add the options of variables and groups, and these: of sections, of dimensions, of related variables."""
-    made.option(
+    subparser.option(
         SELECTION,
         "--var",
         dest="variables",
@@ -24,14 +26,14 @@ def add_subset_options(made: Command, *, sections: bool = False, cuts: bool = Fa
         help="select variables, with the dimensions and types that they use; repeatable",
     )
     if related:
-        made.option(
+        subparser.option(
             SELECTION,
             "--no-coordinates",
             dest="exact",
             action="store_true",
             help="select exactly the variables of `--var`, without their coordinates and other related variables",
         )
-    made.option(
+    subparser.option(
         SELECTION,
         "--group",
         dest="groups",
@@ -41,9 +43,9 @@ def add_subset_options(made: Command, *, sections: bool = False, cuts: bool = Fa
         help="select groups with their content; repeatable",
     )
     if cuts:
-        _add_cuts(made)
+        _add_cuts(subparser)
     if sections:
-        made.option(
+        subparser.option(
             SELECTION,
             "--section",
             dest="sections",
@@ -55,8 +57,8 @@ def add_subset_options(made: Command, *, sections: bool = False, cuts: bool = Fa
         )
 
 
-def _add_cuts(made: Command) -> None:
-    made.option(
+def _add_cuts(subparser: Command) -> None:
+    subparser.option(
         SELECTION,
         "--dim",
         dest="dimensions",
@@ -66,7 +68,7 @@ def _add_cuts(made: Command) -> None:
         help="select indices of a dimension in all variables, such as `time=0:11`, `time=-12:` or `x=0:99:2`; the last "
         "one is included; negative ones count from the end; repeatable",
     )
-    made.option(
+    subparser.option(
         SELECTION,
         "--sel",
         dest="labels",

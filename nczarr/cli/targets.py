@@ -26,10 +26,10 @@ METADATA: tuple[str, ...] = load(ROWS[REFERENCE]).inner
 """Formats of the documents in references."""
 
 
-def add_target_options(made: Command, *, to: str) -> None:
+def add_target_options(subparser: Command, *, to: str) -> None:
     """Add the options of the target; `to`: help of `--to`."""
-    made.option(TARGET, "--to", metavar="FORMAT", help=to)
-    made.option(
+    subparser.option(TARGET, "--to", metavar="FORMAT", help=to)
+    subparser.option(
         TARGET,
         "-k",
         "--kind",
@@ -38,41 +38,41 @@ def add_target_options(made: Command, *, to: str) -> None:
         help="kind of netCDF file: nc3, nc6, nc5, nc4, nc7, or 1 to 5 (default: that of the source, else the smallest "
         "that holds the dataset)",
     )
-    made.option(TARGET, "--overwrite", action="store_true", help="replace an existing target")
-    add_allow_loss(made)
-    made.option(
+    subparser.option(TARGET, "--overwrite", action="store_true", help="replace an existing target")
+    add_allow_loss(subparser)
+    subparser.option(
         TARGET,
         "--consolidated",
         action=Switch,
         help="write the metadata of all nodes in one key of the root as well (default: in Zarr stores, but not in "
         "references and repositories)",
     )
-    made.option(
+    subparser.option(
         TARGET,
         "--declare",
         choices=("nz",),
         help="declare a convention in the target: nz (NZ-1.0, Zarr v3 only) (default: none)",
     )
-    made.option(
+    subparser.option(
         TARGET,
         "--char",
         choices=("bytes", "netcdf"),
         default="bytes",
         help="Zarr type of char variables: one that all Zarr readers know, or netCDF-C's own (default: bytes)",
     )
-    made.option(
+    subparser.option(
         TARGET, "--tables", action="store_true", help="write records as Awkward tables, in archives and in lists"
     )
-    _add_chunk_options(made)
-    _add_reference_options(made)
-    made.option(
+    _add_chunk_options(subparser)
+    _add_reference_options(subparser)
+    subparser.option(
         TARGET,
         "--virtual",
         action="store_true",
         help="in a repository, refer to chunks in the files of the source instead of copying them",
     )
-    add_commit_options(made)
-    made.option(
+    add_commit_options(subparser)
+    subparser.option(
         LIMITS,
         "--max-size",
         type=size,
@@ -80,13 +80,13 @@ def add_target_options(made: Command, *, to: str) -> None:
         metavar="SIZE",
         help="refuse a netCDF file or archive whose variables are larger (default: 16GiB)",
     )
-    add_memory(made, DEFAULT_MEMORY)
-    add_workers(made)
+    add_memory(subparser, DEFAULT_MEMORY)
+    add_workers(subparser)
 
 
-def add_allow_loss(made: Command) -> None:
+def add_allow_loss(subparser: Command) -> None:
     """Add `--allow-loss`."""
-    made.option(
+    subparser.option(
         TARGET,
         "--allow-loss",
         action="append",
@@ -97,15 +97,17 @@ def add_allow_loss(made: Command) -> None:
     )
 
 
-def add_commit_options(made: Command) -> None:
+def add_commit_options(subparser: Command) -> None:
     """Add message and author of a commit."""
-    made.option(TARGET, "--message", metavar="TEXT", help="message of a commit (default: one that names the source)")
-    made.option(TARGET, "--author", metavar="NAME", help="author of a commit (default: none)")
+    subparser.option(
+        TARGET, "--message", metavar="TEXT", help="message of a commit (default: one that names the source)"
+    )
+    subparser.option(TARGET, "--author", metavar="NAME", help="author of a commit (default: none)")
 
 
-def _add_chunk_options(made: Command) -> None:
+def _add_chunk_options(subparser: Command) -> None:
     """Add chunks, shards, codecs and their order."""
-    made.option(
+    subparser.option(
         CHUNKS,
         "--chunks",
         action="append",
@@ -114,7 +116,7 @@ def _add_chunk_options(made: Command) -> None:
         help="chunk lengths by dimension (time=1,lat=100) or of one variable (/g1/temp=1,12); repeatable (default: "
         "those of the source)",
     )
-    made.option(
+    subparser.option(
         CHUNKS,
         "--grid",
         choices=("regular", "rectilinear"),
@@ -122,7 +124,7 @@ def _add_chunk_options(made: Command) -> None:
         help="regular: chunks of one length along a dimension; rectilinear: chunks of the source's lengths, in Zarr v3 "
         "only, where few readers know them (default: regular)",
     )
-    made.option(
+    subparser.option(
         CHUNKS,
         "--shards",
         action="append",
@@ -130,7 +132,7 @@ def _add_chunk_options(made: Command) -> None:
         metavar="SPEC",
         help="auto, none, or shard lengths as for --chunks; Zarr v3 only; repeatable (default: none)",
     )
-    made.option(
+    subparser.option(
         CHUNKS,
         "--codec",
         action="append",
@@ -139,13 +141,13 @@ def _add_chunk_options(made: Command) -> None:
         help="codecs of all variables (zlib:5, zstd:3, none) or of one (/g1/temp=zlib:5); numbers are shuffled first, "
         "not in Zarr v3, or with noshuffle+zlib:5; repeatable (default: those of the source)",
     )
-    made.option(
+    subparser.option(
         CHUNKS,
         "--separator",
         choices=(".", "/"),
         help="separator of indices in chunk keys, where the format has a choice (default: that of the source)",
     )
-    made.option(
+    subparser.option(
         CHUNKS,
         "--zarr-names",
         choices=("common", "registered"),
@@ -153,7 +155,7 @@ def _add_chunk_options(made: Command) -> None:
         help="names of types and codecs in Zarr v3: those that all supported readers know, or registered ones only, "
         "for which chunks are encoded again (default: common)",
     )
-    made.option(
+    subparser.option(
         CHUNKS,
         "--order",
         choices=("C", "F"),
@@ -161,21 +163,21 @@ def _add_chunk_options(made: Command) -> None:
     )
 
 
-def _add_reference_options(made: Command) -> None:
+def _add_reference_options(subparser: Command) -> None:
     """Add the options of a target that is a reference document."""
-    made.option(
+    subparser.option(
         REFERENCES,
         "--metadata",
         choices=METADATA,
         help=f"format of the Zarr metadata in a reference document (default: {METADATA[0]}) or repository (default: "
         "nczarr3)",
     )
-    add_references(made)
+    add_references(subparser)
 
 
-def add_references(made: Command) -> None:
+def add_references(subparser: Command) -> None:
     """Add the options of the references in a document."""
-    made.option(
+    subparser.option(
         REFERENCES,
         "--inline",
         type=size,
@@ -183,7 +185,7 @@ def add_references(made: Command) -> None:
         metavar="SIZE",
         help="largest chunk to store in the document itself (default: 64)",
     )
-    made.option(
+    subparser.option(
         REFERENCES,
         "--embed",
         type=size,
@@ -191,13 +193,15 @@ def add_references(made: Command) -> None:
         metavar="SIZE",
         help="largest variable to store in the document if its chunks cannot be referenced (default: 4MiB)",
     )
-    made.option(
+    subparser.option(
         REFERENCES,
         "--base",
         metavar="URL",
         help="folder or URL where readers find the referenced files (default: where they are now)",
     )
-    made.option(REFERENCES, "--relative", action="store_true", help="name referenced files relative to the document")
+    subparser.option(
+        REFERENCES, "--relative", action="store_true", help="name referenced files relative to the document"
+    )
 
 
 def options_of(arguments: argparse.Namespace) -> Options:

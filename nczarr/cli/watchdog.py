@@ -25,9 +25,9 @@ PAUSE = 0.1
 
 def watch(numbers: Collection[int]) -> None:
     """Start the thread that ends the process if a library call hangs after one of these signals."""
-    heard, told = os.pipe()
-    os.set_blocking(told, False)
-    signal.set_wakeup_fd(told, warn_on_full_buffer=False)
+    heard, writable = os.pipe()
+    os.set_blocking(writable, False)
+    signal.set_wakeup_fd(writable, warn_on_full_buffer=False)
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(after_in_child=lambda: signal.set_wakeup_fd(-1))  # the signals of a child are its own
     _thread.start_new_thread(_wait, (heard, frozenset(numbers)))
@@ -35,7 +35,9 @@ def watch(numbers: Collection[int]) -> None:
 
 def _wait(heard: int, numbers: frozenset[int]) -> None:
     """Wait for the first signal, then check whether the libraries respond."""
-    number = next(each for each in iter(lambda: os.read(heard, 1)[0], None) if each in numbers)
+    number = next(
+        signal_number for signal_number in iter(lambda: os.read(heard, 1)[0], None) if signal_number in numbers
+    )
     while _answers():
         time.sleep(PAUSE)
     _end(128 + number)
