@@ -39,31 +39,31 @@ def differences(
     if data:
         for path in one.variables:
             if path in other.variables:
-                found = values(one, other, path, tolerance)
-                if found is not None:
-                    yield found
+                difference = values(one, other, path, tolerance)
+                if difference is not None:
+                    yield difference
 
 
-def chosen(one: Checked, other: Checked, wanted: Subset, report: Report) -> tuple[Checked, Checked] | None:
+def chosen(one: Checked, other: Checked, subset: Subset, report: Report) -> tuple[Checked, Checked] | None:
     """Return the wanted parts of both; a name may occur in only one. None if an unknown name is reported.
 
     Group attributes count only if the group was requested.
     """
-    if not wanted:
+    if not subset:
         return one, other
     from nczarr.select.names import named_in
     from nczarr.select.subset import restricted
 
     before = report.errors
-    variables = [named_in(word, "variable", (one.variables, other.variables), report) for word in wanted.variables]
-    groups = [named_in(word, "group", (one.groups, other.groups), report) for word in wanted.groups]
+    variables = [named_in(word, "variable", (one.variables, other.variables), report) for word in subset.variables]
+    groups = [named_in(word, "group", (one.groups, other.groups), report) for word in subset.groups]
     if report.errors > before:
         return None
     parts = []
     for which, checked in enumerate((one, other)):
-        paths = [fqn for found in variables for fqn in found[which]]
-        tops = [fqn for found in groups for fqn in found[which]]
-        homes = {names.parent(fqn) for found in variables for side in found for fqn in side}
+        paths = [fqn for fqns in variables for fqn in fqns[which]]
+        tops = [fqn for fqns in groups for fqn in fqns[which]]
+        homes = {names.parent(fqn) for fqns in variables for side in fqns for fqn in side}
         parts.append(restricted(checked, paths, tops, homes & set(checked.groups)))
     return parts[0], parts[1]
 
@@ -74,7 +74,7 @@ _STORED = ("layout", "chunks", "codecs", "endian", "no_fill", "quantize", "eleme
 def model(one: Checked, other: Checked, *, storage: bool = False) -> Iterator[Difference]:
     """Yield differences of models in the order of the first dataset; content of the second only follows, by subject."""
     if storage and one.dataset.kind != other.dataset.kind:
-        kinds = (KIND_NAMES[each.dataset.kind] if each.dataset.kind else "no kind" for each in (one, other))
+        kinds = (KIND_NAMES[side.dataset.kind] if side.dataset.kind else "no kind" for side in (one, other))
         yield Difference("kind", "/", f"kind of file: {' | '.join(kinds)}")
     groups = set(one.groups) & set(other.groups)
     yield from _missing("group", one.groups, other.groups, groups)
@@ -86,7 +86,7 @@ def model(one: Checked, other: Checked, *, storage: bool = False) -> Iterator[Di
         if storage:
             yield from _order(path, one.groups[path], other.groups[path])
     for path in _common(one.types, other.types):
-        first, second = (definition(each.types[path], storage=storage) for each in (one, other))
+        first, second = (definition(side.types[path], storage=storage) for side in (one, other))
         if first != second:
             yield Difference("type", path, _pair("type", first, second))
     for path in _common(one.dimensions, other.dimensions):
@@ -112,7 +112,7 @@ def _pair(what: str, one: object, other: object) -> str:
 
 
 def _attributes(path: str, one: tuple[Attribute, ...], other: tuple[Attribute, ...]) -> Iterator[Difference]:
-    here, there = ({each.name: each.value for each in given} for given in (one, other))
+    here, there = ({attribute.name: attribute.value for attribute in attributes} for attributes in (one, other))
     for mine, yours, which in ((here, there, "first"), (there, here, "second")):
         for name in mine:
             if name not in yours:
@@ -138,7 +138,7 @@ def definition(declared: UserType, *, storage: bool) -> str:
     """Return a type in one line; with `storage`, also the offsets of its fields."""
     match declared:
         case EnumType():
-            constants = ", ".join(f"{each.name} = {each.value}" for each in declared.constants)
+            constants = ", ".join(f"{member.name} = {member.value}" for member in declared.constants)
             return f"{declared.base} enum {{{constants}}}"
         case OpaqueType():
             return f"opaque({declared.size})"
@@ -158,7 +158,7 @@ def _dimension(path: str, one: Dimension, other: Dimension) -> Iterator[Differen
     if one.size != other.size:
         yield Difference("dimension", path, _pair("length", one.size, other.size))
     if one.unlimited != other.unlimited:
-        words = ["unlimited" if each.unlimited else "fixed" for each in (one, other)]
+        words = ["unlimited" if dimension.unlimited else "fixed" for dimension in (one, other)]
         yield Difference("dimension", path, _pair("dimension", *words))
 
 
@@ -166,12 +166,12 @@ def _variable(path: str, one: Variable, other: Variable, *, storage: bool) -> It
     if one.type != other.type:
         yield Difference("variable-type", path, _pair("type", one.type, other.type))
     if one.dimensions != other.dimensions:
-        texts = (f"({', '.join(map(str, each.dimensions))})" for each in (one, other))
+        texts = (f"({', '.join(map(str, variable.dimensions))})" for variable in (one, other))
         yield Difference("variable-dimensions", path, _pair("dimensions", *texts))
     yield from _attributes(path, one.attributes, other.attributes)
     if storage and one.storage != other.storage:
         for member in _STORED:
-            first, second = (_stored(each.storage, member) for each in (one, other))
+            first, second = (_stored(variable.storage, member) for variable in (one, other))
             if first != second:
                 yield Difference("layout", path, _pair(member.replace("_", " "), first, second))
 

@@ -54,34 +54,34 @@ class Difference(NamedTuple):
     """Differing values; only for the kind `values`."""
 
 
-def text_lines(found: Iterable[Difference]) -> Iterator[str]:
+def text_lines(differences: Iterable[Difference]) -> Iterator[str]:
     """Yield readable lines: path and difference. A repeated path is omitted.
 
     Differences of models are aligned in columns; those of values are yielded as
     found, aligned with what is known by then.
     """
     last, width = "", 0
-    for is_value, group in itertools.groupby(found, key=lambda each: each.kind == "values"):
+    for is_value, group in itertools.groupby(differences, key=lambda difference: difference.kind == "values"):
         some: Iterable[Difference] = group
         if not is_value:
             some = every = list(group)  # noqa: B031 (used once: here or below)
-            width = max(min(WIDEST, len(visible(each.path))) for each in every)
-        for each in some:
-            path = visible(each.path)
+            width = max(min(WIDEST, len(visible(difference.path))) for difference in every)
+        for difference in some:
+            path = visible(difference.path)
             width = max(width, min(WIDEST, len(path)))
-            yield f"{'' if path == last else path:<{width}}  {visible(each.message)}\n"
+            yield f"{'' if path == last else path:<{width}}  {visible(difference.message)}\n"
             last = path
 
 
-def json_lines(found: Iterable[Difference], second: str) -> Iterator[str]:
+def json_lines(differences: Iterable[Difference], second: str) -> Iterator[str]:
     """Yield one object per line, with the members of a diagnostic, the path, and properties of values."""
-    for each in found:
-        diagnostic = Diagnostic(each.kind, Severity.ERROR, f"`{each.path}`: {each.message}", Label())
-        record = {**json_record(diagnostic), "file": second, "path": each.path}
-        if each.values is not None:
-            record["values"] = {**each.values._asdict(), "first": plain(each.values.first)}
-            record["values"]["second"] = plain(each.values.second)
-            largest = each.values.largest
+    for difference in differences:
+        diagnostic = Diagnostic(difference.kind, Severity.ERROR, f"`{difference.path}`: {difference.message}", Label())
+        record = {**json_record(diagnostic), "file": second, "path": difference.path}
+        if difference.values is not None:
+            record["values"] = {**difference.values._asdict(), "first": plain(difference.values.first)}
+            record["values"]["second"] = plain(difference.values.second)
+            largest = difference.values.largest
             if isinstance(largest, float) and not math.isfinite(largest):
                 record["values"]["largest"] = str(largest)
         yield json.dumps(record, ensure_ascii=True) + "\n"
@@ -135,7 +135,9 @@ def shown_constant(constant: Constant) -> str:
         size = ATOMIC[constant.type].size
         few = constant.model_copy(update={"count": min(constant.count, 9), "data": data[: 9 * size]})
         numbers = few.as_numbers()
-        text = ", ".join(shortest(each, constant.type) if isinstance(each, float) else str(each) for each in numbers)
+        text = ", ".join(
+            shortest(number, constant.type) if isinstance(number, float) else str(number) for number in numbers
+        )
     else:
         text = f"{constant.count} of `{constant.type}`"
         if isinstance(data, bytes):
@@ -218,7 +220,7 @@ def _decoded(first: bytes, second: bytes) -> tuple[str, str] | tuple[bytes, byte
 
 
 def _texts(constant: Constant) -> list[bytes | None]:
-    return [each for each in constant.data if each is None or isinstance(each, bytes)]
+    return [text for text in constant.data if text is None or isinstance(text, bytes)]
 
 
 def _is_text(data: bytes) -> bool:

@@ -41,38 +41,41 @@ def digest(checked: Checked, options: Options) -> Digest:
     Raises OSError if values are unreachable, CompileError if they cannot be
     decoded or need more memory.
     """
-    found = _variables(checked, options)
+    value_hashes = _variables(checked, options)
     parts: dict[str, str] = {}
-    whole = _group("/", checked.dataset, checked, found, parts)
+    whole = _group("/", checked.dataset, checked, value_hashes, parts)
     return Digest(whole.hex(), parts)
 
 
-def chosen(checked: Checked, wanted: Subset, report: Report) -> Checked | None:
+def chosen(checked: Checked, subset: Subset, report: Report) -> Checked | None:
     """Return the wanted part of a dataset, as in `diff`; None after an error."""
     from nczarr.compare.diff import chosen as of_both
 
-    sides = of_both(checked, checked, wanted, report)
+    sides = of_both(checked, checked, subset, report)
     return None if sides is None else sides[0]
 
 
-def _group(path: str, group: Group, checked: Checked, found: dict[str, bytes], parts: dict[str, str]) -> bytes:
+def _group(path: str, group: Group, checked: Checked, value_hashes: dict[str, bytes], parts: dict[str, str]) -> bytes:
     """Return the hash of a group, and add its parts to `parts`."""
     model = model_hash(group, checked.types)
     parts[path if path == "/" else path + "/"] = model.hex()
     variables = []
     for variable in group.variables:
         fqn = names.join(path, variable.name)
-        made = variable_hash(variable, checked.shapes[fqn], found[fqn], checked.types)
-        variables.append((variable.name, made))
-        parts[fqn] = made.hex()
-    inner = [(child.name, _group(names.join(path, child.name), child, checked, found, parts)) for child in group.groups]
+        hash_of_variable = variable_hash(variable, checked.shapes[fqn], value_hashes[fqn], checked.types)
+        variables.append((variable.name, hash_of_variable))
+        parts[fqn] = hash_of_variable.hex()
+    inner = [
+        (child.name, _group(names.join(path, child.name), child, checked, value_hashes, parts))
+        for child in group.groups
+    ]
     return group_hash(model, variables, inner)
 
 
 def _variables(checked: Checked, options: Options) -> dict[str, bytes]:
     """Return the hashes of all variables' values; one stream of tasks keeps threads busy between variables."""
     owners: dict[str, ValueHasher] = {}
-    found: dict[str, bytes] = {}
+    value_hashes: dict[str, bytes] = {}
 
     def tasks(crew: Crew) -> Iterator[Task]:
         for path in checked.variables:
@@ -86,8 +89,8 @@ def _variables(checked: Checked, options: Options) -> dict[str, bytes]:
             if isinstance(result, Hashed):
                 result.owner.take(result)
             elif isinstance(result, str):
-                found[result] = owners.pop(result).root()
-    return found
+                value_hashes[result] = owners.pop(result).root()
+    return value_hashes
 
 
 def _values(checked: Checked, path: str) -> ValueHasher:
@@ -141,13 +144,13 @@ def line(digest: str, name: str, part: str | None = None) -> bytes:
     line then begins with a backslash.
     """
     text = (name if part is None else f"{name}#{part}").encode("utf-8", "surrogateescape")
-    escaped = re.sub(rb"[\\\n\r]", lambda found: _ESCAPES[found[0]], text)
+    escaped = re.sub(rb"[\\\n\r]", lambda special: _ESCAPES[special[0]], text)
     return (b"\\" if escaped != text else b"") + digest.encode() + b"  " + escaped + b"\n"
 
 
 def parse(source: Source, report: Report) -> list[ExpectedDigests]:
     """Return the datasets in a digest file; parts follow their dataset. Reports: bad-digest-line."""
-    found: dict[str, ExpectedDigests] = {}
+    datasets: dict[str, ExpectedDigests] = {}
     last, at = "", 0
     for text in bytes(source.data).split(b"\n"):
         span, at = Span(source, at, at + len(text)), at + len(text) + 1
@@ -158,13 +161,13 @@ def parse(source: Source, report: Report) -> list[ExpectedDigests]:
         if parsed is None or (parsed[1] and not re.fullmatch(rb"(?:[^\\]|\\[\\nr])*", parsed[3], re.DOTALL)):
             report.error("bad-digest-line", "the line is not `DIGEST  NAME`", span)
             continue
-        name = re.sub(rb"\\.", lambda found: _ESCAPED[found[0]], parsed[3]) if parsed[1] else parsed[3]
+        name = re.sub(rb"\\.", lambda special: _ESCAPED[special[0]], parsed[3]) if parsed[1] else parsed[3]
         words, digest = name.decode("utf-8", "surrogateescape"), parsed[2].decode().lower()
         if last and words.startswith(last + "#/"):
-            found[last].parts[words[len(last) + 1 :]] = digest
+            datasets[last].parts[words[len(last) + 1 :]] = digest
         else:
-            found[words] = ExpectedDigests(words, digest, {})
+            datasets[words] = ExpectedDigests(words, digest, {})
             last = words
-    if not found and not report.errors:
+    if not datasets and not report.errors:
         report.error("bad-digest-line", f"`{source.name}` has no line `DIGEST  NAME`")
-    return list(found.values())
+    return list(datasets.values())

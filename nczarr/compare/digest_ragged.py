@@ -50,7 +50,7 @@ class RaggedHasher(ValueHasher):
         self.sources = sources
         self.type_name = type_name
         self.types = types
-        self.leading = {path: each for path, each in sources.items() if "content" not in path.split("/")}
+        self.leading = {path: source for path, source in sources.items() if "content" not in path.split("/")}
         self._ends: dict[str, int] = {}
         """By path of counts: where the content of the next cells begins."""
         super().__init__(shape, width(type_name, types))
@@ -71,8 +71,8 @@ class RaggedHasher(ValueHasher):
         return met_blocks(self.leading.values(), block)
 
     def _fill_has_content(self) -> bool:
-        counts = (each for path, each in self.leading.items() if path.rpartition("/")[2] == "counts")
-        return any((each.layout.fill or b"").strip(b"\0") for each in counts)
+        counts = (source for path, source in self.leading.items() if path.rpartition("/")[2] == "counts")
+        return any((source.layout.fill or b"").strip(b"\0") for source in counts)
 
     def _region(self, region: Selection) -> Hashed:
         """Hash the leaves in a region, which is a linear range of cells."""
@@ -84,7 +84,7 @@ class RaggedHasher(ValueHasher):
         bounds = [first * row + at for first in range(rows) for at in range(0, row, step)] + [rows * row]
         hashers = [sha256() for _ in bounds[:-1]]
         self._feed(part_tree(self.type_name, self.types), () if self.scalar else region, bounds, hashers)
-        return Hashed(self, b"".join(each.digest() for each in hashers), self.folding.places(region))
+        return Hashed(self, b"".join(hasher.digest() for hasher in hashers), self.folding.places(region))
 
     def _feed(self, tree: PartTree, region: Selection | None, bounds: list[int], hashers: list[_Hash]) -> None:
         """Hash the values of a part of the type for all leaves.
@@ -97,8 +97,8 @@ class RaggedHasher(ValueHasher):
                 self._sequences(tree, region, bounds, hashers)
             case RecordTree():
                 for field, member in tree.members:
-                    each = math.prod(field.shape)
-                    inner = bounds if region is None else [bound * each for bound in bounds]
+                    elements_per_cell = math.prod(field.shape)
+                    inner = bounds if region is None else [bound * elements_per_cell for bound in bounds]
                     self._feed(member, region, inner, hashers)
             case PartLeaf():
                 for number, values in self._pieces(tree.path, region, bounds):
@@ -138,9 +138,9 @@ class RaggedHasher(ValueHasher):
         """Return the hash of a leaf of `count` cells without content."""
         empty: Parts = {}
         for part in parts(self.type_name, (count,), self.types):
-            known = self.sources[part.path].layout
+            layout = self.sources[part.path].layout
             shape = tuple(length or 0 for length in part.shape)
-            empty[part.path] = fill_source(Layout(known.dtype, shape, shape, fill=known.fill))
+            empty[part.path] = fill_source(Layout(layout.dtype, shape, shape, fill=layout.fill))
         return leaf_of(empty, self.type_name, count, self.types)
 
 

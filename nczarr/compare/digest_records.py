@@ -51,7 +51,9 @@ def model_hash(group: Group, types: Types) -> bytes:
         "model",
         attributes(group.attributes, types),
         _listed((declared.name, _definition(declared)) for declared in group.types),
-        _listed((each.name, number(each.size) + number(each.unlimited)) for each in group.dimensions),
+        _listed(
+            (dimension.name, number(dimension.size) + number(dimension.unlimited)) for dimension in group.dimensions
+        ),
     )
 
 
@@ -75,23 +77,28 @@ def variable_hash(variable: Variable, shape: tuple[int, ...], values: bytes, typ
     )
 
 
-def attributes(given: tuple[Attribute, ...], types: Types) -> bytes:
+def attributes(declared: tuple[Attribute, ...], types: Types) -> bytes:
     """Return attributes in their order: name, type, number of values, values."""
-    found = [number(len(given))]
-    for each in given:
-        value = each.value
-        found += (text(each.name), text(value.type), number(value.count), data(elements(value.type, [value], types)))
-    return b"".join(found)
+    pieces = [number(len(declared))]
+    for attribute in declared:
+        value = attribute.value
+        pieces += (
+            text(attribute.name),
+            text(value.type),
+            number(value.count),
+            data(elements(value.type, [value], types)),
+        )
+    return b"".join(pieces)
 
 
 def elements(type_name: str, constants: Sequence[Constant], types: Types) -> bytes:
     """Return the concatenated values of constants of one type, as variables' values are hashed."""
     declared = types.get(type_name)
     if type_name == "string":
-        return b"".join(map(_string, itertools.chain.from_iterable(each.data for each in constants)))
+        return b"".join(map(_string, itertools.chain.from_iterable(constant.data for constant in constants)))
     if is_fixed(type_name, types):
-        return b"".join(each.data for each in constants if isinstance(each.data, bytes))
-    inner = [item for each in constants for item in each.data if isinstance(item, Constant)]
+        return b"".join(constant.data for constant in constants if isinstance(constant.data, bytes))
+    inner = [item for constant in constants for item in constant.data if isinstance(item, Constant)]
     if isinstance(declared, VlenType):
         return b"".join(number(item.count) for item in inner) + elements(declared.base, inner, types)
     assert isinstance(declared, CompoundType)  # enums and opaque types are of fixed size
@@ -109,8 +116,8 @@ def _definition(declared: UserType) -> bytes:
         case EnumType():
             size = ATOMIC[declared.base].size
             constants = (
-                text(each.name) + each.value.to_bytes(size, "little", signed=each.value < 0)
-                for each in declared.constants
+                text(member.name) + member.value.to_bytes(size, "little", signed=member.value < 0)
+                for member in declared.constants
             )
             return text("enum") + text(declared.base) + number(len(declared.constants)) + b"".join(constants)
         case OpaqueType():
@@ -119,18 +126,18 @@ def _definition(declared: UserType) -> bytes:
             return text("vlen") + text(declared.base)
         case CompoundType():
             fields = (
-                text(each.name) + text(each.type) + number(len(each.shape)) + b"".join(map(number, each.shape))
-                for each in declared.fields
+                text(field.name) + text(field.type) + number(len(field.shape)) + b"".join(map(number, field.shape))
+                for field in declared.fields
             )
             return text("compound") + number(len(declared.fields)) + b"".join(fields)
         case _:
             assert_never(declared)
 
 
-def _listed(given: Iterable[tuple[str, bytes]]) -> bytes:
+def _listed(named: Iterable[tuple[str, bytes]]) -> bytes:
     """Return items sorted by name bytes, after their number."""
-    lines = sorted((name.encode("utf-8", "surrogateescape"), found) for name, found in given)
-    return number(len(lines)) + b"".join(data(name) + found for name, found in lines)
+    lines = sorted((name.encode("utf-8", "surrogateescape"), record) for name, record in named)
+    return number(len(lines)) + b"".join(data(name) + record for name, record in lines)
 
 
 def _hash(kind: str, *pieces: bytes) -> bytes:

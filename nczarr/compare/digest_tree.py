@@ -37,32 +37,32 @@ class HashTree:
         self.count = 0
         self._levels: list[bytearray] = [bytearray()]
 
-    def add(self, found: bytes) -> None:
+    def add(self, digest: bytes) -> None:
         """Append one hash."""
         self.count += 1
-        self._push(0, found)
+        self._push(0, digest)
 
-    def add_same(self, found: bytes, number: int) -> None:
+    def add_same(self, digest: bytes, number: int) -> None:
         """Append a hash `number` times, in logarithmic time."""
         self.count += number
-        self._push_same(0, found, number)
+        self._push_same(0, digest, number)
 
-    def _push_same(self, level: int, found: bytes, number: int) -> None:
+    def _push_same(self, level: int, digest: bytes, number: int) -> None:
         begun = len(self._levels[level]) // SIZE if level < len(self._levels) else 0
         for _ in range(min(number, -begun % FAN)):  # to the end of the group that has been begun
-            self._push(level, found)
+            self._push(level, digest)
             number -= 1
         groups, rest = divmod(number, FAN)
         if groups:
-            self._push_same(level + 1, sha256(found * FAN).digest(), groups)
+            self._push_same(level + 1, sha256(digest * FAN).digest(), groups)
         for _ in range(rest):
-            self._push(level, found)
+            self._push(level, digest)
 
-    def _push(self, level: int, found: bytes) -> None:
+    def _push(self, level: int, digest: bytes) -> None:
         while level >= len(self._levels):
             self._levels.append(bytearray())
         pending = self._levels[level]
-        pending += found
+        pending += digest
         if len(pending) == FAN * SIZE:
             self._levels[level] = bytearray()
             self._push(level + 1, sha256(pending).digest())
@@ -98,7 +98,7 @@ class Folding:
     def places(self, region: Selection) -> tuple[range, ...]:
         """Return the grid places of the leaves in a region, along the dimensions up to the cut."""
         bounds = zip(region[: self.cut + 1], self._leaf, strict=False)
-        return tuple(range(part.start // each, -(-part.stop // each)) for part, each in bounds)
+        return tuple(range(part.start // leaf_length, -(-part.stop // leaf_length)) for part, leaf_length in bounds)
 
     def put(self, places: tuple[range, ...], hashes: bytes) -> None:
         """Add the hashes of leaves at these grid places, up to the cut, in C order.

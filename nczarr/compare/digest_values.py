@@ -81,11 +81,11 @@ class ValueHasher:
         """Yield tasks that return `Hashed` or None; none for values without data."""
         yield from ()
 
-    def take(self, found: Hashed) -> None:
+    def take(self, hashed: Hashed) -> None:
         """Add the result of a task."""
-        self._pending += found.hashes
-        if found.places is not None:
-            self.folding.put(found.places, bytes(self._pending))
+        self._pending += hashed.hashes
+        if hashed.places is not None:
+            self.folding.put(hashed.places, bytes(self._pending))
             self._pending.clear()
 
     def root(self) -> bytes:
@@ -168,7 +168,7 @@ class Dense(ValueHasher):
         `values`: the region, or a part of it along its first dimension whose
         length is not 1; the layout's dtype.
         """
-        cut, found = self.folding.cut, []
+        cut, hashes = self.folding.cut, []
         inner = math.prod(values.shape[cut + 1 :])
         row, step = values.shape[cut] * inner, self.leaf[cut] * inner
         flat = np.ascontiguousarray(little(values)).reshape(-1)
@@ -178,8 +178,8 @@ class Dense(ValueHasher):
             for low in range(start, start + row, step):
                 high = min(low + step, start + row)
                 data = encoded(flat[low:high]) if view is None else view[low * width : high * width]
-                found.append(sha256(data).digest())
-        return b"".join(found)
+                hashes.append(sha256(data).digest())
+        return b"".join(hashes)
 
     def _oversized(self, size: int, memory: int) -> NoReturn:
         text = f"variable `{self.name}`: a chunk of {size} bytes must be decoded, and the limit is {memory}"
@@ -195,13 +195,13 @@ def encoded(values: NDArray[Any]) -> bytes:
     """
     if not values.dtype.hasobject:
         return little(values).tobytes()
-    found: list[bytes] = []
+    pieces: list[bytes] = []
     for text in values.reshape(-1).tolist():
         if text is None:
-            found.append(_NIL)
+            pieces.append(_NIL)
         else:
-            found += (len(text).to_bytes(LENGTH, "little"), text)
-    return b"".join(found)
+            pieces += (len(text).to_bytes(LENGTH, "little"), text)
+    return b"".join(pieces)
 
 
 _NIL = b"\xff" * LENGTH
@@ -226,8 +226,8 @@ def region_shape(
         lengths[cut] = _multiple(leaf[cut], cells[cut], shape[cut])
         room = memory // 2 // element
         if math.prod(lengths) > room:
-            found = windows.block_shape(shape, leaf, cells, room)
-            return leaf if found is None else found
+            block = windows.block_shape(shape, leaf, cells, room)
+            return leaf if block is None else block
     for axis in range(cut, -1, -1):
         most = max(1, BLOCK // (math.prod(lengths) * element))
         lengths[axis] = min(lengths[axis] * most, shape[axis])
@@ -239,9 +239,9 @@ def region_shape(
 def _multiple(leaf: int, chunk: int, length: int) -> int:
     """Return a length of whole leaves that cuts few chunks: each once, or every eighth twice."""
     if leaf % chunk == 0 or chunk >= length:
-        found = leaf if chunk < length else length
+        lengths_of_leaves = leaf if chunk < length else length
     elif chunk % leaf == 0:
-        found = chunk
+        lengths_of_leaves = chunk
     else:
-        found = -(-max(leaf, 8 * chunk) // leaf) * leaf
-    return min(found, length)
+        lengths_of_leaves = -(-max(leaf, 8 * chunk) // leaf) * leaf
+    return min(lengths_of_leaves, length)

@@ -45,11 +45,11 @@ def unequal(one: NDArray[Any], other: NDArray[Any], type_name: str, types: Types
     """Return True where elements differ. Both arrays have the type's dtype, in any byte order."""
     declared = types.get(type_name)
     if isinstance(declared, CompoundType):
-        found = np.zeros(one.shape, np.bool_)
+        differ = np.zeros(one.shape, np.bool_)
         for field in declared.fields:
             inside = unequal(one[field.name], other[field.name], field.type, types, tolerance)
-            found |= inside.any(axis=tuple(range(one.ndim, inside.ndim))) if inside.ndim > one.ndim else inside
-        return found
+            differ |= inside.any(axis=tuple(range(one.ndim, inside.ndim))) if inside.ndim > one.ndim else inside
+        return differ
     if one.dtype.hasobject:
         return np.asarray(one != other, np.bool_)
     return _numbers(little(one), little(other), None if declared is not None else tolerance)

@@ -50,11 +50,11 @@ def regions(shape: tuple[int, ...], block: tuple[int, ...], indices: Any = None)
     """Yield some blocks of an array, all in C order by default, clipped at the edges."""
     if 0 in shape:
         return
-    counts = [-(-length // each) for length, each in zip(shape, block, strict=True)]
+    counts = [-(-length // block_length) for length, block_length in zip(shape, block, strict=True)]
     for index in itertools.product(*map(range, counts)) if indices is None else indices:
         yield tuple(
-            slice(number * each, min((number + 1) * each, length))
-            for number, each, length in zip(index, block, shape, strict=True)
+            slice(number * block_length, min((number + 1) * block_length, length))
+            for number, block_length, length in zip(index, block, shape, strict=True)
         )
 
 
@@ -93,10 +93,10 @@ def _packed(values: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
         return values.astype(base, copy=False)
     if values.dtype.names is None or len(values.dtype.names) != len(base.names):
         raise ValueError(f"elements are {values.dtype}, not {dtype}")
-    made = np.empty(values.shape, base)
-    for name, given in zip(base.names, values.dtype.names, strict=True):
-        made[name] = _packed(values[given], base[name])
-    return made
+    packed = np.empty(values.shape, base)
+    for name, field_name in zip(base.names, values.dtype.names, strict=True):
+        packed[name] = _packed(values[field_name], base[name])
+    return packed
 
 
 class NetcdfReader:
@@ -120,8 +120,8 @@ class NetcdfReader:
     def array(self, name: list[str], dtype: np.dtype[Any]) -> Read:
         """Return a function that reads regions of a variable. Raises OSError."""
         group = c_int(self._file)
-        for each in name[:-1]:
-            self._call("nc_inq_grp_ncid", group.value, each.encode(), byref(group))
+        for group_name in name[:-1]:
+            self._call("nc_inq_grp_ncid", group.value, group_name.encode(), byref(group))
         variable, kind = c_int(), c_int()
         self._call("nc_inq_varid", group.value, name[-1].encode(), byref(variable))
         self._call("nc_inq_vartype", group.value, variable.value, byref(kind))
@@ -223,12 +223,12 @@ def main() -> None:
         for array in asked["arrays"]:
             try:
                 dtype, shape = dtype_of(array["descr"]), tuple(array["shape"])
-                found = hashlib.sha256()
+                values_hash = hashlib.sha256()
                 if 0 not in shape:
                     read = reader.array(array["name"], dtype)
                     for region in regions(shape, tuple(array["block"]), array["indices"]):
-                        found.update(canonical(read(region), dtype))
-                answer = {"sha256": found.hexdigest()}
+                        values_hash.update(canonical(read(region), dtype))
+                answer = {"sha256": values_hash.hexdigest()}
             except Exception as error:
                 answer = {"error": f"{type(error).__name__}: {error}"}
             print(json.dumps(answer), file=out, flush=True)

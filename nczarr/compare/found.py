@@ -70,13 +70,13 @@ def largest_distance(one: NDArray[Any], other: NDArray[Any]) -> float | int | No
         one, other = one[some], other[some]
     if not one.size:
         return None
-    found: float | int = distances(one, other).max().item()
-    return found
+    largest: float | int = distances(one, other).max().item()
+    return largest
 
 
 def met_blocks(sources: Iterable[ArraySource], block: tuple[int, ...]) -> Iterator[Index]:
     """Yield the blocks of cells that any source occupies, in C order; sources may have further dimensions."""
     rank = len(block)
-    met = (each.occupied((*block, *each.layout.shape[rank:])) for each in sources)
+    met = (source.occupied((*block, *source.layout.shape[rank:])) for source in sources)
     indices = merge(*((index[:rank] for index in every) for every in met))
     return (index for index, _ in itertools.groupby(indices))

@@ -38,9 +38,9 @@ class Stretch(NamedTuple):
         if not shape:
             return self
         whole = tuple(slice(0, length) for length in shape)
-        each = math.prod(shape)
-        firsts = (self.firsts[0] * each, self.firsts[1] * each)
-        return Stretch((*self.one, *whole), (*self.other, *whole), firsts, self.length * each)
+        elements_per_cell = math.prod(shape)
+        firsts = (self.firsts[0] * elements_per_cell, self.firsts[1] * elements_per_cell)
+        return Stretch((*self.one, *whole), (*self.other, *whole), firsts, self.length * elements_per_cell)
 
 
 class CellComparison:
@@ -53,10 +53,10 @@ class CellComparison:
         self.ends: dict[tuple[int, str], tuple[int, int]] = {}
         self.found = DifferenceTally(())
 
-    def compare(self, type_name: str, found: DifferenceTally) -> None:
+    def compare(self, type_name: str, tally: DifferenceTally) -> None:
         """Compare all cells in stretches."""
-        self.found = found
-        shape = found.shape
+        self.found = tally
+        shape = tally.shape
         block = linear_block(shape, CELLS)
         tree = part_tree(type_name, self.types)
         for index in self._blocks(shape, block):
@@ -66,7 +66,7 @@ class CellComparison:
             differ = self.unequal(tree, stretch)
             places = np.flatnonzero(differ)
             if len(places):
-                found.add(len(places), first + int(places[0]))
+                tally.add(len(places), first + int(places[0]))
 
     def _blocks(self, shape: tuple[int, ...], block: tuple[int, ...]) -> Iterator[Index]:
         """Yield blocks where either side may contain more than fill; all, if fill differs or has content."""
@@ -91,8 +91,8 @@ class CellComparison:
         if isinstance(tree, RecordTree):
             differ = np.zeros(stretch.length, np.bool_)
             for field, member in tree.members:
-                found = self.unequal(member, stretch.inner(field.shape))
-                differ |= found.reshape(stretch.length, -1).any(axis=1)
+                member_differs = self.unequal(member, stretch.inner(field.shape))
+                differ |= member_differs.reshape(stretch.length, -1).any(axis=1)
             return differ
         one = self.sides[0][tree.path].read(stretch.one).reshape(-1)
         other = self.sides[1][tree.path].read(stretch.other).reshape(-1)
@@ -122,8 +122,8 @@ class CellComparison:
                 count = min(ELEMENTS, total - at)
                 first, second = int(begins[0][low]) + at, int(begins[1][low]) + at
                 regions = (slice(first, first + count),), (slice(second, second + count),)
-                found = self.unequal(tree.content, Stretch(*regions, (first, second), count))
-                hits = np.flatnonzero(found) + at + begins[0][low]
+                content_differs = self.unequal(tree.content, Stretch(*regions, (first, second), count))
+                hits = np.flatnonzero(content_differs) + at + begins[0][low]
                 differ[np.searchsorted(begins[0], hits, side="right") - 1] = True
         return differ
 
@@ -143,10 +143,10 @@ class CellComparison:
         """Return the sum of counts of ragged cells from `cell` to `first`."""
         source = self.sides[which][path]
         shape = source.layout.shape
-        each = math.prod(shape[1:])
+        elements_per_cell = math.prod(shape[1:])
         total = 0
-        for low in range(cell // max(1, each), first // max(1, each), CELLS):
-            high = min(low + CELLS, first // max(1, each))
+        for low in range(cell // max(1, elements_per_cell), first // max(1, elements_per_cell), CELLS):
+            high = min(low + CELLS, first // max(1, elements_per_cell))
             region = (slice(low, high), *(slice(0, length) for length in shape[1:]))
             total += int(source.read(region).sum())
         return total

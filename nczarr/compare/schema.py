@@ -54,30 +54,32 @@ class _Check:
         """Report content of one side only; a missing or surplus group stands for its content."""
         both = self.here.groups.keys() & self.there.groups.keys()
         surplus = [path for path in here if path not in there and names.parent(path) in both]
-        for path, wanted in there.items():
+        for path, node in there.items():
             if path not in here and names.parent(path) in both:
                 home = self.here.groups[names.parent(path)]
                 near = _near(path, surplus)
-                self._missing(f"{what} `{path}`", home, wanted, near)
+                self._missing(f"{what} `{path}`", home, node, near)
         for path in surplus:
             self._add("extra-element", f"{what} `{path}` is not in the schema", here[path], None)
 
-    def _missing(self, what: str, home: Node, wanted: Node, near: str | None) -> None:
+    def _missing(self, what: str, home: Node, required: Node, near: str | None) -> None:
         helps = [f"did you mean `{near}`, which is in the dataset but not in the schema?"] if near else []
-        self._add("missing-element", f"{what} is missing; the schema defines it{_place(wanted)}", home, wanted, helps)
+        self._add(
+            "missing-element", f"{what} is missing; the schema defines it{_place(required)}", home, required, helps
+        )
 
     def _add(self, code: str, message: str, here: Node, there: Node | None, helps: list[str] | None = None) -> None:
         others = () if there is None else (_label(there, "the schema"),)
         self.report.add(Diagnostic(code, CODES[code].severity, message, _label(here), others, (), tuple(helps or ())))
 
-    def _differs(self, what: str, found: object, wanted: object, here: Node, there: Node) -> None:
-        text = f"{what} is {found}; the schema requires {wanted}{_place(there)}"
+    def _differs(self, what: str, actual: object, required: object, here: Node, there: Node) -> None:
+        text = f"{what} is {actual}; the schema requires {required}{_place(there)}"
         self._add("different-element", text, here, there)
 
     def _type(self, path: str, here: UserType, there: UserType) -> None:
-        found, wanted = definition(here, storage=False), definition(there, storage=False)
-        if found != wanted:
-            self._differs(f"type `{path}`", f"`{found}`", f"`{wanted}`", here, there)
+        actual, required = definition(here, storage=False), definition(there, storage=False)
+        if actual != required:
+            self._differs(f"type `{path}`", f"`{actual}`", f"`{required}`", here, there)
 
     def _dimension(self, path: str, here: Dimension, there: Dimension) -> None:
         if there.unlimited:
@@ -93,22 +95,22 @@ class _Check:
         if here.type != there.type:
             self._differs(f"the type of `{path}`", f"`{here.type}`", f"`{there.type}`", here, there)
         if here.dimensions != there.dimensions:
-            found, wanted = (f"`({', '.join(map(str, each.dimensions))})`" for each in (here, there))
-            self._differs(f"the shape of `{path}`", found, wanted, here, there)
+            actual, required = (f"`({', '.join(map(str, variable.dimensions))})`" for variable in (here, there))
+            self._differs(f"the shape of `{path}`", actual, required, here, there)
         self._attributes(f"`{path}`", here, there)
 
     def _attributes(self, owner: str, here: Group | Variable, there: Group | Variable) -> None:
-        found, wanted = ({each.name: each for each in side.attributes} for side in (here, there))
-        surplus = [name for name in found if name not in wanted]
-        for name, attribute in wanted.items():
-            if name not in found:
+        actual, required = ({attribute.name: attribute for attribute in side.attributes} for side in (here, there))
+        surplus = [name for name in actual if name not in required]
+        for name, attribute in required.items():
+            if name not in actual:
                 self._missing(f"attribute `{name}` of {owner}", here, attribute, _near(name, surplus))
-            elif found[name].value != attribute.value:
-                is_there, shall_be = shown_pair(found[name].value, attribute.value, "`")
-                self._differs(f"attribute `{name}` of {owner}", is_there, shall_be, found[name], attribute)
+            elif actual[name].value != attribute.value:
+                is_there, shall_be = shown_pair(actual[name].value, attribute.value, "`")
+                self._differs(f"attribute `{name}` of {owner}", is_there, shall_be, actual[name], attribute)
         for name in surplus:
             text = f"attribute `{name}` of {owner} is not in the schema"
-            self._add("extra-element", text, found[name], None)
+            self._add("extra-element", text, actual[name], None)
 
 
 def _common(here: Mapping[str, object], there: Mapping[str, object]) -> list[str]:
@@ -117,7 +119,7 @@ def _common(here: Mapping[str, object], there: Mapping[str, object]) -> list[str
 
 def _near(name: str, others: list[str]) -> str | None:
     """Return the probably intended name: the same in another group, or a similar one."""
-    same = [each for each in others if names.last(each) == names.last(name)] if name.startswith("/") else []
+    same = [other for other in others if names.last(other) == names.last(name)] if name.startswith("/") else []
     return same[0] if same else names.closest(name, others)
 
 

@@ -79,7 +79,7 @@ class _TargetArray(NamedTuple):
 
     def digest(self) -> str:
         """Return the hash of the expected values. Raises OSError, CompileError."""
-        found = hashlib.sha256()
+        values_hash = hashlib.sha256()
         shape = self.source.layout.shape
         dtype = numpy_dtype(little_descr(self.source.layout.dtype))
         every = every_block(shape, self.block) if self.indices is None else self.indices
@@ -88,10 +88,10 @@ class _TargetArray(NamedTuple):
             if dtype.hasobject:
                 for text in values.reshape(-1).tolist():
                     data = text or b""
-                    found.update(len(data).to_bytes(4, "little") + data)
+                    values_hash.update(len(data).to_bytes(4, "little") + data)
             else:
-                found.update(np.ascontiguousarray(little(values).astype(dtype, copy=False)).tobytes())
-        return found.hexdigest()
+                values_hash.update(np.ascontiguousarray(little(values).astype(dtype, copy=False)).tobytes())
+        return values_hash.hexdigest()
 
 
 def _described(descr: Descr) -> Any:

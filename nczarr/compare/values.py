@@ -61,16 +61,16 @@ def values(one: Checked, other: Checked, path: str, tolerance: Tolerance | None 
         return None
     if not one.parts.get(path) and not other.parts.get(path) and one.fills[path] == other.fills[path]:
         return None
-    if any(each.variables[path].storage.no_fill and path not in each.parts for each in (one, other)):
+    if any(side.variables[path].storage.no_fill and path not in side.parts for side in (one, other)):
         return None
-    found = DifferenceTally(shape)
+    tally = DifferenceTally(shape)
     sides = whole_parts(one, path), whole_parts(other, path)
     if type_name == "string" or is_fixed(type_name, one.types):
         undefined = sides[0][""].undefined, sides[1][""].undefined
-        _Dense(sides[0][""].layout, sides, type_name, one.types, tolerance, undefined).compare(found)
+        _Dense(sides[0][""].layout, sides, type_name, one.types, tolerance, undefined).compare(tally)
     else:
-        CellComparison(sides, one.types, tolerance).compare(type_name, found)
-    return found.difference(one, other, path)
+        CellComparison(sides, one.types, tolerance).compare(type_name, tally)
+    return tally.difference(one, other, path)
 
 
 def alike(one: Checked, other: Checked, path: str) -> bool:
@@ -121,7 +121,7 @@ class _Dense(NamedTuple):
     undefined: tuple[bool, bool] = (False, False)
     """True for a side with undefined unwritten cells, which equal any value."""
 
-    def compare(self, found: DifferenceTally) -> None:
+    def compare(self, tally: DifferenceTally) -> None:
         """Compare all blocks where either side may contain more than fill."""
         one, other = self.sides[0][""], self.sides[1][""]
         shape = self.layout.shape
@@ -151,8 +151,8 @@ class _Dense(NamedTuple):
         with Crew(DISTANT_WORKERS if far else None, MEMORY) as crew:
             for result in crew.results(tasks()):
                 if result is not None:
-                    found.add(*result)
-        self._unvisited(math.prod(shape) - visited, gap or next(grid, None), block, found)
+                    tally.add(*result)
+        self._unvisited(math.prod(shape) - visited, gap or next(grid, None), block, tally)
 
     def _block(self, region: Selection) -> _Part | None:
         """Return the differences in one block."""
@@ -166,7 +166,7 @@ class _Dense(NamedTuple):
         largest = largest_distance(one[differ], other[differ]) if is_number(self.type_name) else None
         return _Part(len(places), first, largest)
 
-    def _unvisited(self, count: int, index: Index | None, block: tuple[int, ...], found: DifferenceTally) -> None:
+    def _unvisited(self, count: int, index: Index | None, block: tuple[int, ...], tally: DifferenceTally) -> None:
         """Compare fill with fill for blocks unstored on both sides; `index` is the first one."""
         if not count or index is None or any(self.undefined):
             return
@@ -174,7 +174,7 @@ class _Dense(NamedTuple):
         if not unequal(one, other, self.type_name, self.types, self.tolerance).any():
             return
         first = first_of(region_of(index, block, self.layout.shape), self.layout.shape)
-        found.add(count, first, largest_distance(one, other) if is_number(self.type_name) else None)
+        tally.add(count, first, largest_distance(one, other) if is_number(self.type_name) else None)
 
 
 def _by_side(one: Iterator[Index], other: Iterator[Index]) -> Iterator[tuple[Index, tuple[bool, bool]]]:
@@ -187,8 +187,8 @@ def _by_side(one: Iterator[Index], other: Iterator[Index]) -> Iterator[tuple[Ind
 
 def block_shape(shape: tuple[int, ...], chunks: tuple[tuple[int, ...], ...], size: int) -> tuple[int, ...]:
     """Return whole chunks of the side with larger ones, repeated up to `BLOCK`; else a linear range."""
-    sound = [tuple(max(1, length) for length in largest(each)) for each in chunks]
-    whole = [each for each in sound if math.prod(each) * size <= LARGEST]
+    sound = [tuple(max(1, length) for length in largest(chunk_lengths)) for chunk_lengths in chunks]
+    whole = [chunk_lengths for chunk_lengths in sound if math.prod(chunk_lengths) * size <= LARGEST]
     if not whole:
         return linear_block(shape, max(1, BLOCK // size))
     lengths = list(max(whole, key=math.prod))

@@ -52,10 +52,10 @@ def verify(
     form = registry.named(done.format)
     if form is None or not form.readable or not form.capabilities.data:
         return ()
-    found = Report()
-    again = read(place, found, _reading(options), done.format)
-    if again is None or found.errors:
-        first = next(iter(found.sorted()), None)
+    reading = Report()
+    again = read(place, reading, _reading(options), done.format)
+    if again is None or reading.errors:
+        first = next(iter(reading.sorted()), None)
         report.error("unequal-target", f"`{done.target}` cannot be read" + (f": {first.message}" if first else ""))
         return ()
     lossy = {loss.path for loss in done.losses if loss.weight == "value"}
