@@ -62,7 +62,7 @@ def outer_boxes(axes: Sequence[Indices], cells: tuple[int, ...] | None, largest:
         for axis, cell, span in zip(axes, lengths, spans, strict=True)
     ]
     if any(len(axis) < span for axis, span in zip(axes, spans, strict=True)):
-        widest = [max(run.high - run.low for run in each) for each in runs]
+        widest = [max(run.high - run.low for run in axis_runs) for axis_runs in runs]
         order = list(range(len(axes)))  # contiguous values are read in their order, chunks with the fewest others
         if cells is not None:
             order.sort(key=lambda axis: len(axes[axis]) / spans[axis])
@@ -137,8 +137,8 @@ def point_boxes(
     blocks = [points[axis] // lengths[axis] for axis in points]
     order = np.lexsort(blocks[::-1]) if len(blocks) else np.empty(0, np.int64)
     changed = np.zeros(len(order), bool)
-    for each in blocks:
-        changed[1:] |= np.diff(each[order]) != 0
+    for numbers in blocks:
+        changed[1:] |= np.diff(numbers[order]) != 0
     edges = np.flatnonzero(changed).tolist()
     for first, last in itertools.pairwise([0, *edges, len(order)]):
         some = order[first:last]

@@ -14,7 +14,7 @@ from nczarr.select.reader import dtype_of
 def without_padding(value: Any) -> Any:
     """Return the value of an attribute; texts lack the NULs at their end, which are padding."""
     if isinstance(value, list):
-        return [without_padding(each) for each in value]
+        return [without_padding(element) for element in value]
     return value.rstrip("\0") if isinstance(value, str) else value
 
 
@@ -29,7 +29,7 @@ def value_of(constant: Constant, types: Types) -> Any:
     if constant.type == "char" and isinstance(data, bytes):
         return _text(data)
     if constant.type == "string":
-        texts = [_text(each) if isinstance(each, bytes) else None for each in data]
+        texts = [_text(text) if isinstance(text, bytes) else None for text in data]
         return texts[0] if len(texts) == 1 else texts
     values = array_of(constant, types)
     return values[0] if constant.count == 1 else values
@@ -45,7 +45,7 @@ def array_of(constant: Constant, types: Types) -> NDArray[Any]:
         for number, text in enumerate(data):
             out[number] = _text(text) if isinstance(text, bytes) else None
         return out
-    items = [array_of(each, types) for each in data if isinstance(each, Constant)]
+    items = [array_of(nested, types) for nested in data if isinstance(nested, Constant)]
     if not isinstance(declared, CompoundType):
         for number, item in enumerate(items):
             out[number] = item

@@ -57,59 +57,59 @@ class Match:
             self.count += len(indices)
 
 
-def indices_of(wanted: CoordinateRange, path: str, checked: Checked, report: Report) -> range | None:
+def indices_of(requested: CoordinateRange, path: str, checked: Checked, report: Report) -> range | None:
     """Return the adjacent cells with these values; None after an error. Raises OSError, CompileError.
 
     Reports unmatched-selection.
     """
     if checked.variables[path].type in ("string", "char"):
-        return _text_indices(wanted, path, checked, report)
+        return _text_indices(requested, path, checked, report)
     if not is_numeric(checked, path):
         text = f"`{path}` holds neither numbers nor texts"
-        report.error("unmatched-selection", text, wanted.span, helps=["cut its dimension by indices: `--dim`"])
+        report.error("unmatched-selection", text, requested.span, helps=["cut its dimension by indices: `--dim`"])
         return None
     conversion = physical(checked, path)
     try:
-        interval = _interval(wanted, conversion)
+        interval = _interval(requested, conversion)
     except ValueError as error:
         helps = [f"the units of `{path}` are `{conversion.units}`"] if conversion.units else []
-        report.error("bad-selection", str(error), wanted.span, helps=helps)
+        report.error("bad-selection", str(error), requested.span, helps=helps)
         return None
     coordinate = _Coordinate(path, conversion, checked)
-    if wanted.nearest:
+    if requested.nearest:
         nearest = coordinate.nearest(interval.low)
         if nearest is None:
-            report.error("unmatched-selection", f"`{path}` has no values", wanted.span)
+            report.error("unmatched-selection", f"`{path}` has no values", requested.span)
             return None
         return range(nearest, nearest + 1)
     if interval.low > interval.high:
         if not coordinate.descends():
-            text = f"the first bound of `{path}`, {wanted.low}, is above the second, {wanted.high}"
+            text = f"the first bound of `{path}`, {requested.low}, is above the second, {requested.high}"
             helps = [f"the values of `{path}` do not descend, and a range does not continue at the other end"]
-            report.error("unmatched-selection", text, wanted.span, helps=helps)
+            report.error("unmatched-selection", text, requested.span, helps=helps)
             return None
-        interval = _interval(wanted._replace(low=wanted.high, high=wanted.low), conversion)
-    return _adjacent(coordinate.within(interval), wanted, path, report, lambda: coordinate.words(interval))
+        interval = _interval(requested._replace(low=requested.high, high=requested.low), conversion)
+    return _adjacent(coordinate.within(interval), requested, path, report, lambda: coordinate.words(interval))
 
 
-def _adjacent(match: Match, wanted: CoordinateRange, path: str, report: Report, words: Any) -> range | None:
+def _adjacent(match: Match, requested: CoordinateRange, path: str, report: Report, words: Any) -> range | None:
     """Return the range of matching cells; report if no cell matches, or if others are among them."""
-    what = f"{wanted.low}" if wanted.low == wanted.high else f"between {wanted.low} and {wanted.high}"
-    if wanted.low is None or wanted.high is None:
-        what = f"up to {wanted.high}" if wanted.low is None else f"from {wanted.low} on"
+    what = f"{requested.low}" if requested.low == requested.high else f"between {requested.low} and {requested.high}"
+    if requested.low is None or requested.high is None:
+        what = f"up to {requested.high}" if requested.low is None else f"from {requested.low} on"
     if match.first is None:
-        report.error("unmatched-selection", f"`{path}` has no value {what}", wanted.span, helps=words())
+        report.error("unmatched-selection", f"`{path}` has no value {what}", requested.span, helps=words())
         return None
     if match.count != match.last - match.first + 1:
         text = f"the values of `{path}` {what} are not adjacent: other values are among them"
-        report.error("unmatched-selection", text, wanted.span, helps=["cut the dimension by indices: `--dim`"])
+        report.error("unmatched-selection", text, requested.span, helps=["cut the dimension by indices: `--dim`"])
         return None
     return range(match.first, match.last + 1)
 
 
-def _interval(wanted: CoordinateRange, conversion: Physical) -> Interval:
+def _interval(requested: CoordinateRange, conversion: Physical) -> Interval:
     """Return the requested values in the units of the coordinate. Raises ValueError for an invalid text."""
-    low, high = (None if bound is None else _value(bound, conversion) for bound in (wanted.low, wanted.high))
+    low, high = (None if bound is None else _value(bound, conversion) for bound in (requested.low, requested.high))
     return Interval(
         -math.inf if low is None else low.low,
         math.inf if high is None else high.high,
@@ -193,9 +193,9 @@ class _Coordinate:
             floats = values.astype("f8")
             distance = np.where(missing, np.inf, np.abs(floats - float(value)))
             for index in np.flatnonzero(distance == distance.min()):
-                found = (float(distance[index]), -float(floats[index]), start + int(index))
-                if not missing[index] and (best is None or found < best):
-                    best = found
+                candidate = (float(distance[index]), -float(floats[index]), start + int(index))
+                if not missing[index] and (best is None or candidate < best):
+                    best = candidate
         return None if best is None else best[2]
 
     def words(self, interval: Interval) -> list[str]:
@@ -221,19 +221,19 @@ def _bound(value: Fraction | float, kind: Any) -> Any:
     return kind(float(value) if abs(value) == math.inf else min(max(float(value), -largest), largest))
 
 
-def _text_indices(wanted: CoordinateRange, path: str, checked: Checked, report: Report) -> range | None:
+def _text_indices(selected: CoordinateRange, path: str, checked: Checked, report: Report) -> range | None:
     """Return the cells of texts that equal the requested one; a colon in it divides no bounds."""
-    requested = wanted.low if wanted.text is None and wanted.low == wanted.high else wanted.text
-    if wanted.nearest or not isinstance(requested, str):
-        helps = [f"write one text: `{wanted.name}=TEXT`"]
-        report.error("unmatched-selection", f"`{path}` holds texts, which have no order", wanted.span, helps=helps)
+    requested = selected.low if selected.text is None and selected.low == selected.high else selected.text
+    if selected.nearest or not isinstance(requested, str):
+        helps = [f"write one text: `{selected.name}=TEXT`"]
+        report.error("unmatched-selection", f"`{path}` holds texts, which have no order", selected.span, helps=helps)
         return None
     match, reader, kind = Match(), reader_of(checked, path), checked.variables[path].type
     for start in range(0, length := _stored_length(path, checked), BLOCK):
         texts = reader.outer(kind, [range(start, min(start + BLOCK, length))])
         match.add(start, np.array([_as_text(text) == requested for text in texts.tolist()], np.bool_))
     helps = ["texts have no order, so `:` is a part of the value"] if ":" in requested else []
-    return _adjacent(match, wanted._replace(low=requested, high=requested), path, report, lambda: helps)
+    return _adjacent(match, selected._replace(low=requested, high=requested), path, report, lambda: helps)
 
 
 def _as_text(value: Any) -> Any:

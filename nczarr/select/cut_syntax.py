@@ -68,7 +68,7 @@ def dimension_ranges_of(cuts: Mapping[str, slice | int]) -> tuple[DimensionRange
 
 def coordinate_ranges_of(values: Mapping[str, Any], nearest: Mapping[str, Any]) -> tuple[CoordinateRange, ...]:
     """Return the selections that Python's values request. Raises TypeError, ValueError."""
-    found = []
+    selections = []
     for name, value in values.items():
         if isinstance(value, slice):
             if value.step is not None:
@@ -79,11 +79,11 @@ def coordinate_ranges_of(values: Mapping[str, Any], nearest: Mapping[str, Any]) 
         if len(value) != 2:
             raise ValueError(f"sel={{{name!r}: {value!r}}}: one value is expected, or the two bounds of a range")
         low, high = (None if bound is None else _label("sel", name, bound) for bound in value)
-        found.append(CoordinateRange(name, low, high))
+        selections.append(CoordinateRange(name, low, high))
     for name, value in nearest.items():
         label = _label("nearest", name, value)
-        found.append(CoordinateRange(name, label, label, nearest=True))
-    return tuple(found)
+        selections.append(CoordinateRange(name, label, label, nearest=True))
+    return tuple(selections)
 
 
 def _dimension_range(name: str, index: slice | int) -> DimensionRange:

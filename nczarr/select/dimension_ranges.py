@@ -20,7 +20,7 @@ from nczarr.select.names import dimensions_named, hint, meant
 from nczarr.source import Span
 
 
-def dimension_ranges(wanted: Subset, dimensions: Iterable[str], checked: Checked, report: Report) -> dict[str, range]:
+def dimension_ranges(choice: Subset, dimensions: Iterable[str], checked: Checked, report: Report) -> dict[str, range]:
     """Return the selected indices by FQN of a dimension, one of `dimensions`. Raises OSError, CompileError."""
     selected: dict[str, range] = {}
     available = {fqn: checked.dimensions[fqn] for fqn in dimensions}
@@ -31,10 +31,10 @@ def dimension_ranges(wanted: Subset, dimensions: Iterable[str], checked: Checked
         elif indices is not None:
             selected[fqn] = indices
 
-    for cut in wanted.dimensions:
+    for cut in choice.dimensions:
         for fqn in dimensions_named(cut.name, available, cut.span, report):
             put(fqn, _indices(cut, fqn, available[fqn].size, report), cut.span)
-    for values in wanted.labels:
+    for values in choice.labels:
         for fqn, path in _coordinates(values, available, checked, report):
             put(fqn, indices_of(values, path, checked, report), values.span)
     return selected
@@ -77,7 +77,7 @@ def _coordinates(
         text = f"`{path}` has {rank} dimensions; values of a coordinate with one dimension select"
         if rank == 1:
             text = f"no selected variable has the dimension of `{path}`"
-        axes = [names.last(each) for each in checked.variables[path].dimensions if isinstance(each, str)]
+        axes = [names.last(reference) for reference in checked.variables[path].dimensions if isinstance(reference, str)]
         helps = [f"cut its dimensions by indices: `--dim {axes[0]}=0:9`"] if rank > 1 and axes else []
         report.error("unmatched-selection", text, values.span, helps=helps)
     elif meant(values.name, available):

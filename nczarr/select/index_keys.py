@@ -40,7 +40,7 @@ def parsed(key: Any, shape: tuple[int, ...]) -> IndexKey:
     Raises IndexError out of bounds, for too many indices, and for masks and
     arrays of wrong shapes; TypeError for anything that is not an index.
     """
-    items = [_item(each) for each in (key if isinstance(key, tuple) else (key,))]
+    items = [_item(part) for part in (key if isinstance(key, tuple) else (key,))]
     dots = [number for number, item in enumerate(items) if item is Ellipsis]
     if len(dots) > 1:
         raise IndexError("an index can have only one `...`")
@@ -54,24 +54,24 @@ def parsed(key: Any, shape: tuple[int, ...]) -> IndexKey:
     arrays: list[tuple[int | None, NDArray[np.int64]]] = []
     new: list[int] = []
     places: list[tuple[int, int]] = []
-    kept = 0
+    rank = 0
     for number, item in enumerate(items):
         axis = len(axes)
         if item is Ellipsis:
             axes += map(range, shape[axis : axis + len(shape) - used])
-            kept += len(shape) - used
+            rank += len(shape) - used
         elif item is None:
-            new.append(kept)
-            kept += 1
+            new.append(rank)
+            rank += 1
         elif isinstance(item, slice):
             axes.append(range(*item.indices(shape[axis])))
-            kept += 1
+            rank += 1
         elif isinstance(item, int) and not is_advanced:
             axes.append(bounded(item, shape[axis], axis))
         else:
-            places.append((number, kept))
-            found = _arrays_of(item, shape, axis)
-            arrays += found
+            places.append((number, rank))
+            index_arrays = _arrays_of(item, shape, axis)
+            arrays += index_arrays
             axes += [None] * _consumed(item)
     return _placed(tuple(axes), arrays, places, new)
 
@@ -81,14 +81,14 @@ def outer_axis(item: Any, length: int, axis: int) -> Axis:
 
     For the errors see `parsed`.
     """
-    found = _item(item)
-    if isinstance(found, slice):
-        return range(*found.indices(length))
-    if isinstance(found, int):
-        return bounded(found, length, axis)
-    if not isinstance(found, np.ndarray) or found.ndim != 1:
+    indices = _item(item)
+    if isinstance(indices, slice):
+        return range(*indices.indices(length))
+    if isinstance(indices, int):
+        return bounded(indices, length, axis)
+    if not isinstance(indices, np.ndarray) or indices.ndim != 1:
         raise IndexError("an outer index has one integer, slice or one-dimensional array for each dimension")
-    return _arrays_of(found, (0,) * axis + (length,), axis)[0][1]
+    return _arrays_of(indices, (0,) * axis + (length,), axis)[0][1]
 
 
 def bounded(index: int, length: int, axis: int) -> int:
@@ -98,18 +98,18 @@ def bounded(index: int, length: int, axis: int) -> int:
     return index + length if index < 0 else index
 
 
-def _item(each: Any) -> Any:
+def _item(part: Any) -> Any:
     """Return one part of a key as None, Ellipsis, a slice, an integer, or an array of int64 or bool."""
-    if each is None or each is Ellipsis or isinstance(each, slice):
-        return each
-    is_array = hasattr(each, "__array__") and not isinstance(each, np.generic)
-    is_bool = isinstance(each, bool | np.bool_) or getattr(each, "dtype", None) == np.bool_
-    if not is_bool and hasattr(each, "__index__") and not (is_array and each.ndim):
-        return operator.index(each)
-    if isinstance(each, str | bytes) or not (is_array or isinstance(each, Sequence | bool | np.bool_)):
-        raise _no_index(each)
+    if part is None or part is Ellipsis or isinstance(part, slice):
+        return part
+    is_array = hasattr(part, "__array__") and not isinstance(part, np.generic)
+    is_bool = isinstance(part, bool | np.bool_) or getattr(part, "dtype", None) == np.bool_
+    if not is_bool and hasattr(part, "__index__") and not (is_array and part.ndim):
+        return operator.index(part)
+    if isinstance(part, str | bytes) or not (is_array or isinstance(part, Sequence | bool | np.bool_)):
+        raise _no_index(part)
     try:
-        values = np.asarray(each)
+        values = np.asarray(part)
     except ValueError:
         raise IndexError("the lists of an index have unequal lengths") from None
     if not values.size and not is_array:
@@ -117,14 +117,14 @@ def _item(each: Any) -> Any:
     if values.dtype == np.bool_:
         return values
     if values.dtype.kind not in "iu":
-        raise _no_index(each)
+        raise _no_index(part)
     if values.dtype == np.uint64 and values.size and values.max() > np.iinfo(np.int64).max:
         raise IndexError(f"index {values.max()} is out of bounds")
     return values.astype(np.int64)
 
 
-def _no_index(each: Any) -> TypeError:
-    what = type(each).__name__ if not hasattr(each, "dtype") else f"an array of {each.dtype}"
+def _no_index(part: Any) -> TypeError:
+    what = type(part).__name__ if not hasattr(part, "dtype") else f"an array of {part.dtype}"
     return TypeError(f"an index must be an integer, a slice, `...`, None, or an array of integers or bool, not {what}")
 
 
@@ -150,9 +150,9 @@ def _arrays_of(item: Any, shape: tuple[int, ...], axis: int) -> list[tuple[int |
     if not item.ndim:
         return [(None, np.zeros(int(item), np.int64))]
     if item.shape != shape[axis : axis + item.ndim]:
-        wanted = shape[axis : axis + item.ndim]
-        raise IndexError(f"a mask of shape {item.shape} cannot index dimensions of shape {wanted}")
-    return [(axis + number, found.astype(np.int64)) for number, found in enumerate(np.nonzero(item))]
+        expected = shape[axis : axis + item.ndim]
+        raise IndexError(f"a mask of shape {item.shape} cannot index dimensions of shape {expected}")
+    return [(axis + number, places.astype(np.int64)) for number, places in enumerate(np.nonzero(item))]
 
 
 def _placed(
@@ -175,6 +175,6 @@ def _placed(
     first, place = places[0]
     if [number for number, _ in places] != list(range(first, first + len(places))):
         place = 0
-    moved = tuple(each + len(broadcast) if each >= place else each for each in new)
+    moved = tuple(position + len(broadcast) if position >= place else position for position in new)
     points = {axis: np.broadcast_to(indices, broadcast) for axis, indices in arrays if axis is not None}
     return IndexKey(axes, points, broadcast, place, moved)

@@ -24,10 +24,10 @@ def read(checked: Checked, path: str, key: Any) -> Any:
     else:
         region = _points(reader_of(checked, path), type_name, index, shape)
         count = len(index.broadcast)
-        before = index.place - sum(each < index.place for each in index.new)
+        before = index.place - sum(position < index.place for position in index.new)
         region = np.moveaxis(region, range(count), range(before, before + count))
-    found = np.expand_dims(region, index.new)
-    return _owned(found if found.ndim else found[()])
+    values = np.expand_dims(region, index.new)
+    return _owned(values if values.ndim else values[()])
 
 
 def read_outer(checked: Checked, path: str, axes: Sequence[Any]) -> NDArray[Any]:
@@ -39,9 +39,9 @@ def read_outer(checked: Checked, path: str, axes: Sequence[Any]) -> NDArray[Any]
     type_name, shape = checked.variables[path].type, checked.shapes[path]
     if len(axes) != len(shape):
         raise IndexError(f"{len(axes)} indices for {len(shape)} dimensions")
-    wanted = [outer_axis(item, length, axis) for axis, (item, length) in enumerate(zip(axes, shape, strict=True))]
-    found: NDArray[Any] = _owned(_outer(reader_of(checked, path), type_name, wanted))
-    return found
+    indices = [outer_axis(item, length, axis) for axis, (item, length) in enumerate(zip(axes, shape, strict=True))]
+    values: NDArray[Any] = _owned(_outer(reader_of(checked, path), type_name, indices))
+    return values
 
 
 def read_points(checked: Checked, path: str, key: Any) -> NDArray[Any]:
@@ -58,14 +58,14 @@ def read_points(checked: Checked, path: str, key: Any) -> NDArray[Any]:
     else:
         region = _points(reader, type_name, index, shape)
     count = len(index.broadcast)
-    new = [each if index.place is None or each >= index.place else each + count for each in index.new]
-    found: NDArray[Any] = _owned(np.expand_dims(region, tuple(new)))
-    return found
+    new = [position if index.place is None or position >= index.place else position + count for position in index.new]
+    values: NDArray[Any] = _owned(np.expand_dims(region, tuple(new)))
+    return values
 
 
-def _owned(found: Any) -> Any:
+def _owned(values: Any) -> Any:
     """Return values that belong to the caller: a copy of a view of a file or cache."""
-    return found.copy() if isinstance(found, np.ndarray) and not found.flags.writeable else found
+    return values.copy() if isinstance(values, np.ndarray) and not values.flags.writeable else values
 
 
 def _outer(reader: PartAssembler, type_name: str, axes: Sequence[Axis]) -> NDArray[Any]:
@@ -78,25 +78,29 @@ def _outer(reader: PartAssembler, type_name: str, axes: Sequence[Axis]) -> NDArr
 
 def _points(reader: PartAssembler, type_name: str, index: IndexKey, shape: tuple[int, ...]) -> NDArray[Any]:
     """Return the values of an index with an advanced part, whose axes come first."""
-    kept = {axis: item for axis, item in enumerate(index.axes) if isinstance(item, range)}
+    ranges = {axis: item for axis, item in enumerate(index.axes) if isinstance(item, range)}
     if 0 in index.broadcast:
-        return np.empty((*index.broadcast, *map(len, kept.values())), dtype_of(type_name, reader.types))
+        return np.empty((*index.broadcast, *map(len, ranges.values())), dtype_of(type_name, reader.types))
     owners = _orthogonal(index)
     if owners is None:
-        flat = {axis: np.ascontiguousarray(each).reshape(-1) for axis, each in index.points.items()}
-        region = reader.points(type_name, flat, kept, shape)
+        flat = {axis: np.ascontiguousarray(indices).reshape(-1) for axis, indices in index.points.items()}
+        region = reader.points(type_name, flat, ranges, shape)
         return region.reshape(*index.broadcast, *region.shape[1:])
     axes: list[Indices] = []
     for axis, item in enumerate(index.axes):
-        own = index.points.get(axis)
+        indices = index.points.get(axis)
         if isinstance(item, range):
             axes.append(item)
-        elif own is not None:
+        elif indices is not None:
             along = owners.get(axis)
-            axes.append(own[tuple(slice(None) if each == along else 0 for each in range(own.ndim))].reshape(-1))
+            axes.append(
+                indices[tuple(slice(None) if dimension == along else 0 for dimension in range(indices.ndim))].reshape(
+                    -1
+                )
+            )
     region = reader.outer(type_name, axes)
     order = sorted(index.points, key=lambda axis: owners.get(axis, -1))
-    moved = region.transpose(*order, *kept)
+    moved = region.transpose(*order, *ranges)
     return moved.reshape(*index.broadcast, *moved.shape[len(order) :])
 
 
@@ -108,10 +112,10 @@ def _orthogonal(index: IndexKey) -> dict[int, int] | None:
     """
     owners: dict[int, int] = {}
     for axis, values in index.points.items():
-        varying = [each for each, step in enumerate(values.strides) if step and values.shape[each] > 1]
+        varying = [dimension for dimension, step in enumerate(values.strides) if step and values.shape[dimension] > 1]
         if len(varying) > 1 or (varying and varying[0] in owners.values()):
             return None
         if varying:
             owners[axis] = varying[0]
-    needed = {each for each, length in enumerate(index.broadcast) if length > 1}
+    needed = {dimension for dimension, length in enumerate(index.broadcast) if length > 1}
     return owners if needed == set(owners.values()) else None

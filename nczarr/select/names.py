@@ -36,53 +36,53 @@ def dimensions_named(word: str, dimensions: Mapping[str, object], span: Span, re
 
 
 def named_in(
-    word: str, what: str, known: tuple[Mapping[str, object], Mapping[str, object]], report: Report
+    word: str, what: str, nodes: tuple[Mapping[str, object], Mapping[str, object]], report: Report
 ) -> tuple[list[str], list[str]]:
     """Return the FQNs that a word matches in each of two datasets; one result may be empty."""
-    both = {**known[0], **known[1]}
-    found = _named(word, what, both, report)
-    return [fqn for fqn in found if fqn in known[0]], [fqn for fqn in found if fqn in known[1]]
+    both = {**nodes[0], **nodes[1]}
+    matches = _named(word, what, both, report)
+    return [fqn for fqn in matches if fqn in nodes[0]], [fqn for fqn in matches if fqn in nodes[1]]
 
 
-def _named(word: str, what: str, known: Mapping[str, object], report: Report) -> list[str]:
-    found = meant(word, known)
-    if found:
-        return found
+def _named(word: str, what: str, nodes: Mapping[str, object], report: Report) -> list[str]:
+    matches = meant(word, nodes)
+    if matches:
+        return matches
     pieces = word.split(",") if "," in word else [word]
-    missing = [piece for piece in pieces if not meant(piece, known)]
+    missing = [piece for piece in pieces if not meant(piece, nodes)]
     for piece in missing:
-        unmatched(what, piece, known, report)
-    return [] if missing else [fqn for piece in pieces for fqn in meant(piece, known)]
+        unmatched(what, piece, nodes, report)
+    return [] if missing else [fqn for piece in pieces for fqn in meant(piece, nodes)]
 
 
-def meant(word: str, known: Mapping[str, object]) -> list[str]:
+def meant(word: str, nodes: Mapping[str, object]) -> list[str]:
     """Return the FQNs that a simple name or a path matches."""
-    return of_name(word, known) or (at_path(word, known) if word else [])
+    return of_name(word, nodes) or (at_path(word, nodes) if word else [])
 
 
-def of_name(name: str, known: Iterable[str]) -> list[str]:
+def of_name(name: str, fqns: Iterable[str]) -> list[str]:
     """Return the FQNs that end in a simple name."""
     simple = names.normal(name)
-    return [fqn for fqn in known if fqn != "/" and names.last(fqn) == simple]
+    return [fqn for fqn in fqns if fqn != "/" and names.last(fqn) == simple]
 
 
-def at_path(word: str, known: Mapping[str, object]) -> list[str]:
+def at_path(word: str, nodes: Mapping[str, object]) -> list[str]:
     """Return the FQN that a path means, with or without a leading slash; empty if it is not known."""
     try:
         path = names.fqn(map(names.normal, names.split(word if word.startswith("/") else "/" + word)))
     except ValueError:
         return []
-    return [path] if path in known else []
+    return [path] if path in nodes else []
 
 
-def unmatched(what: str, name: str, known: Iterable[str], report: Report) -> None:
+def unmatched(what: str, name: str, fqns: Iterable[str], report: Report) -> None:
     """Report an unknown name."""
-    report.error("unmatched-name", f"the dataset has no {what} `{name}`", helps=hint(name, known))
+    report.error("unmatched-name", f"the dataset has no {what} `{name}`", helps=hint(name, fqns))
 
 
-def hint(name: str, known: Iterable[str]) -> list[str]:
+def hint(name: str, fqns: Iterable[str]) -> list[str]:
     """Return the help text for an unknown simple name or FQN."""
-    paths = [fqn for fqn in known if fqn != "/"]
+    paths = [fqn for fqn in fqns if fqn != "/"]
     return names.suggested(name, [*map(names.last, paths), *paths])
 
 
@@ -91,15 +91,15 @@ def place_of(section: Section, checked: Checked, report: Report) -> str | None:
     path = names.fqn(map(names.normal, section.path))
     if path in checked.variables:
         return path
-    found = []
+    matches = []
     if len(section.path) == 1 and not section.absolute:
-        found = of_name(section.path[0], checked.variables)
-    if len(found) == 1:
-        return found[0]
+        matches = of_name(section.path[0], checked.variables)
+    if len(matches) == 1:
+        return matches[0]
     written = path if section.absolute or len(section.path) > 1 else section.path[0]
-    if found:
-        text = f"the name `{written}` is ambiguous: {', '.join(found)}"
-        report.error("unmatched-section", text, section.span, helps=[f"write the whole path, `{found[0]}`"])
+    if matches:
+        text = f"the name `{written}` is ambiguous: {', '.join(matches)}"
+        report.error("unmatched-section", text, section.span, helps=[f"write the whole path, `{matches[0]}`"])
         return None
     helps = hint(written, checked.variables)
     if "[" in section.path[-1]:

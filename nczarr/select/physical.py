@@ -48,8 +48,8 @@ class Physical(NamedTuple):
         """
         values = self._as_unsigned(stored)
         absent = np.isnan(values) if values.dtype.kind == "f" else np.zeros(values.shape, np.bool_)
-        for each in self.missing:
-            absent |= values == self._as_unsigned(np.asarray(each))
+        for mark in self.missing:
+            absent |= values == self._as_unsigned(np.asarray(mark))
         with np.errstate(invalid="ignore"):
             if self.lowest is not None:
                 absent |= values < self._as_unsigned(np.asarray(self.lowest))
@@ -63,9 +63,9 @@ class Physical(NamedTuple):
     def floats(self, stored: NDArray[Any]) -> NDArray[np.float64]:
         """Return the physical values of stored ones as float64, NaN where they are missing."""
         values, absent = self.masked(stored)
-        found = values.astype("f8", copy=True)
-        found[absent] = np.nan
-        return found
+        numbers = values.astype("f8", copy=True)
+        numbers[absent] = np.nan
+        return numbers
 
     def _as_unsigned(self, values: NDArray[Any]) -> NDArray[Any]:
         return values.view(f"u{values.dtype.itemsize}") if self.unsigned and values.dtype.kind == "i" else values
@@ -75,18 +75,20 @@ class Physical(NamedTuple):
         if value != value:
             return "missing"
         if self.times is not None and abs(value) < 1e18:
-            known = CALENDARS[(self.times.calendar or "").lower()]
+            calendar_name = CALENDARS[(self.times.calendar or "").lower()]
             seconds = self.times.start + self.times.unit * Fraction(float(value))
             if abs(seconds) < 10**12:  # 30,000 years
-                return date_text(seconds, known)
+                return date_text(seconds, calendar_name)
         return f"{value:.6g}"
 
     @property
     def axis(self) -> str:
         """Title of an axis: the label with the units."""
         if self.times is not None:
-            known = (self.times.calendar or "").lower()
-            return self.label + ("" if CALENDARS[known] in ("standard", "proleptic_gregorian") else f" ({known})")
+            calendar_name = (self.times.calendar or "").lower()
+            return self.label + (
+                "" if CALENDARS[calendar_name] in ("standard", "proleptic_gregorian") else f" ({calendar_name})"
+            )
         return f"{self.label} ({self.units})" if self.units and self.units != "1" else self.label
 
 
@@ -99,12 +101,12 @@ def is_numeric(checked: Checked, path: str) -> bool:
 def attributes_of(checked: Checked, path: str) -> Mapping[str, Any]:
     """Return the values of the attributes of a variable or group by name, texts without NULs at the end."""
     node = checked.variables.get(path) or checked.groups[path]
-    return {each.name: without_padding(value_of(each.value, checked.types)) for each in node.attributes}
+    return {attribute.name: without_padding(value_of(attribute.value, checked.types)) for attribute in node.attributes}
 
 
-def text_of(attributes: Mapping[str, Any], *wanted: str) -> str:
+def text_of(attributes: Mapping[str, Any], *attribute_names: str) -> str:
     """Return the first of these attributes that is a text with content."""
-    for name in wanted:
+    for name in attribute_names:
         value = attributes.get(name)
         if isinstance(value, str) and value.strip():
             return value.strip()
@@ -130,7 +132,7 @@ def physical(checked: Checked, path: str) -> Physical:
         scale,
         offset,
         text_of(attributes, "_Unsigned").lower() == "true",
-        tuple(each for value in missing if (each := _stored(value, kind)) is not None),
+        tuple(mark for value in missing if (mark := _stored(value, kind)) is not None),
         next(iter(_numbers(lowest)), None),
         next(iter(_numbers(highest)), None),
         units,
@@ -150,8 +152,8 @@ def _stored(value: Any, kind: np.dtype[Any]) -> Any:
     if value != value:
         return None  # NaN is missing anyway
     with np.errstate(all="ignore"):
-        found = np.asarray(value).astype(kind)
-    return found[()] if kind.kind == "f" or found == value else None
+        converted = np.asarray(value).astype(kind)
+    return converted[()] if kind.kind == "f" or converted == value else None
 
 
 def _numbers(value: Any) -> list[Any]:
@@ -162,5 +164,5 @@ def _numbers(value: Any) -> list[Any]:
 
 
 def _number(value: Any) -> float | None:
-    found = _numbers(value)
-    return float(found[0]) if len(found) == 1 and np.isfinite(found[0]) else None
+    numbers = _numbers(value)
+    return float(numbers[0]) if len(numbers) == 1 and np.isfinite(numbers[0]) else None

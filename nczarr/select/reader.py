@@ -125,8 +125,8 @@ class PartAssembler:
             chosen = list(index)
             for axis, inside in zip(points, box.inside, strict=True):
                 chosen[axis] = inside
-            found = self._read(type_name, box.selection)[tuple(chosen)]
-            out[box.outside] = np.moveaxis(found, min(points), 0) if are_neighbours else found
+            values = self._read(type_name, box.selection)[tuple(chosen)]
+            out[box.outside] = np.moveaxis(values, min(points), 0) if are_neighbours else values
 
         size = max(math.prod(part.stop - part.start for part in box.selection) for box in boxes)
         self._each(type_name, put, boxes, size)
@@ -163,21 +163,23 @@ class PartAssembler:
             isinstance(run.inside, slice) and run.inside.step == 1 for run in box
         ):
             return self._fixed(self.parts[""], selection)
-        found = self._read(type_name, selection)
+        values = self._read(type_name, selection)
         for axis, run in enumerate(box):
             before: Any = (slice(None),) * axis
-            found = found[(*before, run.inside)]
-        return found
+            values = values[(*before, run.inside)]
+        return values
 
     def _read(self, type_name: str, selection: Selection) -> NDArray[Any]:
         """Return the values of a region, in its shape. For the dtypes see `box`; numbers may have any byte order."""
         if is_fixed(type_name, self.types):
             return self.parts[""].read(selection)
         lengths = lengths_of(selection)
-        found = read_together(self.parts, selection) if all(lengths) else None
-        if found is None:
+        parts_in_memory = read_together(self.parts, selection) if all(lengths) else None
+        if parts_in_memory is None:
             return self.box("", type_name, selection)
-        return PartAssembler(found, self.types).box("", type_name, tuple(map(slice, (0,) * len(lengths), lengths)))
+        return PartAssembler(parts_in_memory, self.types).box(
+            "", type_name, tuple(map(slice, (0,) * len(lengths), lengths))
+        )
 
     def _fixed(self, source: ArraySource, selection: Selection) -> NDArray[Any]:
         """Return little-endian values of a region of fixed size. Large views of a file are copied in parallel."""
@@ -222,10 +224,10 @@ class PartAssembler:
         starts = np.concatenate(([0], ends))
         low, high = int(starts[flat].min()), int(ends[flat].max())
         content = self.box(inside + "content", declared.base, (slice(low, high),))
-        found = np.empty(len(flat), dtype=object)
+        sequences = np.empty(len(flat), dtype=object)
         for position, place in enumerate(flat.tolist()):
-            found[position] = content[starts[place] - low : ends[place] - low]
-        out[...] = found.reshape(places.shape)
+            sequences[position] = content[starts[place] - low : ends[place] - low]
+        out[...] = sequences.reshape(places.shape)
         return out
 
     def _ends_of(self, path: str, selection: Selection) -> tuple[NDArray[np.int64], tuple[int, ...]]:
@@ -236,11 +238,11 @@ class PartAssembler:
         source: ArraySource = self.parts[path]
         whole = source.layout.shape
         shape = (selection[0].stop, *whole[1:]) if whole else ()
-        known = self._ends.get(path)
-        if known is None or len(known) < math.prod(shape):
+        sums = self._ends.get(path)
+        if sums is None or len(sums) < math.prod(shape):
             counts = source.read(tuple(slice(0, length) for length in shape))
-            known = self._ends[path] = np.cumsum(counts.reshape(-1), dtype=np.int64)
-        return known[: math.prod(shape)], shape
+            sums = self._ends[path] = np.cumsum(counts.reshape(-1), dtype=np.int64)
+        return sums[: math.prod(shape)], shape
 
 
 class Constantly(PartAssembler):

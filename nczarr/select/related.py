@@ -27,15 +27,15 @@ _WITH_KEYS = frozenset(("grid_mapping",))
 def with_related(variables: Iterable[str], checked: Checked) -> list[str]:
     """Return variables, with the coordinate variables of their dimensions and those that they name, and so on."""
     waiting = list(variables)
-    known = dict.fromkeys(waiting)
+    related = dict.fromkeys(waiting)
     while waiting:
         path = waiting.pop()
         axes = [axis for axis in checked.variables[path].dimensions if axis in checked.variables]
         for other in (*map(str, axes), *mentioned(checked, path, RELATED)):
-            if other not in known:
-                known[other] = None
+            if other not in related:
+                related[other] = None
                 waiting.append(other)
-    return list(known)
+    return list(related)
 
 
 def mentioned(checked: Checked, fqn: str, attributes: Set[str]) -> Iterator[str]:

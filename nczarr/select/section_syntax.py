@@ -62,9 +62,9 @@ def sections(text: str, report: Report, name: str = "--section", *, members: boo
         _refuse(error, place, report)
         return ()
     before = report.errors
-    found = [_section(part, place, report, members=members) for part in tree.find_data("part")]
-    found.sort(key=lambda section: section.span.start)
-    return tuple(found) if report.errors == before else ()
+    parsed = [_section(part, place, report, members=members) for part in tree.find_data("part")]
+    parsed.sort(key=lambda section: section.span.start)
+    return tuple(parsed) if report.errors == before else ()
 
 
 def written(
@@ -81,7 +81,7 @@ def written(
     first = "".join("/" + _escaped(name) for name in path) + _parenthesized(ranges)
     if not first:
         raise ValueError("a section must begin with a variable name")
-    return ".".join([first, *(_escaped(name) + _parenthesized(given) for name, given in members)])
+    return ".".join([first, *(_escaped(name) + _parenthesized(extents) for name, extents in members)])
 
 
 def _escaped(name: str) -> str:
@@ -174,13 +174,13 @@ def _without_blanks(written: str) -> str:
 
 def _segments(written: str) -> tuple[str, ...]:
     """Return the unescaped names along a path."""
-    found: list[str] = []
+    unescaped: list[str] = []
     for match in _SEGMENT.finditer(written):
         name, slash = match.groups()
-        found.append(_ESCAPED.sub(r"\1", name))
+        unescaped.append(_ESCAPED.sub(r"\1", name))
         if not slash:
             break
-    return tuple(found)
+    return tuple(unescaped)
 
 
 def _extent(extent: Tree[Token], place: _Place, report: Report) -> Extent | None:
@@ -206,14 +206,14 @@ def _refuse(error: UnexpectedInput, place: _Place, report: Report) -> None:
     token = getattr(error, "token", None)
     if at is None or (token is not None and token.type == "$END"):
         at = len(text.rstrip())
-    known = (getattr(error, name, None) for name in ("accepts", "expected", "allowed"))
-    expected: set[str] = next((set(each) for each in known if each), set())
+    sets_of_tokens = (getattr(error, name, None) for name in ("accepts", "expected", "allowed"))
+    expected: set[str] = next((set(tokens) for tokens in sets_of_tokens if tokens), set())
     words = [word for name, word in _EXPECTED.items() if name in expected]
-    wanted = f"; expected {' or '.join(words)}" if words else ""
-    found = f"`{text[at]}` is not allowed here" if at < len(text.rstrip()) else "the section cannot end here"
+    expectation = f"; expected {' or '.join(words)}" if words else ""
+    fault = f"`{text[at]}` is not allowed here" if at < len(text.rstrip()) else "the section cannot end here"
     helps = ["a section looks like `temp(0:9:2, :, 5)`: one extent for each dimension, from 0, the last included"]
     if text[at : at + 1] == "-":
         helps = ["indices start at 0; negative indices are not supported"]
     elif at and text[at - 1] == ":" and "INDEX" in expected:
         helps = ["write `:` for a whole dimension, or the first and the last index"]
-    report.error("bad-section", f"{found}{wanted}", place.span(at, at + 1), helps=helps)
+    report.error("bad-section", f"{fault}{expectation}", place.span(at, at + 1), helps=helps)

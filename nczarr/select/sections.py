@@ -43,12 +43,12 @@ class SectionChanges(NamedTuple):
 
 def ranges_of(sections: Iterable[tuple[str, Section]], checked: Checked, report: Report) -> dict[str, Ranges]:
     """Return the section indices by variable FQN. Reports sections that do not fit."""
-    found: dict[str, Ranges] = {}
+    ranges_by_variable: dict[str, Ranges] = {}
     for fqn, section in sections:
         shape = checked.shapes[fqn]
-        if fqn in found:
+        if fqn in ranges_by_variable:
             report.error("unmatched-section", f"`{fqn}` has two sections", section.span)
-        found[fqn] = tuple(map(range, shape))
+        ranges_by_variable[fqn] = tuple(map(range, shape))
         extents = _of_cells(section, fqn, checked)
         if extents is None:
             continue
@@ -69,8 +69,8 @@ def ranges_of(sections: Iterable[tuple[str, Section]], checked: Checked, report:
                 text = f"index {extent.last} is outside {what} of length {length}"
                 helps = [f"the last index is {length - 1}"] if length else []
                 report.error("unmatched-section", text, extent.span, helps=helps)
-        found[fqn] = tuple(taken)
-    return found
+        ranges_by_variable[fqn] = tuple(taken)
+    return ranges_by_variable
 
 
 def _of_cells(section: Section, fqn: str, checked: Checked) -> Extents:
@@ -90,7 +90,7 @@ def _with_dimensions(
     variables: Iterable[str], sections: Mapping[str, Ranges], cut: Mapping[str, range], checked: Checked, report: Report
 ) -> dict[str, Ranges]:
     """Return the indices of these variables with the dimensions `cut`. Reports a section of a cut dimension."""
-    found = dict(sections)
+    ranges_by_variable = dict(sections)
     for fqn in variables:
         ranges = list(_ranges(fqn, sections, checked))
         for axis, reference in enumerate(checked.variables[fqn].dimensions):
@@ -101,8 +101,8 @@ def _with_dimensions(
                 report.error("unmatched-section", text, helps=["write `:` for it in the section"])
             ranges[axis] = cut[reference]
         if any(reference in cut for reference in checked.variables[fqn].dimensions):
-            found[fqn] = tuple(ranges)
-    return found
+            ranges_by_variable[fqn] = tuple(ranges)
+    return ranges_by_variable
 
 
 def settle(
@@ -122,35 +122,35 @@ def settle(
         fqn: checked.dimensions[fqn].model_copy(update={"size": len(indices)}) for fqn, indices in cut.items()
     }
     taken = {names.last(fqn) for fqn in (*checked.dimensions, *checked.variables)}
-    for fqn, given in opinions.items():
+    for fqn, voted in opinions.items():
         whole = range(checked.dimensions[fqn].size)
-        if len(given) == 1:
-            agreed[fqn] = next(iter(given))
+        if len(voted) == 1:
+            agreed[fqn] = next(iter(voted))
             if agreed[fqn] != whole:
                 dimensions[fqn] = checked.dimensions[fqn].model_copy(update={"size": len(agreed[fqn])})
             continue
         agreed[fqn] = whole
-        for indices in sorted(given - {whole}, key=lambda each: (each.start, len(each), each.step)):
+        for indices in sorted(voted - {whole}, key=lambda votes: (votes.start, len(votes), votes.step)):
             name = names.free(checked.dimensions[fqn].name, taken.__contains__)
             taken.add(name)
-            own = names.join(names.parent(fqn), name)
-            split.setdefault(fqn, {})[indices] = own
-            dimensions[own] = Dimension(name=name, size=len(indices))
+            fqn_of_part = names.join(names.parent(fqn), name)
+            split.setdefault(fqn, {})[indices] = fqn_of_part
+            dimensions[fqn_of_part] = Dimension(name=name, size=len(indices))
     references: dict[str, tuple[DimensionRef, ...]] = {}
     ranges: dict[str, Ranges] = {}
     for fqn in variables:
         new: list[DimensionRef] = []
-        kept: list[range] = []
+        retained: list[range] = []
         for reference, indices in zip(checked.variables[fqn].dimensions, _ranges(fqn, sections, checked), strict=True):
             if (fqn, reference) in followers:
                 indices = agreed.get(str(reference), indices)
             own_name = split.get(str(reference), {}).get(indices)
             new.append(len(indices) if isinstance(reference, int) else own_name or reference)
-            kept.append(indices)
-        if tuple(kept) != tuple(map(range, checked.shapes[fqn])):
-            references[fqn], ranges[fqn] = tuple(new), tuple(kept)
+            retained.append(indices)
+        if tuple(retained) != tuple(map(range, checked.shapes[fqn])):
+            references[fqn], ranges[fqn] = tuple(new), tuple(retained)
     _warn(split, dimensions, references, checked, report)
-    return SectionChanges(dimensions, {fqn: list(each.values()) for fqn, each in split.items()}, references, ranges)
+    return SectionChanges(dimensions, {fqn: list(parts.values()) for fqn, parts in split.items()}, references, ranges)
 
 
 def _ranges(fqn: str, sections: Mapping[str, Ranges], checked: Checked) -> Ranges:
@@ -161,13 +161,13 @@ def _followers(checked: Checked, sections: Mapping[str, Ranges]) -> set[tuple[st
     """Return (variable FQN, dimension FQN) pairs of variables that follow without a vote."""
     pending = [(fqn, fqn) for fqn in checked.dimensions if fqn in checked.variables]
     pending += [(fqn, str(reference)) for fqn in sections for reference in checked.variables[fqn].dimensions]
-    found: set[tuple[str, str]] = set()
+    pairs: set[tuple[str, str]] = set()
     while pending:
         fqn, dimension = pending.pop()
-        if (fqn, dimension) not in found and dimension in checked.variables[fqn].dimensions:
-            found.add((fqn, dimension))
+        if (fqn, dimension) not in pairs and dimension in checked.variables[fqn].dimensions:
+            pairs.add((fqn, dimension))
             pending += [(path, dimension) for path in mentioned(checked, fqn, CELLS)]
-    return {(fqn, dimension) for fqn, dimension in found if fqn not in sections}
+    return {(fqn, dimension) for fqn, dimension in pairs if fqn not in sections}
 
 
 def _warn(
@@ -177,12 +177,13 @@ def _warn(
     checked: Checked,
     report: Report,
 ) -> None:
-    for fqn, each in split.items():
-        for indices, own in each.items():
-            users = [path for path, given in references.items() if own in given]
+    for fqn, parts in split.items():
+        for indices, part in parts.items():
+            users = [path for path, variable_references in references.items() if part in variable_references]
             text = (
                 f"{', '.join(f'`{path}`' for path in users)} {'has' if len(users) == 1 else 'have'} the dimension "
-                f"`{own}` of length {dimensions[own].size} instead of `{fqn}`, which others use whole or cut otherwise"
+                f"`{part}` of length {dimensions[part].size} instead of `{fqn}`, "
+                "which others use whole or cut otherwise"
             )
             helps = [
                 "give the same section to all variables of the dimension, or choose variables with `--var`",

@@ -33,32 +33,34 @@ from nczarr.select.related import with_related
 from nczarr.select.sections import SectionChanges, ranges_of, settle
 
 
-def subset(checked: Checked, wanted: Subset, report: Report) -> Checked | None:
+def subset(checked: Checked, choice: Subset, report: Report) -> Checked | None:
     """Return the wanted part of a dataset; None after an error. Raises OSError, CompileError."""
-    if not wanted:
+    if not choice:
         return checked
     before = report.errors
-    variables = [fqn for word in wanted.variables for fqn in variables_named(word, checked, report)]
-    groups = [fqn for word in wanted.groups for fqn in groups_named(word, checked, report)]
-    sections = [(place_of(section, checked, report), section) for section in wanted.sections]
+    variables = [fqn for word in choice.variables for fqn in variables_named(word, checked, report)]
+    groups = [fqn for word in choice.groups for fqn in groups_named(word, checked, report)]
+    sections = [(place_of(section, checked, report), section) for section in choice.sections]
     ranges = ranges_of([(fqn, section) for fqn, section in sections if fqn is not None], checked, report)
     if report.errors > before:
         return None
-    kept = _everything(checked)
-    if wanted.variables or wanted.groups:
+    retained = _everything(checked)
+    if choice.variables or choice.groups:
         chosen = [*variables, *ranges]
-        kept = _closed(with_related(chosen, checked) if wanted.related else chosen, groups, checked)
-    chosen = [fqn for fqn in checked.variables if fqn in kept.variables]
+        retained = _closed(with_related(chosen, checked) if choice.related else chosen, groups, checked)
+    chosen = [fqn for fqn in checked.variables if fqn in retained.variables]
     cut: dict[str, range] = {}
-    if wanted.dimensions or wanted.labels:
-        cut = dimension_ranges(wanted, [fqn for fqn in checked.dimensions if fqn in kept.dimensions], checked, report)
+    if choice.dimensions or choice.labels:
+        cut = dimension_ranges(
+            choice, [fqn for fqn in checked.dimensions if fqn in retained.dimensions], checked, report
+        )
     if report.errors > before:
         return None
     cuts = settle(chosen, ranges, checked, report, cut)
     if report.errors > before:
         return None
     with building():
-        return _made(checked, kept, cuts)
+        return _made(checked, retained, cuts)
 
 
 def fixed(checked: Checked) -> Checked:
@@ -72,13 +74,13 @@ def fixed(checked: Checked) -> Checked:
 
 def restricted(checked: Checked, variables: Iterable[str], groups: list[str], homes: Iterable[str] = ()) -> Checked:
     """Return these variables and groups by FQN; drop other groups' attributes; retain `homes` even if empty."""
-    kept = _closed(variables, groups, checked)
+    retained = _closed(variables, groups, checked)
     for path in homes:
-        while path not in kept.groups:
-            kept.groups.add(path)
+        while path not in retained.groups:
+            retained.groups.add(path)
             path = names.parent(path)
     with building():
-        made = _made(checked, kept, SectionChanges())
+        reduced = _made(checked, retained, SectionChanges())
         tops = [names.split(path) for path in groups]
 
         def bare(path: str, group: Group) -> dict[str, Any]:
@@ -86,7 +88,7 @@ def restricted(checked: Checked, variables: Iterable[str], groups: list[str], ho
             here = names.split(path)
             return {} if any(here[: len(top)] == top for top in tops) else {"attributes": ()}
 
-        return remaining(made, mapped(made.dataset, bare))
+        return remaining(reduced, mapped(reduced.dataset, bare))
 
 
 class _Kept(NamedTuple):
@@ -108,12 +110,12 @@ def _everything(checked: Checked) -> _Kept:
 
 def _closed(variables: Iterable[str], groups: Iterable[str], checked: Checked) -> _Kept:
     """Return the variables and groups, and everything that they use or that encloses them."""
-    kept = _Kept(set(), set(), set(), set())
+    retained = _Kept(set(), set(), set(), set())
 
     def home(path: str) -> None:
         """Retain the enclosing groups."""
-        while path not in kept.groups:
-            kept.groups.add(path)
+        while path not in retained.groups:
+            retained.groups.add(path)
             path = names.parent(path) if path != "/" else path
 
     for top in groups:
@@ -121,24 +123,26 @@ def _closed(variables: Iterable[str], groups: Iterable[str], checked: Checked) -
         for path in checked.groups:
             if path == top or path.startswith(inside):
                 home(path)
-        kept.types.update(path for path in checked.types if path.startswith(inside))
-        kept.dimensions.update(path for path in checked.dimensions if path.startswith(inside))
-        kept.variables.update(path for path in checked.variables if path.startswith(inside))
-    kept.variables.update(variables)
-    for path in kept.variables:
+        retained.types.update(path for path in checked.types if path.startswith(inside))
+        retained.dimensions.update(path for path in checked.dimensions if path.startswith(inside))
+        retained.variables.update(path for path in checked.variables if path.startswith(inside))
+    retained.variables.update(variables)
+    for path in retained.variables:
         home(names.parent(path))
-        kept.dimensions.update(
+        retained.dimensions.update(
             reference for reference in checked.variables[path].dimensions if isinstance(reference, str)
         )
     home("/")
-    for path in kept.dimensions:
+    for path in retained.dimensions:
         home(names.parent(path))
-    waiting = [*kept.types, *(checked.variables[path].type for path in kept.variables)]
-    waiting += [each for path in kept.variables for each in _types_of(checked.variables[path].attributes)]
+    waiting = [*retained.types, *(checked.variables[path].type for path in retained.variables)]
+    waiting += [type_name for path in retained.variables for type_name in _types_of(checked.variables[path].attributes)]
     seen: set[str] = set()
     described: set[str] = set()
-    while waiting or described != kept.groups:
-        for path in kept.groups - described:  # attributes of groups may be of user types, which lie in further groups
+    while waiting or described != retained.groups:
+        for path in (
+            retained.groups - described
+        ):  # attributes of groups may be of user types, which lie in further groups
             described.add(path)
             waiting += _types_of(checked.groups[path].attributes)
         while waiting:
@@ -146,10 +150,10 @@ def _closed(variables: Iterable[str], groups: Iterable[str], checked: Checked) -
             if name in ATOMIC or name in seen:
                 continue
             seen.add(name)
-            kept.types.add(name)
+            retained.types.add(name)
             home(names.parent(name))
             waiting += made_of(checked.types[name])
-    return kept
+    return retained
 
 
 def _types_of(attributes: tuple[Attribute, ...]) -> list[str]:
@@ -157,9 +161,9 @@ def _types_of(attributes: tuple[Attribute, ...]) -> list[str]:
     return [attribute.value.type for attribute in attributes]
 
 
-def _made(checked: Checked, kept: _Kept, cuts: SectionChanges) -> Checked:
+def _made(checked: Checked, retained: _Kept, cuts: SectionChanges) -> Checked:
     """Return the dataset of retained items with the cuts applied."""
-    left = resized(checked, _group("/", checked.dataset, kept, cuts, checked))
+    left = resized(checked, _group("/", checked.dataset, retained, cuts, checked))
     parts = dict(left.parts)
     for path, ranges in cuts.ranges.items():
         if path in parts:
@@ -169,18 +173,18 @@ def _made(checked: Checked, kept: _Kept, cuts: SectionChanges) -> Checked:
 
 def _with_lengths(checked: Checked) -> Checked:
     """Return the dataset with the chunk lengths of parts of rectilinear grids, which begin anywhere."""
-    found = {
+    chunk_lengths = {
         path: largest(parts[""].layout.chunks) if parts[""].stored is None else parts[""].layout.chunks
         for path, parts in checked.parts.items()
         if "" in parts and varies(checked.variables[path].storage.chunks or ())
     }
-    if not found:
+    if not chunk_lengths:
         return checked
 
     def changed(path: str, group: Group) -> dict[str, Any]:
         variables = []
         for variable in group.variables:
-            chunks = found.get(names.join(path, variable.name))
+            chunks = chunk_lengths.get(names.join(path, variable.name))
             storage = variable.storage if chunks is None else variable.storage.model_copy(update={"chunks": chunks})
             variables.append(variable if chunks is None else variable.model_copy(update={"storage": storage}))
         return {"variables": tuple(variables)}
@@ -189,34 +193,34 @@ def _with_lengths(checked: Checked) -> Checked:
         return resized(checked, mapped(checked.dataset, changed))._replace(parts=checked.parts)
 
 
-def _group(path: str, group: G, kept: _Kept, cuts: SectionChanges, checked: Checked) -> G:
+def _group(path: str, group: G, retained: _Kept, cuts: SectionChanges, checked: Checked) -> G:
     variables = tuple(
         _variable(fqn, variable, cuts, checked)
         for variable in group.variables
-        if (fqn := names.join(path, variable.name)) in kept.variables
+        if (fqn := names.join(path, variable.name)) in retained.variables
     )
     groups = tuple(
-        _group(fqn, child, kept, cuts, checked)
+        _group(fqn, child, retained, cuts, checked)
         for child in group.groups
-        if (fqn := names.join(path, child.name)) in kept.groups
+        if (fqn := names.join(path, child.name)) in retained.groups
     )
     return group.model_copy(
         update={
-            "types": tuple(node for node in group.types if names.join(path, node.name) in kept.types),
-            "dimensions": tuple(_dimensions(path, group, kept, cuts)),
+            "types": tuple(node for node in group.types if names.join(path, node.name) in retained.types),
+            "dimensions": tuple(_dimensions(path, group, retained, cuts)),
             "variables": variables,
             "groups": groups,
         }
     )
 
 
-def _dimensions(path: str, group: Group, kept: _Kept, cuts: SectionChanges) -> Iterator[Dimension]:
+def _dimensions(path: str, group: Group, retained: _Kept, cuts: SectionChanges) -> Iterator[Dimension]:
     """Yield a group's retained dimensions, each followed by those made of it."""
     for dimension in group.dimensions:
         fqn = names.join(path, dimension.name)
-        if fqn in kept.dimensions:
+        if fqn in retained.dimensions:
             yield cuts.dimensions.get(fqn, dimension)
-            yield from (cuts.dimensions[own] for own in cuts.made.get(fqn, ()))
+            yield from (cuts.dimensions[part] for part in cuts.made.get(fqn, ()))
 
 
 def _variable(fqn: str, variable: Variable, cuts: SectionChanges, checked: Checked) -> Variable:
