@@ -31,9 +31,9 @@ def check_declaration(form: Format, options: Options, report: Report) -> None:
     if options.declare is not None and options.declare not in form.declares:
         from nczarr import registry
 
-        known = ", ".join(f"`{name}`" for name in registry.having("declares"))
+        format_names = ", ".join(f"`{name}`" for name in registry.having("declares"))
         text = f"format `{form.name}` cannot declare {_TITLE}"
-        report.error("undeclarable-convention", text, helps=[f"write a format that can: {known}"])
+        report.error("undeclarable-convention", text, helps=[f"write a format that can: {format_names}"])
 
 
 def report_obstacles(planned: Plan, report: Report) -> None:
@@ -43,10 +43,12 @@ def report_obstacles(planned: Plan, report: Report) -> None:
     for message, span in _obstacles(planned):
         report.error("undeclarable-convention", message, span)
     disputed = [
-        (fqn, each.span)
+        (fqn, attribute.span)
         for fqn, variable in planned.checked.variables.items()
-        for each in variable.attributes
-        if each.name == "_FillValue" and each.value.type == variable.type and variable.type in ("float", "double")
+        for attribute in variable.attributes
+        if attribute.name == "_FillValue"
+        and attribute.value.type == variable.type
+        and variable.type in ("float", "double")
     ]
     if disputed:
         more = f" and {len(disputed) - 1} more variables" if len(disputed) > 1 else ""
@@ -57,11 +59,16 @@ def report_obstacles(planned: Plan, report: Report) -> None:
 def _obstacles(planned: StorePlan) -> Iterator[tuple[str, Span]]:
     for path, group in groups(planned.checked.dataset):
         yield from _attributes(path, group.attributes)
-        for each in group.attributes:
-            if each.name in _TEXTS and (each.value.type not in ("char", "string") or each.value.count == 0):
-                yield f"attribute `{each.name}` of `{path}` is not a text, which {_TITLE} extends", each.span
-            elif each.name in _TEXTS and each.value.type == "string" and each.value.count != 1:
-                yield f"attribute `{each.name}` of `{path}` has {each.value.count} texts; {_TITLE} wants one", each.span
+        for attribute in group.attributes:
+            if attribute.name in _TEXTS and (
+                attribute.value.type not in ("char", "string") or attribute.value.count == 0
+            ):
+                yield f"attribute `{attribute.name}` of `{path}` is not a text, which {_TITLE} extends", attribute.span
+            elif attribute.name in _TEXTS and attribute.value.type == "string" and attribute.value.count != 1:
+                yield (
+                    f"attribute `{attribute.name}` of `{path}` has {attribute.value.count} texts; {_TITLE} wants one",
+                    attribute.span,
+                )
         for variable in group.variables:
             fqn = names.join(path, variable.name)
             yield from _attributes(fqn, variable.attributes)
@@ -69,14 +76,13 @@ def _obstacles(planned: StorePlan) -> Iterator[tuple[str, Span]]:
 
 
 def _attributes(path: str, attributes: tuple[Attribute, ...]) -> Iterator[tuple[str, Span]]:
-    for each in attributes:
-        if each.name == _OWN_LIST:
-            yield f"`{path}` has an attribute `{_OWN_LIST}`, which {_TITLE} reserves", each.span
-        if each.value.count > 1 and not is_finite(each.value):
-            text = (
-                f"attribute `{each.name}` of `{path}` has NaN or infinities, which are texts among the numbers in JSON"
-            )
-            yield text, each.span
+    for attribute in attributes:
+        if attribute.name == _OWN_LIST:
+            yield f"`{path}` has an attribute `{_OWN_LIST}`, which {_TITLE} reserves", attribute.span
+        if attribute.value.count > 1 and not is_finite(attribute.value):
+            text = f"attribute `{attribute.name}` of `{path}` has NaN or infinities"
+            text += ", which are texts among the numbers in JSON"
+            yield text, attribute.span
 
 
 def _variable(planned: StorePlan, fqn: str, variable: Variable) -> Iterator[tuple[str, Span]]:

@@ -58,9 +58,9 @@ def plan_file(checked: Checked, form: Format, options: Options, report: Report) 
             variable = named.variables[path]
             itemsize = stored_size(variable.type, named.types)
             atomic = variable.type not in named.types
-            own = named.variables[path].storage.chunks
+            chunks = named.variables[path].storage.chunks
             storage[path], unmet = hdf5_storage(request, named.shapes[path], itemsize, atomic=atomic)
-            if own is not None and varies(own):
+            if chunks is not None and varies(chunks):
                 unmet.append("the different lengths of its chunks")
             lost += [Loss("storage", "annotation", path, f"variable `{path}`, {what}", variable.span) for what in unmet]
         lost += hdf5_losses(named)
@@ -79,9 +79,9 @@ def plan_file(checked: Checked, form: Format, options: Options, report: Report) 
 
 def _check_empty_dimensions(checked: Checked, report: Report) -> None:
     """Report dimensions of length 0, which are unlimited in HDF5 files, beyond the one of the classic model."""
-    growing = [each for each in checked.dimensions.values() if each.unlimited or not each.size]
+    growing = [dimension for dimension in checked.dimensions.values() if dimension.unlimited or not dimension.size]
     for dimension in growing[1:]:
-        if any(not each.unlimited for each in (growing[0], dimension)):
+        if any(not candidate.unlimited for candidate in (growing[0], dimension)):
             text = f"dimensions `{growing[0].name}` and `{dimension.name}` would both be unlimited"
             text += f"; {KIND_NAMES['nc7']} has one unlimited dimension"
             report.error("format-conflict", text, dimension.span, helps=["use --kind nc4"])

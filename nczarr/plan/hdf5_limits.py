@@ -51,7 +51,7 @@ def hdf5_storage(request: Storage, shape: tuple[int, ...], itemsize: int, *, ato
         "the byte order of a declared type": request.endian is not None and not atomic,
         f"the element kind {request.element}": request.element is not None,
     }
-    made = Storage(
+    possible = Storage(
         layout="chunked" if chunks is not None and shape else None if too_large else request.layout,
         chunks=chunks if shape and not too_long else None,
         codecs=pipeline(codecs) if shape else (),
@@ -59,7 +59,7 @@ def hdf5_storage(request: Storage, shape: tuple[int, ...], itemsize: int, *, ato
         no_fill=request.no_fill,
         quantize=request.quantize,
     )
-    return (request if made == request else made), [what for what, unmet in checks.items() if unmet]
+    return (request if possible == request else possible), [what for what, unmet in checks.items() if unmet]
 
 
 def pipeline(codecs: tuple[Codec, ...]) -> tuple[Codec, ...]:
@@ -114,8 +114,8 @@ class _Problem(NamedTuple):
 
 def check_limits(checked: Checked, storage: Mapping[str, Storage], report: Report) -> None:
     """Report everything that the library would fail on."""
-    for found in (*_types(checked), *_variables(checked, storage), *_attributes(checked)):
-        report.error(found.code, found.message, found.span, helps=[found.help])
+    for fault in (*_types(checked), *_variables(checked, storage), *_attributes(checked)):
+        report.error(fault.code, fault.message, fault.span, helps=[fault.help])
 
 
 def _types(checked: Checked) -> Iterator[_Problem]:
@@ -223,24 +223,24 @@ def message_size(type_name: str, types: Types) -> int:
             return sizes[name]
         match declared:
             case None:
-                made = _ATOMIC_MESSAGES.get(name, 8 + 4 if ATOMIC[name].is_integer else 8 + 12)
+                length = _ATOMIC_MESSAGES.get(name, 8 + 4 if ATOMIC[name].is_integer else 8 + 12)
             case OpaqueType():
-                made = 8
+                length = 8
             case VlenType():
-                made = 8 + of(declared.base)
+                length = 8 + of(declared.base)
             case EnumType():
                 width = ATOMIC[declared.base].size
-                made = 8 + of(declared.base) + sum(_text(item.name) + width for item in declared.constants)
+                length = 8 + of(declared.base) + sum(_text(item.name) + width for item in declared.constants)
             case CompoundType():
                 place = max(1, (stored_size(name, types).bit_length() + 7) // 8)
-                made = 8
+                length = 8
                 for field in declared.fields:
                     array = 8 + 1 + 4 * len(field.shape) if field.shape else 0
-                    made += _text(field.name) + place + array + of(field.type)
+                    length += _text(field.name) + place + array + of(field.type)
             case _:
                 assert_never(declared)
-        sizes[name] = made
-        return made
+        sizes[name] = length
+        return length
 
     return of(type_name)
 

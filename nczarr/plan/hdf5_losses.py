@@ -52,8 +52,8 @@ def hdf5_losses(checked: Checked) -> Iterator[Loss]:
 def _is_aligned(path: str, declared: CompoundType, types: Types) -> bool:
     """Return whether a record has the layout of a C compiler."""
     aligned = struct(path, types)
-    given = [field.offset for field in declared.fields]
-    same = all(mine is None or mine == theirs for mine, theirs in zip(given, aligned.offsets, strict=True))
+    offsets = [field.offset for field in declared.fields]
+    same = all(mine is None or mine == theirs for mine, theirs in zip(offsets, aligned.offsets, strict=True))
     return same and declared.size in (None, aligned.size)
 
 

@@ -27,20 +27,20 @@ Places = dict[tuple[str, str], str]
 
 def placed(checked: Checked) -> Places:
     """Return the key prefixes of all nodes; names with a slash are refused elsewhere."""
-    found: Places = {("/", ""): ""}
+    places: Places = {("/", ""): ""}
     for path, group in groups(checked.dataset):
-        above = found[path, ""]
+        above = places[path, ""]
         children = [*(variable.name for variable in group.variables), *(child.name for child in group.groups)]
         for name, segment in segments(children).items():
-            found[names.join(path, name), ""] = f"{above}{segment}/"
+            places[names.join(path, name), ""] = f"{above}{segment}/"
         for variable in group.variables:
             if variable.type == "string" or is_fixed(variable.type, checked.types):
                 continue
             fqn = names.join(path, variable.name)
-            own = parts(variable.type, checked.shapes[fqn], checked.types)
-            for part, place in paths(each.path for each in own).items():
-                found[fqn, part] = f"{found[fqn, '']}{place}/"
-    return found
+            variable_parts = parts(variable.type, checked.shapes[fqn], checked.types)
+            for part, place in paths(part_of_variable.path for part_of_variable in variable_parts).items():
+                places[fqn, part] = f"{places[fqn, '']}{place}/"
+    return places
 
 
 def long_segments(

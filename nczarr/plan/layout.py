@@ -63,7 +63,7 @@ def lay(
     if sources is None:
         sources = fill_parts(fill, variable.type, shape, checked.types)
     # plain JSON attributes cannot hold a `_FillValue` that is NaN or infinite: it stands as the fill value alone
-    own_fills = [each.value for each in variable.attributes if each.name == "_FillValue"]
+    own_fills = [attribute.value for attribute in variable.attributes if attribute.name == "_FillValue"]
     no_fill = storage.no_fill and all(map(is_finite, own_fills))
     elements = dict(patterns(fill, variable.type, checked.types))
     targets: dict[str, PartTarget] = {}
@@ -71,20 +71,20 @@ def lay(
     for part in parts(variable.type, shape, checked.types):
         source = sources.get(part.path)
         pad = elements[part.path][0]
-        own = fill_of(source) if source is not None else None
+        source_fill = fill_of(source) if source is not None else None
         hidden = arrays.by_reference and source is not None and _hides_fill(part, source, checked.types)
-        if own is not None and not hidden:
-            pad = own
-        known = source.layout.shape if source is not None else tuple(length or 0 for length in part.shape)
-        known_fill = fill is not None or part.path != "" or (arrays.by_reference and own is not None)
+        if source_fill is not None and not hidden:
+            pad = source_fill
+        part_shape = source.layout.shape if source is not None else tuple(length or 0 for length in part.shape)
+        known_fill = fill is not None or part.path != "" or (arrays.by_reference and source_fill is not None)
         if hidden and not arrays.fill_needed:  # xarray takes every fill value for `_FillValue`
             known_fill = known_fill and bool(own_fills)
         has_fill = known_fill and not (no_fill and source is not None)
         differs = bool(pad.strip(b"\0")) and pad != elements[part.path][0]  # zeros stand for an undeclared fill value
-        states_fill = bool(own_fills) or differs or (own is not None and storage.element is not None)
-        one = _One(part, source, known, pad, has_fill, states_fill, _declared_length(variable))
-        made, lying = _target(one, variable, checked, arrays, options, storage, shape, shards)
-        targets[part.path] = made._replace(separator=_separator(path, checked, arrays, options))
+        states_fill = bool(own_fills) or differs or (source_fill is not None and storage.element is not None)
+        one = _One(part, source, part_shape, pad, has_fill, states_fill, _declared_length(variable))
+        target, lying = _target(one, variable, checked, arrays, options, storage, shape, shards)
+        targets[part.path] = target._replace(separator=_separator(path, checked, arrays, options))
         if lying is not None:
             cut[part.path] = lying
     return targets, {**sources, **cut}
@@ -119,7 +119,7 @@ def _element_dtype(one: _One, variable: Variable, storage: Storage, arrays: Arra
     if element is None or stored is None:
         return None
     if is_time(element):
-        named = {each.name for each in variable.attributes}
+        named = {attribute.name for attribute in variable.attributes}
         added = time_attributes(stored)  # none without a unit: NumPy makes no such time of an integer
         if not (added and added.keys() <= named) or (is_nat(one.pad) and "_FillValue" not in named):
             return None
@@ -157,15 +157,17 @@ def _target(
         if isinstance(dtype, str) and (storage.endian == "big" or _lies_big(one.source, storage)):
             dtype = dtype.replace("<", ">")  # records keep little-endian fields
     whole = one.shape == shape and one.part.shape == shape
-    found: AsStored | str | None = None
+    stored_or_reason: AsStored | str | None = None
     if arrays.by_reference and one.source is not None:
         from nczarr.plan.reference_layout import AsStored, as_stored  # few targets hold references
 
-        own, asked = variable.storage, storage if whole else variable.storage
+        source_storage, asked = variable.storage, storage if whole else variable.storage
         rectilinear = arrays.rectilinear and options.grid == "rectilinear"
-        found = as_stored(one.source, dtype, itemsize, arrays, asked, own, rectilinear=rectilinear)
-        if isinstance(found, AsStored):
-            return _as_stored(one, found, strings, arrays), found.source
+        stored_or_reason = as_stored(
+            one.source, dtype, itemsize, arrays, asked, source_storage, rectilinear=rectilinear
+        )
+        if isinstance(stored_or_reason, AsStored):
+            return _as_stored(one, stored_or_reason, strings, arrays), stored_or_reason.source
     if not can_shard(dtype) or not (whole or isinstance(request, str)):
         request = "none"
     chunks = storage.chunks if whole else None
@@ -192,10 +194,10 @@ def _target(
         sparse = not _all_there(one, chunks, itemsize)
     layout = Layout(dtype, one.shape, chunks, codecs, fill, shards, _order(one, dtype, arrays, options))
     target = PartTarget(layout, one.pad, sparse, strings.nil, strings.utf8)
-    if one.source is None or not isinstance(found, str):
+    if one.source is None or not isinstance(stored_or_reason, str):
         return target, None
-    held = strings.size if dtype == "|O" else _decoded_size(one.source, target) * itemsize
-    return target._replace(apart=(held, found)), None
+    size_of_values = strings.size if dtype == "|O" else _decoded_size(one.source, target) * itemsize
+    return target._replace(apart=(size_of_values, stored_or_reason)), None
 
 
 def _all_there(one: _One, chunks: tuple[int, ...], itemsize: int) -> bool:
@@ -211,14 +213,14 @@ def _all_there(one: _One, chunks: tuple[int, ...], itemsize: int) -> bool:
     return written == math.prod(grid_of(one.shape, chunks))
 
 
-def _as_stored(one: _One, found: AsStored, strings: Strings, arrays: Arrays) -> PartTarget:
+def _as_stored(one: _One, stored: AsStored, strings: Strings, arrays: Arrays) -> PartTarget:
     """Return the target of a part with referenced chunks. Unwritten cells have no chunk, so any fill is declared."""
-    size = width(found.dtype)
-    fill = None if arrays.fill_needed else _fill(one, found.dtype, size, strings)[0]
-    wanted = arrays.fill_needed or (one.has_fill and one.pad.strip(b"\0"))
-    if fill is None and (wanted or _shows_fill(one, found.dtype)):
-        fill = _needed_fill(one, found.dtype, size)[0]
-    layout = Layout(found.dtype, one.shape, found.chunks, found.codecs, fill)
+    size = width(stored.dtype)
+    fill = None if arrays.fill_needed else _fill(one, stored.dtype, size, strings)[0]
+    needs_fill = arrays.fill_needed or (one.has_fill and one.pad.strip(b"\0"))
+    if fill is None and (needs_fill or _shows_fill(one, stored.dtype)):
+        fill = _needed_fill(one, stored.dtype, size)[0]
+    layout = Layout(stored.dtype, one.shape, stored.chunks, stored.codecs, fill)
     return PartTarget(layout, one.pad, True, strings.nil, strings.utf8)
 
 

@@ -54,16 +54,16 @@ _REMEDIES = {"unreferable-variable": "embed more values with `--embed SIZE`, or 
 """Help texts of value losses."""
 
 
-def report_losses(found: list[Loss], form: Format, options: Options, report: Report) -> None:
+def report_losses(lost: list[Loss], form: Format, options: Options, report: Report) -> None:
     """Report value losses one by one, and annotation losses in one warning."""
     allowed = options.allow_loss
-    for loss in found:
+    for loss in lost:
         if loss.weight == "value":
             accepted = "all" in allowed or loss.kind in allowed
             severity = Severity.WARNING if accepted else Severity.ERROR
             helps: tuple[str, ...] = () if accepted else (_REMEDIES.get(loss.kind, _REMEDY).format(loss.kind),)
             report.add(Diagnostic(loss.kind, severity, loss.message, Label(loss.span), helps=helps))
-    annotations = [loss for loss in found if loss.weight == "annotation"]
+    annotations = [loss for loss in lost if loss.weight == "annotation"]
     if not annotations:
         return
     phrases = []
@@ -78,26 +78,34 @@ def report_losses(found: list[Loss], form: Format, options: Options, report: Rep
 
 def losses(checked: Checked, form: Format) -> Iterator[Loss]:
     """Yield what the format's capabilities cannot hold, except losses by layout."""
-    held = form.capabilities
-    if not held.extensions:
+    capabilities = form.capabilities
+    if not capabilities.extensions:
         yield from unknown_extensions(checked)
-    if held.user_types and held.typed_attributes and held.kind and held.names and held.anonymous_dimensions:
+    if (
+        capabilities.user_types
+        and capabilities.typed_attributes
+        and capabilities.kind
+        and capabilities.names
+        and capabilities.anonymous_dimensions
+    ):
         return  # such a format holds the whole model: no need to walk the tree
     yield from _dataset(checked, form)
-    plain_attributes = not held.attribute_user_types or not held.typed_attributes
+    plain_attributes = not capabilities.attribute_user_types or not capabilities.typed_attributes
     for path, group in groups(checked.dataset):
         if plain_attributes:
             yield from _attributes(path, group.attributes)
         for variable in group.variables:
             fqn = names.join(path, variable.name)
             if plain_attributes:
-                fills = [each for each in variable.attributes if each.name == "_FillValue"]
-                own = [each for each in fills if each.value.type == variable.type]
-                yield from _attributes(fqn, tuple(each for each in variable.attributes if each not in own))
-                if own:
+                fills = [attribute for attribute in variable.attributes if attribute.name == "_FillValue"]
+                fitting = [attribute for attribute in fills if attribute.value.type == variable.type]
+                yield from _attributes(
+                    fqn, tuple(attribute for attribute in variable.attributes if attribute not in fitting)
+                )
+                if fitting:
                     yield from _own_fill(fqn, variable, checked, form)
             yield from _variable(fqn, variable, checked, form)
-        if not held.definition_order and _sorted_differently(
+        if not capabilities.definition_order and _sorted_differently(
             [variable.name for variable in group.variables]
         ) | _sorted_differently([child.name for child in group.groups]):
             yield Loss("definition-order", "annotation", path, f"group `{path}`: order of definition", group.span)
@@ -105,26 +113,26 @@ def losses(checked: Checked, form: Format) -> Iterator[Loss]:
 
 def unknown_extensions(checked: Checked) -> Iterator[Loss]:
     """Yield the unknown protocol extensions of a source."""
-    for fqn, given in checked.foreign.items():
+    for fqn, foreign in checked.foreign.items():
         owner = checked.variables.get(fqn) or checked.groups.get(fqn)
-        for each in given.extensions if owner is not None else ():
+        for extension in foreign.extensions if owner is not None else ():
             span = owner.span if owner is not None else NOWHERE
-            yield Loss("extension", "annotation", fqn, f"`{fqn}`, the extension `{each.get('extension')}`", span)
+            yield Loss("extension", "annotation", fqn, f"`{fqn}`, the extension `{extension.get('extension')}`", span)
 
 
-def _sorted_differently(given: list[str]) -> bool:
-    return given != sorted(given)
+def _sorted_differently(member_names: list[str]) -> bool:
+    return member_names != sorted(member_names)
 
 
 def _dataset(checked: Checked, form: Format) -> Iterator[Loss]:
-    held, dataset = form.capabilities, checked.dataset
-    if not held.kind and dataset.kind is not None:
+    capabilities, dataset = form.capabilities, checked.dataset
+    if not capabilities.kind and dataset.kind is not None:
         yield Loss("kind", "annotation", "/", f"the kind of file, {dataset.kind}", dataset.span)
-    if not held.names and dataset.name:
+    if not capabilities.names and dataset.name:
         yield Loss("dataset-name", "annotation", "/", f"the dataset's name, `{dataset.name}`", dataset.span)
-    if not held.names and dataset.version != VERSION:
+    if not capabilities.names and dataset.version != VERSION:
         yield Loss("version", "annotation", "/", f"the version of the data model, {dataset.version}", dataset.span)
-    if not held.user_types:
+    if not capabilities.user_types:
         for fqn, declared in checked.types.items():
             yield Loss("type-name", "annotation", fqn, f"type `{fqn}`", declared.span)
     uses: dict[str, set[str]] = {}
@@ -134,12 +142,12 @@ def _dataset(checked: Checked, form: Format) -> Iterator[Loss]:
                 uses.setdefault(reference, set()).add(names.parent(fqn))
     for fqn, dimension in checked.dimensions.items():
         homes = uses.get(fqn)
-        if not homes and not held.unused_dimensions:
+        if not homes and not capabilities.unused_dimensions:
             yield Loss("unused-dimension", "annotation", fqn, f"dimension `{fqn}`, unused", dimension.span)
             continue
-        if dimension.unlimited and held.unlimited != "any":
+        if dimension.unlimited and capabilities.unlimited != "any":
             yield Loss("unlimited", "annotation", fqn, f"dimension `{fqn}`, unlimited", dimension.span)
-        if not held.names and homes != {names.parent(fqn)}:
+        if not capabilities.names and homes != {names.parent(fqn)}:
             yield Loss("dimension-home", "annotation", fqn, f"dimension `{fqn}`, used in other groups", dimension.span)
 
 
@@ -151,7 +159,9 @@ def _own_fill(fqn: str, variable: Variable, checked: Checked, form: Format) -> I
     all others, and takes zeros, empty texts and type defaults (for raw bytes:
     zeros) for absent.
     """
-    place, attribute = next((n, each) for n, each in enumerate(variable.attributes) if each.name == "_FillValue")
+    place, attribute = next(
+        (n, candidate) for n, candidate in enumerate(variable.attributes) if candidate.name == "_FillValue"
+    )
     value, arrays = attribute.value, form.capabilities.arrays
     record = _kept_record(variable, checked, arrays)
     needed = arrays is not None and (arrays.fill_needed or _declared_alone(value, record, arrays))
@@ -188,7 +198,7 @@ def _own_fill(fqn: str, variable: Variable, checked: Checked, form: Format) -> I
         yield Loss("lost-attribute", "value", fqn, text, attribute.span)
     elif alone and isinstance(value.data, bytes) and is_odd_nan(value.data, str(descr(value.type, checked.types))):
         yield Loss("nan-bits", "annotation", fqn, where, attribute.span)
-    elif alone and any(plain(each.value).value is not None for each in variable.attributes[:place]):
+    elif alone and any(plain(earlier.value).value is not None for earlier in variable.attributes[:place]):
         yield Loss("definition-order", "annotation", fqn, f"{where}: its place", attribute.span)
 
 
@@ -241,13 +251,13 @@ def _attributes(path: str, attributes: tuple[Attribute, ...]) -> Iterator[Loss]:
 
 def _same_numbers(one: Constant, other: Constant | None) -> bool:
     """Return whether the plain form has the same numbers, in any width."""
-    own = ATOMIC[one.type]
+    number_type = ATOMIC[one.type]
     if other is None or not is_number(other.type):
         return False
     numbers = other.as_numbers()
-    if own.is_integer:
+    if number_type.is_integer:
         return one.as_numbers() == numbers
-    return own.is_float and Constant.numbers(one.type, [float(each) for each in numbers]) == one
+    return number_type.is_float and Constant.numbers(one.type, [float(number) for number in numbers]) == one
 
 
 def _only_trailing_nuls(data: bytes, text: object) -> bool:
@@ -255,15 +265,15 @@ def _only_trailing_nuls(data: bytes, text: object) -> bool:
 
 
 def _variable(fqn: str, variable: Variable, checked: Checked, form: Format) -> Iterator[Loss]:
-    held = form.capabilities
-    sizes = [str(each) for each in variable.dimensions if isinstance(each, int)]
-    if sizes and not held.anonymous_dimensions:
+    capabilities = form.capabilities
+    sizes = [str(reference) for reference in variable.dimensions if isinstance(reference, int)]
+    if sizes and not capabilities.anonymous_dimensions:
         text = f"variable `{fqn}`, anonymous dimension{'s' * (len(sizes) > 1)} of length {', '.join(sizes)}"
         yield Loss("anonymous-dimension", "annotation", fqn, text, variable.span)
-    if not held.user_types:
-        nested = held.arrays is not None and held.arrays.nested_records
-        own = _kept_record(variable, checked, held.arrays) is not None
-        problem = None if own else _structure(variable.type, checked.types, nested=nested)
+    if not capabilities.user_types:
+        nested = capabilities.arrays is not None and capabilities.arrays.nested_records
+        is_record = _kept_record(variable, checked, capabilities.arrays) is not None
+        problem = None if is_record else _structure(variable.type, checked.types, nested=nested)
         if problem:
             text = f"variable `{fqn}` is of type `{variable.type}`: {form.name} {problem}"
             yield Loss("lost-type", "value", fqn, text, variable.span)
@@ -288,7 +298,7 @@ def _structure(type_name: str, types: Types, *, nested: bool) -> str | None:
     """Return how a pure store shows a type, if that changes what a reader computes."""
     if not is_fixed(type_name, types) and type_name != "string":
         return "stores counts and content as separate arrays"
-    if any(isinstance(types.get(each), EnumType) for each in inner_types(type_name, types)):
+    if any(isinstance(types.get(inner), EnumType) for inner in inner_types(type_name, types)):
         return "keeps the integers but not their names"
     return "stores fields as raw bytes" if _has_raw_field(type_name, types, nested=nested) else None
 

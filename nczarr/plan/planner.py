@@ -30,10 +30,10 @@ def plan(checked: Checked, form: Format, options: Options, report: Report, more:
     if form.capabilities.arrays is not None:
         from nczarr.plan.store import plan_store
 
-        found = plan_store(checked, form, options, report, more)
-        if found is not None and options.declare is not None:
-            report_obstacles(found, report)
-        return found
+        store_plan = plan_store(checked, form, options, report, more)
+        if store_plan is not None and options.declare is not None:
+            report_obstacles(store_plan, report)
+        return store_plan
     return _plan_stream(checked, form, options, report, more)
 
 
@@ -46,16 +46,16 @@ def _plan_stream(
     The source's storage requests nothing.
     """
     before = report.errors
-    found = [*losses(checked, form), *more]
+    lost = [*losses(checked, form), *more]
     requested: dict[str, Storage] = {}
     if form.binary:
         from nczarr.plan.file import check_size
 
         check_size(checked, options, report)
         requested, unmet = _encodings(checked, form, options, report)
-        found += unmet
-    report_losses(found, form, options, report)
-    return StreamPlan(checked, form, options, tuple(found), requested) if report.errors == before else None
+        lost += unmet
+    report_losses(lost, form, options, report)
+    return StreamPlan(checked, form, options, tuple(lost), requested) if report.errors == before else None
 
 
 def _encodings(
@@ -66,7 +66,7 @@ def _encodings(
     if not any(asked) and options.grid == "regular":
         return {}, []
     requests = storage_requests(checked, form.name, None, options, report)
-    kept, lost = {}, []
+    accepted, lost = {}, []
     if options.chunks:
         lost.append(Loss("storage", "annotation", "/", "lengths of chunks"))
     for path, variable in checked.variables.items():
@@ -75,7 +75,7 @@ def _encodings(
         number = declared.base if isinstance(declared, EnumType) else variable.type
         numbers = number in ATOMIC and number != "string"
         if chain and numbers and len(chain) == 1 and chain[0].id in form.capabilities.codecs:
-            kept[path] = Storage(codecs=chain)
+            accepted[path] = Storage(codecs=chain)
         elif chain and (path in requests.codecs or numbers):
             lost.append(Loss("storage", "annotation", path, f"variable `{path}`, its codecs", variable.span))
-    return kept, lost
+    return accepted, lost

@@ -104,9 +104,9 @@ class StorePlan(NamedTuple):
 
     def prefix(self, path: str, part: str = "") -> str:
         """Return the key prefix of a node or of one of its parts; empty for the root."""
-        known = self.places.get((path, part))
-        if known is not None:
-            return known
+        prefix = self.places.get((path, part))
+        if prefix is not None:
+            return prefix
         segments = (*names.split(path), part) if part else names.split(path)
         return "/".join((*segments, "")) if segments else ""
 

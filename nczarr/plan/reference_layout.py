@@ -38,13 +38,13 @@ def as_stored(
     itemsize: int,
     arrays: Arrays,
     asked: Storage,
-    own: Storage,
+    source_storage: Storage,
     *,
     rectilinear: bool,
 ) -> AsStored | str:
     """Return the source in referenceable chunks, or why it has none.
 
-    `dtype` is the part's, in any byte order. `asked` is the variable's `own`
+    `dtype` is the part's, in any byte order. `asked` is the variable's `source_storage`
     storage with options applied. `rectilinear`: chunks may differ in length.
     """
     stored = source.stored
@@ -58,12 +58,12 @@ def as_stored(
     wrong = _unsaid(codecs, itemsize, arrays)
     if wrong is not None:
         return wrong
-    if asked.codecs != own.codecs and not same_bytes(asked.codecs, codecs, itemsize):
+    if asked.codecs != source_storage.codecs and not same_bytes(asked.codecs, codecs, itemsize):
         return "the requested codecs differ from those of its chunks"
     if varies(stored.chunks) and not rectilinear:
         return "its chunks differ in length along a dimension (`--metadata zarr3 --grid rectilinear` expresses that)"
-    wanted = asked.chunks if asked.chunks != own.chunks else None
-    cut = _cut(source, itemsize, wanted)
+    chunks = asked.chunks if asked.chunks != source_storage.chunks else None
+    cut = _cut(source, itemsize, chunks)
     if cut is None or cut.stored is None:
         return "it cannot be divided into the requested chunk lengths"
     return AsStored(cut, stored.dtype, cut.stored.chunks, working(codecs, width(stored.dtype)))
@@ -93,16 +93,16 @@ def _unsaid(codecs: tuple[Codec, ...], itemsize: int, arrays: Arrays) -> str | N
     return None
 
 
-def _cut(source: ArraySource, itemsize: int, wanted: tuple[int, ...] | None) -> ArraySource | None:
+def _cut(source: ArraySource, itemsize: int, chunks: tuple[int, ...] | None) -> ArraySource | None:
     """Return a source with these chunk lengths, or with sensible ones by default; None: impossible."""
-    if wanted is not None:
+    if chunks is not None:
         stored = source.stored
-        return source if stored is not None and wanted == stored.chunks else source.recut(wanted)
+        return source if stored is not None and chunks == stored.chunks else source.recut(chunks)
     shape = source.layout.shape
     if 0 in shape:
         return source
     for lengths in even_chunks(shape, itemsize):
-        found = source.recut(lengths)
-        if found is not None:
-            return found
+        recut = source.recut(lengths)
+        if recut is not None:
+            return recut
     return source

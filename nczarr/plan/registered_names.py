@@ -13,17 +13,19 @@ from nczarr.plan.plans import PartTarget
 
 def with_registered_codecs(storage: Mapping[str, Storage], report: Report) -> dict[str, Storage]:
     """Return all storage with registered codecs. Reports encoded-again for each chain that changes."""
-    found: dict[str, Storage] = {}
+    registered_storage: dict[str, Storage] = {}
     changed: dict[tuple[str, str], list[str]] = {}
-    for path, own in storage.items():
-        chain = registered(own.codecs)
-        found[path] = own if chain == own.codecs else own.model_copy(update={"codecs": chain})
-        if chain != own.codecs:
-            changed.setdefault((_named(own.codecs), _named(chain)), []).append(path)
+    for path, original in storage.items():
+        chain = registered(original.codecs)
+        registered_storage[path] = (
+            original if chain == original.codecs else original.model_copy(update={"codecs": chain})
+        )
+        if chain != original.codecs:
+            changed.setdefault((_named(original.codecs), _named(chain)), []).append(path)
     for (before, after), paths in changed.items():
         text = f"chunks of {_listed(paths)} are encoded again: {before} becomes {after}, which is registered"
         report.add(Diagnostic("encoded-again", Severity.NOTE, text))
-    return found
+    return registered_storage
 
 
 def report_unregistered_codecs(targets: Mapping[str, Mapping[str, PartTarget]], report: Report) -> None:
@@ -48,15 +50,18 @@ def report_unregistered_types(targets: Mapping[str, Mapping[str, PartTarget]], r
     for letter, name in (("S", "null_terminated_bytes"), ("V", "raw_bytes")):
         paths = [
             path
-            for path, own in targets.items()
-            if any(isinstance(each.layout.dtype, str) and each.layout.dtype[1] == letter for each in own.values())
+            for path, part_targets in targets.items()
+            if any(
+                isinstance(target.layout.dtype, str) and target.layout.dtype[1] == letter
+                for target in part_targets.values()
+            )
         ]
         if paths:
             report.warning("unregistered-name", f"{_listed(paths)}: data type `{name}` is not registered")
 
 
 def _named(chain: Sequence[Codec]) -> str:
-    return " + ".join(each.name or str(each.id) for each in chain)
+    return " + ".join(codec.name or str(codec.id) for codec in chain)
 
 
 def _listed(paths: Sequence[str]) -> str:

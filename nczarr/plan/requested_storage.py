@@ -37,23 +37,23 @@ class StorageRequests(NamedTuple):
 
     def shards_of(self, path: str, variable: Variable) -> ShardRequest:
         """Return the shard request of one variable."""
-        own = self.shards.get(path)
-        if own is None and self.shards:
+        request = self.shards.get(path)
+        if request is None and self.shards:
             asked = self.lengths(self.shards, variable)
             if any(asked):
                 return tuple(asked)
-            own = self.shards.get("")
-        return own if isinstance(own, tuple) else "auto" if own == "auto" else "none"
+            request = self.shards.get("")
+        return request if isinstance(request, tuple) else "auto" if request == "auto" else "none"
 
     @staticmethod
     def lengths(requests: Mapping[str, Any], variable: Variable) -> list[int | None]:
         """Return the lengths requested for dimensions by FQN or simple name."""
-        found = []
+        lengths = []
         for reference in variable.dimensions:
             name = names.last(reference) if isinstance(reference, str) else ""
             length = (requests.get(str(reference)) or requests.get(name)) if name else None
-            found.append(length[0] if isinstance(length, tuple) else None)
-        return found
+            lengths.append(length[0] if isinstance(length, tuple) else None)
+        return lengths
 
 
 def storage_of(
@@ -94,15 +94,15 @@ def _requested_chunks(
 ) -> tuple[int, ...] | None:
     if not requests.chunks or not shape:
         return None
-    own = requests.chunks.get(path)
-    if own is None:
+    chunks = requests.chunks.get(path)
+    if chunks is None:
         asked = requests.lengths(requests.chunks, variable)
         if not any(asked):
             return None
         otherwise = variable.storage.chunks or default_chunks(shape, itemsize)
-        own = tuple(request or length for request, length in zip(asked, otherwise, strict=True))
-    own = own if requests.rectilinear else largest(own)
-    return tuple(within(chunk, length) for chunk, length in zip(own, shape, strict=True))
+        chunks = tuple(request or length for request, length in zip(asked, otherwise, strict=True))
+    chunks = chunks if requests.rectilinear else largest(chunks)
+    return tuple(within(chunk, length) for chunk, length in zip(chunks, shape, strict=True))
 
 
 def _fitted(chunks: tuple[int, ...], shape: tuple[int, ...], requests: StorageRequests) -> tuple[int, ...]:
@@ -122,7 +122,7 @@ def storage_requests(
 
     Without `arrays` the target is an HDF5 file, else a chunked store.
     """
-    known = codecs.NUMCODECS if arrays is None else arrays.codecs
+    supported = codecs.NUMCODECS if arrays is None else arrays.codecs
     _check_lengths(checked, options.chunks, "--chunks", "unmatched-chunks", report)
     if not (arrays and arrays.shards) and any(lengths != "none" for lengths in options.shards.values()):
         report.error("unmatched-shards", f"{target} has no shards", helps=["write `zarr3` or `nczarr3`"])
@@ -145,11 +145,11 @@ def storage_requests(
             helps = names.suggested(name, checked.variables)
             report.error("bad-codec", f"`--codec` names `{name}`, which is not a variable", helps=helps)
         try:
-            chain = chains[name] = codecs.nearest(codecs.parse(text), known)
+            chain = chains[name] = codecs.nearest(codecs.parse(text), supported)
             # Zarr v3 and its draft have no registered shuffle: few of their readers open what has one
-            if codecs.is_bare(chain, text) and SHUFFLE in known and not (arrays and arrays.fill_needed):
+            if codecs.is_bare(chain, text) and SHUFFLE in supported and not (arrays and arrays.fill_needed):
                 bare.add(name)
-            if not codecs.expressible(chain, known):
+            if not codecs.expressible(chain, supported):
                 report.error("bad-codec", f"`{text}` has a codec that {target} does not have")
         except ValueError as error:
             report.error("bad-codec", f"`{text}` is not a codec: {error}")

@@ -65,14 +65,14 @@ def _free(name: str, size: int, lengths: dict[str, int]) -> str:
     return alias
 
 
-def part_axes(own: tuple[str, ...], part: str, shape: tuple[int, ...], parts: Container[str]) -> list[str]:
-    """Return a part's dimension names: its `own` or the ragged one, then of array fields; `parts`: all paths."""
-    found = [CONTENT if part.rpartition("/")[2] == "content" else ELEMENTS]
+def part_axes(variable_axes: tuple[str, ...], part: str, shape: tuple[int, ...], parts: Container[str]) -> list[str]:
+    """Return a part's dimension names: `variable_axes` or the ragged one, then of array fields; `parts`: all paths."""
+    axis_names = [CONTENT if part.rpartition("/")[2] == "content" else ELEMENTS]
     if not _inside_content(part, parts):
-        found = list(own)
-    for length in shape[len(found) :]:
-        found.append(names.free(f"_{length}", found.__contains__))
-    return found
+        axis_names = list(variable_axes)
+    for length in shape[len(axis_names) :]:
+        axis_names.append(names.free(f"_{length}", axis_names.__contains__))
+    return axis_names
 
 
 def _inside_content(part: str, parts: Container[str]) -> bool:

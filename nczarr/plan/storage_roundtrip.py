@@ -67,7 +67,7 @@ def _number_alone(plan: StorePlan, path: str, variable: Variable) -> bool:
 
 def _own_fill(variable: Variable) -> Constant | None:
     """Return a `_FillValue` of one value of the variable's type."""
-    value = next((each.value for each in variable.attributes if each.name == "_FillValue"), None)
+    value = next((attribute.value for attribute in variable.attributes if attribute.name == "_FillValue"), None)
     return None if value is None or value.type != variable.type or value.count != 1 else value
 
 
@@ -79,14 +79,16 @@ def fills_alone(plan: StorePlan) -> dict[str, int]:
     """
     if plan.form.capabilities.typed_attributes:
         return {}
-    found: dict[str, int] = {}
+    places: dict[str, int] = {}
     for path, group in groups(plan.checked.dataset):
         for variable in group.variables:
             fqn = names.join(path, variable.name)
             if _number_alone(plan, fqn, variable):
-                shown = [each.name for each in variable.attributes if plain(each.value).value is not None]
-                found[plan.prefix(fqn)] = shown.index("_FillValue") if "_FillValue" in shown else 0
-    return found
+                shown = [
+                    attribute.name for attribute in variable.attributes if plain(attribute.value).value is not None
+                ]
+                places[plan.prefix(fqn)] = shown.index("_FillValue") if "_FillValue" in shown else 0
+    return places
 
 
 def metadata_storage(layout: Layout, *, texts: bool = False) -> Storage:
@@ -117,15 +119,15 @@ def normalized(storage: Storage, shape: tuple[int, ...], type_name: str, unlimit
     return storage.model_copy(update={"chunks": chunks, "codecs": codecs, "endian": endian})
 
 
-def unkept(wanted: Storage, plain: Storage, *, codecs_too: bool = True) -> list[str]:
+def unkept(requested: Storage, plain: Storage, *, codecs_too: bool = True) -> list[str]:
     """Return descriptions of wanted properties that the plain storage lacks."""
     checks = {
-        f"{wanted.layout} layout": wanted.layout in ("contiguous", "compact"),
-        "the lengths of chunks": wanted.chunks is not None and wanted.chunks != plain.chunks,
-        "the order of filters": codecs_too and wanted.codecs != plain.codecs,
-        "byte order": wanted.endian is not None and wanted.endian != plain.endian,
-        "the fill mode": wanted.no_fill != plain.no_fill,
-        "quantization": wanted.quantize is not None,
-        f"the element kind {wanted.element}": wanted.element != plain.element,
+        f"{requested.layout} layout": requested.layout in ("contiguous", "compact"),
+        "the lengths of chunks": requested.chunks is not None and requested.chunks != plain.chunks,
+        "the order of filters": codecs_too and requested.codecs != plain.codecs,
+        "byte order": requested.endian is not None and requested.endian != plain.endian,
+        "the fill mode": requested.no_fill != plain.no_fill,
+        "quantization": requested.quantize is not None,
+        f"the element kind {requested.element}": requested.element != plain.element,
     }
     return [what for what, lost in checks.items() if lost]

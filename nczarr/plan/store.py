@@ -53,10 +53,10 @@ def plan_store(
     requests = storage_requests(checked, form.name, arrays, options, report)
     if report.errors > before:
         return None
-    found = [*losses(checked, form), *more]
+    lost = [*losses(checked, form), *more]
     axis_names, renamed = axes(checked)
     if not form.capabilities.names:
-        found += _renamed(checked, renamed, axis_names)
+        lost += _renamed(checked, renamed, axis_names)
     targets: dict[str, dict[str, PartTarget]] = {}
     parts: dict[str, Parts] = {}
     widths = {
@@ -74,8 +74,8 @@ def plan_store(
         shards = requests.shards_of(path, variable)
         targets[path], parts[path] = lay(path, variable, checked, arrays, options, storage[path], shards)
         _check_shards(path, shards, targets[path], checked, options, report)
-        found += _unmet(path, storage[path], targets[path], checked, form, widths[path])
-        found += _nil(path, targets[path], checked, form)
+        lost += _unmet(path, storage[path], targets[path], checked, form, widths[path])
+        lost += _nil(path, targets[path], checked, form)
         _check_fill(path, parts[path], checked, report)
         if not (arrays.fill_needed or arrays.by_reference):
             _check_masking(path, variable, targets[path], checked, report)
@@ -84,8 +84,8 @@ def plan_store(
     elif arrays.registry:
         report_unregistered_codecs(targets, report)
     unreferred = list(_unreferred(targets, checked, options))
-    found += unreferred
-    report_losses(found, form, options, report)
+    lost += unreferred
+    report_losses(lost, form, options, report)
     chars = any(variable.type == "char" for variable in checked.variables.values())
     if options.char_netcdf and arrays.netcdf_char and chars:
         text = "char arrays are written as `>S1`, which only the netCDF library reads"
@@ -94,15 +94,15 @@ def plan_store(
         return None
     if unreferred:  # the run accepts that these variables are left out
         rest = plan_store(without(checked, frozenset(loss.path for loss in unreferred)), form, options, Report())
-        return None if rest is None else rest._replace(losses=tuple(found))
-    return StorePlan(checked, form, options, tuple(found), storage, targets, parts, axis_names, places)
+        return None if rest is None else rest._replace(losses=tuple(lost))
+    return StorePlan(checked, form, options, tuple(lost), storage, targets, parts, axis_names, places)
 
 
 def _unreferred(targets: dict[str, dict[str, PartTarget]], checked: Checked, options: Options) -> Iterator[Loss]:
     """Yield variables that cannot be referenced and are too large to be embedded in the target."""
-    for path, own in targets.items():
-        apart = [target.apart for target in own.values() if target.apart is not None]
-        size = sum(each for each, _ in apart)
+    for path, part_targets in targets.items():
+        apart = [target.apart for target in part_targets.values() if target.apart is not None]
+        size = sum(size_of_part for size_of_part, _ in apart)
         if size > options.writing.embed:
             text = f"references cannot express `{path}`: {apart[0][1]}; the document would have to contain {size} bytes"
             yield Loss("unreferable-variable", "value", path, text, checked.variables[path].span)
@@ -118,16 +118,16 @@ def _renamed(checked: Checked, renamed: dict[str, str], named: dict[str, tuple[s
 
 def _nameless(checked: Checked, named: dict[str, tuple[str, ...]]) -> dict[str, str]:
     """Return, by FQN, variables along a dimension that loses its name because a sibling group has it."""
-    found: dict[str, str] = {}
+    reasons: dict[str, str] = {}
     for path, group in groups(checked.dataset):
         taken = {child.name for child in group.groups}
-        taken |= {each.name for each in group.variables if _is_group(each.type, checked)}
+        taken |= {child.name for child in group.variables if _is_group(child.type, checked)}
         for variable in group.variables:
             fqn = names.join(path, variable.name)
             lost = [name for name in named[fqn] if name in taken]
             if lost and not _is_group(variable.type, checked):
-                found[fqn] = f"`{lost[0]}`"
-    return found
+                reasons[fqn] = f"`{lost[0]}`"
+    return reasons
 
 
 def _is_group(type_name: str, checked: Checked) -> bool:
@@ -144,15 +144,15 @@ def _unmet(
     whole = targets.get("")
     plain = Storage()
     if whole is not None:
-        found = metadata_storage(whole.layout, texts=arrays is not None and arrays.numpy_types)
-        plain = normalized(found, whole.layout.shape, variable_type)
+        described = metadata_storage(whole.layout, texts=arrays is not None and arrays.numpy_types)
+        plain = normalized(described, whole.layout.shape, variable_type)
     follows = arrays is None or codecs.expressible(codecs.nearest(storage.codecs, arrays.codecs), arrays.codecs)
-    if not form.capabilities.storage and codecs.SHUFFLE in {each.id for each in storage.codecs}:
-        follows = follows and codecs.SHUFFLE in {each.id for each in plain.codecs}  # left out where it moves nothing
+    if not form.capabilities.storage and codecs.SHUFFLE in {codec.id for codec in storage.codecs}:
+        follows = follows and codecs.SHUFFLE in {codec.id for codec in plain.codecs}  # left out where it moves nothing
     if not follows:
         yield Loss("filter", "annotation", path, f"variable `{path}`, filters", span)
-    own = checked.variables[path].storage.chunks
-    if own is not None and varies(own) and storage.chunks == largest(own):
+    source_chunks = checked.variables[path].storage.chunks
+    if source_chunks is not None and varies(source_chunks) and storage.chunks == largest(source_chunks):
         text = f"variable `{path}`, the different lengths of its chunks"
         yield Loss("storage", "annotation", path, text, span)
     moved = "" in targets and targets[""].layout.chunks == storage.chunks
@@ -202,7 +202,7 @@ def _check_masking(
     whole, source = targets.get(""), checked.parts.get(path, {}).get("")
     if whole is None or source is None or whole.layout.fill is None or not is_number(whole.layout.dtype):
         return
-    if any(each.name == "_FillValue" for each in variable.attributes):
+    if any(attribute.name == "_FillValue" for attribute in variable.attributes):
         return
     if next(iter(source.occupied(whole.layout.chunks)), None) is None:  # all cells have the value that is masked
         return
