@@ -67,8 +67,8 @@ def append(
         place = endpoints.located(path, report)
     if place is None:
         return None
-    known = registry.named(registry.REPOSITORY) if place.repository else None
-    unmet = None if known is None else targets.unmet_mode(place, known)
+    repository_format = registry.named(registry.REPOSITORY) if place.repository else None
+    unmet = None if repository_format is None else targets.unmet_mode(place, repository_format)
     if unmet is not None:
         report.error("bad-url", f"`{shown(path)}`: {unmet}")
         return None
@@ -117,18 +117,18 @@ def fingerprint(
 
     from nczarr import __version__
 
-    found = [__version__, path, repr(tuple(along)), repr(region), repr(subset), repr(sorted(options.allow_loss))]
+    facts = [__version__, path, repr(tuple(along)), repr(region), repr(subset), repr(sorted(options.allow_loss))]
     for source in sources:
         try:
-            known = (
+            source_identity = (
                 identity(source, options.storage.of("source")) if isinstance(source, str) and source != "-" else None
             )
         except BadURLError:  # the reader of the source reports it
             return None
-        if known is None:
+        if source_identity is None:
             return None
-        found += [str(source), known]
-    return hashlib.sha256(repr(found).encode("utf-8", "surrogateescape")).hexdigest()
+        facts += [str(source), source_identity]
+    return hashlib.sha256(repr(facts).encode("utf-8", "surrogateescape")).hexdigest()
 
 
 def opened(path: str, report: Report, options: Options) -> ExtendableTarget | None:
@@ -136,17 +136,17 @@ def opened(path: str, report: Report, options: Options) -> ExtendableTarget | No
     from nczarr import pipeline
 
     reading = options._replace(storage=options.storage.of("target"), kind=None, allow_loss=frozenset())
-    told = identity(path) if not is_remote(path) and os.path.isfile(path) else None
+    file_identity = identity(path) if not is_remote(path) and os.path.isfile(path) else None
     source = endpoints.opened(path, report, reading)
     if source is None:
         return None
     outer = form = endpoints.detected(source)
     if outer is not None and outer.opens is not None and outer.extends is not None:
-        found = registry.load(outer.opens)(source, report, reading)
-        if found is None:
+        store = registry.load(outer.opens)(source, report, reading)
+        if store is None:
             return None
-        source = found
-        form = registry.detect_store(found, opened=True)
+        source = store
+        form = registry.detect_store(store, opened=True)
     reason = _refusal(path, source, outer, form)
     if reason is not None or outer is None or form is None:
         text, helps = reason or ("is not in a format that can be read", [])
@@ -157,13 +157,13 @@ def opened(path: str, report: Report, options: Options) -> ExtendableTarget | No
         journal = extension.parsed(source.get(JOURNAL) or b"")
         source = source if journal is None else extension.view(source, journal)
     checked = pipeline.read(source, report, reading, form)
-    lacking = [each for each in report.sorted() if each.code in LACKING] if isinstance(source, Source) else []
-    for each in lacking:
-        text = f"`{shown(path)}` would be written again without what is not read of it: {each.message}"
+    lacking = [lack for lack in report.sorted() if lack.code in LACKING] if isinstance(source, Source) else []
+    for lack in lacking:
+        text = f"`{shown(path)}` would be written again without what is not read of it: {lack.message}"
         report.error("unextendable-target", text, helps=["write target and sources as a new one"])
     if checked is None or report.errors:
         return None
-    return ExtendableTarget(path, outer, form, None if isinstance(source, Source) else source, checked, told)
+    return ExtendableTarget(path, outer, form, None if isinstance(source, Source) else source, checked, file_identity)
 
 
 def _refusal(
@@ -195,39 +195,39 @@ def _joined(
     way = settled(name, first, CombineSpec(order.along), report)
     if way is None:
         return None
-    found = []
-    for each, given in sources:
-        checked = projected(each, given, target.form, target.store is not None, report, options)
+    records = []
+    for source_name, dataset in sources:
+        checked = projected(source_name, dataset, target.form, target.store is not None, report, options)
         if checked is not None:
-            checked = recoded(each, checked, first, Recoding(), report)
-            found.append((each, checked))
+            checked = recoded(source_name, checked, first, Recoding(), report)
+            records.append((source_name, checked))
     if report.errors > before:
         return None
-    every = [(name, first), *found]
-    wanted = CombineSpec(tuple(way.dimensions), ordered=False)
-    whole = combine(every, wanted, report)
+    every = [(name, first), *records]
+    spec = CombineSpec(tuple(way.dimensions), ordered=False)
+    whole = combine(every, spec, report)
     pieces = placed(every, way, region=order.region, report=report)
     if whole is None or pieces is None or report.errors > before:
         return None
     _note_encodings(every, way, report)
     if is_cut(every, way, pieces):
-        whole = combine(pieces_of(every, way, pieces), wanted, report)
+        whole = combine(pieces_of(every, way, pieces), spec, report)
     return None if whole is None or report.errors > before else (whole, way, pieces)
 
 
 def _note_encodings(every: Sequence[tuple[str, Checked]], way: Way, report: Report) -> None:
     """Report reencoded-chunks for variables whose chunks or codecs are not those of the target."""
-    found: dict[tuple[str, str], list[str]] = {}
+    reasons: dict[tuple[str, str], list[str]] = {}
     target = every[0][1]
     for name, checked in every[1:]:
         for path in way.axes:
-            one, other = (each.parts.get(path, {}).get("") for each in (target, checked))
+            one, other = (side.parts.get(path, {}).get("") for side in (target, checked))
             if one is None or other is None or one.stored is None or other.stored is None:
                 continue
             reason = unlike(one.stored, other.stored)
             if reason is not None:
-                found.setdefault((name, reason), []).append(f"`{path}`")
-    for (name, reason), paths in found.items():
+                reasons.setdefault((name, reason), []).append(f"`{path}`")
+    for (name, reason), paths in reasons.items():
         listed = ", ".join(paths[:NAMED]) + (f" and {len(paths) - NAMED} more" if len(paths) > NAMED else "")
         text = f"chunks of {listed} in `{name}` are encoded again: the target and the source have {reason}"
         report.add(Diagnostic("reencoded-chunks", Severity.NOTE, text))

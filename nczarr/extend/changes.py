@@ -75,8 +75,8 @@ class Change(NamedTuple):
         if count:
             yield Step(array.path, array.part, "copy", count, layout.chunks, count * size)
         if whole > count:
-            made = "transcode" if array.route == "copy" else array.route
-            yield Step(array.path, array.part, made, whole - count, layout.chunks, (whole - count) * size)
+            way_of_making = "transcode" if array.route == "copy" else array.route
+            yield Step(array.path, array.part, way_of_making, whole - count, layout.chunks, (whole - count) * size)
 
 
 class Changes(NamedTuple):
@@ -109,14 +109,14 @@ def changes_of(
     before, added = report.errors, _is_added(checked, way, pieces)
     shapes: dict[str, tuple[int, ...]] = {}
     for path in way.axes:
-        for part, made in whole.parts.get(path, {}).items():
+        for part, joined_source in whole.parts.get(path, {}).items():
             old = checked.parts.get(path, {}).get(part)
             if old is None or old.keys is None or not old.rewritable or varies(old.layout.chunks):
                 what = f"`{path}`" + (f", part `{part}`," if part else "")
                 text = f"{what} is stored in a form that cannot be extended"
                 report.error("unextendable-target", text, helps=["write sources and target as a new one"])
             else:
-                shapes[old.keys.chunk_keys.prefix] = made.layout.shape
+                shapes[old.keys.chunk_keys.prefix] = joined_source.layout.shape
         if not added and _has_lists(checked, path):
             text = f"`{path}` has lists, whose records can be appended but not replaced"
             report.error("unextendable-target", text, helps=["leave it out of the sources with `--var`"])
@@ -136,13 +136,15 @@ def changes_of(
         return None
     arrays = []
     for path, axis in way.axes.items():
-        for part, made in whole.parts.get(path, {}).items():
+        for part, joined_source in whole.parts.get(path, {}).items():
             old, new = checked.parts[path][part], seen.parts[path][part]
-            own = _change(path, part, old, new, made, axis, () if added else pieces, report)
-            if own is not None:
-                arrays.append(own)
-    found = {path: (checked.dimensions[path].size, whole.dimensions[path].size) for path in sorted(way.dimensions)}
-    return Changes(documents, arrays, found) if report.errors == before else None
+            change = _change(path, part, old, new, joined_source, axis, () if added else pieces, report)
+            if change is not None:
+                arrays.append(change)
+    lengths_of_dimensions = {
+        path: (checked.dimensions[path].size, whole.dimensions[path].size) for path in sorted(way.dimensions)
+    }
+    return Changes(documents, arrays, lengths_of_dimensions) if report.errors == before else None
 
 
 def _is_added(checked: Checked, way: Way, pieces: Sequence[RecordRun]) -> bool:
@@ -161,15 +163,19 @@ def _has_lists(checked: Checked, path: str) -> bool:
 
 def _prefix(path: str) -> str:
     """Return the key prefix of the group of a dimension."""
-    return "".join(f"{each}/" for each in names.split(path)[:-1])
+    return "".join(f"{segment}/" for segment in names.split(path)[:-1])
 
 
 def _agree(seen: Checked, whole: Checked) -> bool:
     """Return whether a store with its new documents is read as the new dataset."""
-    sizes = [{path: each.size for path, each in checked.dimensions.items()} for checked in (seen, whole)]
-    types = [{path: each.type for path, each in checked.variables.items()} for checked in (seen, whole)]
+    sizes = [{path: dimension.size for path, dimension in checked.dimensions.items()} for checked in (seen, whole)]
+    types = [{path: variable.type for path, variable in checked.variables.items()} for checked in (seen, whole)]
     parts = [
-        {(path, part): each.layout.shape for path, own in checked.parts.items() for part, each in own.items()}
+        {
+            (path, part): part_source.layout.shape
+            for path, own_parts in checked.parts.items()
+            for part, part_source in own_parts.items()
+        }
         for checked in (seen, whole)
     ]
     return sizes[0] == sizes[1] and types[0] == types[1] and seen.shapes == whole.shapes and parts[0] == parts[1]
@@ -180,7 +186,7 @@ def _change(
     part: str,
     old: ArraySource,
     new: ArraySource,
-    made: ArraySource,
+    joined_source: ArraySource,
     axis: int,
     pieces: Sequence[RecordRun],
     report: Report,
@@ -197,8 +203,8 @@ def _change(
     stored = new.stored
     assert stored is not None
     assert new.keys is not None
-    texts = isinstance(stored.dtype, str) and made.layout.dtype == "|O"
-    if texts and not _hold(path, old, made, str(stored.dtype), grown[0] if grown else None, report):
+    texts = isinstance(stored.dtype, str) and joined_source.layout.dtype == "|O"
+    if texts and not _hold(path, old, joined_source, str(stored.dtype), grown[0] if grown else None, report):
         return None
     axis = grown[0] if grown else axis
     changed = _changed(pieces) if pieces else [(before[axis], after[axis])]
@@ -208,9 +214,9 @@ def _change(
     numbers = sorted({n for low, high in changed for n in range(low // unit[axis], -(-high // unit[axis]))})
     if not numbers or 0 in after:
         return None
-    indices = _indices(new, made, target, axis, numbers)
+    indices = _indices(new, joined_source, target, axis, numbers)
     first = 1 if before[axis] and not (pieces and pieces[0].dataset) else 0
-    source = patched(made, layout, first)
+    source = patched(joined_source, layout, first)
     array = WrittenPart(path, part, new.keys.chunk_keys, target, source, route(source, layout), tuple(indices))
     limit = before[axis]
     seen = {
@@ -223,17 +229,19 @@ def _change(
     return Change(array, old, new, axis, visible)
 
 
-def _indices(new: ArraySource, made: ArraySource, target: PartTarget, axis: int, numbers: Sequence[int]) -> list[Index]:
+def _indices(
+    new: ArraySource, joined_source: ArraySource, target: PartTarget, axis: int, numbers: Sequence[int]
+) -> list[Index]:
     """Return the keys with some numbers along an axis that hold more than fill, or did so, in C order."""
     shape, unit = target.layout.shape, target.layout.shards or target.layout.chunks
     assert new.keys is not None
     changed = set(numbers)
     indices = {index for index in new.keys.stored() if index[axis] in changed}
-    dense = not target.sparse or unwritten_of(made) != unwritten_of(new)
+    dense = not target.sparse or unwritten_of(joined_source) != unwritten_of(new)
     for run in _runs(numbers):
         along = range(run.start * unit[axis], min(run.stop * unit[axis], shape[axis]))
         region = tuple(along if place == axis else range(length) for place, length in enumerate(shape))
-        blocks = ArraySource.occupied(made, unit, region) if dense else made.occupied(unit, region)
+        blocks = ArraySource.occupied(joined_source, unit, region) if dense else joined_source.occupied(unit, region)
         indices.update((*index[:axis], index[axis] + run.start, *index[axis + 1 :]) for index in blocks)
     return sorted(indices)
 
@@ -247,30 +255,33 @@ def _runs(numbers: Iterable[int]) -> Iterator[range]:
 
 def _changed(pieces: Sequence[RecordRun]) -> list[tuple[int, int]]:
     """Return the ranges of the records that are not those of the target."""
-    found, position = [], 0
+    ranges, position = [], 0
     for piece in pieces:
         if piece.dataset:
-            found.append((position, position + piece.length))
+            ranges.append((position, position + piece.length))
         position += piece.length
-    return found
+    return ranges
 
 
-def _hold(path: str, old: ArraySource, made: ArraySource, dtype: str, axis: int | None, report: Report) -> bool:
+def _hold(
+    path: str, old: ArraySource, joined_source: ArraySource, dtype: str, axis: int | None, report: Report
+) -> bool:
     """Return whether new texts can be stored in the array as it is. `axis`: the one that grows. Reports errors."""
     start = 0 if axis is None else old.layout.shape[axis]
     ranges = tuple(
-        range(start, length) if number == axis else range(length) for number, length in enumerate(made.layout.shape)
+        range(start, length) if number == axis else range(length)
+        for number, length in enumerate(joined_source.layout.shape)
     )
-    found = survey(sliced(made, ranges), b"", characters=dtype[1] == "U")
+    texts = survey(sliced(joined_source, ranges), b"", characters=dtype[1] == "U")
     reason = None
-    if found.nil or (axis != 0 and survey(old, b"").nil):
+    if texts.nil or (axis != 0 and survey(old, b"").nil):
         reason = "it has NIL strings, whose positions the target states apart from their values"
-    elif not found.utf8:
+    elif not texts.utf8:
         reason = "the sources have texts that are not UTF-8"
-    elif dtype[1] == "S" and (found.longest > itemsize(dtype) or found.trailing or found.nul):
-        reason = f"the sources have texts of {found.longest} bytes, and the target those of {itemsize(dtype)}"
-    elif dtype[1] == "U" and (4 * found.characters > itemsize(dtype) or found.trailing):
-        reason = f"the sources have texts of {found.characters} characters, too long for the target"
+    elif dtype[1] == "S" and (texts.longest > itemsize(dtype) or texts.trailing or texts.nul):
+        reason = f"the sources have texts of {texts.longest} bytes, and the target those of {itemsize(dtype)}"
+    elif dtype[1] == "U" and (4 * texts.characters > itemsize(dtype) or texts.trailing):
+        reason = f"the sources have texts of {texts.characters} characters, too long for the target"
     if reason is not None:
         report.error("unextendable-target", f"`{path}`: {reason}")
     return reason is None

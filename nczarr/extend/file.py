@@ -36,7 +36,8 @@ def rewritten(
     whole = _patched(target.checked, whole, way)
     path = target.path if is_remote(target.path) else os.path.realpath(target.path)
     lengths = {
-        each: (target.checked.dimensions[each].size, whole.dimensions[each].size) for each in sorted(way.dimensions)
+        dimension: (target.checked.dimensions[dimension].size, whole.dimensions[dimension].size)
+        for dimension in sorted(way.dimensions)
     }
     options = options._replace(overwrite=True, kind=whole.dataset.kind)
     if order.rehearsal:
@@ -62,11 +63,11 @@ def _patched(old: Checked, whole: Checked, way: Way) -> Checked:
     """Return the result in the grid of the file, so that its chunks are copied even if the last one is incomplete."""
     parts = dict(whole.parts)
     for path in way.axes:
-        one, made = (each.parts.get(path, {}).get("") for each in (old, whole))
-        if one is None or made is None or one.stored is None or made.stored is not None:
+        one, joined_source = (side.parts.get(path, {}).get("") for side in (old, whole))
+        if one is None or joined_source is None or one.stored is None or joined_source.stored is not None:
             continue
         dtype, chunks, chain = one.stored
         if expressible(chain):
-            layout = one.layout._replace(dtype=dtype, shape=made.layout.shape, chunks=chunks, codecs=chain)
-            parts[path] = {**parts[path], "": patched(made, layout, 0)}
+            layout = one.layout._replace(dtype=dtype, shape=joined_source.layout.shape, chunks=chunks, codecs=chain)
+            parts[path] = {**parts[path], "": patched(joined_source, layout, 0)}
     return whole._replace(parts=parts)

@@ -47,20 +47,20 @@ def placed(every: Sequence[Named], way: Way, *, region: bool, report: Report) ->
     `every`: the target, then the sources. Raises OSError.
     """
     before = report.errors
-    found: list[RecordRun] | None = None
+    runs: list[RecordRun] | None = None
     if region and len(way.dimensions) > 1:
         report.error("misplaced-records", f"records of {way.shown} have no common place: name one dimension")
         return None
     for dimension in sorted(way.dimensions):
         sizes = [checked.dimensions[dimension].size for _, checked in every if dimension in checked.dimensions]
-        found = [RecordRun(number, 0, size) for number, size in enumerate(sizes)]
+        runs = [RecordRun(number, 0, size) for number, size in enumerate(sizes)]
         coordinate = dimension if _has_coordinate(every[0][1], dimension) else None
         if coordinate is not None:
-            found = _in_order(every, coordinate, found, region=region, report=report)
+            runs = _in_order(every, coordinate, runs, region=region, report=report)
         elif region:
             text = f"`{every[0][0]}` has no coordinate `{dimension}`, so the places of the records are unknown"
             report.error("misplaced-records", text, helps=["append the records without `--region`"])
-    return found if report.errors == before else None
+    return runs if report.errors == before else None
 
 
 def _has_coordinate(checked: Checked, dimension: str) -> bool:
@@ -78,49 +78,51 @@ def _in_order(
 ) -> list[RecordRun]:
     """Return the pieces of all datasets by the values of a coordinate. Reports misplaced-records."""
     name, target = every[0]
-    known = _values(target, path)
-    made = [pieces[0]]
+    values_so_far = _values(target, path)
+    placed_runs = [pieces[0]]
     last = name
-    for number, (each, checked) in enumerate(every[1:], 1):
+    for number, (source_name, checked) in enumerate(every[1:], 1):
         alike = _has_coordinate(checked, path) and checked.variables[path].type == target.variables[path].type
         if not alike:
             continue  # a fault of the models
         values = _values(checked, path)
         if not len(values):
-            made.append(pieces[number])
+            placed_runs.append(pieces[number])
             continue
-        at = _place(known, values) if region else len(known)
-        fault = _fault(path, known, values, at, each, last)
+        at = _place(values_so_far, values) if region else len(values_so_far)
+        fault = _fault(path, values_so_far, values, at, source_name, last)
         if fault is not None:
             helps = ["replace the records of equal coordinates with `--region auto`"]
-            able = not region and len(np.intersect1d(known, values)) > 0
+            able = not region and len(np.intersect1d(values_so_far, values)) > 0
             report.error("misplaced-records", fault, helps=helps if able else [])
             continue
         piece = RecordRun(number, 0, len(values))
-        made = [*made, piece] if at == len(known) else _replaced(made, at, piece)
-        known = np.concatenate([known[:at], values, known[at + len(values) :]])
-        last = each
-    return made
+        placed_runs = [*placed_runs, piece] if at == len(values_so_far) else _replaced(placed_runs, at, piece)
+        values_so_far = np.concatenate([values_so_far[:at], values, values_so_far[at + len(values) :]])
+        last = source_name
+    return placed_runs
 
 
-def _place(known: NDArray[Any], values: NDArray[Any]) -> int:
+def _place(values_so_far: NDArray[Any], values: NDArray[Any]) -> int:
     """Return where the target has the first value; its end if it does not have it."""
-    found = np.flatnonzero(known == values[0])
-    return int(found[0]) if len(found) else len(known)
+    matches = np.flatnonzero(values_so_far == values[0])
+    return int(matches[0]) if len(matches) else len(values_so_far)
 
 
-def _fault(path: str, known: NDArray[Any], values: NDArray[Any], at: int, name: str, last: str) -> str | None:
+def _fault(path: str, values_so_far: NDArray[Any], values: NDArray[Any], at: int, name: str, last: str) -> str | None:
     """Return why the values of a source do not fit at a place, or None.
 
-    `known`: the values so far; `last`: the name of the dataset that has the last.
+    `values_so_far`: the values so far; `last`: the name of the dataset that has the last.
     """
-    shared = known[at : at + len(values)]
+    shared = values_so_far[at : at + len(values)]
     differ = np.flatnonzero(shared != values[: len(shared)])
     if len(differ):
         place = int(differ[0])
         text = f"{shown(values[place])} in `{name}` where the target has {shown(shared[place])}"
         return f"the values of `{path}` do not match: {text}"
-    tail = known[max(0, len(known) - 2) :] if at + len(values) > len(known) else known[:0]
+    tail = (
+        values_so_far[max(0, len(values_so_far) - 2) :] if at + len(values) > len(values_so_far) else values_so_far[:0]
+    )
     fresh = values[len(shared) :]
     line = np.concatenate([tail, fresh]) if len(fresh) else fresh
     if len(line) < 2:
@@ -141,21 +143,21 @@ def _fault(path: str, known: NDArray[Any], values: NDArray[Any], at: int, name: 
 def _replaced(pieces: list[RecordRun], at: int, piece: RecordRun) -> list[RecordRun]:
     """Return pieces in which one takes the place of the records from `at` on."""
     end = at + piece.length
-    found: list[RecordRun] = []
+    replaced: list[RecordRun] = []
     position = 0
-    for each in pieces:
-        stop = position + each.length
+    for placed_run in pieces:
+        stop = position + placed_run.length
         if position < at:
-            found.append(each._replace(stop=each.start + min(each.length, at - position)))
+            replaced.append(placed_run._replace(stop=placed_run.start + min(placed_run.length, at - position)))
         position = stop
-    found.append(piece)
+    replaced.append(piece)
     position = 0
-    for each in pieces:
-        stop = position + each.length
+    for placed_run in pieces:
+        stop = position + placed_run.length
         if stop > end:
-            found.append(each._replace(start=each.start + max(0, end - position)))
+            replaced.append(placed_run._replace(start=placed_run.start + max(0, end - position)))
         position = stop
-    return [each for each in found if each.length] or [piece]
+    return [run for run in replaced if run.length] or [piece]
 
 
 def is_cut(every: Sequence[Named], way: Way, pieces: Sequence[RecordRun]) -> bool:
@@ -168,10 +170,10 @@ def is_cut(every: Sequence[Named], way: Way, pieces: Sequence[RecordRun]) -> boo
 
 def pieces_of(every: Sequence[Named], way: Way, pieces: Sequence[RecordRun]) -> list[Named]:
     """Return the datasets of pieces; the first has the target's model."""
-    found = [(every[piece.dataset][0], part_of(every[piece.dataset][1], way, piece)) for piece in pieces]
+    datasets = [(every[piece.dataset][0], part_of(every[piece.dataset][1], way, piece)) for piece in pieces]
     if pieces[0].dataset:  # nothing is left of the target
-        found.insert(0, (every[0][0], part_of(every[0][1], way, RecordRun(0, 0, 0))))
-    return found
+        datasets.insert(0, (every[0][0], part_of(every[0][1], way, RecordRun(0, 0, 0))))
+    return datasets
 
 
 def part_of(checked: Checked, way: Way, piece: RecordRun) -> Checked:
@@ -190,10 +192,10 @@ def part_of(checked: Checked, way: Way, piece: RecordRun) -> Checked:
         """Return the dimensions with the length of the piece."""
         return {
             "dimensions": tuple(
-                each.model_copy(update={"size": piece.length})
-                if names.join(path, each.name) in way.dimensions
-                else each
-                for each in group.dimensions
+                dimension.model_copy(update={"size": piece.length})
+                if names.join(path, dimension.name) in way.dimensions
+                else dimension
+                for dimension in group.dimensions
             )
         }
 

@@ -26,14 +26,14 @@ def projected(
     """
     if not is_store or form.capabilities.typed_attributes:
         return checked
-    own = Report(strict=report.strict)
+    own_report = Report(strict=report.strict)
     plain = Options(allow_loss=options.allow_loss, memory=options.memory)
-    planned = pipeline.plan_store(checked, form, own, plain)
-    documents = None if planned is None else dict(emit(planned, own))
-    for found in own.sorted():
-        if found.severity is Severity.ERROR:
-            report.add(found._replace(notes=(*found.notes, f"of `{name}`")))
-    if planned is None or documents is None or own.errors:
+    planned = pipeline.plan_store(checked, form, own_report, plain)
+    documents = None if planned is None else dict(emit(planned, own_report))
+    for finding in own_report.sorted():
+        if finding.severity is Severity.ERROR:
+            report.add(finding._replace(notes=(*finding.notes, f"of `{name}`")))
+    if planned is None or documents is None or own_report.errors:
         return None
     back = pipeline.read(MemoryStore(documents), Report(), plain, form)
     if back is None:
@@ -41,10 +41,10 @@ def projected(
     before = report.errors
     for path in checked.parts.keys() & back.variables.keys():
         if not _is_same(checked, back, path):
-            held = (
+            types_of_both = (
                 f"is {checked.variables[path].type} in `{name}`, which the target holds as {back.variables[path].type}"
             )
-            report.error("unequal-sources", f"`{path}` {held}", helps=[f"convert it to {form.name} first"])
+            report.error("unequal-sources", f"`{path}` {types_of_both}", helps=[f"convert it to {form.name} first"])
     if report.errors > before:
         return None
     parts = {path: checked.parts.get(path, own_parts) for path, own_parts in back.parts.items()}

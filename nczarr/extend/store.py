@@ -37,11 +37,11 @@ def recovered(path: str, order: ExtendRequest, report: Report, options: Options)
 
     A rehearsal changes nothing. Raises OSError.
     """
-    found = _journal_of(path, report, options)
-    if found is None or found.state != "committed" or order.rehearsal:
+    journal = _journal_of(path, report, options)
+    if journal is None or journal.state != "committed" or order.rehearsal:
         return False
-    extension.apply(_extensible(path, options), found)
-    return found.command is not None and found.command == order.command
+    extension.apply(_extensible(path, options), journal)
+    return journal.command is not None and journal.command == order.command
 
 
 def _journal_of(path: str, report: Report, options: Options) -> ExtendJournal | None:
@@ -72,41 +72,41 @@ def extended(
 ) -> Appended | None:
     """Write what changes in a store that is to hold `whole`; return None after a reported error. Raises OSError."""
     assert target.store is not None
-    found = changes_of(target.store, target.form, target.checked, whole, way, pieces, report, options)
-    if found is None:
+    changes = changes_of(target.store, target.form, target.checked, whole, way, pieces, report, options)
+    if changes is None:
         return None
     plan = StorePlan(whole, target.form._replace(name=target.outer.name), options)
-    for change in found.arrays:
+    for change in changes.arrays:
         check_chunk(plan, change.array.path, change.array.part, change.array.decoded, report)
     if report.errors:
         return None
-    rewritten = sum(change.is_old(index) for change in found.arrays for index in change.array.indices())
+    rewritten = sum(change.is_old(index) for change in changes.arrays for index in change.array.indices())
     counts = Counts(watch)
     if order.rehearsal:
-        steps = tuple(step for change in found.arrays for step in change.steps())
-        return Appended(conversion_of(target.path, plan, counts), found.lengths, steps, rewritten)
+        steps = tuple(step for change in changes.arrays for step in change.steps())
+        return Appended(conversion_of(target.path, plan, counts), changes.lengths, steps, rewritten)
     with limited(options.workers, options.memory), named(target.path):
         if target.outer.extends is None:
-            _write(target, found, order, options, counts, report, lock)
+            _write(target, changes, order, options, counts, report, lock)
         else:
-            _commit(target, found, options, counts, report, lock)
+            _commit(target, changes, options, counts, report, lock)
     if report.errors:
         return None
-    return Appended(conversion_of(target.path, plan, counts), found.lengths, (), rewritten)
+    return Appended(conversion_of(target.path, plan, counts), changes.lengths, (), rewritten)
 
 
 def _commit(
-    target: ExtendableTarget, found: Changes, options: Options, counts: Counts, report: Report, lock: Lock
+    target: ExtendableTarget, changes: Changes, options: Options, counts: Counts, report: Report, lock: Lock
 ) -> None:
     """Write everything into a new commit. Reports busy-target; raises OSError, CompileError with busy-target."""
     assert target.outer.extends is not None
     store = registry.load(target.outer.extends)(target.path, options, target.store)
     try:
-        for key in sorted(found.documents, key=extension.turn):
-            store.put(key, found.documents[key])
+        for key in sorted(changes.documents, key=extension.turn):
+            store.put(key, changes.documents[key])
         writing = _Writing(store, frozenset(), frozenset())
-        link(enumerate(change.array for change in found.arrays), writing, options, counts)
-        store.remove(_vanished(found.arrays, writing))
+        link(enumerate(change.array for change in changes.arrays), writing, options, counts)
+        store.remove(_vanished(changes.arrays, writing))
         if assure(lock, target.path, report):
             store.finish()
     finally:
@@ -118,14 +118,14 @@ def _vanished(changes: Iterable[Change], writing: _Writing) -> list[str]:
     gone = []
     for change in changes:
         old = [change.array.key(index) for index in change.stored() if change.is_old(index)]
-        wanted = set(change.keys())
-        gone += [key for key in old if key in wanted and key not in writing.written]
+        expected = set(change.keys())
+        gone += [key for key in old if key in expected and key not in writing.written]
     return gone
 
 
 def _write(
     target: ExtendableTarget,
-    found: Changes,
+    changes: Changes,
     order: ExtendRequest,
     options: Options,
     counts: Counts,
@@ -137,41 +137,41 @@ def _write(
     store = _extensible(target.path, options)
     journal = ExtendJournal(
         order.command,
-        _digest(target.store, found),
+        _digest(target.store, changes),
         extension.new_run(),
         "writing",
-        found.lengths,
-        tuple(change.prefix for change in found.arrays),
+        changes.lengths,
+        tuple(change.prefix for change in changes.arrays),
         {},
         (),
         (),
     )
-    begun = _begun(target, found, store, journal, order, report, lock)
+    begun = _begun(target, changes, store, journal, order, report, lock)
     if begun is None:
         return
     journal, done = begun
-    visible = frozenset(key for change in found.arrays for key in change.visible)
+    visible = frozenset(key for change in changes.arrays for key in change.visible)
     writing = _Writing(store, visible, done)
     try:
-        link(enumerate(change.array for change in found.arrays), writing, options, counts)
-        if not _is_ours(found, store, journal, lock):
+        link(enumerate(change.array for change in changes.arrays), writing, options, counts)
+        if not _is_ours(changes, store, journal, lock):
             report.add(changed(f"`{shown(target.path)}`"))
             return
     except OSError as error:
         if order.command is None:
-            _undo(found, store)
+            _undo(changes, store)
         else:
             error.add_note(f"`{shown(target.path)}` reads as before; continue with the same command")
         raise
     except CompileError:  # the same command would find the same chunk
-        _undo(found, store)
+        _undo(changes, store)
         raise
     staged = tuple(sorted(key for key in writing.written if key in visible))
     journal = journal._replace(
         state="committed",
-        documents=extension.texts_of(found.documents),
+        documents=extension.texts_of(changes.documents),
         staged=staged,
-        removed=tuple(_vanished(found.arrays, writing)),
+        removed=tuple(_vanished(changes.arrays, writing)),
     )
     store.put(JOURNAL, journal.bytes())
     extension.apply(store, journal)
@@ -181,7 +181,7 @@ def _write(
 
 def _begun(
     target: ExtendableTarget,
-    found: Changes,
+    changes: Changes,
     store: Extensible,
     journal: ExtendJournal,
     order: ExtendRequest,
@@ -197,7 +197,7 @@ def _begun(
     old = extension.parsed(store.get(JOURNAL) or b"")
     if old is not None and old.is_of(journal):
         store.tidy()
-        return journal._replace(run=old.run), _done(found.arrays, store)
+        return journal._replace(run=old.run), _done(changes.arrays, store)
     if old is not None:
         is_over = not isinstance(lock, NoLock)  # else it would have the lock
         if not (is_over and old.command is None) and not order.discard:
@@ -210,25 +210,25 @@ def _begun(
             return None
         store.tidy()
         store.remove([JOURNAL])
-    if not _is_claimed(found, store, journal):
+    if not _is_claimed(changes, store, journal):
         report.add(changed(f"`{shown(target.path)}`"))
         return None
-    _clean(target.checked, found, store, old)
+    _clean(target.checked, changes, store, old)
     store.put(JOURNAL, journal.bytes())
     return journal, frozenset()
 
 
-def _is_claimed(found: Changes, store: Extensible, journal: ExtendJournal) -> bool:
+def _is_claimed(changes: Changes, store: Extensible, journal: ExtendJournal) -> bool:
     """Put the journal without its command; return False if another run has the store, or changed it. Raises OSError."""
     if not store.claim(journal._replace(command=None).bytes()):
         return False
-    is_same = _digest(store, found) == journal.base
+    is_same = _digest(store, changes) == journal.base
     if not is_same:
         store.remove([JOURNAL])
     return is_same
 
 
-def _is_ours(found: Changes, store: Extensible, journal: ExtendJournal, lock: Lock) -> bool:
+def _is_ours(changes: Changes, store: Extensible, journal: ExtendJournal, lock: Lock) -> bool:
     """Return whether the run may commit: journal and lock are its own, the documents as they were. Raises OSError.
 
     Under documents that have changed, what was put is removed.
@@ -236,29 +236,32 @@ def _is_ours(found: Changes, store: Extensible, journal: ExtendJournal, lock: Lo
     now = extension.parsed(store.get(JOURNAL) or b"")
     if now is None or now.run != journal.run:
         return False
-    if _digest(store, found) != journal.base:
-        _undo(found, store)
+    if _digest(store, changes) != journal.base:
+        _undo(changes, store)
         return False
     return lock.is_held()
 
 
-def _undo(found: Changes, store: Extensible) -> None:
+def _undo(changes: Changes, store: Extensible) -> None:
     """Remove what a run has put that cannot be continued, the journal last. Raises OSError."""
     new = [
-        change.array.key(each) for change in found.arrays for each in change.array.indices() if not change.is_old(each)
+        change.array.key(index)
+        for change in changes.arrays
+        for index in change.array.indices()
+        if not change.is_old(index)
     ]
     store.remove([*new, *store.keys(STAGED)])
     store.remove([JOURNAL])
     store.tidy()
 
 
-def _digest(store: Store, found: Changes) -> str:
+def _digest(store: Store, changes: Changes) -> str:
     """Return a digest of the documents that change, as they are. Raises OSError."""
-    made = hashlib.sha256()
-    for key in sorted(found.documents):
+    document_hash = hashlib.sha256()
+    for key in sorted(changes.documents):
         data = store.get(key) or b""
-        made.update(f"{key} {len(data)}\n".encode("utf-8", "surrogateescape") + data)
-    return made.hexdigest()
+        document_hash.update(f"{key} {len(data)}\n".encode("utf-8", "surrogateescape") + data)
+    return document_hash.hexdigest()
 
 
 def _done(changes: Iterable[Change], store: Store) -> frozenset[str]:
@@ -273,12 +276,14 @@ def _done(changes: Iterable[Change], store: Store) -> frozenset[str]:
     return frozenset(keys)
 
 
-def _clean(checked: Checked, found: Changes, store: Extensible, old: ExtendJournal | None) -> None:
+def _clean(checked: Checked, changes: Changes, store: Extensible, old: ExtendJournal | None) -> None:
     """Remove chunks beyond the lengths of a store, and those staged by an abandoned run. Raises OSError."""
-    gone = [change.array.key(index) for change in found.arrays for index in change.stored() if not change.is_old(index)]
+    gone = [
+        change.array.key(index) for change in changes.arrays for index in change.stored() if not change.is_old(index)
+    ]
     if old is not None:
         gone += store.keys(STAGED)
-        for source in (each for parts in checked.parts.values() for each in parts.values()):
+        for source in (array for parts in checked.parts.values() for array in parts.values()):
             if source.keys is not None and source.keys.chunk_keys.prefix in old.arrays:
                 gone += _beyond(source.keys, len(source.layout.shape), store)
     store.remove(dict.fromkeys(gone))
