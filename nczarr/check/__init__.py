@@ -61,37 +61,39 @@ def _check(
     work: Unchecked, report: Report, observer: Observer | None, kind: Kind | None, accepted: bool
 ) -> Checked | None:
     before = report.errors
-    work.kind = wanted = kind or work.dataset.kind
+    work.kind = target_kind = kind or work.dataset.kind
     for step in PASSES:
         if step is read_lists and report.errors > before and _hopeless(work):
             break
         work = step(work, report)
         if observer is not None:
             observer(step.__name__, work.dataset)
-    if wanted is not None:
+    if target_kind is not None:
         from nczarr.check.kinds import check_kind  # few datasets are of another kind
 
-        check_kind(work, wanted, report, accepted=accepted)
-    known = tables_of(work)
+        check_kind(work, target_kind, report, accepted=accepted)
+    tables = tables_of(work)
     shapes = shapes_of(work, report)
     if report.errors:
         return None
-    fills: dict[str, Constant | None] = {path: variable_fill(item, known) for path, item in known.variables.items()}
-    parts = place_values(work, shapes, fills, known.types, report)
+    fills: dict[str, Constant | None] = {path: variable_fill(item, tables) for path, item in tables.variables.items()}
+    parts = place_values(work, shapes, fills, tables.types, report)
     if report.errors:
         return None
     dataset = work.dataset
     if kind is not None and dataset.kind != kind:
         dataset = dataset.model_copy(update={"kind": kind})
-    checked = Checked(dataset=dataset, **known._asdict(), shapes=shapes, fills=fills, parts=parts, foreign=work.foreign)
-    if wanted is not None and accepted:
+    checked = Checked(
+        dataset=dataset, **tables._asdict(), shapes=shapes, fills=fills, parts=parts, foreign=work.foreign
+    )
+    if target_kind is not None and accepted:
         from nczarr.check.restrict_to_kind import reduced
 
-        checked = reduced(checked, wanted)
-    if wanted in ("nc3", "nc6", "nc5"):
+        checked = reduced(checked, target_kind)
+    if target_kind in ("nc3", "nc6", "nc5"):
         from nczarr.check.classic_sizes import check_sizes
 
-        check_sizes(checked, wanted, report)
+        check_sizes(checked, target_kind, report)
     return checked if not report.errors else None
 
 

@@ -26,8 +26,8 @@ _PLAIN = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9_.@+\- ]{0,198}[A-Za-z0-9_.@+\-])
 
 def check_names(work: Unchecked, report: Report) -> Unchecked:
     """Check all names of a tree, and settle equal or non-NFC ones (check/duplicate_names.py)."""
-    kept = frozenset() if work.kind in HDF5_KINDS else RESERVED_ATTRIBUTES  # there they are errors (check/kinds.py)
-    checking = _Checking(report, kept)
+    reserved = frozenset() if work.kind in HDF5_KINDS else RESERVED_ATTRIBUTES  # there they are errors (check/kinds.py)
+    checking = _Checking(report, reserved)
     checking.group(work.dataset, 1)
     if work.namesakes or checking.unsettled:
         from nczarr.check.duplicate_names import report_namesakes, settled  # few datasets have such names
@@ -41,9 +41,9 @@ def check_names(work: Unchecked, report: Report) -> Unchecked:
 class _Checking:
     """State of one run. `unsettled`: some names are equal or not in NFC; `endless`: groups nest too deep."""
 
-    def __init__(self, report: Report, kept: frozenset[str]) -> None:
+    def __init__(self, report: Report, reserved: frozenset[str]) -> None:
         self.report = report
-        self.kept = kept
+        self.kept = reserved
         self.unsettled = False
         self.endless = False
 
@@ -58,12 +58,12 @@ class _Checking:
             for item in items:
                 self._legal(item.name, kind, item.span)
                 shared.add(item.name)
-        dimensions = {each.name for each in group.dimensions}
-        for each in group.dimensions:
-            self._legal(each.name, "dimension", each.span)
-        own = {item.name for item in (*group.types, *group.groups)}
+        dimensions = {dimension.name for dimension in group.dimensions}
+        for dimension in group.dimensions:
+            self._legal(dimension.name, "dimension", dimension.span)
+        namespace = {item.name for item in (*group.types, *group.groups)}
         count = len(group.types) + len(group.variables) + len(group.groups)
-        if len(shared) < count or len(dimensions) < len(group.dimensions) or not own.isdisjoint(dimensions):
+        if len(shared) < count or len(dimensions) < len(group.dimensions) or not namespace.isdisjoint(dimensions):
             self.unsettled = True
         self._attributes(group.attributes)
         for variable in group.variables:

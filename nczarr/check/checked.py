@@ -38,16 +38,16 @@ class Tables(NamedTuple):
 
 def tables(dataset: Dataset) -> Tables:
     """Return the tables of a tree in definition order, parents before children."""
-    found = Tables({}, {}, {}, {})
+    collected = Tables({}, {}, {}, {})
     for path, group in groups(dataset):
-        found.groups.setdefault(path, group)
+        collected.groups.setdefault(path, group)
         for declared in group.types:
-            found.types.setdefault(names.join(path, declared.name), declared)
+            collected.types.setdefault(names.join(path, declared.name), declared)
         for dimension in group.dimensions:
-            found.dimensions.setdefault(names.join(path, dimension.name), dimension)
+            collected.dimensions.setdefault(names.join(path, dimension.name), dimension)
         for variable in group.variables:
-            found.variables.setdefault(names.join(path, variable.name), variable)
-    return found
+            collected.variables.setdefault(names.join(path, variable.name), variable)
+    return collected
 
 
 class Foreign(NamedTuple):
@@ -159,15 +159,17 @@ class Checked(NamedTuple):
 
 def remaining(checked: Checked, dataset: Dataset) -> Checked:
     """Return a part of a checked tree as `Checked`, with the same shapes and values of variables."""
-    found = tables(dataset)
+    collected = tables(dataset)
     return Checked(
         dataset=dataset,
-        **found._asdict(),
-        shapes={path: checked.shapes[path] for path in found.variables},
-        fills={path: checked.fills[path] for path in found.variables},
-        parts={path: parts for path, parts in checked.parts.items() if path in found.variables},
+        **collected._asdict(),
+        shapes={path: checked.shapes[path] for path in collected.variables},
+        fills={path: checked.fills[path] for path in collected.variables},
+        parts={path: parts for path, parts in checked.parts.items() if path in collected.variables},
         foreign={
-            path: each for path, each in checked.foreign.items() if path in found.groups or path in found.variables
+            path: foreign
+            for path, foreign in checked.foreign.items()
+            if path in collected.groups or path in collected.variables
         },
     )
 
@@ -176,7 +178,10 @@ def resized(checked: Checked, dataset: Dataset) -> Checked:
     """Return as `remaining`, with the shapes that the dimensions of `dataset` give."""
     left = remaining(checked, dataset)
     shapes = {
-        path: tuple(each if isinstance(each, int) else left.dimensions[each].size for each in variable.dimensions)
+        path: tuple(
+            reference if isinstance(reference, int) else left.dimensions[reference].size
+            for reference in variable.dimensions
+        )
         for path, variable in left.variables.items()
     }
     return left._replace(shapes=shapes)

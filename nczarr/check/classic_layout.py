@@ -79,10 +79,10 @@ def lay_out(checked: Checked, kind: Kind) -> ClassicLayout:
         sizes[path] = math.prod(shape[record:]) * ATOMIC[variable.type].size, record
     begins: dict[str, int] = {}
     at = header
-    for wanted in (False, True):
+    for of_records in (False, True):
         record_begin = at
         for path, (size, record) in sizes.items():
-            if record is wanted:
+            if record is of_records:
                 begins[path] = at
                 at += padded(size)
     places = {path: VariablePlace(begins[path], size, padded(size), record) for path, (size, record) in sizes.items()}

@@ -47,12 +47,12 @@ def check_sizes(checked: Checked, kind: Kind, report: Report) -> None:
     if kind not in CLASSIC_KINDS:
         return
     named = name_dimensions(checked)
-    found = list(problems(named, kind))
-    if not found:
+    faults = list(problems(named, kind))
+    if not faults:
         return
     wider = [other for other in CLASSIC_KINDS[CLASSIC_KINDS.index(kind) + 1 :] if not any(problems(named, other))]
     helps = [f"use --kind {' or '.join((*wider, 'nc4'))}"]
-    for problem in found:
+    for problem in faults:
         text = f"{problem.message}; the output format is {KIND_NAMES[kind]}"
         report.error("format-conflict", text, problem.span, helps=helps)
 

@@ -35,32 +35,32 @@ def apart(items: Sequence[tuple[str, str]]) -> list[tuple[str, int | None]]:
     second's spelling that may share its name get the same new name: a
     coordinate variable stays with its dimension.
     """
-    wanted = [names.normal(name) for _, name in items]
+    normal_names = [names.normal(name) for _, name in items]
     seen: dict[str, list[int]] = {}
-    found: list[tuple[str, int | None]] = []
-    given = set(wanted)
-    for number, ((kind, _), name) in enumerate(zip(items, wanted, strict=True)):
-        first = next((each for each in seen.get(name, ()) if clash(kind, items[each][0])), None)
+    settled_names: list[tuple[str, int | None]] = []
+    taken = set(normal_names)
+    for number, ((kind, _), name) in enumerate(zip(items, normal_names, strict=True)):
+        first = next((other for other in seen.get(name, ()) if clash(kind, items[other][0])), None)
         shown, count = name, 2
         while first is not None and (
-            shown in given or any(clash(kind, items[each][0]) for each in seen.get(shown, ()))
+            shown in taken or any(clash(kind, items[other][0]) for other in seen.get(shown, ()))
         ):
             shown, count = f"{name}_{count}", count + 1
         seen.setdefault(shown, []).append(number)
-        found.append((shown, first))
-    return found
+        settled_names.append((shown, first))
+    return settled_names
 
 
 def namesakes(
     items: Sequence[tuple[str, str]], shown: Sequence[tuple[str, int | None]], scope: str, places: Sequence[Label] = ()
 ) -> list[Namesake]:
     """Return the items that `apart` renamed; `places`: place of each item."""
-    found = []
+    renamed = []
     for number, (name, first) in enumerate(shown):
         if first is not None:
             at = (places[number], places[first]) if places else (Label(), Label())
-            found.append(Namesake(*items[number], *items[first], scope, name, *at))
-    return found
+            renamed.append(Namesake(*items[number], *items[first], scope, name, *at))
+    return renamed
 
 
 def spelled(name: str) -> str:
@@ -68,28 +68,30 @@ def spelled(name: str) -> str:
     return ascii(name)[1:-1] if not name.isascii() else name
 
 
-def report_namesakes(found: Iterable[Namesake], report: Report, *, accepted: bool) -> None:
+def report_namesakes(renamed: Iterable[Namesake], report: Report, *, accepted: bool) -> None:
     """Report equal names: errors, or warnings if the run has `accepted` them."""
-    for each in found:
+    for namesake in renamed:
         where = ""
-        source = each.first_place.span.source
-        if source is not None and each.first_place.has_lines:
-            words = source.place(each.first_place.span.start)
-            where = f" at {words}" if each.kind == each.first_kind else f" ({words})"
-        scope = "" if each.scope in ("", "/") else f" in `{each.scope}`"
-        if each.kind == each.first_kind:
-            text = f"{each.kind} `{each.name}` is already defined{scope}{where}"
+        source = namesake.first_place.span.source
+        if source is not None and namesake.first_place.has_lines:
+            words = source.place(namesake.first_place.span.start)
+            where = f" at {words}" if namesake.kind == namesake.first_kind else f" ({words})"
+        scope = "" if namesake.scope in ("", "/") else f" in `{namesake.scope}`"
+        if namesake.kind == namesake.first_kind:
+            text = f"{namesake.kind} `{namesake.name}` is already defined{scope}{where}"
         else:
-            text = f"{each.kind} `{each.name}` has the name of a {each.first_kind} of the same group{scope}{where}"
-            text += ", which netCDF-4 cannot store"
+            text = f"{namesake.kind} `{namesake.name}` has the name of a {namesake.first_kind} of the same group"
+            text += f"{scope}{where}, which netCDF-4 cannot store"
         notes = []
-        if each.name != each.first:
-            notes.append(f"names are compared in NFC: `{spelled(each.first)}` and `{spelled(each.name)}` are equal")
-        fate = "it is left out" if each.shown is None else f"it is read as `{each.shown}`"
+        if namesake.name != namesake.first:
+            notes.append(
+                f"names are compared in NFC: `{spelled(namesake.first)}` and `{spelled(namesake.name)}` are equal"
+            )
+        fate = "it is left out" if namesake.shown is None else f"it is read as `{namesake.shown}`"
         helps = () if accepted else ("rename one", f"with `--allow-loss {CODE}` {fate}")
         text = f"{text}; {fate}" if accepted else text
-        others = () if each.first_place == Label() else (each.first_place._replace(text="first declared here"),)
-        found_one = Diagnostic(CODE, Severity.ERROR, text, each.place, others, tuple(notes), helps)
+        others = () if namesake.first_place == Label() else (namesake.first_place._replace(text="first declared here"),)
+        found_one = Diagnostic(CODE, Severity.ERROR, text, namesake.place, others, tuple(notes), helps)
         report.lose(found_one, allowed=accepted)
 
 
@@ -136,7 +138,7 @@ class _Settler:
             *(("group", item) for item in group.groups),
         ]
         if len({id(item.span.source) for _, item in nodes}) == 1:
-            nodes.sort(key=lambda each: each[1].span.start)  # one text: the first is the first there
+            nodes.sort(key=lambda kind_and_node: kind_and_node[1].span.start)  # one text: the first is the first there
         self._settle(nodes, path)
         tables = {"type": self.types, "dimension": self.dimensions, "variable": self.variables}
         for above in written:
@@ -156,7 +158,7 @@ class _Settler:
                 self._settle([("enum constant", item) for item in declared.constants], owner)
         for number, child in enumerate(group.groups):
             inside = tuple(names.join(above, child.name) for above in written)
-            if any(each.name == child.name for each in group.groups[:number]):
+            if any(sibling.name == child.name for sibling in group.groups[:number]):
                 inside = (numbered(written[0], child.name, number), *inside)
             self.collect(child, inside, names.join(path, self._names[id(child)]))
 
@@ -172,9 +174,9 @@ class _Settler:
     def group(self, group: Any, *, root: bool = False) -> Any:
         """Return a renamed group."""
         update: dict[str, Any] = {
-            "types": tuple(self._type(each) for each in group.types),
-            "dimensions": tuple(self._named(each) for each in group.dimensions),
-            "variables": tuple(self._variable(each) for each in group.variables),
+            "types": tuple(self._type(declared) for declared in group.types),
+            "dimensions": tuple(self._named(dimension) for dimension in group.dimensions),
+            "variables": tuple(self._variable(variable) for variable in group.variables),
             "attributes": self._attributes(group.attributes),
             "groups": tuple(map(self.group, group.groups)),
         }
@@ -186,45 +188,46 @@ class _Settler:
         return node.model_copy(update={"name": self._names[id(node)], **update})
 
     def _type(self, declared: UserType) -> UserType:
-        made: UserType
+        settled_type: UserType
         match declared:
             case CompoundType():
-                fields = tuple(self._named(each, type=self._type_name(each.type)) for each in declared.fields)
-                made = self._named(declared, fields=fields)
+                fields = tuple(self._named(field, type=self._type_name(field.type)) for field in declared.fields)
+                settled_type = self._named(declared, fields=fields)
             case EnumType():
-                made = self._named(declared, constants=tuple(map(self._named, declared.constants)))
+                settled_type = self._named(declared, constants=tuple(map(self._named, declared.constants)))
             case VlenType():
-                made = self._named(declared, base=self._type_name(declared.base))
+                settled_type = self._named(declared, base=self._type_name(declared.base))
             case _:
-                made = self._named(declared)
-        return made
+                settled_type = self._named(declared)
+        return settled_type
 
     def _variable(self, variable: Variable) -> Variable:
         dimensions = tuple(
-            each if isinstance(each, int) else _reference(each, self.dimensions) for each in variable.dimensions
+            reference if isinstance(reference, int) else _reference(reference, self.dimensions)
+            for reference in variable.dimensions
         )
         attributes = self._attributes(variable.attributes)
-        made: Variable = self._named(
+        settled_variable: Variable = self._named(
             variable, type=self._type_name(variable.type), dimensions=dimensions, attributes=attributes
         )
-        return made
+        return settled_variable
 
-    def _attributes(self, given: tuple[Attribute, ...]) -> tuple[Attribute, ...]:
-        found = []
-        for each in given:
-            value = each.value
+    def _attributes(self, attributes: tuple[Attribute, ...]) -> tuple[Attribute, ...]:
+        settled_attributes = []
+        for attribute in attributes:
+            value = attribute.value
             if value.type not in ATOMIC:
                 value = value.model_copy(update={"type": self._type_name(value.type)})
-            found.append(self._named(each, value=value))
-        return tuple(found)
+            settled_attributes.append(self._named(attribute, value=value))
+        return tuple(settled_attributes)
 
     def _type_name(self, name: str) -> str:
         return name if name in ATOMIC else _reference(name, self.types)
 
 
-def _reference(written: str, known: dict[str, str]) -> str:
+def _reference(written: str, new_names: dict[str, str]) -> str:
     """Return the new FQN of a reference: by spelling, else in NFC."""
-    return known.get(written) or names.normal(written)
+    return new_names.get(written) or names.normal(written)
 
 
 def _key(node: Any) -> str | None:

@@ -59,21 +59,21 @@ def default_fill(type_name: TypeName, types: Types, count: int = 1) -> Constant 
             return Constant(type=type_name, count=count, data=(empty,) * count)
         case CompoundType():
             fields = [default_fill(field.type, types, math.prod(field.shape)) for field in declared.fields]
-            known = [field for field in fields if field is not None]
-            if len(known) < len(fields):
+            field_fills = [field for field in fields if field is not None]
+            if len(field_fills) < len(fields):
                 return None
             if is_fixed(type_name, types):
-                data = b"".join(field.data for field in known if isinstance(field.data, bytes)) * count
+                data = b"".join(field.data for field in field_fills if isinstance(field.data, bytes)) * count
             else:
-                data = tuple(known) * count
+                data = tuple(field_fills) * count
             return Constant(type=type_name, count=count, data=data)
         case _:
             assert_never(declared)
 
 
-def variable_fill(variable: Variable, known: Tables) -> Constant | None:
+def variable_fill(variable: Variable, tables: Tables) -> Constant | None:
     """Return a variable's `_FillValue`, else the default of its type, else None."""
     for attribute in variable.attributes:
         if attribute.name == "_FillValue" and attribute.value.type == variable.type and attribute.value.count == 1:
             return attribute.value
-    return default_fill(variable.type, known.types)
+    return default_fill(variable.type, tables.types)

@@ -39,11 +39,11 @@ Shapes = dict[str, tuple[int, ...]]
 
 def infer_shapes(work: Unchecked, report: Report) -> Unchecked:
     """Set the lengths of unlimited dimensions."""
-    known = tables_of(work)
+    tables = tables_of(work)
     lengths: dict[str, int] = {}
     for path, columns in work.columns.items():
-        for reference, extent in zip(known.variables[path].dimensions, columns.extents, strict=True):
-            if isinstance(reference, str) and known.dimensions[reference].unlimited:
+        for reference, extent in zip(tables.variables[path].dimensions, columns.extents, strict=True):
+            if isinstance(reference, str) and tables.dimensions[reference].unlimited:
                 lengths[reference] = max(lengths.get(reference, 0), extent)
     if lengths:
 
@@ -60,15 +60,15 @@ def infer_shapes(work: Unchecked, report: Report) -> Unchecked:
 
 def shapes_of(work: Unchecked, report: Report) -> Shapes:
     """Return every variable's shape by FQN, and check its storage."""
-    known = tables_of(work)
-    found: Shapes = {}
+    tables = tables_of(work)
+    shapes: Shapes = {}
     sound: dict[tuple[object, ...], tuple[int, ...]] = {}  # many variables share dimensions, type and storage
-    for dimension in known.dimensions.values():
+    for dimension in tables.dimensions.values():
         _check_length(dimension.size, f"dimension `{dimension.name}`", dimension.span, report)
-    for path, variable in known.variables.items():
+    for path, variable in tables.variables.items():
         alike, before = (variable.dimensions, variable.type, id(variable.storage)), report.errors
         if alike in sound:
-            found[path] = sound[alike]
+            shapes[path] = sound[alike]
             continue
         for item in variable.dimensions:
             if isinstance(item, int):
@@ -78,17 +78,17 @@ def shapes_of(work: Unchecked, report: Report) -> Shapes:
             report.error("rank-limit", message, variable.span)
             continue
         dimensions = [
-            known.dimensions.get(item) if isinstance(item, str) else Dimension(name="_", size=item)
+            tables.dimensions.get(item) if isinstance(item, str) else Dimension(name="_", size=item)
             for item in variable.dimensions
         ]
         present = [dimension for dimension in dimensions if dimension is not None]
         if len(present) < len(dimensions):
             continue
-        found[path] = tuple(dimension.size for dimension in present)
-        check_storage(variable, present, known.types, report)
+        shapes[path] = tuple(dimension.size for dimension in present)
+        check_storage(variable, present, tables.types, report)
         if report.errors == before:
-            sound[alike] = found[path]
-    return found
+            sound[alike] = shapes[path]
+    return shapes
 
 
 def _check_length(length: int, what: str, span: Span, report: Report) -> None:
@@ -144,22 +144,24 @@ def _element(variable: Variable, types: Types, report: Report) -> None:
     element = variable.storage.element
     if element is None or suits(element, variable.type, types):
         return
-    wanted = {"bool": "an enum of byte with FALSE = 0, TRUE = 1", "float16": "float"}
-    what = wanted.get(element, f"a compound of two {'floats' if element == 'complex64' else 'doubles'}, r and i")
+    required_types = {"bool": "an enum of byte with FALSE = 0, TRUE = 1", "float16": "float"}
+    what = required_types.get(
+        element, f"a compound of two {'floats' if element == 'complex64' else 'doubles'}, r and i"
+    )
     message = f"values of type {variable.type} cannot be {element}: that requires {what}"
     report.error("bad-storage", message, variable.span)
 
 
-def _quantize(variable: Variable, wanted: Quantize, report: Report) -> None:
+def _quantize(variable: Variable, requested: Quantize, report: Report) -> None:
     """Check that the requested rounding fits the variable."""
-    limit = most_digits(variable.type, wanted.algorithm)
-    if wanted.digits <= limit:
+    limit = most_digits(variable.type, requested.algorithm)
+    if requested.digits <= limit:
         return
     message = f"only float and double variables can be quantized; `{variable.name}` is {variable.type}"
     if limit:
-        what = "bits" if wanted.algorithm == "bitround" else "digits"
+        what = "bits" if requested.algorithm == "bitround" else "digits"
         message = (
-            f"`{variable.name}` of type {variable.type} keeps 1 .. {limit} significant {what}, not {wanted.digits}"
+            f"`{variable.name}` of type {variable.type} keeps 1 .. {limit} significant {what}, not {requested.digits}"
         )
     report.error("bad-storage", message, variable.span)
 
@@ -173,13 +175,13 @@ def place_values(
     `_FillValue` that would be written out too often; rank-limit if no array can
     hold the values.
     """
-    found = dict(work.parts)
-    known = tables_of(work).variables
-    for path in found:
-        if path in shapes and path in known:
-            _fits(path, known[path], shapes[path], types, report)
+    placed = dict(work.parts)
+    variables = tables_of(work).variables
+    for path in placed:
+        if path in shapes and path in variables:
+            _fits(path, variables[path], shapes[path], types, report)
     for path, columns in work.columns.items():
-        variable = known.get(path)
+        variable = variables.get(path)
         if variable is None or path not in shapes or (variable.type not in ATOMIC and variable.type not in types):
             continue
         if not _fits(path, variable, shapes[path], types, report):
@@ -199,8 +201,8 @@ def place_values(
                 report.error("no-fill-value", message, variable.span, helps=["give all values, or an empty fill value"])
                 continue
             columns = filled(columns, fill, shapes[path])
-        found[path] = arrays(columns, variable.type, shapes[path], types, fill)
-    return found
+        placed[path] = arrays(columns, variable.type, shapes[path], types, fill)
+    return placed
 
 
 def _fits(path: str, variable: Variable, shape: tuple[int, ...], types: dict[str, UserType], report: Report) -> bool:
@@ -226,9 +228,9 @@ def _array_rank(rank: int, name: str, types: dict[str, UserType]) -> int:
 
 def _is_whole(columns: ListRuns, variable: Variable, shape: tuple[int, ...], work: Unchecked) -> bool:
     """Return whether a list is complete up to its own end; records of other variables do not count."""
-    known = tables_of(work).dimensions
-    wanted = 1
+    dimensions = tables_of(work).dimensions
+    expected = 1
     for reference, length, extent in zip(variable.dimensions, shape, columns.extents, strict=True):
-        grows = isinstance(reference, str) and known[reference].unlimited
-        wanted *= extent if grows else length
-    return sum(columns.lengths) >= wanted
+        grows = isinstance(reference, str) and dimensions[reference].unlimited
+        expected *= extent if grows else length
+    return sum(columns.lengths) >= expected

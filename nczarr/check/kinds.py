@@ -52,10 +52,10 @@ def choose(checked: Checked, kinds: Collection[Kind], asked: Kind | None, *, sto
     """
     if asked is not None:
         return asked if asked in kinds else None
-    own = checked.dataset.kind
-    if own is not None and own in kinds and (not stored or NETCDF_KINDS[own].storage):
-        return own
-    if own in kinds and "nc7" in kinds and holds("nc7", checked, hints=False):
+    own_kind = checked.dataset.kind
+    if own_kind is not None and own_kind in kinds and (not stored or NETCDF_KINDS[own_kind].storage):
+        return own_kind
+    if own_kind in kinds and "nc7" in kinds and holds("nc7", checked, hints=False):
         return "nc7"
     allowed = [kind for kind in SIZES if kind in kinds]
     fitting = [kind for kind in allowed if holds(kind, checked, stored=stored)]
@@ -82,11 +82,11 @@ def _declaration(owner: str, index: int, otherwise: Span) -> Span:
 
 
 class _KindChecker:
-    def __init__(self, known: Tables | Checked, use: Use, kind: Kind, report: Report, *, accepted: bool) -> None:
+    def __init__(self, tables: Tables | Checked, use: Use, kind: Kind, report: Report, *, accepted: bool) -> None:
         self.use = use
         self.kind = kind
         self.report = report
-        self.known = known
+        self.known = tables
         self.accepted = accepted
         self.atomic = CDF5_ATOMIC if kind == "nc5" else CLASSIC_ATOMIC
         self.first: tuple[str, Span] | None = None

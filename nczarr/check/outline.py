@@ -98,8 +98,8 @@ def _variable(checked: Checked, fqn: str, variable: Variable, stored: bool) -> s
     if shape:
         axes = zip(variable.dimensions, shape, strict=True)
         lengths = (
-            str(length) if isinstance(each, int) else f"{names.readable(names.last(each))} {length}"
-            for each, length in axes
+            str(length) if isinstance(reference, int) else f"{names.readable(names.last(reference))} {length}"
+            for reference, length in axes
         )
         words[-1] += f" ({', '.join(lengths)})"
     storage = variable.storage
@@ -127,13 +127,13 @@ def _sizes(checked: Checked, fqn: str, variable: Variable, shape: tuple[int, ...
     """Return stored and decoded size and their ratio, if known."""
     fixed = is_fixed(variable.type, checked.types)
     plain = math.prod(shape) * size(variable.type, checked.types) if fixed else None
-    held = stored_bytes(checked.parts[fqn]) if stored and fqn in checked.parts else None
-    if held is None:
+    stored_size = stored_bytes(checked.parts[fqn]) if stored and fqn in checked.parts else None
+    if stored_size is None:
         return "" if plain is None else bytes_text(plain)
     if plain is None:
-        return f"{bytes_text(held)} stored"
-    ratio = f" ({plain / held:.1f}:1)" if held else ""
-    return f"{bytes_text(held)} of {bytes_text(plain)}{ratio}"
+        return f"{bytes_text(stored_size)} stored"
+    ratio = f" ({plain / stored_size:.1f}:1)" if stored_size else ""
+    return f"{bytes_text(stored_size)} of {bytes_text(plain)}{ratio}"
 
 
 def stored_bytes(parts: Parts) -> int | None:

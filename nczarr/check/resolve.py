@@ -75,8 +75,8 @@ class _Resolver:
             return declared.model_copy(update={"base": base})
         fields = []
         for index, field in enumerate(declared.fields):
-            found = self.type_name(field.type, scope, self.work.use(path, index, field.span), path)
-            fields.append(field.model_copy(update={"type": found}))
+            resolved = self.type_name(field.type, scope, self.work.use(path, index, field.span), path)
+            fields.append(field.model_copy(update={"type": resolved}))
         return declared.model_copy(update={"fields": tuple(fields)})
 
     def variable(self, variable: Variable, scope: str) -> Variable:
@@ -94,7 +94,7 @@ class _Resolver:
                 for index, reference in enumerate(variable.dimensions, 1)
             )
             if self.work.forward and all(
-                isinstance(each, int) or each in self.tables.dimensions for each in references
+                isinstance(reference, int) or reference in self.tables.dimensions for reference in references
             ):
                 self.references[scope, variable.dimensions] = references
         attributes = self.attributes(variable.attributes, scope, path)
@@ -131,29 +131,29 @@ class _Resolver:
         """Return the FQN of the used type, else the name itself; `owner`: the type being defined."""
         if name in ATOMIC:
             return name
-        found = self._find(name, scope, self.tables.types)
-        if found is None and not name.startswith("/"):
+        fqn = self._find(name, scope, self.tables.types)
+        if fqn is None and not name.startswith("/"):
             everywhere = self.types_by_name.get(name, [])
-            found = everywhere[0] if len(everywhere) == 1 else None
-        if found is None:
+            fqn = everywhere[0] if len(everywhere) == 1 else None
+        if fqn is None:
             if not self._broken(name):
                 self._undefined_type(name, place)
             return name
-        if found == owner:
+        if fqn == owner:
             self.report.error("circular-type", f"type `{name}` cannot contain itself", place)
         else:
-            self._ordered(f"type `{name}`", self.tables.types[found], place)
-        return found
+            self._ordered(f"type `{name}`", self.tables.types[fqn], place)
+        return fqn
 
     def dimension(self, name: str, scope: str, place: Span) -> str:
         """Return the FQN of the used dimension, else the name itself."""
-        found = self._find(name, scope, self.tables.dimensions)
-        if found is None:
+        fqn = self._find(name, scope, self.tables.dimensions)
+        if fqn is None:
             if not self._broken(name):
                 self._undefined_dimension(name, scope, place)
             return name
-        self._ordered(f"dimension `{name}`", self.tables.dimensions[found], place)
-        return found
+        self._ordered(f"dimension `{name}`", self.tables.dimensions[fqn], place)
+        return fqn
 
     def _find(self, name: str, scope: str, declared: Mapping[str, object]) -> str | None:
         if name.startswith("/"):
@@ -166,12 +166,12 @@ class _Resolver:
 
     def _ancestors(self, scope: str) -> tuple[str, ...]:
         """Return the FQNs of a group and its ancestors, innermost first."""
-        known = self.scopes.get(scope)
-        if known is None:
+        ancestors = self.scopes.get(scope)
+        if ancestors is None:
             parts = names.split(scope)
-            known = tuple(names.fqn(parts[:count]) for count in range(len(parts), -1, -1))
-            self.scopes[scope] = known
-        return known
+            ancestors = tuple(names.fqn(parts[:count]) for count in range(len(parts), -1, -1))
+            self.scopes[scope] = ancestors
+        return ancestors
 
     def _ordered(self, what: str, declaration: Node, place: Span) -> None:
         """Check that a CDL declaration precedes its use."""
@@ -246,12 +246,12 @@ class _Resolver:
             return
         self._undefined("undefined-type", f"type `{name}` is not defined", name, visible, place)
 
-    def _undefined(self, code: str, message: str, name: str, known: Mapping[str, Node | None], place: Span) -> None:
-        meant = names.closest(name, known)
+    def _undefined(self, code: str, message: str, name: str, declared: Mapping[str, Node | None], place: Span) -> None:
+        meant = names.closest(name, declared)
         helps, others = [], []
         if meant is not None:
             helps.append(f"did you mean `{meant}`?")
-            node = known[meant]
+            node = declared[meant]
             if node is not None and node.span.source is not None:
                 others.append(Label(node.span, f"`{meant}` is declared here"))
         self.report.error(code, message, place, label="not found", helps=helps, others=others)

@@ -29,7 +29,9 @@ def without(checked: Checked, gone: frozenset[str]) -> Checked:
     """Return a dataset without these variables; all else remains, even unused dimensions."""
 
     def rest(path: str, group: Group) -> dict[str, Any]:
-        return {"variables": tuple(each for each in group.variables if names.join(path, each.name) not in gone)}
+        return {
+            "variables": tuple(variable for variable in group.variables if names.join(path, variable.name) not in gone)
+        }
 
     return remaining(checked, mapped(checked.dataset, rest))
 
@@ -67,18 +69,21 @@ def _growing(checked: Checked, kind: Kind) -> str | None:
 
 def _with_attributes(dataset: Dataset, kind: Kind) -> Dataset:
     """Return a dataset with only the attributes that the kind holds."""
-    held = NETCDF_KINDS[kind]
+    limits = NETCDF_KINDS[kind]
 
     def kept(owner: Group | Variable) -> dict[str, Any]:
         attributes = (
             attribute
             for attribute in owner.attributes
-            if (attribute.value.type in held.atomic or held.attribute_user_types)
+            if (attribute.value.type in limits.atomic or limits.attribute_user_types)
             and not (kind in HDF5_KINDS and attribute.name in RESERVED_ATTRIBUTES)
         )
         return {"attributes": tuple(attributes)}
 
     def changed(path: str, group: Group) -> dict[str, Any]:
-        return {**kept(group), "variables": tuple(each.model_copy(update=kept(each)) for each in group.variables)}
+        return {
+            **kept(group),
+            "variables": tuple(variable.model_copy(update=kept(variable)) for variable in group.variables),
+        }
 
     return mapped(dataset, changed)

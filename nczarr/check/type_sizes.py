@@ -40,10 +40,10 @@ class _Size(NamedTuple):
 
 def check_type_sizes(types: Types, report: Report) -> bool:
     """Return whether all types have a valid size; report the innermost oversized ones."""
-    known: dict[str, _Size] = {}
-    large = _oversized(types, known)
+    sizes: dict[str, _Size] = {}
+    large = _oversized(types, sizes)
     for path in large:
-        declared, size = types[path], known[path]
+        declared, size = types[path], sizes[path]
         if not set(large).isdisjoint(made_of(declared)):
             continue
         what, limit = f"has {size.value} bytes", LARGEST_VALUE
@@ -59,25 +59,25 @@ def oversized(types: Types) -> set[str]:
     return set(_oversized(types, {}))
 
 
-def _oversized(types: Types, known: dict[str, _Size]) -> list[str]:
-    return [path for path in types if _size(path, types, known).is_too_large]
+def _oversized(types: Types, sizes: dict[str, _Size]) -> list[str]:
+    return [path for path in types if _size(path, types, sizes).is_too_large]
 
 
-def _size(name: str, types: Types, known: dict[str, _Size]) -> _Size:
-    if name in known:
-        return known[name]
+def _size(name: str, types: Types, sizes: dict[str, _Size]) -> _Size:
+    if name in sizes:
+        return sizes[name]
     match types.get(name):
         case None:
-            made = _Size(max(1, ATOMIC[name].size) if name in ATOMIC else 0)
+            size_of_type = _Size(max(1, ATOMIC[name].size) if name in ATOMIC else 0)
         case OpaqueType(size=size):
-            made = _Size(size)
+            size_of_type = _Size(size)
         case EnumType(base=base):
-            made = _Size(ATOMIC[base].size)
+            size_of_type = _Size(ATOMIC[base].size)
         case VlenType(base=base):
-            made = _Size(16, 1 + _size(base, types, known).members)
+            size_of_type = _Size(16, 1 + _size(base, types, sizes).members)
         case CompoundType(fields=fields):
-            inner = [(math.prod(field.shape), _size(field.type, types, known)) for field in fields]
+            inner = [(math.prod(field.shape), _size(field.type, types, sizes)) for field in fields]
             value = sum(count * one.value for count, one in inner)
-            made = _Size(value, sum(one.members for _, one in inner))
-    known[name] = made
-    return made
+            size_of_type = _Size(value, sum(one.members for _, one in inner))
+    sizes[name] = size_of_type
+    return size_of_type
