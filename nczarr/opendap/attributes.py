@@ -84,12 +84,12 @@ def _numbers(texts: list[str], type_name: str) -> Constant:
 
 def _enum(element: XmlElement, kind: str, texts: list[str], scope: DmrScope) -> Constant:
     """Return constants of an enumeration, which are names or numbers. Raises FaultError."""
-    found = scope.type(element.attributes.get("enum", "") if kind == "Enum" else kind)
-    if found is None or not isinstance(found[1], EnumType):
+    enum = scope.type(element.attributes.get("enum", "") if kind == "Enum" else kind)
+    if enum is None or not isinstance(enum[1], EnumType):
         raise FaultError(f"the model has no type for `{kind}`")
-    known = {each.name: str(each.value) for each in found[1].constants}
-    value = _numbers([known.get(text.strip(), text) for text in texts], found[1].base)
-    return value.model_copy(update={"type": found[0]})
+    values_of_names = {member.name: str(member.value) for member in enum[1].constants}
+    value = _numbers([values_of_names.get(text.strip(), text) for text in texts], enum[1].base)
+    return value.model_copy(update={"type": enum[0]})
 
 
 def _opaque(element: XmlElement, texts: list[str], scope: DmrScope) -> Constant:
@@ -99,7 +99,7 @@ def _opaque(element: XmlElement, texts: list[str], scope: DmrScope) -> Constant:
     except ValueError:
         raise FaultError("its opaque values are not hexadecimal") from None
     size = max(map(len, values), default=0)
-    if any(len(each) != size for each in values) or not size:
+    if any(len(value) != size for value in values) or not size:
         raise FaultError("its opaque values are empty or of several lengths")
     return Constant(type=opaque_of(element, size, scope), count=len(values), data=b"".join(values))
 
@@ -114,28 +114,28 @@ def _exact(
         raise FaultError("`nczarr:data` is not base64") from None
     if ours == "string" or (ours is None and type_name == "string" and data is not None and len(data) > 1):
         return Constant.strings([text.encode() for text in texts] if data is None else data)
-    given = None if data is None else b"".join(word or b"" for word in data)
+    content = None if data is None else b"".join(word or b"" for word in data)
     if type_name == "string":
-        return Constant.text("".join(texts).encode() if given is None else given)
+        return Constant.text("".join(texts).encode() if content is None else content)
     if (ours, type_name) == ("float", "double"):
         type_name, ours = "float", None
     size = element.attributes.get("_edu.ucar.opaque.size")
     if ours is not None and size is not None and type_name == "ubyte":
-        packed = _numbers(texts, type_name).data if given is None else given
+        packed = _numbers(texts, type_name).data if content is None else content
         length = whole(size, "size of an opaque value")
         assert isinstance(packed, bytes)
         if not length or len(packed) % length:
             raise FaultError("its opaque values have the wrong length")
         return Constant(type=opaque_of(element, length, scope), count=len(packed) // length, data=packed)
-    found = scope.type(ours) if ours else None
+    enum = scope.type(ours) if ours else None
     width = ATOMIC[type_name].size
-    if ours is not None and (found is None or not isinstance(found[1], EnumType) or found[1].base != type_name):
+    if ours is not None and (enum is None or not isinstance(enum[1], EnumType) or enum[1].base != type_name):
         raise FaultError(f"the enumeration `{ours}` is not declared")
-    packed = _numbers(texts, type_name).data if given is None else given
+    packed = _numbers(texts, type_name).data if content is None else content
     assert isinstance(packed, bytes)
     if len(packed) % width:
         raise FaultError("`nczarr:data` has the wrong length")
-    return Constant(type=found[0] if found else type_name, count=len(packed) // width, data=packed)
+    return Constant(type=enum[0] if enum else type_name, count=len(packed) // width, data=packed)
 
 
 def _word(word: str) -> bytes | None:

@@ -96,34 +96,34 @@ class Wire:
     def take(self, count: int, what: str) -> bytes:
         """Return the next bytes."""
         self.left(count, what)
-        found = bytes(self.data[self.at : self.at + count])
+        piece = bytes(self.data[self.at : self.at + count])
         self.at += count
-        return found
+        return piece
 
     def element(self, type_name: TypeName) -> SentValues:
         """Return the form of one value of a fixed-size type."""
-        known = self._elements.get(type_name)
-        if known is None:
+        form = self._elements.get(type_name)
+        if form is None:
             declared = self.types.get(type_name)
             if isinstance(declared, CompoundType):
-                known = self._record(declared, type_name)
+                form = self._record(declared, type_name)
             else:
                 assert declared is None or isinstance(declared, EnumType | OpaqueType)
-                known = self.atom(type_name, declared)
-            self._elements[type_name] = known
-        return known
+                form = self.atom(type_name, declared)
+            self._elements[type_name] = form
+        return form
 
     def _record(self, declared: CompoundType, type_name: TypeName) -> SentValues:
-        fields = [self.field(each.type, each.shape) for each in declared.fields]
-        made = numpy_dtype(descr(type_name, self.types))
+        fields = [self.field(member.type, member.shape) for member in declared.fields]
+        record_dtype = numpy_dtype(descr(type_name, self.types))
 
         def convert(values: NDArray[Any]) -> NDArray[Any]:
-            out = np.empty(values.shape, made)
-            for number, (each, field) in enumerate(zip(declared.fields, fields, strict=True)):
-                out[each.name] = field.convert(values[f"f{number}"])
+            out = np.empty(values.shape, record_dtype)
+            for number, (member, field) in enumerate(zip(declared.fields, fields, strict=True)):
+                out[member.name] = field.convert(values[f"f{number}"])
             return out
 
-        return SentValues(np.dtype([(f"f{number}", each.dtype) for number, each in enumerate(fields)]), convert)
+        return SentValues(np.dtype([(f"f{number}", field.dtype) for number, field in enumerate(fields)]), convert)
 
     def values(self, type_name: TypeName, count: int) -> NDArray[Any]:
         """Read values of a fixed-size type: shape (count,), the type's dtype."""
@@ -137,11 +137,11 @@ class Wire:
     def converted(self, form: SentValues, values: NDArray[Any], size: int) -> NDArray[Any]:
         """Convert values that begin here, and go `size` bytes on."""
         try:
-            found = form.convert(values)
+            decoded_values = form.convert(values)
         except ValueError as fault:
             raise BrokenValuesError(str(fault), self.at) from None
         self.at += size
-        return found
+        return decoded_values
 
 
 def decoded(wire: Wire, type_name: TypeName, shape: tuple[int, ...], *, array: bool) -> dict[str, NDArray[Any]]:
@@ -150,37 +150,37 @@ def decoded(wire: Wire, type_name: TypeName, shape: tuple[int, ...], *, array: b
     `array`: the variable is sent as an array, not as one value. Raises
     BrokenValuesError.
     """
-    found: dict[str, list[Any]] = {}
-    _cells(wire, part_tree(type_name, wire.types), type_name, math.prod(shape), array=array, found=found)
+    columns: dict[str, list[Any]] = {}
+    _cells(wire, part_tree(type_name, wire.types), type_name, math.prod(shape), array=array, columns=columns)
     return {
-        part.path: _joined(part, found.get(part.path, []), wire.types) for part in parts(type_name, shape, wire.types)
+        part.path: _joined(part, columns.get(part.path, []), wire.types) for part in parts(type_name, shape, wire.types)
     }
 
 
 def _cells(
-    wire: Wire, tree: PartTree, type_name: TypeName, count: int, *, array: bool, found: dict[str, list[Any]]
+    wire: Wire, tree: PartTree, type_name: TypeName, count: int, *, array: bool, columns: dict[str, list[Any]]
 ) -> None:
-    """Read cells of one type, and add them to the columns found so far."""
+    """Read cells of one type, and add them to the columns so far."""
     match tree:
         case PartLeaf():
             if array:
                 wire.array(type_name, count)
             if tree.type == "string":
-                found.setdefault(tree.path, []).extend(wire.text() for _ in range(count))
+                columns.setdefault(tree.path, []).extend(wire.text() for _ in range(count))
                 return
             read = wire.array_values if array else wire.values
-            found.setdefault(tree.path, []).append(read(tree.type, count))
+            columns.setdefault(tree.path, []).append(read(tree.type, count))
         case ListTree():
-            counts = found.setdefault(tree.counts.path, [])
+            counts = columns.setdefault(tree.counts.path, [])
             for _ in range(count):
                 if isinstance(tree.content, PartLeaf) and tree.content.type != "string":
                     rows = wire.row_values(tree.base)
-                    found.setdefault(tree.content.path, []).append(rows)
+                    columns.setdefault(tree.content.path, []).append(rows)
                     counts.append(len(rows))
                     continue
                 number = 0
                 for _ in wire.rows():
-                    _cells(wire, tree.content, tree.base, 1, array=False, found=found)
+                    _cells(wire, tree.content, tree.base, 1, array=False, columns=columns)
                     number += 1
                 counts.append(number)
         case RecordTree():
@@ -189,21 +189,21 @@ def _cells(
             for _ in range(count):
                 for field, inner in tree.members:
                     length = math.prod(field.shape)
-                    _cells(wire, inner, field.type, length, array=bool(field.shape), found=found)
+                    _cells(wire, inner, field.type, length, array=bool(field.shape), columns=columns)
         case _:
             assert_never(tree)
 
 
-def _joined(part: Part, found: list[Any], types: Types) -> NDArray[Any]:
+def _joined(part: Part, pieces: list[Any], types: Types) -> NDArray[Any]:
     """Return one column: an array of the part's shape, with the length of a ragged dimension as it was read."""
     if part.counts:
-        values = np.array(found, np.int64)
+        values = np.array(pieces, np.int64)
     elif part.type == "string":
-        values = np.empty(len(found), object)
-        values[:] = found
+        values = np.empty(len(pieces), object)
+        values[:] = pieces
     else:
         dtype = numpy_dtype(descr(part.type, types))
-        values = np.concatenate(found) if found else np.empty(0, dtype)
+        values = np.concatenate(pieces) if pieces else np.empty(0, dtype)
     inner = [length for length in part.shape[1:] if length is not None]
     if part.shape and part.shape[0] is None:
         return values.reshape(len(values) // max(1, math.prod(inner)), *inner)
@@ -219,5 +219,5 @@ def check_size(type_name: TypeName, types: Types) -> None:
 def _size(type_name: TypeName, types: Types) -> int:
     declared = types.get(type_name)
     if isinstance(declared, CompoundType):
-        return sum(_size(each.type, types) * math.prod(each.shape) for each in declared.fields)
+        return sum(_size(member.type, types) * math.prod(member.shape) for member in declared.fields)
     return declared.size if isinstance(declared, OpaqueType) else 8

@@ -76,7 +76,7 @@ class DmrScope:
 
         A leading slash starts at the root, else the path starts at this group.
         """
-        segments = [_ESCAPED.sub(r"\1", each) for each in _SEGMENT.findall(written)]
+        segments = [_ESCAPED.sub(r"\1", segment) for segment in _SEGMENT.findall(written)]
         if not segments:
             return None
         start = self.root() if written.startswith("/") else self
@@ -95,9 +95,9 @@ class DmrScope:
         scope: DmrScope | None = self
         while scope is not None:
             home = scope.home_of(written)
-            for each in declared(home[0]) if home else ():
-                if home and each.name == home[1]:
-                    return names.join(home[0].path, each.name), each
+            for declaration in declared(home[0]) if home else ():
+                if home and declaration.name == home[1]:
+                    return names.join(home[0].path, declaration.name), declaration
             scope = None if written.startswith("/") else scope.parent
         return None
 
@@ -121,12 +121,12 @@ def size_of(element: XmlElement, scope: DmrScope) -> int | tuple[str, int]:
         if length is None:
             raise FaultError("a dimension has neither a name nor a size")
         return length
-    found = scope.dimension(name)
-    if found is None:
+    dimension = scope.dimension(name)
+    if dimension is None:
         raise FaultError(f"its dimension `{name}` is not declared")
-    if length not in (None, found[1].size):
-        raise FaultError(f"its dimension `{name}` has {found[1].size} and {length} as sizes")
-    return found[0], found[1].size
+    if length not in (None, dimension[1].size):
+        raise FaultError(f"its dimension `{name}` has {dimension[1].size} and {length} as sizes")
+    return dimension[0], dimension[1].size
 
 
 def whole(text: str, what: str) -> int:
@@ -150,7 +150,7 @@ def enum_of(element: XmlElement) -> EnumType:
         constants.append(EnumConstant(name=name, value=int(text)))
         if not ATOMIC[base].low <= constants[-1].value <= ATOMIC[base].high:
             raise FaultError(f"`{text}` is out of range for {element.attributes['basetype']}")
-    if not constants or len({each.name for each in constants}) < len(constants):
+    if not constants or len({member.name for member in constants}) < len(constants):
         raise FaultError("names of its constants are not unique" if constants else "it has no constants")
     return EnumType(name=element.attributes["name"], base=cast("IntegerName", base), constants=tuple(constants))
 
@@ -163,10 +163,10 @@ def type_of(element: XmlElement, scope: DmrScope) -> str:
         return "char" if ours == "char" else ATOMIC_OF[tag]
     if tag == "Enum":
         written = element.attributes.get("enum", "")
-        found = scope.type(written)
-        if found is None or not isinstance(found[1], EnumType):
+        enum = scope.type(written)
+        if enum is None or not isinstance(enum[1], EnumType):
             raise FaultError(f"its enumeration is not declared: `{written}`")
-        return found[0]
+        return enum[0]
     if tag == "Structure":
         return _structure(element, scope)
     if tag == "Sequence" and scope.root().lists:
@@ -192,29 +192,29 @@ def _structure(element: XmlElement, scope: DmrScope) -> str:
     """Return the FQN of a structure's compound; equal ones of one name are one type."""
     home, name = scope, ""
     written = element.attributes.get("nczarr:type")
-    found = scope.home_of(written) if written else None
-    if found is not None:
-        home, name = found
+    home_and_name = scope.home_of(written) if written else None
+    if home_and_name is not None:
+        home, name = home_and_name
     fields = []
     for child in element.children:
         if child.tag not in VARIABLES:
             if child.tag not in ("Dim", "Attribute", "Map") and not child.tag.startswith("dmrpp:"):
                 raise FaultError(f"it has a member `{child.tag}`, which is unknown")
             continue
-        own = child.attributes.get("name", "")
-        if names.problem(own) is not None:
-            raise FaultError(f"a member has the name `{own[:40]}`, which netCDF does not allow")
+        member_name = child.attributes.get("name", "")
+        if names.problem(member_name) is not None:
+            raise FaultError(f"a member has the name `{member_name[:40]}`, which netCDF does not allow")
         shape = []
         for dim in child.all("Dim"):
             size = size_of(dim, scope)
             shape.append(size if isinstance(size, int) else size[1])
         if 0 in shape or child.first("dmrpp:chunks") is not None or child.first("dmrpp:chunk") is not None:
-            raise FaultError(f"its member `{own}` has values or chunks")
-        fields.append(Field(name=own, type=type_of(child, home), shape=tuple(shape)))
-    if not fields or len({each.name for each in fields}) < len(fields):
+            raise FaultError(f"its member `{member_name}` has values or chunks")
+        fields.append(Field(name=member_name, type=type_of(child, home), shape=tuple(shape)))
+    if not fields or len({field.name for field in fields}) < len(fields):
         raise FaultError("names of its members are not unique" if fields else "it has no members")
-    made = CompoundType(name="_", fields=tuple(fields))
-    return declare(made, name or f"{element.attributes.get('name', '')}_t", home, fixed=bool(name))
+    compound = CompoundType(name="_", fields=tuple(fields))
+    return declare(compound, name or f"{element.attributes.get('name', '')}_t", home, fixed=bool(name))
 
 
 def _sequence(element: XmlElement, scope: DmrScope) -> str:
@@ -226,27 +226,27 @@ def _sequence(element: XmlElement, scope: DmrScope) -> str:
     name = element.attributes.get("name", "")
     if element.attributes.get("_edu.ucar.isvlen", "0") != "0" and len(members) == 1 and not members[0].all("Dim"):
         written = element.attributes.get("nczarr:type") or f"{name}_t"
-        home, own = scope.home_of(written) or (scope, written)
-        return declare(VlenType(name="_", base=type_of(members[0], home)), own, home)
+        home, own_name = scope.home_of(written) or (scope, written)
+        return declare(VlenType(name="_", base=type_of(members[0], home)), own_name, home)
     return declare(VlenType(name="_", base=_structure(element, scope)), f"{name}_rows_t", scope)
 
 
-def declare(made: UserType, name: str, home: DmrScope, *, fixed: bool = False) -> str:
+def declare(declaration: UserType, name: str, home: DmrScope, *, fixed: bool = False) -> str:
     """Declare a type once in a group, under a unique name that begins with `name`, or is it if `fixed`; return its FQN.
 
     An equal type with that name is used again. Raises FaultError.
     """
     if names.problem(name) is not None:
         raise FaultError(f"`{name[:40]}` is not a type name")
-    wanted, number = name, 1
+    free_name, number = name, 1
     while True:
-        made = made.model_copy(update={"name": wanted})
-        same = next((each for each in home.types if each.name == wanted), None)
+        declaration = declaration.model_copy(update={"name": free_name})
+        same = next((other for other in home.types if other.name == free_name), None)
         if same is None:
-            home.types.append(made)
-        if same is None or same == made:
-            return names.join(home.path, wanted)
+            home.types.append(declaration)
+        if same is None or same == declaration:
+            return names.join(home.path, free_name)
         if fixed:
             raise FaultError(f"the type `{name}` has different members elsewhere")
         number += 1
-        wanted = f"{name}{number}"
+        free_name = f"{name}{number}"

@@ -89,8 +89,8 @@ class DocumentReader:
         stem = os.path.splitext(root.attributes.get("name", "").rpartition("/")[2])[0]
         kind = root.attributes.get("nczarr:kind")
         group = scope.node()
-        own = {"name": stem if name is None else name, "kind": kind if kind in _KINDS else None}
-        self.result.dataset = Dataset(**{**members_of(group), **own})
+        dataset_members = {"name": stem if name is None else name, "kind": kind if kind in _KINDS else None}
+        self.result.dataset = Dataset(**{**members_of(group), **dataset_members})
         return self.result
 
     def span(self, element: XmlElement) -> Span:
@@ -149,15 +149,15 @@ class DocumentReader:
 
     def attributes(self, element: XmlElement, scope: DmrScope) -> tuple[Attribute, ...]:
         """Return the attributes of a group or variable."""
-        found: dict[str, Attribute] = {}
-        for each in attributes(element, scope):
-            if isinstance(each, tuple):
-                self.foreign(each[0], each[1])
-            elif each.name in found:
-                self.foreign(element, f"attribute `{each.name}` is left out: another attribute has the same name")
+        attributes_by_name: dict[str, Attribute] = {}
+        for attribute in attributes(element, scope):
+            if isinstance(attribute, tuple):
+                self.foreign(attribute[0], attribute[1])
+            elif attribute.name in attributes_by_name:
+                self.foreign(element, f"attribute `{attribute.name}` is left out: another attribute has the same name")
             else:
-                found[each.name] = each
-        return tuple(found.values())
+                attributes_by_name[attribute.name] = attribute
+        return tuple(attributes_by_name.values())
 
     def _variable(self, element: XmlElement, name: str, scope: DmrScope) -> None:
         """Read one variable. Raises FaultError."""
@@ -170,20 +170,25 @@ class DocumentReader:
             size = size_of(dim, scope)
             dimensions.append(size if isinstance(size, int) else size[0])
             shape.append(size if isinstance(size, int) else size[1])
-            known = scope.dimension(dim.attributes.get("name", ""))
-            grows.append(known is not None and known[1].unlimited)
+            dimension = scope.dimension(dim.attributes.get("name", ""))
+            grows.append(dimension is not None and dimension[1].unlimited)
         if len(shape) > 1024:
             raise FaultError(f"it has {len(shape)} dimensions")
         declared = [*scope.types]
         try:
             type_name = type_of(element, scope)
             types = self._types(scope.root())
-            own = self._own(element, type_name, scope, types)
+            variable_attributes = self._own(element, type_name, scope, types)
             fill = next(
-                (each.value for each in own if each.name == "_FillValue" and each.value.type == type_name), None
+                (
+                    attribute.value
+                    for attribute in variable_attributes
+                    if attribute.name == "_FillValue" and attribute.value.type == type_name
+                ),
+                None,
             )
             data = fill.data if fill is not None and isinstance(fill.data, bytes) else None
-            found, storage = self.values(
+            parts, storage = self.values(
                 DescribedVariable(element, path, type_name, tuple(shape), types, data, tuple(grows), scope)
             )
         except FaultError:
@@ -194,19 +199,19 @@ class DocumentReader:
                 name=name,
                 type=type_name,
                 dimensions=tuple(dimensions),
-                attributes=own,
+                attributes=variable_attributes,
                 storage=storage,
                 span=self.span(element),
             )
         )
-        self.result.parts[path] = found
+        self.result.parts[path] = parts
 
     def _own(self, element: XmlElement, type_name: str, scope: DmrScope, types: Types) -> tuple[Attribute, ...]:
         """Return a variable's attributes, without a `_FillValue` of another type."""
-        found = []
-        for each in self.attributes(element, scope):
-            if each.name == "_FillValue":
-                value = self.fill_value(each.value, type_name, types)
+        suitable = []
+        for attribute in self.attributes(element, scope):
+            if attribute.name == "_FillValue":
+                value = self.fill_value(attribute.value, type_name, types)
                 if value.type != type_name or value.count != 1:
                     self.foreign(
                         element,
@@ -214,13 +219,13 @@ class DocumentReader:
                         f"it has {value.count} values of type {value.type}",
                     )
                     continue
-                each = each.model_copy(update={"value": value})
-            found.append(each)
-        return tuple(found)
+                attribute = attribute.model_copy(update={"value": value})
+            suitable.append(attribute)
+        return tuple(suitable)
 
     def _types(self, root: DmrScope) -> dict[str, UserType]:
         """Return all types declared so far, by FQN."""
-        found = {names.join(root.path, each.name): each for each in root.types}
+        types = {names.join(root.path, declared.name): declared for declared in root.types}
         for group in root.groups:
-            found |= self._types(group)
-        return found
+            types |= self._types(group)
+        return types

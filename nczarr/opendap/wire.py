@@ -82,11 +82,11 @@ def escaped(text: str) -> str:
     return text.translate(_TEXT)
 
 
-def tag(name: str, /, *, closed: bool = True, **given: str | int | None) -> str:
+def tag(name: str, /, *, closed: bool = True, **members: str | int | None) -> str:
     """Return a tag with the attributes that are not None; `__` in a name becomes a colon."""
     written = (
         f' {key.replace("__", ":")}="{str(value).translate(_VALUE)}"'
-        for key, value in given.items()
+        for key, value in members.items()
         if value is not None
     )
     return f"<{name}{''.join(written)}{'/' * closed}>"

@@ -159,23 +159,23 @@ class _XmlBuilder:
         raise _ForbiddenXmlError("the document has a document type (DOCTYPE), which is never read")
 
     def _name(self, name: str) -> str:
-        known = self._names.get(name)
-        if known is None:
+        short_name = self._names.get(name)
+        if short_name is None:
             space, blank, local = name.rpartition(" ")
             prefix = PREFIXES.get(space, f"{{{space}}}") if blank else ""
-            known = prefix + local
+            short_name = prefix + local
             if len(self._names) < 1 << 12:
-                self._names[name] = known
-        return known
+                self._names[name] = short_name
+        return short_name
 
-    def _start(self, name: str, given: dict[str, str]) -> None:
+    def _start(self, name: str, written: dict[str, str]) -> None:
         self._count += 1
         if self._count > MOST_ELEMENTS:
             raise _ForbiddenXmlError(f"the document has more than {MOST_ELEMENTS} elements")
         if len(self._stack) + self._in_chunk >= DEEPEST:
             raise _ForbiddenXmlError(f"elements are nested more than {DEEPEST} deep")
         tag = self._name(name)
-        attributes = {self._name(key): value for key, value in given.items()}
+        attributes = {self._name(key): value for key, value in written.items()}
         if self._in_chunk or (tag == "dmrpp:chunk" and self._stack and self._stack[-1].tag == "dmrpp:chunks"):
             if self._in_chunk:
                 raise _ForbiddenXmlError("a chunk has child elements")
