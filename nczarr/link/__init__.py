@@ -207,5 +207,5 @@ def document(plan: StorePlan, report: Report) -> Iterator[bytes] | None:
     if not _fits_memory(plan, report):
         return None
     assert plan.form.document is not None
-    found: Iterator[bytes] = load(plan.form.document)(plan, lambda store: fill(plan, store, report))
-    return found
+    pieces: Iterator[bytes] = load(plan.form.document)(plan, lambda store: fill(plan, store, report))
+    return pieces

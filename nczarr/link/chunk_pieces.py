@@ -100,11 +100,11 @@ def located(array: WrittenPart, chunks: NDArray[np.int64]) -> PlaceColumns | Non
     """
     if array.route != "copy" or array.source is None or array.source.distant:
         return None
-    found, size = array.source.places(chunks), _copied_sizes(array, chunks)
-    rows = found.mask == 0
+    columns, size = array.source.places(chunks), _copied_sizes(array, chunks)
+    rows = columns.mask == 0
     if size is not None:
-        rows &= found.length == (size if isinstance(size, int) else size[found.chunk])
-    return (found if rows.all() else some(found, rows)) if rows.any() else None
+        rows &= columns.length == (size if isinstance(size, int) else size[columns.chunk])
+    return (columns if rows.all() else some(columns, rows)) if rows.any() else None
 
 
 def made_of(columns: PlaceColumns) -> dict[int, EncodedChunk]:

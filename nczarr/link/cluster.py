@@ -112,7 +112,7 @@ class Cluster:
     def _fail(self, text: str) -> NoReturn:
         raise OSError(None, text, self.url)
 
-    def link(self, found: Iterator[tuple[int, WrittenPart]], store: Store, options: Options, counts: Counts) -> None:
+    def link(self, numbered: Iterator[tuple[int, WrittenPart]], store: Store, options: Options, counts: Counts) -> None:
         """Write all data keys of some arrays. No worker is active after it ends, even after a failure.
 
         Raises OSError if store or cluster fail, CompileError for unreadable
@@ -120,7 +120,7 @@ class Cluster:
         """
         sending = _Sending(self._client, self._run, store, options, counts)
         try:
-            for number, array in found:
+            for number, array in numbered:
                 sending.send(number, array)
             link(sending.own, store, options, counts)
             sending.drain()
@@ -138,8 +138,8 @@ class Cluster:
         pending: deque[Future] = deque()
         workers = _Workers(self._client)
         try:
-            for number, each in enumerate(arguments):
-                parcel = worker.Parcel((function, each), "sources")
+            for number, call in enumerate(arguments):
+                parcel = worker.Parcel((function, call), "sources")
                 key = f"nczarr-called-{self._run}-{number}"
                 pending.append(self._client.submit(worker.called, parcel, key=key, pure=False))
                 if len(pending) >= AHEAD * max(1, workers.threads):
@@ -231,10 +231,10 @@ class _Workers:
         """Wait for the result of a task. Raises its failure, ClusterLostError."""
         while True:
             self.look_again()
-            found = outcome_of(future)
-            if found is not None:
+            outcome = outcome_of(future)
+            if outcome is not None:
                 self.has_answered()
-                return found
+                return outcome
 
 
 def outcome_of(future: Future) -> Any:
@@ -295,8 +295,8 @@ class _Sending:
         """Send one task when there is room. `values`: tasks that compute the values of the region."""
         while len(self._pending) >= AHEAD * max(1, self._workers.threads):
             self._take()
-        made = () if values is None else (region, values.region(region, self._client))
-        future = self._submit(worker.do, self._run, described, self._target, task, self._options.memory, *made)
+        region_values = () if values is None else (region, values.region(region, self._client))
+        future = self._submit(worker.do, self._run, described, self._target, task, self._options.memory, *region_values)
         self._pending[future.key] = future
         future.add_done_callback(self._ended.put)
 

@@ -33,11 +33,11 @@ FEW = 16
 def put_keys(array: WrittenPart, indices: Sequence[Index], store: Store, finish: Callable[[int], None]) -> Counts:
     """Make and put keys of an array; `finish` gets the chunks of each. Raises OSError; CompileError for bad chunks."""
     counts, sharded = Counts(), array.target.layout.shards is not None
-    for index, found in zip(indices, keys_of(array, indices), strict=True):
-        own = Counts()
-        put(store, array.key(index), pieces(counted(found, own), sharded=sharded))
-        counts.update(own)
-        finish(own.total.chunks)
+    for index, batches in zip(indices, keys_of(array, indices), strict=True):
+        key_counts = Counts()
+        put(store, array.key(index), pieces(counted(batches, key_counts), sharded=sharded))
+        counts.update(key_counts)
+        finish(key_counts.total.chunks)
     return counts
 
 
@@ -145,24 +145,24 @@ def batch(array: WrittenPart, index: Index, span: ChunkSpan) -> Batch:
         lengths[columns.chunk] = columns.length
         counts.add("copy", len(columns.chunk), int(columns.length.sum()), decoded * len(columns.chunk))
     others: list[tuple[int, bytes | Range]] = []
-    for row, each in zip(numbers[rest].tolist(), _one_by_one(array, indices_of(chunks[rest])), strict=True):
-        if each is not None:
-            lengths[row] = each.size
-            counts.add(each.route, 1, each.size, decoded)
-            others.append((row, each.piece))
+    for row, made_chunk in zip(numbers[rest].tolist(), _one_by_one(array, indices_of(chunks[rest])), strict=True):
+        if made_chunk is not None:
+            lengths[row] = made_chunk.size
+            counts.add(made_chunk.route, 1, made_chunk.size, decoded)
+            others.append((row, made_chunk.piece))
     return Batch(lengths, tuple(in_sequence(columns, others)), counts)
 
 
 def counted(batches: Iterable[Batch], counts: Counts) -> Iterator[Batch]:
     """Yield batches and count their chunks."""
-    for each in batches:
-        counts.update(each.counts)
-        yield each
+    for counted_batch in batches:
+        counts.update(counted_batch.counts)
+        yield counted_batch
 
 
 def pieces(batches: Iterable[Batch], *, sharded: bool) -> Iterator[Piece]:
     """Return the pieces of a key from all its chunks in order."""
-    return shard(batches) if sharded else chain.from_iterable(each.pieces for each in batches)
+    return shard(batches) if sharded else chain.from_iterable(counted_batch.pieces for counted_batch in batches)
 
 
 def put(store: Store, key: str, parts: Iterator[Piece]) -> None:

@@ -57,16 +57,16 @@ def noted(path: str) -> Iterator[None]:
 def pieces(plan: Plan, report: Report) -> Iterator[bytes]:
     """Return the bytes of a text or single file in pieces."""
     assert plan.form.write is not None
-    made: Iterator[bytes] = registry.load(plan.form.write)(plan, report, plan.options)
-    return made
+    content: Iterator[bytes] = registry.load(plan.form.write)(plan, report, plan.options)
+    return content
 
 
 def steps(plan: Plan, report: Report) -> Iterator[Step] | None:
     """Return the steps of `write`, one per part; None after an error."""
     if not (plan.form.build and plan.form.steps):
         return _encodings(plan)
-    found: Iterator[Step] | None = registry.load(plan.form.steps)(plan, report)
-    return found
+    file_steps: Iterator[Step] | None = registry.load(plan.form.steps)(plan, report)
+    return file_steps
 
 
 def _encodings(plan: Plan) -> Iterator[Step]:

@@ -34,16 +34,16 @@ def fill(
         put_metadata(plan, store, report, plan.options.workers or DISTANT_WORKERS)
         if report.errors:
             return counts
-    found: Iterator[tuple[int, WrittenPart]] = iter(enumerate(arrays(plan)))
+    numbered: Iterator[tuple[int, WrittenPart]] = iter(enumerate(arrays(plan)))
     capabilities = plan.form.capabilities
     if capabilities.arrays is not None and capabilities.arrays.by_reference:
         from nczarr.link.references import ReferringStore, refer
 
-        found = refer(found, cast("ReferringStore", store), plan.options.writing.inline, counts)
+        numbered = refer(numbered, cast("ReferringStore", store), plan.options.writing.inline, counts)
     if cluster is None:
-        link(found, store, plan.options, counts)
+        link(numbered, store, plan.options, counts)
     else:
-        cluster.link(found, store, plan.options, counts)
+        cluster.link(numbered, store, plan.options, counts)
     if not store.documents_first:
         put_metadata(plan, store, report, plan.options.workers or DISTANT_WORKERS)
     return counts

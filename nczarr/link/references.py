@@ -31,14 +31,14 @@ class ReferringStore(Store, Protocol):
 
 
 def refer(
-    found: Iterable[tuple[int, WrittenPart]], store: ReferringStore, inline: int, counts: Counts
+    numbered: Iterable[tuple[int, WrittenPart]], store: ReferringStore, inline: int, counts: Counts
 ) -> Iterator[tuple[int, WrittenPart]]:
     """Put the references of arrays; yield the arrays, or their keys, that must be made. Raises OSError.
 
     `inline`: maximum bytes of an embedded chunk; distant chunks are always
     referenced.
     """
-    for number, array in found:
+    for number, array in numbered:
         columns = referred(array.source, array.target.layout) if array.route == "reference" else None
         if columns is None:
             yield number, array
@@ -50,19 +50,30 @@ def refer(
         grid = grid_of(array.target.layout.shape, array.unit)
         far = array.source is not None and array.source.distant
         long = (columns.length > (-1 if far else inline)) | (columns.length < 0)
-        kept = columns if long.all() else some(columns, long)
-        if len(kept.chunk):
-            store.add(Referred(array.chunk_keys, grid, kept, {} if array.source is None else array.source.noted))
-            size = int(kept.length.clip(min=0).sum())
-            counts.add("reference", len(kept.chunk), size, len(kept.chunk) * array.chunk_size * array.element)
-        rest = _rest(array, grid, kept, columns, ~long)
+        referred_columns = columns if long.all() else some(columns, long)
+        if len(referred_columns.chunk):
+            store.add(
+                Referred(array.chunk_keys, grid, referred_columns, {} if array.source is None else array.source.noted)
+            )
+            size = int(referred_columns.length.clip(min=0).sum())
+            counts.add(
+                "reference",
+                len(referred_columns.chunk),
+                size,
+                len(referred_columns.chunk) * array.chunk_size * array.element,
+            )
+        rest = _rest(array, grid, referred_columns, columns, ~long)
         if rest:
             assert array.source is not None
             yield number, array._replace(route=way(array.source, array.target.layout), only=rest)
 
 
 def _rest(
-    array: WrittenPart, grid: tuple[int, ...], kept: PlaceColumns, columns: PlaceColumns, short: NDArray[Any]
+    array: WrittenPart,
+    grid: tuple[int, ...],
+    referred_columns: PlaceColumns,
+    columns: PlaceColumns,
+    short: NDArray[Any],
 ) -> tuple[Index, ...]:
     """Return the existing chunks without reference, in C order.
 
@@ -71,5 +82,5 @@ def _rest(
     """
     if len(columns.chunk) == math.prod(grid):
         return tuple(index_of(number, grid) for number in columns.chunk[short].tolist())
-    known = set(kept.chunk.tolist())
-    return tuple(index for index in array.indices() if number_of(index, grid) not in known)
+    numbers = set(referred_columns.chunk.tolist())
+    return tuple(index for index in array.indices() if number_of(index, grid) not in numbers)

@@ -59,13 +59,13 @@ def steps(plan: StorePlan) -> Iterator[Step]:
         yield Step(array.path, array.part, array.route, chunks, layout.chunks, size)
 
 
-def link(found: Iterable[tuple[int, WrittenPart]], store: Store, options: Options, counts: Counts) -> None:
+def link(numbered: Iterable[tuple[int, WrittenPart]], store: Store, options: Options, counts: Counts) -> None:
     """Write all data keys of some arrays. Raises OSError if the store fails."""
-    wanted = list(found)
-    far = any(is_far(array, store) for _, array in wanted)
+    numbered_parts = list(numbered)
+    far = any(is_far(array, store) for _, array in numbered_parts)
     with Crew(options.workers or (DISTANT_WORKERS if far else None), options.memory) as crew:
         run = PlanRun(store, TaskSize(MOST, FETCHED if far else BATCH, options.memory, crew.workers), counts)
-        run.settle(crew.results(chain.from_iterable(starmap(run.works, wanted))))
+        run.settle(crew.results(chain.from_iterable(starmap(run.works, numbered_parts))))
 
 
 def perform(array: WrittenPart, task: Task, store: Store, memory: int) -> Counts:
@@ -90,8 +90,8 @@ def needed(array: WrittenPart, store: Store) -> int:
     size = array.chunk_size * array.element
     together = array.source is not None and array.source.together is not None
     travelling = max(size, min(FETCHED, size * MOST)) if together else size
-    held = min(HELD, volume(array.unit) * array.element) if store.distant else 0
-    return max(need, 2 * travelling) + held
+    shard_memory = min(HELD, volume(array.unit) * array.element) if store.distant else 0
+    return max(need, 2 * travelling) + shard_memory
 
 
 class PlanRun(NamedTuple):
@@ -147,8 +147,8 @@ class PlanRun(NamedTuple):
 
     def settle(self, results: Iterator[list[KeyChunks] | Counts | None]) -> None:
         """Count what was put; put and count results."""
-        each = chain.from_iterable(found if isinstance(found, list) else (found,) for found in results)
-        for key, group in groupby(each, lambda each: each.key if isinstance(each, KeyChunks) else None):
+        items = chain.from_iterable(outcome if isinstance(outcome, list) else (outcome,) for outcome in results)
+        for key, group in groupby(items, lambda item: item.key if isinstance(item, KeyChunks) else None):
             if key is None:
                 self._count(group)
             else:
@@ -162,7 +162,7 @@ class PlanRun(NamedTuple):
     def _put(self, key: str, group: Iterator[Any]) -> None:
         first: KeyChunks = next(group)
         before = self.counts.total.chunks
-        batches = do_task.counted((each.batch for each in chain((first,), group)), self.counts)
+        batches = do_task.counted((key_chunks.batch for key_chunks in chain((first,), group)), self.counts)
         do_task.put(self.store, key, do_task.pieces(batches, sharded=first.sharded))
         self.counts.finish(self.counts.total.chunks - before)
 

@@ -72,7 +72,7 @@ def apart(array: WrittenPart, indices: Iterable[Index]) -> Iterator[tuple[Index,
 
     def home(index: Index) -> Index:
         lengths = zip(index, array.unit, regions, strict=True)
-        return tuple(number * own // region for number, own, region in lengths)
+        return tuple(number * unit_length // region for number, unit_length, region in lengths)
 
     for _, group in groupby(indices, home):
         yield from cut(group, fetched_at_once(array))

@@ -46,8 +46,8 @@ class StoreView(NamedTuple):
         """Return the content of a key in pieces; None if it does not exist. For the errors see `chunk`."""
         if key in self.documents:
             return [self.documents[key]]
-        found = self.place(key)
-        return None if found is None else chunk(*found)
+        array_and_index = self.place(key)
+        return None if array_and_index is None else chunk(*array_and_index)
 
     def chunk_keys(self, prefix: str) -> Iterator[str]:
         """Yield the keys of existing chunks that begin with a prefix. For the errors see `chunk`.
@@ -55,8 +55,8 @@ class StoreView(NamedTuple):
         A chunk that is not stored as it is needs its values: it does not exist if all
         of them are fill.
         """
-        for own, array in self.arrays.items():
-            if own.startswith(prefix) or prefix.startswith(own):
+        for prefix_of_array, array in self.arrays.items():
+            if prefix_of_array.startswith(prefix) or prefix.startswith(prefix_of_array):
                 keys = ((array.key(index), index) for index in array.indices())
                 yield from (key for key, index in keys if key.startswith(prefix) and _exists(array, index))
 
@@ -74,23 +74,23 @@ def without_default_fills(plan: StorePlan) -> StorePlan:
     targets = {}
     for path, parts in plan.targets.items():
         variable = plan.checked.variables[path]
-        own = next((each.value for each in variable.attributes if each.name == "_FillValue"), None)
-        targets[path] = {part: _with_own_fill(target, own if part == "" else None) for part, target in parts.items()}
+        fill = next((attribute.value for attribute in variable.attributes if attribute.name == "_FillValue"), None)
+        targets[path] = {part: _with_own_fill(target, fill if part == "" else None) for part, target in parts.items()}
     return plan._replace(targets=targets)
 
 
-def _with_own_fill(target: PartTarget, own: Constant | None) -> PartTarget:
+def _with_own_fill(target: PartTarget, fill: Constant | None) -> PartTarget:
     """Return a target whose fill value, if it has one, is that of the attribute."""
     layout = target.layout
-    if layout.fill is None or (own is not None and own.data in (layout.fill, (layout.fill,))):
+    if layout.fill is None or (fill is not None and fill.data in (layout.fill, (layout.fill,))):
         return target
     return target._replace(layout=layout._replace(fill=None), sparse=False)
 
 
 def store_view(plan: StorePlan, report: Report) -> StoreView:
     """Return the keys of a planned store. Errors are reported."""
-    found = {array.chunk_keys.prefix: array for array in arrays(plan)}
-    return StoreView(dict(emit(plan, report)), found, plan.losses)
+    parts_by_prefix = {array.chunk_keys.prefix: array for array in arrays(plan)}
+    return StoreView(dict(emit(plan, report)), parts_by_prefix, plan.losses)
 
 
 def chunk(array: WrittenPart, index: Index) -> list[Piece] | None:
@@ -98,8 +98,8 @@ def chunk(array: WrittenPart, index: Index) -> list[Piece] | None:
 
     Raises CompileError if it is unreadable, OSError.
     """
-    (made,) = keys_of(array, (index,))
-    return list(pieces(made, sharded=array.target.layout.shards is not None)) or None
+    (batches,) = keys_of(array, (index,))
+    return list(pieces(batches, sharded=array.target.layout.shards is not None)) or None
 
 
 def _exists(array: WrittenPart, index: Index) -> bool:

@@ -89,8 +89,8 @@ def _folder(path: str, plan: StorePlan) -> Begun:
         )
     from nczarr.stores.directory import DirectoryTarget
 
-    kept = journal(plan) if options.resume or data_size(plan) >= RESUMABLE else None
-    folder = DirectoryTarget(path, overwrite=options.overwrite, journal=kept, resume=options.resume)
+    run_journal = journal(plan) if options.resume or data_size(plan) >= RESUMABLE else None
+    folder = DirectoryTarget(path, overwrite=options.overwrite, journal=run_journal, resume=options.resume)
     return Begun(folder, folder.path)
 
 
@@ -118,8 +118,10 @@ def journal(plan: StorePlan) -> StoreJournal:
     options, run = plan.options, os.urandom(8).hex()
     if options.source is None:
         return StoreJournal(None, run=run)
-    known = identity(options.source, options.storage.of("source"))
-    return StoreJournal(None if known is None else fingerprint(plan, known), shown(options.source), run=run)
+    source_identity = identity(options.source, options.storage.of("source"))
+    return StoreJournal(
+        None if source_identity is None else fingerprint(plan, source_identity), shown(options.source), run=run
+    )
 
 
 def fingerprint(plan: StorePlan, identity: str) -> str:
@@ -131,7 +133,7 @@ def fingerprint(plan: StorePlan, identity: str) -> str:
     import hashlib  # loads a library: only where there is a journal
 
     options = plan.options
-    found = hashlib.sha256()
+    text_hash = hashlib.sha256()
     for text in (
         __version__,
         plan.form.name,
@@ -143,8 +145,8 @@ def fingerprint(plan: StorePlan, identity: str) -> str:
         *(repr((path, targets)) for path, targets in plan.targets.items()),
     ):
         data = text.encode("utf-8", "surrogateescape")
-        found.update(len(data).to_bytes(8, "little") + data)
-    return found.hexdigest()
+        text_hash.update(len(data).to_bytes(8, "little") + data)
+    return text_hash.hexdigest()
 
 
 def data_size(plan: StorePlan) -> int:

@@ -82,10 +82,10 @@ class WrittenPart(NamedTuple):
         """Bytes of the largest source or target chunk that is decoded; 0 if none is."""
         if self.route in ("nothing", "reference", "copy"):
             return 0
-        own = self.chunk_size
+        elements = self.chunk_size
         if self.source is not None and self.route in ("transcode", "rechunk") and not self.source.viewed:
-            own = max(own, volume(grid(self.source)))
-        return own * self.element
+            elements = max(elements, volume(grid(self.source)))
+        return elements * self.element
 
 
 class Keys(NamedTuple):

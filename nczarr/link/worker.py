@@ -130,8 +130,8 @@ def do(
         if values is not None:
             assert described.source is not None
             layout = described.source.layout
-            found = values_of(layout, region, values.astype(numpy_dtype(layout.dtype), copy=False))
-            described = described._replace(source=found)
+            values_of_region = values_of(layout, region, values.astype(numpy_dtype(layout.dtype), copy=False))
+            described = described._replace(source=values_of_region)
         need = max(share, needed(described, store.value))
         with _process.at_work(run, need, memory) as goes_on:
             return Outcome(perform(described, task, store.value, need)) if goes_on else Outcome()
@@ -150,10 +150,10 @@ def boxes(array: WrittenPart, task: Task) -> Iterator[tuple[Task, Selection]]:
     indices = task.indices
     regions = [region_of(index, array.unit, layout.shape) for index in indices]
     box = tuple(
-        slice(min(each.start for each in parts), max(each.stop for each in parts))
+        slice(min(part.start for part in parts), max(part.stop for part in parts))
         for parts in zip(*regions, strict=True)
     )
-    if math.prod(lengths_of(box)) == sum(math.prod(lengths_of(each)) for each in regions):
+    if math.prod(lengths_of(box)) == sum(math.prod(lengths_of(part)) for part in regions):
         yield Keys(task.array, indices), box
         return
     for index, region in zip(indices, regions, strict=True):
