@@ -33,11 +33,11 @@ class NczarrArray(BackendArray):
         """
         checked = self.opened.handle.checked
         by_points = isinstance(key, indexing.VectorizedIndexer)
-        found = (read_points if by_points else read_outer)(checked, self.path, key.tuple)
+        values = (read_points if by_points else read_outer)(checked, self.path, key.tuple)
         form = self.opened.form(checked.variables[self.path])
         if form is not None and form.convert is not None:
-            return form.convert(found)
-        return native(found)
+            return form.convert(values)
+        return native(values)
 
     async def async_getitem(self, key: indexing.ExplicitIndexer) -> NDArray[Any]:
         """Return the values at an index, read in another thread."""

@@ -33,8 +33,8 @@ def claims(path: str) -> bool:
         return False
     if head.startswith(_ARCHIVE):
         return _by_suffix(place.path)
-    found = registry.detect("", head)  # a suffix is no evidence: JSON may be anything
-    return found is not None and found.only_reader
+    form = registry.detect("", head)  # a suffix is no evidence: JSON may be anything
+    return form is not None and form.only_reader
 
 
 def _claimed() -> list[Format]:

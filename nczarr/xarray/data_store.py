@@ -38,9 +38,9 @@ class DataStore(AbstractDataStore):
 
     def get_variables(self) -> dict[str, Variable]:
         """Return the variables by name, with lazy values."""
-        wanted = (each for each in self._node.variables if each.name not in self._drop)
-        found = ((each.name, self._variable(each)) for each in wanted)
-        return {name: variable for name, variable in found if variable is not None}
+        declared = (variable for variable in self._node.variables if variable.name not in self._drop)
+        converted = ((variable.name, self._variable(variable)) for variable in declared)
+        return {name: variable for name, variable in converted if variable is not None}
 
     def get_attrs(self) -> dict[str, Any]:
         """Return the attributes of the group."""
@@ -49,20 +49,20 @@ class DataStore(AbstractDataStore):
 
     def get_dimensions(self) -> dict[str, int]:
         """Return the lengths of the group's own dimensions."""
-        return {each.name: each.size for each in self._node.dimensions}
+        return {dimension.name: dimension.size for dimension in self._node.dimensions}
 
     def get_parent_dimensions(self) -> dict[str, int]:
         """Return the lengths of dimensions of the groups above, the nearest of each name."""
-        checked, found = self._opened.handle.checked, dict[str, int]()
+        checked, lengths = self._opened.handle.checked, dict[str, int]()
         parts = names.split(self._group)
         for depth in range(len(parts)):
             group = checked.groups[names.fqn(parts[:depth])]
-            found.update({each.name: each.size for each in group.dimensions})
-        return found
+            lengths.update({dimension.name: dimension.size for dimension in group.dimensions})
+        return lengths
 
     def get_encoding(self) -> dict[str, Any]:
         """Return the source, and the names of the group's unlimited dimensions."""
-        unlimited = {each.name for each in self._node.dimensions if each.unlimited}
+        unlimited = {dimension.name for dimension in self._node.dimensions if dimension.unlimited}
         return {"unlimited_dims": unlimited, "source": self._source}
 
     def _variable(self, declared: Declared) -> Variable | None:
@@ -81,12 +81,12 @@ class DataStore(AbstractDataStore):
         # xarray reads texts of the encoded dtype `str` at once, and fails if an axis repeats. Texts of stores are lazy.
         if form.encoded is not str or ("chunks" not in encoding and len(set(axes)) == len(axes)):
             encoding["dtype"] = form.encoded
-        found = attributes(declared.attributes, types, self._opened.values)
-        encoding.update(take_fill(found, form, declared, types))
+        members = attributes(declared.attributes, types, self._opened.values)
+        encoding.update(take_fill(members, form, declared, types))
         array = NczarrArray(self._opened, path, shape, form.dtype)
-        return Variable(axes, LazilyIndexedArray(array), found, encoding, fastpath=True)
+        return Variable(axes, LazilyIndexedArray(array), members, encoding, fastpath=True)
 
 
-def dropped(given: str | Iterable[str] | None) -> frozenset[str]:
+def dropped(names_given: str | Iterable[str] | None) -> frozenset[str]:
     """Return the names in xarray's option `drop_variables`."""
-    return frozenset([given] if isinstance(given, str) else given or ())
+    return frozenset([names_given] if isinstance(names_given, str) else names_given or ())

@@ -34,23 +34,23 @@ def storage_encoding(storage: Storage, dimensions: Sequence[str], source: ArrayS
     keys even if another layout is recorded, and `shards` if it has some. Blosc of
     stores is not named: HDF5's blosc refuses chunks that it cannot make smaller.
     """
-    found: dict[str, Any] = {}
+    encoding: dict[str, Any] = {}
     chunks = storage.chunks if dimensions else None
     if storage.layout is not None or storage.chunks is not None:
-        found.update(_NO_FILTERS)
+        encoding.update(_NO_FILTERS)
         for codec in storage.codecs:
             add = _CODECS.get(codec.name or "")
             if add is not None and not (storage.layout is None and add is _blosc):
-                add(found, codec)
-        found.update(contiguous=chunks is None, chunksizes=None if chunks is None else largest(chunks))
+                add(encoding, codec)
+        encoding.update(contiguous=chunks is None, chunksizes=None if chunks is None else largest(chunks))
     if source is not None and source.keyed and dimensions and (chunks is None or storage.layout is None):
         layout = source.layout
-        chunks, found["chunks"] = layout.chunks, largest(layout.chunks)
+        chunks, encoding["chunks"] = layout.chunks, largest(layout.chunks)
         if layout.shards is not None:
-            found["shards"] = largest(layout.shards)
+            encoding["shards"] = largest(layout.shards)
     if chunks is not None:
-        found["preferred_chunks"] = dict(zip(dimensions, map(_preferred, chunks), strict=True))
-    return found
+        encoding["preferred_chunks"] = dict(zip(dimensions, map(_preferred, chunks), strict=True))
+    return encoding
 
 
 def _preferred(length: int) -> int | tuple[int, ...]:
@@ -60,39 +60,39 @@ def _preferred(length: int) -> int | tuple[int, ...]:
     return length.expanded() if length.count <= MOST_PREFERRED else int(length)
 
 
-def _deflate(found: dict[str, Any], codec: Codec) -> None:
-    found["zlib"] = True
-    found["complevel"] = codec.parameters[0] if codec.parameters else 4
+def _deflate(encoding: dict[str, Any], codec: Codec) -> None:
+    encoding["zlib"] = True
+    encoding["complevel"] = codec.parameters[0] if codec.parameters else 4
 
 
 def _levelled(name: str) -> Callable[[dict[str, Any], Codec], None]:
-    def add(found: dict[str, Any], codec: Codec) -> None:
-        found[name] = True
+    def add(encoding: dict[str, Any], codec: Codec) -> None:
+        encoding[name] = True
         if codec.parameters:
             level = codec.parameters[0]
-            found["complevel"] = level - 2**32 if level >= 2**31 else level  # zstd has negative levels
+            encoding["complevel"] = level - 2**32 if level >= 2**31 else level  # zstd has negative levels
 
     return add
 
 
 def _flag(name: str) -> Callable[[dict[str, Any], Codec], None]:
-    def add(found: dict[str, Any], codec: Codec) -> None:
-        found[name] = True
+    def add(encoding: dict[str, Any], codec: Codec) -> None:
+        encoding[name] = True
 
     return add
 
 
-def _blosc(found: dict[str, Any], codec: Codec) -> None:
+def _blosc(encoding: dict[str, Any], codec: Codec) -> None:
     """Describe blosc as netCDF4-python does, and in the words that its `createVariable` takes."""
     if len(codec.parameters) < 7 or codec.parameters[6] >= len(_BLOSC):
         return
     level, shuffle, compressor = codec.parameters[4:7]
     name = _BLOSC[compressor]
-    found.update(blosc={"compressor": name, "shuffle": shuffle}, complevel=level)
-    found.update(compression=name, blosc_shuffle=shuffle)
+    encoding.update(blosc={"compressor": name, "shuffle": shuffle}, complevel=level)
+    encoding.update(compression=name, blosc_shuffle=shuffle)
 
 
-def _szip(found: dict[str, Any], codec: Codec) -> None:
+def _szip(encoding: dict[str, Any], codec: Codec) -> None:
     """Describe szip where netCDF4-python can write it; elsewhere it does not show it either.
 
     It writes no szip with a `complevel` of 0.
@@ -103,8 +103,10 @@ def _szip(found: dict[str, Any], codec: Codec) -> None:
     if coding is None or find_spec("netCDF4") is None or not import_module("netCDF4").__has_szip_support__:
         return
     pixels = codec.parameters[1]
-    found["complevel"] = found["complevel"] or 4
-    found.update(szip={"coding": coding, "pixels_per_block": pixels}, szip_coding=coding, szip_pixels_per_block=pixels)
+    encoding["complevel"] = encoding["complevel"] or 4
+    encoding.update(
+        szip={"coding": coding, "pixels_per_block": pixels}, szip_coding=coding, szip_pixels_per_block=pixels
+    )
 
 
 _CODECS: dict[str, Callable[[dict[str, Any], Codec], None]] = {

@@ -170,22 +170,22 @@ class NczarrBackendEntrypoint(BackendEntrypoint):
 
 
 def _opened(
-    given: Openable, kind: str | None, storage_options: Mapping[str, Any] | None, following: Following
+    dataset: Openable, kind: str | None, storage_options: Mapping[str, Any] | None, following: Following
 ) -> tuple[OpenedDataset, str, str]:
     """Return the dataset, the source that encodings name, without secrets, and the FQN of the given group.
 
     Raises TypeError for an object that is no dataset.
     """
-    if isinstance(given, GroupHandle):
-        return OpenedDataset(given.root), given.root.name, given.path
+    if isinstance(dataset, GroupHandle):
+        return OpenedDataset(dataset.root), dataset.root.name, dataset.path
     options = options_from(
         kind=kind, allow_loss=UNREAD, storage_options=StorageOptions(storage_options), following=following
     )._replace(masking_fill=True)
-    if not isinstance(given, str | os.PathLike):
-        handle = opened_object(given, options)
+    if not isinstance(dataset, str | os.PathLike):
+        handle = opened_object(dataset, options)
         _warn_of_losses(handle)
         return OpenedDataset(handle), handle.dataset.name or "", "/"
-    path = os.fspath(given)
+    path = os.fspath(dataset)
     repository = location(path).repository
     if repository is not None:
         path = repository.absolute.text
@@ -212,11 +212,11 @@ def _read(path: str, options: Options) -> DatasetHandle:
 
 def _group_path(opened: OpenedDataset, top: str, group: str | None) -> str:
     """Return the FQN of a group below the group `top`. Raises OSError if it does not exist."""
-    known = opened.handle.checked.groups
+    groups = opened.handle.checked.groups
     parts = [names.normal(part) for part in (group or "").strip("/").split("/") if part]
     path = names.fqn([*names.split(top), *parts])
-    if path not in known:
-        closest = names.closest(path, known)
+    if path not in groups:
+        closest = names.closest(path, groups)
         raise OSError(f"group not found: {group!r}" + (f"; did you mean {closest!r}?" if closest else ""))
     return path
 
@@ -244,8 +244,8 @@ def _tree(
         groups[place] = _dataset(opened, path, source, drop_variables, decoders)
         dimensions[place] = {
             name: reference
-            for each in node.variables
-            for name, reference in zip(named[names.join(path, each.name)], each.dimensions, strict=True)
+            for variable in node.variables
+            for name, reference in zip(named[names.join(path, variable.name)], variable.dimensions, strict=True)
             if isinstance(reference, str)
         }
     return groups, dimensions

@@ -73,13 +73,13 @@ class OpenedDataset:
 def _reopened(token: str, open_again: Callable[[], GroupHandle]) -> OpenedDataset:
     """Return the dataset with a token, opened if the process does not have it. Raises the errors of opening."""
     with _lock:
-        found = _known.get(token)
-        if found is None:
-            found = OpenedDataset(open_again(), open_again)
-            found._token = token
-            _known[token] = found
-        _kept[token] = found
+        dataset = _known.get(token)
+        if dataset is None:
+            dataset = OpenedDataset(open_again(), open_again)
+            dataset._token = token
+            _known[token] = dataset
+        _kept[token] = dataset
         _kept.move_to_end(token)
         if len(_kept) > MOST:
             _kept.popitem(last=False)
-    return found
+    return dataset

@@ -26,17 +26,17 @@ def apart(
     dimension. Each is a warning in the group that has it first.
     """
     taken = {str(name) for dataset in groups.values() for name in (*dataset.dims, *dataset.variables)}
-    made = dict[str, xarray.Dataset]()
+    settled = dict[str, xarray.Dataset]()
     inherited = dict[str, dict[str, str]]()
     for path, dataset in groups.items():
-        parents = [str(each) for each in PurePosixPath(path).parents if str(each) in made]
+        parents = [str(parent) for parent in PurePosixPath(path).parents if str(parent) in settled]
         chosen = dict(inherited[parents[0]]) if parents else {}
         renamed = dict[str, str]()
-        known = dimensions[path]
-        for name in sorted(map(str, dataset.dims), key=lambda name: known.get(name) not in chosen):
-            fqn = known.get(name, name)
+        fqns = dimensions[path]
+        for name in sorted(map(str, dataset.dims), key=lambda name: fqns.get(name) not in chosen):
+            fqn = fqns.get(name, name)
             new = chosen.get(fqn, name)
-            if new in renamed.values() or not all(_agree(name, dataset, new, made[each]) for each in parents):
+            if new in renamed.values() or not all(_agree(name, dataset, new, settled[parent]) for parent in parents):
                 new = names.free(name, taken.__contains__)
                 taken.add(new)
                 warn(f"group `{path}`: dimension `{name}` is `{new}`, because a group above has another `{name}`")
@@ -44,8 +44,8 @@ def apart(
             renamed[name] = new
         renamed = {name: new for name, new in renamed.items() if name != new}
         inherited[path] = chosen
-        made[path] = _renamed(dataset, renamed) if renamed else dataset
-    return made
+        settled[path] = _renamed(dataset, renamed) if renamed else dataset
+    return settled
 
 
 def _agree(name: str, dataset: xarray.Dataset, new: str, above: xarray.Dataset) -> bool:
@@ -54,12 +54,12 @@ def _agree(name: str, dataset: xarray.Dataset, new: str, above: xarray.Dataset) 
         return True
     if dataset.sizes[name] != above.sizes[new]:
         return False
-    own, other = dataset.variables.get(name), above.variables.get(new)
-    if own is None or other is None or own.dims != (name,) or other.dims != (new,):
+    coordinate, other = dataset.variables.get(name), above.variables.get(new)
+    if coordinate is None or other is None or coordinate.dims != (name,) or other.dims != (new,):
         return True
     same = other.copy(deep=False)
-    same.dims = own.dims
-    return bool(own.equals(same))  # type: ignore[no-untyped-call]
+    same.dims = coordinate.dims
+    return bool(coordinate.equals(same))  # type: ignore[no-untyped-call]
 
 
 def _renamed(dataset: xarray.Dataset, new: Mapping[str, str]) -> xarray.Dataset:
@@ -68,7 +68,12 @@ def _renamed(dataset: xarray.Dataset, new: Mapping[str, str]) -> xarray.Dataset:
     for variable in renamed.variables.values():
         preferred = variable.encoding.get("preferred_chunks")
         if preferred:
-            variable.encoding["preferred_chunks"] = {new.get(each, each): size for each, size in preferred.items()}
+            variable.encoding["preferred_chunks"] = {
+                new.get(dimension, dimension): size for dimension, size in preferred.items()
+            }
     unlimited = dataset.encoding.get("unlimited_dims", ())
-    renamed.encoding = {**dataset.encoding, "unlimited_dims": {new.get(each, each) for each in unlimited}}
+    renamed.encoding = {
+        **dataset.encoding,
+        "unlimited_dims": {new.get(dimension, dimension) for dimension in unlimited},
+    }
     return renamed

@@ -50,7 +50,7 @@ def presentation(variable: Variable, types: Types) -> Presentation | None:
         return Presentation(_TEXT, str, _without_nil)
     if isinstance(declared, EnumType):
         dtype = np.dtype(NUMPY[declared.base])
-        constants = {each.name: each.value for each in declared.constants}
+        constants = {member.name: member.value for member in declared.constants}
         metadata = {"enum": constants, "enum_name": declared.name}
         return Presentation(dtype, np.dtype(_ordered(dtype, variable), metadata=metadata), None)
     if isinstance(declared, CompoundType) and is_fixed(kind, types):
@@ -79,7 +79,7 @@ def aligned(type_name: str, types: Types) -> np.dtype[Any]:
     declared = types.get(type_name)
     if not isinstance(declared, CompoundType):
         return numpy_dtype(descr(type_name, types))
-    return np.dtype([(each.name, aligned(each.type, types), each.shape) for each in declared.fields], align=True)
+    return np.dtype([(field.name, aligned(field.type, types), field.shape) for field in declared.fields], align=True)
 
 
 def _ordered(dtype: np.dtype[Any], variable: Variable) -> np.dtype[Any]:
@@ -108,9 +108,9 @@ def _cast(dtype: np.dtype[Any]) -> Convert:
 
 def _texts(dtype: np.dtype[Any]) -> Convert:
     def convert(values: NDArray[Any]) -> NDArray[Any]:
-        texts = [each or "" for each in values.reshape(-1).tolist()]
-        found = [each.encode("utf-8", "surrogateescape") for each in texts] if dtype.kind == "S" else texts
-        return np.array(found, dtype).reshape(values.shape)
+        texts = [text or "" for text in values.reshape(-1).tolist()]
+        encoded_texts = [text.encode("utf-8", "surrogateescape") for text in texts] if dtype.kind == "S" else texts
+        return np.array(encoded_texts, dtype).reshape(values.shape)
 
     return convert
 
@@ -118,8 +118,8 @@ def _texts(dtype: np.dtype[Any]) -> Convert:
 def _lists(dtype: np.dtype[Any]) -> Convert:
     def convert(values: NDArray[Any]) -> NDArray[Any]:
         out = np.empty(values.size, object)
-        for place, each in enumerate(values.flat):
-            out[place] = each.astype(dtype)
+        for place, row in enumerate(values.flat):
+            out[place] = row.astype(dtype)
         return out.reshape(values.shape)
 
     return convert
@@ -129,21 +129,21 @@ Known = dict[tuple[int, bool], Any]
 """Values that never change, by `id` of the constant, and whether it is a `_FillValue`. Front ends share constants."""
 
 
-def attributes(declared: Sequence[Attribute], types: Types, known: Known) -> dict[str, Any]:
-    """Return attributes by name. `known`: values of the same tree, to which new ones are added."""
-    found: dict[str, Any] = {}
-    for each in declared:
-        key = id(each.value), each.name == FILL
-        value = known.get(key)
+def attributes(declared: Sequence[Attribute], types: Types, cached: Known) -> dict[str, Any]:
+    """Return attributes by name. `cached`: values of the same tree, to which new ones are added."""
+    members: dict[str, Any] = {}
+    for declared_attribute in declared:
+        key = id(declared_attribute.value), declared_attribute.name == FILL
+        value = cached.get(key)
         if value is None:
-            value = attribute(each.name, each.value, types)
+            value = attribute(declared_attribute.name, declared_attribute.value, types)
             if isinstance(value, str | np.number):
-                known[key] = value
-        found[each.name] = value
-    return found
+                cached[key] = value
+        members[declared_attribute.name] = value
+    return members
 
 
-def take_fill(found: dict[str, Any], form: Presentation, variable: Variable, types: Types) -> dict[str, Any]:
+def take_fill(members: dict[str, Any], form: Presentation, variable: Variable, types: Types) -> dict[str, Any]:
     """Return the member `_FillValue` of an encoding, and change a variable's attributes so that xarray can decode them.
 
     xarray masks no records, lists or opaque values: their fill value moves to the
@@ -153,17 +153,17 @@ def take_fill(found: dict[str, Any], form: Presentation, variable: Variable, typ
     element = variable.storage.element
     if element is not None and is_time(element) and suits(element, variable.type, types):
         for name, value in {**time_attributes(stored_dtype(element)), FILL: NAT}.items():
-            if name in found and found[name] == value:
-                del found[name]
-    if FILL not in found:
+            if name in members and members[name] == value:
+                del members[name]
+    if FILL not in members:
         return {}
     if element is not None and form.convert is not None:
-        value = np.array([found[FILL]], object) if is_text(element) else np.atleast_1d(found[FILL])
-        found[FILL] = form.convert(value)[0]
-    if variable.type == "char" and isinstance(found[FILL], bytes):
-        found[FILL] = np.bytes_(found[FILL])
+        value = np.array([members[FILL]], object) if is_text(element) else np.atleast_1d(members[FILL])
+        members[FILL] = form.convert(value)[0]
+    if variable.type == "char" and isinstance(members[FILL], bytes):
+        members[FILL] = np.bytes_(members[FILL])
     declared = types.get(variable.type)
-    return {FILL: found.pop(FILL)} if form.dtype.kind == "V" or isinstance(declared, VlenType) else {}
+    return {FILL: members.pop(FILL)} if form.dtype.kind == "V" or isinstance(declared, VlenType) else {}
 
 
 def attribute(name: str, constant: Constant, types: Types) -> Any:
@@ -177,7 +177,7 @@ def attribute(name: str, constant: Constant, types: Types) -> Any:
         assert isinstance(data, bytes)
         return data if name == FILL else _text(data)
     if kind == "string":
-        texts = [_text(each) if isinstance(each, bytes) else "" for each in data]
+        texts = [_text(text) if isinstance(text, bytes) else "" for text in data]
         return texts[0] if len(texts) == 1 else texts
     return value_of(constant, types)
 
