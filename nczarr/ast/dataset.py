@@ -80,7 +80,7 @@ class Variable(Node):
             is_name(self.name)
             and is_name(self.type)
             and type(self.dimensions) is tuple
-            and all(type(each) is str or is_natural(each) for each in self.dimensions)
+            and all(type(reference) is str or is_natural(reference) for reference in self.dimensions)
             and all_are(self.attributes, Attribute)
             and type(self.storage) is Storage
         ):
@@ -132,6 +132,6 @@ class Dataset(Group):
     kind: Kind | None = None
 
     def __post_init__(self) -> None:
-        known = self.kind is None or self.kind in _KINDS
-        if not (known and type(self.name) is str and self.version == VERSION and self._holds_nodes()):
+        is_known = self.kind is None or self.kind in _KINDS
+        if not (is_known and type(self.name) is str and self.version == VERSION and self._holds_nodes()):
             self._decide()

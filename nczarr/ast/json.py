@@ -64,15 +64,15 @@ def _field_docstrings() -> dict[str, dict[str, str]]:
 
     from nczarr.ast import dataset, storage, types, values
 
-    found: dict[str, dict[str, str]] = {}
+    docstrings: dict[str, dict[str, str]] = {}
     for module in (dataset, storage, types, values):
         for part in ast.walk(ast.parse(inspect.getsource(module))):
             if isinstance(part, ast.ClassDef):
                 for field, below in itertools.pairwise(part.body):
                     match field, below:
                         case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(text))):
-                            found.setdefault(part.name, {})[name] = " ".join(text.split())
-    return found
+                            docstrings.setdefault(part.name, {})[name] = " ".join(text.split())
+    return docstrings
 
 
 def _pruned(value: Any) -> Any:
@@ -81,9 +81,9 @@ def _pruned(value: Any) -> Any:
         return [_pruned(item) for item in value]
     if not isinstance(value, dict):
         return value
-    kept = {}
+    members = {}
     for key, item in value.items():
         inner = item if key == "value" and isinstance(item, dict) else _pruned(item)
         if inner is not None and not (key in _DEFAULTS and inner == _DEFAULTS[key]):
-            kept[key] = inner
-    return kept
+            members[key] = inner
+    return members

@@ -81,11 +81,11 @@ def _refuse(node: Any, name: str, *value: Any) -> None:
 @dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(field,))
 def node(cls: type[T]) -> type[T]:
     """Make a class of nodes: frozen and slotted, with keyword arguments."""
-    made: Any = dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)(cls)
-    made.__setattr__, made.__delattr__ = _refuse, _refuse  # Python's own fail for names that are no members
-    made._members = tuple(each.name for each in fields(made))
-    made._value = staticmethod(attrgetter("__class__", *(name for name in made._members if name != "span")))
-    return cast("type[T]", made)
+    node_class: Any = dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)(cls)
+    node_class.__setattr__, node_class.__delattr__ = _refuse, _refuse  # Python's own fail for names that are no members
+    node_class._members = tuple(member.name for member in fields(node_class))
+    node_class._value = staticmethod(attrgetter("__class__", *(name for name in node_class._members if name != "span")))
+    return cast("type[T]", node_class)
 
 
 @node
@@ -119,13 +119,13 @@ class Node:
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None) -> Self:
         """Return a copy with some members replaced, without validation. Raises TypeError for an unknown member."""
-        made = object.__new__(type(self))
-        given = update or {}
+        copied = object.__new__(type(self))
+        changes = update or {}
         for name in self._members:
-            object.__setattr__(made, name, given[name] if name in given else getattr(self, name))
-        if unknown := given.keys() - set(self._members):
+            object.__setattr__(copied, name, changes[name] if name in changes else getattr(self, name))
+        if unknown := changes.keys() - set(self._members):
             raise TypeError(f"{type(self).__name__} has no member {', '.join(sorted(unknown))}")
-        return made
+        return copied
 
     def model_dump(self, *, mode: Literal["python", "json"] = "python", **options: Any) -> dict[str, Any]:
         """Return the members as a dictionary: of Python objects, or of JSON values.
@@ -134,8 +134,8 @@ class Node:
         """
         from nczarr.ast import validation
 
-        found: dict[str, Any] = validation.schema_of(type(self)).serializer.to_python(self, mode=mode, **options)
-        return found
+        members: dict[str, Any] = validation.schema_of(type(self)).serializer.to_python(self, mode=mode, **options)
+        return members
 
     def model_dump_json(self, **options: Any) -> str:
         """Return the members as a JSON text. `options` are those of pydantic's `to_json`."""
@@ -148,16 +148,16 @@ class Node:
         """Return the node with these members. Raises ValidationError."""
         from nczarr.ast import validation
 
-        made: Self = validation.schema_of(cls).validator.validate_python(members)
-        return made
+        validated: Self = validation.schema_of(cls).validator.validate_python(members)
+        return validated
 
     @classmethod
     def model_validate_json(cls, text: str | bytes) -> Self:
         """Return the node of a JSON text. Raises ValidationError."""
         from nczarr.ast import validation
 
-        made: Self = validation.schema_of(cls).validator.validate_json(text)
-        return made
+        validated: Self = validation.schema_of(cls).validator.validate_json(text)
+        return validated
 
     @classmethod
     def model_json_schema(cls) -> dict[str, Any]:
@@ -167,21 +167,21 @@ class Node:
         return validation.schema_of(cls).json_schema()
 
 
-def members_of(given: Node) -> dict[str, Any]:
+def members_of(element: Node) -> dict[str, Any]:
     """Return all members of a node by name, its span included."""
-    return {name: getattr(given, name) for name in given._members}
+    return {name: getattr(element, name) for name in element._members}
 
 
-def all_are(given: object, kind: type[Node]) -> bool:
+def all_are(candidate: object, kind: type[Node]) -> bool:
     """Return whether this is a tuple of nodes of one class."""
-    return type(given) is tuple and (not given or set(map(type, given)) == {kind})
+    return type(candidate) is tuple and (not candidate or set(map(type, candidate)) == {kind})
 
 
-def is_name(given: object) -> bool:
+def is_name(candidate: object) -> bool:
     """Return whether this is a text that is not empty."""
-    return type(given) is str and given != ""
+    return type(candidate) is str and candidate != ""
 
 
-def is_natural(given: object) -> bool:
+def is_natural(candidate: object) -> bool:
     """Return whether this is an integer of at least 0."""
-    return type(given) is int and given >= 0
+    return type(candidate) is int and candidate >= 0

@@ -67,18 +67,18 @@ def guessed(value: Any) -> Constant | None:
     values = value if isinstance(value, list) else [value]
     if isinstance(value, str):
         return Constant.text(encoded(value))
-    if values and all(isinstance(each, str) for each in values):
-        return Constant.strings([encoded(each) for each in values])
-    if any(_is_number(each) for each in values):
-        values = [SPECIAL_FLOATS.get(each, each) if isinstance(each, str) else each for each in values]
+    if values and all(isinstance(element, str) for element in values):
+        return Constant.strings([encoded(element) for element in values])
+    if any(_is_number(element) for element in values):
+        values = [SPECIAL_FLOATS.get(element, element) if isinstance(element, str) else element for element in values]
     if not values or not all(map(_is_number, values)):
         return None
-    if all(isinstance(each, int) for each in values):
+    if all(isinstance(element, int) for element in values):
         for name in _INTEGERS:
-            if all(ATOMIC[name].low <= each <= ATOMIC[name].high for each in values):
+            if all(ATOMIC[name].low <= element <= ATOMIC[name].high for element in values):
                 return Constant.numbers(name, values)
     try:
-        return Constant.numbers("double", [float(each) for each in values])
+        return Constant.numbers("double", [float(element) for element in values])
     except OverflowError:
         return None
 

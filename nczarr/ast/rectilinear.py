@@ -57,13 +57,13 @@ class Lengths(int):
 
     def __new__(cls, runs: Iterable[Run]) -> Self:
         """Return the lengths of runs of chunks, neighbours of which differ."""
-        given = tuple(runs)
-        made = super().__new__(cls, max(length for length, _ in given))
-        made.runs = given
-        made._firsts = [0, *accumulate(count for _, count in given)]
-        made._begins = [0, *accumulate(length * count for length, count in given)]
-        made._columns, made._parts = None, {}
-        return made
+        every_run = tuple(runs)
+        lengths = super().__new__(cls, max(length for length, _ in every_run))
+        lengths.runs = every_run
+        lengths._firsts = [0, *accumulate(count for _, count in every_run)]
+        lengths._begins = [0, *accumulate(length * count for length, count in every_run)]
+        lengths._columns, lengths._parts = None, {}
+        return lengths
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Lengths, (self.runs,)
@@ -147,23 +147,23 @@ class Lengths(int):
 
     def between(self, first: int, end: int) -> int:
         """Return the chunk lengths of chunks `first` to `end - 1`, of which there is at least one."""
-        found = self._parts.get((first, end))
-        if found is None:
+        part = self._parts.get((first, end))
+        if part is None:
             if len(self._parts) >= PARTS:
                 self._parts.clear()
-            found = self._parts[first, end] = chunk_length(self._cut(first, end))
-        return found
+            part = self._parts[first, end] = chunk_length(self._cut(first, end))
+        return part
 
     def _cut(self, first: int, end: int) -> list[Run]:
         """Return the runs of chunks `first` to `end - 1`."""
-        found = []
+        cut = []
         for run in range(self._run(self._firsts, first), self._run(self._firsts, end) + 1):
             length, count = self.runs[run]
             begin = self._firsts[run]
             low, high = max(first, begin), min(end, begin + count)
             if low < high:
-                found.append((length, high - low))
-        return found
+                cut.append((length, high - low))
+        return cut
 
     def fitted(self, extent: int) -> int:
         """Return the chunk lengths of another extent of the dimension.
@@ -232,7 +232,8 @@ def volume(chunks: Iterable[int]) -> int:
 def shape_of(number: Sequence[int], chunks: Sequence[int]) -> tuple[int, ...]:
     """Return the shape of one chunk."""
     return tuple(
-        length.of(each) if isinstance(length, Lengths) else length for each, length in zip(number, chunks, strict=True)
+        length.of(index) if isinstance(length, Lengths) else length
+        for index, length in zip(number, chunks, strict=True)
     )
 
 
@@ -243,7 +244,7 @@ def written_runs(runs: Iterable[Run]) -> list[int | list[int]]:
 
 def total_of(written: Sequence[Any]) -> int:
     """Return the sum of a list of chunk lengths in their JSON form, which `read_lengths` has read."""
-    return sum(each if isinstance(each, int) else each[0] * each[1] for each in written)
+    return sum(entry if isinstance(entry, int) else entry[0] * entry[1] for entry in written)
 
 
 def read_lengths(written: Any) -> int:
@@ -253,8 +254,8 @@ def read_lengths(written: Any) -> int:
     if not isinstance(written, list | tuple) or not written:
         raise ValueError("a chunk length must be an integer above 0, or a list of such")
     runs: list[Run] = []
-    for each in written:
-        pair = each if isinstance(each, list | tuple) else (each, 1)
+    for entry in written:
+        pair = entry if isinstance(entry, list | tuple) else (entry, 1)
         if len(pair) != 2 or not all(type(number) is int and number > 0 for number in pair):
             raise ValueError("a list of chunk lengths must have integers above 0, or pairs of a length and a number")
         runs.append((pair[0], pair[1]))

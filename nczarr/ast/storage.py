@@ -95,7 +95,7 @@ class _ChunkLengths:
             written,
             core_schema.union_schema([core_schema.is_instance_schema(Lengths), written], mode="left_to_right"),
             serialization=core_schema.plain_serializer_function_ser_schema(
-                lambda given: given.written if isinstance(given, Lengths) else given, when_used="json"
+                lambda length: length.written if isinstance(length, Lengths) else length, when_used="json"
             ),
         )
 
@@ -137,8 +137,8 @@ class Storage(Node):
             self._decide()
 
 
-def _is_length(given: object) -> bool:
-    return type(given) is Lengths or (type(given) is int and given > 0)
+def _is_length(candidate: object) -> bool:
+    return type(candidate) is Lengths or (type(candidate) is int and candidate > 0)
 
 
 _LAYOUTS = get_args(LayoutName)

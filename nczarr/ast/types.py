@@ -96,8 +96,8 @@ class EnumType(Node):
     """Constants in definition order."""
 
     def __post_init__(self) -> None:
-        known = is_name(self.name) and self.kind == "enum" and self.base in _INTEGERS
-        if not (known and all_are(self.constants, EnumConstant)):
+        is_sound = is_name(self.name) and self.kind == "enum" and self.base in _INTEGERS
+        if not (is_sound and all_are(self.constants, EnumConstant)):
             self._decide()
 
 
@@ -151,7 +151,7 @@ class Field(Node):
             is_name(self.name)
             and is_name(self.type)
             and type(self.shape) is tuple
-            and all(type(each) is int and each > 0 for each in self.shape)
+            and all(type(length) is int and length > 0 for length in self.shape)
             and (self.offset is None or is_natural(self.offset))
         ):
             self._decide()
@@ -171,8 +171,8 @@ class CompoundType(Node):
     """Size in a file's own layout in bytes; None: as in C."""
 
     def __post_init__(self) -> None:
-        known = is_name(self.name) and self.kind == "compound" and all_are(self.fields, Field)
-        if not (known and (self.size is None or (is_natural(self.size) and self.size))):
+        is_sound = is_name(self.name) and self.kind == "compound" and all_are(self.fields, Field)
+        if not (is_sound and (self.size is None or (is_natural(self.size) and self.size))):
             self._decide()
 
 

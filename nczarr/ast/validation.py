@@ -43,13 +43,13 @@ _SCHEMAS: dict[type[Any], ClassSchema] = {}
 
 def schema_of(cls: type[Any]) -> ClassSchema:
     """Return the schema of a class of nodes; made once."""
-    found = _SCHEMAS.get(cls)
-    if found is None:
+    schema = _SCHEMAS.get(cls)
+    if schema is None:
         adapter: TypeAdapter[Any] = TypeAdapter(cls)
         core = _adapted(adapter.core_schema)
-        found = ClassSchema(adapter, SchemaValidator(core, {"title": cls.__name__}), SchemaSerializer(core))
-        _SCHEMAS[cls] = found
-    return found
+        schema = ClassSchema(adapter, SchemaValidator(core, {"title": cls.__name__}), SchemaSerializer(core))
+        _SCHEMAS[cls] = schema
+    return schema
 
 
 def decide(node: Any) -> None:
@@ -61,13 +61,13 @@ def decide(node: Any) -> None:
 def _adapted(schema: Any) -> Any:
     """Return a core schema in which nodes may be given by members, and spans are not written."""
     if isinstance(schema, list | tuple):
-        return type(schema)(_adapted(each) for each in schema)
+        return type(schema)(_adapted(part) for part in schema)
     if not isinstance(schema, dict):
         return schema
-    found = {key: each if key == "metadata" else _adapted(each) for key, each in schema.items()}
-    match found.get("type"):
+    adapted = {key: member if key == "metadata" else _adapted(member) for key, member in schema.items()}
+    match adapted.get("type"):
         case "dataclass":
-            found |= {"strict": False, "post_init": False}
-        case "dataclass-field" if found["name"] == "span":
-            found["serialization_exclude"] = True
-    return found
+            adapted |= {"strict": False, "post_init": False}
+        case "dataclass-field" if adapted["name"] == "span":
+            adapted["serialization_exclude"] = True
+    return adapted

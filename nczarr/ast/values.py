@@ -105,11 +105,11 @@ class Constant(Node):
         return core_schema.no_info_before_validator_function(cls._complete, handler(source), serialization=written)
 
     @classmethod
-    def _complete(cls, given: Any) -> Any:
+    def _complete(cls, written: Any) -> Any:
         """Read the JSON form, and check data against count."""
-        value = given if isinstance(given, dict) else getattr(given, "kwargs", None)
+        value = written if isinstance(written, dict) else getattr(written, "kwargs", None)
         if value is None:
-            return given
+            return written
         if "data" not in value:
             value = {**{key: value[key] for key in ("type", "count", "span") if key in value}, **_read_json(value)}
         name = value.get("type")
