@@ -56,8 +56,8 @@ def pointer_of(location: tuple[int | str, ...], document: Any) -> str:
     steps: list[str | int] = []
     value = document
     for number, step in enumerate(location):
-        known = value if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ()
-        if step in known:
+        members = value if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ()
+        if step in members:
             value = value[step]
         elif number < len(location) - 1 or not isinstance(value, dict):  # the last step may be a member that is missing
             continue
@@ -103,11 +103,11 @@ def _parsed(source: Source, text: str, report: Report) -> Any | None:
     doubled: list[str] = []
 
     def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        found = dict(pairs)
-        if len(found) < len(pairs):
+        members = dict(pairs)
+        if len(members) < len(pairs):
             seen: set[str] = set()
             doubled.extend(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
-        return found
+        return members
 
     try:
         parsed = json.loads(text, object_pairs_hook=unique)
@@ -134,7 +134,9 @@ def _check(source: Source, dataset: Dataset, report: Report) -> bool:
     if deep is not None:
         _bad(source, report, deep, f"groups are nested more than {MAX_DEPTH} deep", "too-deep-nesting")
         return False
-    types = sound_types({names.join(path, each.name): each for path, group, _, _ in groups for each in group.types})
+    types = sound_types(
+        {names.join(path, declared.name): declared for path, group, _, _ in groups for declared in group.types}
+    )
     for _, group, where, _ in groups:
         for attribute, inside in _attributes(group, where):
             name = attribute.value.type

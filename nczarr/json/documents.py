@@ -54,8 +54,8 @@ class DocumentCache:
     def _read(self, key: str) -> Json | None:
         data = self.raw(key)
         if data is None:
-            found = self.extra.get(key)
-            return found if isinstance(found, dict) else None
+            document = self.extra.get(key)
+            return document if isinstance(document, dict) else None
         self._present.add(key)
         parsed = self.parsed(key, data)
         if parsed is None:
@@ -93,14 +93,14 @@ class DocumentCache:
     def expect(self, prefixes: Iterable[str], documents: Iterable[str]) -> None:
         """Announce reads of documents below prefixes: distant stores fetch many at once. Raises OSError."""
         if self.store.distant:
-            wanted = (prefix + each for prefix in prefixes for each in documents)
-            self.store.expect(key for key in wanted if key not in self._known and is_safe(key))
+            keys = (prefix + document for prefix in prefixes for document in documents)
+            self.store.expect(key for key in keys if key not in self._known and is_safe(key))
 
     def children(self, prefix: str) -> list[str]:
         """Return possible node names below a prefix in byte order; reports unreadable-array without listing."""
         below, links = self.store.entries(prefix)
-        found = set(below)
-        if not found and not self.extra and not self.store.listed:
+        names_below = set(below)
+        if not names_below and not self.extra and not self.store.listed:
             text = "the server cannot list keys, and there are no consolidated metadata: the nodes below are unknown"
             self.lost("unreadable-array", text, prefix)
         for name in links:
@@ -109,23 +109,23 @@ class DocumentCache:
                 self.lost("unreadable-array", text, prefix + name)
         for key in self.extra:
             if key.startswith(prefix):
-                found.add(key[len(prefix) :].split("/", 1)[0])
-        return sorted(name for name in found if name and not name.startswith(".") and name != "zarr.json")
+                names_below.add(key[len(prefix) :].split("/", 1)[0])
+        return sorted(name for name in names_below if name and not name.startswith(".") and name != "zarr.json")
 
     def span(self, key: str) -> Span:
         """Return a document as a place, shared by everything that it describes."""
-        known = self._spans.get(key)
-        if known is None:
-            known = self._spans[key] = Span(Source(self.store.path, b"", key=key), 0, 0)
-        return known
+        span = self._spans.get(key)
+        if span is None:
+            span = self._spans[key] = Span(Source(self.store.path, b"", key=key), 0, 0)
+        return span
 
     def lost(self, code: str, message: str, key: str, pointer: str = "") -> None:
         """Report unreadable, dropped content: an error, unless the run allows it."""
         allowed = self._options.accepts(code)
         helps = () if allowed else (f"read the rest with `--allow-loss {code}`",)
         self.said += 1
-        found = Diagnostic(code, Severity.ERROR, message, self.place(key, pointer), helps=helps)
-        self._report.lose(found, allowed=allowed)
+        diagnostic = Diagnostic(code, Severity.ERROR, message, self.place(key, pointer), helps=helps)
+        self._report.lose(diagnostic, allowed=allowed)
 
     def warn(self, code: str, message: str, key: str, pointer: str = "") -> None:
         """Report content that is interpreted differently from its text."""
@@ -160,9 +160,9 @@ class DocumentCache:
         if not isinstance(written, str):
             self.lost("bad-metadata", f"the name of {what} is not a string", key, pointer)
             return None
-        found, problem = _in_the_model(written)
+        normal_name, problem = _in_the_model(written)
         if problem is None:
-            return found
+            return normal_name
         code = "bad-metadata" if what == "an attribute" else "unreadable-array"
         self.lost(code, f"{what}: {problem}", key, pointer)
         return None
@@ -171,5 +171,5 @@ class DocumentCache:
 @functools.lru_cache(maxsize=4096)
 def _in_the_model(written: str) -> tuple[str, str | None]:
     """Return a name in the model's form, and its problem or None. Cached: attributes share few names."""
-    found = names.normal(written)
-    return found, name_problem(found)
+    normal_name = names.normal(written)
+    return normal_name, name_problem(normal_name)

@@ -52,8 +52,8 @@ class Faults:
     def lose(self, code: str, message: str, *, allowed: bool, helps: Iterable[str] = ()) -> None:
         """Report dropped content: an error, or a warning if allowed."""
         place = Label(Span(self.source, 0, 0), key=self.source.name if self.source.key is None else self.source.key)
-        found = Diagnostic(code, Severity.ERROR, message, place, helps=() if allowed else tuple(helps))
-        self.report.lose(found, allowed=allowed)
+        diagnostic = Diagnostic(code, Severity.ERROR, message, place, helps=() if allowed else tuple(helps))
+        self.report.lose(diagnostic, allowed=allowed)
 
     def _add(self, severity: Severity, code: str, message: str, path: Path, helps: Iterable[str]) -> None:
         span = Span(self.source, 0, 0)
@@ -96,8 +96,8 @@ class Places:
 
 def skip_blank(text: str, at: int) -> int:
     """Return the end of the blanks at `at`."""
-    found = _BLANK.match(text, at)
-    return at if found is None else found.end()
+    blank = _BLANK.match(text, at)
+    return at if blank is None else blank.end()
 
 
 def members(text: str, at: int) -> Iterator[tuple[str | int, int]]:
@@ -135,4 +135,8 @@ _KINDS = ((bool, "a boolean"), (str, "text"), (int, "an integer"), (float, "a re
 
 def kind(value: object) -> str:
     """Describe the kind of a JSON value."""
-    return "null" if value is None else next((word for made, word in _KINDS if isinstance(value, made)), "no JSON")
+    return (
+        "null"
+        if value is None
+        else next((word for class_of_kind, word in _KINDS if isinstance(value, class_of_kind)), "no JSON")
+    )

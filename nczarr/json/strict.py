@@ -59,26 +59,26 @@ def parse(data: bytes) -> Parsed:
     except (_NotStrictError, RepeatedError):
         try:
             _walk(text, 0, "", {}, 0)
-        except StrictError as found:
-            raise StrictError(str(found), shift + _bytes(text, found.offset), found.pointer) from None
+        except StrictError as fault:
+            raise StrictError(str(fault), shift + _bytes(text, fault.offset), fault.pointer) from None
         raise
     if text.count("[") + text.count("{") > DEEPEST and too_deep(value):
         raise StrictError(f"it is nested more than {DEEPEST} deep", shift)
     return Parsed(value, ("begins with a byte order mark",) if shift else ())
 
 
-def place(data: bytes, where: str, known: Places) -> tuple[int, int]:
+def place(data: bytes, where: str, places: Places) -> tuple[int, int]:
     """Return the byte range of a value by JSON pointer, or of its nearest existing ancestor.
 
-    Expects a document that `parse` accepts. `known` starts empty and caches all
+    Expects a document that `parse` accepts. `places` starts empty and caches all
     places.
     """
     text, shift = _decoded(data)
-    if not known:
-        _walk(text, 0, "", known, 0)
-    while where and where not in known:
+    if not places:
+        _walk(text, 0, "", places, 0)
+    while where and where not in places:
         where = where.rpartition("/")[0]
-    start, end = known[where]
+    start, end = places[where]
     return shift + _bytes(text, start), shift + _bytes(text, end)
 
 
@@ -130,7 +130,7 @@ _DECODER = json.JSONDecoder(
 )
 
 
-def _walk(text: str, at: int, where: str, found: Places, depth: int) -> int:
+def _walk(text: str, at: int, where: str, places: Places, depth: int) -> int:
     """Find value places while the text is valid; return the end at `at`. Raises StrictError (character offset)."""
     end: int
     at = start = skip_blank(text, at)
@@ -140,11 +140,11 @@ def _walk(text: str, at: int, where: str, found: Places, depth: int) -> int:
         case '"':
             end = scanstring(text, at + 1, True)[1]
         case "{":
-            end = _walk_object(text, at, where, found, depth)
+            end = _walk_object(text, at, where, places, depth)
         case "[":
             at, number = skip_blank(text, at + 1), 0
             while text[at] != "]":
-                at = skip_blank(text, _walk(text, at, where + pointer(number), found, depth + 1))
+                at = skip_blank(text, _walk(text, at, where + pointer(number), places, depth + 1))
                 at, number = _behind_comma(text, at), number + 1
             end = at + 1
         case _:
@@ -154,11 +154,11 @@ def _walk(text: str, at: int, where: str, found: Places, depth: int) -> int:
                 raise StrictError(f"`{text[at:end]}` is not a JSON value", at, where)
             if text[at:end].removeprefix("-").isdigit() and end - at > LONGEST_INTEGER:
                 raise StrictError("an integer has thousands of digits", at, where)
-    found[where] = start, end
+    places[where] = start, end
     return end
 
 
-def _walk_object(text: str, at: int, where: str, found: Places, depth: int) -> int:
+def _walk_object(text: str, at: int, where: str, places: Places, depth: int) -> int:
     at = skip_blank(text, at + 1)
     taken: set[str] = set()
     while text[at] != "}":
@@ -167,7 +167,7 @@ def _walk_object(text: str, at: int, where: str, found: Places, depth: int) -> i
         if name in taken:
             raise StrictError(f"member `{name}` occurs twice in one object", at, inside)
         taken.add(name)
-        at = skip_blank(text, _walk(text, skip_blank(text, colon) + 1, inside, found, depth + 1))
+        at = skip_blank(text, _walk(text, skip_blank(text, colon) + 1, inside, places, depth + 1))
         at = _behind_comma(text, at)
     return at + 1
 

@@ -39,9 +39,9 @@ class Real(float):
     @classmethod
     def of(cls, spelled: str) -> Real:
         """Return the number of a JSON text."""
-        made = cls(spelled)
-        made.spelled = spelled
-        return made
+        number = cls(spelled)
+        number.spelled = spelled
+        return number
 
 
 class Parsed(NamedTuple):
@@ -61,20 +61,20 @@ class RepeatedError(Exception):
 
 def unrepeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Return the members of an object. Raises RepeatedError."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    members = dict(pairs)
+    if len(members) < len(pairs):
         raise RepeatedError
-    return found
+    return members
 
 
 def noting(repeated: list[str]) -> Callable[[list[tuple[str, Any]]], dict[str, Any]]:
     """Return an object hook that records the names of repeated members."""
 
     def members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        found = dict(pairs)
-        if len(found) < len(pairs):
+        members_by_name = dict(pairs)
+        if len(members_by_name) < len(pairs):
             repeated.extend(name for name, count in Counter(name for name, _ in pairs).items() if count > 1)
-        return found
+        return members_by_name
 
     return members
 
