@@ -37,10 +37,10 @@ class Summary(NamedTuple):
     @property
     def words(self) -> str:
         """Readable counts."""
-        found = [f"{self.references} reference{'s' * (self.references != 1)}"]
-        found.append(f"{self.targets} target{'s' * (self.targets != 1)}")
-        found.append(f"{self.chunks} chunk{'s' * (self.chunks != 1)} read")
-        return ", ".join(found)
+        counts = [f"{self.references} reference{'s' * (self.references != 1)}"]
+        counts.append(f"{self.targets} target{'s' * (self.targets != 1)}")
+        counts.append(f"{self.chunks} chunk{'s' * (self.chunks != 1)} read")
+        return ", ".join(counts)
 
 
 def verify(source: Source | Store, sample: int | None, report: Report, options: Options) -> Summary | None:
@@ -58,10 +58,10 @@ def verify(source: Source | Store, sample: int | None, report: Report, options: 
     looked = look_at(store.references, store.facts, report, distant=store.distant)
     count = 0
     if sample != 0:
-        own = Report(strict=report.strict)
-        checked = pipeline.read(store, own, options, registry.detect_store(store, opened=True))
-        for found in own.sorted():
-            report.add(found)
+        own_report = Report(strict=report.strict)
+        checked = pipeline.read(store, own_report, options, registry.detect_store(store, opened=True))
+        for diagnostic in own_report.sorted():
+            report.add(diagnostic)
         if checked is not None:
             for key in islice(chunks.strays(checked, store.references), report.limit):
                 text = f"`{key}` is not a chunk of any array and is never read"
@@ -78,8 +78,8 @@ def _read_chunks(
     def skip(key: str) -> bool:
         if key in looked.useless:
             return True
-        found = store.references.find(key) if looked.closed else None
-        return isinstance(found, Reference) and found.url in looked.closed
+        entry = store.references.find(key) if looked.closed else None
+        return isinstance(entry, Reference) and entry.url in looked.closed
 
     count = 0
     for read, faults in chunks.read(checked, sample, options.memory, skip):
@@ -91,16 +91,18 @@ def _read_chunks(
 
 def _tell(fault: chunks.ChunkFault, store: ReferenceStore, report: Report) -> None:
     """Report an unreadable chunk with its key and target."""
-    found = None if fault.key is None else store.references.find(fault.key)
-    target = f", bytes of `{shown(found.url)}`," if isinstance(found, Reference) and found.url is not None else ""
+    entry = None if fault.key is None else store.references.find(fault.key)
+    target = f", bytes of `{shown(entry.url)}`," if isinstance(entry, Reference) and entry.url is not None else ""
     what = f"`{fault.key}`" if fault.key is not None else f"chunk {fault.chunk} of `{fault.array.name}`"
     place = Label(key=fault.key or store.path)
     if isinstance(fault.reason, OSError):
         text = f"{what}{target} cannot be read: {fault.reason.strerror or fault.reason}"
         report.add(Diagnostic("unreadable-chunk", Severity.ERROR, text, place))
         return
-    for each in fault.reason:
+    for diagnostic in fault.reason:
         text = (
-            each.message if fault.key is not None and fault.key in each.message else f"{what}{target}: {each.message}"
+            diagnostic.message
+            if fault.key is not None and fault.key in diagnostic.message
+            else f"{what}{target}: {diagnostic.message}"
         )
-        report.add(each._replace(message=text, primary=place))
+        report.add(diagnostic._replace(message=text, primary=place))

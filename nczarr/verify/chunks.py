@@ -90,15 +90,15 @@ def read(
     `skip`: returns whether to skip a key. Raises OSError if chunks cannot be
     listed.
     """
-    found = list(arrays(checked))
-    far = any(array.source.distant for array in found)
+    every_array = list(arrays(checked))
+    far = any(array.source.distant for array in every_array)
 
     def tasks() -> Iterator[Task]:
-        for array in found:
+        for array in every_array:
             layout = array.source.layout
             need = TIMES * volume(layout.chunks) * (itemsize(layout.dtype) or TEXT)
-            wanted = iter(chosen(array, sample))
-            while batch := tuple(islice(wanted, BATCH)):
+            selected = iter(chosen(array, sample))
+            while batch := tuple(islice(selected, BATCH)):
                 yield Task(partial(_looked_at, array, batch, skip), need)
 
     with Crew(DISTANT_WORKERS if far else None, memory) as crew:
@@ -125,14 +125,14 @@ def _looked_at(
 
 def strays(checked: Checked, references: References) -> Iterator[str]:
     """Yield valid keys of references that are neither chunks nor documents. Raises OSError."""
-    found = [array.source for array in arrays(checked, empty=True)]
+    sources = [array.source for array in arrays(checked, empty=True)]
     owners: dict[str, KeyListing] = {}
-    known = 0
-    for source in found:
+    count = 0
+    for source in sources:
         if source.keys is not None:
-            known += sum(1 for _ in source.occupied(source.layout.shards or source.layout.chunks))
+            count += sum(1 for _ in source.occupied(source.layout.shards or source.layout.chunks))
             owners[source.keys.chunk_keys.prefix] = source.keys
-    if known == sum(1 for key, _ in references.entries() if not is_metadata(key)):  # every key is one of a chunk
+    if count == sum(1 for key, _ in references.entries() if not is_metadata(key)):  # every key is one of a chunk
         return
     for key, entry in references.entries():
         if not isinstance(entry, Reference) or is_metadata(key) or not is_safe(key):

@@ -47,8 +47,8 @@ class RangeTable(NamedTuple):
         """
         ends = self.offset + np.maximum(self.length, 0)
         size = sizes[self.target]
-        found: NDArray[np.int64] = np.flatnonzero((ends > size) & (size != UNKNOWN))
-        return found
+        rows: NDArray[np.int64] = np.flatnonzero((ends > size) & (size != UNKNOWN))
+        return rows
 
 
 def tables(entries: Iterable[tuple[str, bytes | Reference]], urls: dict[str | None, int]) -> Iterator[RangeTable]:
@@ -113,16 +113,16 @@ class _Targets:
 
     def take(self, table: RangeTable) -> None:
         """Check new targets, and count references."""
-        known = len(self.sizes)
+        count = len(self.sizes)
         numbers, rows = np.unique(table.target, return_index=True)
         for number, row in zip(numbers.tolist(), rows.tolist(), strict=True):
-            if number >= known:
+            if number >= count:
                 self.first.append(table.keys[row])
-        fresh = list(islice(self.urls, known, None))
+        fresh = list(islice(self.urls, count, None))
         self.names += fresh
         with Crew(self.workers, 1) as crew:
             tasks = (Task(partial(self._facts, url), here=self.workers == 1) for url in fresh)
-            sizes = [self._settle(known + at, url, told) for at, (url, told) in
+            sizes = [self._settle(count + at, url, answer) for at, (url, answer) in
                      enumerate(zip(fresh, crew.results(tasks), strict=True))]  # fmt: skip
         self.sizes = np.concatenate((self.sizes, np.array(sizes, np.int64)))
         self.counts = np.concatenate((self.counts, np.zeros(len(fresh), np.int64)))
@@ -134,15 +134,15 @@ class _Targets:
         except (OSError, CompileError) as error:
             return error
 
-    def _settle(self, number: int, url: str | None, told: Facts | OSError | CompileError) -> int:
+    def _settle(self, number: int, url: str | None, answer: Facts | OSError | CompileError) -> int:
         """Return the size of a target, and record its faults."""
-        if not isinstance(told, Facts):
-            self.failures[number] = told
+        if not isinstance(answer, Facts):
+            self.failures[number] = answer
             return UNKNOWN
-        for change in changes(self.noted.get(url, Facts()), told):
+        for change in changes(self.noted.get(url, Facts()), answer):
             text = f"`{_named(url)}`, the target of `{self.first[number]}`, has changed: {change}"
             self.faults.append(_fault("changed-target", text, self.first[number]))
-        return UNKNOWN if told.size is None else told.size
+        return UNKNOWN if answer.size is None else answer.size
 
 
 def look_at(references: References, look: Look, report: Report, *, distant: bool) -> Looked:
@@ -194,8 +194,8 @@ def _tell_failure(url: str | None, error: OSError | CompileError, key: str, coun
     """Report an unreachable or forbidden target, with a key that uses it."""
     notes = [f"{count} references name it"] if count > 1 else []
     if isinstance(error, CompileError):
-        for found in error.diagnostics:
-            report.add(found._replace(notes=(*found.notes, *notes)))
+        for diagnostic in error.diagnostics:
+            report.add(diagnostic._replace(notes=(*diagnostic.notes, *notes)))
         return
     text = f"`{_named(url)}`, the target of `{key}`, cannot be reached: {error.strerror or error}"
     report.add(_fault("unreachable-target", text, key, tuple(notes)))
