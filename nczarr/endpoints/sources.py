@@ -21,24 +21,24 @@ def opened(path: str, report: Report, options: Options) -> Source | Store | None
     if place is None:
         return None
     try:
-        found = open_path(path, options.storage.of("source"), _is_ranged)
+        source = open_path(path, options.storage.of("source"), _is_ranged)
     except (BadURLError, MissingProtocolError) as error:
         unusable(path, error, report)
         return None
-    if place.remote and _is_fetched(found):
+    if place.remote and _is_fetched(source):
         text = f"`{shown(path)}` was fetched whole: its server sends no ranges of files"
         helps = ("keep a local copy if you read it again",)
         report.add(Diagnostic("unranged-server", Severity.NOTE, text, helps=helps))
-    return found
+    return source
 
 
-def _is_fetched(found: Source | Store) -> bool:
+def _is_fetched(source: Source | Store) -> bool:
     """Return whether a file from a URL is local, though files of its format are read by ranges."""
     from nczarr.stores.ranges import remote
 
-    if isinstance(found, Source):
-        return remote(found.path) is None and _is_ranged(bytes(found.data[:HEAD]))
-    return found.archive and not found.distant
+    if isinstance(source, Source):
+        return remote(source.path) is None and _is_ranged(bytes(source.data[:HEAD]))
+    return source.archive and not source.distant
 
 
 def _is_ranged(head: bytes) -> bool:
@@ -57,8 +57,8 @@ def revision(source: Source | Store, report: Report, options: Options) -> Source
     form = registry.detect_store(source)
     assert form is not None
     assert form.opens is not None
-    found: Store | None = registry.load(form.opens)(source, report, options)
-    return found
+    store: Store | None = registry.load(form.opens)(source, report, options)
+    return store
 
 
 def source_format(source: Source | Store, name: str, report: Report) -> Format | None:
@@ -71,9 +71,9 @@ def source_format(source: Source | Store, name: str, report: Report) -> Format |
         return None
     if form.opens is not None or (form.holds is None) == isinstance(source, Source):
         return form
-    what, wanted = ("file", "a store of keys") if isinstance(source, Source) else ("store of keys", "one file")
+    what, expected = ("file", "a store of keys") if isinstance(source, Source) else ("store of keys", "one file")
     place = source.name if isinstance(source, Source) else source.path
-    report.error("unknown-format", f"`{place}` is a {what}, and format `{name}` is {wanted}")
+    report.error("unknown-format", f"`{place}` is a {what}, and format `{name}` is {expected}")
     return None
 
 
@@ -105,13 +105,13 @@ def readable(store: Store, report: Report, options: Options) -> Store | None:
         return store
     from nczarr.stores import extension
 
-    found = extension.parsed(journal)
-    if found is not None:
-        state = "before" if found.state == "writing" else "after"
+    append = extension.parsed(journal)
+    if append is not None:
+        state = "before" if append.state == "writing" else "after"
         helps = ["to complete it, run the same `nczarr append` again"]
         text = f"`{store.path}` is being extended, or an `append` was interrupted; it is read as {state} that"
         report.warning("unfinished-append", text, helps=helps)
-        return extension.view(store, found)
+        return extension.view(store, append)
     if options.unfinished:
         return store
     helps = ["to continue, run `nczarr convert SRC DST --resume` with the same source and options"]

@@ -66,9 +66,11 @@ def settle(checked: Checked, form: Format, report: Report, options: Options) -> 
         settled = registry.named(form.kinds[kind])
         assert settled is not None
         return settled, options._replace(kind=kind)
-    wanted = KIND_NAMES[options.kind] if options.kind else ""
+    kind_name = KIND_NAMES[options.kind] if options.kind else ""
     report.error(
-        "unknown-target", f"format `{form.name}` cannot write {wanted} files", helps=["`--to netcdf` writes every kind"]
+        "unknown-target",
+        f"format `{form.name}` cannot write {kind_name} files",
+        helps=["`--to netcdf` writes every kind"],
     )
     return None
 
@@ -108,9 +110,11 @@ def _with_documents(form: Format, options: Options, report: Report) -> tuple[For
     """Return a format whose documents are those of another; None after an error."""
     name = options.writing.metadata or form.inner[0]
     if name not in form.inner:
-        known = ", ".join(form.inner)
+        names_of_inner = ", ".join(form.inner)
         report.error(
-            "unknown-target", f"format `{form.name}` has no documents of `{name}`", helps=[f"name one of: {known}"]
+            "unknown-target",
+            f"format `{form.name}` has no documents of `{name}`",
+            helps=[f"name one of: {names_of_inner}"],
         )
         return None
     inner = registry.named(name)
@@ -124,8 +128,8 @@ def _with_documents(form: Format, options: Options, report: Report) -> tuple[For
     if options.virtual or not form.commits:
         arrays = arrays._replace(by_reference=True, shards=False)
     capabilities = capabilities._replace(arrays=arrays)
-    made = inner._replace(name=form.name, capabilities=capabilities, begins=form.begins, document=form.document)
-    return (made._replace(second_reader=None) if form.commits else made), options
+    combined = inner._replace(name=form.name, capabilities=capabilities, begins=form.begins, document=form.document)
+    return (combined._replace(second_reader=None) if form.commits else combined), options
 
 
 def following(path: str, plan: Plan) -> Following:
@@ -133,8 +137,8 @@ def following(path: str, plan: Plan) -> Following:
     from nczarr.stores.reference_policy import PROTOCOLS
 
     base = path.rpartition("/")[0] if is_remote(path) else os.path.dirname(os.path.abspath(path))
-    known = ("file://", *(f"{protocol}://" for protocol in sorted(PROTOCOLS)))
-    return Following(base=base, roots=(*known, *plan.options.following.roots))
+    every_root = ("file://", *(f"{protocol}://" for protocol in sorted(PROTOCOLS)))
+    return Following(base=base, roots=(*every_root, *plan.options.following.roots))
 
 
 @contextmanager
@@ -219,8 +223,8 @@ def is_finished(path: str, form: Format, options: Options) -> bool:
         return False
     if not place.remote:
         return os.path.lexists(place.path)
-    found = _obstacle(place.path, form, options._replace(storage=options.storage.at("target", place.server)))
-    return found is not None and not found.unfinished
+    obstacle = _obstacle(place.path, form, options._replace(storage=options.storage.at("target", place.server)))
+    return obstacle is not None and not obstacle.unfinished
 
 
 def _obstacle(url: str, form: Format, options: Options) -> Obstacle | None:
@@ -233,15 +237,15 @@ def _obstacle(url: str, form: Format, options: Options) -> Obstacle | None:
 
 def _is_free_there(url: str, form: Format, report: Report, options: Options) -> bool:
     """Return whether a target can be made at a URL. Raises OSError."""
-    found = _obstacle(url, form, options)
-    if found is None:
+    obstacle = _obstacle(url, form, options)
+    if obstacle is None:
         return True
-    allowed = (options.overwrite and found.replaceable) or (options.resume and found.unfinished)
+    allowed = (options.overwrite and obstacle.replaceable) or (options.resume and obstacle.unfinished)
     if not allowed:
         helps = ["choose another place, or remove the target yourself"]
-        if found.unfinished:
+        if obstacle.unfinished:
             helps = ["continue with `--resume`, or start again with `--overwrite`"]
-        elif found.replaceable:
+        elif obstacle.replaceable:
             helps = ["replace it with `--overwrite`"]
-        report.error("target-exists", f"`{shown(url)}` {found.words}", helps=helps)
+        report.error("target-exists", f"`{shown(url)}` {obstacle.words}", helps=helps)
     return allowed
