@@ -8,15 +8,15 @@ from collections.abc import Sequence
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command line (`sys.argv` by default) and return its exit status."""
-    given = list(sys.argv[1:] if arguments is None else arguments)
-    if given == ["--version"]:
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    if words == ["--version"]:
         from nczarr import __version__
 
         sys.stdout.write(f"nczarr {__version__}\n")
         return 0
     from nczarr.cli import run
 
-    return run(given)
+    return run(words)
 
 
 def hear_signals() -> None:

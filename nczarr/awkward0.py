@@ -186,11 +186,11 @@ def load(
     from nczarr.formats.awkward0.wire.zip_archive import Archive
 
     read = functools.partial(deserialize, whitelist=whitelist, cache=cache, limits=limits)
-    found = Archive(file, read, schemasuffix, limits)
-    if list(found) != [""]:
-        return found
-    with found:
-        return found[""]
+    archive = Archive(file, read, schemasuffix, limits)
+    if list(archive) != [""]:
+        return archive
+    with archive:
+        return archive[""]
 
 
 def hdf5(
@@ -270,8 +270,8 @@ def serialize(
 
     if compression is not _DEFAULT_POLICY:
         options["compression"] = compression
-    found: dict[str, Any] = writing.serialize(obj, storage, name, delimiter, suffix, schemasuffix, **options)
-    return found
+    blobs: dict[str, Any] = writing.serialize(obj, storage, name, delimiter, suffix, schemasuffix, **options)
+    return blobs
 
 
 def save(
@@ -320,4 +320,4 @@ def _arrays(value: Any) -> Any:
     from nczarr.formats.awkward0.columns.nodes import Column
     from nczarr.formats.awkward0.read.array_values import replaced
 
-    return replaced(value, lambda each: to_awkward(each) if isinstance(each, Column) else each)
+    return replaced(value, lambda node: to_awkward(node) if isinstance(node, Column) else node)

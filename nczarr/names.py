@@ -147,7 +147,9 @@ def escape_cdl(name: str) -> str:
     """Return the name in CDL, with non-ASCII spaces escaped; control characters, impossible in CDL, are unchanged."""
     text = _CDL_NEEDS.sub(lambda match: "\\" + match.group(), name)
     if not text.isascii():
-        text = "".join("\\" + each if not each.isascii() and is_strange(each) else each for each in text)
+        text = "".join(
+            "\\" + character if not character.isascii() and is_strange(character) else character for character in text
+        )
     return "\\" + text if text[:1].isdigit() and text[0].isascii() else text
 
 
@@ -177,25 +179,25 @@ def bad_character(character: str) -> str:
 def free(name: str, is_taken: Callable[[str], bool]) -> str:
     """Return the name, or else the first of `name_2`, `name_3` and so on that is not taken."""
     numbered = (f"{name}_{number}" for number in itertools.count(2))
-    return next(each for each in itertools.chain((name,), numbered) if not is_taken(each))
+    return next(candidate for candidate in itertools.chain((name,), numbered) if not is_taken(candidate))
 
 
 def closest(name: str, candidates: Iterable[str]) -> str | None:
     """Return the probably intended candidate, or None."""
-    known = list(candidates)[:5000]
-    lowered = {candidate.lower(): candidate for candidate in known}
+    choices = list(candidates)[:5000]
+    lowered = {candidate.lower(): candidate for candidate in choices}
     if name.lower() in lowered:
         return lowered[name.lower()]
     import difflib  # only where a name is wrong
 
-    found = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
-    return found[0] if found else None
+    matches = difflib.get_close_matches(name, choices, n=1, cutoff=0.6)
+    return matches[0] if matches else None
 
 
 def suggested(name: str, candidates: Iterable[str]) -> list[str]:
     """Return the help text with the probably intended candidate, if there is one."""
-    found = closest(name, candidates)
-    return [f"did you mean `{found}`?"] if found else []
+    candidate = closest(name, candidates)
+    return [f"did you mean `{candidate}`?"] if candidate else []
 
 
 def name_problem(name: str) -> str | None:
@@ -204,12 +206,12 @@ def name_problem(name: str) -> str | None:
         name.encode()
     except UnicodeEncodeError:
         return f"name {name!r} is not UTF-8"
-    found = problem(name)
-    return None if found is None else found[1]
+    fault = problem(name)
+    return None if fault is None else fault[1]
 
 
 def stem(path: str) -> str:
     """Return the default dataset name: the file name without its last suffix."""
     base = os.path.basename(os.path.normpath(path))
-    found = normal(os.path.splitext(base)[0])
-    return found if name_problem(found) is None else ""
+    name = normal(os.path.splitext(base)[0])
+    return name if name_problem(name) is None else ""

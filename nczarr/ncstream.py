@@ -115,9 +115,9 @@ def read_messages(
     from nczarr.formats.ncstream.wire import messages
     from nczarr.formats.ncstream.wire.definitions import Definitions
 
-    known = Definitions() if definitions is None else Definitions(definitions)
+    declared = Definitions() if definitions is None else Definitions(definitions)
     try:
-        yield from messages.read(stream, known, limits)
+        yield from messages.read(stream, declared, limits)
     except UnreadableStreamError as error:
         name = getattr(stream, "name", None)
         source = Source(name if isinstance(name, str) else "stream", b"", binary=True)
@@ -322,7 +322,7 @@ def _checked(dataset: DatasetHandle | Checked) -> Checked:
 
 def _check_indices(path: str, ranges: tuple[range, ...], shape: tuple[int, ...]) -> None:
     """Raise ValueError for invalid indices."""
-    if len(ranges) != len(shape) or not all(isinstance(each, range) for each in ranges):
+    if len(ranges) != len(shape) or not all(isinstance(indices, range) for indices in ranges):
         raise ValueError(f"`{path}` has {len(shape)} dimensions and needs a range for each: {ranges!r}")
     for indices, length in zip(ranges, shape, strict=True):
         if indices.step < 0 or (indices and not 0 <= indices[0] <= indices[-1] < length):

@@ -85,13 +85,13 @@ def read_path(
     return read(source, report, options, form, observe)
 
 
-def select(checked: Checked, wanted: Subset, report: Report) -> Checked | None:
+def select(checked: Checked, choice: Subset, report: Report) -> Checked | None:
     """Return the requested part of a dataset; None after an error."""
-    if not wanted:
+    if not choice:
         return checked
     from nczarr.select.subset import subset
 
-    return subset(checked, wanted, report)
+    return subset(checked, choice, report)
 
 
 def plan(checked: Checked, form: Format, report: Report, options: Options) -> Plan | None:
@@ -137,8 +137,8 @@ def write(
     """
     if lock is not None:
         return _write(checked, path, form, report, options, watch, lock)
-    with targets.locked_place(path, report, options, replaces=options.overwrite or options.resume) as own:
-        return None if own is None else _write(checked, path, form, report, options, watch, own)
+    with targets.locked_place(path, report, options, replaces=options.overwrite or options.resume) as own_lock:
+        return None if own_lock is None else _write(checked, path, form, report, options, watch, own_lock)
 
 
 def _write(

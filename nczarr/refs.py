@@ -58,8 +58,8 @@ def expand(
     >>> nczarr.refs.expand({"version": 1, "templates": {"u": "a.nc"}, "refs": {"v/0": ["{{u}}", 8, 4]}})
     {'v/0': ['a.nc', 8, 4]}
     """
-    found: dict[str, Any] = json.loads(b"".join(lines(document, templates=templates, limits=limits)))
-    return found
+    expanded: dict[str, Any] = json.loads(b"".join(lines(document, templates=templates, limits=limits)))
+    return expanded
 
 
 def lines(
@@ -163,8 +163,8 @@ def verify(
         try:
             verified(source, {"none": 0, "all": None}.get(chunks, sample), report, options)
         except CompileError as error:
-            for found in error.diagnostics:
-                report.add(found)
+            for diagnostic in error.diagnostics:
+                report.add(diagnostic)
     return tuple(report.sorted())
 
 
@@ -200,8 +200,8 @@ def compacted(source: Source | Store, report: Report, limits: Limits) -> dict[st
         entries = expansion.entries(read, source, report, limits)
     except expansion.StoppedError:
         raise CompileError(report.sorted()) from None
-    made = compaction.compact(entries)
-    return made if read.noted is None else {**made, "nczarr": read.noted}
+    compacted_document = compaction.compact(entries)
+    return compacted_document if read.noted is None else {**compacted_document, "nczarr": read.noted}
 
 
 def written(document: Mapping[str, Any]) -> Iterator[bytes]:

@@ -70,9 +70,9 @@ def rows() -> dict[str, str]:
     return _joined
 
 
-def join(own: dict[str, str], others: Iterator[tuple[str, str]]) -> dict[str, str]:
+def join(built_in: dict[str, str], others: Iterator[tuple[str, str]]) -> dict[str, str]:
     """Merge both tables. Raises DuplicateFormatError for a repeated name."""
-    table = dict(own)
+    table = dict(built_in)
     for name, row in sorted(others):
         if name in table:
             raise DuplicateFormatError(f"format {name!r} is defined twice: by {table[name]} and by {row}")
@@ -83,8 +83,8 @@ def join(own: dict[str, str], others: Iterator[tuple[str, str]]) -> dict[str, st
 def named(name: str) -> Format | None:
     """Return the format of this name, or None."""
     row = ROWS.get(name) or rows().get(name)
-    found: Format | None = None if row is None else load(row)
-    return found
+    form: Format | None = None if row is None else load(row)
+    return form
 
 
 def having(field: str) -> tuple[str, ...]:
@@ -105,7 +105,7 @@ def formats() -> Iterator[Format]:
 
 def for_target(path: str) -> Format | None:
     """Return the format of a target by its longest matching suffix, or None."""
-    return next((found for table in _tables() if (found := _by_suffix(path, table, writing=True))), None)
+    return next((form for table in _tables() if (form := _by_suffix(path, table, writing=True))), None)
 
 
 def detect(name: str, head: bytes) -> Format | None:
@@ -119,9 +119,9 @@ def detect(name: str, head: bytes) -> Format | None:
                 and re.match(candidate.detects.encode(), head[:HEAD], re.DOTALL)
             ):
                 return candidate
-        found = _by_suffix(name, table, writing=False)
-        if found is not None:
-            return found
+        form = _by_suffix(name, table, writing=False)
+        if form is not None:
+            return form
     return None
 
 
@@ -144,12 +144,12 @@ def _tables() -> Iterator[dict[str, str]]:
 
 
 def _by_suffix(path: str, table: dict[str, str], *, writing: bool) -> Format | None:
-    found: tuple[int, Format] | None = None
+    best: tuple[int, Format] | None = None
     for row in table.values():
         candidate: Format = load(row)
         if not (candidate.writable if writing else candidate.opens or (candidate.read and not candidate.holds)):
             continue  # a file is no store, whatever its suffix
         length = max((len(suffix) for suffix in candidate.suffixes if path.lower().endswith(suffix)), default=0)
-        if length and (found is None or length > found[0]):
-            found = length, candidate
-    return found[1] if found else None
+        if length and (best is None or length > best[0]):
+            best = length, candidate
+    return best[1] if best else None

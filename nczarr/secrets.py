@@ -66,9 +66,9 @@ class StorageOptions(Mapping[str, Any]):
         """Return the options for one side, `source` or `target`."""
         sides = ("source.", "target.")
         plain = {name: value for name, value in self._content.items() if not name.startswith(sides)}
-        own = {name.removeprefix(f"{side}."): value for name, value in self._content.items()
+        specific = {name.removeprefix(f"{side}."): value for name, value in self._content.items()
                if name.startswith(f"{side}.")}  # fmt: skip
-        return StorageOptions({**plain, **own})
+        return StorageOptions({**plain, **specific})
 
     def at(self, side: str, server: str | None) -> StorageOptions:
         """Return the options with the server of one side's URL as default."""
@@ -121,18 +121,18 @@ def scrubbed(text: str, url: str, options: StorageOptions) -> str:
     """Return a message without secrets of the options, the URL, the environment, or URLs in it."""
     for secret in sorted(set(_known(url, options)), key=len, reverse=True):
         text = text.replace(secret, HIDDEN)
-    return re.sub(r"\w+://\S+", lambda found: shown(found[0]), text)
+    return re.sub(r"\w+://\S+", lambda url_match: shown(url_match[0]), text)
 
 
 def _known(url: str, options: StorageOptions) -> Iterable[str]:
     from urllib.parse import parse_qsl, unquote, urlsplit
 
-    found = [*options.secrets(), *(os.environ.get(name, "") for name in VARIABLES)]
+    secrets = [*options.secrets(), *(os.environ.get(name, "") for name in VARIABLES)]
     for part in url.split("::"):
         try:
             split = urlsplit(_SERVICE.sub("", part))
-            given = (split.username or "", split.password or "", *(value for _, value in parse_qsl(split.query)))
+            parts = (split.username or "", split.password or "", *(value for _, value in parse_qsl(split.query)))
         except ValueError:
             continue
-        found += [*given, *map(unquote, given)]
-    return (each for each in found if len(each) >= SHORTEST)
+        secrets += [*parts, *map(unquote, parts)]
+    return (secret for secret in secrets if len(secret) >= SHORTEST)

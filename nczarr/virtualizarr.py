@@ -131,10 +131,10 @@ class Parser:
                 groups={name: groups[place] for name, place in members.items() if place in groups},
                 attributes=documents[prefix].get("attributes", {}),
             )
-        wanted = "".join(f"{part}/" for part in names.split(self._group))
-        if wanted not in groups:
+        prefix_of_group = "".join(f"{part}/" for part in names.split(self._group))
+        if prefix_of_group not in groups:
             raise _fault("unknown-name", f"there is no group `{self._group}`")
-        return manifests.ManifestStore(groups[wanted], registry=registry)
+        return manifests.ManifestStore(groups[prefix_of_group], registry=registry)
 
     def _references(
         self, url: str, report: Report
@@ -152,15 +152,15 @@ class Parser:
         plan = pipeline.plan(self._kept(checked, report), form, report, self._options._replace(source=url))
         if not isinstance(plan, StorePlan):
             raise CompileError(report.sorted())
-        held = DocumentStore("", plan)
-        if not link.into(plan, held, report):
+        store = DocumentStore("", plan)
+        if not link.into(plan, store, report):
             raise CompileError(report.sorted())
-        content = dict(held.content)
-        documents = {key: json.loads(content.pop(key)) for key in held.content if key.endswith(_DOCUMENT)}
+        content = dict(store.content)
+        documents = {key: json.loads(content.pop(key)) for key in store.content if key.endswith(_DOCUMENT)}
         return (
             {key.removesuffix(_DOCUMENT): document for key, document in documents.items()},
             _by_array(content, documents),
-            {each.chunk_keys.prefix: each for each in held.arrays},
+            {referred.chunk_keys.prefix: referred for referred in store.arrays},
         )
 
     def _kept(self, checked: Checked, report: Report) -> Checked:
@@ -169,13 +169,13 @@ class Parser:
 
         if not self._dropped:
             return checked
-        kept = tuple(
+        remaining = tuple(
             path for path in checked.variables if path not in self._dropped and names.last(path) not in self._dropped
         )
-        made = pipeline.select(checked, Subset(variables=kept), report)
-        if made is None:
+        part = pipeline.select(checked, Subset(variables=remaining), report)
+        if part is None:
             raise CompileError(report.sorted())
-        return made
+        return part
 
 
 def _library() -> Any:
@@ -200,14 +200,14 @@ def _below(prefix: str, documents: Mapping[str, Any]) -> Iterable[tuple[str, str
 
 def _by_array(content: Mapping[str, bytes], documents: Mapping[str, Any]) -> dict[str, dict[str, bytes]]:
     """Return chunks by the prefix of their array, and there by the rest of the key."""
-    found: dict[str, dict[str, bytes]] = {}
+    chunks: dict[str, dict[str, bytes]] = {}
     for key, data in content.items():
         prefix = key
         while prefix and f"{prefix}/{_DOCUMENT}" not in documents:
             prefix = prefix.rpartition("/")[0]
         if not is_metadata(key):
-            found.setdefault(f"{prefix}/" if prefix else "", {})[key[len(prefix) :].lstrip("/")] = data
-    return found
+            chunks.setdefault(f"{prefix}/" if prefix else "", {})[key[len(prefix) :].lstrip("/")] = data
+    return chunks
 
 
 def _array(
@@ -222,7 +222,9 @@ def _array(
 
     metadata = ArrayV3Metadata.from_dict(document)
     chunks = document["chunk_grid"]["configuration"]["chunk_shape"]
-    grid = tuple(-(-length // each) for length, each in zip(document["shape"], chunks, strict=True))
+    grid = tuple(
+        -(-length // length_of_chunk) for length, length_of_chunk in zip(document["shape"], chunks, strict=True)
+    )
     paths = np.zeros(grid, np.dtypes.StringDType())
     offsets, lengths = np.zeros(grid, np.uint64), np.zeros(grid, np.uint64)
     if referred is not None:
@@ -268,11 +270,11 @@ def _sizes(
     `source`: int64, shape (rows,), places in `sources`; `lengths`: int64, shape
     (rows,), with `WHOLE`. Raises OSError.
     """
-    found = lengths.copy()
+    sizes = lengths.copy()
     whole = lengths == WHOLE
-    known = {number: _size(sources[number], registry) for number in np.unique(source[whole]).tolist()}
-    found[whole] = [known[number] for number in source[whole].tolist()]
-    return found
+    whole_sizes = {number: _size(sources[number], registry) for number in np.unique(source[whole]).tolist()}
+    sizes[whole] = [whole_sizes[number] for number in source[whole].tolist()]
+    return sizes
 
 
 def _size(url: str, registry: Any) -> int:

@@ -93,9 +93,9 @@ def read(
     checked = pipeline.read(KeyValueStore(store, name), report, options, registry.named("zarr3-2019"))
     if checked is None or report.errors:
         raise CompileError(report.sorted())
-    found = DatasetHandle(checked, report.sorted(), report.losses)
-    warn_of_losses(found)
-    return found
+    handle = DatasetHandle(checked, report.sorted(), report.losses)
+    warn_of_losses(handle)
+    return handle
 
 
 @takes(TargetOptions)
@@ -132,9 +132,9 @@ def write(
     report = Report()
     form = registry.named("zarr3-2019")
     assert form is not None
-    wanted = options_from(**options)
-    report_losses(dataset, report, wanted)
-    planned = pipeline.plan_store(dataset.checked, form, report, wanted) if not report.errors else None
+    settings = options_from(**options)
+    report_losses(dataset, report, settings)
+    planned = pipeline.plan_store(dataset.checked, form, report, settings) if not report.errors else None
     if planned is None or not link.into(planned, KeyValueStore(store), report):
         raise CompileError(report.sorted())
     return tuple(report.sorted())
