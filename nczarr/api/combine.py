@@ -145,7 +145,7 @@ def combine(
     from nczarr.stores.spool import passing
 
     report = Report()
-    paths_or_handles = [source if isinstance(source, DatasetHandle) else os.fspath(source) for source in sources]
+    origins = [source if isinstance(source, DatasetHandle) else os.fspath(source) for source in sources]
     reading = for_reading(Options(storage=StorageOptions(storage_options), following=following))
     form = None if target is None else targets.target_format(os.fspath(target), format, report)
     if report.errors:
@@ -159,11 +159,9 @@ def combine(
     dask, resume = options.get("dask"), False
     if spec.addressable is not None:  # one process writes a document
         dask, resume = options.pop("dask", None), options.pop("resume", False)
-    if dask is not None and not _is_divisible(paths_or_handles, dask, report):
+    if dask is not None and not _is_divisible(origins, dask, report):
         raise CompileError(report.sorted())
-    inputs = [
-        _input(source, number, reading, absolute=dask is not None) for number, source in enumerate(paths_or_handles, 1)
-    ]
+    inputs = [_input(source, number, reading, absolute=dask is not None) for number, source in enumerate(origins, 1)]
     place = None if target is None else os.fspath(target)
     taken = spec.addressable is not None and place is not None and not is_remote(place) and os.path.lexists(place)
     if taken and not options.get("overwrite"):
@@ -188,7 +186,7 @@ def combine(
 
     if target is None:
         return handle_of(read().checked, report)
-    paths = [source for source in paths_or_handles if isinstance(source, str)]
+    paths = [source for source in origins if isinstance(source, str)]
     if paths and writing.home is None:
         writing = writing._replace(home=home_of(paths))
     with passing():
@@ -292,7 +290,7 @@ def append(
     from nczarr.stores.spool import passing
 
     report = Report()
-    inputs_of_run = [source if isinstance(source, DatasetHandle) else os.fspath(source) for source in sources]
+    origins = [source if isinstance(source, DatasetHandle) else os.fspath(source) for source in sources]
     options = Options(
         storage=StorageOptions(storage_options),
         following=following,
@@ -301,12 +299,10 @@ def append(
         dask=dask,
         verify=verify,
     )
-    if dask is not None and not _is_divisible(inputs_of_run, dask, report):
+    if dask is not None and not _is_divisible(origins, dask, report):
         raise CompileError(report.sorted())
     reading = for_reading(options)
-    inputs = [
-        _input(source, number, reading, absolute=dask is not None) for number, source in enumerate(inputs_of_run, 1)
-    ]
+    inputs = [_input(source, number, reading, absolute=dask is not None) for number, source in enumerate(origins, 1)]
     words = (along,) if isinstance(along, str) else tuple(along)
     recoding = Recoding(units) if units is not None or decode_times else None
     subset = Subset(tuple(variables), tuple(groups), related=coordinates)

@@ -44,8 +44,8 @@ def as_stored(
 ) -> AsStored | str:
     """Return the source in referenceable chunks, or why it has none.
 
-    `dtype` is the part's, in any byte order. `asked` is the variable's `source_storage`
-    storage with options applied. `rectilinear`: chunks may differ in length.
+    `dtype` is the part's, in any byte order. `asked` is `source_storage`
+    with options applied. `rectilinear`: chunks may differ in length.
     """
     stored = source.stored
     if stored is None:

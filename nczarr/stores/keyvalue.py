@@ -88,9 +88,9 @@ class Operations:
         An object with `get`, `set` and `delete`.
     """
 
-    def __init__(self, implementation: KeyValues) -> None:
-        self.given = implementation
-        self._own = {name: getattr(implementation, name, None) for name in ("listpre", "listdir", "list")}
+    def __init__(self, given: KeyValues) -> None:
+        self.given = given
+        self._own = {name: getattr(given, name, None) for name in ("listpre", "listdir", "list")}
         self._lists: bool | None = None
 
     @property
