@@ -11,13 +11,13 @@ from __future__ import annotations
 
 from nczarr.formats.dap2.write.attributes import das
 from nczarr.formats.dap2.write.constraints import ConstraintError, select
-from nczarr.formats.dap2.write.declarations import Grid, Mapping, Node, dds, leaves, mapping, size_of
+from nczarr.formats.dap2.write.declarations import GridNode, Mapping, Node, dds, leaves, mapping, size_of
 from nczarr.formats.dap2.write.text_values import UnprintableError, ascii_response, error_document
 from nczarr.formats.dap2.write.xdr import InexactError, response
 
 __all__ = [
     "ConstraintError",
-    "Grid",
+    "GridNode",
     "InexactError",
     "Mapping",
     "Node",

@@ -36,7 +36,7 @@ GZIP = "-gzip"
 _RANGE = re.compile(r"\s*bytes\s*=\s*([0-9]{0,19})\s*-\s*([0-9]{0,19})\s*", re.ASCII | re.IGNORECASE)
 
 
-class Answer(NamedTuple):
+class HttpAnswer(NamedTuple):
     """One answer."""
 
     body: Body = b""
@@ -74,14 +74,14 @@ def attachment(name: str) -> tuple[str, str]:
     return "Content-Disposition", f'attachment; filename="{plain}"{full}'
 
 
-def text(status: int, words: str, headers: Sequence[tuple[str, str]] = ()) -> Answer:
+def text(status: int, words: str, headers: Sequence[tuple[str, str]] = ()) -> HttpAnswer:
     """Return a plain text answer."""
-    return Answer(f"{words}\n".encode("utf-8", "replace"), TEXT, status, tuple(headers))
+    return HttpAnswer(f"{words}\n".encode("utf-8", "replace"), TEXT, status, tuple(headers))
 
 
-def document(value: Any, status: int = 200) -> Answer:
+def document(value: Any, status: int = 200) -> HttpAnswer:
     """Return a JSON answer."""
-    return Answer(json.dumps(value, indent=1).encode("ascii") + b"\n", JSON, status)
+    return HttpAnswer(json.dumps(value, indent=1).encode("ascii") + b"\n", JSON, status)
 
 
 def tag_of(*facts: object) -> str:
@@ -104,9 +104,9 @@ def is_had(tag: str | None, modified: float | None, asked: Mapping[str, str]) ->
         return False
 
 
-def unchanged(tag: str, modified: float | None) -> Answer:
+def unchanged(tag: str, modified: float | None) -> HttpAnswer:
     """Return the answer 304."""
-    return Answer(b"", "", 304, _state(tag, modified))
+    return HttpAnswer(b"", "", 304, _state(tag, modified))
 
 
 def _state(tag: str | None, modified: float | None) -> tuple[tuple[str, str], ...]:
@@ -115,7 +115,9 @@ def _state(tag: str | None, modified: float | None) -> tuple[tuple[str, str], ..
     return (*tags, ("Last-Modified", formatdate(int(modified), usegmt=True))) if modified is not None else tags
 
 
-def conditional(answer: Answer, asked: Mapping[str, str], modified: float | None, tag: str | None = None) -> Answer:
+def conditional(
+    answer: HttpAnswer, asked: Mapping[str, str], modified: float | None, tag: str | None = None
+) -> HttpAnswer:
     """Return the answer, the requested range of it, or 304. Without `tag`, the tag is a hash of the bytes."""
     if answer.status != 200 or answer.length is None:
         return answer
@@ -127,7 +129,7 @@ def conditional(answer: Answer, asked: Mapping[str, str], modified: float | None
     return _ranged(answer._replace(headers=headers), asked, tag)
 
 
-def _ranged(answer: Answer, asked: Mapping[str, str], tag: str | None) -> Answer:
+def _ranged(answer: HttpAnswer, asked: Mapping[str, str], tag: str | None) -> HttpAnswer:
     """Return the part of an answer that `Range` requests; the whole answer for an unusable range."""
     wanted = _RANGE.fullmatch(asked.get("range", ""))
     if wanted is None or (asked.get("if-range") not in (None, tag)):

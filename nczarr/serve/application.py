@@ -18,19 +18,19 @@ from typing import Any
 
 from nczarr.diagnostics.report import CompileError
 from nczarr.serve import refusals
-from nczarr.serve.answers import Answer, text
+from nczarr.serve.answers import HttpAnswer, text
 from nczarr.serve.bodies import weight
 from nczarr.serve.compression import compressed
-from nczarr.serve.dataset_cache import Opened, RefusedError
+from nczarr.serve.dataset_cache import CachedDataset, RefusedRequestError
 from nczarr.serve.delivery import Client, CutError, Delivery, Receive, Send
 from nczarr.serve.limits import Limits
 from nczarr.serve.operations.finished import Finished
 from nczarr.serve.operations.metrics import KIND, Metrics
-from nczarr.serve.places import Place
+from nczarr.serve.places import ServedPlace
 from nczarr.serve.request import Request, below_base, direct, first_segment, request
-from nczarr.serve.routes import ROUTES, Later, Routes
+from nczarr.serve.routes import ROUTES, DeferredWork, Routes
 from nczarr.serve.sites import Sites
-from nczarr.serve.workers import BusyError, Share, Workers
+from nczarr.serve.workers import BusyServerError, Share, Workers
 
 METHODS = ("GET", "HEAD")
 NEW = (("Cache-Control", "no-store"),)
@@ -86,7 +86,7 @@ class Application:
         self.metrics = metrics or Metrics(ROUTES)
         self.access = access
         self.public = public
-        self._opening: dict[tuple[str, str | None], asyncio.Task[Opened]] = {}
+        self._opening: dict[tuple[str, str | None], asyncio.Task[CachedDataset]] = {}
 
     async def __call__(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
         """Answer one request.
@@ -138,11 +138,11 @@ class Application:
         if self.log is not None:
             self.log(finished.line)
 
-    async def _again(self, scope: dict[str, Any], client: Client, share: Share) -> Answer:
+    async def _again(self, scope: dict[str, Any], client: Client, share: Share) -> HttpAnswer:
         """Return the answer to a request that was answered before. Raises the same errors."""
         return await self._made(request(scope, self.public), client, share)
 
-    async def _answer(self, scope: dict[str, Any], client: Client, share: Share) -> Answer:
+    async def _answer(self, scope: dict[str, Any], client: Client, share: Share) -> HttpAnswer:
         """Return the answer to a request; errors become refusals."""
         try:
             return await self._answered(scope, client, share)
@@ -155,7 +155,7 @@ class Application:
 
     def _note(self, error: Exception) -> None:
         """Log an error whose refusal does not say everything."""
-        if self.log is None or isinstance(error, RefusedError | BusyError | CompileError):
+        if self.log is None or isinstance(error, RefusedRequestError | BusyServerError | CompileError):
             return
         if isinstance(error, OSError):
             self.log(f"unreachable: {error}")
@@ -164,34 +164,36 @@ class Application:
 
             self.log("".join(traceback.format_exception(error)))
 
-    async def _answered(self, scope: dict[str, Any], client: Client, share: Share) -> Answer:
+    async def _answered(self, scope: dict[str, Any], client: Client, share: Share) -> HttpAnswer:
         """Return the answer to a request. Raises RefusedError, BusyError, CompileError, OSError."""
         if not self.sites.are_meant(_header(scope, b"host")):
-            raise RefusedError(403, "this server answers only requests for this machine; `--origin` allows others")
+            raise RefusedRequestError(
+                403, "this server answers only requests for this machine; `--origin` allows others"
+            )
         if scope["method"] == "OPTIONS" and self._is_preflight(scope):
-            return Answer(b"", "", 204, PREFLIGHT)
+            return HttpAnswer(b"", "", 204, PREFLIGHT)
         if scope["method"] not in METHODS:
-            raise RefusedError(405, "the server is read-only: GET and HEAD", (("Allow", ", ".join(METHODS)),))
+            raise RefusedRequestError(405, "the server is read-only: GET and HEAD", (("Allow", ", ".join(METHODS)),))
         found = await self._operation(scope)
         return await self._made(request(scope, self.public), client, share) if found is None else found
 
-    async def _operation(self, scope: dict[str, Any]) -> Answer | None:
+    async def _operation(self, scope: dict[str, Any]) -> HttpAnswer | None:
         """Return the answer of `/healthz` and `/metrics`, None for all other requests. Raises OSError."""
         match bytes(scope.get("raw_path") or b"").partition(b"?")[0]:
             case b"/healthz":
                 await self.workers.do(partial(os.stat, self.routes.root.real))  # a lost disk may never answer
                 return text(200, "ok", NEW)
             case b"/metrics":
-                return Answer(self.metrics.text().encode("ascii"), KIND, headers=NEW)
+                return HttpAnswer(self.metrics.text().encode("ascii"), KIND, headers=NEW)
         return None
 
-    async def _made(self, asked: Request, client: Client, share: Share) -> Answer:
+    async def _made(self, asked: Request, client: Client, share: Share) -> HttpAnswer:
         """Return the answer to an allowed request. Concurrent requests open a dataset once."""
-        opened: Opened | None = None
+        opened: CachedDataset | None = None
         for _ in range(3):  # a dataset may change between being opened and being asked
             work = partial(_compressed, self.routes, asked, opened)
             found = await self.workers.do(work, share=share, weigh=_weight)
-            if isinstance(found, Answer):
+            if isinstance(found, HttpAnswer):
                 return found
             if found.work is not None:
                 making = self.workers.do(found.work, found.need, begun=True, heavy=True, share=share, weigh=weight)
@@ -200,9 +202,9 @@ class Application:
             opened = await self._opened(found.place, None, None)
             if found.version is not None:
                 opened = await self._opened(found.place, found.version, opened)
-        raise BusyError("the dataset changes")
+        raise BusyServerError("the dataset changes")
 
-    async def _opened(self, place: Place, version: str | None, at_hand: Opened | None) -> Opened:
+    async def _opened(self, place: ServedPlace, version: str | None, at_hand: CachedDataset | None) -> CachedDataset:
         key = place.path, version
         task = self._opening.get(key)
         if task is None:
@@ -211,7 +213,7 @@ class Application:
             )
             self._opening[key] = task
 
-            def done(ended: asyncio.Task[Opened]) -> None:
+            def done(ended: asyncio.Task[CachedDataset]) -> None:
                 self._opening.pop(key, None)
                 if not ended.cancelled():
                     ended.exception()  # those who waited have it
@@ -222,7 +224,7 @@ class Application:
     def _is_preflight(self, scope: dict[str, Any]) -> bool:
         return not self.sites.are_none and any(name == b"access-control-request-method" for name, _ in scope["headers"])
 
-    def _dressed(self, answer: Answer, scope: dict[str, Any]) -> Answer:
+    def _dressed(self, answer: HttpAnswer, scope: dict[str, Any]) -> HttpAnswer:
         """Return the answer with the common headers."""
         headers = _joined((*answer.headers, *SAFETY, *self._shared(scope)))
         if any(
@@ -250,17 +252,17 @@ class Application:
         )
 
 
-def _compressed(routes: Routes, asked: Request, opened: Opened | None) -> Answer | Later:
+def _compressed(routes: Routes, asked: Request, opened: CachedDataset | None) -> HttpAnswer | DeferredWork:
     """Return the answer as the client takes it. Raises what `Routes.answer` raises."""
     found = routes.answer(asked, opened)
-    return compressed(found, asked.headers) if isinstance(found, Answer) else found
+    return compressed(found, asked.headers) if isinstance(found, HttpAnswer) else found
 
 
-def _weight(found: Answer | Later) -> int:
-    return weight(found) if isinstance(found, Answer) else 0
+def _weight(found: HttpAnswer | DeferredWork) -> int:
+    return weight(found) if isinstance(found, HttpAnswer) else 0
 
 
-async def _while_there(client: Client, making: Coroutine[Any, Any, Answer]) -> Answer:
+async def _while_there(client: Client, making: Coroutine[Any, Any, HttpAnswer]) -> HttpAnswer:
     """Return the answer. Raises CutError if the client leaves, and errors of the work."""
     task = asyncio.ensure_future(making)
     try:

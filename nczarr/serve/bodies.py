@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
 from nczarr.arrays.crc32 import crc32
-from nczarr.serve.answers import Answer, Body
+from nczarr.serve.answers import Body, HttpAnswer
 from nczarr.serve.limits import PIECE
 from nczarr.serve.spool import Disk, FullError, Spool
 from nczarr.stores import ranges
@@ -23,7 +23,7 @@ FULL = (errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE)
 """Error numbers of a full disk."""
 
 
-class Held:
+class DeliveredBody:
     """Body of an answer during delivery. One thread at a time calls `next`, `skip` and `put_away`.
 
     `ready` returns bytes in memory without waiting. `making`: memory in bytes
@@ -198,12 +198,12 @@ class Held:
             end()
 
 
-def weight(answer: Answer) -> int:
+def weight(answer: HttpAnswer) -> int:
     """Return the approximate memory in bytes of an answer until it is sent."""
-    return Held(answer.body, answer.need).memory
+    return DeliveredBody(answer.body, answer.need).memory
 
 
-def resolved(answer: Answer) -> Answer:
+def resolved(answer: HttpAnswer) -> HttpAnswer:
     """Return the answer with short file ranges read into memory. Raises OSError."""
     body, length = answer.body, answer.length
     if not isinstance(body, tuple) or length is None or length > READY:

@@ -19,8 +19,8 @@ from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import CompileError, Report
 from nczarr.options import Options, Section
 from nczarr.serve import ncml
-from nczarr.serve.answers import BYTES, HTML, TEXT, XML, Answer
-from nczarr.serve.dataset_cache import Opened, RefusedError, words
+from nczarr.serve.answers import BYTES, HTML, TEXT, XML, HttpAnswer
+from nczarr.serve.dataset_cache import CachedDataset, RefusedRequestError, words
 from nczarr.serve.limits import Limits
 from nczarr.serve.pages.remote_form import form
 from nczarr.serve.spool import Disk
@@ -35,7 +35,7 @@ COUNT = 8
 """Bytes of the length of a list."""
 
 
-class Asked(NamedTuple):
+class CdmQuery(NamedTuple):
     """One query."""
 
     what: str
@@ -46,7 +46,7 @@ class Asked(NamedTuple):
     """URL of the dataset."""
 
 
-class Sections(NamedTuple):
+class SectionRequest(NamedTuple):
     """Requested sections."""
 
     wanted: list[tuple[str, tuple[range, ...]]]
@@ -59,12 +59,12 @@ class Sections(NamedTuple):
     """Approximate memory in bytes."""
 
 
-def answer(opened: Opened, asked: Asked, limits: Limits) -> Answer:
+def answer(opened: CachedDataset, asked: CdmQuery, limits: Limits) -> HttpAnswer:
     """Return the answer to a query other than `data`. Raises RefusedError, CompileError, OSError."""
     checked = opened.checked
     match asked.what:
         case "header":
-            return Answer(ncstream.header_message(checked, location=asked.location), BYTES, headers=NCSTREAM)
+            return HttpAnswer(ncstream.header_message(checked, location=asked.location), BYTES, headers=NCSTREAM)
         case "cdl":
             return _text(_cdl(opened, limits), TEXT)
         case "ncml":
@@ -74,11 +74,11 @@ def answer(opened: Opened, asked: Asked, limits: Limits) -> Answer:
         case "form":
             return _text(form(opened, asked.location), HTML)
         case _:
-            raise RefusedError(400, f"`req` must be one of {', '.join(KNOWN)}")
+            raise RefusedRequestError(400, f"`req` must be one of {', '.join(KNOWN)}")
 
 
-def _text(words: str, kind: str) -> Answer:
-    return Answer(words.encode("utf-8", "surrogateescape"), kind)
+def _text(words: str, kind: str) -> HttpAnswer:
+    return HttpAnswer(words.encode("utf-8", "surrogateescape"), kind)
 
 
 def _capabilities(location: str) -> str:
@@ -89,7 +89,7 @@ def _capabilities(location: str) -> str:
     )
 
 
-def _cdl(opened: Opened, limits: Limits) -> str:
+def _cdl(opened: CachedDataset, limits: Limits) -> str:
     from nczarr.api.dump import dump
     from nczarr.names import stem
 
@@ -104,7 +104,7 @@ def _cdl(opened: Opened, limits: Limits) -> str:
     return b"".join(pieces).decode("utf-8", "surrogateescape")
 
 
-def sections_of(opened: Opened, asked: Asked, limits: Limits, home: str) -> Sections:
+def sections_of(opened: CachedDataset, asked: CdmQuery, limits: Limits, home: str) -> SectionRequest:
     """Return the sections that a query requests. Raises RefusedError, OSError."""
     checked = opened.checked
     wanted = wanted_of(checked, asked.query.get("var", ""), home)
@@ -112,10 +112,10 @@ def sections_of(opened: Opened, asked: Asked, limits: Limits, home: str) -> Sect
     least = sum(sizes)
     if least > limits.response:
         text = f"the sections have {least} bytes or more; the limit of an answer is {limits.response}"
-        raise RefusedError(413, text)
+        raise RefusedRequestError(413, text)
     deflate = _deflate(asked.query.get("deflate"))
     need = max(_need(checked, fqn, size, deflate) for (fqn, _), size in zip(wanted, sizes, strict=True))
-    return Sections(wanted, deflate, least, need)
+    return SectionRequest(wanted, deflate, least, need)
 
 
 def _need(checked: Checked, fqn: str, size: int, deflate: int | None) -> int:
@@ -126,13 +126,13 @@ def _need(checked: Checked, fqn: str, size: int, deflate: int | None) -> int:
     return TIMES * min(size, PIECES) + 2 * max(chunks, default=0)
 
 
-def data(opened: Opened, asked: Sections, limits: Limits, disk: Disk) -> Answer:
+def data(opened: CachedDataset, asked: SectionRequest, limits: Limits, disk: Disk) -> HttpAnswer:
     """Return the answer to sections. Raises RefusedError, CompileError, OSError."""
     checked = opened.checked
     pieces = steady(bounded(ncstream.data_messages(checked, asked.wanted, deflate=asked.deflate), limits), opened)
     known = all(is_fixed(checked.variables[fqn].type, checked.types) for fqn, _ in asked.wanted)
     body = begun(pieces) if known else whole(pieces, disk)
-    return Answer(body, BYTES, headers=NCSTREAM, need=asked.need, size=asked.size)
+    return HttpAnswer(body, BYTES, headers=NCSTREAM, need=asked.need, size=asked.size)
 
 
 def wanted_of(checked: Checked, spec: str, home: str) -> list[tuple[str, tuple[range, ...]]]:
@@ -145,20 +145,22 @@ def wanted_of(checked: Checked, spec: str, home: str) -> list[tuple[str, tuple[r
 
     report = Report(limit=20)
     if not spec.strip():
-        raise RefusedError(400, "`req=data` needs `var=`: sections of variables, with `;` between them")
+        raise RefusedRequestError(400, "`req=data` needs `var=`: sections of variables, with `;` between them")
     found = sections(spec, report, "var", members=True)
     wanted: list[tuple[str, tuple[range, ...]]] = []
     for section in found:
         fqn = _fqn(section)
         if fqn not in checked.variables:
             meant = names.closest(fqn, checked.variables)
-            raise RefusedError(400, f"there is no variable `{fqn}`" + (f"; did you mean `{meant}`?" if meant else ""))
+            raise RefusedRequestError(
+                400, f"there is no variable `{fqn}`" + (f"; did you mean `{meant}`?" if meant else "")
+            )
         if ncstream.is_sequence(checked, fqn):
             section = section._replace(extents=None)  # sections of sequences mean nothing
         ranges = ranges_of([(fqn, section)], checked, report)
         wanted.append((fqn, ranges[fqn]))
     if report.errors or not wanted:
-        raise RefusedError(400, words(report.sorted(), home) or "`var` does not name a variable")
+        raise RefusedRequestError(400, words(report.sorted(), home) or "`var` does not name a variable")
     return wanted
 
 
@@ -189,5 +191,5 @@ def _deflate(text: str | None) -> int | None:
     if text is None or text == "":
         return None
     if not (text.isascii() and text.isdigit() and len(text) == 1):
-        raise RefusedError(400, "`deflate` must be a digit, 0 to 9")
+        raise RefusedRequestError(400, "`deflate` must be a digit, 0 to 9")
     return int(text)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 from collections.abc import Mapping
 
-from nczarr.serve.answers import GZIP, Answer
+from nczarr.serve.answers import GZIP, HttpAnswer
 
 LEAST, LEVEL = 1 << 10, 5
 """Bytes of a body from which on compression is worth it, and its level."""
@@ -14,7 +14,7 @@ _TEXTS = frozenset({"application/json", "application/xml", "image/svg+xml"})
 VARY = ("Vary", "Accept-Encoding")
 
 
-def compressed(answer: Answer, asked: Mapping[str, str]) -> Answer:
+def compressed(answer: HttpAnswer, asked: Mapping[str, str]) -> HttpAnswer:
     """Return the answer as the client takes it: texts in gzip, unless it asks for a part of them."""
     kind = answer.kind.partition(";")[0]
     is_text = kind.startswith("text/") or kind.endswith("+xml") or kind in _TEXTS
@@ -34,7 +34,7 @@ def compressed(answer: Answer, asked: Mapping[str, str]) -> Answer:
     return _tagged(answer._replace(body=body, headers=(*kept, ("Content-Encoding", "gzip"))))
 
 
-def _tagged(answer: Answer) -> Answer:
+def _tagged(answer: HttpAnswer) -> HttpAnswer:
     """Return the answer with the entity tag of its compressed body."""
     headers = (
         (name, f'{value[:-1]}{GZIP}"' if name == "ETag" and value.endswith('"') else value)

@@ -14,8 +14,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from nczarr import __version__, dap2
-from nczarr.serve.answers import BYTES, TEXT, Answer
-from nczarr.serve.dataset_cache import Opened, RefusedError
+from nczarr.serve.answers import BYTES, TEXT, HttpAnswer
+from nczarr.serve.dataset_cache import CachedDataset, RefusedRequestError
 from nczarr.serve.limits import Limits
 from nczarr.serve.spool import Disk
 from nczarr.serve.value_streams import PIECES, TIMES, begun, bounded, chunk_size, steady, whole
@@ -33,7 +33,7 @@ DIGITS = 6
 _HEADERS = (("XDODS-Server", f"nczarr/{__version__}"), ("XDAP", "2.0"))
 
 
-class Values(NamedTuple):
+class Dap2Values(NamedTuple):
     """Requested values."""
 
     nodes: tuple[dap2.Node, ...]
@@ -51,7 +51,7 @@ def split_suffix(name: str) -> tuple[str, str]:
     stem, dot, suffix = name.rpartition(".")
     if not dot or not stem or suffix not in (*DOCUMENTS, *VALUES, *PAGES):
         known = ", ".join(f".{each}" for each in (*DOCUMENTS, *VALUES, *PAGES))
-        raise RefusedError(404, f"an URL ends in one of {known}")
+        raise RefusedRequestError(404, f"an URL ends in one of {known}")
     return stem, suffix
 
 
@@ -61,7 +61,7 @@ def has_suffix(name: str) -> bool:
     return bool(stem) and suffix in (*DOCUMENTS, *VALUES, *PAGES)
 
 
-def document(opened: Opened, suffix: str, expression: str) -> Answer:
+def document(opened: CachedDataset, suffix: str, expression: str) -> HttpAnswer:
     """Return a document other than values. Raises RefusedError."""
     known = view(opened)
     match suffix:
@@ -72,10 +72,10 @@ def document(opened: Opened, suffix: str, expression: str) -> Answer:
         case _:
             made = f"Core version: DAP/2.0\nServer version: nczarr/{__version__}\n"
     description = () if suffix == "ver" else (("Content-Description", f"dods_{suffix}"),)
-    return Answer(made.encode("utf-8", "replace"), TEXT, headers=(*_HEADERS, *description))
+    return HttpAnswer(made.encode("utf-8", "replace"), TEXT, headers=(*_HEADERS, *description))
 
 
-def view(opened: Opened) -> dap2.Mapping:
+def view(opened: CachedDataset) -> dap2.Mapping:
     """Return a dataset in DAP2; cached."""
     with opened.lock:
         found: dap2.Mapping | None = opened.views.get(DAP2)
@@ -88,24 +88,26 @@ def _selected(known: dap2.Mapping, expression: str) -> tuple[dap2.Node, ...]:
     try:
         return dap2.select(known, expression)
     except dap2.ConstraintError as error:
-        raise RefusedError(400, str(error)) from None
+        raise RefusedRequestError(400, str(error)) from None
 
 
-def values_of(opened: Opened, suffix: str, expression: str, limits: Limits) -> Values:
+def values_of(opened: CachedDataset, suffix: str, expression: str, limits: Limits) -> Dap2Values:
     """Return the values that a request wants. Raises RefusedError."""
     nodes = _selected(view(opened), expression)
     kind = VALUES[suffix]
     size = dap2.size_of(nodes) * (DIGITS if kind == "ascii" else 1)
     if size > limits.response:
-        raise RefusedError(413, f"the values have about {size} bytes; the limit of an answer is {limits.response}")
+        raise RefusedRequestError(
+            413, f"the values have about {size} bytes; the limit of an answer is {limits.response}"
+        )
     parts = opened.checked.parts
     fqns = {leaf.fqn for node in nodes for leaf, _ in dap2.leaves(node)}
     chunks = (chunk_size(part) for fqn in fqns for part in parts.get(fqn, {}).values())
     need = TIMES * min(size, PIECES) + 2 * max(chunks, default=0)
-    return Values(nodes, kind, size, need)
+    return Dap2Values(nodes, kind, size, need)
 
 
-def data(opened: Opened, wanted: Values, limits: Limits, disk: Disk) -> Answer:
+def data(opened: CachedDataset, wanted: Dap2Values, limits: Limits, disk: Disk) -> HttpAnswer:
     """Return the answer with values. Raises RefusedError, CompileError, OSError."""
     known = view(opened)
     text = wanted.suffix == "ascii"
@@ -114,7 +116,7 @@ def data(opened: Opened, wanted: Values, limits: Limits, disk: Disk) -> Answer:
     fixed = all(leaf.type != "string" for node in wanted.nodes for leaf, _ in dap2.leaves(node))
     body = begun(pieces) if fixed else whole(pieces, disk)
     headers = (*_HEADERS, ("Content-Description", "dods_ascii" if text else "dods_data"))
-    return Answer(body, TEXT if text else BYTES, headers=headers, need=wanted.need, size=wanted.size)
+    return HttpAnswer(body, TEXT if text else BYTES, headers=headers, need=wanted.need, size=wanted.size)
 
 
 def _refusing(pieces: Iterator[bytes]) -> Iterator[bytes]:
@@ -122,10 +124,12 @@ def _refusing(pieces: Iterator[bytes]) -> Iterator[bytes]:
     try:
         yield from pieces
     except (dap2.InexactError, dap2.UnprintableError) as error:
-        raise RefusedError(400, str(error)) from None
+        raise RefusedRequestError(400, str(error)) from None
 
 
-def refusal(error: RefusedError) -> Answer:
+def refusal(error: RefusedRequestError) -> HttpAnswer:
     """Return the error document of a refusal."""
     headers = (*_HEADERS, ("Content-Description", "dods_error"), *error.headers)
-    return Answer(dap2.error_document(error.status, error.text).encode("utf-8", "replace"), TEXT, error.status, headers)
+    return HttpAnswer(
+        dap2.error_document(error.status, error.text).encode("utf-8", "replace"), TEXT, error.status, headers
+    )

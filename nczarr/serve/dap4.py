@@ -16,8 +16,8 @@ from typing import NamedTuple
 from nczarr import __version__, dap4
 from nczarr.arrays.parts import is_fixed
 from nczarr.diagnostics.report import CompileError
-from nczarr.serve.answers import Answer
-from nczarr.serve.dataset_cache import Opened, RefusedError
+from nczarr.serve.answers import HttpAnswer
+from nczarr.serve.dataset_cache import CachedDataset, RefusedRequestError
 from nczarr.serve.limits import Limits
 from nczarr.serve.spool import Disk
 from nczarr.serve.value_streams import FIRST, PIECES, TIMES, begun, bounded, chunk_size, steady, whole
@@ -30,7 +30,7 @@ _SUFFIXES = {".dmr.xml": "dmr", ".dmr": "dmr", ".dap": "dap"}
 _HEADERS = (("XDODS-Server", f"nczarr/{__version__}"), ("XDAP", "4.0"))
 
 
-class Values(NamedTuple):
+class Dap4Values(NamedTuple):
     """Requested values."""
 
     projection: dap4.Projection
@@ -48,48 +48,50 @@ def split_suffix(name: str) -> tuple[str, str]:
     for suffix, kind in _SUFFIXES.items():
         if name.endswith(suffix) and name != suffix:
             return name.removesuffix(suffix), kind
-    raise RefusedError(404, f"an URL ends in one of {', '.join(_SUFFIXES)}")
+    raise RefusedRequestError(404, f"an URL ends in one of {', '.join(_SUFFIXES)}")
 
 
-def _selected(opened: Opened, query: Mapping[str, str]) -> dap4.Projection:
+def _selected(opened: CachedDataset, query: Mapping[str, str]) -> dap4.Projection:
     if query.get("dap4.function"):
-        raise RefusedError(400, "the server has no functions")
+        raise RefusedRequestError(400, "the server has no functions")
     try:
         return dap4.select(opened.checked, query.get("dap4.ce", ""))
     except dap4.ConstraintError as error:
-        raise RefusedError(400, str(error)) from None
+        raise RefusedRequestError(400, str(error)) from None
 
 
-def document(opened: Opened, query: Mapping[str, str]) -> Answer:
+def document(opened: CachedDataset, query: Mapping[str, str]) -> HttpAnswer:
     """Return the document of the requested variables. Raises RefusedError."""
     made = dap4.dmr(opened.checked, _selected(opened, query), opened.place.segments[-1])
-    return Answer(made.encode("utf-8", "replace"), DMR, headers=_HEADERS)
+    return HttpAnswer(made.encode("utf-8", "replace"), DMR, headers=_HEADERS)
 
 
-def values_of(opened: Opened, query: Mapping[str, str], limits: Limits) -> Values:
+def values_of(opened: CachedDataset, query: Mapping[str, str], limits: Limits) -> Dap4Values:
     """Return the values that a request wants. Raises RefusedError."""
     projection = _selected(opened, query)
     size = dap4.size_of(opened.checked, projection)
     if size > limits.response:
-        raise RefusedError(413, f"the values have about {size} bytes; the limit of an answer is {limits.response}")
+        raise RefusedRequestError(
+            413, f"the values have about {size} bytes; the limit of an answer is {limits.response}"
+        )
     checksum = query.get("dap4.checksum", "false").lower()
     if checksum not in ("true", "false"):
-        raise RefusedError(400, "`dap4.checksum` is `true` or `false`")
+        raise RefusedRequestError(400, "`dap4.checksum` is `true` or `false`")
     chunks = (
         chunk_size(part) for each in projection.variables for part in opened.checked.parts.get(each.fqn, {}).values()
     )
     need = TIMES * min(size, PIECES) + 2 * max(chunks, default=0)
-    return Values(projection, checksum == "true", size, need)
+    return Dap4Values(projection, checksum == "true", size, need)
 
 
-def data(opened: Opened, values: Values, limits: Limits, disk: Disk) -> Answer:
+def data(opened: CachedDataset, values: Dap4Values, limits: Limits, disk: Disk) -> HttpAnswer:
     """Return the answer with values. Raises RefusedError, CompileError, OSError."""
     checked = opened.checked
     made = dap4.response(checked, values.projection, opened.place.segments[-1], checksums=values.checksums)
     pieces = steady(bounded(made, limits), opened)
     fixed = all(is_fixed(checked.variables[each.fqn].type, checked.types) for each in values.projection.variables)
     body = begun(_ended(pieces)) if fixed else whole(pieces, disk)
-    return Answer(body, DATA, headers=_HEADERS, need=values.need, size=values.size)
+    return HttpAnswer(body, DATA, headers=_HEADERS, need=values.need, size=values.size)
 
 
 def _ended(pieces: Iterator[bytes]) -> Iterator[bytes]:
@@ -99,14 +101,16 @@ def _ended(pieces: Iterator[bytes]) -> Iterator[bytes]:
         for piece in pieces:
             yield piece
             count += len(piece)
-    except (RefusedError, CompileError, OSError) as error:
+    except (RefusedRequestError, CompileError, OSError) as error:
         if count <= FIRST:
             raise
-        status = error.status if isinstance(error, RefusedError) else 500
-        yield dap4.error_chunk(status, error.text if isinstance(error, RefusedError) else "the values cannot be read")
+        status = error.status if isinstance(error, RefusedRequestError) else 500
+        yield dap4.error_chunk(
+            status, error.text if isinstance(error, RefusedRequestError) else "the values cannot be read"
+        )
 
 
-def refusal(error: RefusedError) -> Answer:
+def refusal(error: RefusedRequestError) -> HttpAnswer:
     """Return the error document of a refusal."""
     text = dap4.error_document(error.status, error.text)
-    return Answer(text.encode("utf-8", "replace"), ERROR, error.status, (*_HEADERS, *error.headers))
+    return HttpAnswer(text.encode("utf-8", "replace"), ERROR, error.status, (*_HEADERS, *error.headers))

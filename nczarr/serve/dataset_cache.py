@@ -24,7 +24,7 @@ from nczarr.diagnostics.report import CompileError, Diagnostic, Report, Severity
 from nczarr.options import UNREAD, Following, Options
 from nczarr.serve.limits import Limits
 from nczarr.serve.link_policy import forbidden
-from nczarr.serve.places import Place
+from nczarr.serve.places import ServedPlace
 from nczarr.serve.spool import Disk, FullError
 from nczarr.source import Source
 from nczarr.stores.base import ROOT_KEYS
@@ -71,7 +71,7 @@ DOCUMENTS = (".zarray", ".zgroup", ".zattrs", "zarr.json")
 Stamp = tuple[Any, ...]
 
 
-class RefusedError(Exception):
+class RefusedRequestError(Exception):
     """A refused request: HTTP status and text for the client."""
 
     def __init__(self, status: int, text: str, headers: tuple[tuple[str, str], ...] = ()) -> None:
@@ -88,10 +88,12 @@ ALLOW = "`nczarr serve --source-root PLACE` allows it"
 """Remedy for targets outside the roots of a server."""
 
 
-class Opened:
+class CachedDataset:
     """An open dataset. `views`: derived forms for each kind of client, by name."""
 
-    def __init__(self, place: Place, checked: Checked, stamp: Stamp, form: Format, found: list[Diagnostic]) -> None:
+    def __init__(
+        self, place: ServedPlace, checked: Checked, stamp: Stamp, form: Format, found: list[Diagnostic]
+    ) -> None:
         self.place = place
         self.checked = checked
         self.stamp = stamp
@@ -135,12 +137,12 @@ class Shelf:
         self.options = Options(
             allow_loss=UNREAD, following=following, storage=storage, memory=limits.memory, max_size=2**63
         )
-        self._kept: OrderedDict[str, Opened] = OrderedDict()
+        self._kept: OrderedDict[str, CachedDataset] = OrderedDict()
         self._opening: set[str] = set()
         self._names: OrderedDict[tuple[str, Stamp], str | None] = OrderedDict()
         self._lock = Lock()
 
-    def known(self, place: Place) -> Opened | None:
+    def known(self, place: ServedPlace) -> CachedDataset | None:
         """Return the open dataset at a place if it is unchanged. Raises OSError."""
         with self._lock:
             found = self._kept.get(place.path)
@@ -151,7 +153,7 @@ class Shelf:
                 self._kept.move_to_end(place.path)
         return found
 
-    def format_at(self, place: Place) -> str | None:
+    def format_at(self, place: ServedPlace) -> str | None:
         """Return the name of the format at a place, None if it cannot be read. Raises OSError, CompileError.
 
         It is remembered while the file is unchanged: to find it may take the index of a large archive.
@@ -172,14 +174,14 @@ class Shelf:
                 self._names.popitem(last=False)
         return name
 
-    def open(self, place: Place) -> Opened:
+    def open(self, place: ServedPlace) -> CachedDataset:
         """Open the dataset at a place. Raises RefusedError, CompileError, OSError."""
         known = self.known(place)
         if known is not None:
             return known
         with self._lock:
             if place.path in self._opening:
-                raise RefusedError(BUSY, f"`{place.name}` is being opened", (("Retry-After", "1"),))
+                raise RefusedRequestError(BUSY, f"`{place.name}` is being opened", (("Retry-After", "1"),))
             self._opening.add(place.path)
         try:
             made = self.read(place, self.limits.kept)
@@ -189,7 +191,7 @@ class Shelf:
             with self._lock:
                 self._opening.discard(place.path)
 
-    def read(self, place: Place, most: int) -> Opened:
+    def read(self, place: ServedPlace, most: int) -> CachedDataset:
         """Return the dataset at a place without keeping it. Raises RefusedError, CompileError, OSError.
 
         `most`: maximum bytes of a file that must all be read.
@@ -198,9 +200,9 @@ class Shelf:
         report = Report(limit=100)
         with _unless_written(place, stamp, report):
             form, checked = self._checked(place, stamp, report, most)
-        return Opened(place, checked, stamp, form, report.sorted())
+        return CachedDataset(place, checked, stamp, form, report.sorted())
 
-    def _checked(self, place: Place, stamp: Stamp, report: Report, most: int) -> tuple[Format, Checked]:
+    def _checked(self, place: ServedPlace, stamp: Stamp, report: Report, most: int) -> tuple[Format, Checked]:
         """Return the format and content of a dataset. Raises RefusedError, CompileError, OSError."""
         from nczarr import pipeline
         from nczarr.endpoints import sources
@@ -208,17 +210,17 @@ class Shelf:
         source = sources.opened(place.path, report, self.options)
         form = None if source is None else format_of(source)
         if source is None or form is None:
-            raise RefusedError(UNKNOWN, f"`{place.name}` is not in a format that can be read")
+            raise RefusedRequestError(UNKNOWN, f"`{place.name}` is not in a format that can be read")
         size = stamp[0][2] if stamp[0] else 0
         if form.resident and size > most:
             text = f"`{place.name}` has {size} bytes, which must all be read; the limit is {most}"
-            raise RefusedError(413, text)
+            raise RefusedRequestError(413, text)
         if (
             form.leads_to is not None
             and (name := forbidden(place.path, form.leads_to, self.options.following)) is not None
         ):
             text = f"error[forbidden-target]: `{place.name}` refers to `{name}`, which is outside all allowed roots"
-            raise RefusedError(403, without_home(f"{text}; {ALLOW}", os.path.dirname(place.path)))
+            raise RefusedRequestError(403, without_home(f"{text}; {ALLOW}", os.path.dirname(place.path)))
         if isinstance(source, Source) and not form.ranged:
             self._load(source, most)
         checked = pipeline.read(source, report, self.options, form)  # not detected again: a file may have been cut
@@ -241,7 +243,7 @@ class Shelf:
         try:
             self._disk.take(file.size)
         except FullError as error:
-            raise RefusedError(BUSY, str(error), (("Retry-After", "2"),)) from None
+            raise RefusedRequestError(BUSY, str(error), (("Retry-After", "2"),)) from None
         try:
             copy = _copied(file)
         except BaseException:
@@ -250,7 +252,7 @@ class Shelf:
         weakref.finalize(copy, self._disk.give, file.size)
         source.data = copy
 
-    def _keep(self, opened: Opened) -> None:
+    def _keep(self, opened: CachedDataset) -> None:
         with self._lock:
             self._kept[opened.place.path] = opened
             self._kept.move_to_end(opened.place.path)
@@ -275,14 +277,14 @@ def _copied(file: LocalFile) -> mmap.mmap:
 
 
 @contextmanager
-def _unless_written(place: Place, stamp: Stamp, report: Report) -> Iterator[None]:
+def _unless_written(place: ServedPlace, stamp: Stamp, report: Report) -> Iterator[None]:
     """Open a dataset. Raises RefusedError for a file that another process seems to be writing.
 
     It changes meanwhile, or it was changed a moment ago and cannot be read or is cut.
     """
     try:
         yield
-    except RefusedError as error:
+    except RefusedRequestError as error:
         _check_written(place, stamp, is_cut=error.status == UNKNOWN)
         raise
     except (CompileError, OSError):
@@ -291,11 +293,11 @@ def _unless_written(place: Place, stamp: Stamp, report: Report) -> Iterator[None
     _check_written(place, stamp, is_cut=any(each.code in CUT for each in report.sorted()))
 
 
-def _check_written(place: Place, stamp: Stamp, *, is_cut: bool) -> None:
+def _check_written(place: ServedPlace, stamp: Stamp, *, is_cut: bool) -> None:
     is_recent = not place.store and stamp[0] is not None and time.time_ns() - stamp[0][-1] < RECENT
     if stamp_of(place) != stamp or (is_cut and is_recent):
         text = f"`{place.name}` is being written, or was changed a moment ago and is incomplete: try again"
-        raise RefusedError(BUSY, text, (("Retry-After", "2"),))
+        raise RefusedRequestError(BUSY, text, (("Retry-After", "2"),))
 
 
 def format_of(source: Source | Store) -> Format | None:
@@ -306,7 +308,7 @@ def format_of(source: Source | Store) -> Format | None:
     return form if form is not None and form.readable else None
 
 
-def stamp_of(place: Place) -> Stamp:
+def stamp_of(place: ServedPlace) -> Stamp:
     """Return what distinguishes a file or store from a later one at the same place. Raises OSError."""
     if not place.store:
         return (_facts(place.path, missing=False),)
@@ -314,7 +316,7 @@ def stamp_of(place: Place) -> Stamp:
 
 
 @contextmanager
-def while_same(opened: Opened) -> Iterator[None]:
+def while_same(opened: CachedDataset) -> Iterator[None]:
     """Run a block. Raises RefusedError, also instead of its errors, if a file has changed since it was opened."""
     try:
         yield
@@ -324,13 +326,13 @@ def while_same(opened: Opened) -> Iterator[None]:
     check_same(opened)
 
 
-def check_same(opened: Opened) -> None:
+def check_same(opened: CachedDataset) -> None:
     """Raise RefusedError if a single-file dataset has changed since it was opened, OSError if it is gone."""
     if opened.alone and stamp_of(opened.place) != opened.stamp:
-        raise RefusedError(BUSY, "the dataset has changed in the meantime", (("Retry-After", "1"),))
+        raise RefusedRequestError(BUSY, "the dataset has changed in the meantime", (("Retry-After", "1"),))
 
 
-def _is_same(opened: Opened, place: Place) -> bool:
+def _is_same(opened: CachedDataset, place: ServedPlace) -> bool:
     """Return whether a dataset is unchanged since it was opened. Raises OSError."""
     if stamp_of(place) != opened.stamp:
         return False
@@ -341,7 +343,7 @@ def _is_same(opened: Opened, place: Place) -> bool:
     return True
 
 
-def _nodes(place: Place, checked: Checked) -> Stamp:
+def _nodes(place: ServedPlace, checked: Checked) -> Stamp:
     """Return the facts of folders and documents of all nodes of a store."""
     if not place.store:
         return ()

@@ -19,15 +19,15 @@ from functools import partial
 from typing import Any, TypeVar
 
 from nczarr.arrays.crc32 import crc32
-from nczarr.serve.answers import Answer
-from nczarr.serve.bodies import Held
-from nczarr.serve.workers import BusyError, Share, Workers
+from nczarr.serve.answers import HttpAnswer
+from nczarr.serve.bodies import DeliveredBody
+from nczarr.serve.workers import BusyServerError, Share, Workers
 
 T = TypeVar("T")
 Message = MutableMapping[str, Any]
 Send = Callable[[Message], Awaitable[None]]
 Receive = Callable[[], Awaitable[Message]]
-Again = Callable[[], Awaitable[Answer]]
+Again = Callable[[], Awaitable[HttpAnswer]]
 """Makes an answer once more."""
 
 HASTE = 10
@@ -70,7 +70,7 @@ class Client:
 class Delivery:
     """Delivery of one answer. `again` makes it once more, within the same memory share."""
 
-    def __init__(self, answer: Answer, again: Again, workers: Workers, share: Share, *, head: bool) -> None:
+    def __init__(self, answer: HttpAnswer, again: Again, workers: Workers, share: Share, *, head: bool) -> None:
         self.answer = answer._replace(body=b"")  # nothing but `held` may keep the body
         self.length = answer.length
         self.workers = workers
@@ -78,7 +78,7 @@ class Delivery:
         self.again = again
         self.head = head
         self.count = 0
-        self.held: Held | None = Held(
+        self.held: DeliveredBody | None = DeliveredBody(
             b"" if head else answer.body, answer.need, answer.length or answer.size, answer.states
         )
         self._stream = self.length is None
@@ -102,7 +102,7 @@ class Delivery:
                 await self._sent({"type": "http.response.body", "body": b""}, client)
             else:
                 await self._streamed(client)
-        except BusyError as error:
+        except BusyServerError as error:
             raise CutError(str(error)) from None
         finally:
             self.workers.giving -= 1
@@ -150,7 +150,7 @@ class Delivery:
         held = self.held
         return held.ready(size) or await self._work(held, partial(held.next, size))
 
-    async def _work(self, held: Held, work: Callable[[], T]) -> T:
+    async def _work(self, held: DeliveredBody, work: Callable[[], T]) -> T:
         """Run work on a body in a thread; then set the share to the memory of the body."""
         return await self.workers.do(work, held.making, begun=True, share=self.share, weigh=lambda _: held.memory)
 
@@ -158,7 +158,7 @@ class Delivery:
         """Make the body again and skip the sent part. Raises BusyError, CutError."""
         answer = await self.again()
         same = (answer.status, answer.length, _tag(answer)) == (self.answer.status, self.length, _tag(self.answer))
-        self.held = held = Held(answer.body, answer.need, answer.length or answer.size, answer.states)
+        self.held = held = DeliveredBody(answer.body, answer.need, answer.length or answer.size, answer.states)
         del answer
         if not same:
             raise CutError("the dataset has changed")
@@ -210,5 +210,5 @@ class Delivery:
                 held.close()
 
 
-def _tag(answer: Answer) -> str | None:
+def _tag(answer: HttpAnswer) -> str | None:
     return next((value for name, value in answer.headers if name == "ETag"), None)

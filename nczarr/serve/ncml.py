@@ -48,7 +48,7 @@ _NEEDS = re.compile("[" + "".join(_MARKUP) + "]")
 
 def text(checked: Checked, location: str | None) -> str:
     """Return the NcML document of a dataset; `location`: its URL in the document."""
-    return "".join(line + "\n" for line in _Writer(checked).lines(location))
+    return "".join(line + "\n" for line in _NcmlWriter(checked).lines(location))
 
 
 def _quoted(value: str) -> str:
@@ -76,7 +76,7 @@ class _Value(NamedTuple):
     """Separator of values."""
 
 
-class _Writer:
+class _NcmlWriter:
     """Writer of one document."""
 
     def __init__(self, checked: Checked) -> None:

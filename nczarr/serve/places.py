@@ -23,7 +23,7 @@ KNOWN_FOLDERS = 4096
 """Maximum folders for which the check for a store is cached."""
 
 
-class Place(NamedTuple):
+class ServedPlace(NamedTuple):
     """A folder or dataset below the root."""
 
     path: str
@@ -65,12 +65,12 @@ class Root:
         self.home = os.path.dirname(self.real) if self.only and not folder else self.real
         """The folder out of which nothing leads."""
 
-    def find(self, segments: Sequence[str]) -> Place | None:
+    def find(self, segments: Sequence[str]) -> ServedPlace | None:
         """Return the place that the segments name, None if nothing is served there. Raises OSError."""
         given = tuple(segments)
         if self.only:
             if not given:
-                return Place(self.real, (), folder=True)
+                return ServedPlace(self.real, (), folder=True)
             return self._only(given) if given[0] == self.title else None
         path = self.real
         for number, segment in enumerate(given, 1):
@@ -79,13 +79,13 @@ class Root:
                 return None
             path, mode = found
             if stat.S_ISREG(mode):
-                return Place(path, given[:number], given[number:])
+                return ServedPlace(path, given[:number], given[number:])
             if self._is_store(path):
-                return Place(path, given[:number], given[number:], store=True)
-        return Place(path, given, folder=True)
+                return ServedPlace(path, given[:number], given[number:], store=True)
+        return ServedPlace(path, given, folder=True)
 
-    def _only(self, given: tuple[str, ...]) -> Place:
-        return Place(self.real, given[:1], given[1:], store=os.path.isdir(self.real))
+    def _only(self, given: tuple[str, ...]) -> ServedPlace:
+        return ServedPlace(self.real, given[:1], given[1:], store=os.path.isdir(self.real))
 
     def _below(self, folder: str, name: str) -> tuple[str, int] | None:
         """Return the real path and mode of an entry of a folder; None if it is not served."""
@@ -125,14 +125,14 @@ class Root:
                     self._stores.popitem(last=False)
         return known
 
-    def names(self, folder: Place) -> list[str]:
+    def names(self, folder: ServedPlace) -> list[str]:
         """Return the sorted visible names in a folder, without inspecting them. Raises OSError."""
         if self.only:
             return [self.title]
         with os.scandir(folder.path) as entries:
             return sorted(entry.name for entry in entries if is_visible(entry.name))
 
-    def sorted(self, folder: Place, key: str) -> list[str]:
+    def sorted(self, folder: ServedPlace, key: str) -> list[str]:
         """Return the visible names in a folder by `name`, `size` or `date`, backward behind a minus. Raises OSError."""
         found = self.names(folder)
         if key.endswith("name") or self.only:
@@ -146,6 +146,6 @@ class Root:
                     facts[entry.name] = status.st_mtime_ns if key.endswith("date") else status.st_size * is_file
         return sorted(found, key=lambda name: facts.get(name, 0), reverse=key.startswith("-"))
 
-    def child(self, folder: Place, name: str) -> Place | None:
+    def child(self, folder: ServedPlace, name: str) -> ServedPlace | None:
         """Return the place of a name in a folder. Raises OSError."""
         return self.find((*folder.segments, name))

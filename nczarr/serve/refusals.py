@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from nczarr.diagnostics.report import CompileError
 from nczarr.serve import dap2, dap4
-from nczarr.serve.answers import HTML, Answer, text
-from nczarr.serve.dataset_cache import FORBIDDEN, RefusedError, words
+from nczarr.serve.answers import HTML, HttpAnswer, text
+from nczarr.serve.dataset_cache import FORBIDDEN, RefusedRequestError, words
 from nczarr.serve.pages.errors import error_page
-from nczarr.serve.workers import BusyError
+from nczarr.serve.workers import BusyServerError
 from nczarr.stores.local_file import ReplacedError
 
 UNREADABLE = 422
@@ -21,29 +21,29 @@ RETRY = (("Retry-After", "2"),)
 """Headers of answers of a busy server."""
 
 
-def refused(error: Exception, home: str) -> RefusedError:
+def refused(error: Exception, home: str) -> RefusedRequestError:
     """Return the refusal for an error. `home`: the path of the root, which the text omits."""
     match error:
-        case RefusedError():
+        case RefusedRequestError():
             return error
-        case BusyError():
-            return RefusedError(503, f"the server is busy: {error}", RETRY)
+        case BusyServerError():
+            return RefusedRequestError(503, f"the server is busy: {error}", RETRY)
         case CompileError():
             status = 403 if any(each.code in FORBIDDEN for each in error.diagnostics) else UNREADABLE
-            return RefusedError(status, words(error.diagnostics, home))
+            return RefusedRequestError(status, words(error.diagnostics, home))
         case ReplacedError():
-            return RefusedError(503, "the dataset has changed in the meantime", RETRY)
+            return RefusedRequestError(503, "the dataset has changed in the meantime", RETRY)
         case OSError():
-            return RefusedError(500, f"the dataset cannot be reached: {error.strerror or 'no reason given'}")
+            return RefusedRequestError(500, f"the dataset cannot be reached: {error.strerror or 'no reason given'}")
         case _:
-            return RefusedError(500, "internal error of the server; `--verbose` writes details to its log")
+            return RefusedRequestError(500, "internal error of the server; `--verbose` writes details to its log")
 
 
-def answer(refusal: RefusedError, route: str, accepted: str) -> Answer:
+def answer(refusal: RefusedRequestError, route: str, accepted: str) -> HttpAnswer:
     """Return the answer for a refusal. `route`: first segment of the path; `accepted`: the header `Accept`."""
     if "text/html" in accepted:
         page = error_page(refusal.status, refusal.text)
-        return Answer(page.encode("utf-8", "replace"), HTML, refusal.status, refusal.headers)
+        return HttpAnswer(page.encode("utf-8", "replace"), HTML, refusal.status, refusal.headers)
     match route:
         case dap2.DAP2:
             return dap2.refusal(refusal)

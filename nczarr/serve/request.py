@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, quote, unquote
 
-from nczarr.serve.dataset_cache import RefusedError
+from nczarr.serve.dataset_cache import RefusedRequestError
 
 LONGEST = 8192
 """Maximum bytes of a path, of a query, and of all headers."""
@@ -79,19 +79,19 @@ def request(scope: Mapping[str, Any], public: str | None = None) -> Request:
     raw = bytes(scope.get("raw_path") or scope["path"].encode("utf-8")).split(b"?")[0]
     query = bytes(scope.get("query_string", b""))
     if len(raw) > LONGEST or len(query) > LONGEST:
-        raise RefusedError(414, f"a path or query has at most {LONGEST} characters")
+        raise RefusedRequestError(414, f"a path or query has at most {LONGEST} characters")
     if raw[:1] != b"/":
-        raise RefusedError(400, "the path does not begin with a slash")
+        raise RefusedRequestError(400, "the path does not begin with a slash")
     segments = tuple(_decoded(each) for each in raw.decode("latin-1")[1:].split("/"))
     try:
         fields = parse_qsl(query.decode("latin-1"), keep_blank_values=True, max_num_fields=MOST_FIELDS)
     except ValueError:
-        raise RefusedError(400, f"a query has at most {MOST_FIELDS} members") from None
+        raise RefusedRequestError(400, f"a query has at most {MOST_FIELDS} members") from None
     members: dict[str, str] = {}
     for name, value in fields:
         members.setdefault(name.lower(), value)
     if sum(len(name) + len(value) for name, value in scope.get("headers", ())) > LONGEST:
-        raise RefusedError(431, f"headers have at most {LONGEST} bytes")
+        raise RefusedRequestError(431, f"headers have at most {LONGEST} bytes")
     headers: dict[str, str] = {}
     for name, value in scope.get("headers", ()):
         headers.setdefault(name.decode("latin-1").lower(), value.decode("latin-1"))
@@ -107,7 +107,7 @@ def request(scope: Mapping[str, Any], public: str | None = None) -> Request:
 def _decoded(segment: str) -> str:
     found = unquote(segment, errors="surrogateescape")
     if "/" in found or "\0" in found:
-        raise RefusedError(404, "there is no such name")
+        raise RefusedRequestError(404, "there is no such name")
     return found
 
 

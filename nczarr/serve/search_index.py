@@ -17,8 +17,8 @@ from threading import Event, Lock, Thread, get_native_id
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nczarr.diagnostics.report import CompileError
-from nczarr.serve.dataset_cache import BUSY, UNKNOWN, Opened, RefusedError, Stamp, stamp_of
-from nczarr.serve.places import Place, Root
+from nczarr.serve.dataset_cache import BUSY, UNKNOWN, CachedDataset, RefusedRequestError, Stamp, stamp_of
+from nczarr.serve.places import Root, ServedPlace
 
 if TYPE_CHECKING:
     from nczarr.check.checked import Checked
@@ -48,7 +48,7 @@ FOLDED = ("standard_name", "long_name")
 """Attributes of variables that are searched."""
 
 
-class Record(NamedTuple):
+class SearchRecord(NamedTuple):
     """Searchable texts of one dataset."""
 
     segments: tuple[str, ...]
@@ -95,10 +95,10 @@ class Hits(NamedTuple):
 class SearchIndex:
     """Index of one server. Thread-safe. `read`: opens a dataset without caching it."""
 
-    def __init__(self, root: Root, read: Callable[[Place, int], Opened]) -> None:
+    def __init__(self, root: Root, read: Callable[[ServedPlace, int], CachedDataset]) -> None:
         self._root = root
         self._read = read
-        self._records: dict[tuple[str, ...], Record] = {}
+        self._records: dict[tuple[str, ...], SearchRecord] = {}
         self._lock = Lock()
         self._thread: Thread | None = None
         self._ended = Event()
@@ -174,14 +174,14 @@ class SearchIndex:
         for place in islice(self._places(), MOST):
             if self._ended.is_set():
                 return
-            record = Record(place.segments, (), text=place.name.casefold())
+            record = SearchRecord(place.segments, (), text=place.name.casefold())
             with self._lock:
                 self._records.setdefault(place.segments, record)
 
-    def _places(self) -> Iterator[Place]:
+    def _places(self) -> Iterator[ServedPlace]:
         """Yield the datasets below the root; folders that cannot be listed have none."""
         top = self._root.find(())
-        folders, linked = [] if top is None else [top], list[Place]()
+        folders, linked = [] if top is None else [top], list[ServedPlace]()
         visited: set[str] = set()
         while folders or linked:
             folder = (folders or linked).pop()  # links last: what they lead to has a name of its own
@@ -204,7 +204,7 @@ class SearchIndex:
                 continue
             folders += reversed(inner)
 
-    def _record(self, place: Place) -> Record | None:
+    def _record(self, place: ServedPlace) -> SearchRecord | None:
         """Return the texts of a dataset; None for other files."""
         with self._lock:
             known = self._records.get(place.segments)
@@ -218,7 +218,7 @@ class SearchIndex:
                 return _record(place, stamp, checked)
             finally:
                 self._ended.wait(min(1.0, REST * (time.monotonic() - begun)))
-        except RefusedError as error:
+        except RefusedRequestError as error:
             if error.status == UNKNOWN:
                 return None
             is_settled = error.status != BUSY  # else the next pass looks at it again
@@ -229,11 +229,11 @@ class SearchIndex:
             return None
 
 
-def _named(place: Place, stamp: Stamp) -> Record:
-    return Record(place.segments, stamp, text=place.name.casefold())
+def _named(place: ServedPlace, stamp: Stamp) -> SearchRecord:
+    return SearchRecord(place.segments, stamp, text=place.name.casefold())
 
 
-def _record(place: Place, stamp: Stamp, checked: Checked) -> Record:
+def _record(place: ServedPlace, stamp: Stamp, checked: Checked) -> SearchRecord:
     """Return the texts of an open dataset."""
     from nczarr.select.physical import attributes_of, text_of
 
@@ -251,9 +251,9 @@ def _record(place: Place, stamp: Stamp, checked: Checked) -> Record:
         if room < 0:
             break
     text = "\n".join((place.name, title, *found)).casefold()
-    return Record(place.segments, stamp, title, tuple(found), text)
+    return SearchRecord(place.segments, stamp, title, tuple(found), text)
 
 
-def _hit(record: Record, wanted: Sequence[str]) -> Hit:
+def _hit(record: SearchRecord, wanted: Sequence[str]) -> Hit:
     matches = [each for each in record.names if any(word in each.casefold() for word in wanted)]
     return Hit(record.segments, record.title, tuple(matches[:8]))

@@ -227,7 +227,7 @@ def _protocol(limits: Limits, gate: asyncio.Semaphore) -> type[asyncio.Protocol]
     """Return the connection protocol with the limits of this server; closing a connection opens the gate."""
     from uvicorn.protocols.http.h11_impl import H11Protocol
 
-    class Connection(H11Protocol):
+    class SocketConnection(H11Protocol):
         """One connection."""
 
         patience: asyncio.TimerHandle | None = None
@@ -280,7 +280,7 @@ def _protocol(limits: Limits, gate: asyncio.Semaphore) -> type[asyncio.Protocol]
             if not self._busy:
                 self.transport.abort()
 
-    return Connection
+    return SocketConnection
 
 
 def _with_connection(app: Any, abort: Callable[[], None], has_room: Callable[[], bool]) -> Any:

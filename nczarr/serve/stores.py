@@ -13,7 +13,7 @@ from nczarr.link.store_view import StoreView
 from nczarr.link.tasks import WrittenPart
 from nczarr.options import Options
 from nczarr.registry import having
-from nczarr.serve.dataset_cache import Opened, RefusedError
+from nczarr.serve.dataset_cache import CachedDataset, RefusedRequestError
 from nczarr.serve.limits import Limits
 from nczarr.stores.ranges import length_of
 
@@ -24,7 +24,7 @@ TIMES = 3
 """Copies of a chunk in memory while it is made."""
 
 
-def view(opened: Opened, version: str, limits: Limits) -> StoreView:
+def view(opened: CachedDataset, version: str, limits: Limits) -> StoreView:
     """Return a dataset in one version; cached. Raises CompileError if it cannot be represented, OSError."""
     with opened.lock:
         known = opened.views.get(version)
@@ -34,7 +34,7 @@ def view(opened: Opened, version: str, limits: Limits) -> StoreView:
         return found
 
 
-def _made(opened: Opened, version: str, limits: Limits) -> StoreView:
+def _made(opened: CachedDataset, version: str, limits: Limits) -> StoreView:
     from nczarr import pipeline, registry
 
     form = registry.named(version)
@@ -53,7 +53,7 @@ def check(array: WrittenPart, limits: Limits) -> int:
     size = array.decoded or (0 if array.route == "copy" else array.chunk_size * array.element)
     if size > limits.response:
         text = f"a chunk of `{array.path}` has {size} bytes; the limit of an answer is {limits.response}"
-        raise RefusedError(413, text)
+        raise RefusedRequestError(413, text)
     return size * TIMES
 
 
@@ -65,5 +65,5 @@ def chunk(array: WrittenPart, index: Index, limits: Limits) -> list[Piece] | Non
     found = store_view.chunk(array, index)
     size = sum(map(length_of, found or ()))
     if size > limits.response:
-        raise RefusedError(413, f"the chunk has {size} bytes; the limit of an answer is {limits.response}")
+        raise RefusedRequestError(413, f"the chunk has {size} bytes; the limit of an answer is {limits.response}")
     return found

@@ -12,7 +12,7 @@ from itertools import chain
 
 from nczarr.arrays.source import ArraySource, itemsize
 from nczarr.ast.rectilinear import largest
-from nczarr.serve.dataset_cache import Opened, RefusedError, while_same
+from nczarr.serve.dataset_cache import CachedDataset, RefusedRequestError, while_same
 from nczarr.serve.limits import PIECE, Limits
 from nczarr.serve.spool import Disk, FullError, Spool
 
@@ -46,11 +46,11 @@ def bounded(pieces: Iterator[bytes], limits: Limits) -> Iterator[bytes]:
     for piece in pieces:
         count += len(piece)
         if count > most:
-            raise RefusedError(413, f"the values have more than {limits.response} bytes, the limit of an answer")
+            raise RefusedRequestError(413, f"the values have more than {limits.response} bytes, the limit of an answer")
         yield piece
 
 
-def steady(pieces: Iterator[bytes], opened: Opened) -> Iterator[bytes]:
+def steady(pieces: Iterator[bytes], opened: CachedDataset) -> Iterator[bytes]:
     """Yield the pieces while the file is unchanged. Raises RefusedError.
 
     A client may read for hours. A piece is checked after it was read, so that
@@ -109,7 +109,7 @@ def whole(pieces: Iterator[bytes], disk: Disk) -> bytes | Spool:
             spool.write(piece)
     except FullError as error:
         spool.close()
-        raise RefusedError(503, str(error), (("Retry-After", "2"),)) from None
+        raise RefusedRequestError(503, str(error), (("Retry-After", "2"),)) from None
     except BaseException:
         spool.close()
         raise

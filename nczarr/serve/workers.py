@@ -23,11 +23,11 @@ from nczarr.serve.spool import Disk
 T = TypeVar("T")
 
 
-class BusyError(Exception):
+class BusyServerError(Exception):
     """There is no capacity for more work; the text says why."""
 
 
-class _Turn(NamedTuple):
+class _QueueEntry(NamedTuple):
     """An entry of a queue."""
 
     come: asyncio.Future[None]
@@ -76,9 +76,9 @@ class Workers:
         self.disk = disk or Disk(limits.spill)
         self.giving = 0
         self._executor = ThreadPoolExecutor(limits.concurrency, "nczarr-serve")
-        self._light: deque[_Turn] = deque()
-        self._going: deque[_Turn] = deque()
-        self._heavy: deque[_Turn] = deque()
+        self._light: deque[_QueueEntry] = deque()
+        self._going: deque[_QueueEntry] = deque()
+        self._heavy: deque[_QueueEntry] = deque()
         self._most_heavy = max(1, limits.concurrency // 2)
         self._active = 0
         self._active_heavy = 0
@@ -95,7 +95,7 @@ class Workers:
         return any(queue and not self._has_memory(queue[0].need, begun=queue[0].begun) for queue in self._queues)
 
     @property
-    def _queues(self) -> tuple[deque[_Turn], ...]:
+    def _queues(self) -> tuple[deque[_QueueEntry], ...]:
         """Queues in order of admission: holders of memory first."""
         return self._light, self._going, self._heavy
 
@@ -140,7 +140,7 @@ class Workers:
             future = self._executor.submit(lambda: made.append(work()))
         except RuntimeError:  # the server ends
             leave()
-            raise BusyError("the server is shutting down") from None
+            raise BusyServerError("the server is shutting down") from None
 
         def left(_: Future[None]) -> None:
             with suppress(RuntimeError):  # the loop has ended
@@ -153,7 +153,7 @@ class Workers:
         except TimeoutError:
             if future.done() and not future.cancelled() and isinstance(future.exception(), TimeoutError):
                 raise  # the system's own, of the work
-            raise BusyError(f"it took longer than {self.limits.timeout:g} seconds") from None
+            raise BusyServerError(f"it took longer than {self.limits.timeout:g} seconds") from None
 
     async def _enter(self, need: int, *, begun: bool, heavy: bool) -> None:
         """Wait for capacity."""
@@ -163,8 +163,8 @@ class Workers:
             return
         waiting = sum(map(len, self._queues))
         if not begun and waiting >= self.limits.queue:
-            raise BusyError(f"{waiting} requests are waiting already")
-        turn = _Turn(asyncio.get_running_loop().create_future(), need, heavy, begun)
+            raise BusyServerError(f"{waiting} requests are waiting already")
+        turn = _QueueEntry(asyncio.get_running_loop().create_future(), need, heavy, begun)
         (queue.appendleft if begun else queue.append)(turn)
         self._admit()
         try:
@@ -177,7 +177,7 @@ class Workers:
                     queue.remove(turn)
                 self._admit()
             if isinstance(error, TimeoutError):
-                raise BusyError(f"the request waited longer than {self.limits.timeout:g} seconds") from None
+                raise BusyServerError(f"the request waited longer than {self.limits.timeout:g} seconds") from None
             raise
 
     def _fits(self, need: int, *, heavy: bool, begun: bool) -> bool:

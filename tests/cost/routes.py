@@ -10,13 +10,13 @@ from urllib.parse import quote
 from nczarr.diagnostics.report import CompileError
 from nczarr.options import Following
 from nczarr.secrets import NO_OPTIONS
-from nczarr.serve.answers import Answer
-from nczarr.serve.bodies import Held
-from nczarr.serve.dataset_cache import RefusedError, Shelf
+from nczarr.serve.answers import HttpAnswer
+from nczarr.serve.bodies import DeliveredBody
+from nczarr.serve.dataset_cache import RefusedRequestError, Shelf
 from nczarr.serve.limits import Limits
 from nczarr.serve.places import Root
 from nczarr.serve.request import request
-from nczarr.serve.routes import Later, Routes
+from nczarr.serve.routes import DeferredWork, Routes
 from nczarr.serve.search_index import SearchIndex
 from nczarr.serve.spool import Disk
 from tests.cost.sources import Shape
@@ -125,10 +125,10 @@ def _answered(routes: Routes, asked: Request) -> int:
     try:
         for _ in range(3):
             found = routes.answer(made)
-            if isinstance(found, Later) and found.work is not None:
+            if isinstance(found, DeferredWork) and found.work is not None:
                 found = found.work()
-            if isinstance(found, Answer):
-                body = Held(found.body)
+            if isinstance(found, HttpAnswer):
+                body = DeliveredBody(found.body)
                 while body.next() is not None:
                     pass
                 return found.status
@@ -136,7 +136,7 @@ def _answered(routes: Routes, asked: Request) -> int:
             opened = routes.load(found.place, None)
             if found.version is not None:
                 routes.load(found.place, found.version, opened)
-    except RefusedError as error:
+    except RefusedRequestError as error:
         return error.status
     except CompileError:
         return 500

@@ -13,13 +13,13 @@ from nczarr.diagnostics.report import CompileError
 from nczarr.options import Following
 from nczarr.secrets import NO_OPTIONS
 from nczarr.serve import refusals
-from nczarr.serve.answers import Answer, part
-from nczarr.serve.bodies import Held
-from nczarr.serve.dataset_cache import RefusedError, Shelf
+from nczarr.serve.answers import HttpAnswer, part
+from nczarr.serve.bodies import DeliveredBody
+from nczarr.serve.dataset_cache import RefusedRequestError, Shelf
 from nczarr.serve.limits import Limits
 from nczarr.serve.places import Root
 from nczarr.serve.request import request
-from nczarr.serve.routes import Later, Routes
+from nczarr.serve.routes import DeferredWork, Routes
 from nczarr.serve.search_index import SearchIndex
 from nczarr.serve.spool import Disk
 from tests.conftest import ROOT
@@ -59,20 +59,20 @@ def scope(chosen: random.Random) -> dict[str, Any]:
     return {"method": "GET", "path": "/", "raw_path": raw, "query_string": query, "headers": headers}
 
 
-def ask(routes: Routes, asked: dict[str, Any]) -> Answer | RefusedError | CompileError:
+def ask(routes: Routes, asked: dict[str, Any]) -> HttpAnswer | RefusedRequestError | CompileError:
     """The answer, as the server finds it, or a refusal."""
     try:
         made = request(asked)
         for _ in range(3):
             found = routes.answer(made)
-            if isinstance(found, Answer):
+            if isinstance(found, HttpAnswer):
                 return found
-            assert isinstance(found, Later)
+            assert isinstance(found, DeferredWork)
             if found.work is not None:
                 return found.work()
             assert found.place is not None
             routes.load(found.place, found.version)
-    except (RefusedError, CompileError) as error:
+    except (RefusedRequestError, CompileError) as error:
         return error
     raise AssertionError(asked)
 
@@ -90,8 +90,8 @@ def test_any_request(seed: int) -> None:
         answer = ask(routes, asked)
         status = 0 if isinstance(answer, CompileError) else answer.status
         statuses[status] = statuses.get(status, 0) + 1
-        if isinstance(answer, Answer):
-            held = Held(answer.body)
+        if isinstance(answer, HttpAnswer):
+            held = DeliveredBody(answer.body)
             size = sum(map(len, iter(held.next, None)))
             assert answer.length in (None, size)
             assert str(ROOT).encode() not in (answer.body if isinstance(answer.body, bytes) else b"")
@@ -116,7 +116,7 @@ def test_parts_of_bodies(tmp_path: Path) -> None:
             whole += path.read_bytes()[start : start + length] if isinstance(last, Range) else last
         begin = chosen.randint(0, len(whole))
         end = chosen.randint(begin, len(whole))
-        held = Held(part(tuple(pieces), begin, end))
+        held = DeliveredBody(part(tuple(pieces), begin, end))
         assert b"".join(iter(held.next, None)) == whole[begin:end]
 
 
@@ -128,7 +128,7 @@ PIECES = [
 ]  # fmt: skip
 
 
-def constrained(count: int, protocol: str, suffixes: list[str], prefix: str, words: list[str]) -> Iterator[Answer]:
+def constrained(count: int, protocol: str, suffixes: list[str], prefix: str, words: list[str]) -> Iterator[HttpAnswer]:
     """The answers to random expressions. At the end, some must be values, and the others refusals."""
     root = Root(str(ROOT / "samples"))
     limits = Limits()._replace(response=1 << 20)
@@ -141,9 +141,9 @@ def constrained(count: int, protocol: str, suffixes: list[str], prefix: str, wor
         path = f"/{protocol}/{name}.{chosen.choice(suffixes)}".encode()
         query = (prefix + "".join(chosen.choices(words, k=chosen.randint(0, 5)))).encode("latin-1")
         found = ask(routes, {"method": "GET", "path": "/", "raw_path": path, "query_string": query, "headers": []})
-        if isinstance(found, RefusedError):
+        if isinstance(found, RefusedRequestError):
             found = refusals.answer(found, protocol, "*/*")
-        assert isinstance(found, Answer)
+        assert isinstance(found, HttpAnswer)
         statuses.add(found.status)
         yield found
     assert statuses == {200, 400}
@@ -153,7 +153,7 @@ def constrained(count: int, protocol: str, suffixes: list[str], prefix: str, wor
 def test_any_constraint_of_dap2(count: int) -> None:
     """Whatever the expression: values, or a refusal in the protocol's own document."""
     for found in constrained(count, "dap2", ["dds", "dods", "asc"], "", PIECES):
-        body = b"".join(iter(Held(found.body).next, None))
+        body = b"".join(iter(DeliveredBody(found.body).next, None))
         if found.status == 200:
             assert body.startswith(b"Dataset {")
         else:
@@ -164,5 +164,5 @@ def test_any_constraint_of_dap2(count: int) -> None:
 @pytest.mark.parametrize("count", [200, pytest.param(10_000, marks=pytest.mark.slow)])
 def test_any_constraint_of_dap4(count: int) -> None:
     for found in constrained(count, "dap4", ["dmr", "dap"], "dap4.ce=", [*PIECES, ";", "/", "\\"]):
-        body = b"".join(iter(Held(found.body).next, None))
+        body = b"".join(iter(DeliveredBody(found.body).next, None))
         assert (b"<Dataset" if found.status == 200 else b"<Error") in body[:200]

@@ -58,10 +58,10 @@ def _leading(path: str) -> list[str]:
     with LOCK:
         h5 = hdf5(lib)
         with opened_file(h5, path) as file:
-            return [] if file < 0 else list(dict.fromkeys(_Walk(h5, file, path).names()))
+            return [] if file < 0 else list(dict.fromkeys(_LinkWalk(h5, file, path).names()))
 
 
-class _Walk:
+class _LinkWalk:
     """One walk along hard links; soft links add no objects."""
 
     def __init__(self, h5: Hdf5, file: int, path: str) -> None:

@@ -62,7 +62,7 @@ from nczarr.formats.netcdf4.objects import DatasetInfo, FileDatasets, datasets
 from nczarr.formats.netcdf4.omissions import agrees, look, strange, unseen
 from nczarr.formats.netcdf4.remote_driver import driver
 from nczarr.formats.netcdf4.stored_variable import StoredVariable
-from nczarr.formats.netcdf4.survey import Seen, Survey
+from nczarr.formats.netcdf4.survey import ReadNames, Survey
 from nczarr.options import Options
 from nczarr.source import Source
 from nczarr.stores import remote_file
@@ -172,7 +172,7 @@ class _LibraryReader:
         self.parts: dict[str, Parts] = {}
         self.growing: set[int] = set()
         self.members: dict[int, GroupMembers] = {}
-        self.seen: dict[str, Seen] = {}
+        self.seen: dict[str, ReadNames] = {}
         self.namesakes: list[Namesake] = []
         self.attributes: dict[tuple[str, str, bytes], Attribute] = {}
         self.storages: dict[_StorageKey, Storage] = {}
@@ -257,7 +257,7 @@ class _LibraryReader:
         )
         place = names.split(written), None
         attributes, seen_names = self._attributes(group, c.GLOBAL, self.ask.attribute_count(group), path, place)
-        seen = self.seen["/".join(("", *place[0]))] = Seen(
+        seen = self.seen["/".join(("", *place[0]))] = ReadNames(
             frozenset(name for name, _, _ in members.dimensions.values()),
             frozenset(info.name for number, info in members.types.items() if number in self.infos),
             {},
@@ -281,7 +281,7 @@ class _LibraryReader:
             groups=groups,
         )
 
-    def _variable(self, path: str, written: str, group: int, number: int, seen: Seen) -> Variable | None:
+    def _variable(self, path: str, written: str, group: int, number: int, seen: ReadNames) -> Variable | None:
         """Return a variable; None for an invalid name, unsupported type or dimension, or other type than HDF5's."""
         members = self.members[group]
         info, name = members.variables[number], members.shown[number]

@@ -25,7 +25,7 @@ from nczarr.formats.netcdf4.library import Library
 from nczarr.formats.netcdf4.objects import NON_COORDINATE, DatasetInfo, FileDatasets, Outline
 from nczarr.formats.netcdf4.read_ahead import ReadAhead
 from nczarr.formats.netcdf4.survey import (
-    Seen,
+    ReadNames,
     Survey,
     hidden_attributes,
     hidden_objects,
@@ -62,7 +62,7 @@ def strange(lib: Library, path: str, surveyed: Survey) -> str | None:
     return None
 
 
-def unseen(known_groups: Mapping[str, Seen], surveyed: Survey, datasets: FileDatasets) -> Iterator[str]:
+def unseen(known_groups: Mapping[str, ReadNames], surveyed: Survey, datasets: FileDatasets) -> Iterator[str]:
     """Yield a text for each unread object. `known_groups`: what was read, by path in the file. Raises OSError."""
     for place in surveyed.broken:
         yield f"the link `{place}` has no target"

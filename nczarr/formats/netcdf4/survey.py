@@ -82,7 +82,7 @@ class Survey(NamedTuple):
     """Path of the object and name of each attribute that HDF5 cannot read (`damage.py`)."""
 
 
-class _Walk:
+class _GroupWalk:
     def __init__(self, h5: Hdf5, ahead: ReadAhead | None) -> None:
         self._h5 = h5
         self._ahead = ahead
@@ -215,7 +215,7 @@ class _Walk:
 
 def survey(h5: Hdf5, file: int, ahead: ReadAhead | None = None) -> Survey:
     """Return all objects of a file. `ahead`: of a remote file. Raises OSError."""
-    walk = _Walk(h5, ahead)
+    walk = _GroupWalk(h5, ahead)
     walk.root(file)
     left_out = tuple(walk.broken), tuple(walk.elsewhere), tuple(walk.hidden)
     return Survey(walk.objects, *left_out, tuple(walk.fatal), walk.is_damaged)
@@ -232,7 +232,7 @@ def _fault_of(name: bytes) -> str | None:
     return None
 
 
-class Seen(NamedTuple):
+class ReadNames(NamedTuple):
     """Names that were read from a group, in the file's spelling."""
 
     dimensions: frozenset[str]
@@ -245,7 +245,7 @@ class Seen(NamedTuple):
     """Names of the group's own attributes."""
 
 
-def hidden_objects(found: Survey, shown: Mapping[str, Seen]) -> Iterator[tuple[str, str]]:
+def hidden_objects(found: Survey, shown: Mapping[str, ReadNames]) -> Iterator[tuple[str, str]]:
     """Yield path and kind of unread objects. `shown`: what was read, by path of the group; the root's is empty."""
     for place, (kind, *_) in found.objects.items():
         parent, _, name = place.rpartition("/")

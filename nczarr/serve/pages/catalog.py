@@ -10,7 +10,7 @@ from urllib.parse import quote
 from xml.sax.saxutils import escape, quoteattr
 
 from nczarr import names
-from nczarr.serve.pages.folder import Listing, date_text
+from nczarr.serve.pages.folder import FolderPage, date_text
 from nczarr.serve.pages.markup import CATALOG, CDMREMOTE, FILE, OPENDAP
 from nczarr.serve.request import url
 
@@ -24,12 +24,12 @@ _XLINK = "http://www.w3.org/1999/xlink"
 _CATALOG = "http://www.unidata.ucar.edu/namespaces/thredds/InvCatalog/v1.0"
 
 
-def catalog(listing: Listing) -> str:
+def catalog(listing: FolderPage) -> str:
     """Return the catalog of a folder: datasets, references to catalogs of folders, and to further pages."""
     return "".join(_catalog(listing))
 
 
-def _catalog(listing: Listing) -> Iterator[str]:
+def _catalog(listing: FolderPage) -> Iterator[str]:
     name = names.readable(listing.folder.name) or "Datasets"
     yield f'<?xml version="1.0" encoding="UTF-8"?>\n<catalog xmlns="{_CATALOG}" xmlns:xlink="{_XLINK}" '
     yield f'name={quoteattr(name)} version="1.2">\n  <service name="all" serviceType="Compound" base="">\n'

@@ -16,7 +16,7 @@ from nczarr.select.physical import Physical
 from nczarr.serve.pages import coastlines
 from nczarr.serve.pages.markup import number_text, text
 from nczarr.serve.pages.picture import colour_bar, indices, png
-from nczarr.serve.pages.plane import Axis, Scale
+from nczarr.serve.pages.plane import Scale, ShownAxis
 
 TICKS = 5
 """Approximate number of ticks of an axis."""
@@ -75,7 +75,7 @@ def _tick_text(value: float, low: float, high: float) -> str:
     return number_text(0.0 if abs(value) < 1e-9 * (high - low) else value)
 
 
-def cell_ticks(axis: Axis) -> list[Tick]:
+def cell_ticks(axis: ShownAxis) -> list[Tick]:
     """Return ticks of an axis whose values have cells of equal width, in their order.
 
     They are round numbers where the values are even; else, and for times, values.
@@ -100,7 +100,7 @@ def _is_even(values: NDArray[np.float64]) -> bool:
     return bool(steps.max() <= UNEVEN * np.median(steps) and steps.min() * UNEVEN >= np.median(steps))
 
 
-def point_ticks(axis: Axis, shares: NDArray[np.float64]) -> list[Tick]:
+def point_ticks(axis: ShownAxis, shares: NDArray[np.float64]) -> list[Tick]:
     """Return ticks of an axis whose values are points at these shares."""
     if axis.physical.times is None and axis.monotonic:
         low, high = float(axis.values.min()), float(axis.values.max())
@@ -167,7 +167,7 @@ def _data(picture: bytes) -> str:
     return "data:image/png;base64," + base64.b64encode(picture).decode("ascii")
 
 
-def line(axis: Axis, values: NDArray[np.float64], scale: Physical, title: str, label: str) -> str:
+def line(axis: ShownAxis, values: NDArray[np.float64], scale: Physical, title: str, label: str) -> str:
     """Return the chart of a line. `values`: float64 in one dimension, NaN where missing; `label`: description."""
     shares = _shares(axis)
     finite = values[np.isfinite(values)]
@@ -196,7 +196,7 @@ def line(axis: Axis, values: NDArray[np.float64], scale: Physical, title: str, l
     )
 
 
-def _shares(axis: Axis) -> NDArray[np.float64]:
+def _shares(axis: ShownAxis) -> NDArray[np.float64]:
     """Return the places of values along the axis to the right, 0 to 1."""
     values = axis.values if axis.monotonic else np.arange(len(axis.values), dtype="f8")
     if len(values) < 2:
@@ -219,7 +219,7 @@ def _runs(shares: NDArray[np.float64], heights: NDArray[np.float64]) -> Iterator
         yield " ".join(run)
 
 
-def plane(x: Axis, y: Axis, values: NDArray[np.float64], scale: Scale, title: str, label: str) -> str:
+def plane(x: ShownAxis, y: ShownAxis, values: NDArray[np.float64], scale: Scale, title: str, label: str) -> str:
     """Return the picture of a plane with its axes and colour bar. `values`: float64 of shape (y, x), NaN missing."""
     low, high = scale.range_of(values)
     columns, rows = directions(x, y)
@@ -240,7 +240,7 @@ def plane(x: Axis, y: Axis, values: NDArray[np.float64], scale: Scale, title: st
     )
 
 
-def _height(x: Axis, y: Axis, shape: tuple[int, ...]) -> int:
+def _height(x: ShownAxis, y: ShownAxis, shape: tuple[int, ...]) -> int:
     """Return the height of a plane of width 1000: a degree has the same length along both axes."""
     if coastlines.is_degrees(x) and coastlines.is_degrees(y):
         wide, high = (
@@ -250,7 +250,7 @@ def _height(x: Axis, y: Axis, shape: tuple[int, ...]) -> int:
     return round(1000 * min(1.0, max(0.35, shape[0] / max(1, shape[1]))))
 
 
-def _coast(x: Axis, y: Axis, columns: slice, rows: slice, height: int) -> Iterator[str]:
+def _coast(x: ShownAxis, y: ShownAxis, columns: slice, rows: slice, height: int) -> Iterator[str]:
     """Yield the coastlines of a plane, dark lines over light ones that show on every colour."""
     lines = []
     for run in coastlines.paths(x, y):
@@ -269,7 +269,7 @@ def _wide(ticks: Sequence[Tick]) -> str:
     return "" if longest <= SHORT else " long" if longest <= DATE else " longer"
 
 
-def directions(x: Axis, y: Axis) -> tuple[slice, slice]:
+def directions(x: ShownAxis, y: ShownAxis) -> tuple[slice, slice]:
     """Return the orders of columns and rows, from the left and from the top: x grows rightward, y upward."""
     backward = slice(None, None, -1)
     columns = backward if x.monotonic and x.values[0] > x.values[-1] else slice(None)

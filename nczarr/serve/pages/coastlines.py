@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from functools import cache
 
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.serve.pages.plane import Axis
+from nczarr.serve.pages.plane import ShownAxis
 from nczarr.serve.pages.static_files import FOLDER
 
 TURN = 360.0
@@ -22,22 +22,22 @@ _DEGREES = re.compile(r"(?:degrees?|deg|°)(?:[ _.]?(?P<side>east|e|north|n|true
 _SIDES = {"east": "x", "e": "x", "north": "y", "n": "y"}
 
 
-def is_degrees(axis: Axis) -> bool:
+def is_degrees(axis: ShownAxis) -> bool:
     """Return whether the values of an axis are angles in degrees."""
     return axis.monotonic and _DEGREES.fullmatch(axis.physical.units.strip()) is not None
 
 
-def are_geographic(x: Axis, y: Axis) -> bool:
+def are_geographic(x: ShownAxis, y: ShownAxis) -> bool:
     """Return whether axes are longitudes to the right and latitudes upward, by their units."""
     return all(_side(axis) == wanted for axis, wanted in ((x, "x"), (y, "y")))
 
 
-def _side(axis: Axis) -> str | None:
+def _side(axis: ShownAxis) -> str | None:
     found = _DEGREES.fullmatch(axis.physical.units.strip()) if axis.monotonic else None
     return None if found is None else _SIDES.get((found["side"] or "").lower())
 
 
-def paths(x: Axis, y: Axis) -> Iterator[NDArray[np.float64]]:
+def paths(x: ShownAxis, y: ShownAxis) -> Iterator[NDArray[np.float64]]:
     """Yield the lines in a plane as places of shape (points, 2): shares of the axes, in the order of their values."""
     low, high = float(x.values.min()), float(x.values.max())
     for line in _lines():
@@ -47,7 +47,7 @@ def paths(x: Axis, y: Axis) -> Iterator[NDArray[np.float64]]:
                 yield from _runs(np.stack([shares(x, longitudes), shares(y, line[:, 1])], axis=1))
 
 
-def shares(axis: Axis, values: NDArray[np.float64]) -> NDArray[np.float64]:
+def shares(axis: ShownAxis, values: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the places of values on an axis whose cells have equal widths: 0 to 1, NaN outside."""
     count = len(axis.values)
     known, places = axis.values, np.arange(count) + 0.5

@@ -18,10 +18,10 @@ from nczarr.check.outline import bytes_text, stored_bytes
 from nczarr.diagnostics.report import CompileError
 from nczarr.select.physical import attributes_of, text_of
 from nczarr.serve.dap2 import view
-from nczarr.serve.dataset_cache import Opened
+from nczarr.serve.dataset_cache import CachedDataset
 from nczarr.serve.pages.commands import commands
 from nczarr.serve.pages.coordinates import Coordinate, coordinates
-from nczarr.serve.pages.folder import Entry
+from nczarr.serve.pages.folder import FolderEntry
 from nczarr.serve.pages.markup import (
     CDMREMOTE,
     FILE,
@@ -63,10 +63,10 @@ FACTS = (
 """Rows of a dataset's page, and the attributes that they show, the first one that is there."""
 
 
-class Told(NamedTuple):
+class DatasetFacts(NamedTuple):
     """Everything on the page of a dataset."""
 
-    opened: Opened
+    opened: CachedDataset
     """The dataset."""
     losses: dict[str, list[str]]
     """Messages about content that a version of Zarr cannot store, by version."""
@@ -100,15 +100,15 @@ class Told(NamedTuple):
         return sum(_bytes(checked, path) or 0 for path in checked.variables)
 
 
-def told(opened: Opened, losses: dict[str, list[str]], place: str) -> Told:
+def told(opened: CachedDataset, losses: dict[str, list[str]], place: str) -> DatasetFacts:
     """Return what is known of a dataset; reads coordinates. `place`: scheme and host. Raises OSError."""
     checked = opened.checked
-    entry = Entry(opened.place, opened.form.name)
+    entry = FolderEntry(opened.place, opened.form.name)
     links = {kind: place + way for kind, way in entry.links.items()}
     services = {kind: place + way for kind, way in entry.services.items()}
     file = None if opened.place.store else os.stat(opened.place.path).st_size
     dap2 = view(opened).is_complete
-    return Told(opened, losses, links, services, list(coordinates(checked)), dict(_stored(checked)), file, dap2)
+    return DatasetFacts(opened, losses, links, services, list(coordinates(checked)), dict(_stored(checked)), file, dap2)
 
 
 def _stored(checked: Checked) -> Iterator[tuple[str, int]]:
@@ -139,7 +139,7 @@ def _bytes(checked: Checked, path: str) -> int | None:
     return math.prod(checked.shapes[path]) * size(name, checked.types) if fixed else None
 
 
-def description(found: Told) -> dict[str, Any]:
+def description(found: DatasetFacts) -> dict[str, Any]:
     """Return the JSON form of a dataset."""
     opened, checked = found.opened, found.opened.checked
     variables = [
@@ -173,12 +173,12 @@ def description(found: Told) -> dict[str, Any]:
     }
 
 
-def dataset(found: Told) -> str:
+def dataset(found: DatasetFacts) -> str:
     """Return the page of a dataset."""
     return page(found.title, _dataset(found), scripts=("pages.js",), styles=("tree.css",))
 
 
-def _dataset(found: Told) -> Iterator[str]:
+def _dataset(found: DatasetFacts) -> Iterator[str]:
     opened, checked = found.opened, found.opened.checked
     yield crumbs(opened.place.segments)
     yield f'<p class="facts-line">{" · ".join(_facts_line(found))}</p>\n'
@@ -207,7 +207,7 @@ def _dataset(found: Told) -> Iterator[str]:
     yield from _losses(found)
 
 
-def _quick_look(found: Told) -> str:
+def _quick_look(found: DatasetFacts) -> str:
     """Return the form that leads to the values of a variable."""
     checked = found.opened.checked
     if not checked.variables:
@@ -229,7 +229,7 @@ def _is_there(checked: Checked) -> bool:
     return bool(root.groups or root.variables or root.dimensions or root.types or root.attributes)
 
 
-def _facts_line(found: Told) -> Iterator[str]:
+def _facts_line(found: DatasetFacts) -> Iterator[str]:
     opened, checked = found.opened, found.opened.checked
     yield f"<code>{text(opened.place.segments[-1])}</code>"
     yield f"Format <code>{text(opened.form.name)}</code>"
@@ -267,7 +267,7 @@ def _note(checked: Checked, path: str) -> str:
     return f"{label} ({units})" if label and units else label or units
 
 
-def _more(found: Told, path: str) -> Iterator[str]:
+def _more(found: DatasetFacts, path: str) -> Iterator[str]:
     """Yield what a page adds to a variable: a link to its values, and its encoded size."""
     checked = found.opened.checked
     query = urlencode({"var": names.to_bytes(path)})
@@ -281,7 +281,7 @@ def _more(found: Told, path: str) -> Iterator[str]:
     yield f'<p class="actions">{" ".join(words)}</p>'
 
 
-def _open(found: Told) -> Iterator[str]:
+def _open(found: DatasetFacts) -> Iterator[str]:
     name = found.opened.place.segments[-1]
     yield '<section aria-labelledby="open"><h2 id="open">Open it</h2>\n<div class="ways">'
     for number, each in enumerate(commands(found.links | found.services, shown(name), dap2=found.dap2)):
@@ -299,7 +299,7 @@ def _open(found: Told) -> Iterator[str]:
     yield "</ul></details></div></section>\n"
 
 
-def _losses(found: Told) -> Iterator[str]:
+def _losses(found: DatasetFacts) -> Iterator[str]:
     for version, lost in found.losses.items():
         if not lost:
             continue

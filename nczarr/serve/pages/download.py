@@ -24,11 +24,11 @@ from nczarr.options import Options, Section, Subset
 from nczarr.select.indexing import read_outer
 from nczarr.select.physical import is_numeric, physical
 from nczarr.select.section_syntax import sections
-from nczarr.serve.answers import Answer, attachment
+from nczarr.serve.answers import HttpAnswer, attachment
 from nczarr.serve.cdmremote import size_of, wanted_of
-from nczarr.serve.dataset_cache import Opened, RefusedError, check_same, words
+from nczarr.serve.dataset_cache import CachedDataset, RefusedRequestError, check_same, words
 from nczarr.serve.limits import Limits
-from nczarr.serve.pages.plane import Axis, axis_at
+from nczarr.serve.pages.plane import ShownAxis, axis_at
 from nczarr.serve.spool import Disk, FullError, Spool
 from nczarr.serve.value_streams import bounded, chunk_size, whole
 
@@ -49,7 +49,7 @@ BLOCK = 1 << 16
 """Rows of a CSV file that are made at once, unless a chunk has more."""
 
 
-class Wanted(NamedTuple):
+class DownloadRequest(NamedTuple):
     """A requested download."""
 
     suffix: str
@@ -64,14 +64,14 @@ class Wanted(NamedTuple):
     """Approximate memory in bytes."""
 
 
-def wanted(opened: Opened, query: Mapping[str, str], limits: Limits, home: str) -> Wanted:
+def wanted(opened: CachedDataset, query: Mapping[str, str], limits: Limits, home: str) -> DownloadRequest:
     """Return the download that a query requests. Raises RefusedError.
 
     `format`: suffix; `var`: sections, by default the whole dataset.
     """
     checked, suffix = opened.checked, "." + query.get("format", "nc").lower()
     if suffix not in FORMATS:
-        raise RefusedError(400, f"`format` must be one of {', '.join(each[1:] for each in FORMATS)}")
+        raise RefusedRequestError(400, f"`format` must be one of {', '.join(each[1:] for each in FORMATS)}")
     spec = query.get("var", "")
     if spec.strip():
         ranges = dict(wanted_of(checked, spec, home))
@@ -79,13 +79,15 @@ def wanted(opened: Opened, query: Mapping[str, str], limits: Limits, home: str) 
     else:
         ranges, subset = {path: tuple(map(range, shape)) for path, shape in checked.shapes.items()}, Subset()
     if suffix == ".csv" and len({checked.variables[path].dimensions for path in ranges}) != 1:
-        raise RefusedError(400, "CSV needs `var=` with variables of the same dimensions")
+        raise RefusedRequestError(400, "CSV needs `var=` with variables of the same dimensions")
     size = sum(size_of(checked, path, each) for path, each in ranges.items())
     most = limits.response // (WORDS if KINDS[suffix].startswith("text/") else 1)
     if size > most:
-        raise RefusedError(413, f"the section has {size} bytes of values or more; the limit of this format is {most}")
+        raise RefusedRequestError(
+            413, f"the section has {size} bytes of values or more; the limit of this format is {most}"
+        )
     chunks = [chunk_size(part) for path in ranges for part in checked.parts.get(path, {}).values()]
-    return Wanted(suffix, subset, ranges, size, TIMES * (size + max(chunks, default=0)))
+    return DownloadRequest(suffix, subset, ranges, size, TIMES * (size + max(chunks, default=0)))
 
 
 def _sections(spec: str) -> tuple[Section, ...]:
@@ -103,7 +105,7 @@ def _with_coordinates(checked: Checked, paths: Mapping[str, object]) -> Iterator
                 yield each
 
 
-def answer(opened: Opened, asked: Wanted, limits: Limits, disk: Disk) -> Answer:
+def answer(opened: CachedDataset, asked: DownloadRequest, limits: Limits, disk: Disk) -> HttpAnswer:
     """Return the file. Raises RefusedError, CompileError, OSError."""
     if asked.suffix == ".csv":
         body = whole(bounded(_csv(opened.checked, asked.ranges), limits), disk)
@@ -113,16 +115,16 @@ def answer(opened: Opened, asked: Wanted, limits: Limits, disk: Disk) -> Answer:
     name = names.stem(opened.place.segments[-1]) or "data"
     if len(asked.ranges) == 1:
         name += "-" + names.last(next(iter(asked.ranges)))
-    return Answer(body, KINDS[asked.suffix], headers=(attachment(name[:100] + asked.suffix),), need=asked.need)
+    return HttpAnswer(body, KINDS[asked.suffix], headers=(attachment(name[:100] + asked.suffix),), need=asked.need)
 
 
-def _file(opened: Opened, asked: Wanted, limits: Limits, disk: Disk) -> Spool:
+def _file(opened: CachedDataset, asked: DownloadRequest, limits: Limits, disk: Disk) -> Spool:
     """Return a finished file of a format that has these suffixes. Raises RefusedError, OSError."""
     from nczarr.endpoints.targets import target_format
 
     report = Report(limit=100)
     if not disk.has(asked.size):
-        raise RefusedError(503, "the folder for temporary files is full", (("Retry-After", "2"),))
+        raise RefusedRequestError(503, "the folder for temporary files is full", (("Retry-After", "2"),))
     with tempfile.TemporaryDirectory(prefix="nczarr-") as folder:
         path = os.path.join(folder, f"download{asked.suffix}")
         form = target_format(path, None, report)
@@ -133,11 +135,11 @@ def _file(opened: Opened, asked: Wanted, limits: Limits, disk: Disk) -> Spool:
             options = Options(name=name, memory=limits.memory)
             written = pipeline.write(part, path, form, report, options)
         if written is None or report.errors:
-            raise RefusedError(400, words(report.sorted(), folder))
+            raise RefusedRequestError(400, words(report.sorted(), folder))
         try:
             return Spool.taken(disk, path)
         except FullError as error:
-            raise RefusedError(503, str(error), (("Retry-After", "2"),)) from None
+            raise RefusedRequestError(503, str(error), (("Retry-After", "2"),)) from None
 
 
 def _csv(checked: Checked, ranges: Mapping[str, tuple[range, ...]]) -> Iterator[bytes]:
@@ -147,7 +149,7 @@ def _csv(checked: Checked, ranges: Mapping[str, tuple[range, ...]]) -> Iterator[
     """
     first = next(iter(ranges))
     if len({tuple(each) for each in ranges.values()}) != 1:
-        raise RefusedError(400, "CSV needs the same section of each variable")
+        raise RefusedRequestError(400, "CSV needs the same section of each variable")
     taken = ranges[first]
     references = checked.variables[first].dimensions
     axes = [
@@ -181,7 +183,7 @@ def _title(checked: Checked, path: str) -> str:
     return f"{name} ({units})" if units else name
 
 
-def _place(axis: Axis, number: int) -> str:
+def _place(axis: ShownAxis, number: int) -> str:
     return axis.text(number) if axis.physical.times is not None else _number(axis.values[number].item())
 
 

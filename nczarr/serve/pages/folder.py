@@ -26,7 +26,7 @@ from nczarr.serve.pages.markup import (
     table,
     text,
 )
-from nczarr.serve.places import Place
+from nczarr.serve.places import ServedPlace
 from nczarr.serve.request import url
 from nczarr.serve.search_index import Hits
 from nczarr.serve.stores import VERSIONS
@@ -40,10 +40,10 @@ def date_text(seconds: float) -> str:
     return datetime.fromtimestamp(int(seconds), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-class Entry(NamedTuple):
+class FolderEntry(NamedTuple):
     """One entry of a folder."""
 
-    place: Place
+    place: ServedPlace
     """The folder or dataset."""
     form: str | None = None
     """Format of a dataset, if known."""
@@ -78,12 +78,12 @@ class Entry(NamedTuple):
         return {**found, "links": self.links}
 
 
-class Listing(NamedTuple):
+class FolderPage(NamedTuple):
     """One page of a folder."""
 
-    folder: Place
+    folder: ServedPlace
     """The folder."""
-    entries: list[Entry]
+    entries: list[FolderEntry]
     """Entries of the page."""
     page: int
     """Number of the page."""
@@ -115,13 +115,13 @@ class Listing(NamedTuple):
         }
 
 
-def folder(listing: Listing) -> str:
+def folder(listing: FolderPage) -> str:
     """Return the page of a folder."""
     title = listing.folder.segments[-1] if listing.folder.segments else "Datasets"
     return page(title, _folder(listing), scripts=("pages.js", "folder.js"))
 
 
-def _folder(listing: Listing) -> Iterator[str]:
+def _folder(listing: FolderPage) -> Iterator[str]:
     yield crumbs(listing.folder.segments)
     yield _search(listing.folder, "")
     yield '<div id="results">'
@@ -145,7 +145,7 @@ def _folder(listing: Listing) -> Iterator[str]:
     yield f'<p class="machine">For programs: {link(catalog, "THREDDS catalog")}, {link(json_form, "JSON")}</p>\n'
 
 
-def _search(folder: Place, query: str) -> str:
+def _search(folder: ServedPlace, query: str) -> str:
     place = attribute(url(BROWSE, *folder.segments) if folder.segments else url(""))
     return (
         f'<form class="search" role="search" action="{place}" method="get"><label for="q">Search</label>'
@@ -154,7 +154,7 @@ def _search(folder: Place, query: str) -> str:
     )
 
 
-def _head(listing: Listing, title: str, sort: str) -> str:
+def _head(listing: FolderPage, title: str, sort: str) -> str:
     """Return the head of a column that sorts the folder."""
     current, backward = listing.sort.removeprefix("-") == sort, listing.sort.startswith("-")
     state = f' aria-sort="{"descending" if backward else "ascending"}"' if current else ""
@@ -165,7 +165,7 @@ def _head(listing: Listing, title: str, sort: str) -> str:
     return f'<th scope="col"{state}{kind}><a href="{place}">{title}{arrow}</a></th>'
 
 
-def _row(entry: Entry) -> str:
+def _row(entry: FolderEntry) -> str:
     name, links = entry.place.segments[-1], entry.links
     day = "" if entry.modified is None else date_text(entry.modified)[:16].replace("T", " ")
     when = f'<td class="date">{day}</td>'
@@ -187,12 +187,12 @@ def _row(entry: Entry) -> str:
     )
 
 
-def results(folder: Place, query: str, hits: Hits) -> str:
+def results(folder: ServedPlace, query: str, hits: Hits) -> str:
     """Return the page of the results of a search."""
     return page(f"Search: {query}", _results(folder, query, hits), scripts=("pages.js", "folder.js"))
 
 
-def _results(folder: Place, query: str, hits: Hits) -> Iterator[str]:
+def _results(folder: ServedPlace, query: str, hits: Hits) -> Iterator[str]:
     yield crumbs(folder.segments, last="Search")
     yield _search(folder, query)
     yield '<div id="results">'
@@ -217,7 +217,7 @@ def _results(folder: Place, query: str, hits: Hits) -> Iterator[str]:
     yield "</div>\n"
 
 
-def results_members(folder: Place, query: str, hits: Hits) -> dict[str, Any]:
+def results_members(folder: ServedPlace, query: str, hits: Hits) -> dict[str, Any]:
     """Return the JSON form of the results of a search."""
     return {
         "path": shown(folder.name),
@@ -230,7 +230,7 @@ def results_members(folder: Place, query: str, hits: Hits) -> dict[str, Any]:
                 "path": shown("/".join(each.segments)),
                 "title": shown(each.title),
                 "matches": list(map(shown, each.matches)),
-                "links": Entry(Place("", each.segments)).links,
+                "links": FolderEntry(ServedPlace("", each.segments)).links,
             }
             for each in hits.found
         ],

@@ -15,7 +15,7 @@ from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.check.checked import Checked
 from nczarr.select.indexing import read_outer
 from nczarr.select.physical import Physical, attributes_of, is_numeric, physical, text_of
-from nczarr.serve.dataset_cache import RefusedError
+from nczarr.serve.dataset_cache import RefusedRequestError
 from nczarr.serve.limits import Limits
 from nczarr.serve.pages.cost import FEW, cost, stored_blocks
 from nczarr.serve.pages.picture import DIVERGING, PALETTES
@@ -63,7 +63,7 @@ class Scale(NamedTuple):
         return (low, high) if low <= high else (low, low) if self.high is None else (high, high)
 
 
-class View(NamedTuple):
+class PlaneView(NamedTuple):
     """A line or plane of a variable, before it is read."""
 
     path: str
@@ -98,7 +98,7 @@ class View(NamedTuple):
         return TIMES * 8 * cells + 2 * max(chunks, default=0) + min(self.cost, BUDGET)
 
 
-class Axis(NamedTuple):
+class ShownAxis(NamedTuple):
     """One shown axis."""
 
     title: str
@@ -121,7 +121,7 @@ class Axis(NamedTuple):
         return self.physical.text(float(self.values[place]))
 
 
-def view_of(checked: Checked, query: Mapping[str, str], limits: Limits) -> View:
+def view_of(checked: Checked, query: Mapping[str, str], limits: Limits) -> PlaneView:
     """Return the view that a query requests. Raises RefusedError.
 
     `var`: variable; `x`, `y`: numbers of axes, `y=none` for a line; `iN`: index
@@ -143,23 +143,23 @@ def view_of(checked: Checked, query: Mapping[str, str], limits: Limits) -> View:
     for ranges in _decimations(windows, most):
         least = cost(checked, path, ranges)
         if chosen is None and least <= limits.response:
-            chosen = View(path, x, y, ranges, windows, least, scale)
+            chosen = PlaneView(path, x, y, ranges, windows, least, scale)
         if least <= BUDGET:
-            return View(path, x, y, ranges, windows, least, scale)
+            return PlaneView(path, x, y, ranges, windows, least, scale)
     if chosen is not None:
         return chosen
     text = f"even few values of `{names.readable(path)}` need {least} bytes: its chunks are large; the limit"
-    raise RefusedError(413, f"{text} of an answer is {limits.response}")
+    raise RefusedRequestError(413, f"{text} of an answer is {limits.response}")
 
 
 def _scale(query: Mapping[str, str]) -> Scale:
     """Return the colours that a query requests. Raises RefusedError."""
     palette = query.get("palette", "") or Scale().palette
     if palette not in PALETTES:
-        raise RefusedError(400, f"`palette` must be one of {', '.join(PALETTES)}")
+        raise RefusedRequestError(400, f"`palette` must be one of {', '.join(PALETTES)}")
     low, high = (_bound(query, name) for name in ("low", "high"))
     if low is not None and high is not None and low >= high:
-        raise RefusedError(400, "`low` must be less than `high`")
+        raise RefusedRequestError(400, "`low` must be less than `high`")
     return Scale(palette, low, high)
 
 
@@ -170,7 +170,7 @@ def _bound(query: Mapping[str, str], name: str) -> float | None:
     except ValueError:
         found = math.nan
     if found is not None and not math.isfinite(found):
-        raise RefusedError(400, f"`{name}` must be a number")
+        raise RefusedRequestError(400, f"`{name}` must be a number")
     return found
 
 
@@ -185,10 +185,10 @@ def variable_of(checked: Checked, query: Mapping[str, str]) -> str:
         if path not in checked.variables:
             meant = names.closest(path, checked.variables)
             help_text = f"; did you mean `{names.readable(meant)}`?" if meant else ""
-            raise RefusedError(400, f"there is no variable `{names.readable(path)}`{help_text}")
+            raise RefusedRequestError(400, f"there is no variable `{names.readable(path)}`{help_text}")
         return path
     if not checked.variables:
-        raise RefusedError(404, "the dataset has no variables")
+        raise RefusedRequestError(404, "the dataset has no variables")
     return max(checked.variables, key=lambda path: (is_numeric(checked, path), math.prod(checked.shapes[path])))
 
 
@@ -203,7 +203,7 @@ def _axes(shape: tuple[int, ...], query: Mapping[str, str], *, is_plane: bool) -
     if query.get("y"):
         y = _integer(query, "y", len(shape) - 1)
         if x == y:
-            raise RefusedError(400, "`x` and `y` must be different axes")
+            raise RefusedRequestError(400, "`x` and `y` must be different axes")
         return x, y
     others = [axis for axis in long if axis != x]
     return x, others[-1] if others else None
@@ -217,7 +217,7 @@ def _window(axis: int, length: int, query: Mapping[str, str], is_shown: bool) ->
     first = _integer(query, f"a{axis}", length - 1) if query.get(f"a{axis}") else 0
     last = _integer(query, f"b{axis}", length - 1) if query.get(f"b{axis}") else length - 1
     if first > last >= 0:
-        raise RefusedError(400, f"the first index along axis {axis} must not be behind the last")
+        raise RefusedRequestError(400, f"the first index along axis {axis} must not be behind the last")
     return range(first, last + 1)
 
 
@@ -225,7 +225,7 @@ def _integer(query: Mapping[str, str], name: str, most: int) -> int:
     text = query[name].strip()
     found = int(text) if text.isascii() and text.isdigit() and len(text) < 20 else -1
     if not 0 <= found <= most:
-        raise RefusedError(400, f"`{name}` must be a number, 0 to {max(0, most)}")
+        raise RefusedRequestError(400, f"`{name}` must be a number, 0 to {max(0, most)}")
     return found
 
 
@@ -241,7 +241,7 @@ def _decimations(windows: tuple[range, ...], most: int) -> Iterator[tuple[range,
         steps[longest] *= 2
 
 
-def read(checked: Checked, view: View) -> NDArray[Any]:
+def read(checked: Checked, view: PlaneView) -> NDArray[Any]:
     """Return the stored values of a view: of shape (y, x) for a plane, (x) for a line, () for a scalar.
 
     It is empty if any axis of the variable has no indices. Raises CompileError, OSError.
@@ -258,7 +258,7 @@ def read(checked: Checked, view: View) -> NDArray[Any]:
     return values.T if view.y is not None and view.x is not None and view.x < view.y else values
 
 
-def _sparse(checked: Checked, view: View) -> NDArray[Any] | None:
+def _sparse(checked: Checked, view: PlaneView) -> NDArray[Any] | None:
     """Return the values of a view that is mostly beyond stored chunks, of which these alone are read; else None.
 
     All other cells equal the first that is in no stored chunk. Raises CompileError, OSError.
@@ -301,16 +301,16 @@ def _slices(box: tuple[range, ...]) -> tuple[slice, ...]:
     return tuple(slice(each.start, each.stop) for each in box)
 
 
-def axis_of(checked: Checked, view: View, axis: int) -> Axis:
+def axis_of(checked: Checked, view: PlaneView, axis: int) -> ShownAxis:
     """Return one axis of a view with its coordinates. Raises CompileError, OSError."""
     reference, taken = checked.variables[view.path].dimensions[axis], view.ranges[axis]
     return axis_at(checked, reference, taken, axis)
 
 
-def axis_at(checked: Checked, reference: str | int, taken: range, axis: int) -> Axis:
+def axis_at(checked: Checked, reference: str | int, taken: range, axis: int) -> ShownAxis:
     """Return the coordinates of a dimension at some indices; indices if it has none. Raises CompileError, OSError."""
     own = f"axis {axis}" if isinstance(reference, int) else names.last(reference)
-    plain = Axis(f"{own}, index", np.array(taken, "f8"), Physical(label=own))
+    plain = ShownAxis(f"{own}, index", np.array(taken, "f8"), Physical(label=own))
     if isinstance(reference, int) or reference not in checked.variables or not is_numeric(checked, reference):
         return plain
     if checked.variables[reference].dimensions != (reference,) or cost(checked, reference, (taken,)) > BUDGET:
@@ -322,4 +322,4 @@ def axis_at(checked: Checked, reference: str | int, taken: range, axis: int) -> 
         return plain
     down = text_of(attributes_of(checked, reference), "positive").lower() == "down"
     title = own if decoding.times is not None else f"{own} ({decoding.units})" if decoding.units else own
-    return Axis(title, values, decoding, down)
+    return ShownAxis(title, values, decoding, down)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from nczarr import names
 from nczarr.select.section_syntax import written
-from nczarr.serve.dataset_cache import Opened
+from nczarr.serve.dataset_cache import CachedDataset
 from nczarr.serve.pages.markup import CDMREMOTE, attribute, crumbs, link, page, text
 from nczarr.serve.request import url
 
@@ -15,12 +15,12 @@ MOST_VARIABLES = 2000
 """Maximum variables of the form."""
 
 
-def form(opened: Opened, location: str) -> str:
+def form(opened: CachedDataset, location: str) -> str:
     """Return the CDM Remote form of a dataset."""
     return page(f"CDM Remote: {opened.place.segments[-1]}", _form(opened, location))
 
 
-def _form(opened: Opened, location: str) -> Iterator[str]:
+def _form(opened: CachedDataset, location: str) -> Iterator[str]:
     checked = opened.checked
     yield crumbs(opened.place.segments, last="CDM Remote")
     here = url(CDMREMOTE, *opened.place.segments)

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
-from nczarr.serve.answers import Answer, conditional
-from nczarr.serve.dataset_cache import RefusedError
+from nczarr.serve.answers import HttpAnswer, conditional
+from nczarr.serve.dataset_cache import RefusedRequestError
 
 KINDS = {
     ".css": "text/css; charset=utf-8",
@@ -31,9 +31,9 @@ def _files() -> dict[str, tuple[bytes, str]]:
     return {name: (path.read_bytes(), KINDS[path.suffix]) for name, path in found.items()}
 
 
-def static_file(segments: tuple[str, ...], headers: Mapping[str, str]) -> Answer:
+def static_file(segments: tuple[str, ...], headers: Mapping[str, str]) -> HttpAnswer:
     """Return a static file by the path segments below `/static/`. Raises RefusedError."""
     found = _files().get(segments[0]) if len(segments) == 1 else None
     if found is None:
-        raise RefusedError(404, "there is no such file")
-    return conditional(Answer(*found), headers, None)
+        raise RefusedRequestError(404, "there is no such file")
+    return conditional(HttpAnswer(*found), headers, None)

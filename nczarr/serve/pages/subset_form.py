@@ -15,9 +15,9 @@ from nczarr import dap2, names
 from nczarr.arrays.lazy_numpy import np
 from nczarr.arrays.time_units import CALENDARS, date
 from nczarr.select.section_syntax import written
-from nczarr.serve.dataset_cache import Opened, RefusedError
+from nczarr.serve.dataset_cache import CachedDataset, RefusedRequestError
 from nczarr.serve.pages.markup import DOWNLOAD, OPENDAP, attribute, crumbs, link, page, table, text
-from nczarr.serve.pages.plane import Axis, axis_at
+from nczarr.serve.pages.plane import ShownAxis, axis_at
 from nczarr.serve.request import url
 
 MOST_VARIABLES = 1000
@@ -48,17 +48,17 @@ class Side(NamedTuple):
     """Chosen indices."""
 
 
-def subset_form(opened: Opened, known: dap2.Mapping, query: Mapping[str, str], place: str) -> str:
+def subset_form(opened: CachedDataset, known: dap2.Mapping, query: Mapping[str, str], place: str) -> str:
     """Return the form. `known`: the dataset in DAP2; `place`: scheme and host. Raises RefusedError, OSError."""
     name = query.get("var") or next(iter(known.nodes), "")
     name = name if name in known.nodes else known.spellings.get(unquote(name), name)
     if name not in known.nodes and query.get("var"):
-        raise RefusedError(400, f"there is no variable `{names.readable(name)}`")
+        raise RefusedRequestError(400, f"there is no variable `{names.readable(name)}`")
     title = f"OPeNDAP: {opened.place.segments[-1]}"
     return page(title, _form(opened, known, name, query, place), scripts=("pages.js",))
 
 
-def _form(opened: Opened, known: dap2.Mapping, name: str, query: Mapping[str, str], place: str) -> Iterator[str]:
+def _form(opened: CachedDataset, known: dap2.Mapping, name: str, query: Mapping[str, str], place: str) -> Iterator[str]:
     here = url(OPENDAP[0], *opened.place.segments)
     yield crumbs(opened.place.segments, last="OPeNDAP")
     yield f'<p>Address for clients: <code>{text(place + here)}</code></p>\n<ul class="buttons">'
@@ -80,7 +80,7 @@ def _form(opened: Opened, known: dap2.Mapping, name: str, query: Mapping[str, st
     yield from _addresses(opened, known, name, leaf.fqn, sides, place)
 
 
-def _side(opened: Opened, path: str, number: int, query: Mapping[str, str]) -> Side:
+def _side(opened: CachedDataset, path: str, number: int, query: Mapping[str, str]) -> Side:
     """Return a dimension of a variable with the indices that a query chooses. Raises RefusedError, OSError."""
     checked = opened.checked
     length = checked.shapes[path][number]
@@ -89,14 +89,14 @@ def _side(opened: Opened, path: str, number: int, query: Mapping[str, str]) -> S
     low, high = (_value(axis, query.get(f"{word}{number}", "")) for word in ("from", "to"))
     step = query.get(f"step{number}", "").strip() or "1"
     if not step.isascii() or not step.isdigit() or not 0 < len(step) < 19 or not int(step):
-        raise RefusedError(400, f"the step along `{axis.title}` must be a number from 1 on")
+        raise RefusedRequestError(400, f"the step along `{axis.title}` must be a number from 1 on")
     if length > MOST_VALUES:  # coordinates would take too long: indices
         first, last = (
             (0 if low is None else int(max(0, low))),
             (length - 1 if high is None else int(min(length - 1, high))),
         )
         if first > last:
-            raise RefusedError(400, f"no index along axis {number} is in this range")
+            raise RefusedRequestError(400, f"no index along axis {number} is in this range")
         chosen = range(first, last + 1, int(step))
         return Side(f"axis {number}, index", ("0", str(length - 1)), (str(first), str(last)), length, chosen)
     steps = np.abs(np.diff(axis.values))
@@ -107,13 +107,13 @@ def _side(opened: Opened, path: str, number: int, query: Mapping[str, str]) -> S
         & (axis.values <= (np.inf if high is None else high + slack))
     )
     if not len(inside):
-        raise RefusedError(400, f"no value of `{axis.title}` is in this range")
+        raise RefusedRequestError(400, f"no value of `{axis.title}` is in this range")
     first, last = int(inside[0]), int(inside[-1])
     ends = axis.text(0), axis.text(length - 1)
     return Side(axis.title, ends, (axis.text(first), axis.text(last)), length, range(first, last + 1, int(step)))
 
 
-def _value(axis: Axis, words: str) -> float | None:
+def _value(axis: ShownAxis, words: str) -> float | None:
     """Return a coordinate that a client wrote: a number, or a date of times. Raises RefusedError."""
     words, times = words.strip(), axis.physical.times
     if not words:
@@ -125,7 +125,7 @@ def _value(axis: Axis, words: str) -> float | None:
         return float(words)
     except ValueError:
         wanted = "a date or number" if times is not None else "a number"
-        raise RefusedError(400, f"`{names.readable(words[:40])}` is not {wanted} along `{axis.title}`") from None
+        raise RefusedRequestError(400, f"`{names.readable(words[:40])}` is not {wanted} along `{axis.title}`") from None
 
 
 def _is_number(words: str) -> bool:
@@ -159,12 +159,12 @@ def _row(number: int, side: Side) -> str:
 
 
 def _addresses(
-    opened: Opened, known: dap2.Mapping, name: str, path: str, sides: list[Side], place: str
+    opened: CachedDataset, known: dap2.Mapping, name: str, path: str, sides: list[Side], place: str
 ) -> Iterator[str]:
     """Yield the addresses of the chosen section."""
     chosen = [side.chosen for side in sides]
     node = known.nodes[name]
-    axes = node.array.axes if isinstance(node, dap2.Grid) else node.axes
+    axes = node.array.axes if isinstance(node, dap2.GridNode) else node.axes
     slabs = "".join(f"[{each[0]}:{each.step}:{each[-1]}]" for each in chosen[: len(axes)])
     constraint = quote(name, safe="") + quote(slabs, safe=":")
     here = url(OPENDAP[0], *opened.place.segments)

@@ -14,23 +14,23 @@ from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.check.checked import Checked
 from nczarr.select.physical import Physical, is_numeric, physical
 from nczarr.select.section_syntax import written
-from nczarr.serve.answers import HTML, JSON, Answer
-from nczarr.serve.dataset_cache import Opened, RefusedError
+from nczarr.serve.answers import HTML, JSON, HttpAnswer
+from nczarr.serve.dataset_cache import CachedDataset, RefusedRequestError
 from nczarr.serve.pages import chart
 from nczarr.serve.pages.download import FORMATS
 from nczarr.serve.pages.markup import DOWNLOAD, VIEW, attribute, crumbs, number_text, page, shown, table, text
 from nczarr.serve.pages.picture import PALETTES, indices, png
-from nczarr.serve.pages.plane import Axis, View, axis_at, axis_of, read
+from nczarr.serve.pages.plane import PlaneView, ShownAxis, axis_at, axis_of, read
 from nczarr.serve.request import url
 
 MOST_VARIABLES = 1000
 """Maximum variables to choose from."""
 
 
-class Seen(NamedTuple):
+class ViewedValues(NamedTuple):
     """A view with its values."""
 
-    view: View
+    view: PlaneView
     """The view."""
     physical: Physical
     """Conversion of the values."""
@@ -38,28 +38,28 @@ class Seen(NamedTuple):
     """Physical values of shape (y, x), (x) or (); NaN where missing."""
     statistics: dict[str, str]
     """Statistics in words by name."""
-    x: Axis | None
+    x: ShownAxis | None
     """Axis to the right."""
-    y: Axis | None
+    y: ShownAxis | None
     """Axis upward."""
 
 
-def answer(opened: Opened, view: View, form: str) -> Answer:
+def answer(opened: CachedDataset, view: PlaneView, form: str) -> HttpAnswer:
     """Return the page of a view, or another form: `json`, `png`. Raises RefusedError, CompileError, OSError."""
     checked = opened.checked
     if not is_numeric(checked, view.path):
         if form != "html":
-            raise RefusedError(400, f"the values of `{names.readable(view.path)}` are not numbers")
-        return Answer(_page(opened, view, _texts(checked, view)).encode(), HTML)
+            raise RefusedRequestError(400, f"the values of `{names.readable(view.path)}` are not numbers")
+        return HttpAnswer(_page(opened, view, _texts(checked, view)).encode(), HTML)
     seen = _seen(checked, view)
     if form == "json":
-        return Answer(json.dumps(_members(seen), allow_nan=False).encode("ascii") + b"\n", JSON)
+        return HttpAnswer(json.dumps(_members(seen), allow_nan=False).encode("ascii") + b"\n", JSON)
     if form == "png":
-        return Answer(_picture(seen), "image/png")
-    return Answer(_page(opened, view, _picture_page(opened, seen)).encode(), HTML)
+        return HttpAnswer(_picture(seen), "image/png")
+    return HttpAnswer(_page(opened, view, _picture_page(opened, seen)).encode(), HTML)
 
 
-def _seen(checked: Checked, view: View) -> Seen:
+def _seen(checked: Checked, view: PlaneView) -> ViewedValues:
     decoding = physical(checked, view.path)
     stored = read(checked, view)
     values, absent = decoding.masked(stored)
@@ -67,7 +67,7 @@ def _seen(checked: Checked, view: View) -> Seen:
     floats = values.astype("f8")
     floats[absent] = np.nan
     axes = [None if each is None else axis_of(checked, view, each) for each in (view.x, view.y)]
-    return Seen(view, decoding, floats, statistics, *axes)
+    return ViewedValues(view, decoding, floats, statistics, *axes)
 
 
 def _statistics(present: NDArray[Any], missing: int, count: int) -> Iterator[tuple[str, str]]:
@@ -87,7 +87,7 @@ def _statistics(present: NDArray[Any], missing: int, count: int) -> Iterator[tup
             yield "Standard deviation", number_text(float(finite.std()))
 
 
-def _members(seen: Seen) -> dict[str, Any]:
+def _members(seen: ViewedValues) -> dict[str, Any]:
     """Return the JSON form of a view."""
     view = seen.view
     members: dict[str, Any] = {
@@ -118,16 +118,16 @@ def _json(values: NDArray[np.float64]) -> Any:
     return found.tolist()
 
 
-def _picture(seen: Seen) -> bytes:
+def _picture(seen: ViewedValues) -> bytes:
     """Return the PNG file of a plane. Raises RefusedError for lines."""
     if seen.x is None or seen.y is None:
-        raise RefusedError(400, "a picture needs two axes")
+        raise RefusedRequestError(400, "a picture needs two axes")
     columns, rows = chart.directions(seen.x, seen.y)
     scale = seen.view.scale
     return png(indices(seen.values[rows, columns], *scale.range_of(seen.values)), scale.palette)
 
 
-def _page(opened: Opened, view: View, content: Iterator[str]) -> str:
+def _page(opened: CachedDataset, view: PlaneView, content: Iterator[str]) -> str:
     name = names.readable(view.path.removeprefix("/"))
     return page(
         f"{name} – {shown(opened.place.segments[-1])}",
@@ -145,7 +145,7 @@ def _page(opened: Opened, view: View, content: Iterator[str]) -> str:
     )
 
 
-def _controls(opened: Opened, view: View) -> str:
+def _controls(opened: CachedDataset, view: PlaneView) -> str:
     """Return the form that chooses a variable, its axes and the place along others."""
     checked = opened.checked
     variable = checked.variables[view.path]
@@ -193,7 +193,7 @@ def _select(name: str, label: str, options: list[tuple[str, str]], chosen: str) 
     return f'<p><label for="{name}">{label}</label><select id="{name}" name="{name}">{listed}</select></p>'
 
 
-def _index(checked: Checked, view: View, number: int, length: int) -> str:
+def _index(checked: Checked, view: PlaneView, number: int, length: int) -> str:
     """Return the field of an index along an axis that is not shown."""
     reference, index = checked.variables[view.path].dimensions[number], view.ranges[number][0]
     axis = axis_at(checked, reference, range(index, index + 1), number)
@@ -205,11 +205,11 @@ def _index(checked: Checked, view: View, number: int, length: int) -> str:
     )
 
 
-def _with_units(axis: Axis) -> str:
+def _with_units(axis: ShownAxis) -> str:
     return axis.text(0) + (f" {axis.physical.units}" if axis.physical.times is None else "")
 
 
-def _colours(view: View) -> Iterator[str]:
+def _colours(view: PlaneView) -> Iterator[str]:
     """Yield the fields of the palette and its range, which holds for all places along other axes."""
     scale = view.scale
     is_set = scale != type(scale)()
@@ -225,7 +225,7 @@ def _colours(view: View) -> Iterator[str]:
     yield "</p></details>"
 
 
-def _part(checked: Checked, view: View) -> Iterator[str]:
+def _part(checked: Checked, view: PlaneView) -> Iterator[str]:
     """Yield the fields of the first and last index along shown axes."""
     shape = checked.shapes[view.path]
     if not view.shown or not all(shape[axis] for axis in view.shown):
@@ -245,7 +245,7 @@ def _part(checked: Checked, view: View) -> Iterator[str]:
     yield "</details>"
 
 
-def _picture_page(opened: Opened, seen: Seen) -> Iterator[str]:
+def _picture_page(opened: CachedDataset, seen: ViewedValues) -> Iterator[str]:
     view, checked = seen.view, opened.checked
     told = ", ".join(f"{name.lower()} {value}" for name, value in seen.statistics.items())
     label = f"{seen.physical.axis}: {told}"
@@ -278,7 +278,7 @@ def _ordinal(number: int) -> str:
     return f"{number:,}{suffix} value"
 
 
-def _numbers(seen: Seen) -> Iterator[str]:
+def _numbers(seen: ViewedValues) -> Iterator[str]:
     yield '<section aria-labelledby="statistics"><h2 id="statistics">Statistics</h2>\n'
     if seen.view.decimated:
         yield '<p class="dim">Of the values that are shown.</p>'
@@ -287,7 +287,7 @@ def _numbers(seen: Seen) -> Iterator[str]:
     yield f'<dl class="statistics">{rows}</dl></section>\n'
 
 
-def _downloads(opened: Opened, view: View) -> Iterator[str]:
+def _downloads(opened: CachedDataset, view: PlaneView) -> Iterator[str]:
     """Yield the links that download the whole section, which is not decimated."""
     section = written(names.split(view.path), view.windows) if all(view.windows) else ""
     if not section:
@@ -306,7 +306,7 @@ def _downloads(opened: Opened, view: View) -> Iterator[str]:
     yield "</ul></section>\n"
 
 
-def _address(opened: Opened, view: View) -> str:
+def _address(opened: CachedDataset, view: PlaneView) -> str:
     """Return the URL of the values as JSON."""
     fields = {"var": view.path, "format": "json"}
     if view.x is not None:
@@ -318,7 +318,7 @@ def _address(opened: Opened, view: View) -> str:
     return f"{url(VIEW, *opened.place.segments)}?{query}"
 
 
-def _texts(checked: Checked, view: View) -> Iterator[str]:
+def _texts(checked: Checked, view: PlaneView) -> Iterator[str]:
     """Yield values that are not numbers as a table."""
     values = read(checked, view)
     if not values.size:

@@ -16,9 +16,9 @@ from nczarr.diagnostics.report import CompileError
 from nczarr.options import Following
 from nczarr.secrets import NO_OPTIONS
 from nczarr.serve import dataset_cache, refusals
-from nczarr.serve.dataset_cache import RefusedError, Shelf
+from nczarr.serve.dataset_cache import RefusedRequestError, Shelf
 from nczarr.serve.limits import Limits
-from nczarr.serve.places import Place, Root, is_visible
+from nczarr.serve.places import Root, ServedPlace, is_visible
 from nczarr.serve.spool import Disk
 from nczarr.stores.local_file import UNMAPPED
 from tests.support.serving import Served, serving
@@ -28,7 +28,7 @@ from .conftest import convert
 TEXT = "netcdf t {\ndimensions:\n  x = 2 ;\nvariables:\n  int v(x) ;\ndata:\n  v = 1, 2 ;\n}\n"
 
 
-def found(root: Root, *segments: str) -> Place:
+def found(root: Root, *segments: str) -> ServedPlace:
     place = root.find(segments)
     assert place is not None
     return place
@@ -53,7 +53,7 @@ def test_what_is_kept_is_bounded(tmp_path: Path) -> None:
 def test_texts_that_are_too_large_are_not_read(tmp_path: Path) -> None:
     (tmp_path / "t.cdl").write_text(TEXT + "//" + " " * 3000, encoding="utf-8")
     root = Root(str(tmp_path))
-    with pytest.raises(RefusedError, match="must all be read"):
+    with pytest.raises(RefusedRequestError, match="must all be read"):
         shelf(4 * 2000).open(found(root, "t.cdl"))
     assert shelf(4 * 4000).open(found(root, "t.cdl"))
 
@@ -158,7 +158,7 @@ def test_a_half_copied_file_is_asked_for_again(part: int, tmp_path: Path) -> Non
     path = tmp_path / "t.cdl"
     path.write_text(TEXT[:part], encoding="utf-8")
     root, kept = Root(str(tmp_path)), shelf(1 << 30)
-    with pytest.raises(RefusedError, match="is being written, or was changed a moment ago") as caught:
+    with pytest.raises(RefusedRequestError, match="is being written, or was changed a moment ago") as caught:
         kept.open(found(root, "t.cdl"))
     assert (caught.value.status, caught.value.headers) == (503, (("Retry-After", "2"),))
     os.utime(path, (1, 1))
@@ -187,5 +187,5 @@ def test_a_large_stream_is_a_copy_that_outlives_its_file(tmp_path: Path, monkeyp
     assert disk.used == 0
     nczarr.write(nczarr.from_cdl(text), tmp_path / "t.ncs", format="ncstream", allow_loss="all", overwrite=True)
     full = Shelf(Limits()._replace(memory=4 * 8000), Following(), NO_OPTIONS, disk=Disk(10))
-    with pytest.raises(RefusedError, match="temporary files"):
+    with pytest.raises(RefusedRequestError, match="temporary files"):
         full.open(found(Root(str(tmp_path)), "t.ncs"))

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from nczarr.serve.answers import Answer
-from nczarr.serve.bodies import Held
+from nczarr.serve.answers import HttpAnswer
+from nczarr.serve.bodies import DeliveredBody
 from nczarr.serve.delivery import Client, CutError, Delivery
 from nczarr.serve.limits import PIECE, Limits
 from nczarr.serve.spool import Disk, FullError, Spool
@@ -42,12 +42,12 @@ class Taker:
         await asyncio.Event().wait()
 
 
-async def given(first: Answer, again: Answer, disk: Disk) -> tuple[bytes, list[int]]:
+async def given(first: HttpAnswer, again: HttpAnswer, disk: Disk) -> tuple[bytes, list[int]]:
     """The bytes that a client gets who pauses, and the memory and disk that the answer has meanwhile."""
     workers = Workers(LIMITS, disk)
     taker, share = Taker(4), Share(workers)
 
-    async def made() -> Answer:
+    async def made() -> HttpAnswer:
         return again
 
     client = Client(taker.receive, taker.send)
@@ -71,8 +71,8 @@ async def given(first: Answer, again: Answer, disk: Disk) -> tuple[bytes, list[i
 @pytest.mark.parametrize("kind", ["bytes", "stream"])
 @pytest.mark.parametrize("room", [1 << 30, 0])
 def test_a_paused_answer_leaves_memory_and_goes_on(kind: str, room: int) -> None:
-    def answer() -> Answer:
-        return Answer(DATA) if kind == "bytes" else Answer(stream(), need=8 << 20, size=len(DATA))
+    def answer() -> HttpAnswer:
+        return HttpAnswer(DATA) if kind == "bytes" else HttpAnswer(stream(), need=8 << 20, size=len(DATA))
 
     body, (memory, stored) = asyncio.run(given(answer(), answer(), Disk(room)))
     assert body == DATA
@@ -82,18 +82,18 @@ def test_a_paused_answer_leaves_memory_and_goes_on(kind: str, room: int) -> None
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "other", [Answer(DATA[:-1]), Answer(DATA, status=404), Answer(DATA, headers=(("ETag", '"b"'),))]
+    "other", [HttpAnswer(DATA[:-1]), HttpAnswer(DATA, status=404), HttpAnswer(DATA, headers=(("ETag", '"b"'),))]
 )
-def test_an_answer_that_differs_when_it_is_made_again_is_cut(other: Answer) -> None:
+def test_an_answer_that_differs_when_it_is_made_again_is_cut(other: HttpAnswer) -> None:
     with pytest.raises(CutError, match="has changed"):
-        asyncio.run(given(Answer(DATA), other, Disk(0)))
+        asyncio.run(given(HttpAnswer(DATA), other, Disk(0)))
 
 
 @pytest.mark.slow
 def test_a_stream_that_differs_when_it_is_made_again_is_cut() -> None:
-    other = Answer(stream(b"?" + DATA[1:]), need=8 << 20)
+    other = HttpAnswer(stream(b"?" + DATA[1:]), need=8 << 20)
     with pytest.raises(CutError, match="has changed"):
-        asyncio.run(given(Answer(stream(), need=8 << 20), other, Disk(0)))
+        asyncio.run(given(HttpAnswer(stream(), need=8 << 20), other, Disk(0)))
 
 
 def test_temporary_files_have_a_limit() -> None:
@@ -113,9 +113,9 @@ def test_temporary_files_have_a_limit() -> None:
 
 def test_a_body_without_room_on_disk_is_not_put_away() -> None:
     disk = Disk(1 << 20)
-    held = Held(DATA)
+    held = DeliveredBody(DATA)
     assert not held.put_away(disk)
-    assert not Held(stream(), 1 << 20).put_away(disk)
+    assert not DeliveredBody(stream(), 1 << 20).put_away(disk)
     assert disk.used == 0
 
 

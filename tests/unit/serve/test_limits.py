@@ -17,10 +17,10 @@ from types import ModuleType
 
 import pytest
 
-from nczarr.serve.bodies import Held
+from nczarr.serve.bodies import DeliveredBody
 from nczarr.serve.limits import PIECE, Limits
 from nczarr.serve.spool import Disk
-from nczarr.serve.workers import BusyError, Workers
+from nczarr.serve.workers import BusyServerError, Workers
 from nczarr.stores.ranges import Range
 from tests.conftest import ROOT
 from tests.support.serving import Served, serving
@@ -314,7 +314,7 @@ def test_turns() -> None:
         await asyncio.sleep(0.05)
         rest = [asyncio.ensure_future(crew.do(lambda name=name: order.append(name))) for name in ("second", "third")]
         await asyncio.sleep(0.05)
-        with pytest.raises(BusyError):
+        with pytest.raises(BusyServerError):
             await crew.do(lambda: order.append("fourth"))
         begun = asyncio.ensure_future(crew.do(lambda: order.append("begun"), begun=True))
         await asyncio.sleep(0.05)
@@ -364,9 +364,9 @@ def test_memory_is_shared_out() -> None:
 def test_work_that_takes_too_long_is_given_up_and_keeps_its_place() -> None:
     async def late() -> None:
         crew, gate = workers(concurrency=1, queue=4, timeout=0.1), threading.Event()
-        with pytest.raises(BusyError, match="longer than"):
+        with pytest.raises(BusyServerError, match="longer than"):
             await crew.do(gate.wait)
-        with pytest.raises(BusyError, match="the request waited longer"):
+        with pytest.raises(BusyServerError, match="the request waited longer"):
             await crew.do(lambda: None)
         gate.set()
         await asyncio.sleep(0.05)
@@ -384,7 +384,7 @@ def test_what_is_put_away_comes_back(tmp_path: Path) -> None:
     wanted = data[:10] + data[5:] + data * 2
     disk = Disk(1 << 30)
     for away in (False, True):
-        held, found = Held(body), b""
+        held, found = DeliveredBody(body), b""
         while True:
             piece = held.ready() or held.next()
             if piece is None:
@@ -397,6 +397,6 @@ def test_what_is_put_away_comes_back(tmp_path: Path) -> None:
         assert found == wanted
         held.close()
         assert disk.used == 0
-    short = Held((Range(str(path), 0, len(data) + 1),))
+    short = DeliveredBody((Range(str(path), 0, len(data) + 1),))
     with pytest.raises(OSError, match="ends before"):
         b"".join(iter(short.next, None))

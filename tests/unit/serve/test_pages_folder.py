@@ -14,9 +14,9 @@ from xml.etree import ElementTree
 import pytest
 
 from nczarr.serve import dataset_cache, search_index
-from nczarr.serve.dataset_cache import Opened
+from nczarr.serve.dataset_cache import CachedDataset
 from nczarr.serve.limits import Limits
-from nczarr.serve.places import Place, Root
+from nczarr.serve.places import Root, ServedPlace
 from nczarr.serve.search_index import SearchIndex
 from tests.support.serving import Served, serving
 
@@ -226,7 +226,7 @@ def test_names_are_found_before_any_file_is_read(tmp_path: Path) -> None:
         (tmp_path / f"{name}.cdl").write_text(cdl(name, "x"), encoding="utf-8")
     begun, ended = Event(), Event()
 
-    def read(place: Place, most: int) -> Opened:
+    def read(place: ServedPlace, most: int) -> CachedDataset:
         begun.set()
         ended.wait(60)
         raise OSError

@@ -26,7 +26,7 @@ from nczarr.select.physical import Physical, physical
 from nczarr.serve.limits import Limits
 from nczarr.serve.pages import chart, coastlines, picture, plane
 from nczarr.serve.pages.cost import cost
-from nczarr.serve.pages.plane import BUDGET, MOST_CELLS, Axis, Scale, axis_of, read, view_of
+from nczarr.serve.pages.plane import BUDGET, MOST_CELLS, Scale, ShownAxis, axis_of, read, view_of
 from tests.support.serving import Served, serving
 
 PACKED = """netcdf p {
@@ -372,8 +372,8 @@ def test_the_cost_of_a_huge_array_is_that_of_its_stored_chunks(tmp_path: Path) -
     assert [len(each) for each in seen.ranges] == [480, 480]
 
 
-def axis(values: Any, units: str = "", **attributes: Any) -> Axis:
-    return Axis("a", np.asarray(values, "f8"), Physical(units=units), **attributes)
+def axis(values: Any, units: str = "", **attributes: Any) -> ShownAxis:
+    return ShownAxis("a", np.asarray(values, "f8"), Physical(units=units), **attributes)
 
 
 def test_labels_neither_overlap_nor_vanish() -> None:

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from nczarr import names
 from nczarr.ast import ATOMIC, Attribute, Constant
 from nczarr.diagnostics.report import Report
-from nczarr.formats.dap2.read.parse import Declared, Entry
+from nczarr.formats.dap2.read.parse import DasEntry, Declaration
 from nczarr.formats.dap2.read.renaming import container_name
-from nczarr.formats.dap2.read.tree import FILL, Made, Tree
+from nczarr.formats.dap2.read.tree import FILL, Tree, TreeVariable
 from nczarr.formats.dap2.wire.element_types import ATOMIC_OF
 from nczarr.opendap.wire import number_of
 
@@ -21,7 +21,7 @@ _HEX = re.compile(r"([+-]?)0[xX]([0-9A-Fa-f]{1,16})")
 _WHOLE = re.compile(r"([+-]?[0-9]+)\.0*|([+-]?[0-9]+)[uUlLsSbB]+")
 
 
-class Attributes:
+class DasAttributes:
     """Attributes of a dataset, assigned to the variables of its tree."""
 
     def __init__(self, tree: Tree, report: Report) -> None:
@@ -31,7 +31,7 @@ class Attributes:
         self.unlimited: set[str] = set()
         """Names of unlimited dimensions."""
 
-    def assign(self, entries: tuple[Entry, ...]) -> None:
+    def assign(self, entries: tuple[DasEntry, ...]) -> None:
         """Assign the entries of a DAS."""
         for entry in entries:
             if entry.type:
@@ -48,7 +48,7 @@ class Attributes:
                 name, entry = container_name(entry)
                 self._all(self.found, entry, "" if plain else f"{name}.", None)
 
-    def _extra(self, entry: Entry) -> None:
+    def _extra(self, entry: DasEntry) -> None:
         """Read the container with the unlimited dimension; attributes without use stay attributes."""
         for each in entry.entries:
             if each.name == UNLIMITED and each.values and set(each.values) <= self.tree.dimensions.keys():
@@ -56,7 +56,7 @@ class Attributes:
             else:
                 self._all(self.found, entry._replace(entries=(each,)), f"{entry.name}.", None)
 
-    def _owners(self, entry: Entry) -> Iterator[tuple[Made, Declared | None, str]]:
+    def _owners(self, entry: DasEntry) -> Iterator[tuple[TreeVariable, Declaration | None, str]]:
         """Yield the variables that a container names, the declaration, and the prefix of members."""
         made = self.tree.variables.get(entry.name)
         if made is not None:
@@ -68,7 +68,7 @@ class Attributes:
                     if entry.name in (member.name, f"{each.name}.{path}"):
                         yield each, member, f"{path}."
 
-    def _container(self, made: Made, declared: Declared | None, entry: Entry, prefix: str) -> None:
+    def _container(self, made: TreeVariable, declared: Declaration | None, entry: DasEntry, prefix: str) -> None:
         """Add a container's attributes to a variable; those of the parts of a grid to their variables."""
         grid = made.slot.grid if not prefix else None
         for each in entry.entries:
@@ -79,7 +79,7 @@ class Attributes:
             else:
                 self._item(made.attributes, each, prefix, made)
 
-    def _part(self, grid: Declared, name: str) -> Made | None:
+    def _part(self, grid: Declaration, name: str) -> TreeVariable | None:
         """Return the variable of a grid's array or map."""
         if name == grid.members[0].name:
             return self.tree.variables[grid.name]
@@ -92,12 +92,18 @@ class Attributes:
             None,
         )
 
-    def _all(self, found: dict[str, Attribute], entry: Entry, prefix: str, made: Made | None) -> None:
+    def _all(self, found: dict[str, Attribute], entry: DasEntry, prefix: str, made: TreeVariable | None) -> None:
         for each in entry.entries:
             self._item(found, each, prefix, made)
 
     def _item(
-        self, found: dict[str, Attribute], entry: Entry, prefix: str, made: Made | None, *, shared: bool = False
+        self,
+        found: dict[str, Attribute],
+        entry: DasEntry,
+        prefix: str,
+        made: TreeVariable | None,
+        *,
+        shared: bool = False,
     ) -> None:
         """Add an attribute, or those of a container with its name before theirs."""
         if entry.type:
@@ -107,7 +113,13 @@ class Attributes:
                 self._item(found, each, f"{prefix}{entry.name}.", made, shared=shared)
 
     def _add(
-        self, found: dict[str, Attribute], entry: Entry, prefix: str, made: Made | None, *, shared: bool = False
+        self,
+        found: dict[str, Attribute],
+        entry: DasEntry,
+        prefix: str,
+        made: TreeVariable | None,
+        *,
+        shared: bool = False,
     ) -> None:
         name = prefix + entry.name
         if names.problem(name) is not None:
@@ -120,10 +132,10 @@ class Attributes:
         if known.value != value and not shared:
             self._lost(entry, f"attribute `{name}` is left out: another one has the same name")
 
-    def _lost(self, entry: Entry, text: str) -> None:
+    def _lost(self, entry: DasEntry, text: str) -> None:
         self.report.warning("foreign-member", text, entry.span)
 
-    def _value(self, entry: Entry, wanted: str | None) -> Constant | None:
+    def _value(self, entry: DasEntry, wanted: str | None) -> Constant | None:
         """Return the value of an attribute; `wanted`: the type of a fill value. Reports values that do not fit."""
         texts = [each.encode("utf-8", "surrogateescape") for each in entry.values]
         kind = ATOMIC_OF.get(entry.type.lower())
@@ -143,7 +155,7 @@ class Attributes:
             return Constant.strings(texts) if len(texts) != 1 else Constant.text(texts[0])
         return Constant(type=kind, count=len(numbers), data=b"".join(each or b"" for each in numbers))
 
-    def _fill(self, entry: Entry, texts: list[bytes], wanted: str) -> Constant | None:
+    def _fill(self, entry: DasEntry, texts: list[bytes], wanted: str) -> Constant | None:
         """Return a fill value in the type of its variable, or None."""
         if wanted == "string":
             return Constant.strings(texts) if len(texts) == 1 else None
@@ -172,7 +184,7 @@ def number(text: str, type_name: str) -> bytes | None:
     return number_of(text, type_name)
 
 
-def _members(declared: Declared, prefix: str) -> Iterator[tuple[str, Declared]]:
+def _members(declared: Declaration, prefix: str) -> Iterator[tuple[str, Declaration]]:
     """Yield the members of a declaration at any depth, with their paths."""
     for each in declared.members:
         yield prefix + each.name, each

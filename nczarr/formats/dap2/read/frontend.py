@@ -20,7 +20,7 @@ from nczarr.diagnostics.report import Report
 from nczarr.formats.dap2.read.narrow import Narrow
 from nczarr.formats.dap2.read.response import chars_of, dataset, declarations, refuse_error, same_values, values_at
 from nczarr.formats.dap2.read.tokens import TextFaultError
-from nczarr.formats.dap2.read.tree import Slot, tree_of
+from nczarr.formats.dap2.read.tree import DataSlot, tree_of
 from nczarr.formats.dap2.wire.xdr import FULL, NARROW, Xdr, pad
 from nczarr.opendap.columns import BrokenValuesError, decoded
 from nczarr.options import Options
@@ -107,14 +107,14 @@ class _File:
             arrays[names.join("/", each.name)] = found
         return Unchecked(made, parts=arrays)
 
-    def _equal(self, one: Slot, other: Slot) -> bool:
+    def _equal(self, one: DataSlot, other: DataSlot) -> bool:
         return same_values(self._values(one), self._values(other), one.type)
 
-    def _values(self, slot: Slot) -> NDArray[Any]:
+    def _values(self, slot: DataSlot) -> NDArray[Any]:
         (array,) = self.arrays[next(number for number, each in enumerate(self.slots) if each is slot)].values()
         return array.read(tuple(slice(0, length) for length in slot.shape))
 
-    def _arrays(self, wire: Xdr, slot: Slot) -> Parts:
+    def _arrays(self, wire: Xdr, slot: DataSlot) -> Parts:
         """Return the arrays of the next variable. Raises BrokenValuesError."""
         count = math.prod(slot.shape)
         if slot.array and (slot.type in FULL or slot.type in NARROW):
@@ -126,7 +126,7 @@ class _File:
             for part in parts(slot.type, slot.shape, self.types)
         }
 
-    def _lazy(self, wire: Xdr, slot: Slot, count: int) -> ArraySource:
+    def _lazy(self, wire: Xdr, slot: DataSlot, count: int) -> ArraySource:
         """Return an array of numbers in the file, and go on behind it."""
         dtype = "|u1" if slot.type == "ubyte" else FULL.get(slot.type, ">u4")
         width = itemsize(dtype)

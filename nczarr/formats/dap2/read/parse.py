@@ -29,7 +29,7 @@ class Dim(NamedTuple):
     """Length."""
 
 
-class Declared(NamedTuple):
+class Declaration(NamedTuple):
     """Declaration of a variable or member."""
 
     kind: Kind
@@ -42,22 +42,22 @@ class Declared(NamedTuple):
     """Name as the server writes it."""
     dims: tuple[Dim, ...]
     """Dimensions."""
-    members: tuple[Declared, ...]
+    members: tuple[Declaration, ...]
     """Members; of a grid the array, then its maps."""
     span: Span
     """Place of the name."""
 
 
-class Schema(NamedTuple):
+class Dds(NamedTuple):
     """A DDS."""
 
     name: str
     """Name of the dataset."""
-    variables: tuple[Declared, ...]
+    variables: tuple[Declaration, ...]
     """Variables in their order in the data."""
 
 
-class Entry(NamedTuple):
+class DasEntry(NamedTuple):
     """Attribute or container of a DAS."""
 
     name: str
@@ -66,22 +66,22 @@ class Entry(NamedTuple):
     """Word of the type; empty for a container."""
     values: tuple[str, ...]
     """Texts of the values, without quotes."""
-    entries: tuple[Entry, ...]
+    entries: tuple[DasEntry, ...]
     """Entries of a container."""
     span: Span
     """Place of the name."""
 
 
-def parse_dds(source: Source, start: int, stop: int) -> Schema:
+def parse_dds(source: Source, start: int, stop: int) -> Dds:
     """Return the declarations of a DDS. Raises TextFaultError."""
-    reader = _Reader(source, start, stop)
+    reader = _TextReader(source, start, stop)
     tree = reader.parser.dds()
-    return Schema("" if tree.name() is None else reader.name(tree.name()), reader.declarations(tree.declaration()))
+    return Dds("" if tree.name() is None else reader.name(tree.name()), reader.declarations(tree.declaration()))
 
 
-def parse_das(source: Source) -> tuple[Entry, ...]:
+def parse_das(source: Source) -> tuple[DasEntry, ...]:
     """Return the entries of a DAS. Raises TextFaultError."""
-    reader = _Reader(source, 0, len(source.data))
+    reader = _TextReader(source, 0, len(source.data))
     return reader.entries(reader.parser.das().entry())
 
 
@@ -128,7 +128,7 @@ def _types(recognizer: Any) -> list[int]:
     return found
 
 
-class _Reader:
+class _TextReader:
     """State of one text."""
 
     def __init__(self, source: Source, start: int, stop: int) -> None:
@@ -151,26 +151,26 @@ class _Reader:
         """Return the place of a name."""
         return Span(self.source, context.start.start, context.start.end)
 
-    def declarations(self, contexts: Any) -> tuple[Declared, ...]:
+    def declarations(self, contexts: Any) -> tuple[Declaration, ...]:
         """Return declarations. Raises TextFaultError."""
         return tuple(self.declaration(each.getChild(0)) for each in contexts)
 
-    def declaration(self, context: Any) -> Declared:
+    def declaration(self, context: Any) -> Declaration:
         """Return one declaration. Raises TextFaultError."""
         name = context.name()
         common = (self.name(name), self.written(name))
         match context:
             case P.PlainContext():
                 word = self.written(context.WORD())
-                return Declared("plain", word, *common, self.dims(context), (), self.span(name))
+                return Declaration("plain", word, *common, self.dims(context), (), self.span(name))
             case P.StructureContext():
                 members = self.declarations(context.declaration())
-                return Declared("structure", "", *common, self.dims(context), members, self.span(name))
+                return Declaration("structure", "", *common, self.dims(context), members, self.span(name))
             case P.SequenceContext():
                 members = self.declarations(context.declaration())
-                return Declared("sequence", "", *common, self.dims(context), members, self.span(name))
+                return Declaration("sequence", "", *common, self.dims(context), members, self.span(name))
             case _:
-                return Declared("grid", "", *common, (), self.declarations(context.declaration()), self.span(name))
+                return Declaration("grid", "", *common, (), self.declarations(context.declaration()), self.span(name))
 
     def dims(self, context: Any) -> tuple[Dim, ...]:
         """Return the dimensions of an array. Raises TextFaultError."""
@@ -184,16 +184,16 @@ class _Reader:
             found.append(Dim(None if size is None else self.name(each.name()), int(written)))
         return tuple(found)
 
-    def entries(self, contexts: Any) -> tuple[Entry, ...]:
+    def entries(self, contexts: Any) -> tuple[DasEntry, ...]:
         """Return the entries of a container."""
         found = []
         for each in contexts:
             first = each.name(0)
             if each.LBRACE() is not None:
-                found.append(Entry(self.name(first), "", (), self.entries(each.entry()), self.span(first)))
+                found.append(DasEntry(self.name(first), "", (), self.entries(each.entry()), self.span(first)))
                 continue
             values = tuple(self.written(value.name()) for value in each.value())
-            found.append(Entry(self.name(each.name(1)), self.written(first), values, (), self.span(each.name(1))))
+            found.append(DasEntry(self.name(each.name(1)), self.written(first), values, (), self.span(each.name(1))))
         return tuple(found)
 
 

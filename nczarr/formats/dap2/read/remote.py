@@ -21,10 +21,10 @@ from nczarr.ast.node import TypeName
 from nczarr.ast.walk import building
 from nczarr.check.checked import Unchecked
 from nczarr.diagnostics.report import Report
-from nczarr.formats.dap2.read.parse import Declared, parse_dds
+from nczarr.formats.dap2.read.parse import Declaration, parse_dds
 from nczarr.formats.dap2.read.response import chars_of, dataset, declarations, refuse_error, same_values, values_at
 from nczarr.formats.dap2.read.tokens import TextFaultError
-from nczarr.formats.dap2.read.tree import Slot, tree_of
+from nczarr.formats.dap2.read.tree import DataSlot, tree_of
 from nczarr.formats.dap2.wire.xdr import Xdr
 from nczarr.opendap.columns import BrokenValuesError, decoded
 from nczarr.source import Source, Span
@@ -39,12 +39,12 @@ LONGEST_MAP = 1 << 22
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Variable:
+class Dap2Variable:
     """Picklable description of a variable on a server."""
 
     service: Service
     """The server's dataset."""
-    slot: Slot
+    slot: DataSlot
     """Its declaration."""
     types: Types
     """Declared types by FQN."""
@@ -99,7 +99,7 @@ class Variable:
             raise BrokenValuesError(f"{wire.end - wire.at} bytes follow the values", wire.at)
         return values
 
-    def _fits(self, found: Declared, shape: tuple[int, ...]) -> bool:
+    def _fits(self, found: Declaration, shape: tuple[int, ...]) -> bool:
         """Return whether a declaration is that of this variable with another shape."""
         own = self.slot.declared
         if self.slot.grid is not None and found.kind in ("structure", "grid") and not found.dims:
@@ -124,9 +124,9 @@ def read(source: Source, report: Report) -> Unchecked | None:
         with building():
             schema, scope, slots = declarations(source, 0, len(source.data))
             types = {names.join("/", each.name): each for each in scope.types}
-            variables = {id(slot): Variable(service, slot, types) for slot in slots}
+            variables = {id(slot): Dap2Variable(service, slot, types) for slot in slots}
 
-            def equal(one: Slot, other: Slot) -> bool:
+            def equal(one: DataSlot, other: DataSlot) -> bool:
                 width = TEXT if one.type == "string" else size(one.type, types)
                 if math.prod(one.shape) * width > LONGEST_MAP:
                     return False

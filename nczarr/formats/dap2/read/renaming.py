@@ -6,8 +6,8 @@ Our server writes it where identifiers do not tell the FQNs.
 from __future__ import annotations
 
 from nczarr import names
-from nczarr.formats.dap2.read.parse import Entry
-from nczarr.formats.dap2.read.tree import Made, Tree
+from nczarr.formats.dap2.read.parse import DasEntry
+from nczarr.formats.dap2.read.tree import Tree, TreeVariable
 from nczarr.formats.dap2.wire.spelling import NAMES, flat_name
 
 
@@ -34,7 +34,7 @@ def restore_names(tree: Tree, unlimited: set[str]) -> set[str]:
     return {renamed.get(each, each) or each for each in unlimited}
 
 
-def container_name(entry: Entry) -> tuple[str, Entry]:
+def container_name(entry: DasEntry) -> tuple[str, DasEntry]:
     """Return the name of a container of a group, and the container without the attribute that tells it."""
     text = next((each.values for each in entry.entries if each.name == NAMES), ())
     flat = _flat(text[0]) if len(text) == 1 else None
@@ -66,7 +66,7 @@ def _dimension(name: str, renamed: dict[str, str | None], lengths: dict[str, int
     return lengths[name] if new is None else names.join("/", new)
 
 
-def _flat_names(made: Made) -> list[str | None] | None:
+def _flat_names(made: TreeVariable) -> list[str | None] | None:
     """Return the names of a variable and its dimensions, None for anonymous ones; None without a valid attribute."""
     attribute = made.attributes.get(NAMES)
     if attribute is None:

@@ -9,11 +9,11 @@ from typing import Any
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.ast import Dataset
 from nczarr.diagnostics.report import Report
-from nczarr.formats.dap2.read.attributes import Attributes
-from nczarr.formats.dap2.read.parse import Schema, parse_das, parse_dds
+from nczarr.formats.dap2.read.attributes import DasAttributes
+from nczarr.formats.dap2.read.parse import Dds, parse_das, parse_dds
 from nczarr.formats.dap2.read.renaming import restore_names
 from nczarr.formats.dap2.read.tokens import TextFaultError
-from nczarr.formats.dap2.read.tree import TEXT_LENGTH, Slot, Tree, slots_of
+from nczarr.formats.dap2.read.tree import TEXT_LENGTH, DataSlot, Tree, slots_of
 from nczarr.opendap.columns import BrokenValuesError
 from nczarr.opendap.declarations import DmrScope, FaultError
 from nczarr.source import Buffer, Source, Span
@@ -29,7 +29,7 @@ def values_at(data: Buffer) -> tuple[int, int] | None:
     return None if found is None else (found.start() + 1, found.end())
 
 
-def declarations(text: Source, start: int, stop: int) -> tuple[Schema, DmrScope, list[Slot]]:
+def declarations(text: Source, start: int, stop: int) -> tuple[Dds, DmrScope, list[DataSlot]]:
     """Return a DDS, its types, and its variables in the order of their values. Raises TextFaultError."""
     schema, scope = parse_dds(text, start, stop), DmrScope("_", "/")
     try:
@@ -72,7 +72,7 @@ def dataset(tree: Tree, das: Source | None, report: Report) -> Dataset | None:
 
     Reports `bad-dap2`; `foreign-member` for an invalid DAS.
     """
-    attributes = Attributes(tree, report)
+    attributes = DasAttributes(tree, report)
     if das is not None:
         if refuse_error(das, report):
             return None
@@ -93,7 +93,7 @@ def dataset(tree: Tree, das: Source | None, report: Report) -> Dataset | None:
     )
 
 
-def _name(schema: Schema) -> str:
+def _name(schema: Dds) -> str:
     """Return the name of a dataset without folders and the suffix of a netCDF or HDF file."""
     stem, suffix = os.path.splitext(schema.name.replace("%2f", "/").rpartition("/")[2])
     return stem if suffix.lower() in (".nc", ".nc4", ".cdf", ".hdf", ".h5", ".hdf5", ".dat") else stem + suffix

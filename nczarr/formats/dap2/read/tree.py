@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from nczarr import names
 from nczarr.ast import Attribute, Constant, Dimension, UserType, Variable
-from nczarr.formats.dap2.read.parse import Declared, Dim, Schema
+from nczarr.formats.dap2.read.parse import Dds, Declaration, Dim
 from nczarr.formats.dap2.read.types import fault, type_of
 from nczarr.formats.dap2.wire.spelling import decoded_name
 from nczarr.opendap.declarations import DmrScope
@@ -32,12 +32,12 @@ TEXT_LENGTH, TEXT_DIMENSION = "DODS.strlen", "DODS.dimName"
 """Attributes of texts that are chars: length and name of their last dimension."""
 
 
-class Slot(NamedTuple):
+class DataSlot(NamedTuple):
     """Values of one variable in the data: of a top-level variable, or of one part of a grid."""
 
-    declared: Declared
+    declared: Declaration
     """Its declaration."""
-    grid: Declared | None
+    grid: Declaration | None
     """The grid of an array or map."""
     type: str
     """Type of the values."""
@@ -56,12 +56,12 @@ class Slot(NamedTuple):
 
 
 @dataclass(eq=False)
-class Made:
+class TreeVariable:
     """A variable of the tree."""
 
     name: str
     """Name of the variable."""
-    slot: Slot
+    slot: DataSlot
     """Its values."""
     dimensions: tuple[str | int, ...]
     """Dimensions: FQN, or length of an anonymous one."""
@@ -80,17 +80,17 @@ class Made:
 class Tree:
     """Tree of a dataset, of which attributes are still missing."""
 
-    schema: Schema
+    schema: Dds
     """The DDS."""
-    slots: list[Slot]
+    slots: list[DataSlot]
     """Values in their order in the data."""
     types: list[UserType]
     """Types."""
     dimensions: dict[str, int]
     """Lengths of dimensions by name."""
-    variables: dict[str, Made]
+    variables: dict[str, TreeVariable]
     """Variables by name."""
-    maps: dict[int, Made]
+    maps: dict[int, TreeVariable]
     """Variables of maps, by the number of their slot."""
 
     def known_types(self) -> dict[str, UserType]:
@@ -147,7 +147,7 @@ class Tree:
         return dimensions, variables
 
 
-def slots_of(schema: Schema, scope: DmrScope) -> list[Slot]:
+def slots_of(schema: Dds, scope: DmrScope) -> list[DataSlot]:
     """Return the values of a dataset in their order, declaring types in a scope. Raises TextFaultError."""
     found = []
     for declared in schema.variables:
@@ -158,20 +158,20 @@ def slots_of(schema: Schema, scope: DmrScope) -> list[Slot]:
             shape = tuple(dim.size for dim in each.dims)
             if math.prod(shape) > LARGEST or len(shape) > MOST_DIMENSIONS:
                 raise fault(each, f"`{each.name}` has too many or too large dimensions")
-            found.append(Slot(each, grid, type_of(each, scope), shape))
+            found.append(DataSlot(each, grid, type_of(each, scope), shape))
     return found
 
 
-def tree_of(schema: Schema, slots: list[Slot], scope: DmrScope, equal: Callable[[Slot, Slot], bool]) -> Tree:
+def tree_of(schema: Dds, slots: list[DataSlot], scope: DmrScope, equal: Callable[[DataSlot, DataSlot], bool]) -> Tree:
     """Return the tree of a dataset. Raises TextFaultError, and the errors of `equal`.
 
     `equal`: whether two maps of one name, type and length have equal values.
     """
-    return _Builder(Tree(schema, slots, scope.types, {}, {}, {}), equal).build()
+    return _TreeBuilder(Tree(schema, slots, scope.types, {}, {}, {}), equal).build()
 
 
-class _Builder:
-    def __init__(self, tree: Tree, equal: Callable[[Slot, Slot], bool]) -> None:
+class _TreeBuilder:
+    def __init__(self, tree: Tree, equal: Callable[[DataSlot, DataSlot], bool]) -> None:
         self.tree, self.equal = tree, equal
 
     def build(self) -> Tree:
@@ -186,7 +186,7 @@ class _Builder:
                 seen.add(declared.name)
         for slot in tree.slots:
             if slot.grid is None:
-                made = Made(slot.declared.name, slot, self._dimensions(slot.declared.dims))
+                made = TreeVariable(slot.declared.name, slot, self._dimensions(slot.declared.dims))
                 tree.variables[made.name] = made
         number = 0
         while number < len(tree.slots):
@@ -200,7 +200,7 @@ class _Builder:
         )
         return tree
 
-    def _grid(self, grid: Declared, number: int, wanted: set[str]) -> int:
+    def _grid(self, grid: Declaration, number: int, wanted: set[str]) -> int:
         """Add the variables of a grid whose slots begin at a number; return the number after them."""
         tree, array, maps = self.tree, grid.members[0], grid.members[1:]
         if len(maps) != len(array.dims):
@@ -213,26 +213,26 @@ class _Builder:
             made = self._map(grid, slot, dim.name or each.name, wanted)
             tree.maps[at] = made
             dims.append(made.dimensions[0])
-        tree.variables[grid.name] = Made(grid.name, tree.slots[number], tuple(dims))
+        tree.variables[grid.name] = TreeVariable(grid.name, tree.slots[number], tuple(dims))
         return number + 1 + len(maps)
 
-    def _map(self, grid: Declared, slot: Slot, dimension: str, wanted: set[str]) -> Made:
+    def _map(self, grid: Declaration, slot: DataSlot, dimension: str, wanted: set[str]) -> TreeVariable:
         """Return the coordinate variable of a map: an existing one with equal values, or a new one."""
         name = slot.declared.name
         known = self.tree.variables.get(name)
         if known is None and name not in wanted:
-            made = Made(name, slot, (self.tree.dimension(dimension, slot.shape[0]),))
+            made = TreeVariable(name, slot, (self.tree.dimension(dimension, slot.shape[0]),))
         elif known is not None and self._same(known, slot, dimension):
             return known
         else:
             own = f"{grid.name}.{name}"
-            made = Made(own, slot, (self.tree.dimension(own, slot.shape[0]),))
+            made = TreeVariable(own, slot, (self.tree.dimension(own, slot.shape[0]),))
             if own in wanted or own in self.tree.variables:
                 raise fault(slot.declared, f"two variables have the name `{own}`")
         self.tree.variables[made.name] = made
         return made
 
-    def _same(self, known: Made, slot: Slot, dimension: str) -> bool:
+    def _same(self, known: TreeVariable, slot: DataSlot, dimension: str) -> bool:
         other = known.slot
         if (other.type, other.shape) != (slot.type, slot.shape) or known.slot.declared.kind != "plain":
             return False

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from nczarr import names
 from nczarr.ast import CompoundType, Field, VlenType
-from nczarr.formats.dap2.read.parse import Declared
+from nczarr.formats.dap2.read.parse import Declaration
 from nczarr.formats.dap2.read.tokens import TextFaultError
 from nczarr.formats.dap2.wire.element_types import ATOMIC_OF
 from nczarr.opendap.columns import check_size
 from nczarr.opendap.declarations import DmrScope, declare
 
 
-def fault(declared: Declared, text: str) -> TextFaultError:
+def fault(declared: Declaration, text: str) -> TextFaultError:
     """Return the fault of a declaration."""
     return TextFaultError(text, declared.span.start, declared.span.end)
 
 
-def type_of(declared: Declared, scope: DmrScope) -> str:
+def type_of(declared: Declaration, scope: DmrScope) -> str:
     """Return the type of a variable or member, declaring compounds and lists. Raises TextFaultError."""
     if declared.kind == "plain":
         found = ATOMIC_OF.get(declared.type.lower())
@@ -47,7 +47,7 @@ def type_of(declared: Declared, scope: DmrScope) -> str:
     return _named(declared, VlenType(name="_", base=made), scope, "rows_t")
 
 
-def _named(declared: Declared, made: CompoundType | VlenType, scope: DmrScope, ending: str) -> str:
+def _named(declared: Declaration, made: CompoundType | VlenType, scope: DmrScope, ending: str) -> str:
     """Declare a type under the name of its variable or member; equal types are one."""
     if names.problem(f"{declared.name}_{ending}") is not None:
         raise fault(declared, f"netCDF does not allow the name `{declared.name[:40]}`")

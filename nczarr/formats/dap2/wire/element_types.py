@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 
-class Element(NamedTuple):
+class ElementType(NamedTuple):
     """One type of elements."""
 
     word: str
@@ -16,14 +16,14 @@ class Element(NamedTuple):
     """NumPy dtype of an element of an array; empty for texts."""
 
 
-BYTE = Element("Byte", ">u4", "|u1")
-INT16 = Element("Int16", ">i4", ">i4")
-UINT16 = Element("UInt16", ">u4", ">u4")
-INT32 = Element("Int32", ">i4", ">i4")
-UINT32 = Element("UInt32", ">u4", ">u4")
-FLOAT32 = Element("Float32", ">f4", ">f4")
-FLOAT64 = Element("Float64", ">f8", ">f8")
-STRING = Element("String", "", "")
+BYTE = ElementType("Byte", ">u4", "|u1")
+INT16 = ElementType("Int16", ">i4", ">i4")
+UINT16 = ElementType("UInt16", ">u4", ">u4")
+INT32 = ElementType("Int32", ">i4", ">i4")
+UINT32 = ElementType("UInt32", ">u4", ">u4")
+FLOAT32 = ElementType("Float32", ">f4", ">f4")
+FLOAT64 = ElementType("Float64", ">f8", ">f8")
+STRING = ElementType("String", "", "")
 
 ELEMENTS = {
     "ubyte": BYTE, "byte": INT16, "short": INT16, "ushort": UINT16, "int": INT32, "uint": UINT32,

@@ -17,7 +17,7 @@ from nczarr.ast.types import OpaqueType, VlenType
 from nczarr.ast.values import shortest
 from nczarr.formats.dap2.wire.element_types import ELEMENTS, EXACT, UNSIGNED, WIDE
 from nczarr.formats.dap2.wire.spelling import NAMES, quoted, wire_name
-from nczarr.formats.dap2.write.declarations import Leaf, Mapping, Record, count, hidden_name
+from nczarr.formats.dap2.write.declarations import ElementNode, Mapping, StructureNode, count, hidden_name
 from nczarr.formats.dap2.write.xdr import sources_of, text_slabs
 from nczarr.opendap.wire import LEFT_OUT
 
@@ -33,10 +33,10 @@ MOST_STRINGS = 1 << 16
 
 def das(known: Mapping) -> str:
     """Return the attributes of a dataset. Raises OSError."""
-    return "\n".join(["Attributes {", *(STEP + line for line in _Writer(known).lines()), "}", ""])
+    return "\n".join(["Attributes {", *(STEP + line for line in _DasWriter(known).lines()), "}", ""])
 
 
-class _Writer:
+class _DasWriter:
     def __init__(self, known: Mapping) -> None:
         self.known = known
         self.checked = known.checked
@@ -74,16 +74,16 @@ class _Writer:
 
     def _variable(self, name: str) -> Iterator[str]:
         node = self.known.nodes[name]
-        leaf = node if isinstance(node, Leaf | Record) else node.array
+        leaf = node if isinstance(node, ElementNode | StructureNode) else node.array
         assert leaf.fqn is not None
         variable = self.checked.variables[leaf.fqn]
         lines = list(self._attributes(variable.attributes, leaf.fqn))
-        if isinstance(leaf, Leaf):
+        if isinstance(leaf, ElementNode):
             lines += self._hints(leaf, variable)
         lines += _names(self.known.identifiers.fqns(leaf.fqn))
         yield from _container(name, lines)
 
-    def _hints(self, leaf: Leaf, variable: Variable) -> Iterator[str]:
+    def _hints(self, leaf: ElementNode, variable: Variable) -> Iterator[str]:
         """Yield attributes that tell libnetcdf how to read a variable."""
         if leaf.type in UNSIGNED and all(each.name != "_Unsigned" for each in variable.attributes):
             yield 'String _Unsigned "true";'
@@ -96,7 +96,7 @@ class _Writer:
             if name is not None:
                 yield f'String DODS.dimName "{name}";'
 
-    def _longest(self, leaf: Leaf) -> int:
+    def _longest(self, leaf: ElementNode) -> int:
         """Return the bytes of the longest string, 0 for other types and large arrays. Raises OSError."""
         if leaf.type != "string" or count(leaf.axes) > MOST_STRINGS:
             return 0

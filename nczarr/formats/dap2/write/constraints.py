@@ -6,7 +6,7 @@ import re
 from urllib.parse import unquote
 
 from nczarr import names
-from nczarr.formats.dap2.write.declarations import Axis, Grid, Leaf, Mapping, Node, Record
+from nczarr.formats.dap2.write.declarations import ElementNode, GridNode, Mapping, Node, NodeAxis, StructureNode
 
 MOST_CLAUSES = 1000
 """Maximum projections of one expression."""
@@ -98,20 +98,20 @@ def _narrowed(node: Node, path: Path, clause: str, known: Mapping) -> Node:
     """Return the requested part of a node. Raises ConstraintError."""
     slabs = _slabs(path[0][1], clause)
     match node:
-        case Leaf():
+        case ElementNode():
             if len(path) > 1:
                 raise ConstraintError(f"`{node.name}` has no members")
             return node._replace(axes=_cut(node.axes, slabs, clause))
-        case Grid():
+        case GridNode():
             if len(path) == 1:
                 array = node.array._replace(axes=_cut(node.array.axes, slabs, clause))
                 pairs = zip(node.maps, array.axes, strict=True)
-                return Grid(node.name, array, tuple(each._replace(axes=(axis,)) for each, axis in pairs))
+                return GridNode(node.name, array, tuple(each._replace(axes=(axis,)) for each, axis in pairs))
             if slabs:
                 raise ConstraintError(f"brackets belong behind the member: `{clause[:80]}`")
             part = _member((node.array, *node.maps), path[1:], node.name, clause, known)
-            return Record(node.name, None, (), (part,))
-        case Record():
+            return StructureNode(node.name, None, (), (part,))
+        case StructureNode():
             axes = _cut(node.axes, slabs, clause)
             if len(path) == 1:
                 return node._replace(axes=axes)
@@ -120,7 +120,9 @@ def _narrowed(node: Node, path: Path, clause: str, known: Mapping) -> Node:
             return node._replace(axes=axes, members=(part,), fields=(field,))
 
 
-def _member(members: tuple[Leaf | Record, ...], path: Path, owner: str, clause: str, known: Mapping) -> Leaf | Record:
+def _member(
+    members: tuple[ElementNode | StructureNode, ...], path: Path, owner: str, clause: str, known: Mapping
+) -> ElementNode | StructureNode:
     written, slabs = path[0]
     plain = unquote(written)
     alike = (written, known.spellings.get(plain)) if "/" in plain else (written,)
@@ -128,7 +130,7 @@ def _member(members: tuple[Leaf | Record, ...], path: Path, owner: str, clause: 
     if found is None:
         raise ConstraintError(f"`{owner}` has no member `{written[:80]}`")
     narrowed = _narrowed(found, [(found.name, slabs), *path[1:]], clause, known)
-    assert not isinstance(narrowed, Grid)
+    assert not isinstance(narrowed, GridNode)
     return narrowed
 
 
@@ -136,13 +138,13 @@ def _merged(one: Node, other: Node, clause: str) -> Node:
     """Return a node with the members that two projections request. Raises ConstraintError."""
     if one == other:
         return one
-    if isinstance(one, Record) and isinstance(other, Record) and one.axes == other.axes:
+    if isinstance(one, StructureNode) and isinstance(other, StructureNode) and one.axes == other.axes:
         own = {each.name: each for each in one.members}
         fields = dict(zip(own, one.fields, strict=False))
         for number, each in enumerate(other.members):
             if each.name in own and own[each.name] != each:
                 merged = _merged(own[each.name], each, clause)
-                assert not isinstance(merged, Grid)
+                assert not isinstance(merged, GridNode)
                 own[each.name] = merged
             own.setdefault(each.name, each)
             if other.fields:
@@ -177,7 +179,7 @@ def _slabs(text: str, clause: str) -> Slabs:
     return found
 
 
-def _cut(axes: tuple[Axis, ...], slabs: Slabs, clause: str) -> tuple[Axis, ...]:
+def _cut(axes: tuple[NodeAxis, ...], slabs: Slabs, clause: str) -> tuple[NodeAxis, ...]:
     """Return the axes with the requested indices. Raises ConstraintError."""
     if not slabs:
         return axes

@@ -10,7 +10,7 @@ from nczarr.arrays.streaming import slabs
 from nczarr.ast import ATOMIC
 from nczarr.ast.values import shortest
 from nczarr.formats.dap2.wire.spelling import quoted
-from nczarr.formats.dap2.write.declarations import Grid, Leaf, Mapping, Node, Record, dds
+from nczarr.formats.dap2.write.declarations import ElementNode, GridNode, Mapping, Node, StructureNode, dds
 from nczarr.formats.dap2.write.xdr import opaque_bytes, sources_of, text_slabs
 
 ROOM = 1 << 14
@@ -38,21 +38,21 @@ def error_document(code: int, message: str) -> str:
     return f"Error {{\n    code = {code};\n    message = {text};\n}};\n"
 
 
-def _arrays(node: Node, outer: str = "") -> Iterator[tuple[str, Leaf]]:
+def _arrays(node: Node, outer: str = "") -> Iterator[tuple[str, ElementNode]]:
     match node:
-        case Leaf():
+        case ElementNode():
             yield outer + node.name, node
-        case Grid():
+        case GridNode():
             for each in (node.array, *node.maps):
                 yield f"{node.name}.{each.name}", each
-        case Record(fqn=None):
+        case StructureNode(fqn=None):
             for part in node.members:
                 yield from _arrays(part, f"{node.name}.")
-        case Record():
+        case StructureNode():
             raise UnprintableError(f"`{node.name}` is a structure, which has no text; ask for `.dods`")
 
 
-def _array(known: Mapping, name: str, leaf: Leaf) -> Iterator[bytes]:
+def _array(known: Mapping, name: str, leaf: ElementNode) -> Iterator[bytes]:
     words = _words(known, leaf)
     shape = tuple(len(axis.indices) for axis in leaf.axes)
     if not shape:
@@ -70,7 +70,7 @@ def _array(known: Mapping, name: str, leaf: Leaf) -> Iterator[bytes]:
     yield b"\n"
 
 
-def _words(known: Mapping, leaf: Leaf) -> Iterator[str]:
+def _words(known: Mapping, leaf: ElementNode) -> Iterator[str]:
     source = sources_of(known.checked, leaf)[""]
     if not leaf.element.array:
         for texts in text_slabs(leaf, source):

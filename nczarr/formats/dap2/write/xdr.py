@@ -22,7 +22,7 @@ from nczarr.ast.types import Field
 from nczarr.check.checked import Checked
 from nczarr.formats.dap2.wire.element_types import EXACT, WIDE
 from nczarr.formats.dap2.wire.xdr import pad
-from nczarr.formats.dap2.write.declarations import Grid, Leaf, Mapping, Node, Record, count, dds
+from nczarr.formats.dap2.write.declarations import ElementNode, GridNode, Mapping, Node, StructureNode, count, dds
 
 PIECE = 4 << 20
 """Approximate bytes of numbers read at once."""
@@ -51,19 +51,19 @@ def response(known: Mapping, nodes: tuple[Node, ...]) -> Iterator[bytes]:
 def values(checked: Checked, node: Node) -> Iterator[bytes]:
     """Yield the values of a node. Raises OSError, InexactError."""
     match node:
-        case Leaf():
+        case ElementNode():
             yield from _array(node, sources_of(checked, node))
-        case Grid():
+        case GridNode():
             for each in (node.array, *node.maps):
                 yield from values(checked, each)
-        case Record(fqn=None):
+        case StructureNode(fqn=None):
             for part in node.members:
                 yield from values(checked, part)
-        case Record():
+        case StructureNode():
             yield from _records(checked, node)
 
 
-def sources_of(checked: Checked, node: Leaf | Record) -> Parts:
+def sources_of(checked: Checked, node: ElementNode | StructureNode) -> Parts:
     """Return arrays with exactly the requested cells of a variable."""
     fqn = node.fqn
     assert fqn is not None
@@ -77,7 +77,7 @@ def sources_of(checked: Checked, node: Leaf | Record) -> Parts:
     return sources if ranges == tuple(map(range, shape)) else cut(variable.type, ranges, sources, checked.types)
 
 
-def _array(leaf: Leaf, sources: Parts) -> Iterator[bytes]:
+def _array(leaf: ElementNode, sources: Parts) -> Iterator[bytes]:
     """Yield an array or scalar."""
     source = sources[""]
     number = count(leaf.axes)
@@ -103,14 +103,14 @@ def _array(leaf: Leaf, sources: Parts) -> Iterator[bytes]:
         yield bytes(pad(number))
 
 
-def opaque_bytes(part: NDArray[Any], leaf: Leaf) -> NDArray[Any]:
+def opaque_bytes(part: NDArray[Any], leaf: ElementNode) -> NDArray[Any]:
     """Return the requested bytes of opaque values (cells,) as uint8 (cells, bytes)."""
     wanted = leaf.axes[-1].indices
     cells = np.ascontiguousarray(part).view(np.uint8).reshape(len(part), -1)
     return np.ascontiguousarray(cells[:, wanted.start : wanted.stop : wanted.step])
 
 
-def _numbers(part: NDArray[Any], leaf: Leaf, dtype: str) -> NDArray[Any]:
+def _numbers(part: NDArray[Any], leaf: ElementNode, dtype: str) -> NDArray[Any]:
     """Return numbers in their XDR dtype. Raises InexactError."""
     if leaf.type in WIDE and part.size:
         low, high = int(part.min()), int(part.max())
@@ -120,7 +120,7 @@ def _numbers(part: NDArray[Any], leaf: Leaf, dtype: str) -> NDArray[Any]:
     return np.ascontiguousarray(part).astype(dtype)
 
 
-def text_slabs(leaf: Leaf, source: ArraySource) -> Iterator[list[bytes]]:
+def text_slabs(leaf: ElementNode, source: ArraySource) -> Iterator[list[bytes]]:
     """Yield the texts of an array, without trailing NULs of chars."""
     if leaf.hidden is None:
         for part in slabs(source, TEXTS):
@@ -148,7 +148,7 @@ def _word(number: int) -> bytes:
     return struct.pack(">I", number)
 
 
-def _records(checked: Checked, node: Record) -> Iterator[bytes]:
+def _records(checked: Checked, node: StructureNode) -> Iterator[bytes]:
     """Yield the structures of a variable, some thousand at once."""
     sources = sources_of(checked, node)
     shape = tuple(len(axis.indices) for axis in node.axes)
@@ -179,7 +179,7 @@ def _read(sources: Parts, type_name: str, checked: Checked, region: tuple[slice,
     return member("", type_name, ())
 
 
-def _structures(node: Record, found: Any, checked: Checked, type_name: str, cells: int) -> list[Column]:
+def _structures(node: StructureNode, found: Any, checked: Checked, type_name: str, cells: int) -> list[Column]:
     """Return the columns of the requested members. `found`: values of `cells` records."""
     declared = checked.types[type_name]
     assert isinstance(declared, CompoundType)
@@ -192,10 +192,10 @@ def _structures(node: Record, found: Any, checked: Checked, type_name: str, cell
     return columns
 
 
-def _member(node: Leaf | Record, field: Field, given: Any, checked: Checked, cells: int) -> list[Column]:
+def _member(node: ElementNode | StructureNode, field: Field, given: Any, checked: Checked, cells: int) -> list[Column]:
     wanted = (slice(None), *(slice(axis.indices.start, axis.indices.stop, axis.indices.step) for axis in node.axes))
     number = count(node.axes)
-    if isinstance(node, Record):
+    if isinstance(node, StructureNode):
         inner = _taken(given, wanted, cells * number)
         columns = _structures(node, inner, checked, field.type, cells * number)
         if not node.axes:
