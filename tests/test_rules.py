@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from collections import Counter
 from collections.abc import Callable, Iterator
 from graphlib import TopologicalSorter
 from pathlib import Path
@@ -483,3 +484,44 @@ def test_no_helper_hides_a_library_from_the_scripts_beside_it() -> None:
     own = {path.stem for path in (ROOT / "tests" / "support" / "peers").glob("*.py")}
     installed = {name for name in importlib.metadata.packages_distributions() if not name.startswith("_")}
     assert not own & {*installed, *sys.stdlib_module_names, "awkward0", "kerchunk", "virtualizarr"}
+
+
+ONE_CONCEPT = re.compile(r"^\| `(\w+)` \|", re.MULTILINE)
+"""Rows of the last table of the glossary: names of one concept in several formats."""
+
+GLOSSARY = ROOT / "docs" / "explanation" / "glossary.md"
+
+EMPTY_WORDS = frozenset("found each made known given own wanted told held kept said".split())
+"""Names that say nothing about what they hold."""
+
+
+def test_no_class_name_stands_twice() -> None:
+    """One name, one concept; the glossary lists those that several formats share."""
+    text = GLOSSARY.read_text(encoding="utf-8")
+    shared = set(ONE_CONCEPT.findall(text[text.index("## One concept in several formats") :]))
+    homes: dict[str, list[str]] = {}
+    for module in modules():
+        for one in module.classes:
+            homes.setdefault(one.name, []).append(module.name)
+    several = {name: places for name, places in homes.items() if len(places) > 1}
+    assert {name: places for name, places in several.items() if name not in shared} == {}
+    assert shared == set(several), "the glossary lists a name that stands once"
+
+
+def test_types_of_the_glossary_exist() -> None:
+    """Each `nczarr.…` of the glossary is a module, or a name in one."""
+    names = set(re.findall(r"`(nczarr\.[\w.]+)`", GLOSSARY.read_text(encoding="utf-8")))
+    assert len(names) > 30
+    for name in sorted(names):
+        module, _, attribute = name.rpartition(".")
+        try:
+            importlib.import_module(name)
+        except ModuleNotFoundError:
+            assert hasattr(importlib.import_module(module), attribute), name
+
+
+def test_names_say_what_they_hold() -> None:
+    """Of all names that functions bind, at most four in a hundred are empty words."""
+    bound = [name for module in modules() for name in module.bound]
+    empty = [name for name in bound if name in EMPTY_WORDS]
+    assert len(empty) <= len(bound) * 0.04, Counter(empty).most_common()

@@ -14,6 +14,11 @@ from tests.conftest import ROOT
 
 PACKAGE = ROOT / "nczarr"
 
+SCOPES = (
+    ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp,
+)  # fmt: skip
+"""Nodes that bind names of their own."""
+
 COMMENT = re.compile(r"(?:^|(?<=\s))#\s.*")
 
 
@@ -84,6 +89,8 @@ class Module(NamedTuple):
     calls: tuple[Call, ...]
     asked: frozenset[str]
     """Names of the classes that it asks a value for."""
+    bound: tuple[str, ...]
+    """Names that functions, comprehensions and lambdas bind, parameters included; each once a scope."""
 
     def imported(self, *, top: bool = False, types: bool = False) -> tuple[str, ...]:
         """Return the modules that it imports; `top`: only at loading; `types`: also those for the type checker."""
@@ -122,6 +129,7 @@ def _module(path: Path) -> Module:
         tuple(message for node in calls for message in _messages(node)),
         tuple(_call(node) for node in calls if node.args and isinstance(node.args[0], ast.Constant)),
         _asked(nodes),
+        tuple(name for node in nodes if isinstance(node, SCOPES) for name in _bound(node)),
     )
 
 
@@ -232,3 +240,20 @@ def _asked(nodes: list[ast.AST]) -> frozenset[str]:
     return frozenset(
         names | {part.attr for part in inner if isinstance(part, ast.Attribute) and isinstance(part.value, ast.Name)}
     )
+
+
+def _bound(scope: ast.AST) -> set[str]:
+    """Return the names that a scope binds, without those of scopes inside."""
+    names: set[str] = set()
+    todo = list(ast.iter_child_nodes(scope))
+    while todo:
+        node = todo.pop()
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            names.add(node.id)
+        elif isinstance(node, ast.arg):
+            names.add(node.arg)
+        elif isinstance(node, ast.ExceptHandler | ast.MatchAs | ast.MatchStar) and node.name:
+            names.add(node.name)
+        if not isinstance(node, (*SCOPES, ast.ClassDef)):
+            todo += ast.iter_child_nodes(node)
+    return names
