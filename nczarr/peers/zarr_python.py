@@ -386,15 +386,11 @@ def codec_chains(view: ZarrView) -> Iterator[FindingPlace]:
         chain = array.meta.get("codecs")
         if array.version != 3 or not isinstance(chain, list):
             continue
-        makers_in_chain = [
-            name for name in (_name(codec, 3) for codec in chain) if isinstance(name, str) and name in makers
-        ]
+        packers = [name for name in (_name(codec, 3) for codec in chain) if isinstance(name, str) and name in makers]
         text = array.meta.get("data_type") == "string"
-        if len(makers_in_chain) != 1:
-            yield FindingPlace(
-                array.key, "/codecs", f"{len(makers_in_chain)} codecs of `{array.path}` convert values to bytes"
-            )
-        elif text and makers_in_chain == ["bytes"]:
+        if len(packers) != 1:
+            yield FindingPlace(array.key, "/codecs", f"{len(packers)} codecs of `{array.path}` convert values to bytes")
+        elif text and packers == ["bytes"]:
             yield FindingPlace(array.key, "/codecs", f"`{array.path}` holds strings and is encoded as `bytes`")
 
 
