@@ -28,7 +28,7 @@ class VariableArraysSource(Protocol):
     def flat(self, part: str, type_name: str, count: int, rows: tuple[int, ...], numbers: ExpressionIds) -> Expression:
         """Return `count` items of an array in C order, each `rows` fixed-size values or texts.
 
-        Raises UnsayableError.
+        Raises NoExpressionError.
         """
 
 
@@ -67,7 +67,7 @@ class ExpressionBuilder:
         self._numbers = ExpressionIds()
 
     def column(self, type_name: str, count: int, rows: tuple[int, ...] = ()) -> Expression:
-        """Return `count` items of `rows` values each. Raises UnsayableError."""
+        """Return `count` items of `rows` values each. Raises NoExpressionError."""
         return self._column(part_tree(type_name, self._types), count, rows)
 
     def _column(self, tree: PartTree, count: int, rows: tuple[int, ...]) -> Expression:

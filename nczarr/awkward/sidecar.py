@@ -76,7 +76,7 @@ class _Chunks:
     def flat(self, part: str, type_name: str, count: int, rows: tuple[int, ...], numbers: ExpressionIds) -> Expression:
         """Return the elements of one array: a buffer, or several consecutive ones.
 
-        Raises UnsayableError if chunks are encoded or cut a value.
+        Raises NoExpressionError if chunks are encoded or cut a value.
         """
         source = self._sources.get(part)
         if source is not None and not rows and isinstance(self._types.get(type_name), CompoundType):

@@ -79,7 +79,7 @@ class Peer(NamedTuple):
     stores: tuple[ReaderFault, ...]
     """Rules about stores."""
     view: Callable[[Any], Any]
-    """Returns the reader's view of `Documents`."""
+    """Returns the reader's view of `StoreDocuments`."""
     files: tuple[ReaderFault, ...] | None = None
     """Rules about netCDF files, applied to `Checked`; None if the reader cannot read them."""
     releases: tuple[str, ...] = ()
@@ -89,7 +89,7 @@ class Peer(NamedTuple):
     convention: str = ""
     """Name of the convention for `--declare`, if the rules are those of a convention instead of a reader."""
     reads: Callable[[Any], bool] | None = None
-    """Tells whether the rules suit the `Documents` of a store; None: those of every store."""
+    """Tells whether the rules suit the `StoreDocuments` of a store; None: those of every store."""
 
     def concerns(self, place: FindingPlace) -> bool:
         """Return whether a finding affects the selected release."""

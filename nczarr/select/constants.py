@@ -23,7 +23,7 @@ def value_of(constant: Constant, types: Types) -> Any:
 
     char: one `str`. Strings: a `str`, or a list of them; NIL is None. All other
     types: one value as a NumPy scalar, several as an array of one dimension, in
-    the dtypes of `Reader.box`. A value of a vlen is an array.
+    the dtypes of `PartAssembler.box`. A value of a vlen is an array.
     """
     data = constant.data
     if constant.type == "char" and isinstance(data, bytes):
@@ -36,7 +36,7 @@ def value_of(constant: Constant, types: Types) -> Any:
 
 
 def array_of(constant: Constant, types: Types) -> NDArray[Any]:
-    """Return the values of a constant, in one dimension. For the dtypes see `Reader.box`."""
+    """Return the values of a constant, in one dimension. For the dtypes see `PartAssembler.box`."""
     declared, data = types.get(constant.type), constant.data
     if isinstance(data, bytes) and is_fixed(constant.type, types):
         return np.frombuffer(data, numpy_dtype(descr(constant.type, types))).copy()

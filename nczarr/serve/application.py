@@ -165,7 +165,7 @@ class Application:
             self.log("".join(traceback.format_exception(error)))
 
     async def _answered(self, scope: dict[str, Any], client: Client, share: Share) -> HttpAnswer:
-        """Return the answer to a request. Raises RefusedError, BusyError, CompileError, OSError."""
+        """Return the answer to a request. Raises RefusedRequestError, BusyServerError, CompileError, OSError."""
         if not self.sites.are_meant(_header(scope, b"host")):
             raise RefusedRequestError(
                 403, "this server answers only requests for this machine; `--origin` allows others"

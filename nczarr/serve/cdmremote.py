@@ -60,7 +60,7 @@ class SectionRequest(NamedTuple):
 
 
 def answer(opened: CachedDataset, asked: CdmQuery, limits: Limits) -> HttpAnswer:
-    """Return the answer to a query other than `data`. Raises RefusedError, CompileError, OSError."""
+    """Return the answer to a query other than `data`. Raises RefusedRequestError, CompileError, OSError."""
     checked = opened.checked
     match asked.what:
         case "header":
@@ -105,7 +105,7 @@ def _cdl(opened: CachedDataset, limits: Limits) -> str:
 
 
 def sections_of(opened: CachedDataset, asked: CdmQuery, limits: Limits, home: str) -> SectionRequest:
-    """Return the sections that a query requests. Raises RefusedError, OSError."""
+    """Return the sections that a query requests. Raises RefusedRequestError, OSError."""
     checked = opened.checked
     wanted = wanted_of(checked, asked.query.get("var", ""), home)
     sizes = [size_of(checked, fqn, ranges) for fqn, ranges in wanted]
@@ -127,7 +127,7 @@ def _need(checked: Checked, fqn: str, size: int, deflate: int | None) -> int:
 
 
 def data(opened: CachedDataset, asked: SectionRequest, limits: Limits, disk: Disk) -> HttpAnswer:
-    """Return the answer to sections. Raises RefusedError, CompileError, OSError."""
+    """Return the answer to sections. Raises RefusedRequestError, CompileError, OSError."""
     checked = opened.checked
     pieces = steady(bounded(ncstream.data_messages(checked, asked.wanted, deflate=asked.deflate), limits), opened)
     known = all(is_fixed(checked.variables[fqn].type, checked.types) for fqn, _ in asked.wanted)
@@ -138,7 +138,7 @@ def data(opened: CachedDataset, asked: SectionRequest, limits: Limits, disk: Dis
 def wanted_of(checked: Checked, spec: str, home: str) -> list[tuple[str, tuple[range, ...]]]:
     """Return the variables and index ranges of a `var` parameter; a member stands for its whole record.
 
-    Raises RefusedError for missing or invalid sections.
+    Raises RefusedRequestError for missing or invalid sections.
     """
     from nczarr.select.section_syntax import sections
     from nczarr.select.sections import ranges_of

@@ -47,7 +47,7 @@ class Dap2Values(NamedTuple):
 
 
 def split_suffix(name: str) -> tuple[str, str]:
-    """Return a last segment without its suffix, and the suffix without its dot. Raises RefusedError."""
+    """Return a last segment without its suffix, and the suffix without its dot. Raises RefusedRequestError."""
     stem, dot, suffix = name.rpartition(".")
     if not dot or not stem or suffix not in (*DOCUMENTS, *VALUES, *PAGES):
         known = ", ".join(f".{each}" for each in (*DOCUMENTS, *VALUES, *PAGES))
@@ -62,7 +62,7 @@ def has_suffix(name: str) -> bool:
 
 
 def document(opened: CachedDataset, suffix: str, expression: str) -> HttpAnswer:
-    """Return a document other than values. Raises RefusedError."""
+    """Return a document other than values. Raises RefusedRequestError."""
     known = view(opened)
     match suffix:
         case "dds":
@@ -92,7 +92,7 @@ def _selected(known: dap2.Mapping, expression: str) -> tuple[dap2.Node, ...]:
 
 
 def values_of(opened: CachedDataset, suffix: str, expression: str, limits: Limits) -> Dap2Values:
-    """Return the values that a request wants. Raises RefusedError."""
+    """Return the values that a request wants. Raises RefusedRequestError."""
     nodes = _selected(view(opened), expression)
     kind = VALUES[suffix]
     size = dap2.size_of(nodes) * (DIGITS if kind == "ascii" else 1)
@@ -108,7 +108,7 @@ def values_of(opened: CachedDataset, suffix: str, expression: str, limits: Limit
 
 
 def data(opened: CachedDataset, wanted: Dap2Values, limits: Limits, disk: Disk) -> HttpAnswer:
-    """Return the answer with values. Raises RefusedError, CompileError, OSError."""
+    """Return the answer with values. Raises RefusedRequestError, CompileError, OSError."""
     known = view(opened)
     text = wanted.suffix == "ascii"
     made = dap2.ascii_response(known, wanted.nodes) if text else dap2.response(known, wanted.nodes)
@@ -120,7 +120,7 @@ def data(opened: CachedDataset, wanted: Dap2Values, limits: Limits, disk: Disk) 
 
 
 def _refusing(pieces: Iterator[bytes]) -> Iterator[bytes]:
-    """Yield the pieces. Raises RefusedError for values that the protocol lacks."""
+    """Yield the pieces. Raises RefusedRequestError for values that the protocol lacks."""
     try:
         yield from pieces
     except (dap2.InexactError, dap2.UnprintableError) as error:

@@ -44,7 +44,7 @@ class Dap4Values(NamedTuple):
 
 
 def split_suffix(name: str) -> tuple[str, str]:
-    """Return a last segment without its suffix, and `dmr` or `dap`. Raises RefusedError."""
+    """Return a last segment without its suffix, and `dmr` or `dap`. Raises RefusedRequestError."""
     for suffix, kind in _SUFFIXES.items():
         if name.endswith(suffix) and name != suffix:
             return name.removesuffix(suffix), kind
@@ -61,13 +61,13 @@ def _selected(opened: CachedDataset, query: Mapping[str, str]) -> dap4.Projectio
 
 
 def document(opened: CachedDataset, query: Mapping[str, str]) -> HttpAnswer:
-    """Return the document of the requested variables. Raises RefusedError."""
+    """Return the document of the requested variables. Raises RefusedRequestError."""
     made = dap4.dmr(opened.checked, _selected(opened, query), opened.place.segments[-1])
     return HttpAnswer(made.encode("utf-8", "replace"), DMR, headers=_HEADERS)
 
 
 def values_of(opened: CachedDataset, query: Mapping[str, str], limits: Limits) -> Dap4Values:
-    """Return the values that a request wants. Raises RefusedError."""
+    """Return the values that a request wants. Raises RefusedRequestError."""
     projection = _selected(opened, query)
     size = dap4.size_of(opened.checked, projection)
     if size > limits.response:
@@ -85,7 +85,7 @@ def values_of(opened: CachedDataset, query: Mapping[str, str], limits: Limits) -
 
 
 def data(opened: CachedDataset, values: Dap4Values, limits: Limits, disk: Disk) -> HttpAnswer:
-    """Return the answer with values. Raises RefusedError, CompileError, OSError."""
+    """Return the answer with values. Raises RefusedRequestError, CompileError, OSError."""
     checked = opened.checked
     made = dap4.response(checked, values.projection, opened.place.segments[-1], checksums=values.checksums)
     pieces = steady(bounded(made, limits), opened)

@@ -175,7 +175,7 @@ class Shelf:
         return name
 
     def open(self, place: ServedPlace) -> CachedDataset:
-        """Open the dataset at a place. Raises RefusedError, CompileError, OSError."""
+        """Open the dataset at a place. Raises RefusedRequestError, CompileError, OSError."""
         known = self.known(place)
         if known is not None:
             return known
@@ -192,7 +192,7 @@ class Shelf:
                 self._opening.discard(place.path)
 
     def read(self, place: ServedPlace, most: int) -> CachedDataset:
-        """Return the dataset at a place without keeping it. Raises RefusedError, CompileError, OSError.
+        """Return the dataset at a place without keeping it. Raises RefusedRequestError, CompileError, OSError.
 
         `most`: maximum bytes of a file that must all be read.
         """
@@ -203,7 +203,7 @@ class Shelf:
         return CachedDataset(place, checked, stamp, form, report.sorted())
 
     def _checked(self, place: ServedPlace, stamp: Stamp, report: Report, most: int) -> tuple[Format, Checked]:
-        """Return the format and content of a dataset. Raises RefusedError, CompileError, OSError."""
+        """Return the format and content of a dataset. Raises RefusedRequestError, CompileError, OSError."""
         from nczarr import pipeline
         from nczarr.endpoints import sources
 
@@ -232,7 +232,7 @@ class Shelf:
         """Put the bytes of a source that is not read by ranges into memory; map a copy if they are many.
 
         A copy in a temporary file outlives changes of the file. Raises OSError,
-        RefusedError without room for it.
+        RefusedRequestError without room for it.
         """
         file = source.data
         if not isinstance(file, LocalFile):
@@ -278,7 +278,7 @@ def _copied(file: LocalFile) -> mmap.mmap:
 
 @contextmanager
 def _unless_written(place: ServedPlace, stamp: Stamp, report: Report) -> Iterator[None]:
-    """Open a dataset. Raises RefusedError for a file that another process seems to be writing.
+    """Open a dataset. Raises RefusedRequestError for a file that another process seems to be writing.
 
     It changes meanwhile, or it was changed a moment ago and cannot be read or is cut.
     """
@@ -317,7 +317,7 @@ def stamp_of(place: ServedPlace) -> Stamp:
 
 @contextmanager
 def while_same(opened: CachedDataset) -> Iterator[None]:
-    """Run a block. Raises RefusedError, also instead of its errors, if a file has changed since it was opened."""
+    """Run a block. Raises RefusedRequestError, also instead of its errors, if a file has changed since it was opened."""
     try:
         yield
     except (CompileError, OSError):
@@ -327,7 +327,7 @@ def while_same(opened: CachedDataset) -> Iterator[None]:
 
 
 def check_same(opened: CachedDataset) -> None:
-    """Raise RefusedError if a single-file dataset has changed since it was opened, OSError if it is gone."""
+    """Raise RefusedRequestError if a single-file dataset has changed since it was opened, OSError if it is gone."""
     if opened.alone and stamp_of(opened.place) != opened.stamp:
         raise RefusedRequestError(BUSY, "the dataset has changed in the meantime", (("Retry-After", "1"),))
 

@@ -142,7 +142,7 @@ class Delivery:
             await self._sent({"type": "http.response.body", "body": piece, "more_body": True}, client)
 
     async def _piece(self) -> bytes | None:
-        """Return the next piece, None at the end. Raises BusyError, CutError, and errors of making it."""
+        """Return the next piece, None at the end. Raises BusyServerError, CutError, and errors of making it."""
         size = self.workers.piece
         if self.held is None:
             await self._remake()
@@ -155,7 +155,7 @@ class Delivery:
         return await self.workers.do(work, held.making, begun=True, share=self.share, weigh=lambda _: held.memory)
 
     async def _remake(self) -> None:
-        """Make the body again and skip the sent part. Raises BusyError, CutError."""
+        """Make the body again and skip the sent part. Raises BusyServerError, CutError."""
         answer = await self.again()
         same = (answer.status, answer.length, _tag(answer)) == (self.answer.status, self.length, _tag(self.answer))
         self.held = held = DeliveredBody(answer.body, answer.need, answer.length or answer.size, answer.states)

@@ -74,7 +74,7 @@ def first_segment(scope: Mapping[str, Any]) -> str:
 def request(scope: Mapping[str, Any], public: str | None = None) -> Request:
     """Return the request of an ASGI scope. `public`: scheme and host as clients see them, if known.
 
-    Raises RefusedError for oversized or invalid ones.
+    Raises RefusedRequestError for oversized or invalid ones.
     """
     raw = bytes(scope.get("raw_path") or scope["path"].encode("utf-8")).split(b"?")[0]
     query = bytes(scope.get("query_string", b""))

@@ -85,7 +85,7 @@ class Routes(NamedTuple):
     def answer(self, asked: Request, at_hand: CachedDataset | None = None) -> HttpAnswer | DeferredWork:
         """Return the answer to a request. `at_hand`: the dataset that was opened for it, cached or not.
 
-        Raises RefusedError, CompileError, OSError.
+        Raises RefusedRequestError, CompileError, OSError.
         """
         first, rest = asked.segments[0], asked.segments[1:]
         if first in stores.VERSIONS:
@@ -109,7 +109,7 @@ class Routes(NamedTuple):
         raise RefusedRequestError(404, "there is no such page; `/` lists what there is")
 
     def _found(self, segments: tuple[str, ...]) -> ServedPlace:
-        """Return the place of path segments. Raises RefusedError."""
+        """Return the place of path segments. Raises RefusedRequestError."""
         place = self.root.find(segments)
         if place is None:
             raise RefusedRequestError(404, "there is no such dataset")
@@ -118,7 +118,7 @@ class Routes(NamedTuple):
     def _found_with_suffix(
         self, segments: tuple[str, ...], split: Callable[[str], tuple[str, str]]
     ) -> tuple[ServedPlace, str]:
-        """Return the dataset of path segments, and the suffix that `split` takes off the last. Raises RefusedError."""
+        """Return the dataset of path segments, and the suffix that `split` takes off the last. Raises RefusedRequestError."""
         if not segments:
             raise RefusedRequestError(404, "there is no such dataset")
         stem, suffix = split(segments[-1])
@@ -162,7 +162,7 @@ class Routes(NamedTuple):
     def _chunk(
         self, opened: CachedDataset, version: str, key: str, asked: Request, array: WrittenPart, index: Index
     ) -> HttpAnswer:
-        """Return the answer for a chunk. Raises RefusedError, CompileError, OSError."""
+        """Return the answer for a chunk. Raises RefusedRequestError, CompileError, OSError."""
         tag = tag_of(__version__, opened.stamp, version, key) if opened.alone else None
         if tag is not None and is_had(tag, opened.modified, asked.headers):
             return unchanged(tag, opened.modified)
@@ -269,7 +269,7 @@ class Routes(NamedTuple):
         return _as_wanted(asked, listing.members, partial(folder, listing))
 
     def _file(self, segments: tuple[str, ...], asked: Request) -> HttpAnswer:
-        """Return the bytes of a file that is a dataset. Raises RefusedError, OSError."""
+        """Return the bytes of a file that is a dataset. Raises RefusedRequestError, OSError."""
         place = self._found(segments)
         if place.folder or place.store or place.behind:
             raise RefusedRequestError(404, "there is no such file")
@@ -319,7 +319,7 @@ class Routes(NamedTuple):
             return self._now_or_later(opened, work, need)
 
     def _listing(self, place: ServedPlace, asked: Request) -> FolderPage:
-        """Return one page of a folder. Raises RefusedError for a missing page."""
+        """Return one page of a folder. Raises RefusedRequestError for a missing page."""
         sort = asked.query.get("sort", "name")
         if sort.removeprefix("-") not in SORTS:
             raise RefusedRequestError(400, f"`sort` must be one of {', '.join(SORTS)}, perhaps behind a minus")
@@ -365,7 +365,10 @@ class Routes(NamedTuple):
         ]
 
     def load(self, place: ServedPlace, version: str | None, at_hand: CachedDataset | None = None) -> CachedDataset:
-        """Open a dataset, with its view in a Zarr version if given. Raises RefusedError, CompileError, OSError."""
+        """Open a dataset, with its view in a Zarr version if given.
+
+        Raises RefusedRequestError, CompileError, OSError.
+        """
         opened = self._open(place, at_hand) or self.shelf.open(place)
         if version is not None:
             stores.view(opened, version, self.limits)
@@ -379,7 +382,7 @@ def _as_wanted(asked: Request, members: Callable[[], Any], html: Callable[[], st
 
 
 def _while_same(opened: CachedDataset, work: Callable[[], HttpAnswer]) -> HttpAnswer:
-    """Return the answer of some work. Raises RefusedError if the dataset has changed since it was opened."""
+    """Return the answer of some work. Raises RefusedRequestError if the dataset has changed since it was opened."""
     with while_same(opened):
         return work()
 

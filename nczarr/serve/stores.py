@@ -49,7 +49,7 @@ def _made(opened: CachedDataset, version: str, limits: Limits) -> StoreView:
 
 
 def check(array: WrittenPart, limits: Limits) -> int:
-    """Return the memory in bytes to make a chunk. Raises RefusedError above the limit."""
+    """Return the memory in bytes to make a chunk. Raises RefusedRequestError above the limit."""
     size = array.decoded or (0 if array.route == "copy" else array.chunk_size * array.element)
     if size > limits.response:
         text = f"a chunk of `{array.path}` has {size} bytes; the limit of an answer is {limits.response}"
@@ -60,7 +60,7 @@ def check(array: WrittenPart, limits: Limits) -> int:
 def chunk(array: WrittenPart, index: Index, limits: Limits) -> list[Piece] | None:
     """Return the pieces of a chunk; None if it contains only fill values.
 
-    Raises CompileError if it is unreadable, OSError, RefusedError.
+    Raises CompileError if it is unreadable, OSError, RefusedRequestError.
     """
     found = store_view.chunk(array, index)
     size = sum(map(length_of, found or ()))

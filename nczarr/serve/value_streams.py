@@ -40,7 +40,7 @@ def chunk_size(part: ArraySource) -> int:
 
 
 def bounded(pieces: Iterator[bytes], limits: Limits) -> Iterator[bytes]:
-    """Yield the pieces. Raises RefusedError when they exceed the answer limit."""
+    """Yield the pieces. Raises RefusedRequestError when they exceed the answer limit."""
     count = 0
     most = limits.response + limits.response // 8 + (1 << 20)  # what frames and incompressible values add
     for piece in pieces:
@@ -51,7 +51,7 @@ def bounded(pieces: Iterator[bytes], limits: Limits) -> Iterator[bytes]:
 
 
 def steady(pieces: Iterator[bytes], opened: CachedDataset) -> Iterator[bytes]:
-    """Yield the pieces while the file is unchanged. Raises RefusedError.
+    """Yield the pieces while the file is unchanged. Raises RefusedRequestError.
 
     A client may read for hours. A piece is checked after it was read, so that
     values of two states of a file never mix.
@@ -98,7 +98,7 @@ def _joined(held: list[bytes], rest: Iterator[bytes]) -> Iterator[bytes]:
 def whole(pieces: Iterator[bytes], disk: Disk) -> bytes | Spool:
     """Return all bytes, or a temporary file with them if they are many, so that errors precede the answer.
 
-    Raises RefusedError without room for a file.
+    Raises RefusedRequestError without room for a file.
     """
     first, whole = _first(pieces)
     if whole:

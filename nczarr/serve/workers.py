@@ -114,7 +114,7 @@ class Workers:
         share: Share | None = None,
         weigh: Callable[[T], int] | None = None,
     ) -> T:
-        """Run a task and return its result. Raises BusyError, and the task's errors.
+        """Run a task and return its result. Raises BusyServerError, and the task's errors.
 
         `need`: memory in bytes, which makes it heavy; the bytes of `share`
         count towards it. `begun`: an answer in progress needs it, so it goes

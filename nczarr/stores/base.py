@@ -18,7 +18,7 @@ from nczarr.stores.ranges import Range, read
 from nczarr.stores.reference import Reference
 
 JOURNAL = ".nczarr-journal"
-"""Root key of an unfinished store (`Journal` of `finish.py`)."""
+"""Root key of an unfinished store (`StoreJournal` of `finish.py`)."""
 
 ROOT_KEYS = (
     *(".zgroup", "zarr.json", ".zarray", ".zmetadata", ".zattrs", ".nczarr", JOURNAL),

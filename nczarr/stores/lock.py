@@ -223,7 +223,7 @@ def lock_name(name: str) -> str:
 
 
 def lock_file(target: str) -> Lock:
-    """Lock a local target. Raises BusyError, OSError.
+    """Lock a local target. Raises BusyTargetError, OSError.
 
     A store in a folder that cannot be written is locked inside. A run with other
     rights may lock it beside, so each looks at the other's place afterwards.
@@ -253,7 +253,7 @@ def lock_file(target: str) -> Lock:
 
 
 def _check_unlocked(path: str) -> None:
-    """Check that no process holds a lock file, if it exists and can be read. Raises BusyError, OSError."""
+    """Check that no process holds a lock file, if it exists and can be read. Raises BusyTargetError, OSError."""
     try:
         file = os.open(path, os.O_RDONLY | _NOFOLLOW | _NONBLOCK)
     except OSError:
@@ -265,7 +265,7 @@ def _check_unlocked(path: str) -> None:
 
 
 def _locked_file(path: str) -> LockFile:
-    """Create and lock a file. Raises BusyError, OSError."""
+    """Create and lock a file. Raises BusyTargetError, OSError."""
     while True:
         file = _opened(path)
         try:
@@ -283,7 +283,7 @@ def _locked_file(path: str) -> LockFile:
 
 
 def _lock(path: str, file: int) -> None:
-    """Lock an open lock file. Raises BusyError, OSError."""
+    """Lock an open lock file. Raises BusyTargetError, OSError."""
     if not stat.S_ISREG(os.fstat(file).st_mode):
         raise OSError(errno.EEXIST, "it is not a regular file, as the lock of a target is", path)
     try:

@@ -41,7 +41,10 @@ def lock_url(url: str) -> str:
 
 
 def lock_object(url: str, storage: StorageOptions, *, checks: bool) -> Lock:
-    """Lock the target at a URL. `checks`: find out whether the server heeds conditions. Raises BusyError, OSError."""
+    """Lock the target at a URL; `checks`: find out whether the server heeds conditions.
+
+    Raises BusyTargetError, OSError.
+    """
     if not FileConnection(url, storage).is_object_store:
         return NoLock("its protocol does not create objects conditionally")
     place, holder = FileConnection(lock_url(url), storage), Holder.this()
@@ -62,7 +65,7 @@ def lock_object(url: str, storage: StorageOptions, *, checks: bool) -> Lock:
 
 
 def _take(place: FileConnection, holder: Holder) -> None:
-    """Create a lock, or take over that of a dead run. Raises BusyError, OSError."""
+    """Create a lock, or take over that of a dead run. Raises BusyTargetError, OSError."""
     if _create(place, holder):
         return
     data = _content(place)

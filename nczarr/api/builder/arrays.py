@@ -26,7 +26,7 @@ Shape = tuple[int, ...]
 
 
 def shape_of(data: Any, type_name: str, rank: int, types: Types) -> Shape:
-    """Return the shape of data for a variable of this rank. Raises RefusedError for ragged or shallow lists.
+    """Return the shape of data for a variable of this rank. Raises UnsuitedValueError for ragged or shallow lists.
 
     Elements of vlen and compound values, and bytes of a text, are not
     dimensions. Char data may be texts: the longest is the length of the last
@@ -93,7 +93,7 @@ def parts_of(
     types: Types,
     results: Results | None = None,
 ) -> Parts:
-    """Return the arrays of a variable of `shape` from data of shape `data_shape` at its origin. Raises RefusedError.
+    """Return the arrays of a variable of `shape` from data of shape `data_shape` at its origin. Raises UnsuitedValueError.
 
     A dask array is read block by block later; `results` keeps what its tasks share.
     """
@@ -131,7 +131,7 @@ def with_fill(
     """Return the arrays of a variable with the fill value in masked cells.
 
     A `declared` fill value always marks missing values. Without one it is
-    netCDF's default of the type; the data must not contain it. Raises RefusedError.
+    netCDF's default of the type; the data must not contain it. Raises UnsuitedValueError.
     """
     if not (is_fixed(type_name, types) or type_name == "string") or fill is None:
         raise UnsuitedValueError(

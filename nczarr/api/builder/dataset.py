@@ -163,7 +163,7 @@ class Assembly:
         return out
 
     def _with_times(self, data: ArrayData, group: GroupBuilder, variable: PendingVariable) -> ArrayData:
-        """Return dates and durations as numbers, and note the attributes that they need. Raises RefusedError."""
+        """Return dates and durations as numbers, and note the attributes that they need. Raises UnsuitedValueError."""
         if getattr(getattr(data.values, "dtype", None), "kind", "") not in ("M", "m"):
             return data
         from nczarr.api.builder.foreign_arrays import DATES, ArrayData, is_lazy

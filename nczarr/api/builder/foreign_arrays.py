@@ -33,7 +33,7 @@ class ArrayData(NamedTuple):
 
 
 def given(data: Any, *, times: bool = False) -> ArrayData:
-    """Convert data of another library. Raises RefusedError for unsupported kinds.
+    """Convert data of another library. Raises UnsuitedValueError for unsupported kinds.
 
     `times`: arrays of dates and durations are supported.
     """
@@ -70,12 +70,12 @@ def is_lazy(data: Any) -> bool:
 
 
 def computed(data: Any) -> ArrayData:
-    """Return a dask array in memory. Raises RefusedError."""
+    """Return a dask array in memory. Raises UnsuitedValueError."""
     return given(_called(data, "compute"))
 
 
 def unmasked(data: Any, what: str) -> Any:
-    """Return data without masked cells, in memory. Raises RefusedError otherwise."""
+    """Return data without masked cells, in memory. Raises UnsuitedValueError otherwise."""
     array_data = computed(data) if hasattr(data, "__dask_graph__") else given(data)
     if array_data.mask is not None:
         raise UnsuitedValueError("type-mismatch", f"{what} has masked or missing items and no fill value for them")
@@ -93,7 +93,7 @@ def _converted(data: Any) -> ArrayData:
 
 
 def _called(data: Any, method: str) -> Any:
-    """Call a method without arguments. Raises RefusedError for every error of the library."""
+    """Call a method without arguments. Raises UnsuitedValueError for every error of the library."""
     try:
         return getattr(data, method)()
     except Exception as error:  # any library may raise anything here
@@ -104,7 +104,7 @@ def _called(data: Any, method: str) -> Any:
 def _mask(array: Any) -> NDArray[np.bool_] | None:
     """Return the mask of the elements (True: masked): bool, the array's shape; None if no element is masked.
 
-    Raises RefusedError for partly masked records.
+    Raises UnsuitedValueError for partly masked records.
     """
     mask = np.ma.getmaskarray(array)
     if mask.dtype.names is not None:
@@ -195,7 +195,7 @@ def _unmasked_items(item: Any) -> Any:
 
 
 def _refuse_dates(dtype: Any, *, times: bool = False) -> None:
-    """Raise RefusedError for arrays of dates and durations, with `times` only for records of them."""
+    """Raise UnsuitedValueError for arrays of dates and durations, with `times` only for records of them."""
     if times and dtype.kind in "mM":
         return
     if dtype.kind in "mM":

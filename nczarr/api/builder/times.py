@@ -24,7 +24,7 @@ def units_of(dtype: Any, units: Any, calendar: Any) -> Units:
     """Return the encoding for a dtype of NumPy: the declared one, else the unit of the dtype since 1970.
 
     `units`, `calendar`: attributes of the variable, None without. Raises
-    RefusedError if they are not for such values.
+    UnsuitedValueError if they are not for such values.
     """
     is_date = dtype.kind == "M"
     if units is None:
@@ -49,7 +49,7 @@ def units_of(dtype: Any, units: Any, calendar: Any) -> Units:
 
 
 def encoded(values: Any, units: Units) -> Any:
-    """Return times as a masked array of int64, in their shape; NaT is masked. Raises RefusedError.
+    """Return times as a masked array of int64, in their shape; NaT is masked. Raises UnsuitedValueError.
 
     A dask array is encoded block by block when it is read.
     """

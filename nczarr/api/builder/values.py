@@ -25,7 +25,7 @@ _FROM_NUMPY = {descr[1:]: name for name, descr in NUMPY.items() if name not in (
 
 
 def infer(value: Any) -> str:
-    """Return the atomic type of an untyped value. Raises RefusedError without exactly one.
+    """Return the atomic type of an untyped value. Raises UnsuitedValueError without exactly one.
 
     Arrays keep their dtype. Text is char, a list of texts string. Integers are
     int, else int64, else uint64.
@@ -68,7 +68,7 @@ def _numeric(items: list[Any]) -> str:
 
 
 def constant(value: Any, type_name: str, types: Types) -> Constant:
-    """Return the constant of a declared type for one value or a list. Raises RefusedError."""
+    """Return the constant of a declared type for one value or a list. Raises UnsuitedValueError."""
     if type_name == "char":
         return Constant.text(_text(value))
     if isinstance(value, np.ndarray | np.generic) and value.dtype.kind in "iuf" and NUMPY.get(type_name):
@@ -101,7 +101,7 @@ def _items(value: Any) -> list[Any]:
 
 
 def values(items: Iterable[Any], type_name: str, types: Types) -> Constant:
-    """Return the constant of a list of values. Raises RefusedError that names the unsuitable value."""
+    """Return the constant of a list of values. Raises UnsuitedValueError that names the unsuitable value."""
     items = list(items)
     count = len(items)
     declared = types.get(type_name)
@@ -173,7 +173,7 @@ def _real(item: Any, atomic: Atomic) -> float:
 
 
 def _refuse_bool(item: Any) -> None:
-    """Raise RefusedError for values that Python treats as numbers: booleans, durations, masked items."""
+    """Raise UnsuitedValueError for values that Python treats as numbers: booleans, durations, masked items."""
     if isinstance(item, bool):
         raise UnsuitedValueError("type-mismatch", f"{item} is a boolean, which netCDF does not support; write 0 or 1")
     dtype = getattr(item, "dtype", None)
@@ -217,7 +217,7 @@ def _encoded(text: str | bytes) -> bytes:
 
 
 def string(item: Any) -> bytes | None:
-    """Return a text as bytes, None for NIL. Raises RefusedError."""
+    """Return a text as bytes, None for NIL. Raises UnsuitedValueError."""
     if item is None or isinstance(item, str | bytes):
         return None if item is None else _encoded(item)
     raise UnsuitedValueError("type-mismatch", f"{_shown(item)} is not a string")

@@ -69,7 +69,7 @@ def misfit(values: NDArray[Any], packing: Packing) -> str | None:
 def within(name: str, original: Variable, encoded: Variable) -> Variable:
     """Return an encoded variable whose values fit; the blocks of a dask array are checked when they are computed.
 
-    `original`: the variable before it was encoded. Raises RefusedError with
+    `original`: the variable before it was encoded. Raises UnsuitedValueError with
     `value-range`.
     """
     packing = packing_of(original, encoded)

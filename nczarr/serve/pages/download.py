@@ -65,7 +65,7 @@ class DownloadRequest(NamedTuple):
 
 
 def wanted(opened: CachedDataset, query: Mapping[str, str], limits: Limits, home: str) -> DownloadRequest:
-    """Return the download that a query requests. Raises RefusedError.
+    """Return the download that a query requests. Raises RefusedRequestError.
 
     `format`: suffix; `var`: sections, by default the whole dataset.
     """
@@ -106,7 +106,7 @@ def _with_coordinates(checked: Checked, paths: Mapping[str, object]) -> Iterator
 
 
 def answer(opened: CachedDataset, asked: DownloadRequest, limits: Limits, disk: Disk) -> HttpAnswer:
-    """Return the file. Raises RefusedError, CompileError, OSError."""
+    """Return the file. Raises RefusedRequestError, CompileError, OSError."""
     if asked.suffix == ".csv":
         body = whole(bounded(_csv(opened.checked, asked.ranges), limits), disk)
     else:
@@ -119,7 +119,7 @@ def answer(opened: CachedDataset, asked: DownloadRequest, limits: Limits, disk: 
 
 
 def _file(opened: CachedDataset, asked: DownloadRequest, limits: Limits, disk: Disk) -> Spool:
-    """Return a finished file of a format that has these suffixes. Raises RefusedError, OSError."""
+    """Return a finished file of a format that has these suffixes. Raises RefusedRequestError, OSError."""
     from nczarr.endpoints.targets import target_format
 
     report = Report(limit=100)

@@ -122,7 +122,7 @@ class ShownAxis(NamedTuple):
 
 
 def view_of(checked: Checked, query: Mapping[str, str], limits: Limits) -> PlaneView:
-    """Return the view that a query requests. Raises RefusedError.
+    """Return the view that a query requests. Raises RefusedRequestError.
 
     `var`: variable; `x`, `y`: numbers of axes, `y=none` for a line; `iN`: index
     along axis N; `aN`, `bN`: first and last index along a shown axis; `of`:
@@ -153,7 +153,7 @@ def view_of(checked: Checked, query: Mapping[str, str], limits: Limits) -> Plane
 
 
 def _scale(query: Mapping[str, str]) -> Scale:
-    """Return the colours that a query requests. Raises RefusedError."""
+    """Return the colours that a query requests. Raises RefusedRequestError."""
     palette = query.get("palette", "") or Scale().palette
     if palette not in PALETTES:
         raise RefusedRequestError(400, f"`palette` must be one of {', '.join(PALETTES)}")
@@ -175,7 +175,7 @@ def _bound(query: Mapping[str, str], name: str) -> float | None:
 
 
 def variable_of(checked: Checked, query: Mapping[str, str]) -> str:
-    """Return the variable that a query names, by default the largest. Raises RefusedError."""
+    """Return the variable that a query names, by default the largest. Raises RefusedRequestError."""
     if "var" in query:
         wanted = query["var"]
         try:
@@ -193,7 +193,7 @@ def variable_of(checked: Checked, query: Mapping[str, str]) -> str:
 
 
 def _axes(shape: tuple[int, ...], query: Mapping[str, str], *, is_plane: bool) -> tuple[int | None, int | None]:
-    """Return the axes to the right and upward. Raises RefusedError."""
+    """Return the axes to the right and upward. Raises RefusedRequestError."""
     long = [axis for axis, length in enumerate(shape) if length > 1] or list(range(len(shape)))
     if not shape:
         return None, None
@@ -210,7 +210,7 @@ def _axes(shape: tuple[int, ...], query: Mapping[str, str], *, is_plane: bool) -
 
 
 def _window(axis: int, length: int, query: Mapping[str, str], is_shown: bool) -> range:
-    """Return the requested indices along an axis. Raises RefusedError."""
+    """Return the requested indices along an axis. Raises RefusedRequestError."""
     if not is_shown:
         index = _integer(query, f"i{axis}", length - 1) if length and query.get(f"i{axis}") else 0
         return range(index, index + 1) if length else range(0)

@@ -32,7 +32,7 @@ def _files() -> dict[str, tuple[bytes, str]]:
 
 
 def static_file(segments: tuple[str, ...], headers: Mapping[str, str]) -> HttpAnswer:
-    """Return a static file by the path segments below `/static/`. Raises RefusedError."""
+    """Return a static file by the path segments below `/static/`. Raises RefusedRequestError."""
     found = _files().get(segments[0]) if len(segments) == 1 else None
     if found is None:
         raise RefusedRequestError(404, "there is no such file")

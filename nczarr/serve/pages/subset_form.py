@@ -49,7 +49,7 @@ class Side(NamedTuple):
 
 
 def subset_form(opened: CachedDataset, known: dap2.Mapping, query: Mapping[str, str], place: str) -> str:
-    """Return the form. `known`: the dataset in DAP2; `place`: scheme and host. Raises RefusedError, OSError."""
+    """Return the form. `known`: the dataset in DAP2; `place`: scheme and host. Raises RefusedRequestError, OSError."""
     name = query.get("var") or next(iter(known.nodes), "")
     name = name if name in known.nodes else known.spellings.get(unquote(name), name)
     if name not in known.nodes and query.get("var"):
@@ -81,7 +81,7 @@ def _form(opened: CachedDataset, known: dap2.Mapping, name: str, query: Mapping[
 
 
 def _side(opened: CachedDataset, path: str, number: int, query: Mapping[str, str]) -> Side:
-    """Return a dimension of a variable with the indices that a query chooses. Raises RefusedError, OSError."""
+    """Return a dimension of a variable with the indices that a query chooses. Raises RefusedRequestError, OSError."""
     checked = opened.checked
     length = checked.shapes[path][number]
     taken = range(length) if length <= MOST_VALUES else range(0, length, length - 1)
@@ -114,7 +114,7 @@ def _side(opened: CachedDataset, path: str, number: int, query: Mapping[str, str
 
 
 def _value(axis: ShownAxis, words: str) -> float | None:
-    """Return a coordinate that a client wrote: a number, or a date of times. Raises RefusedError."""
+    """Return a coordinate that a client wrote: a number, or a date of times. Raises RefusedRequestError."""
     words, times = words.strip(), axis.physical.times
     if not words:
         return None

@@ -45,7 +45,7 @@ class ViewedValues(NamedTuple):
 
 
 def answer(opened: CachedDataset, view: PlaneView, form: str) -> HttpAnswer:
-    """Return the page of a view, or another form: `json`, `png`. Raises RefusedError, CompileError, OSError."""
+    """Return the page of a view, or another form: `json`, `png`. Raises RefusedRequestError, CompileError, OSError."""
     checked = opened.checked
     if not is_numeric(checked, view.path):
         if form != "html":
@@ -119,7 +119,7 @@ def _json(values: NDArray[np.float64]) -> Any:
 
 
 def _picture(seen: ViewedValues) -> bytes:
-    """Return the PNG file of a plane. Raises RefusedError for lines."""
+    """Return the PNG file of a plane. Raises RefusedRequestError for lines."""
     if seen.x is None or seen.y is None:
         raise RefusedRequestError(400, "a picture needs two axes")
     columns, rows = chart.directions(seen.x, seen.y)

@@ -1,8 +1,8 @@
 """Canonical columns, the few forms of the data model.
 
-`plain` returns `Flat`, `Lists` with offsets from 0 and exactly their content,
-`Texts` of such lists, `Table` with columns of its length, and `Masked` with one
-boolean per item, True if missing. Other columns raise UnsayableError. Lists and
+`plain` returns `Flat`, `ListNode` with offsets from 0 and exactly their content,
+`TextNode` of such lists, `TableNode` with columns of its length, and `Masked` with one
+boolean per item, True if missing. Other columns raise NoVariableError. Lists and
 indexes may repeat items; `Room` limits the expansion.
 """
 
@@ -37,7 +37,7 @@ class Room:
         self._taken: WeakValueDictionary[int, NDArray[Any]] = WeakValueDictionary()
 
     def take(self, values: NDArray[Any], count: int) -> None:
-        """Charge for a copy of `count` items of an array of shape (items, …), any dtype. Raises UnsayableError.
+        """Charge for a copy of `count` items of an array of shape (items, …), any dtype. Raises NoVariableError.
 
         The first copy is free up to the size of the array.
         """
@@ -47,7 +47,7 @@ class Room:
         self.spend(copied if again else copied - values.nbytes)
 
     def spend(self, size: int) -> None:
-        """Charge bytes without a counterpart in the input. Raises UnsayableError."""
+        """Charge bytes without a counterpart in the input. Raises NoVariableError."""
         if max(size, 0) > self._left:
             text = f"items that occur several times take over {DEFAULT.expanded} bytes more than the input"
             raise NoVariableError("unreadable-array", text)
@@ -66,7 +66,7 @@ class Deep(NamedTuple):
 def plain(column: nodes.Column, where: NDArray[Any] | None = None, deep: Deep | None = None) -> nodes.Column:
     """Return the items at `where` (None: all) in canonical form.
 
-    `where`: integers, shape (items,). Raises UnsayableError for unions, cycles
+    `where`: integers, shape (items,). Raises NoVariableError for unions, cycles
     and excessive expansion.
     """
     level, room = deep or Deep(0, Room())
@@ -122,7 +122,7 @@ def plain(column: nodes.Column, where: NDArray[Any] | None = None, deep: Deep | 
 def _days(values: NDArray[Any]) -> NDArray[Any]:
     """Convert dates in years or months to days (`<M8[D]`), because calendar years vary in length.
 
-    The shape and other dtypes stay. Raises UnsayableError if a number of days
+    The shape and other dtypes stay. Raises NoVariableError if a number of days
     exceeds 64 bits.
     """
     if values.dtype.kind != "M" or np.datetime_data(values.dtype)[0] not in "YM":
@@ -194,7 +194,7 @@ def _sparse(column: nodes.Sparse, where: NDArray[Any] | None, deep: Deep) -> nod
 def _union(column: nodes.Union, where: NDArray[Any] | None, deep: Deep) -> nodes.Column:
     """Return the items of a union that uses only one content; the model has no other unions.
 
-    `where`: integers, shape (items,); None: all. Raises UnsayableError for
+    `where`: integers, shape (items,); None: all. Raises NoVariableError for
     other unions.
     """
     tags = column.tags if where is None else column.tags[where]
@@ -211,7 +211,7 @@ def _union(column: nodes.Union, where: NDArray[Any] | None, deep: Deep) -> nodes
 
 
 def joined(pieces: list[nodes.Column]) -> nodes.Column:
-    """Concatenate canonical columns. Raises UnsayableError if their types of items differ."""
+    """Concatenate canonical columns. Raises NoVariableError if their types of items differ."""
     filled = [piece for piece in pieces if len(piece)] or pieces[:1]
     if not filled:
         return nodes.Flat(np.zeros(0))

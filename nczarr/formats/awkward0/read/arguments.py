@@ -27,7 +27,7 @@ class Argument(NamedTuple):
 
 
 class Arguments:
-    """Arguments by parameter. Methods raise RefusedError."""
+    """Arguments by parameter. Methods raise UnreadableDocumentError."""
 
     def __init__(
         self, function: str, values: dict[str, Argument], at: At | None, workspace: Workspace, apply: Apply
@@ -52,7 +52,7 @@ class Arguments:
 
     @contextmanager
     def about(self, name: str) -> Iterator[None]:
-        """Add this argument's position to each RefusedError inside that has no position."""
+        """Add this argument's position to each UnreadableDocumentError inside that has no position."""
         try:
             yield
         except UnreadableDocumentError as error:
@@ -70,7 +70,7 @@ class Arguments:
         return self.column_of(name, self.value(name), dtype, later=later)
 
     def column_of(self, name: str, value: Any, dtype: str = "<f8", *, later: bool = False) -> Column:
-        """Return a value inside an argument as an array. Raises RefusedError if it is not an array."""
+        """Return a value inside an argument as an array. Raises UnreadableDocumentError if it is not an array."""
         if isinstance(value, BackReference) and not later:
             raise self.refused(name, f"`{name}` is an array that encloses this call: its length would depend on itself")
         if isinstance(value, Column):
@@ -90,14 +90,14 @@ class Arguments:
         raise self.wrong(name, "an array")
 
     def columns(self, name: str, *, later: bool = False) -> tuple[Column, ...]:
-        """Return a list of arrays. Raises RefusedError for other values."""
+        """Return a list of arrays. Raises UnreadableDocumentError for other values."""
         values = self.value(name)
         if not isinstance(values, list | tuple):
             raise self.wrong(name, "a list of arrays")
         return tuple(self.column_of(name, value, later=later) for value in values)
 
     def integers(self, name: str) -> NDArray[Any]:
-        """Return integers below 2^63: native dtype, one or more dimensions. Raises RefusedError for other values."""
+        """Return integers below 2^63: native dtype, one or more dimensions. Raises UnreadableDocumentError for other values."""
         column = self.column(name, "<i8")
         with self.about(name):
             numbers: NDArray[Any] = self.workspace.once(
@@ -112,7 +112,7 @@ class Arguments:
             return self.plain(column)
 
     def plain(self, column: Column) -> NDArray[Any]:
-        """Return an element column as one NumPy array, in its dtype and the shape (items, …). Raises RefusedError."""
+        """Return an element column as one NumPy array, in its dtype and the shape (items, …). Raises UnreadableDocumentError."""
         if isinstance(column, Flat):
             return column.values
         elements: NDArray[Any] = self.workspace.once(
@@ -130,14 +130,14 @@ class Arguments:
         return bounds
 
     def flat_integers(self, name: str) -> NDArray[Any]:
-        """Return integers below 2^63, shape (items,). Raises RefusedError for other values."""
+        """Return integers below 2^63, shape (items,). Raises UnreadableDocumentError for other values."""
         numbers = self.integers(name)
         if numbers.ndim != 1:
             raise self.refused(name, f"`{name}` must have one dimension, not {numbers.ndim}")
         return numbers
 
     def integer(self, name: str, default: int | None = None) -> int | None:
-        """Return an integer of 64 bits, or None if that is the default. Raises RefusedError for other values."""
+        """Return an integer of 64 bits, or None if that is the default. Raises UnreadableDocumentError for other values."""
         value = self.value(name, default)
         if value is None and default is None:
             return None
@@ -148,7 +148,7 @@ class Arguments:
         return value
 
     def length(self, name: str) -> int:
-        """Return a non-negative integer. Raises RefusedError for other values."""
+        """Return a non-negative integer. Raises UnreadableDocumentError for other values."""
         number = self.integer(name)
         if number is None:
             raise self.wrong(name, "an integer")
@@ -157,7 +157,7 @@ class Arguments:
         return number
 
     def flag(self, name: str, default: bool) -> bool:
-        """Return a boolean; accepts 0 and 1. Raises RefusedError for other values."""
+        """Return a boolean; accepts 0 and 1. Raises UnreadableDocumentError for other values."""
         value = self.value(name, default)
         if value not in (False, True) or not isinstance(value, bool | int):
             raise self.wrong(name, "a boolean")

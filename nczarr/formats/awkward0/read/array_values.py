@@ -34,7 +34,7 @@ class ValueCost(NamedTuple):
 def elements(values: NDArray[Any]) -> nodes.Flat:
     """Return stored elements (any shape and dtype) as a column; booleans become 0 or 1.
 
-    Raises RefusedError for invalid characters.
+    Raises UnreadableDocumentError for invalid characters.
     """
     if values.dtype == np.bool_ and values.size and int(values.view(np.uint8).max()) > 1:
         values = values.view(np.uint8) != 0
@@ -118,7 +118,7 @@ def made_bytes(value: Any) -> int:
 
 
 def array_of_list(values: list[Any] | tuple[Any, ...], dtype: str) -> nodes.Column:
-    """Return a list of numbers, booleans or texts as a column; `dtype`: if empty. Raises RefusedError."""
+    """Return a list of numbers, booleans or texts as a column; `dtype`: if empty. Raises UnreadableDocumentError."""
     if not values:
         return nodes.Flat(np.empty(0, dtype))
     if all(isinstance(value, str) for value in values):
@@ -164,7 +164,7 @@ def _texts(values: Any) -> nodes.TextNode:
 def plain(column: nodes.Column, inside: Callable[[nodes.Column], NDArray[Any]]) -> NDArray[Any]:
     """Return an element column as one array: shape (items, …), the elements' dtype.
 
-    `inside` does this for contents. Raises RefusedError.
+    `inside` does this for contents. Raises UnreadableDocumentError.
     """
     match column:
         case nodes.Flat():
@@ -180,7 +180,7 @@ def plain(column: nodes.Column, inside: Callable[[nodes.Column], NDArray[Any]]) 
 
 
 def integers_of(values: NDArray[Any]) -> NDArray[Any]:
-    """Return elements as native integers that fit in int64. Raises RefusedError."""
+    """Return elements as native integers that fit in int64. Raises UnreadableDocumentError."""
     if values.dtype.kind not in "iu":
         raise UnreadableDocumentError("bad-awkward-array", f"integers are required, not {values.dtype}")
     if values.dtype == np.uint64 and values.size and int(values.max()) >= 2**63:
@@ -212,13 +212,13 @@ def described(value: Any) -> str:
 
 
 def check_element(dtype: Any, shape: tuple[int, ...]) -> None:
-    """Raise RefusedError for elements too large for NumPy."""
+    """Raise UnreadableDocumentError for elements too large for NumPy."""
     if len(shape) > 32 or math.prod(shape, start=dtype.itemsize) >= 2**31:
         raise UnreadableDocumentError("bad-awkward-dtype", "an element is too large")
 
 
 def element(value: Any, shape: tuple[int, ...], dtype: Any) -> Any:
-    """Return a value as an element among others of a type. Raises RefusedError."""
+    """Return a value as an element among others of a type. Raises UnreadableDocumentError."""
     if not isinstance(value, list | bool | int | float | np.ndarray):
         raise UnreadableDocumentError("bad-awkward-array", f"an element of {dtype} is required, not {described(value)}")
     listed = nodes.Flat(value[np.newaxis]) if isinstance(value, np.ndarray) else array_of_list([value], "<f8")
@@ -231,7 +231,7 @@ def element(value: Any, shape: tuple[int, ...], dtype: Any) -> Any:
 
 
 def item(value: Any) -> Any:
-    """Return a value as a JSON item with 64-bit integers. Raises RefusedError."""
+    """Return a value as a JSON item with 64-bit integers. Raises UnreadableDocumentError."""
     if isinstance(value, np.ndarray) and value.dtype.kind in "biuf":
         value = value.tolist()
     level = [value]

@@ -91,7 +91,7 @@ class Types:
         return {names.join(self._path, name): user_type for name, user_type in self.made.items()}
 
     def of(self, column: Column, name: str) -> TypeName:
-        """Return the item type of a canonical column; `name`: its variable or member. Raises UnsayableError."""
+        """Return the item type of a canonical column; `name`: its variable or member. Raises NoVariableError."""
         match column:
             case Masked():
                 if not _has_nil(column.content):
@@ -113,7 +113,7 @@ class Types:
                 raise AssertionError(column)
 
     def element(self, dtype: np.dtype[Any], name: str) -> TypeName:
-        """Return the type of fixed-size elements. Raises UnsayableError."""
+        """Return the type of fixed-size elements. Raises NoVariableError."""
         if dtype.names is not None:
             fields = []
             for member in dtype.names:
@@ -189,7 +189,7 @@ def _has_nil(column: Column) -> bool:
 
 
 def settled(type_name: TypeName, types: Known) -> None:
-    """Check that a type resolves completely. Raises UnsayableError for missing, recursive or too many types."""
+    """Check that a type resolves completely. Raises NoVariableError for missing, recursive or too many types."""
     pending, seen = [(type_name, 0)], 0
     while pending:
         (name, depth), seen = pending.pop(), seen + 1
@@ -216,7 +216,7 @@ def arrays(column: Column, tree: PartTree, shape: tuple[int, ...], types: Known)
     """Yield path and array of each part of a type, in the order of `nczarr.arrays.parts.parts`.
 
     An array has the shape of its part and a packed little-endian dtype; counts
-    are int64, strings objects (`bytes | None`). Raises UnsayableError
+    are int64, strings objects (`bytes | None`). Raises NoVariableError
     (`unreadable-array`) if the type or number of items does not match.
     """
     match tree:
@@ -296,7 +296,7 @@ def _lists(column: Column) -> ListNode:
 def _texts(column: Column, shape: tuple[int, ...]) -> NDArray[Any]:
     """Return texts as objects (`bytes | None`) in this shape.
 
-    Raises UnsayableError if the column has other values.
+    Raises NoVariableError if the column has other values.
     """
     mask = column.mask if isinstance(column, Masked) else None
     inner = column.content if isinstance(column, Masked) else column
@@ -326,7 +326,7 @@ def _texts(column: Column, shape: tuple[int, ...]) -> NDArray[Any]:
 def _elements(column: Column, type_name: TypeName, types: Known, shape: tuple[int, ...]) -> NDArray[Any]:
     """Return values of a fixed-size type in this shape, in its packed little-endian dtype.
 
-    Missing items are zero. Raises UnsayableError if the column has other
+    Missing items are zero. Raises NoVariableError if the column has other
     values.
     """
     dtype = numpy_dtype(descr(type_name, types))

@@ -22,7 +22,7 @@ def from_buffer(arguments: Arguments) -> nodes.Flat:
     """Build `numpy.frombuffer`: elements of a blob, which must have exactly their bytes.
 
     Absolute reads allow more bytes: a last Zarr chunk is padded. Without a
-    count, the bytes determine it. Raises RefusedError.
+    count, the bytes determine it. Raises UnreadableDocumentError.
     """
     raw = arguments.value("buffer")
     if not isinstance(raw, StoredBlob | PackedBlob):
@@ -68,7 +68,7 @@ def _dtype(arguments: Arguments) -> np.dtype[Any]:
 
 
 def table(arguments: Arguments) -> nodes.TableNode:
-    """Build `Table`: columns by name. Raises RefusedError."""
+    """Build `Table`: columns by name. Raises UnreadableDocumentError."""
     value = arguments.value("columns1", {})
     if not isinstance(value, dict):
         raise arguments.wrong("columns1", "an object of arrays")
@@ -76,7 +76,7 @@ def table(arguments: Arguments) -> nodes.TableNode:
 
 
 def table_of_pairs(arguments: Arguments) -> nodes.TableNode:
-    """Build `Table.frompairs`: names and columns in order. Raises RefusedError.
+    """Build `Table.frompairs`: names and columns in order. Raises UnreadableDocumentError.
 
     Ignores `rowstart`, which numbers rows for display.
     """
@@ -101,7 +101,7 @@ def _table(arguments: Arguments, name: str, pairs: list[tuple[str, Any]]) -> nod
 
 
 def table_view(arguments: Arguments) -> nodes.Column:
-    """Build `Table.fromview`: all rows (null), start, step and length, or an index array. Raises RefusedError."""
+    """Build `Table.fromview`: all rows (null), start, step and length, or an index array. Raises UnreadableDocumentError."""
     base, view = arguments.value("base"), arguments.value("view")
     if not isinstance(base, nodes.TableNode):
         raise arguments.wrong("base", "a table")
@@ -132,7 +132,7 @@ def table_view(arguments: Arguments) -> nodes.Column:
 
 
 def masked(arguments: Arguments) -> nodes.Masked:
-    """Build `MaskedArray`: an item is missing if its mask is `maskedwhen`. Raises RefusedError.
+    """Build `MaskedArray`: an item is missing if its mask is `maskedwhen`. Raises UnreadableDocumentError.
 
     Items beyond the mask are dropped.
     """
@@ -148,7 +148,7 @@ def masked(arguments: Arguments) -> nodes.Masked:
 def bit_masked(arguments: Arguments) -> nodes.BitMasked:
     """Build `BitMaskedArray`: as `MaskedArray` with a bit mask, by default highest bit first.
 
-    Raises RefusedError.
+    Raises UnreadableDocumentError.
     """
     mask = np.ascontiguousarray(_flat(arguments, "mask", "|u1")).view(np.uint8)
     content = arguments.column("content")
@@ -160,7 +160,7 @@ def bit_masked(arguments: Arguments) -> nodes.BitMasked:
 
 
 def _flat(arguments: Arguments, name: str, dtype: str) -> NDArray[Any]:
-    """Return booleans or integers, shape (items,). Raises RefusedError for other elements."""
+    """Return booleans or integers, shape (items,). Raises UnreadableDocumentError for other elements."""
     elements = arguments.elements(name, dtype)
     if elements.ndim != 1 or elements.dtype.kind not in "biu":
         raise arguments.refused(name, f"`{name}` must be one-dimensional booleans or integers")
@@ -177,7 +177,7 @@ def indexed(arguments: Arguments) -> nodes.Column:
 
 
 def indexed_masked(arguments: Arguments) -> nodes.Indexed:
-    """Build `IndexedMaskedArray`: items by number, missing where the mask is `maskedwhen`. Raises RefusedError."""
+    """Build `IndexedMaskedArray`: items by number, missing where the mask is `maskedwhen`. Raises UnreadableDocumentError."""
     index = arguments.flat_integers("mask")
     content = arguments.column("content", later=True)
     missing = arguments.integer("maskedwhen", -1)
@@ -205,7 +205,7 @@ def _check_index(arguments: Arguments, name: str, index: NDArray[Any], length: i
 def sparse(arguments: Arguments) -> nodes.Sparse:
     """Build `SparseArray`: items at ascending positions, a default elsewhere.
 
-    Without a default: zeros, or empty lists; other content raises RefusedError.
+    Without a default: zeros, or empty lists; other content raises UnreadableDocumentError.
     """
     length, index, content = arguments.length("length"), arguments.flat_integers("index"), arguments.column("content")
     if len(index) > len(content):
@@ -232,7 +232,7 @@ def sparse(arguments: Arguments) -> nodes.Sparse:
 
 
 def union(arguments: Arguments) -> nodes.Column:
-    """Build `UnionArray`: items of several contents, by tag and index. Raises RefusedError."""
+    """Build `UnionArray`: items of several contents, by tag and index. Raises UnreadableDocumentError."""
     tags, index = arguments.integers("tags"), arguments.integers("index")
     contents = arguments.columns("contents", later=True)
     if len(index) < len(tags) or index.shape[1:] != tags.shape[1:]:
@@ -293,7 +293,7 @@ def _union(
 
 
 def chunked(arguments: Arguments) -> nodes.ArrayPieces:
-    """Build `ChunkedArray`: consecutive pieces; given sizes apply to the first pieces. Raises RefusedError.
+    """Build `ChunkedArray`: consecutive pieces; given sizes apply to the first pieces. Raises UnreadableDocumentError.
 
     Drops empty pieces, as awkward0 does when writing: their type is not that of
     the array.
@@ -306,7 +306,7 @@ def chunked(arguments: Arguments) -> nodes.ArrayPieces:
 
 
 def appendable(arguments: Arguments) -> nodes.ArrayPieces:
-    """Build `AppendableArray`: pieces of one type, the last of which may have grown. Raises RefusedError."""
+    """Build `AppendableArray`: pieces of one type, the last of which may have grown. Raises UnreadableDocumentError."""
     shape = arguments.value("chunkshape")
     shape = (shape,) if type(shape) is int else shape
     if (

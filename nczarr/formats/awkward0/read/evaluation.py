@@ -39,7 +39,7 @@ _OPEN = object()
 
 
 class Evaluation:
-    """Evaluation of one document. Methods raise RefusedError, and errors of the storage."""
+    """Evaluation of one document. Methods raise UnreadableDocumentError, and errors of the storage."""
 
     def __init__(
         self, document: AwkwardDocument, blobs: Blobs, allowed: tuple[tuple[str, ...], ...] | None, limits: Limits
@@ -53,7 +53,7 @@ class Evaluation:
         self._depth = 0
 
     def result(self) -> Any:
-        """Return the value of the document. Raises RefusedError."""
+        """Return the value of the document. Raises UnreadableDocumentError."""
         value = self._value(self._document.schema)
         for later, at in self._enclosing:
             target = self._values[later.id]

@@ -366,7 +366,7 @@ class _AwkwardReader:
     ) -> None:
         """Store the arrays of a variable by part path, and their fill values.
 
-        Each array has the shape and dtype of its part. Raises UnsayableError if
+        Each array has the shape and dtype of its part. Raises NoVariableError if
         a fill value is not an element of its part.
         """
         kinds = {part.path: part.type for part in parts(type_name, (), types)}

@@ -93,7 +93,7 @@ def _of_spans(arguments: Arguments, starts: NDArray[Any], content: Column) -> Sp
     """Return lists from starts and stops. Empty lists may start anywhere from 0 on, as in awkward0.
 
     `starts`: integers of any shape, which the result flattens. Raises
-    RefusedError for invalid bounds.
+    UnreadableDocumentError for invalid bounds.
     """
     stops = arguments.integers("stops")
     if len(stops) < len(starts) or stops.shape[1:] != starts.shape[1:]:
@@ -118,7 +118,7 @@ def _of_spans(arguments: Arguments, starts: NDArray[Any], content: Column) -> Sp
 
 
 def _check_content(arguments: Arguments, name: str, content: Column, last: int, what: str) -> None:
-    """Raise RefusedError if the content ends before the last list, once its length is known."""
+    """Raise UnreadableDocumentError if the content ends before the last list, once its length is known."""
 
     def check(length: int) -> None:
         if last > length:

@@ -23,7 +23,7 @@ class FunctionOfDocument(NamedTuple):
 
 
 class Workspace:
-    """Blobs, limits and intermediate results of one document. Methods raise RefusedError."""
+    """Blobs, limits and intermediate results of one document. Methods raise UnreadableDocumentError."""
 
     def __init__(self, blobs: Blobs, limits: Limits) -> None:
         self.blobs = blobs
@@ -55,7 +55,7 @@ class Workspace:
         return self._once[key][1]
 
     def _count(self, *values: Any) -> None:
-        """Count the bytes of arrays, each once. Raises RefusedError if they far exceed the input."""
+        """Count the bytes of arrays, each once. Raises UnreadableDocumentError if they far exceed the input."""
         for value in values:
             if hasattr(value, "nbytes") and id(value) not in self._counted:
                 self._counted[id(value)] = value
@@ -66,7 +66,7 @@ class Workspace:
             raise UnreadableDocumentError("oversized-awkward", text)
 
     def charge(self, count: int) -> None:
-        """Count bytes without input. Raises RefusedError if they exceed the limit."""
+        """Count bytes without input. Raises UnreadableDocumentError if they exceed the limit."""
         self._charged += count
         if self._charged > self.limits.expanded:
             text = f"items without bytes exceed the limit, {self.limits.expanded}"
@@ -96,7 +96,7 @@ class Workspace:
         return array_values.replaced(value, change)
 
     def measured(self, value: Any, at: At | None) -> ValueCost:
-        """Return the cost of a value. Raises RefusedError if it, or the total so far, is too large."""
+        """Return the cost of a value. Raises UnreadableDocumentError if it, or the total so far, is too large."""
         cached = self.measures.get(id(value))
         if cached is not None:
             return cached[1]

@@ -64,7 +64,7 @@ class Blobs:
         """Bytes that were read, and those that were inflated of them."""
 
     def read(self, key: str, *, absolute: bool) -> StoredBlob:
-        """Return a blob by full name. Raises RefusedError, and errors of the storage except KeyError."""
+        """Return a blob by full name. Raises UnreadableDocumentError, and errors of the storage except KeyError."""
         blob = self._known.get(key)
         if blob is None:
             if len(self._known) >= self._limits.blobs:
@@ -79,7 +79,7 @@ class Blobs:
         return StoredBlob(blob.key, blob.data, absolute, blob.array) if absolute else blob
 
     def bytes_of(self, raw: Raw, size: int | None = None) -> memoryview:
-        """Return the bytes of a blob, when inflated at most one more than wanted. Raises RefusedError."""
+        """Return the bytes of a blob, when inflated at most one more than wanted. Raises UnreadableDocumentError."""
         if isinstance(raw, StoredBlob):
             return raw.data
         data = self.bytes_of(raw.inner)
@@ -104,7 +104,7 @@ def lookup(storage: Any, key: str) -> Any | None:
 
 
 def _blob(key: str, value: Any) -> StoredBlob:
-    """Convert a storage value to a blob. Raises RefusedError."""
+    """Convert a storage value to a blob. Raises UnreadableDocumentError."""
     if isinstance(value, bytes | bytearray | memoryview):
         view = memoryview(value)
         return StoredBlob(key, (view if view.c_contiguous else memoryview(view.tobytes())).cast("B"))
@@ -188,4 +188,4 @@ DECOMPRESSORS: dict[str, Callable[[memoryview, int, str], bytes | bytearray]] = 
     "backports.lzma": _LZMA,
     "lz4.block": _lz4,
 }
-"""Decompressors by module. Arguments: bytes, maximum size, blob name. They raise RefusedError."""
+"""Decompressors by module. Arguments: bytes, maximum size, blob name. They raise UnreadableDocumentError."""

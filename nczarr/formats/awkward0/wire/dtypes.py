@@ -37,7 +37,7 @@ _NATURAL = {"int": "i8", "float": "f8", "complex": "c16", "a": "S"}
 
 
 def of_json(value: Any) -> np.dtype[Any]:
-    """Return the dtype of a JSON description. Raises RefusedError."""
+    """Return the dtype of a JSON description. Raises UnreadableDocumentError."""
     try:
         return _described(_converted(value))
     except UnreadableDocumentError:
@@ -103,7 +103,7 @@ def _sub_array(base: np.dtype[Any], shape: Any) -> np.dtype[Any]:
 
 
 def _field(value: Any) -> tuple[str, np.dtype[Any]]:
-    """Return a field. Raises RefusedError."""
+    """Return a field. Raises UnreadableDocumentError."""
     match value:
         case (str() as name, base):
             return (name, _described(base))

@@ -31,7 +31,7 @@ class GroupStorage:
         self._budget = Budget(limits, document)
 
     def __getitem__(self, key: str) -> Any:
-        """Return a dataset as an array. Raises KeyError, RefusedError."""
+        """Return a dataset as an array. Raises KeyError, UnreadableDocumentError."""
         dataset = reached(self._group, key)
         try:
             return self._values(dataset, key)
@@ -60,7 +60,7 @@ class GroupStorage:
 
 
 def reached(group: Any, path: str) -> Any:
-    """Follow a path of hard links. Raises KeyError if it is missing, RefusedError for other links."""
+    """Follow a path of hard links. Raises KeyError if it is missing, UnreadableDocumentError for other links."""
     import h5py
 
     if not is_safe(path) or not path.isprintable():

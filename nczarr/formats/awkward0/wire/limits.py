@@ -46,7 +46,7 @@ class Budget:
         self._left = limits.inflated
 
     def spend(self, name: str, size: int, stored: int) -> None:
-        """Charge `size` bytes, of which `stored` are stored, before they are read. Raises RefusedError."""
+        """Charge `size` bytes, of which `stored` are stored, before they are read. Raises UnreadableDocumentError."""
         limits, text = self._limits, None
         if name == self._document and size > limits.document:
             text = f"the document has {size} bytes, more than the limit, {limits.document}"

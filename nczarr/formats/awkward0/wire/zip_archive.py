@@ -35,7 +35,7 @@ class ArchiveStorage:
         self._budget = Budget(limits, document)
 
     def __getitem__(self, key: str) -> bytes:
-        """Return a member. Raises KeyError, RefusedError, OSError."""
+        """Return a member. Raises KeyError, UnreadableDocumentError, OSError."""
         from zipfile import BadZipFile
 
         info = self._archive.NameToInfo[key]

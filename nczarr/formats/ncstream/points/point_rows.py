@@ -67,7 +67,7 @@ class Collection(NamedTuple):
     """Strings of each feature."""
 
     def add(self, feature: points_pb.PointFeature, offset: int) -> None:
-        """Add one feature. Raises RefusedError if its row has the wrong length."""
+        """Add one feature. Raises UnreadableStreamError if its row has the wrong length."""
         if len(feature.data) != self.length:
             text = f"a row has {len(feature.data)} bytes, but the members of the collection have {self.length}"
             raise contradictory(text, offset)
@@ -92,7 +92,7 @@ def row_dtype(members: Iterable[CollectionMember]) -> np.dtype[Any]:
 
 
 def parts(collection: Collection, record: CompoundType) -> Parts:
-    """Return the arrays of a collection's records. Raises RefusedError if a string index is invalid."""
+    """Return the arrays of a collection's records. Raises UnreadableStreamError if a string index is invalid."""
     count = len(collection.rows)
     places = np.array(collection.places, "<f8").reshape(count, len(LOCATION))
     records = np.empty(count, row_dtype(collection.members))
@@ -127,7 +127,7 @@ def _texts(collection: Collection, records: NDArray[Any]) -> dict[int, NDArray[A
     """Return the values of the string members by member number: objects (`bytes`), shape (features, *member shape).
 
     `records`: the rows, a structured array of shape (features,). Raises
-    RefusedError for indices outside the strings of a row.
+    UnreadableStreamError for indices outside the strings of a row.
     """
     numbers = [number for number, member in enumerate(collection.members) if member.type == "string"]
     members = [collection.members[number] for number in numbers]

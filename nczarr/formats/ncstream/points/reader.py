@@ -73,7 +73,7 @@ def read(source: Source, report: Report, options: Options) -> Unchecked | None:
 
 
 def _collections(source: Source, report: Report) -> Iterator[Collection]:
-    """Yield each collection once its features are complete. Raises RefusedError."""
+    """Yield each collection once its features are complete. Raises UnreadableStreamError."""
     collection: Collection | None = None
     end = len(source.data)
     for entry in entries(Incoming(source.data, DEFAULT)):
@@ -102,7 +102,7 @@ def _collections(source: Source, report: Report) -> Iterator[Collection]:
 
 
 def _begun(message: points_pb.PointFeatureCollection, offset: int) -> Collection:
-    """Return an empty collection. Raises RefusedError if the model cannot represent a member."""
+    """Return an empty collection. Raises UnreadableStreamError if the model cannot represent a member."""
     if len(message.members) > MOST_MEMBERS:
         raise oversized(f"a collection has {len(message.members)} members, more than {MOST_MEMBERS}", offset)
     members: list[CollectionMember] = []

@@ -17,7 +17,7 @@ from nczarr.names import from_bytes
 def arrays(coverages: Iterable[pb.GeoReferencedArray], offset: int, limits: Limits) -> dict[str, NDArray[Any]]:
     """Return the arrays of an answer by coverage name, in the declared shape and the flagged byte order.
 
-    Raises RefusedError.
+    Raises UnreadableStreamError.
     """
     return {from_bytes(coverage.coverageName): _array(coverage, offset, limits) for coverage in coverages}
 
@@ -40,7 +40,7 @@ def _array(coverage: pb.GeoReferencedArray, offset: int, limits: Limits) -> NDAr
 
 
 def axes(coordinates: Iterable[pb.CoordAxis], offset: int) -> dict[str, NDArray[Any]]:
-    """Return the axis values that are present, by name: big-endian float64, shape (values,). Raises RefusedError."""
+    """Return the axis values that are present, by name: big-endian float64, shape (values,). Raises UnreadableStreamError."""
     values = {}
     for axis in coordinates:
         if not axis.values:

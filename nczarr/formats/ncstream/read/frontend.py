@@ -111,7 +111,7 @@ class InFile:
 
 
 def decoded(data: bytes | memoryview, offset: int, declared: bytes) -> Tree:
-    """Decode the message in `data`, which begins at `offset` of its stream. Raises RefusedError."""
+    """Decode the message in `data`, which begins at `offset` of its stream. Raises UnreadableStreamError."""
     incoming = Incoming(data, DEFAULT)
     incoming.base = offset
     entry = next(entries(incoming, values=True))

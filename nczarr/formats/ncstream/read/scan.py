@@ -84,7 +84,7 @@ def said(entry: StreamEntry) -> str:
 
 
 def entries(incoming: Incoming, *, values: bool = False) -> Iterator[StreamEntry]:
-    """Yield the messages of a stream. Positions expire at the next message. Raises RefusedError.
+    """Yield the messages of a stream. Positions expire at the next message. Raises UnreadableStreamError.
 
     `values`: list the counted blocks for reading.
     """
@@ -121,7 +121,7 @@ def _entry(incoming: Incoming, kind: str, at: int, *, values: bool) -> tuple[Str
 
 
 def parsed(kind: Any, data: bytes | memoryview, name: str, offset: int) -> Any:
-    """Parse a protobuf message. Raises RefusedError."""
+    """Parse a protobuf message. Raises UnreadableStreamError."""
     try:
         return kind.FromString(data)
     except DecodeError:

@@ -35,7 +35,7 @@ _BULK = frozenset({PRIMITIVES, LENGTHS, MEMBERS, NIL})
 _RUNS = frozenset({STRINGS, LENGTHS, OPAQUES})
 _MEMBER = frozenset({1})
 _UNPACKED = {STRINGS: STRINGS, OPAQUES: OPAQUES, LENGTHS: LENGTHS | UNPACKED, NIL: NIL | UNPACKED}
-"""Fields with one tag per value, and their keys in `Column.found` (with `UNPACKED` for integers)."""
+"""Fields with one tag per value, and their keys in `MessageColumn.found` (with `UNPACKED` for integers)."""
 
 Places = tuple[tuple[int, int], ...]
 """Byte ranges (start, end) in a buffer."""
@@ -75,7 +75,7 @@ class ColumnParser:
         self._left = limits.columns
 
     def column(self, start: int, end: int, depth: int = 0) -> MessageColumn:
-        """Return a column with its members. Raises RefusedError."""
+        """Return a column with its members. Raises UnreadableStreamError."""
         offset = self._base + start
         if depth > self._limits.nesting:
             raise oversized(f"members are nested more than {self._limits.nesting} deep", offset)
@@ -141,7 +141,7 @@ class ColumnDecoder:
         """Return lists of arrays, for dimensions after the ragged one.
 
         `counts`: elements or whole arrays of each list, int64, shape (lists,);
-        `inner`: shape of an array. Raises RefusedError if the counts suit
+        `inner`: shape of an array. Raises UnreadableStreamError if the counts suit
         neither.
         """
         offset = self._base + column.start

@@ -58,7 +58,7 @@ class Decoded(NamedTuple):
 def column_tree(
     entry: StreamEntry, buffer: Buffer, definitions: Definitions, limits: Limits = DEFAULT, *, base: int = 0
 ) -> Decoded:
-    """Decode a `data` or `column` message. `base`: stream offset of the buffer. Raises RefusedError."""
+    """Decode a `data` or `column` message. `base`: stream offset of the buffer. Raises UnreadableStreamError."""
     if entry.column is not None:
         return _column(entry, buffer, definitions, base)
     return _DataReader(entry, buffer, definitions, limits, base).read()
@@ -275,7 +275,7 @@ def _joined(buffer: Buffer, bounds: BlockRanges) -> bytes | NDArray[np.uint8]:
 
 
 def inflated(block: Buffer, expected: int | None, limits: Limits, offset: int) -> bytes:
-    """Inflate a block to exactly `expected` bytes; None: to any size within the limit. Raises RefusedError."""
+    """Inflate a block to exactly `expected` bytes; None: to any size within the limit. Raises UnreadableStreamError."""
     from zlib_ng import zlib_ng  # inflates in a third of the time of zlib
 
     end = offset + len(block)

@@ -100,7 +100,7 @@ class Layouts:
         """Return the row layout of a structure; `only`: positions of the members present, if not all.
 
         Omits lists, opaque values and sequences, as writers do. Raises
-        RefusedError.
+        UnreadableStreamError.
         """
         if depth > self._limits.nesting:
             raise oversized(f"structures are nested more than {self._limits.nesting} deep", self._offset)
@@ -141,7 +141,7 @@ class Layouts:
         return RowMember(name, declared.dataType, shape), dtype_of(shown, big=self._big), shape
 
     def _check_size(self, fields: list[tuple[str, np.dtype[np.generic], tuple[int, ...]]]) -> None:
-        """Raise RefusedError for rows too large for NumPy."""
+        """Raise UnreadableStreamError for rows too large for NumPy."""
         size = sum(max(1, dtype.itemsize) * math.prod(max(1, length) for length in shape) for _, dtype, shape in fields)
         if size >= 1 << 31:
             raise oversized(f"a row has {size} bytes", self._offset)

@@ -122,7 +122,7 @@ def section_of(
 ) -> tuple[Section | None, int | None]:
     """Return the section of a message (or None), and the position of its removed ragged dimension.
 
-    `ragged`: allow a ragged dimension. Raises RefusedError for an impossible
+    `ragged`: allow a ragged dimension. Raises UnreadableStreamError for an impossible
     shape.
     """
     if not message.HasField("section"):
@@ -143,7 +143,7 @@ def section_of(
 
 
 def check_shape(shape: tuple[int, ...], offset: int) -> None:
-    """Raise RefusedError for an impossible array shape."""
+    """Raise UnreadableStreamError for an impossible array shape."""
     if len(shape) > MOST_DIMENSIONS:
         raise oversized(f"a section has {len(shape)} dimensions, more than {MOST_DIMENSIONS}", offset)
     if math.prod(max(1, length) for length in shape) >= LARGEST >> 8:
@@ -165,7 +165,7 @@ def write_section(section: Section, into: pb.Section) -> None:
 
 
 def known_type(data_type: int, offset: int) -> None:
-    """Raise RefusedError if the format has no such type."""
+    """Raise UnreadableStreamError if the format has no such type."""
     if data_type not in NAMES:
         raise bad(f"unknown data type {data_type}", offset)
 

@@ -95,7 +95,7 @@ class Incoming:
         return at
 
     def has(self, end: int) -> bool:
-        """Return whether the stream reaches a position; reads a file up to it. Raises RefusedError, OSError."""
+        """Return whether the stream reaches a position; reads a file up to it. Raises UnreadableStreamError, OSError."""
         while len(self.buffer) < end:
             if self._file is None:
                 return False
@@ -124,7 +124,7 @@ class Incoming:
         return len(data)
 
     def magic(self, at: int) -> bytes | None:
-        """Return the four bytes of a message's magic, None at the end of the stream. Raises RefusedError, OSError."""
+        """Return the four bytes of a message's magic, None at the end of the stream. Raises UnreadableStreamError, OSError."""
         if self.has(at + 4):
             return bytes(self.buffer[at : at + 4])
         if len(self.buffer) == at:
@@ -132,7 +132,7 @@ class Incoming:
         raise truncated("the magic number of a message", self.base + at, self.base + len(self.buffer))
 
     def vlen(self, at: int) -> tuple[int, int]:
-        """Return a block length or count, and its end. Raises RefusedError, OSError."""
+        """Return a block length or count, and its end. Raises UnreadableStreamError, OSError."""
         first = at
         value = shift = 0
         while self.has(at + 1):
@@ -147,7 +147,7 @@ class Incoming:
         raise truncated("a length", self.base + first, self.base + at)
 
     def block(self, at: int) -> tuple[int, int]:
-        """Return the byte range of a block, after reading all of it. Raises RefusedError, OSError."""
+        """Return the byte range of a block, after reading all of it. Raises UnreadableStreamError, OSError."""
         length, start = self.vlen(at)
         if length > self.limits.block:
             raise oversized(f"a block announces {length} bytes, more than {self.limits.block}", self.base + at)
@@ -241,7 +241,7 @@ class Incoming:
         return BlockRanges(begins, sizes), at
 
     def _check(self, at: int, count: int) -> None:
-        """Raise RefusedError for more blocks than bytes, because a block has at least one."""
+        """Raise UnreadableStreamError for more blocks than bytes, because a block has at least one."""
         if self._file is None and count > len(self.buffer) - at:
             message = f"{count} blocks, but only {len(self.buffer) - at} bytes follow"
             raise truncated(message, self.base + at)

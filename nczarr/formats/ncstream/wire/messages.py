@@ -122,7 +122,7 @@ class CoverageHeader(_BlockMessage):
 
     @cached_property
     def axes(self) -> dict[str, NDArray[Any]]:
-        """Values of the axes by name, where present: big-endian float64, shape (values,). Raises RefusedError."""
+        """Values of the axes by name, where present: big-endian float64, shape (values,). Raises UnreadableStreamError."""
         return axes(self.message.coordAxes, self.offset or 0)
 
 
@@ -275,7 +275,7 @@ def of_values(
 
 
 def read(stream: Stream, definitions: Definitions, limits: Limits) -> Iterator[Message]:
-    """Yield the messages of a stream. Raises RefusedError."""
+    """Yield the messages of a stream. Raises UnreadableStreamError."""
     incoming = Incoming(stream, limits)
     for entry in entries(incoming, values=True):
         yield message_of(entry, incoming, definitions, limits)

@@ -32,7 +32,7 @@ class Walked(NamedTuple):
 
 
 def varint(buffer: Buffer, at: int, end: int, base: int = 0) -> tuple[int, int]:
-    """Return an integer of at most ten bytes, and its end. Raises RefusedError.
+    """Return an integer of at most ten bytes, and its end. Raises UnreadableStreamError.
 
     `base`: stream offset of the buffer.
     """
@@ -53,7 +53,7 @@ def varint(buffer: Buffer, at: int, end: int, base: int = 0) -> tuple[int, int]:
 def fields(buffer: Buffer, at: int, end: int, base: int = 0) -> Iterator[tuple[int, int, int, int, int]]:
     """Yield the fields of a message: number, wire type, start of tag, start of value, start of next field.
 
-    Raises RefusedError.
+    Raises UnreadableStreamError.
     """
     while at < end:
         tag = at
@@ -158,7 +158,7 @@ def _run(buffer: Buffer, tag: int, value: int, after: int, end: int, base: int) 
 
 
 def integers(buffer: Buffer, start: int, end: int, *, wide: bool = False, base: int = 0) -> NDArray[np.uint64]:
-    """Decode packed integers at once: uint64, shape (values,). Raises RefusedError.
+    """Decode packed integers at once: uint64, shape (values,). Raises UnreadableStreamError.
 
     Keeps the lower 32 bits of each, or all 64 if `wide`.
     """

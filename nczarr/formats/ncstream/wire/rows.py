@@ -56,7 +56,7 @@ class _RowBlock(NamedTuple):
 
 
 class RowReader:
-    """Decoder of the rows of one message. Raises RefusedError."""
+    """Decoder of the rows of one message. Raises UnreadableStreamError."""
 
     def __init__(
         self, entry: StreamEntry, buffer: Buffer, declared: Declared | None, limits: Limits, base: int
@@ -75,7 +75,7 @@ class RowReader:
         """Return the records of a structure. Selects the section if a server sends all records.
 
         `nil`: runs of NIL strings, alternating start and count, shape (2 ×
-        runs,). Raises RefusedError.
+        runs,). Raises UnreadableStreamError.
         """
         block = self._block(self._start, self._end)
         _check_rows(block.rows, block.length, block.end - block.start, self._base + block.start)
@@ -88,7 +88,7 @@ class RowReader:
         return self._tree(rows, layout, block.counts, with_nil(block.strings, nil, self._entry.offset))
 
     def bare(self, cells: int) -> Tree:
-        """Return rows without a StructureData, as the oldest writers store them. Raises RefusedError."""
+        """Return rows without a StructureData, as the oldest writers store them. Raises UnreadableStreamError."""
         size = self._end - self._start
         layout = self._layout(())
         length = size // cells if cells and layout is None else 0 if layout is None else layout.dtype.itemsize
@@ -103,7 +103,7 @@ class RowReader:
         """Return the records of a sequence, each with its own heap, as one array.
 
         `nil`: runs of NIL strings, alternating start and count, shape (2 ×
-        runs,). Raises RefusedError.
+        runs,). Raises UnreadableStreamError.
         """
         entry = self._entry
         gathered = Sequence(self._buffer, self._start, self._end, entry.blocks, self._base).gathered()
@@ -160,7 +160,7 @@ class RowReader:
     def _chosen(self, section: Section | None, rows: int) -> NDArray[np.int64] | None:
         """Return the row numbers of a section if all rows are present: int64, shape (rows,).
 
-        None: use the rows unchanged. Raises RefusedError if the number of rows
+        None: use the rows unchanged. Raises UnreadableStreamError if the number of rows
         suits neither.
         """
         if section is None or rows == math.prod(shape_of(section)):
@@ -266,7 +266,7 @@ class GatheredRows(NamedTuple):
 
 
 class Sequence:
-    """The blocks of a sequence of `count` records; `base` is the stream offset of the buffer. Raises RefusedError."""
+    """The blocks of a sequence of `count` records; `base` is the stream offset of the buffer. Raises UnreadableStreamError."""
 
     def __init__(self, buffer: Buffer, start: int, end: int, count: int, base: int) -> None:
         self._buffer = buffer
@@ -347,7 +347,7 @@ def rows_of(message: pb.StructureData) -> int:
 
 
 def _check_rows(rows: int, length: int, size: int, start: int, end: int | None = None) -> None:
-    """Raise RefusedError unless the bytes and the number of rows agree; `start`, `end`: range of the block."""
+    """Raise UnreadableStreamError unless the bytes and the number of rows agree; `start`, `end`: range of the block."""
     if rows * length != size or (rows and not length):
         end = start + size if end is None else end
         raise contradictory(f"{rows} rows of {length} bytes in {size} bytes", start, end)

@@ -280,7 +280,7 @@ def with_nil(items: list[Any], runs: NDArray[np.uint64], offset: int) -> list[An
     """Replace the strings in `runs` by None, in place.
 
     `runs`: alternating start and count, uint64, shape (2 × runs,). Raises
-    RefusedError for runs outside the strings.
+    UnreadableStreamError for runs outside the strings.
     """
     if not len(runs):
         return items
