@@ -317,7 +317,10 @@ def stamp_of(place: ServedPlace) -> Stamp:
 
 @contextmanager
 def while_same(opened: CachedDataset) -> Iterator[None]:
-    """Run a block. Raises RefusedRequestError, also instead of its errors, if a file has changed since it was opened."""
+    """Run a block.
+
+    Raises RefusedRequestError, also instead of its errors, if a file has changed since it was opened.
+    """
     try:
         yield
     except (CompileError, OSError):

@@ -118,7 +118,10 @@ class Routes(NamedTuple):
     def _found_with_suffix(
         self, segments: tuple[str, ...], split: Callable[[str], tuple[str, str]]
     ) -> tuple[ServedPlace, str]:
-        """Return the dataset of path segments, and the suffix that `split` takes off the last. Raises RefusedRequestError."""
+        """Return the dataset of path segments, and the suffix that `split` takes off the last.
+
+        Raises RefusedRequestError.
+        """
         if not segments:
             raise RefusedRequestError(404, "there is no such dataset")
         stem, suffix = split(segments[-1])

@@ -93,7 +93,9 @@ def parts_of(
     types: Types,
     results: Results | None = None,
 ) -> Parts:
-    """Return the arrays of a variable of `shape` from data of shape `data_shape` at its origin. Raises UnsuitedValueError.
+    """Return the arrays of a variable of `shape` from data of shape `data_shape` at its origin.
+
+    Raises UnsuitedValueError.
 
     A dask array is read block by block later; `results` keeps what its tasks share.
     """

@@ -97,7 +97,10 @@ class Arguments:
         return tuple(self.column_of(name, value, later=later) for value in values)
 
     def integers(self, name: str) -> NDArray[Any]:
-        """Return integers below 2^63: native dtype, one or more dimensions. Raises UnreadableDocumentError for other values."""
+        """Return integers below 2^63: native dtype, one or more dimensions.
+
+        Raises UnreadableDocumentError for other values.
+        """
         column = self.column(name, "<i8")
         with self.about(name):
             numbers: NDArray[Any] = self.workspace.once(
@@ -112,7 +115,10 @@ class Arguments:
             return self.plain(column)
 
     def plain(self, column: Column) -> NDArray[Any]:
-        """Return an element column as one NumPy array, in its dtype and the shape (items, …). Raises UnreadableDocumentError."""
+        """Return an element column as one NumPy array, in its dtype and the shape (items, …).
+
+        Raises UnreadableDocumentError.
+        """
         if isinstance(column, Flat):
             return column.values
         elements: NDArray[Any] = self.workspace.once(
@@ -137,7 +143,10 @@ class Arguments:
         return numbers
 
     def integer(self, name: str, default: int | None = None) -> int | None:
-        """Return an integer of 64 bits, or None if that is the default. Raises UnreadableDocumentError for other values."""
+        """Return an integer of 64 bits, or None if that is the default.
+
+        Raises UnreadableDocumentError for other values.
+        """
         value = self.value(name, default)
         if value is None and default is None:
             return None

@@ -101,7 +101,10 @@ def _table(arguments: Arguments, name: str, pairs: list[tuple[str, Any]]) -> nod
 
 
 def table_view(arguments: Arguments) -> nodes.Column:
-    """Build `Table.fromview`: all rows (null), start, step and length, or an index array. Raises UnreadableDocumentError."""
+    """Build `Table.fromview`: all rows (null), start, step and length, or an index array.
+
+    Raises UnreadableDocumentError.
+    """
     base, view = arguments.value("base"), arguments.value("view")
     if not isinstance(base, nodes.TableNode):
         raise arguments.wrong("base", "a table")
@@ -177,7 +180,10 @@ def indexed(arguments: Arguments) -> nodes.Column:
 
 
 def indexed_masked(arguments: Arguments) -> nodes.Indexed:
-    """Build `IndexedMaskedArray`: items by number, missing where the mask is `maskedwhen`. Raises UnreadableDocumentError."""
+    """Build `IndexedMaskedArray`: items by number, missing where the mask is `maskedwhen`.
+
+    Raises UnreadableDocumentError.
+    """
     index = arguments.flat_integers("mask")
     content = arguments.column("content", later=True)
     missing = arguments.integer("maskedwhen", -1)

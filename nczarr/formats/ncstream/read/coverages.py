@@ -40,7 +40,10 @@ def _array(coverage: pb.GeoReferencedArray, offset: int, limits: Limits) -> NDAr
 
 
 def axes(coordinates: Iterable[pb.CoordAxis], offset: int) -> dict[str, NDArray[Any]]:
-    """Return the axis values that are present, by name: big-endian float64, shape (values,). Raises UnreadableStreamError."""
+    """Return the axis values that are present, by name: big-endian float64, shape (values,).
+
+    Raises UnreadableStreamError.
+    """
     values = {}
     for axis in coordinates:
         if not axis.values:

@@ -95,7 +95,10 @@ class Incoming:
         return at
 
     def has(self, end: int) -> bool:
-        """Return whether the stream reaches a position; reads a file up to it. Raises UnreadableStreamError, OSError."""
+        """Return whether the stream reaches a position; reads a file up to it.
+
+        Raises UnreadableStreamError, OSError.
+        """
         while len(self.buffer) < end:
             if self._file is None:
                 return False
@@ -124,7 +127,10 @@ class Incoming:
         return len(data)
 
     def magic(self, at: int) -> bytes | None:
-        """Return the four bytes of a message's magic, None at the end of the stream. Raises UnreadableStreamError, OSError."""
+        """Return the four bytes of a message's magic, None at the end of the stream.
+
+        Raises UnreadableStreamError, OSError.
+        """
         if self.has(at + 4):
             return bytes(self.buffer[at : at + 4])
         if len(self.buffer) == at:

@@ -122,7 +122,10 @@ class CoverageHeader(_BlockMessage):
 
     @cached_property
     def axes(self) -> dict[str, NDArray[Any]]:
-        """Values of the axes by name, where present: big-endian float64, shape (values,). Raises UnreadableStreamError."""
+        """Values of the axes by name, where present: big-endian float64, shape (values,).
+
+        Raises UnreadableStreamError.
+        """
         return axes(self.message.coordAxes, self.offset or 0)
 
 

@@ -266,7 +266,10 @@ class GatheredRows(NamedTuple):
 
 
 class Sequence:
-    """The blocks of a sequence of `count` records; `base` is the stream offset of the buffer. Raises UnreadableStreamError."""
+    """The blocks of a sequence of `count` records; `base` is the stream offset of the buffer.
+
+    Raises UnreadableStreamError.
+    """
 
     def __init__(self, buffer: Buffer, start: int, end: int, count: int, base: int) -> None:
         self._buffer = buffer
