@@ -54,9 +54,13 @@ class ForkedProcess:
 
     def poll(self) -> int | None:
         """Return the exit status, negative for a signal; None while the process runs."""
+        return self._waited(os.WNOHANG)
+
+    def _waited(self, options: int) -> int | None:
+        """Return the exit status; None while the process runs, if `options` does not wait for its end."""
         if self._status is None:
             try:
-                pid, status = os.waitpid(self.pid, os.WNOHANG)
+                pid, status = os.waitpid(self.pid, options)
             except ChildProcessError:  # the handler of another library reaped it
                 pid, status = self.pid, 0
             if pid:
@@ -66,7 +70,7 @@ class ForkedProcess:
     def wait(self, timeout: float | None = None) -> int:
         """Return the exit status. Raises TimeoutExpired."""
         end = None if timeout is None else time.monotonic() + timeout
-        while (status := self.poll()) is None:
+        while (status := self._waited(0 if end is None else os.WNOHANG)) is None:
             if end is not None and time.monotonic() > end:
                 raise subprocess.TimeoutExpired(str(self.pid), timeout or 0)
             time.sleep(_POLL)

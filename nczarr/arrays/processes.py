@@ -71,12 +71,18 @@ def answer(function: Any, arguments: Any) -> tuple[bool, Any]:
         return False, error
 
 
-def answer_all(source: IO[bytes], out: IO[bytes]) -> None:
-    """Answer requests until the other side has ended."""
+at_exit: list[Callable[[], object]] = []
+"""Functions that end processes of this one. The command line calls them, because it skips those of `atexit`."""
+
+
+def answer_all(source: IO[bytes], out: IO[bytes], idle: Callable[[], object] | None = None) -> None:
+    """Answer requests until the other side has ended. `idle` is called after each answer."""
     try:
         while True:
             function, arguments = receive(source)
             _reply(out, *answer(function, arguments))
+            if idle is not None:
+                idle()
     except (EOFError, BrokenPipeError):
         with suppress(BrokenPipeError):
             out.close()

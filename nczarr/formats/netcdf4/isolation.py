@@ -22,7 +22,7 @@ from typing import IO, Any, NamedTuple
 
 from nczarr.arrays.forked_process import ForkedProcess, can_fork
 from nczarr.arrays.library_lock import LOCK
-from nczarr.arrays.processes import NoAnswerError, TimedProcess, answer_all, own_streams, send, started
+from nczarr.arrays.processes import NoAnswerError, TimedProcess, answer_all, at_exit, own_streams, send, started
 from nczarr.formats.netcdf4.hdf5 import has_open, has_open_files, hdf5
 from nczarr.formats.netcdf4.library import library, loaded
 from nczarr.stores import remote_file
@@ -157,13 +157,14 @@ def _started() -> TimedProcess:
             alone = can_fork() and (lib is None or not has_open_files(hdf5(lib)))
             process = ForkedProcess(_serve) if alone else started("nczarr.formats.netcdf4.isolation")
         if not _owner:
-            atexit.register(_close)
+            atexit.register(close)
+            at_exit.append(close)
         _guard, _owner = TimedProcess(process), os.getpid()
     return _guard
 
 
-def _close() -> None:
-    """End the guard process of this process."""
+def close() -> None:
+    """End the guard process of this process. It has our standard error, whose reader waits for its end."""
     if _guard is not None and _owner == os.getpid():
         _guard.end()
 
@@ -264,6 +265,11 @@ def _limit_memory(more: int) -> None:
     resource.setrlimit(resource.RLIMIT_DATA, (limit, most))
 
 
+def _load_numpy() -> None:
+    """Load NumPy, which calls for values need, while the other process goes on with the header."""
+    import numpy as np  # noqa: F401
+
+
 def _serve(source: IO[bytes], out: IO[bytes]) -> None:
     """Answer requests until the other side closes the pipe."""
     global _watch
@@ -274,7 +280,7 @@ def _serve(source: IO[bytes], out: IO[bytes]) -> None:
     prepare()
     _watch = _Watch()
     send(out, (True, None))
-    answer_all(source, out)
+    answer_all(source, out, _load_numpy)
 
 
 def main() -> None:

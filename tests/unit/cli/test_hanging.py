@@ -1,4 +1,4 @@
-"""Damaged HDF5 files in which the C library loops forever: signals end the command all the same."""
+"""Damaged HDF5 files in which the C library loops forever are refused, and signals end the command all the same."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import ROOT
+from tests.conftest import ROOT, run_command
 from tests.support.hanging_file import hanging
 
 
@@ -19,35 +19,61 @@ def _hear() -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+INTERRUPTED = 130
+"""Exit status of a command that a signal ends while it waits for the guard process."""
+
+HANGS = """
+import sys
+from nczarr.__main__ import process
+from nczarr.formats.netcdf4 import hdf5
+
+hdf5.MANY_LINKS = 1 << 62  # the repeated names of the group are not noticed
+sys.argv = ["nczarr", "convert", "f.h5", "t.zarr"]
+process()
+"""
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_a_signal_ends_a_command_that_hangs_in_the_library(number: signal.Signals, tmp_path: Path) -> None:
     hanging(tmp_path / "f.h5")
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    call = [sys.executable, "-m", "nczarr", "convert", "f.h5", "t.zarr"]
+    call = [sys.executable, "-c", HANGS]
     with subprocess.Popen(call, cwd=tmp_path, env=environment, preexec_fn=_hear) as running:
         try:
-            _spins(running)
+            guard = _spinning(running)
             begun = time.monotonic()
             running.send_signal(number)
-            assert running.wait(10) == 128 + number
+            assert running.wait(10) == INTERRUPTED
             assert time.monotonic() - begun < 5
         finally:
             running.kill()
     assert [each.name for each in tmp_path.iterdir()] == ["f.h5"]
+    deadline = time.monotonic() + 10
+    while Path(f"/proc/{guard}").exists():  # it looks for its parent now and then
+        assert time.monotonic() < deadline, "the guard process goes on"
+        time.sleep(0.05)
 
 
-def _spins(running: subprocess.Popen[bytes]) -> None:
-    """Wait until a process has used a second of processor time, which a short command never does."""
+def test_a_group_without_end_is_refused(tmp_path: Path) -> None:
+    hanging(tmp_path / "f.h5")
+    ran = run_command("check", str(tmp_path / "f.h5"))
+    assert ran.status == 1
+    assert "unreadable-file" in ran.err
+
+
+def _spinning(running: subprocess.Popen[bytes]) -> int:
+    """Wait until the guard of a process has used a second of processor time; return its number."""
     tick = os.sysconf("SC_CLK_TCK")
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
         assert running.poll() is None, "the file does not hang"
-        fields = Path(f"/proc/{running.pid}/stat").read_text().rpartition(")")[2].split()
-        if (int(fields[11]) + int(fields[12])) / tick > 1.5:
-            return
+        for child in Path(f"/proc/{running.pid}/task/{running.pid}/children").read_text().split():
+            fields = Path(f"/proc/{child}/stat").read_text().rpartition(")")[2].split()
+            if (int(fields[11]) + int(fields[12])) / tick > 1.5:
+                return int(child)
         time.sleep(0.05)
-    raise AssertionError("the process does nothing")
+    raise AssertionError("no guard works")
 
 
 LATE = """

@@ -202,7 +202,7 @@ def test_a_sudden_end_leaves_no_target(how: signal.Signals, folder: Path) -> Non
         assert running.returncode == 130
         assert not left
     else:
-        assert left == {"t.zarr"}
+        assert left - {".t.zarr.nczarr-lock"} == {"t.zarr"}  # the lock itself ends with its process
         assert not (folder / "t.zarr").exists()
     assert run_command("compile", str(folder / "ok.cdl"), "-o", str(folder / "t.zarr")).status == 0
     assert (folder / "t.zarr" / ".zgroup").exists()
