@@ -44,7 +44,6 @@ def datasets(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (root / "station.cdl").write_bytes((SAMPLES / "01-station.cdl").read_bytes())
     (root / "odd &<b>\"' ümlaut.cdl").write_bytes((SAMPLES / "01-station.cdl").read_bytes())
     (root / "broken.cdl").write_text("netcdf broken {\nvariables:\n  int v(nowhere) ;\n}\n", encoding="utf-8")
-    os.utime(root / "broken.cdl", (1, 1))  # nobody writes it
     (root / "notes.txt").write_text("nothing to be seen\n", encoding="utf-8")
     (root / ".hidden.cdl").write_bytes((SAMPLES / "01-station.cdl").read_bytes())
     (root / "x.nc.partial-01234567").write_bytes((SAMPLES / "01-station.cdl").read_bytes())
@@ -57,6 +56,8 @@ def datasets(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (root / "circle").symlink_to(root / "circle")
     document = '{".zgroup": "{\\"zarr_format\\": 2}", "v/0": ["%s", 0, 4]}'
     (root / "out.json").write_text(document % (outside / "secret.cdl"), encoding="utf-8")
+    for name in ("broken.cdl", "notes.txt", "out.json"):
+        os.utime(root / name, (1, 1))  # of long ago, so that they do not count as half written
     (root / "web.json").write_text(document % "http://127.0.0.1:9/x", encoding="utf-8")
     return root
 
