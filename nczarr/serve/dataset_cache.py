@@ -63,6 +63,9 @@ UNKNOWN = 404
 BUSY = 503
 """Status of files that another process seems to be writing, and of a server without room."""
 
+RETRY = (("Retry-After", "2"),)
+"""Headers of answers with that status."""
+
 CUT = frozenset({"missing-values"})
 """Codes of warnings about files that end too early."""
 
@@ -243,7 +246,7 @@ class Shelf:
         try:
             self._disk.take(file.size)
         except FullError as error:
-            raise RefusedRequestError(BUSY, str(error), (("Retry-After", "2"),)) from None
+            raise RefusedRequestError(BUSY, str(error), RETRY) from None
         try:
             copy = _copied(file)
         except BaseException:
@@ -297,7 +300,7 @@ def _check_written(place: ServedPlace, stamp: Stamp, *, is_cut: bool) -> None:
     is_recent = not place.store and stamp[0] is not None and time.time_ns() - stamp[0][-1] < RECENT
     if stamp_of(place) != stamp or (is_cut and is_recent):
         text = f"`{place.name}` is being written, or was changed a moment ago and is incomplete: try again"
-        raise RefusedRequestError(BUSY, text, (("Retry-After", "2"),))
+        raise RefusedRequestError(BUSY, text, RETRY)
 
 
 def format_of(source: Source | Store) -> Format | None:

@@ -9,16 +9,13 @@ from __future__ import annotations
 from nczarr.diagnostics.report import CompileError
 from nczarr.serve import dap2, dap4
 from nczarr.serve.answers import HTML, HttpAnswer, text
-from nczarr.serve.dataset_cache import FORBIDDEN, RefusedRequestError, words
+from nczarr.serve.dataset_cache import BUSY, FORBIDDEN, RETRY, RefusedRequestError, words
 from nczarr.serve.pages.errors import error_page
 from nczarr.serve.workers import BusyServerError
 from nczarr.stores.local_file import ReplacedError
 
 UNREADABLE = 422
 """Status of datasets that have errors: the server works, and to ask again does not help."""
-
-RETRY = (("Retry-After", "2"),)
-"""Headers of answers of a busy server."""
 
 
 def refused(error: Exception, home: str) -> RefusedRequestError:
@@ -27,12 +24,12 @@ def refused(error: Exception, home: str) -> RefusedRequestError:
         case RefusedRequestError():
             return error
         case BusyServerError():
-            return RefusedRequestError(503, f"the server is busy: {error}", RETRY)
+            return RefusedRequestError(BUSY, f"the server is busy: {error}", RETRY)
         case CompileError():
             status = 403 if any(each.code in FORBIDDEN for each in error.diagnostics) else UNREADABLE
             return RefusedRequestError(status, words(error.diagnostics, home))
         case ReplacedError():
-            return RefusedRequestError(503, "the dataset has changed in the meantime", RETRY)
+            return RefusedRequestError(BUSY, "the dataset has changed in the meantime", RETRY)
         case OSError():
             return RefusedRequestError(500, f"the dataset cannot be reached: {error.strerror or 'no reason given'}")
         case _:

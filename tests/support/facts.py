@@ -71,7 +71,7 @@ class Call(NamedTuple):
 
 
 class Module(NamedTuple):
-    """What the rules need to know of a module."""
+    """Facts about one module of the package."""
 
     path: Path
     name: str

@@ -35,7 +35,7 @@ class DasAttributes:
         """Assign the entries of a DAS."""
         for entry in entries:
             if entry.type:
-                self._add(self.found, entry, "", None)
+                self._item(self.found, entry, "", None)
                 continue
             if entry.name == EXTRA:
                 self._extra(entry)
@@ -106,21 +106,10 @@ class DasAttributes:
         shared: bool = False,
     ) -> None:
         """Add an attribute, or those of a container with its name before theirs."""
-        if entry.type:
-            self._add(found, entry, prefix, made, shared=shared)
-        else:
+        if not entry.type:
             for each in entry.entries:
                 self._item(found, each, f"{prefix}{entry.name}.", made, shared=shared)
-
-    def _add(
-        self,
-        found: dict[str, Attribute],
-        entry: DasEntry,
-        prefix: str,
-        made: TreeVariable | None,
-        *,
-        shared: bool = False,
-    ) -> None:
+            return
         name = prefix + entry.name
         if names.problem(name) is not None:
             self._lost(entry, f"attribute `{name[:80]}` is left out: netCDF does not allow its name")
