@@ -283,14 +283,18 @@ def _copied(file: LocalFile) -> mmap.mmap:
 def _unless_written(place: ServedPlace, stamp: Stamp, report: Report) -> Iterator[None]:
     """Open a dataset. Raises RefusedRequestError for a file that another process seems to be writing.
 
-    It changes meanwhile, or it was changed a moment ago and cannot be read or is cut.
+    It changes meanwhile, or it was changed a moment ago and cannot be read or is cut. A refused
+    target stands in a document that is whole.
     """
     try:
         yield
     except RefusedRequestError as error:
         _check_written(place, stamp, is_cut=error.status == UNKNOWN)
         raise
-    except (CompileError, OSError):
+    except CompileError as error:
+        _check_written(place, stamp, is_cut=all(each.code not in FORBIDDEN for each in error.diagnostics))
+        raise
+    except OSError:
         _check_written(place, stamp, is_cut=True)
         raise
     _check_written(place, stamp, is_cut=any(each.code in CUT for each in report.sorted()))
