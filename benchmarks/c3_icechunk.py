@@ -56,7 +56,8 @@ SESSIONS = (
     + OPEN
     + """
 import json, time, numpy as np, zarr
-from nczarr import pipeline, registry
+from nczarr import registry
+from nczarr.operations import pipeline
 from nczarr.api.options import options_from
 from nczarr.arrays.chunk_references import referred
 from nczarr.diagnostics.report import Report

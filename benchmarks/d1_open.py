@@ -57,10 +57,10 @@ def dataset(count: int, *, own: bool = False):
 def make(path: Path, count: int, form_name: str) -> None:
     """Write a store of one of the two formats."""
     sys.path.insert(0, str(ROOT))
-    from nczarr import pipeline
     from nczarr.check import check
     from nczarr.check.checked import Unchecked
     from nczarr.diagnostics.report import Report
+    from nczarr.operations import pipeline
     from nczarr.options import Options
     from nczarr.registry import named
 
@@ -73,7 +73,7 @@ def make(path: Path, count: int, form_name: str) -> None:
 
 OURS = """
 import json, sys
-from nczarr import pipeline
+from nczarr.operations import pipeline
 from nczarr.diagnostics import Report
 from nczarr.options import Options
 from nczarr.stores.open import open_path

@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+import sys
+from importlib import import_module
+from importlib.machinery import ModuleSpec
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from types import ModuleType
+
     from nczarr.api.append import append
     from nczarr.api.builder import DatasetBuilder
+    from nczarr.api.combine import combine
     from nczarr.api.compare import diff, digest
     from nczarr.api.convert import convert, write
     from nczarr.api.handle import DatasetHandle, from_cdl, from_notation
     from nczarr.api.handle import open_dataset as open  # noqa: A004
     from nczarr.api.node_handles import DimensionHandle, GroupHandle, VariableHandle
     from nczarr.api.xarray_objects import from_xarray
-    from nczarr.compare.difference import Difference
     from nczarr.diagnostics.report import CompileError, DataWarning, Diagnostic
+    from nczarr.integrations.zarr_python.open import zarr_store
+    from nczarr.operations.compare.difference import Difference
     from nczarr.plan.plans import Conversion
-    from nczarr.zarr_python.open import zarr_store
 
 _PUBLIC = {
     "CompileError": ("nczarr.diagnostics.report", "CompileError"),
@@ -27,8 +33,9 @@ _PUBLIC = {
     "DatasetBuilder": ("nczarr.api.builder", "DatasetBuilder"),
     "DatasetHandle": ("nczarr.api.handle", "DatasetHandle"),
     "DimensionHandle": ("nczarr.api.node_handles", "DimensionHandle"),
-    "Difference": ("nczarr.compare.difference", "Difference"),
+    "Difference": ("nczarr.operations.compare.difference", "Difference"),
     "append": ("nczarr.api.append", "append"),
+    "combine": ("nczarr.api.combine", "combine"),
     "convert": ("nczarr.api.convert", "convert"),
     "diff": ("nczarr.api.compare", "diff"),
     "digest": ("nczarr.api.compare", "digest"),
@@ -40,7 +47,7 @@ _PUBLIC = {
     "from_xarray": ("nczarr.api.xarray_objects", "from_xarray"),
     "open": ("nczarr.api.handle", "open_dataset"),
     "write": ("nczarr.api.convert", "write"),
-    "zarr_store": ("nczarr.zarr_python.open", "zarr_store"),
+    "zarr_store": ("nczarr.integrations.zarr_python.open", "zarr_store"),
 }
 
 __all__ = [
@@ -55,6 +62,7 @@ __all__ = [
     "GroupHandle",
     "VariableHandle",
     "append",
+    "combine",
     "convert",
     "diff",
     "digest",
@@ -67,20 +75,47 @@ __all__ = [
 ]
 
 
-_DOORS = frozenset({"awkward0", "ncstream", "refs", "testing", "virtualizarr", "zarr3_2019"})
-"""Public modules, which are attributes without an import of their own."""
+_DOORS = {
+    "awkward0": "nczarr.api.awkward0",
+    "ncstream": "nczarr.api.ncstream",
+    "refs": "nczarr.api.refs",
+    "testing": "nczarr.integrations.testing",
+    "virtualizarr": "nczarr.integrations.virtualizarr",
+    "zarr3_2019": "nczarr.api.zarr3_2019",
+}
+"""Public modules by name: attributes, and targets of `import nczarr.refs` and the like."""
+
+
+class _DoorFinder:
+    """Finder of public modules, and their loader: `import nczarr.refs` returns the module that the attribute is."""
+
+    def find_spec(self, fullname: str, path: Any, target: Any = None) -> ModuleSpec | None:
+        """Return how to load a public module, None for any other."""
+        package, _, name = fullname.rpartition(".")
+        loader: Any = self
+        return ModuleSpec(fullname, loader) if package == __name__ and name in _DOORS else None
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        """Return the module itself, loaded."""
+        module = import_module(_DOORS[spec.name.rpartition(".")[2]])
+        spec.loader_state = module.__spec__
+        return module
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Leave the module as it is: it keeps its own place of origin."""
+        spec = module.__spec__
+        module.__spec__ = None if spec is None else spec.loader_state
+
+
+sys.meta_path.append(_DoorFinder())
 
 
 def __getattr__(name: str) -> Any:
     """Load a public name on first use."""
     if name in _DOORS:
-        from importlib import import_module
-
-        return import_module(f"nczarr.{name}")
+        return import_module(_DOORS[name])
     if name not in _PUBLIC:
         raise AttributeError(f"module 'nczarr' has no attribute {name!r}")
-    from importlib import import_module
-
     module, attribute = _PUBLIC[name]
     value = getattr(import_module(module), attribute)
     globals()[name] = value

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from nczarr.secrets import NO_OPTIONS, StorageOptions
-from nczarr.source import NOWHERE, Span
+from nczarr.diagnostics.secrets import NO_OPTIONS, StorageOptions
+from nczarr.diagnostics.source import NOWHERE, Span
 
 if TYPE_CHECKING:
     from nczarr.ast.dataset import Kind

@@ -12,9 +12,9 @@ import pytest
 import nczarr
 from nczarr.diagnostics.catalog import CODES, KINDS, SUBJECTS, Code
 from nczarr.diagnostics.report import Diagnostic, Report, Severity
+from nczarr.diagnostics.source import Source
 from nczarr.diagnostics.value_losses import VALUE_LOSSES
 from nczarr.options import Options
-from nczarr.source import Source
 from tests.conftest import run_command
 from tests.support.facts import Module, modules
 
@@ -155,7 +155,8 @@ def provoke(example: str) -> set[tuple[str, Severity]]:
     if example.startswith("== "):
         store(example)
         return commands("$ nczarr check .")
-    from nczarr import pipeline, registry
+    from nczarr import registry
+    from nczarr.operations import pipeline
 
     data = example.encode("utf-8", "surrogateescape")
     report = Report()

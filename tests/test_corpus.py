@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from nczarr import pipeline
 from nczarr.diagnostics.report import Report
+from nczarr.diagnostics.source import Source
+from nczarr.operations import pipeline
 from nczarr.options import Options
-from nczarr.source import Source
 
 NOT_CDL = {"nczarr_test__ref_ut_map_writemeta.cdl", "nczarr_test__ref_ut_map_writemeta2.cdl"} | {
     "nczarr_test__ref_ut_mapapi_meta.cdl",  # dumps of keys

@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from nczarr import pipeline, registry
+from nczarr import registry
 from nczarr.diagnostics.report import Report
+from nczarr.diagnostics.source import Source
+from nczarr.operations import pipeline
 from nczarr.options import Options
-from nczarr.source import Source
 
 FOLDER = Path(__file__).parent / "errors"
 WANTED = re.compile(r"//! ([a-z -]+)$")

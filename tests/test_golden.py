@@ -12,14 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from nczarr import pipeline
 from nczarr.ast.text import text as tree_text
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report
-from nczarr.endpoints import targets
+from nczarr.diagnostics.source import Source
+from nczarr.operations import pipeline, targets
 from nczarr.options import Options
 from nczarr.serve import ncml
-from nczarr.source import Source
 
 ROOT = Path(__file__).resolve().parent.parent
 GOLDEN = ROOT / "tests" / "golden"

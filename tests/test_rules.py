@@ -24,29 +24,11 @@ ROOMS = (
     "__main__",
     "cli",
     "serve",
-    "testing",
-    "awkward0",
-    "dap2",
-    "dap4",
-    "ncstream",
-    "refs",
-    "virtualizarr",
-    "zarr3_2019",
-    "zarr_python",
-    "xarray",
+    "integrations",
     "api",
-    "peers",
-    "verify",
-    "extend",
-    "combine",
-    "pipeline",
-    "endpoints",
-    "compare",
+    "operations",
     "link",
     "formats",
-    "awkward",
-    "json",
-    "opendap",
     "plan",
     "select",
     "check",
@@ -54,36 +36,37 @@ ROOMS = (
     "arrays",
     "registry",
     "stores",
-    "capabilities",
     "options",
     "ast",
     "diagnostics",
     "names",
-    "source",
-    "secrets",
 )
 """Modules and folders directly under `nczarr`, from the top floor down: each imports only what stands below it."""
 
-BOTTOM = ("diagnostics", "names", "source", "secrets")
+BOTTOM = ("diagnostics", "names")
 """Rooms that need the standard library alone."""
 
 ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *filter(None, sys.path)])}
 """For an interpreter that reads no `.pth` files, which may import anything."""
 
-PROGRAMS = {"nczarr.compare.foreign_reader"}
+PROGRAMS = {"nczarr.operations.compare.foreign_reader"}
 """Modules that run as a process of their own and are never imported."""
 
 LONGEST = 400
 DOORS = {
-    "nczarr.awkward0": "nczarr.formats.awkward0",
-    "nczarr.dap2": "nczarr.formats.dap2",
-    "nczarr.dap4": "nczarr.formats.dap4",
-    "nczarr.ncstream": "nczarr.formats.ncstream",
-    "nczarr.refs": "nczarr.formats.reference",
-    "nczarr.virtualizarr": "nczarr.formats.reference",
-    "nczarr.zarr3_2019": "nczarr.formats.zarr",
+    "nczarr.api.awkward0": "nczarr.formats.awkward0",
+    "nczarr.api.ncstream": "nczarr.formats.ncstream",
+    "nczarr.api.refs": "nczarr.formats.reference",
+    "nczarr.api.zarr3_2019": "nczarr.formats.zarr",
+    "nczarr.integrations.virtualizarr": "nczarr.formats.reference",
+    "nczarr.serve.dap2": "nczarr.formats.opendap",
+    "nczarr.serve.dap4": "nczarr.formats.opendap",
+    "nczarr.serve.pages.subset_form": "nczarr.formats.opendap",
 }
-"""Public doors to single formats: who may import which by name."""
+"""Public doors to single formats, and protocols of the server: who may import which by name."""
+
+SHARED = "nczarr.formats.common"
+"""Room of what several families of formats share."""
 
 LAZY = {
     "numpy",
@@ -104,7 +87,11 @@ LAZY = {
 }
 """Packages that cost too much to be imported at the top of a module."""
 
-MAY_IMPORT = {"nczarr.testing": LAZY, "nczarr.zarr_python": {"zarr"}, "nczarr.xarray": {"numpy", "xarray"}}
+MAY_IMPORT = {
+    "nczarr.integrations.testing": LAZY,
+    "nczarr.integrations.zarr_python": {"zarr"},
+    "nczarr.integrations.xarray": {"numpy", "xarray"},
+}
 """Rooms that are loaded only by who has these packages already."""
 
 LAZY_MODULES = {
@@ -112,36 +99,27 @@ LAZY_MODULES = {
     "nczarr.api": "a public door loads what one call needs",
     "nczarr.arrays": "chunks, parts and codecs: not needed for metadata alone",
     "nczarr.ast": "the tree, and the schemas of its nodes, which need pydantic",
-    "nczarr.awkward": "lists of variable length are rare",
     "nczarr.check": "kinds of netCDF files, outlines and duplicate names: only where they occur",
     "nczarr.cli": "one command loads its own module",
-    "nczarr.combine": "joins of several datasets",
-    "nczarr.compare": "`diff`, `digest` and `--verify`",
-    "nczarr.diagnostics": "diagnostics are rendered and explained only if there are any",
-    "nczarr.extend": "`append`",
-    "nczarr.endpoints": "opened when a path is known to be valid",
+    "nczarr.diagnostics": "diagnostics are rendered and explained only if there are any; options of URLs",
     "nczarr.formats.awkward0": "parts of the format that few archives need",
     "nczarr.formats.cdl": "numbers in bulk and dates: only where the text has them",
-    "nczarr.formats.dap2": "servers: only where a URL names one",
-    "nczarr.formats.dap4": "servers: only where a URL names one",
+    "nczarr.formats.common": "lists of variable length are rare",
     "nczarr.formats.ncstream": "protobuf, and points and servers: only where the stream has them",
     "nczarr.formats.netcdf4": "libnetcdf and h5py, loaded with the first value",
+    "nczarr.formats.opendap": "servers: only where a URL names one",
     "nczarr.formats.reference": "generators, templates and Parquet: only where the document has them",
     "nczarr.formats.zarr": "layouts and readers that few stores need",
+    "nczarr.integrations": "zarr-python, which the package does without",
     "nczarr.link": "the linker, loaded when a plan is ready; clusters only with `--dask`",
     "nczarr.names": "in the start of the process, before the package is needed",
+    "nczarr.operations": "everything that converts, appends and compares; not needed for `--help`",
     "nczarr.options": "the tree",
-    "nczarr.peers": "`check --for`",
-    "nczarr.pipeline": "everything that converts; not needed for `--help`",
     "nczarr.plan": "one of three planners, and what few plans need",
-    "nczarr.refs": "a public door",
     "nczarr.registry": "formats, loaded by their rows",
-    "nczarr.secrets": "options of URLs",
     "nczarr.select": "sections and subsets: only where they are asked for",
     "nczarr.serve": "the server",
     "nczarr.stores": "zip, memory and remote stores: only where a path leads to one",
-    "nczarr.verify": "`refs verify`",
-    "nczarr.zarr_python": "zarr-python, which the package does without",
 }
 """Modules that functions import, by room or format, and why they are not imported at the top."""
 
@@ -201,7 +179,7 @@ def test_formats_do_not_import_each_other() -> None:
         home = folder_of_format(name)
         for used in module.imported():
             other = folder_of_format(used)
-            if other is None or other == home or DOORS.get(name) == other:
+            if other is None or other in {home, SHARED, DOORS.get(name)}:
                 continue
             wrong.append(f"{name} imports {used}")
     assert not wrong, "formats are reached through the registry alone"
@@ -228,9 +206,10 @@ def test_heavy_packages_are_imported_inside_functions() -> None:
     for module in modules():
         if module.name in PROGRAMS:
             continue
-        room = ".".join(module.name.split(".")[:2])
-        heavy = LAZY & {used.split(".")[0] for used in module.imported(top=True)} - MAY_IMPORT.get(room, set())
-        wrong += [f"{module.name} imports {name} at its top" for name in sorted(heavy)]
+        room = ".".join(module.name.split(".")[:3])
+        heavy = LAZY.intersection(used.split(".")[0] for used in module.imported(top=True))
+        forbidden = sorted(heavy - MAY_IMPORT.get(room, set()))
+        wrong += [f"{module.name} imports {name} at its top" for name in forbidden]
     assert not wrong
 
 
@@ -408,7 +387,7 @@ FORMAT_NAMES = {
 TOLD = {
     "nczarr": "`nczarr.awkward0` and `nczarr.ncstream` are public modules",
     "nczarr.api.handle": "`from_cdl`, `to_cdl` and their like are methods for one format each",
-    "nczarr.awkward.expressions": "`awkward0` is the library that documents name",
+    "nczarr.formats.common.awkward.expressions": "`awkward0` is the library that documents name",
     "nczarr.serve.dap2": "`dap2` is the first segment of its URLs",
     "nczarr.serve.dap4": "`dap4` is the first segment of its URLs",
     "nczarr.serve.cdmremote": "`cdl` and `ncstream` are words of CDM Remote's queries",
@@ -429,7 +408,8 @@ def test_formats_are_known_by_their_rows_alone() -> None:
             for line, text in module.strings
             if text in FORMAT_NAMES or re.match(r"nczarr\.formats\.\w", text)
         ]
-        wrong += [f"{name} imports {used}" for used in module.imported() if used.startswith("nczarr.formats.")]
+        formats = [used for used in module.imported() if used.startswith("nczarr.formats.")]
+        wrong += [f"{name} imports {used}" for used in formats if not used.startswith(f"{SHARED}.")]
     assert not wrong
 
 
@@ -453,7 +433,7 @@ def test_the_wheel_holds_every_file() -> None:
 PUBLIC = {
     "nczarr": ("open", "append", "convert", "write", "diff", "digest", "from_cdl", "from_notation", "DatasetBuilder"),
     "nczarr.awkward0": ("save", "load", "serialize", "deserialize", "columns", "items"),
-    "nczarr.capabilities": ("Arrays", "Capabilities", "Format"),
+    "nczarr.registry": ("Arrays", "Capabilities", "Format"),
     "nczarr.diagnostics": ("CompileError", "Diagnostic", "Label", "Report", "Severity"),
     "nczarr.ncstream": ("read_messages", "write_points"),
     "nczarr.refs": ("combine", "compact", "expand", "verify"),

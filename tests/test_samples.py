@@ -54,7 +54,7 @@ def test_a_stream_is_what_convert_makes_of_the_text(stream: Path, tmp_path: Path
 
 
 def test_streams_of_lists_hold_messages() -> None:
-    import nczarr.ncstream
+    import nczarr
 
     assert [path.name for path in STREAMS] == ["11-levels.ncs", "12-fun-soundings.ncs"]
     levels, soundings = (list(nczarr.ncstream.read_messages(path.read_bytes())) for path in STREAMS)

@@ -23,10 +23,11 @@ sys.path.insert(0, str(ROOT / "docs" / "_tools"))
 import types_page  # noqa: E402
 
 import nczarr  # noqa: E402
-from nczarr import peers, registry  # noqa: E402
+from nczarr import registry  # noqa: E402
 from nczarr.ast.json import schema  # noqa: E402
 from nczarr.cli import formats  # noqa: E402
 from nczarr.diagnostics.catalog import CODES  # noqa: E402
+from nczarr.operations import readers as peers  # noqa: E402
 from tests.support.peers import ncgen  # noqa: E402
 
 

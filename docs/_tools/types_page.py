@@ -10,13 +10,13 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from nczarr import ncstream, pipeline
+from nczarr import ncstream
 from nczarr.check.checked import Checked
 from nczarr.check.classic_layout import lay_out
 from nczarr.diagnostics.report import Report, Severity
-from nczarr.endpoints import targets
+from nczarr.diagnostics.source import Source
+from nczarr.operations import pipeline, targets
 from nczarr.options import Options
-from nczarr.source import Source
 from nczarr.stores.memory import is_metadata, pretty
 
 STORES = ("zarr2", "nczarr", "zarr3", "nczarr3", "zarr3-2019")

@@ -92,15 +92,15 @@ def append(
     >>> nczarr.open("days.zarr")["v"][:].tolist()
     [1, 2, 3]
     """
-    from nczarr import extend as extension
-    from nczarr import pipeline
     from nczarr.api.handle import DatasetHandle, report_losses
     from nczarr.check.checked import Checked
-    from nczarr.combine.sources import Input, every_opened
     from nczarr.diagnostics.report import CompileError, Report, Severity
+    from nczarr.diagnostics.secrets import StorageOptions
     from nczarr.diagnostics.value_losses import ALLOWED, not_allowed
+    from nczarr.operations import append as extension
+    from nczarr.operations import pipeline
+    from nczarr.operations.combine.sources import Input, every_opened
     from nczarr.options import Options, Subset
-    from nczarr.secrets import StorageOptions
     from nczarr.stores.spool import passing
 
     if region not in (None, "auto"):

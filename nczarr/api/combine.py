@@ -14,9 +14,9 @@ from nczarr.stores.url import is_remote
 if TYPE_CHECKING:
     from nczarr.api.handle import DatasetHandle
     from nczarr.check.checked import Checked
-    from nczarr.combine import Combined
-    from nczarr.combine.sources import Input
     from nczarr.diagnostics.report import Report
+    from nczarr.operations.combine import Combined
+    from nczarr.operations.combine.sources import Input
     from nczarr.options import Options
     from nczarr.plan.plans import Conversion
 
@@ -131,17 +131,16 @@ def combine(
     >>> nczarr.refs.combine(days, along="t")["v"][:].tolist()
     [1, 2, 3]
     """
-    from nczarr import pipeline
     from nczarr.api.convert import convert
     from nczarr.api.handle import DatasetHandle, handle_of
     from nczarr.api.options import subset_from
-    from nczarr.combine import CombineSpec, Recoding, combined, journal_of
-    from nczarr.combine.sources import for_reading, home_of
     from nczarr.diagnostics.report import CompileError, Report
-    from nczarr.endpoints import targets
+    from nczarr.diagnostics.secrets import StorageOptions
+    from nczarr.operations import pipeline, targets
+    from nczarr.operations.combine import CombineSpec, Recoding, combined, journal_of
+    from nczarr.operations.combine.sources import for_reading, home_of
     from nczarr.options import Options
     from nczarr.registry import REFERENCE
-    from nczarr.secrets import StorageOptions
     from nczarr.stores.spool import passing
 
     report = Report()
@@ -281,12 +280,12 @@ def append(
     [1, 2, 3]
     """
     from nczarr.api.handle import DatasetHandle
-    from nczarr.combine import Recoding
-    from nczarr.combine.append import DocumentExtension, locked, write
-    from nczarr.combine.sources import for_reading
     from nczarr.diagnostics.report import CompileError, Report
+    from nczarr.diagnostics.secrets import StorageOptions
+    from nczarr.operations.combine import Recoding
+    from nczarr.operations.combine.append import DocumentExtension, locked, write
+    from nczarr.operations.combine.sources import for_reading
     from nczarr.options import Options, Subset
-    from nczarr.secrets import StorageOptions
     from nczarr.stores.spool import passing
 
     report = Report()
@@ -330,8 +329,8 @@ def _is_divisible(sources: Iterable[str | DatasetHandle], dask: str, report: Rep
 
 def _input(source: str | DatasetHandle, number: int, reading: Options, *, absolute: bool) -> Input:
     """Return a source; an open dataset belongs to this process. `absolute`: it is read from another folder."""
-    from nczarr import pipeline
-    from nczarr.combine.sources import Input
+    from nczarr.operations import pipeline
+    from nczarr.operations.combine.sources import Input
 
     if isinstance(source, str):
         plain = absolute and not is_remote(source) and os.path.lexists(source)

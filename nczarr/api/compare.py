@@ -6,9 +6,9 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from nczarr.compare.difference import Difference
-from nczarr.compare.elements import Tolerance
 from nczarr.diagnostics.report import CompileError, Report
+from nczarr.operations.compare.difference import Difference
+from nczarr.operations.compare.elements import Tolerance
 from nczarr.options import DEFAULT_MEMORY, UNREAD, Options, Subset
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def diff(
     >>> found.kind, found.path, found.message
     ('values', '/v', 'the value differs: 1 | 2')
     """
-    from nczarr.compare.diff import chosen, differences
+    from nczarr.operations.compare.diff import chosen, differences
 
     limit = None if tolerance is None else Tolerance.parse(str(tolerance))
     report = Report()
@@ -129,8 +129,8 @@ def digest(
     >>> nczarr.digest(dataset)
     'e89835dfd9e44715dd52bbf081145f195d2d9b26fd4f9ab422e4b40549602856'
     """
-    from nczarr.compare.digest import chosen
-    from nczarr.compare.digest import digest as digest_of
+    from nczarr.operations.compare.digest import chosen
+    from nczarr.operations.compare.digest import digest as digest_of
 
     report = Report()
     checked = chosen(_complete(dataset, storage_options), Subset(tuple(variables), tuple(groups)), report)

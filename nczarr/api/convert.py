@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 from nczarr.api.handle import DatasetHandle, report_losses
 from nczarr.api.options import ConvertOptions, WriteOptions, options_from, subset_from, takes
 from nczarr.diagnostics.report import CompileError, Diagnostic, Report, Severity
-from nczarr.endpoints import targets
+from nczarr.operations import targets
 from nczarr.options import Subset, part_in_words
 from nczarr.plan.plans import Conversion
 
@@ -68,7 +68,7 @@ def convert(
     >>> nczarr.diff("samples/01-station.cdl", "station.zarr")
     []
     """
-    from nczarr import pipeline
+    from nczarr.operations import pipeline
     from nczarr.stores.spool import passing
 
     report, fixed = Report(), options.get("fixed", False)
@@ -107,7 +107,7 @@ def _part(
     fixed: bool,
 ) -> Checked | None:
     """Return the part of a dataset that is requested; None after an error."""
-    from nczarr import pipeline
+    from nczarr.operations import pipeline
 
     checked = _checked(source, form, report, options)
     if checked is not None and not report.errors:
@@ -125,7 +125,7 @@ def _checked(
     if isinstance(source, DatasetHandle):
         report_losses(source, report, options)
         return None if report.errors else source.checked
-    from nczarr import pipeline
+    from nczarr.operations import pipeline
 
     return pipeline.read_path(os.fspath(source), report, options._replace(kind=None, survey=True), form)
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nczarr import names, pipeline, registry
+from nczarr import names, registry
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report
-from nczarr.endpoints.targets import target_format
+from nczarr.operations import pipeline
+from nczarr.operations.targets import target_format
 from nczarr.options import Options
 
 

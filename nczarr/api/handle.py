@@ -15,8 +15,8 @@ from nczarr.api.node_handles import GroupHandle
 from nczarr.api.options import TargetOptions, options_from, takes
 from nczarr.ast import Dataset
 from nczarr.diagnostics.report import CompileError, DataWarning, Diagnostic, Report
+from nczarr.diagnostics.source import Source
 from nczarr.options import FOLLOWING, UNREAD, Following, Options
-from nczarr.source import Source
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -212,8 +212,7 @@ class DatasetHandle(GroupHandle):
         >>> keys["v/0"].hex()
         '0100000002000000'
         """
-        from nczarr import pipeline
-        from nczarr.endpoints import targets
+        from nczarr.operations import pipeline, targets
 
         report = Report()
         form = targets.target_format("", format, report)
@@ -225,8 +224,7 @@ class DatasetHandle(GroupHandle):
         return keys
 
     def _text(self, form_name: str) -> str:
-        from nczarr import pipeline
-        from nczarr.endpoints import targets
+        from nczarr.operations import pipeline, targets
 
         report = Report()
         form = targets.target_format("", form_name, report)
@@ -303,7 +301,8 @@ def from_notation(text: str | bytes, *, name: str = "<text>", kind: str | None =
 
 
 def _compiled(format_name: str, text: str | bytes, name: str, kind: str | None) -> DatasetHandle:
-    from nczarr import pipeline, registry
+    from nczarr import registry
+    from nczarr.operations import pipeline
 
     data = text.encode("utf-8", "surrogateescape") if isinstance(text, str) else text
     report = Report()
@@ -374,8 +373,8 @@ def opened(
     following: Following = FOLLOWING,
 ) -> DatasetHandle:
     """Return as `open_dataset`, without a warning of omitted content, for callers that check it."""
-    from nczarr import pipeline
     from nczarr.api import pickling
+    from nczarr.operations import pipeline
 
     report = Report()
     options = options_from(kind=kind, allow_loss=UNREAD, storage_options=storage_options, following=following)
@@ -388,7 +387,7 @@ def opened(
 
 def opened_object(source: Any, options: Options) -> DatasetHandle:
     """Return the dataset in an object that is not a path. Raises OSError, CompileError, TypeError."""
-    from nczarr import pipeline
+    from nczarr.operations import pipeline
     from nczarr.stores import objects
 
     report = Report()

@@ -10,8 +10,8 @@ from types import MappingProxyType
 from typing import Any
 
 from nczarr.check.checked import Checked, Foreign
+from nczarr.diagnostics.secrets import shown
 from nczarr.options import Following
-from nczarr.secrets import shown
 from nczarr.stores.url import location
 
 

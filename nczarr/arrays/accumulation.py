@@ -21,7 +21,7 @@ from nczarr.arrays.manifest import PlaceColumns
 from nczarr.arrays.memory import ArrayInMemory
 from nczarr.arrays.part_fills import is_complete
 from nczarr.arrays.source import ArraySource, Layout, fill_of, numpy_dtype
-from nczarr.secrets import StorageOptions
+from nczarr.diagnostics.secrets import StorageOptions
 
 
 class Targets:

@@ -17,7 +17,7 @@ from nczarr.arrays.blocks import Index, every_index
 from nczarr.arrays.index_table import table_of
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.manifest import PlaceColumns
-from nczarr.capabilities import ChunkKeys
+from nczarr.registry import ChunkKeys
 from nczarr.stores.base import Store
 
 FEW = 256

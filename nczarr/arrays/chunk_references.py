@@ -16,7 +16,7 @@ from nczarr.arrays.route import plain
 from nczarr.arrays.source import ArraySource, Layout, itemsize
 from nczarr.ast.rectilinear import varies
 from nczarr.ast.storage import Codec
-from nczarr.capabilities import ChunkKeys
+from nczarr.registry import ChunkKeys
 
 WHOLE = -1
 """Length of a reference to a whole file or object."""

@@ -27,7 +27,7 @@ from nczarr.arrays.parts import Types, descr, is_fixed
 from nczarr.arrays.source import Descr, itemsize, numpy_dtype
 from nczarr.ast import CompoundType, EnumConstant, EnumType, Field, UserType
 from nczarr.ast.storage import Element
-from nczarr.capabilities import Arrays
+from nczarr.registry import Arrays
 
 NAT = -(2**63)
 """Integer of `NaT`, the missing time."""

@@ -24,7 +24,7 @@ from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.lengths import misfit
 from nczarr.arrays.source import Descr, Layout, numpy_dtype
 from nczarr.diagnostics.report import CompileError, Diagnostic, Label, Severity
-from nczarr.source import Source, Span
+from nczarr.diagnostics.source import Source, Span
 
 LARGEST_CHUNK = 4 << 30
 """Maximum bytes of a decoded chunk."""

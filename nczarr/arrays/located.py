@@ -27,7 +27,7 @@ from nczarr.arrays.manifest import ChunkPlace, PlaceColumns, columns_from
 from nczarr.arrays.occupancy import blocks_of_chunks, chunk_ranges, rows_between
 from nczarr.arrays.source import ArraySource, Descr, Layout, Stored, itemsize, numpy_dtype
 from nczarr.ast.rectilinear import varies
-from nczarr.secrets import StorageOptions
+from nczarr.diagnostics.secrets import StorageOptions
 from nczarr.stores import ranges
 from nczarr.stores.ranges import Range
 from nczarr.stores.spool import origin

@@ -24,8 +24,8 @@ from nczarr.arrays.occupancy import chunks_in
 from nczarr.arrays.shard_index import ShardIndex, shard_index
 from nczarr.arrays.source import ArraySource, Layout
 from nczarr.ast.rectilinear import shape_of, varies
-from nczarr.capabilities import ChunkKeys
 from nczarr.diagnostics.report import CompileError
+from nczarr.registry import ChunkKeys
 from nczarr.stores import ranges
 from nczarr.stores.base import Store
 from nczarr.stores.ranges import Range, neighbours

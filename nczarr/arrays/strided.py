@@ -43,7 +43,7 @@ from nczarr.stores.ranges import GAP
 from nczarr.stores.remote_file import RemoteFile
 
 if TYPE_CHECKING:
-    from nczarr.source import Buffer, Source
+    from nczarr.diagnostics.source import Buffer, Source
 
 RESIDENT = 1 << 26
 """Bytes read from a map before its pages are released."""

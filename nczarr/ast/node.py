@@ -17,7 +17,7 @@ from dataclasses import FrozenInstanceError, dataclass, field, fields
 from operator import attrgetter
 from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar, cast, dataclass_transform
 
-from nczarr.source import NOWHERE, Span
+from nczarr.diagnostics.source import NOWHERE, Span
 
 T = TypeVar("T")
 

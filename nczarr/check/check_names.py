@@ -19,7 +19,7 @@ from nczarr.ast.kinds import HDF5_KINDS, RESERVED_ATTRIBUTES
 from nczarr.ast.walk import MAX_DEPTH
 from nczarr.check.checked import Unchecked
 from nczarr.diagnostics.report import Report
-from nczarr.source import Span
+from nczarr.diagnostics.source import Span
 
 _PLAIN = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9_.@+\- ]{0,198}[A-Za-z0-9_.@+\-])?")
 

@@ -21,7 +21,7 @@ from nczarr.ast.walk import MAX_DEPTH, groups
 from nczarr.check.checked import Unchecked, tables_of
 from nczarr.check.type_sizes import check_type_sizes
 from nczarr.diagnostics.report import Label, Report
-from nczarr.source import Span
+from nczarr.diagnostics.source import Span
 
 Types = dict[str, UserType]
 _VALUE = re.compile(rb"\s*=\s*([^\s,}]+)")

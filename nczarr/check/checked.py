@@ -20,7 +20,7 @@ from nczarr.diagnostics.report import Label
 if TYPE_CHECKING:
     from nczarr.arrays.value_lists import ListRuns
     from nczarr.diagnostics.report import Report
-    from nczarr.source import Span
+    from nczarr.diagnostics.source import Span
 
 
 class Tables(NamedTuple):

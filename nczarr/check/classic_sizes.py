@@ -18,7 +18,7 @@ from nczarr.check.anonymous_dimensions import name_dimensions
 from nczarr.check.checked import Checked
 from nczarr.check.classic_layout import CLASSIC_KINDS, ClassicLayout, lay_out
 from nczarr.diagnostics.report import Report
-from nczarr.source import Span
+from nczarr.diagnostics.source import Span
 
 _LARGEST: dict[Kind, int] = {"nc3": 2**31 - 4, "nc6": 2**32 - 4, "nc5": 2**63 - 4}
 """Maximum bytes of a variable, or of one record of it, unless it is last: the kind's largest multiple of four."""

@@ -23,7 +23,7 @@ from nczarr.ast.storage import FILTER_LIMIT, most_digits
 from nczarr.ast.walk import mapped
 from nczarr.check.checked import Unchecked, tables_of
 from nczarr.diagnostics.report import Label, Report
-from nczarr.source import Span
+from nczarr.diagnostics.source import Span
 
 MAX_RANK = 1024
 """Maximum rank of a variable in the netCDF library (NC_MAX_VAR_DIMS)."""

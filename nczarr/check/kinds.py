@@ -12,11 +12,11 @@ from nczarr import names
 from nczarr.ast import ATOMIC, Attribute, Group, Kind, Variable
 from nczarr.ast.kinds import HDF5_KINDS, KIND_NAMES, RESERVED_ATTRIBUTES
 from nczarr.ast.storage import DEFAULT_STORAGE
-from nczarr.capabilities import CDF5_ATOMIC, CLASSIC_ATOMIC, NETCDF_KINDS
 from nczarr.check.checked import Checked, Tables, Unchecked, tables_of
 from nczarr.check.classic_sizes import check_sizes
 from nczarr.diagnostics.report import Diagnostic, Label, Report, Severity
-from nczarr.source import Span
+from nczarr.diagnostics.source import Span
+from nczarr.registry import CDF5_ATOMIC, CLASSIC_ATOMIC, NETCDF_KINDS
 
 LONGEST: dict[Kind, int] = {"nc3": 2**31 - 4, "nc7": 2**63 - 1, "nc6": 2**32 - 4}
 """Maximum dimension of a kind: the library counts bytes, rounded up to four (NC_EDIMSIZE)."""

@@ -31,7 +31,7 @@ from nczarr.ast import (
 from nczarr.ast.walk import G, rebuilt
 from nczarr.check.checked import Tables, Unchecked, tables_of
 from nczarr.diagnostics.report import Label, Report
-from nczarr.source import Span
+from nczarr.diagnostics.source import Span
 
 
 def resolve(work: Unchecked, report: Report) -> Unchecked:

@@ -14,9 +14,9 @@ from nczarr import names
 from nczarr.ast import Dataset, Group, Kind, Variable
 from nczarr.ast.kinds import HDF5_KINDS, RESERVED_ATTRIBUTES
 from nczarr.ast.walk import mapped
-from nczarr.capabilities import NETCDF_KINDS
 from nczarr.check.checked import Checked, remaining
 from nczarr.check.kinds import LONGEST
+from nczarr.registry import NETCDF_KINDS
 
 
 def reduced(checked: Checked, kind: Kind) -> Checked:

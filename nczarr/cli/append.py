@@ -25,13 +25,13 @@ from nczarr.cli.shared import Messages
 from nczarr.cli.streams import write_product
 from nczarr.cli.subsets import add_subset_options, subset_of
 from nczarr.cli.targets import add_allow_loss, add_commit_options
+from nczarr.diagnostics.secrets import shown
 from nczarr.options import DEFAULT_MEMORY, Options
-from nczarr.secrets import shown
 
 if TYPE_CHECKING:
     from nczarr.check.checked import Checked
     from nczarr.diagnostics.report import Report
-    from nczarr.extend import Appended
+    from nczarr.operations.append import Appended
 
 EXAMPLES = (
     ("extend a store by the records of a file", "append day2.nc ocean.zarr --along time"),
@@ -110,8 +110,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _work(arguments: argparse.Namespace, options: Options, report: Report, done: list[Appended]) -> None:
     """Read, compare, write. Raises OSError, CompileError."""
-    from nczarr import extend
-    from nczarr.combine.sources import Input, every_opened
+    from nczarr.operations import append as extend
+    from nczarr.operations.combine.sources import Input, every_opened
 
     subset = subset_of(arguments, report)
     if subset is None:

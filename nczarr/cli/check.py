@@ -14,10 +14,10 @@ from nczarr.cli.shared import Messages
 from nczarr.options import Options
 
 if TYPE_CHECKING:
-    from nczarr.capabilities import Format
     from nczarr.check.checked import Checked
     from nczarr.diagnostics.report import Report
-    from nczarr.peers.rule import Peer
+    from nczarr.operations.readers.rule import Peer
+    from nczarr.registry import Format
 
 EXAMPLES = (
     ("show every mistake in a schema", "check ocean.cdl"),
@@ -60,8 +60,9 @@ def parser() -> Command:
 
 def reader(text: str) -> Peer | Format:
     """Return the name of a reader or writable format. Raises ArgumentTypeError for others."""
-    from nczarr import peers, registry
+    from nczarr import registry
     from nczarr.names import closest
+    from nczarr.operations import readers as peers
 
     form = registry.named(text)
     try:
@@ -120,10 +121,10 @@ class _Checks(NamedTuple):
         If only readers are asked for, the rules see the documents alone,
         whatever our own reader says.
         """
-        from nczarr import peers, pipeline
         from nczarr.check.chunk_advice import advise
-        from nczarr.endpoints import sources
-        from nczarr.peers.rule import Peer
+        from nczarr.operations import pipeline, sources
+        from nczarr.operations import readers as peers
+        from nczarr.operations.readers.rule import Peer
 
         asked = [peer_or_format for peer_or_format in self.readers if isinstance(peer_or_format, Peer)]
         faults = 0
@@ -160,8 +161,9 @@ class _Checks(NamedTuple):
 
     def _declaration(self, checked: Checked, peer: Peer, path: str) -> int:
         """Report what keeps a source of another format from declaring a convention; return the number of reports."""
-        from nczarr import pipeline, registry
+        from nczarr import registry
         from nczarr.diagnostics.report import Report
+        from nczarr.operations import pipeline
 
         name = registry.having("declares")[0]
         form = registry.named(name)
@@ -179,8 +181,9 @@ class _Checks(NamedTuple):
 
     def _rehearse(self, checked: Checked) -> None:
         """Report the losses of targets, and deviations from the schema."""
-        from nczarr import pipeline, registry
-        from nczarr.peers.rule import Peer
+        from nczarr import registry
+        from nczarr.operations import pipeline
+        from nczarr.operations.readers.rule import Peer
 
         file = registry.named(registry.FILE) if self.options.kind is not None else None
         for form in (*self.readers, *([file] if file else [])):
@@ -188,6 +191,6 @@ class _Checks(NamedTuple):
                 pipeline.plan(checked, form, self.report, self.options)
         schema = self.schema() if self.schema is not None else None
         if schema is not None:
-            from nczarr.compare.schema import follow
+            from nczarr.operations.compare.schema import follow
 
             follow(checked, schema, self.report)

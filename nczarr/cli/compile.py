@@ -51,8 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _compile(arguments: argparse.Namespace, options: Options, messages: Messages) -> None:
-    from nczarr import pipeline
-    from nczarr.endpoints import targets
+    from nczarr.operations import pipeline, targets
 
     report = messages.report
     out = arguments.output

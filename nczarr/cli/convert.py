@@ -19,14 +19,14 @@ from nczarr.cli.shared import Messages
 from nczarr.cli.streams import misuse, write_product
 from nczarr.cli.subsets import add_subset_options, subset_of
 from nczarr.cli.targets import add_target_options, options_of
+from nczarr.diagnostics.secrets import shown
 from nczarr.options import Options, Subset, part_in_words
-from nczarr.secrets import shown
 from nczarr.stores.url import is_remote
 
 if TYPE_CHECKING:
-    from nczarr.capabilities import Format
     from nczarr.check.checked import Checked
     from nczarr.plan.plans import Conversion
+    from nczarr.registry import Format
 
 EXAMPLES = (
     ("convert netCDF to a compressed Zarr v3 store", "convert ocean.nc ocean.zarr --to zarr3 --codec zstd:5"),
@@ -125,8 +125,7 @@ class _Conversions:
 
     def convert(self, path: str) -> None:
         """Convert one source."""
-        from nczarr import pipeline
-        from nczarr.endpoints import targets
+        from nczarr.operations import pipeline, targets
 
         report, target = self.messages.report, self.targets.get(path)
         if target is None or self.subset is None:
@@ -172,7 +171,7 @@ class _Conversions:
 
     def _rehearse(self, checked: Checked, target: str, form: Format, options: Options) -> None:
         """Print the plan. The folder of several targets need not exist."""
-        from nczarr import pipeline
+        from nczarr.operations import pipeline
 
         report = self.messages.report
         if self.folder is not None and not is_remote(self.folder) and not os.path.lexists(self.folder):

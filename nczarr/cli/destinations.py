@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 
 from nczarr.diagnostics.report import Report
-from nczarr.secrets import StorageOptions, shown
+from nczarr.diagnostics.secrets import StorageOptions, shown
 from nczarr.stores.url import is_remote
 
 STORE, FILE = ".zarr", ".nc"
@@ -55,7 +55,7 @@ def _inside(folder: str, name: str) -> str:
 
 def _suffix_of(name: str, report: Report) -> str:
     """Return the suffix of a named format."""
-    from nczarr.endpoints import targets
+    from nczarr.operations import targets
 
     form = targets.target_format("", name, report)
     if form is None:

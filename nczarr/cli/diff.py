@@ -15,8 +15,8 @@ from nczarr.cli.subsets import add_subset_options, subset_of
 from nczarr.options import UNREAD, Options
 
 if TYPE_CHECKING:
-    from nczarr.compare.difference import Difference
-    from nczarr.compare.elements import Tolerance
+    from nczarr.operations.compare.difference import Difference
+    from nczarr.operations.compare.elements import Tolerance
 
 EXAMPLES = (
     ("compare a file with its copy in another format", "diff ocean.nc ocean.zarr"),
@@ -54,7 +54,7 @@ def parser() -> Command:
 
 def run(arguments: argparse.Namespace) -> int:
     """Compare; return 1 if there is a difference, the usual status after an error."""
-    from nczarr.compare.elements import Tolerance
+    from nczarr.operations.compare.elements import Tolerance
 
     try:
         tolerance = None if arguments.tolerance is None else Tolerance.parse(arguments.tolerance)
@@ -79,8 +79,8 @@ class _Counted:
 
 
 def _diff(arguments: argparse.Namespace, tolerance: Tolerance | None, messages: Messages, counted: _Counted) -> None:
-    from nczarr.compare.diff import chosen, differences
-    from nczarr.compare.difference import json_lines, text_lines
+    from nczarr.operations.compare.diff import chosen, differences
+    from nczarr.operations.compare.difference import json_lines, text_lines
 
     report = messages.report
     options = Options(

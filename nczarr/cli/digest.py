@@ -23,11 +23,11 @@ from nczarr.cli.shared import Messages
 from nczarr.cli.streams import misuse, write_product
 from nczarr.cli.subsets import add_subset_options, subset_of
 from nczarr.diagnostics.report import Report
+from nczarr.diagnostics.secrets import shown
 from nczarr.options import DEFAULT_MEMORY, Options
-from nczarr.secrets import shown
 
 if TYPE_CHECKING:
-    from nczarr.compare.digest import Digest, ExpectedDigests
+    from nczarr.operations.compare.digest import Digest, ExpectedDigests
 
 EXAMPLES = (
     ("show that two datasets are equal", "digest ocean.nc ocean.zarr"),
@@ -83,7 +83,7 @@ class _Digests:
 
     def digest(self, path: str) -> Digest | None:
         """Return the digests of a source; None after an error. Raises OSError, CompileError."""
-        from nczarr.compare.digest import chosen, digest
+        from nczarr.operations.compare.digest import chosen, digest
 
         arguments, report = self.arguments, self.messages.report
         options = Options(
@@ -117,7 +117,7 @@ class _Digests:
                 self.messages.report.annotate(f"of `{shown(path)}`")
 
     def _line(self, path: str, digest: str, part: str | None) -> bytes:
-        from nczarr.compare.digest import line
+        from nczarr.operations.compare.digest import line
 
         if self.json:
             return _json({"digest": digest, "file": path, "path": part})
@@ -125,7 +125,7 @@ class _Digests:
 
     def checks(self) -> list[Callable[[], None]]:
         """One callable per digest file, and per dataset in it."""
-        from nczarr.compare.digest import parse
+        from nczarr.operations.compare.digest import parse
         from nczarr.stores.single import open_source
 
         works: list[Callable[[], None]] = []
@@ -174,7 +174,7 @@ class _Digests:
             return _json({"digest": digest, "wanted": expected, "ok": digest == expected, "file": name, "path": part})
         if digest == expected and self.arguments.quiet:
             return b""
-        from nczarr.compare.digest import line
+        from nczarr.operations.compare.digest import line
 
         head, tail = line("", name, part).split(b"  ", 1)
         unread = digest is None and part is None  # a dataset that was read may lack a part

@@ -6,9 +6,9 @@ import argparse
 import sys
 from collections.abc import Iterator
 
-from nczarr.capabilities import ALL_ATOMIC, USER_TYPES, Capabilities, Format
 from nczarr.cli.parser import TEXT, Command, command
 from nczarr.cli.shared import Messages
+from nczarr.registry import ALL_ATOMIC, USER_TYPES, Capabilities, Format
 
 HEADINGS = ("format", "what it is", "suffixes", "reads", "writes", "keeps")
 

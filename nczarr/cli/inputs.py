@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from nczarr.source import Source
+from nczarr.diagnostics.source import Source
 
 if TYPE_CHECKING:
     from nczarr.check.checked import Checked, Observer
@@ -25,8 +25,7 @@ def read_input(
 
     Raises OSError if it cannot be read.
     """
-    from nczarr import pipeline
-    from nczarr.endpoints import sources
+    from nczarr.operations import pipeline, sources
 
     if path != "-":
         return pipeline.read_path(path, report, options, name, observe)

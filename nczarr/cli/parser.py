@@ -11,8 +11,8 @@ from nczarr.cli.streams import write_product
 
 if TYPE_CHECKING:
     from nczarr.ast import Kind
+    from nczarr.diagnostics.secrets import StorageOptions
     from nczarr.options import Following
-    from nczarr.secrets import StorageOptions
 
 ARGUMENTS = "arguments"
 SOURCE = "source"
@@ -250,7 +250,7 @@ def following_of(arguments: argparse.Namespace) -> Following:
 
 def storage_option(text: str) -> tuple[str, Any]:
     """Return an option of remote places. Raises ArgumentTypeError without its value, which may be a secret."""
-    from nczarr.secrets import option
+    from nczarr.diagnostics.secrets import option
 
     try:
         return option(text)
@@ -260,7 +260,7 @@ def storage_option(text: str) -> tuple[str, Any]:
 
 def storage_of(arguments: argparse.Namespace) -> StorageOptions:
     """Return all storage options."""
-    from nczarr.secrets import StorageOptions
+    from nczarr.diagnostics.secrets import StorageOptions
 
     return StorageOptions(dict(arguments.storage_option))
 

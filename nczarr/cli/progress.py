@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from nczarr.arrays.counts import Step, Watcher
     from nczarr.check.checked import Checked
-    from nczarr.combine import Combined
+    from nczarr.operations.combine import Combined
 
 WORTH = 64 << 20
 """Minimum bytes of values for a bar."""

@@ -23,8 +23,8 @@ from nczarr.cli.parser import (
 )
 from nczarr.cli.shared import Messages
 from nczarr.cli.streams import write_product
+from nczarr.diagnostics.secrets import StorageOptions, shown
 from nczarr.options import Options
-from nczarr.secrets import StorageOptions, shown
 
 if TYPE_CHECKING:
     from nczarr.stores.url import Location
@@ -120,7 +120,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _work(arguments: argparse.Namespace, messages: Messages) -> None:
     """Lock the target, read and write. Raises OSError, CompileError."""
-    from nczarr.endpoints import targets
+    from nczarr.operations import targets
 
     if arguments.target in (None, "-"):
         _rewrite(arguments, messages)
@@ -134,7 +134,7 @@ def _work(arguments: argparse.Namespace, messages: Messages) -> None:
 def _rewrite(arguments: argparse.Namespace, messages: Messages) -> None:
     """Read and write, with the target locked. Raises OSError, CompileError."""
     from nczarr import refs
-    from nczarr.endpoints import sources
+    from nczarr.operations import sources
     from nczarr.stores.connection import MissingProtocolError
     from nczarr.stores.url import BadURLError
 

@@ -27,14 +27,14 @@ from nczarr.cli.streams import misuse, write_product
 from nczarr.cli.subsets import add_subset_options, subset_of
 from nczarr.cli.targets import add_references
 from nczarr.diagnostics.report import Report
+from nczarr.diagnostics.secrets import shown
 from nczarr.options import DEFAULT_MEMORY, Options, Subset, Writing
 from nczarr.registry import REFERENCE
-from nczarr.secrets import shown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from nczarr.combine.append import DocumentExtension
+    from nczarr.operations.combine.append import DocumentExtension
     from nczarr.plan.plans import Conversion
 
 EXAMPLES = (
@@ -100,8 +100,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _work(arguments: argparse.Namespace, report: Report, done: list[CommandResult]) -> None:
     """Read, combine, write. Raises OSError, CompileError."""
-    from nczarr.combine.append import locked, write
     from nczarr.link.cluster_limits import is_scheduler
+    from nczarr.operations.combine.append import locked, write
 
     subset = subset_of(arguments, report)
     if subset is None or (arguments.dask is not None and not is_scheduler(arguments.dask, report)):
@@ -151,9 +151,9 @@ def _extension(
     arguments: argparse.Namespace, subset: Subset, options: Options, report: Report
 ) -> DocumentExtension | None:
     """Read the document and the sources; None after an error. Raises OSError, CompileError."""
-    from nczarr.combine import Recoding
-    from nczarr.combine.append import DocumentExtension
-    from nczarr.combine.sources import for_reading
+    from nczarr.operations.combine import Recoding
+    from nczarr.operations.combine.append import DocumentExtension
+    from nczarr.operations.combine.sources import for_reading
 
     recoding = Recoding(arguments.units) if arguments.units is not None or arguments.decode_times else None
     reading = for_reading(options)

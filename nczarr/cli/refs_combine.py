@@ -16,18 +16,18 @@ from nczarr.cli.streams import misuse, write_product
 from nczarr.cli.subsets import add_subset_options, subset_of
 from nczarr.cli.targets import add_target_options, options_of
 from nczarr.diagnostics.report import Report
+from nczarr.diagnostics.secrets import shown
 from nczarr.registry import REFERENCE
-from nczarr.secrets import shown
 from nczarr.stores.url import is_remote, trimmed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from nczarr.capabilities import Format
-    from nczarr.combine import Combined, CombineSpec
-    from nczarr.combine.sources import Input
+    from nczarr.operations.combine import Combined, CombineSpec
+    from nczarr.operations.combine.sources import Input
     from nczarr.options import Options, Subset
     from nczarr.plan.plans import Conversion
+    from nczarr.registry import Format
 
 COMBINE, REFS_COMBINE = "combine", "refs combine"
 
@@ -146,7 +146,7 @@ def input_of(path: str, options: Options, form: str | None) -> Input:
 
     Workers of a cluster read local files by absolute paths.
     """
-    from nczarr.combine.sources import Input
+    from nczarr.operations.combine.sources import Input
 
     plain = options.dask is not None and not is_remote(path) and os.path.lexists(path)
     read = partial(read_input, os.path.abspath(path) if plain else path, options=options, name=form)
@@ -157,12 +157,11 @@ def _work(
     arguments: argparse.Namespace, options: Options, report: Report, done: list[tuple[Conversion, Mapping[str, int]]]
 ) -> None:
     """Read, combine, write. Raises OSError, CompileError."""
-    from nczarr import pipeline
-    from nczarr.combine import CombineSpec, Recoding
-    from nczarr.combine.journal import is_finished
-    from nczarr.combine.sources import home_of
-    from nczarr.endpoints import sources, targets
     from nczarr.link.cluster_limits import indivisible, is_scheduler
+    from nczarr.operations import pipeline, sources, targets
+    from nczarr.operations.combine import CombineSpec, Recoding
+    from nczarr.operations.combine.journal import is_finished
+    from nczarr.operations.combine.sources import home_of
     from nczarr.options import part_in_words
 
     target = arguments.target
@@ -219,8 +218,8 @@ def _combined(
     arguments: argparse.Namespace, options: Options, subset: Subset, spec: CombineSpec, report: Report
 ) -> Combined | None:
     """Read and combine the sources; return None after a reported error. Raises OSError, CompileError."""
-    from nczarr.combine import combined, journal_of
-    from nczarr.combine.sources import for_reading
+    from nczarr.operations.combine import combined, journal_of
+    from nczarr.operations.combine.sources import for_reading
 
     target, reading = arguments.target, for_reading(options)
     sources = [input_of(path, reading, arguments.form) for path in arguments.sources]
@@ -255,7 +254,7 @@ def plan_lines(
     combination: Combined, arguments: argparse.Namespace, target: str, form: Format, report: Report, options: Options
 ) -> Iterator[str]:
     """Yield what would be written: the sources in order with their lengths, then the plan of each variable."""
-    from nczarr import pipeline
+    from nczarr.operations import pipeline
 
     json = arguments.message_format == "json"
     yield from json_sources(combination) if json else text_sources(combination)

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 from nczarr.cli.inputs import standard_input
 from nczarr.cli.parser import ARGUMENTS, RUN, Command, add_memory, command, following_of, integer, storage_of
 from nczarr.cli.shared import Messages
+from nczarr.diagnostics.secrets import shown
 from nczarr.options import DEFAULT_MEMORY
-from nczarr.secrets import shown
 
 if TYPE_CHECKING:
-    from nczarr.verify import Summary
+    from nczarr.operations.verify import Summary
 
 EXAMPLES = (
     ("check targets, ranges and a sample of chunks", "refs verify refs.json"),
@@ -56,9 +56,9 @@ def parser() -> Command:
 
 def _work(arguments: argparse.Namespace, messages: Messages, summaries: list[Summary]) -> None:
     """Verify. Raises OSError, CompileError."""
-    from nczarr.endpoints import sources
+    from nczarr.operations import sources
+    from nczarr.operations.verify import verify
     from nczarr.options import Options
-    from nczarr.verify import verify
 
     options = Options(memory=arguments.memory, storage=storage_of(arguments), following=following_of(arguments))
     path = arguments.source

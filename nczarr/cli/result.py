@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from nczarr.secrets import shown
+from nczarr.diagnostics.secrets import shown
 
 if TYPE_CHECKING:
     from nczarr.plan.plans import Conversion

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from nczarr.cli import DONE, FAULTY, INTERRUPTED, MISUSED, UNREACHABLE, clear_fetched
 from nczarr.cli.streams import flush_product, give_up
 from nczarr.diagnostics.report import CompileError, Diagnostic, Report, Severity
-from nczarr.secrets import shown
+from nczarr.diagnostics.secrets import shown
 
 if TYPE_CHECKING:
     from nczarr.cli.result import CommandResult

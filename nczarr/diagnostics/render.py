@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import IO, Any
 
 from nczarr.diagnostics.report import Diagnostic, Label, Severity, rank
-from nczarr.source import Source
+from nczarr.diagnostics.source import Source
 
 WINDOW = 110
 """Terminal cells of a shown source line; longer lines are clipped around the marked place."""

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Iterator
 from enum import StrEnum
 from typing import NamedTuple
 
+from nczarr.diagnostics.source import NOWHERE, Span
 from nczarr.diagnostics.value_losses import VALUE_LOSSES
-from nczarr.source import NOWHERE, Span
 
 
 class Severity(StrEnum):

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
-from nczarr import secrets
+from nczarr.diagnostics import secrets
 from nczarr.plan.plans import StorePlan
 
 if TYPE_CHECKING:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from importlib.util import find_spec
 
-from nczarr.capabilities import Format
 from nczarr.diagnostics.report import Report
-from nczarr.secrets import shown
+from nczarr.diagnostics.secrets import shown
+from nczarr.registry import Format
 
 _ADDRESS = re.compile(r"(?:[a-z]+://)?[^\s/@?#]+:[0-9]+/?|inproc://[^\s@?#]+", re.ASCII)
 """Address of a scheduler: `tcp://host:port`, `tls://host:port`, `host:port`, or dask's name of one in this process."""

@@ -12,8 +12,8 @@ from nczarr import registry
 from nczarr.arrays.counts import Counts, Step
 from nczarr.arrays.parts import is_fixed, size
 from nczarr.diagnostics.report import Report
+from nczarr.diagnostics.secrets import shown
 from nczarr.plan.plans import Plan
-from nczarr.secrets import shown
 from nczarr.stores.lock import Lock
 
 Inspect: TypeAlias = Callable[[str], None]

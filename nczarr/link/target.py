@@ -11,9 +11,9 @@ from nczarr import __version__
 from nczarr.arrays.blocks import grid_of
 from nczarr.arrays.source import itemsize
 from nczarr.diagnostics.report import Report
+from nczarr.diagnostics.secrets import shown
 from nczarr.link.tasks import arrays
 from nczarr.plan.plans import StorePlan
-from nczarr.secrets import shown
 from nczarr.stores.base import Store
 from nczarr.stores.finish import StoreJournal
 from nczarr.stores.url import is_remote

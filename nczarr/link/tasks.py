@@ -18,8 +18,8 @@ from nczarr.arrays.route import grid, way
 from nczarr.arrays.source import ArraySource, itemsize
 from nczarr.arrays.windows import TEXT
 from nczarr.ast.rectilinear import shape_of, volume
-from nczarr.capabilities import ChunkKeys
 from nczarr.plan.plans import PartTarget, StorePlan
+from nczarr.registry import ChunkKeys
 
 
 class WrittenPart(NamedTuple):

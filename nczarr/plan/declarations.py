@@ -14,11 +14,11 @@ from nczarr import names
 from nczarr.ast import ATOMIC, Attribute, Variable
 from nczarr.ast.plain import is_finite
 from nczarr.ast.walk import groups
-from nczarr.capabilities import Format
 from nczarr.diagnostics.report import Report
+from nczarr.diagnostics.source import Span
 from nczarr.options import Options
 from nczarr.plan.plans import Plan, StorePlan
-from nczarr.source import Span
+from nczarr.registry import Format
 
 CONVENTIONS = ("nz",)
 _TITLE = "NZ-1.0"

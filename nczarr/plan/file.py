@@ -9,7 +9,6 @@ from nczarr.ast import Storage
 from nczarr.ast.kinds import KIND_NAMES
 from nczarr.ast.rectilinear import varies
 from nczarr.ast.storage import DEFAULT_STORAGE
-from nczarr.capabilities import NETCDF_KINDS, Format
 from nczarr.check.anonymous_dimensions import name_dimensions
 from nczarr.check.checked import Checked
 from nczarr.check.classic_sizes import check_sizes
@@ -22,6 +21,7 @@ from nczarr.plan.hdf5_losses import hdf5_losses
 from nczarr.plan.losses import report_losses, unknown_extensions
 from nczarr.plan.plans import FilePlan, Loss
 from nczarr.plan.requested_storage import StorageRequests, storage_of, storage_requests
+from nczarr.registry import NETCDF_KINDS, Format
 
 GROWING = 2**31 - 1
 """Maximum chunk length along an unlimited dimension."""

@@ -20,7 +20,7 @@ from nczarr.ast import ATOMIC, Codec, CompoundType, EnumType, Group, OpaqueType,
 from nczarr.ast.storage import CODEC_IDS
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report
-from nczarr.source import Span
+from nczarr.diagnostics.source import Span
 
 COMPACT_BYTES = (1 << 16) - 5
 """Maximum size of a compact variable: its data are in an object header message, after four bytes."""

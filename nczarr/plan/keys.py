@@ -13,10 +13,10 @@ from nczarr import names
 from nczarr.arrays.key_segments import LONGEST, paths, segments
 from nczarr.arrays.parts import is_fixed, parts
 from nczarr.ast.walk import groups
-from nczarr.capabilities import Arrays
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report
-from nczarr.source import Span
+from nczarr.diagnostics.source import Span
+from nczarr.registry import Arrays
 
 LONGEST_IN_FILES = 255 - len(".array.json")
 """Maximum length of a segment whose document is a file: file names have at most 255 bytes."""

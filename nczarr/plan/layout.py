@@ -26,12 +26,12 @@ from nczarr.ast import Storage, Variable
 from nczarr.ast.plain import is_finite
 from nczarr.ast.rectilinear import volume
 from nczarr.ast.storage import CODEC_IDS
-from nczarr.capabilities import Arrays
 from nczarr.check.checked import Checked
 from nczarr.options import Options
 from nczarr.plan.chunk_lengths import ShardRequest, can_shard, default_chunks, fits, inner_chunks, problem, shard_shape
 from nczarr.plan.plans import PartTarget
 from nczarr.plan.string_lengths import Strings, survey
+from nczarr.registry import Arrays
 
 if TYPE_CHECKING:
     from nczarr.plan.reference_layout import AsStored

@@ -18,13 +18,13 @@ from nczarr.ast.dataset import VERSION
 from nczarr.ast.plain import CARRIED, HIDDEN, guessed, is_finite, plain
 from nczarr.ast.types import is_number
 from nczarr.ast.walk import groups
-from nczarr.capabilities import Arrays, Format
 from nczarr.check.checked import Checked
 from nczarr.check.fill_values import default_fill
 from nczarr.diagnostics.report import Diagnostic, Label, Report, Severity
+from nczarr.diagnostics.source import NOWHERE
 from nczarr.options import Options
 from nczarr.plan.plans import Loss
-from nczarr.source import NOWHERE
+from nczarr.registry import Arrays, Format
 
 ANNOTATIONS = {
     "attribute-type": "types of attributes",

@@ -10,7 +10,6 @@ from collections.abc import Iterable
 
 from nczarr.ast import ATOMIC, Storage
 from nczarr.ast.types import EnumType
-from nczarr.capabilities import Format
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report
 from nczarr.options import Options
@@ -18,6 +17,7 @@ from nczarr.plan.declarations import check_declaration, report_obstacles
 from nczarr.plan.losses import losses, report_losses
 from nczarr.plan.plans import Loss, Plan, StreamPlan
 from nczarr.plan.requested_storage import storage_requests
+from nczarr.registry import Format
 
 
 def plan(checked: Checked, form: Format, options: Options, report: Report, more: Iterable[Loss] = ()) -> Plan | None:

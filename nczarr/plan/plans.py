@@ -16,11 +16,11 @@ from nczarr.arrays.counts import Counts
 from nczarr.arrays.source import Layout, Parts
 from nczarr.ast import Kind, Storage
 from nczarr.ast.rectilinear import varies
-from nczarr.capabilities import ChunkKeys, Format
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Diagnostic
+from nczarr.diagnostics.source import NOWHERE, Span
 from nczarr.options import Options
-from nczarr.source import NOWHERE, Span
+from nczarr.registry import ChunkKeys, Format
 
 Weight = Literal["value", "annotation"]
 """A value loss changes what a reader computes; an annotation loss does not."""

@@ -16,7 +16,7 @@ from nczarr.arrays.source import ArraySource, Descr
 from nczarr.arrays.source import itemsize as width
 from nczarr.ast import Codec, Storage
 from nczarr.ast.rectilinear import varies
-from nczarr.capabilities import Arrays
+from nczarr.registry import Arrays
 
 
 class AsStored(NamedTuple):

@@ -14,11 +14,11 @@ from nczarr.arrays import codecs
 from nczarr.arrays.codecs import SHUFFLE
 from nczarr.ast import ATOMIC, Codec, Storage, Variable
 from nczarr.ast.rectilinear import Lengths, largest, varies, within
-from nczarr.capabilities import Arrays
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report
 from nczarr.options import Options
 from nczarr.plan.chunk_lengths import ShardRequest, default_chunks
+from nczarr.registry import Arrays
 
 
 class StorageRequests(NamedTuple):

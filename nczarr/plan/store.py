@@ -12,7 +12,6 @@ from nczarr.arrays.source import Parts, is_number, itemsize
 from nczarr.ast import Storage, Variable
 from nczarr.ast.rectilinear import largest, varies, volume
 from nczarr.ast.walk import groups
-from nczarr.capabilities import Format
 from nczarr.check.checked import Checked
 from nczarr.check.restrict_to_kind import without
 from nczarr.diagnostics.report import Report
@@ -26,6 +25,7 @@ from nczarr.plan.registered_names import report_unregistered_codecs, report_unre
 from nczarr.plan.requested_storage import storage_of, storage_requests
 from nczarr.plan.simple_dimension_names import axes
 from nczarr.plan.storage_roundtrip import metadata_storage, normalized, unkept
+from nczarr.registry import Format
 
 LARGEST_FILL = 1 << 27
 """Maximum ragged elements that a fill value may make; see `fill_parts`."""

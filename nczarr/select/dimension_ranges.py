@@ -14,10 +14,10 @@ from collections.abc import Iterable, Mapping
 from nczarr import names
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report
+from nczarr.diagnostics.source import Span
 from nczarr.options import CoordinateRange, DimensionRange, Subset
 from nczarr.select.coordinate_values import indices_of
 from nczarr.select.names import dimensions_named, hint, meant
-from nczarr.source import Span
 
 
 def dimension_ranges(choice: Subset, dimensions: Iterable[str], checked: Checked, report: Report) -> dict[str, range]:

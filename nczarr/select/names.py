@@ -12,8 +12,8 @@ from collections.abc import Iterable, Mapping
 from nczarr import names
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report
+from nczarr.diagnostics.source import Span
 from nczarr.options import Section
-from nczarr.source import Span
 
 
 def variables_named(word: str, checked: Checked, report: Report) -> list[str]:

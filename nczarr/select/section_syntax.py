@@ -20,8 +20,8 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from nczarr.diagnostics.report import Report
+from nczarr.diagnostics.source import Source, Span
 from nczarr.options import Extent, Extents, Section
-from nczarr.source import Source, Span
 
 if TYPE_CHECKING:
     from lark import Lark, Token, Tree

@@ -13,7 +13,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from nczarr import __version__, dap2
+from nczarr import __version__
+from nczarr.formats.opendap.dap2 import write as dap2
 from nczarr.serve.answers import BYTES, TEXT, HttpAnswer
 from nczarr.serve.dataset_cache import CachedDataset, RefusedRequestError
 from nczarr.serve.limits import Limits

@@ -13,9 +13,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from nczarr import __version__, dap4
+from nczarr import __version__
 from nczarr.arrays.parts import is_fixed
 from nczarr.diagnostics.report import CompileError
+from nczarr.formats.opendap.dap4 import write as dap4
 from nczarr.serve.answers import HttpAnswer
 from nczarr.serve.dataset_cache import CachedDataset, RefusedRequestError
 from nczarr.serve.limits import Limits

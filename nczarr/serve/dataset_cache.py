@@ -21,19 +21,19 @@ from typing import TYPE_CHECKING, Any
 
 from nczarr import names
 from nczarr.diagnostics.report import CompileError, Diagnostic, Report, Severity
+from nczarr.diagnostics.source import Source
 from nczarr.options import UNREAD, Following, Options
 from nczarr.serve.limits import Limits
 from nczarr.serve.link_policy import forbidden
 from nczarr.serve.places import ServedPlace
 from nczarr.serve.spool import Disk, FullError
-from nczarr.source import Source
 from nczarr.stores.base import ROOT_KEYS
 from nczarr.stores.local_file import LocalFile
 
 if TYPE_CHECKING:
-    from nczarr.capabilities import Format
     from nczarr.check.checked import Checked
-    from nczarr.secrets import StorageOptions
+    from nczarr.diagnostics.secrets import StorageOptions
+    from nczarr.registry import Format
     from nczarr.stores.base import Store
 
 LOOKED = 2.0
@@ -161,7 +161,7 @@ class Shelf:
 
         It is remembered while the file is unchanged: to find it may take the index of a large archive.
         """
-        from nczarr.endpoints import sources
+        from nczarr.operations import sources
 
         key = place.path, stamp_of(place)
         with self._lock:
@@ -207,8 +207,7 @@ class Shelf:
 
     def _checked(self, place: ServedPlace, stamp: Stamp, report: Report, most: int) -> tuple[Format, Checked]:
         """Return the format and content of a dataset. Raises RefusedRequestError, CompileError, OSError."""
-        from nczarr import pipeline
-        from nczarr.endpoints import sources
+        from nczarr.operations import pipeline, sources
 
         source = sources.opened(place.path, report, self.options)
         form = None if source is None else format_of(source)
@@ -309,7 +308,7 @@ def _check_written(place: ServedPlace, stamp: Stamp, *, is_cut: bool) -> None:
 
 def format_of(source: Source | Store) -> Format | None:
     """Return the format of a file or store; None if it cannot be read. Raises OSError."""
-    from nczarr.endpoints.sources import detected
+    from nczarr.operations.sources import detected
 
     form = detected(source)
     return form if form is not None and form.readable else None

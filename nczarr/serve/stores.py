@@ -35,7 +35,8 @@ def view(opened: CachedDataset, version: str, limits: Limits) -> StoreView:
 
 
 def _made(opened: CachedDataset, version: str, limits: Limits) -> StoreView:
-    from nczarr import pipeline, registry
+    from nczarr import registry
+    from nczarr.operations import pipeline
 
     form = registry.named(version)
     assert form is not None

@@ -14,8 +14,8 @@ import threading
 from collections import OrderedDict
 from functools import cached_property
 
-from nczarr.secrets import NO_OPTIONS, StorageOptions
-from nczarr.source import Source
+from nczarr.diagnostics.secrets import NO_OPTIONS, StorageOptions
+from nczarr.diagnostics.source import Source
 from nczarr.stores.web_service import MOST_BYTES, ServiceAnswer, WebService
 
 LONGEST_HEADER = 256 << 20

@@ -24,7 +24,7 @@ from copy import deepcopy
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from nczarr.secrets import NO_OPTIONS, StorageOptions, scrubbed, shown
+from nczarr.diagnostics.secrets import NO_OPTIONS, StorageOptions, scrubbed, shown
 from nczarr.stores.range_request import ChangedError, RangeAnswer, UnrangedError, by_http, by_library, by_s3
 from nczarr.stores.store_request import GivenUpError, asked, awaited, is_interrupted
 from nczarr.stores.url import BadURLError, Location, location

@@ -7,7 +7,7 @@ import os
 from collections.abc import Collection, Iterable
 from contextlib import suppress
 
-from nczarr.secrets import NO_OPTIONS, StorageOptions
+from nczarr.diagnostics.secrets import NO_OPTIONS, StorageOptions
 from nczarr.stores.base import JOURNAL, safe_key
 from nczarr.stores.directory import GROWING, DirectoryStore, DirectoryTarget
 from nczarr.stores.extension import Extensible

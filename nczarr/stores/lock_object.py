@@ -16,7 +16,7 @@ import errno
 import threading
 from contextlib import suppress
 
-from nczarr.secrets import StorageOptions
+from nczarr.diagnostics.secrets import StorageOptions
 from nczarr.stores.connection import S3, FileConnection
 from nczarr.stores.lock import SUFFIX, BusyTargetError, Holder, Lock, NoLock, lock_name, running
 from nczarr.stores.remote import TRIES, md5, md5_of

@@ -12,7 +12,7 @@ from contextlib import contextmanager, nullcontext
 from itertools import chain
 
 from nczarr.diagnostics.report import Diagnostic, Report, Severity
-from nczarr.secrets import StorageOptions, shown
+from nczarr.diagnostics.secrets import StorageOptions, shown
 from nczarr.stores.lock import CLOSED, BusyTargetError, Holder, Lock, LockFile, NoLock, lock_file
 from nczarr.stores.signals import unstopped
 from nczarr.stores.url import is_remote

@@ -6,8 +6,8 @@ import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, cast
 
-from nczarr.secrets import NO_OPTIONS, StorageOptions
-from nczarr.source import HEAD, Buffer, Source
+from nczarr.diagnostics.secrets import NO_OPTIONS, StorageOptions
+from nczarr.diagnostics.source import HEAD, Buffer, Source
 from nczarr.stores.base import Store
 from nczarr.stores.single import open_source
 from nczarr.stores.url import BadURLError, location

@@ -16,8 +16,8 @@ from functools import cached_property
 from typing import ClassVar
 from urllib.parse import quote
 
-from nczarr.secrets import NO_OPTIONS, StorageOptions
-from nczarr.source import Source
+from nczarr.diagnostics.secrets import NO_OPTIONS, StorageOptions
+from nczarr.diagnostics.source import Source
 from nczarr.stores.url import BadURLError
 from nczarr.stores.web_service import MOST_BYTES, WORDS, WebService, message
 

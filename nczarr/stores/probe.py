@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from nczarr.secrets import StorageOptions
+from nczarr.diagnostics.secrets import StorageOptions
 from nczarr.stores.base import JOURNAL, ROOT_KEYS
 from nczarr.stores.connection import WEB
 from nczarr.stores.remote import RemoteStore

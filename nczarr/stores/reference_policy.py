@@ -14,9 +14,9 @@ import re
 from typing import NamedTuple
 from urllib.parse import unquote
 
+from nczarr.diagnostics.secrets import shown
+from nczarr.diagnostics.source import Source
 from nczarr.options import Following
-from nczarr.secrets import shown
-from nczarr.source import Source
 from nczarr.stores.base import Store
 from nczarr.stores.connection import WEB
 from nczarr.stores.url import is_remote

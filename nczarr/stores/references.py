@@ -16,7 +16,7 @@ from threading import Lock
 from typing import Any, NoReturn
 
 from nczarr.diagnostics.report import CompileError, Diagnostic, Label, Report, Severity
-from nczarr.secrets import NO_OPTIONS, StorageOptions, shown
+from nczarr.diagnostics.secrets import NO_OPTIONS, StorageOptions, shown
 from nczarr.stores import ranges
 from nczarr.stores.base import Store, cut, is_safe
 from nczarr.stores.connection import FileConnection

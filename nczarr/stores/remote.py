@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from nczarr.secrets import NO_OPTIONS, StorageOptions
+from nczarr.diagnostics.secrets import NO_OPTIONS, StorageOptions
 from nczarr.stores.base import Store, cut, next_segments, safe_key, with_prefix
 from nczarr.stores.connection import WEB, FileConnection
 from nczarr.stores.memory import is_metadata

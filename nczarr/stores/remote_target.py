@@ -22,7 +22,7 @@ from contextlib import suppress
 from threading import Lock
 
 from nczarr.diagnostics.report import CompileError
-from nczarr.secrets import NO_OPTIONS, StorageOptions
+from nczarr.diagnostics.secrets import NO_OPTIONS, StorageOptions
 from nczarr.stores import ranges
 from nczarr.stores.base import HELD, JOURNAL, safe_key
 from nczarr.stores.connection import FileConnection

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import NamedTuple, cast
 
-from nczarr.secrets import NO_OPTIONS, StorageOptions
-from nczarr.source import Buffer, Source
+from nczarr.diagnostics.secrets import NO_OPTIONS, StorageOptions
+from nczarr.diagnostics.source import Buffer, Source
 from nczarr.stores import finish
 from nczarr.stores.local_file import UNMAPPED, LocalFile
 from nczarr.stores.signals import unstopped

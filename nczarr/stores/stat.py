@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from nczarr.secrets import NO_OPTIONS, StorageOptions
+from nczarr.diagnostics.secrets import NO_OPTIONS, StorageOptions
 from nczarr.stores.range_request import told_of
 from nczarr.stores.url import location
 

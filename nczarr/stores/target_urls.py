@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import quote
 
+from nczarr.diagnostics.secrets import shown
 from nczarr.options import Writing
-from nczarr.secrets import shown
 from nczarr.stores.spool import is_passing, origin
 from nczarr.stores.url import is_remote
 

@@ -16,7 +16,7 @@ from antlr4.error.ErrorStrategy import DefaultErrorStrategy
 from antlr4.IntervalSet import IntervalSet
 
 from nczarr.diagnostics.report import Label, Report
-from nczarr.source import Source, Span
+from nczarr.diagnostics.source import Source, Span
 from nczarr.syntax.tokens import ListStream, Token
 
 EOF = -1

@@ -8,8 +8,8 @@ from typing import NamedTuple
 from urllib.parse import quote
 
 from nczarr.diagnostics.report import CompileError
+from nczarr.diagnostics.secrets import NO_OPTIONS
 from nczarr.options import Following
-from nczarr.secrets import NO_OPTIONS
 from nczarr.serve.answers import HttpAnswer
 from nczarr.serve.bodies import DeliveredBody
 from nczarr.serve.dataset_cache import RefusedRequestError, Shelf

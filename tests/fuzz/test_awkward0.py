@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-import nczarr.awkward0
+import nczarr
 from nczarr.diagnostics import render
 from nczarr.diagnostics.report import CompileError
 from nczarr.formats.awkward0.columns.nodes import Column

@@ -9,15 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from nczarr import pipeline
 from nczarr.api.dump import dump
 from nczarr.arrays.blocks import linear_block, region_of
 from nczarr.check.checked import Checked
 from nczarr.diagnostics import render
 from nczarr.diagnostics.report import Report
+from nczarr.diagnostics.source import Source
+from nczarr.operations import pipeline
 from nczarr.options import Options
 from nczarr.registry import named
-from nczarr.source import Source
 from tests.conftest import ROOT
 from tests.support.fuzz_limits import limits
 from tests.support.proof import PART, PARTS

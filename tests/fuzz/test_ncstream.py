@@ -8,11 +8,12 @@ import random
 import pytest
 
 import nczarr
-from nczarr import pipeline, registry
+from nczarr import registry
 from nczarr.diagnostics.report import Report
+from nczarr.diagnostics.source import Source
+from nczarr.operations import pipeline
 from nczarr.options import Options
 from nczarr.select.indexing import read
-from nczarr.source import Source
 from tests.support.every_type import CDL
 from tests.support.ncstream_datasets import without_model
 from tests.support.work import counted

@@ -7,14 +7,14 @@ import random
 import resource
 from typing import Any
 
+import nczarr.ncstream as door
 import numpy as np
 import pytest
 
-import nczarr.ncstream as door
 from nczarr.diagnostics.report import CompileError, Report
+from nczarr.diagnostics.source import Source
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
 from nczarr.formats.ncstream.read.scan import scan
-from nczarr.source import Source
 from tests.support import ncstream_streams as make
 from tests.support.ncstream_messages import OBS, lists, obs_rows, rewritten
 from tests.support.ncstream_streams import RAGGED

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from nczarr.diagnostics.report import CompileError
+from nczarr.diagnostics.secrets import NO_OPTIONS
 from nczarr.options import Following
-from nczarr.secrets import NO_OPTIONS
 from nczarr.serve import refusals
 from nczarr.serve.answers import HttpAnswer, part
 from nczarr.serve.bodies import DeliveredBody

@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 
-from nczarr import from_cdl, pipeline, registry
+from nczarr import from_cdl, registry
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import CompileError, Report
+from nczarr.operations import pipeline
 from nczarr.options import UNREAD, Options
 from nczarr.select.indexing import read
 from nczarr.stores.base import safe_key

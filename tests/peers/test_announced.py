@@ -11,16 +11,17 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import nczarr
-from nczarr import pipeline, registry
+from nczarr import registry
 from nczarr.arrays.source import Parts
 from nczarr.ast import Dataset
 from nczarr.check import check
 from nczarr.check.checked import Checked, Unchecked
 from nczarr.diagnostics.report import Report
+from nczarr.integrations.testing.strategies import datasets_with_data
+from nczarr.operations import pipeline
 from nczarr.options import Options
 from nczarr.plan.planner import plan
 from nczarr.stores.memory import MemoryStore
-from nczarr.testing.strategies import datasets_with_data
 from tests.conftest import shared_folder
 from tests.support.peers import corpus, exactness
 from tests.support.peers.announced import differences

@@ -13,9 +13,9 @@ import pytest
 
 import nczarr
 from nczarr.api.handle import DatasetHandle
-from nczarr.combine.spec import CombineSpec, settled
 from nczarr.diagnostics.report import Report
-from nczarr.extend.placement import RecordRun, part_of
+from nczarr.operations.append.placement import RecordRun, part_of
+from nczarr.operations.combine.spec import CombineSpec, settled
 from nczarr.stores.extensible import ExtensibleFolder
 from tests.support.peers import exactness
 from tests.support.repositories import commit_attribute, icechunk
@@ -193,7 +193,7 @@ def test_an_old_snapshot_shows_the_old_data(xr: ModuleType, months: list[Path], 
 def test_a_moved_branch_is_not_extended(months: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A commit by another program, between reading and writing, is not overwritten."""
     icechunk()
-    from nczarr.extend import store
+    from nczarr.operations.append import store
 
     place = f"icechunk:{tmp_path / 'repo'}"
     nczarr.convert(months[0], place)

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import nczarr.awkward0
+import nczarr
 from nczarr.formats.awkward0.columns import nodes as kinds
 from nczarr.formats.awkward0.columns.awkward2 import of_awkward, to_awkward
 from nczarr.formats.awkward0.columns.nodes import Column, Flat, ListNode, TableNode

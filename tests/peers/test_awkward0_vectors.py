@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-import nczarr.awkward0
+import nczarr
 from nczarr.diagnostics.report import CompileError
 from nczarr.formats.awkward0.columns.nodes import Column
 from nczarr.formats.awkward0.read.whitelist import allows, patterns

@@ -17,8 +17,8 @@ from nczarr.arrays.grid import chunk_of
 from nczarr.arrays.manifest import Affine, PlaceColumns
 from nczarr.arrays.source import itemsize
 from nczarr.check.checked import Checked
-from nczarr.combine import CombineSpec, combine
 from nczarr.diagnostics.report import Report
+from nczarr.operations.combine import CombineSpec, combine
 from tests.support.peers.combined_files import Maker, axes, chunked, contiguous, files, fill, records
 
 pytestmark = pytest.mark.peer

@@ -10,10 +10,9 @@ from types import ModuleType
 
 import pytest
 
-from nczarr import pipeline
 from nczarr.ast import Kind
 from nczarr.diagnostics.report import Report
-from nczarr.endpoints import targets
+from nczarr.operations import pipeline, targets
 from nczarr.options import Options
 from nczarr.stores.single import open_source
 from tests.support.peers.ncgen_cases import CASES, compiled, corpus, large

@@ -14,11 +14,11 @@ from typing import Any
 import pytest
 
 import nczarr
-from nczarr import pipeline
 from nczarr.arrays.blocks import every_block
 from nczarr.diagnostics.report import CompileError, Report, Severity
+from nczarr.diagnostics.source import Source
+from nczarr.operations import pipeline
 from nczarr.options import Options
-from nczarr.source import Source
 from tests.support.opendap_prints import differences
 
 DIFFERENT = {

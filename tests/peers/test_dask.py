@@ -17,9 +17,9 @@ import numpy as np
 import pytest
 
 import nczarr
-from nczarr import pipeline
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import CompileError, Report
+from nczarr.operations import pipeline
 from nczarr.options import Options
 from nczarr.plan.plans import Conversion
 from tests.conftest import ROOT, run_command
@@ -162,8 +162,8 @@ def test_no_log_has_a_storage_option(cluster: Cluster, damaged: Path, sources: d
     """Neither where a task fails with a diagnostic, nor where it crashes and dask logs what it was called with."""
     from distributed import Client
 
+    from nczarr.diagnostics.secrets import StorageOptions
     from nczarr.link import worker
-    from nczarr.secrets import StorageOptions
     from nczarr.stores.remote import RemoteStore
 
     options = {"secret_key": "hunter22"}

@@ -16,10 +16,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nczarr import names, pipeline
+from nczarr import names
 from nczarr.arrays.source import ArraySource
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import CompileError, Report
+from nczarr.operations import pipeline
 from nczarr.options import Following, Options
 from tests.conftest import missing_peer, run_command
 from tests.support.peers import SCRIPTS

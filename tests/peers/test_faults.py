@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from nczarr import peers
 from nczarr.diagnostics.report import Report
-from nczarr.peers.rule import number
+from nczarr.operations import readers as peers
+from nczarr.operations.readers.rule import number
 from nczarr.stores.directory import DirectoryStore
 from nczarr.stores.single import open_source
 from tests.conftest import missing_peer, run_command

@@ -9,9 +9,11 @@ from typing import Any
 
 import pytest
 
-from nczarr import peers, pipeline, registry
+from nczarr import registry
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Diagnostic, Report, Severity
+from nczarr.operations import pipeline
+from nczarr.operations import readers as peers
 from nczarr.options import Options
 from nczarr.stores.base import Store
 from nczarr.stores.directory import DirectoryStore

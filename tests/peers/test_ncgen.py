@@ -13,15 +13,15 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from nczarr import pipeline
 from nczarr.api.dump import dump
 from nczarr.arrays.memory import Runs
 from nczarr.ast import Kind
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report
+from nczarr.diagnostics.source import Source
 from nczarr.formats.netcdf4.chunking import default_chunks
+from nczarr.operations import pipeline
 from nczarr.options import Options
-from nczarr.source import Source
 from tests.conftest import run_command
 from tests.support.peers.dumps import Dump, differences, dumped
 from tests.support.peers.ncgen import DIFFERENCES, REFUSED, unexplained

@@ -9,10 +9,10 @@ import json
 from pathlib import Path
 from typing import Any
 
+import nczarr.ncstream as door
 import numpy as np
 import pytest
 
-import nczarr.ncstream as door
 from nczarr.diagnostics.report import CompileError
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
 from nczarr.formats.ncstream.wire.element_types import NUMPY

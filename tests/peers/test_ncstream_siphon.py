@@ -8,10 +8,10 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
+import nczarr.ncstream as door
 import numpy as np
 import pytest
 
-import nczarr.ncstream as door
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
 from tests.support import ncstream_streams as make
 

@@ -13,13 +13,13 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from nczarr import pipeline
 from nczarr.ast import Attribute, Constant, Dataset, Kind, Variable
 from nczarr.check.classic_layout import CLASSIC_KINDS
 from nczarr.diagnostics.report import Report
+from nczarr.integrations.testing.strategies import datasets_with_data
+from nczarr.operations import pipeline
 from nczarr.options import Options
 from nczarr.registry import named
-from nczarr.testing.strategies import datasets_with_data
 from tests.conftest import ROOT
 from tests.support.peers.classic import DIFFERENCES, differing, refused, unexplained
 from tests.support.peers.classic_texts import texts

@@ -12,13 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from nczarr import pipeline
 from nczarr.ast import Kind
 from nczarr.check.classic_layout import CLASSIC_KINDS, lay_out
 from nczarr.diagnostics.report import Report
+from nczarr.diagnostics.source import Source
 from nczarr.formats.netcdf3.backend import header
+from nczarr.operations import pipeline
 from nczarr.options import Options
-from nczarr.source import Source
 
 pytestmark = pytest.mark.peer
 

@@ -16,18 +16,19 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 import nczarr
-from nczarr import names, pipeline
+from nczarr import names
 from nczarr.api.dump import dump
 from nczarr.arrays.source import Parts
 from nczarr.ast import Dataset, Kind, Storage
 from nczarr.ast.walk import rebuilt
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report
+from nczarr.diagnostics.source import Source
+from nczarr.integrations.testing.strategies import datasets_with_data
+from nczarr.operations import pipeline
 from nczarr.options import Options
 from nczarr.registry import named
-from nczarr.source import Source
 from nczarr.stores.single import open_source
-from nczarr.testing.strategies import datasets_with_data
 from tests.support.peers.classic import refused
 from tests.support.peers.netcdf3_pairs import HUGE, cases, checked_pair, corpus, ours, pieces, theirs
 from tests.support.peers.netcdf3_pairs import read as compiled

@@ -18,7 +18,6 @@ import numpy as np
 import pytest
 
 import nczarr
-import nczarr.awkward0
 from nczarr.diagnostics.report import CompileError
 from tests.conftest import ROOT
 from tests.support.peers import corpus

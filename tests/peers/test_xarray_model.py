@@ -304,8 +304,8 @@ def test_threads_read_side_by_side(xr: ModuleType, tmp_path: Path) -> None:
 
 def test_arrays_pickle_as_path_and_options(xr: ModuleType, tmp_path: Path) -> None:
     """Arrays of one dataset open it once, in this process not at all; a secret is not printed."""
-    from nczarr.xarray.engine import _opened
-    from nczarr.xarray.opened import OpenedDataset
+    from nczarr.integrations.xarray.engine import _opened
+    from nczarr.integrations.xarray.opened import OpenedDataset
 
     nczarr.write(nczarr.from_cdl("netcdf d { variables: int v ; int w ; data: v = 1 ; w = 2 ; }"), tmp_path / "a.nc")
     opened, source, top = _opened(tmp_path / "a.nc", None, {"key": "t0psecret"}, nczarr.refs.Following())
@@ -318,7 +318,7 @@ def test_arrays_pickle_as_path_and_options(xr: ModuleType, tmp_path: Path) -> No
     assert "t0p" not in repr(again)
     opened._token = ""
     del first, second, opened
-    from nczarr.xarray import opened as module
+    from nczarr.integrations.xarray import opened as module
 
     module._kept.clear()
     fresh = pickle.loads(data)[0]
@@ -353,7 +353,7 @@ UNCLAIMED = {
 
 def test_sources_that_xarray_takes_by_itself(xr: ModuleType, tmp_path: Path) -> None:
     """Formats that no other engine reads, by content; what is not there, by suffix."""
-    from nczarr.xarray.engine import NczarrBackendEntrypoint
+    from nczarr.integrations.xarray.engine import NczarrBackendEntrypoint
 
     engine = NczarrBackendEntrypoint()
     source = nczarr.from_cdl("netcdf d { dimensions: x = 2 ; variables: int v(x) ; data: v = 1, 2 ; }")

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import nczarr.awkward0
+import nczarr
 from nczarr.diagnostics.report import CompileError
 from nczarr.formats.awkward0.columns.nodes import Column
 from tests.support import columns as marked

@@ -11,7 +11,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 import nczarr
-import nczarr.awkward0
 from nczarr.diagnostics.report import CompileError
 from nczarr.formats.awkward0.columns.nodes import ArrayPieces, Flat, Indexed, ListNode, Spans, TextNode
 from tests.support.columns import columns

@@ -9,12 +9,12 @@ from nczarr.ast.text import text as tree_text
 from nczarr.check import check
 from nczarr.check.checked import Checked, Unchecked
 from nczarr.diagnostics.report import Report, Severity
+from nczarr.diagnostics.source import Source
 from nczarr.formats.cdl.read import frontend
 from nczarr.formats.cdl.write import backend
+from nczarr.integrations.testing.arrays import differences
+from nczarr.integrations.testing.strategies import datasets_with_data
 from nczarr.options import Options
-from nczarr.source import Source
-from nczarr.testing.arrays import differences
-from nczarr.testing.strategies import datasets_with_data
 from tests.support.proof import share
 
 relaxed = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))

@@ -18,12 +18,12 @@ from nczarr.arrays.source import Parts
 from nczarr.ast import Dataset
 from nczarr.check import check
 from nczarr.check.checked import Checked, Unchecked
-from nczarr.combine import CombineSpec, combine
-from nczarr.compare.diff import differences
 from nczarr.diagnostics.report import Report
+from nczarr.integrations.testing.strategies import datasets_with_data
+from nczarr.operations.combine import CombineSpec, combine
+from nczarr.operations.compare.diff import differences
 from nczarr.options import Extent, Section, Subset
 from nczarr.select.subset import subset
-from nczarr.testing.strategies import datasets_with_data
 from tests.support.proof import share
 from tests.support.subsets import checked_of, equal, relaxed
 

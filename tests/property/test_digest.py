@@ -31,15 +31,15 @@ from nczarr.ast import (
 from nczarr.ast.walk import rebuilt
 from nczarr.check import check
 from nczarr.check.checked import Checked, Unchecked
-from nczarr.compare.diff import differences
-from nczarr.compare.digest import Digest, digest
 from nczarr.diagnostics.report import Report
+from nczarr.integrations.testing.arrays import parts_of, whole
+from nczarr.integrations.testing.strategies import constants, datasets_with_data, legal_names
+from nczarr.operations.compare.diff import differences
+from nczarr.operations.compare.digest import Digest, digest
 from nczarr.options import Options
 from nczarr.registry import named
 from nczarr.select.reader import PartAssembler
 from nczarr.stores.memory import MemoryStore
-from nczarr.testing.arrays import parts_of, whole
-from nczarr.testing.strategies import constants, datasets_with_data, legal_names
 from tests.support.peers import digest_reference
 from tests.support.stores import opened
 from tests.support.targets import content

@@ -6,11 +6,11 @@ from typing import Any
 
 from hypothesis import HealthCheck, given, settings
 
-from nczarr import pipeline
 from nczarr.diagnostics.report import Report
+from nczarr.integrations.testing.strategies import datasets_with_data
+from nczarr.operations import pipeline
 from nczarr.options import Options
 from nczarr.registry import named
-from nczarr.testing.strategies import datasets_with_data
 from tests.support.repositories import icechunk
 from tests.support.stores import other_values
 from tests.support.subsets import checked_of

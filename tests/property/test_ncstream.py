@@ -8,15 +8,16 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from nczarr import pipeline, registry
+from nczarr import registry
 from nczarr.arrays.source import Parts
 from nczarr.ast import Dataset
 from nczarr.check import check
 from nczarr.check.checked import Checked, Unchecked
 from nczarr.diagnostics.report import Report
+from nczarr.diagnostics.source import Source
 from nczarr.formats.ncstream.write import variable_messages
+from nczarr.operations import pipeline
 from nczarr.options import Options
-from nczarr.source import Source
 from tests.support.ncstream_datasets import plain, without_model
 from tests.support.proof import share
 from tests.support.stores import other_values

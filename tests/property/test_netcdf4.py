@@ -10,16 +10,15 @@ from types import ModuleType
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from nczarr import pipeline
 from nczarr.arrays.source import Parts
 from nczarr.arrays.value_lists import constant_parts
 from nczarr.ast import Dataset
 from nczarr.check import check
 from nczarr.check.checked import Checked, Unchecked
 from nczarr.diagnostics.report import Report
-from nczarr.endpoints import targets
+from nczarr.integrations.testing.strategies import datasets_with_data
+from nczarr.operations import pipeline, targets
 from nczarr.options import Options
-from nczarr.testing.strategies import datasets_with_data
 from tests.support.exact_storage import exact_storage
 from tests.support.peers.expected import values
 from tests.support.peers.read_library import File, bits

@@ -33,8 +33,8 @@ from nczarr.ast import (
 )
 from nczarr.ast.node import members_of
 from nczarr.ast.validation import schema_of
-from nczarr.source import Source, Span
-from nczarr.testing.strategies import datasets
+from nczarr.diagnostics.source import Source, Span
+from nczarr.integrations.testing.strategies import datasets
 
 CLASSES: tuple[type[Node], ...] = (
     Attribute, Codec, CompoundType, Constant, Dataset, Dimension, EnumConstant, EnumType, Field, Group, OpaqueType,

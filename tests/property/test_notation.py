@@ -6,11 +6,11 @@ from hypothesis import HealthCheck, Phase, find, given, settings
 import nczarr
 from nczarr.ast import Dataset, walk
 from nczarr.diagnostics.report import Report
+from nczarr.diagnostics.source import Source
 from nczarr.formats.ast_json import backend as json_backend
 from nczarr.formats.ast_json import frontend as json_frontend
 from nczarr.formats.notation import backend, frontend
-from nczarr.source import Source
-from nczarr.testing.strategies import datasets
+from nczarr.integrations.testing.strategies import datasets
 
 relaxed = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 

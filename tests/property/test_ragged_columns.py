@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-import nczarr.awkward0
+import nczarr
 from nczarr.formats.awkward0.columns import unions
 from nczarr.formats.awkward0.columns.awkward2 import of_awkward, to_awkward
 from nczarr.formats.awkward0.columns.nodes import Column

@@ -17,11 +17,11 @@ from nczarr.ast import Dataset
 from nczarr.check import check
 from nczarr.check.checked import Checked, Unchecked
 from nczarr.diagnostics.report import Report
+from nczarr.integrations.testing.strategies import datasets_with_data
 from nczarr.options import Options
 from nczarr.plan import chunk_lengths
 from nczarr.registry import named
 from nczarr.stores.memory import MemoryStore
-from nczarr.testing.strategies import datasets_with_data
 from tests.support.peers.compare import same
 from tests.support.peers.expected import expected
 from tests.support.proof import share

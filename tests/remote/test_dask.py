@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 import nczarr
-from nczarr import pipeline
 from nczarr.diagnostics.report import Report
+from nczarr.diagnostics.secrets import StorageOptions
+from nczarr.operations import pipeline
 from nczarr.options import Options
-from nczarr.secrets import StorageOptions
 from nczarr.stores.remote import RemoteStore
 from tests.remote.conftest import S3
 from tests.support.chunky_files import make_chunky

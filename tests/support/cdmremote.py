@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import parse_qs, urlsplit
 
-import nczarr.ncstream
+import nczarr
 from nczarr import names
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from nczarr import pipeline
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report
+from nczarr.diagnostics.source import Source
+from nczarr.operations import pipeline
 from nczarr.options import Following, Options
-from nczarr.source import Source
 
 SIGNATURE = b"\x89HDF\r\n\x1a\n"
 

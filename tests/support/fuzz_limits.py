@@ -8,11 +8,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-from nczarr import pipeline, registry
+from nczarr import registry
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Diagnostic, Report
+from nczarr.diagnostics.source import Source
+from nczarr.operations import pipeline
 from nczarr.options import Options
-from nczarr.source import Source
 
 SECONDS = 10
 MEMORY = 1 << 30

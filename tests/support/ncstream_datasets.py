@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 import nczarr
-import nczarr.ncstream
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
 from nczarr.formats.ncstream.wire import framing
 from nczarr.formats.ncstream.wire.protobuf import encoded

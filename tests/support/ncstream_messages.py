@@ -5,9 +5,9 @@ from __future__ import annotations
 import io
 from typing import Any
 
+import nczarr.ncstream as door
 import numpy as np
 
-import nczarr.ncstream as door
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
 from tests.support import ncstream_streams as make
 

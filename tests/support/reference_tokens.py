@@ -11,8 +11,8 @@ from typing import Any
 from antlr4 import InputStream
 
 from nczarr.diagnostics.report import Report
+from nczarr.diagnostics.source import Source
 from nczarr.formats.cdl.read.preamble import check_bytes, scan_header
-from nczarr.source import Source
 from nczarr.syntax._generated.CDLLexer import CDLLexer
 from nczarr.syntax.tokens import Token
 

@@ -11,8 +11,8 @@ from nczarr.stores.repository.library import MissingIcechunkError, library
 SKIPPED = (
     *(
         "nczarr.serve",
-        "nczarr.xarray",
-        "nczarr.zarr_python",
+        "nczarr.integrations.xarray",
+        "nczarr.integrations.zarr_python",
         "nczarr.testing",
         "nczarr.__main__",
         "nczarr.link.cluster",

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from nczarr import pipeline, registry
+from nczarr import registry
 from nczarr.ast import Dataset
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Diagnostic, Report
+from nczarr.operations import pipeline
 from nczarr.options import Options
 from nczarr.select.indexing import read
 from nczarr.stores.base import Store

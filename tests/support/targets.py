@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from nczarr import link, pipeline
-from nczarr.capabilities import Format
+from nczarr import link
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report
+from nczarr.operations import pipeline
 from nczarr.options import Options
 from nczarr.plan.plans import Plan
+from nczarr.registry import Format
 
 
 def store(

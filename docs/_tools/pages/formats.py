@@ -11,7 +11,7 @@ from pathlib import Path
 
 import nczarr
 from nczarr import registry
-from nczarr.capabilities import ALL_ATOMIC, NETCDF_KINDS, USER_TYPES, Capabilities, Format
+from nczarr.registry import ALL_ATOMIC, NETCDF_KINDS, USER_TYPES, Capabilities, Format
 from nczarr.stores.memory import is_metadata, pretty
 
 FOLDER = "reference/formats"

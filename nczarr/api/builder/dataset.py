@@ -15,7 +15,7 @@ from nczarr.arrays.lazy_numpy import np
 from nczarr.ast import ATOMIC, Attribute, Constant, Dataset, Dimension, Group, Variable
 from nczarr.ast.kinds import KIND_SPELLINGS
 from nczarr.diagnostics.report import CompileError
-from nczarr.source import Span
+from nczarr.diagnostics.source import Span
 
 if TYPE_CHECKING:
     from nczarr.api.builder.foreign_arrays import ArrayData

@@ -15,7 +15,7 @@ from nczarr.arrays.elements import declared, element_of
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.ast import EnumType
 from nczarr.ast.kinds import KIND_SPELLINGS
-from nczarr.capabilities import NETCDF_KINDS
+from nczarr.registry import NETCDF_KINDS
 
 if TYPE_CHECKING:
     from xarray import Dataset, DataTree, Variable

@@ -14,7 +14,7 @@ from uuid import uuid4
 from nczarr.api.builder.pieces import Site, UnsuitedValueError
 from nczarr.api.xarray_objects.packed_range import within
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.capabilities import ALL_ATOMIC, NETCDF_KINDS
+from nczarr.registry import ALL_ATOMIC, NETCDF_KINDS
 
 if TYPE_CHECKING:
     from xarray import Dataset, Variable

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nczarr.api.xarray_objects.declare import DeclaredDataset, declare
 from nczarr.diagnostics.report import CompileError, Diagnostic, Report, Severity
-from nczarr.endpoints import targets
+from nczarr.operations import targets
 
 if TYPE_CHECKING:
     from nczarr.api.handle import DatasetHandle
-    from nczarr.capabilities import Format
+    from nczarr.registry import Format
 
 KIND = "nc4"
 """Kind of netCDF file that xarray writes by default."""

@@ -1,6 +1,6 @@
 """The AST as JSON, member by member, with a published JSON Schema (`docs/reference/ast.schema.json`)."""
 
-from nczarr.capabilities import Capabilities, Format
+from nczarr.registry import Capabilities, Format
 
 FORMAT = Format(
     name="ast",

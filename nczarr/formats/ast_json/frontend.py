@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from nczarr.check.checked import Unchecked
-from nczarr.json import ast_document
+from nczarr.syntax.json import ast_document
 
 if TYPE_CHECKING:
     from nczarr.diagnostics.report import Report
+    from nczarr.diagnostics.source import Source
     from nczarr.options import Options
-    from nczarr.source import Source
 
 
 def read(source: Source, report: Report, options: Options | None = None) -> Unchecked | None:

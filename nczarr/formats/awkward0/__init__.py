@@ -6,7 +6,7 @@ A dataset is an archive (`.awkd`) or other store of named arrays.
 
 from __future__ import annotations
 
-from nczarr.capabilities import Capabilities, Format
+from nczarr.registry import Capabilities, Format
 
 FORMAT = Format(
     name="awkward0",

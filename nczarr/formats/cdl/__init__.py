@@ -3,7 +3,7 @@
 Differences of the output from ncdump: `docs/reference/formats/cdl.md`.
 """
 
-from nczarr.capabilities import Capabilities, Format
+from nczarr.registry import Capabilities, Format
 
 FORMAT = Format(
     name="cdl",

@@ -6,7 +6,7 @@ import re
 
 from nczarr import names
 from nczarr.diagnostics.report import Report
-from nczarr.source import Source, Span
+from nczarr.diagnostics.source import Source, Span
 
 QUANTIZE = {
     "_QuantizeBitGroomNumberOfSignificantDigits": "bitgroom",

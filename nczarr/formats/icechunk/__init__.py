@@ -7,7 +7,7 @@
 
 from __future__ import annotations
 
-from nczarr.capabilities import Format
+from nczarr.registry import Format
 
 FORMAT = Format(
     name="icechunk",

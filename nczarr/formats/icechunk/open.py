@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, cast
 
 from nczarr.diagnostics.report import Report
+from nczarr.diagnostics.source import Source
 from nczarr.options import Options
-from nczarr.source import Source
 from nczarr.stores.base import Store
 from nczarr.stores.reference_policy import Policy
 from nczarr.stores.url import BadURLError

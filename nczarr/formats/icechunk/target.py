@@ -26,9 +26,9 @@ from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.manifest import PlaceColumns
 from nczarr.ast.rectilinear import Lengths, varies
 from nczarr.diagnostics.report import CompileError, Diagnostic, Report, Severity
+from nczarr.diagnostics.secrets import StorageOptions, shown
 from nczarr.options import Options
 from nczarr.plan.plans import StorePlan
-from nczarr.secrets import StorageOptions, shown
 from nczarr.stores.base import Store, safe_key
 from nczarr.stores.finish import obstacle, partial, put_in_place, unfinished
 from nczarr.stores.locking import changed

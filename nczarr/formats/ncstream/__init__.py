@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nczarr.capabilities import Capabilities, Format
+from nczarr.registry import Capabilities, Format
 
 FORMAT = Format(
     name="ncstream",

@@ -26,6 +26,7 @@ from nczarr.check.classic_layout import VariablePlace, padded, record_size
 from nczarr.check.duplicate_names import apart, namesakes
 from nczarr.check.fill_values import variable_fill
 from nczarr.diagnostics.report import Label, Report
+from nczarr.diagnostics.source import Source, Span
 from nczarr.formats.netcdf3.reader import (
     AttributeEntry,
     BadHeaderError,
@@ -38,7 +39,6 @@ from nczarr.formats.netcdf3.reader import (
 )
 from nczarr.formats.netcdf3.wire import LARGEST_VSIZE, TOO_LARGE_VSIZE
 from nczarr.options import Options
-from nczarr.source import Source, Span
 
 GAP = 1 << 20
 """Maximum of missing bytes that read as zeros; the file's size if larger."""

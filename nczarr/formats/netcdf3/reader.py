@@ -15,8 +15,8 @@ from nczarr.ast.kinds import KIND_NAMES
 from nczarr.ast.values import swapped
 from nczarr.check.classic_layout import TAG, WIDTHS, padded
 from nczarr.check.infer_shapes import MAX_RANK
+from nczarr.diagnostics.source import Buffer
 from nczarr.formats.netcdf3.wire import ABSENT, ATTRIBUTE, DIMENSION, MAGIC, TYPE_NAMES, TYPES, VARIABLE
-from nczarr.source import Buffer
 
 FIRST_OF_CDF5 = TYPES["ubyte"]
 """First type number that only CDF-5 has."""

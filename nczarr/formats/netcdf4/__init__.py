@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nczarr.capabilities import NETCDF_KINDS, Format
+from nczarr.registry import NETCDF_KINDS, Format
 
 FORMAT = Format(
     name="netcdf4",

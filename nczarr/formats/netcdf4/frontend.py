@@ -41,6 +41,7 @@ from nczarr.ast.walk import building
 from nczarr.check.checked import Namesake, Unchecked
 from nczarr.check.duplicate_names import apart, namesakes
 from nczarr.diagnostics.report import Diagnostic, Report, Severity
+from nczarr.diagnostics.source import Source
 from nczarr.formats.netcdf4 import isolation, objects
 from nczarr.formats.netcdf4 import library as c
 from nczarr.formats.netcdf4.c_values import c_dtype, constant_of
@@ -64,7 +65,6 @@ from nczarr.formats.netcdf4.remote_driver import driver
 from nczarr.formats.netcdf4.stored_variable import StoredVariable
 from nczarr.formats.netcdf4.survey import ReadNames, Survey
 from nczarr.options import Options
-from nczarr.source import Source
 from nczarr.stores import remote_file
 from nczarr.stores.remote_file import RemoteFile
 from nczarr.stores.sparse_memory import is_told

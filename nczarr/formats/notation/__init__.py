@@ -4,7 +4,7 @@ It expresses the whole model without data. Grammar: `grammar/NCZarr.g4`;
 departures from the specification: `docs/reference/formats/notation.md`.
 """
 
-from nczarr.capabilities import Capabilities, Format
+from nczarr.registry import Capabilities, Format
 
 FORMAT = Format(
     name="notation",

@@ -16,6 +16,7 @@ from nczarr.ast import Attribute, Constant, Dataset, Dimension, DimensionRef, Gr
 from nczarr.ast.walk import MAX_DEPTH
 from nczarr.check.checked import Unchecked
 from nczarr.diagnostics.report import Report
+from nczarr.diagnostics.source import Source, Span
 from nczarr.formats.notation import literals
 from nczarr.formats.notation.literals import WrittenConstant
 from nczarr.formats.notation.parse_tree import Written, declarations
@@ -23,7 +24,6 @@ from nczarr.formats.notation.properties import StorageBuilder
 from nczarr.formats.notation.recovery import NotationExplainer, NotationRecovery
 from nczarr.formats.notation.tokens import scan
 from nczarr.formats.notation.typedefs import TypeTable
-from nczarr.source import Source, Span
 from nczarr.syntax._generated.NCZarrParser import NCZarrParser as P
 from nczarr.syntax.tokens import ListStream
 

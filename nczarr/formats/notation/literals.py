@@ -19,9 +19,9 @@ from nczarr.arrays.parts import Types, is_fixed
 from nczarr.ast import ATOMIC, CompoundType, Constant, EnumType, OpaqueType, UserType, VlenType
 from nczarr.ast.types import Atomic
 from nczarr.diagnostics.report import Report
+from nczarr.diagnostics.source import Span
 from nczarr.formats.notation import spelling
 from nczarr.formats.notation.tokens import WORDS
-from nczarr.source import Span
 from nczarr.syntax._generated.NCZarrParser import NCZarrParser as P
 
 Number: TypeAlias = "int | float"

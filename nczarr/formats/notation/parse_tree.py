@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from nczarr.diagnostics.report import Report
+from nczarr.diagnostics.source import Source, Span
 from nczarr.formats.notation import spelling
-from nczarr.source import Source, Span
 from nczarr.syntax._generated.NCZarrParser import NCZarrParser as P
 
 _LARGEST = 2**63 - 1

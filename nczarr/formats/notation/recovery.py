@@ -13,8 +13,8 @@ from antlr4.atn.ATNState import ATNState
 from antlr4.error.Errors import InputMismatchException
 
 from nczarr import names
+from nczarr.diagnostics.source import Source
 from nczarr.formats.notation.tokens import WORDS
-from nczarr.source import Source
 from nczarr.syntax import recovery
 from nczarr.syntax._generated.NCZarrParser import NCZarrParser as P
 from nczarr.syntax.recovery import FaultAnswer, SyntaxFault

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 
 from nczarr.diagnostics.report import Report
-from nczarr.source import Source, Span
+from nczarr.diagnostics.source import Source, Span
 from nczarr.syntax._generated.NCZarrParser import NCZarrParser as P
 from nczarr.syntax.tokens import Token
 

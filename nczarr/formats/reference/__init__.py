@@ -8,7 +8,7 @@ references.
 
 from __future__ import annotations
 
-from nczarr.capabilities import Format
+from nczarr.registry import Format
 
 FORMAT = Format(
     name="reference",

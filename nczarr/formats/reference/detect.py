@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from nczarr.json.tolerant import NotJsonError, parse
 from nczarr.stores.base import Store
+from nczarr.syntax.json.tolerant import NotJsonError, parse
 
 METADATA = ".zmetadata"
 ARRAY = ".zarray"

@@ -14,12 +14,12 @@ from typing import Any, NoReturn
 
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.diagnostics.report import Report
+from nczarr.diagnostics.source import Source
 from nczarr.formats.reference.family import GeneratorFamily, MemberFaultError
 from nczarr.formats.reference.limits import Limits
 from nczarr.formats.reference.parts import EntryRun, EntrySequence, Missing, Refs, blocks, prepare, refuse
 from nczarr.formats.reference.wire import ReferenceDocument, check_values
-from nczarr.json.positions import Faults, Path
-from nczarr.source import Source
+from nczarr.syntax.json.positions import Faults, Path
 
 FEW = 16
 """Maximum number of generators compared by key pattern; more are compared by keys."""

@@ -18,16 +18,16 @@ from heapq import merge
 from typing import Any
 
 from nczarr.diagnostics.report import CompileError, Report
+from nczarr.diagnostics.source import Source
 from nczarr.formats.reference import expansion, wire
 from nczarr.formats.reference.family import GeneratorFamily, MemberFaultError
 from nczarr.formats.reference.index import AHEAD, FamilyEntry, Index, odd
 from nczarr.formats.reference.index import FEW as FEW_KEYS
 from nczarr.formats.reference.limits import DEFAULT, Limits
 from nczarr.formats.reference.parts import Missing, Refs, encode, prepare, refuse
-from nczarr.json.positions import Faults
-from nczarr.source import Source
 from nczarr.stores.reference import Reference
 from nczarr.stores.single import open_source
+from nczarr.syntax.json.positions import Faults
 
 WORST = 12
 """Maximum growth factor of a text in version 0: JSON within JSON, in ASCII."""

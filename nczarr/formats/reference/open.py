@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from nczarr.diagnostics.report import Report
+from nczarr.diagnostics.source import Source
 from nczarr.formats.reference import lookup, parquet
 from nczarr.formats.reference.limits import DEFAULT
 from nczarr.options import Options
-from nczarr.source import Source
 from nczarr.stores.base import Store
 from nczarr.stores.reference import References
 from nczarr.stores.reference_policy import Policy, home_of

@@ -18,16 +18,16 @@ from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 from nczarr.diagnostics.report import CompileError, Diagnostic, Label, Report, Severity
+from nczarr.diagnostics.source import Source
 from nczarr.formats.reference.detect import ARRAY, METADATA
 from nczarr.formats.reference.limits import DEFAULT, Limits
 from nczarr.formats.reference.parquet_rows import ChunkGrid, RecordFaultError, ReferenceRows, grid, read
 from nczarr.formats.reference.parts import encode
 from nczarr.formats.reference.wire import report_repeated, text_of
-from nczarr.json.positions import Faults, members
-from nczarr.json.tolerant import NotJsonError, parse
-from nczarr.source import Source
 from nczarr.stores.base import Store, is_safe
 from nczarr.stores.reference import Reference
+from nczarr.syntax.json.positions import Faults, members
+from nczarr.syntax.json.tolerant import NotJsonError, parse
 
 HELD = 64 << 20
 """Size of the file cache, in bytes."""

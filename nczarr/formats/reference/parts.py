@@ -15,7 +15,7 @@ from nczarr.formats.reference.family import BLOCK, GeneratorFamily, MemberFaultE
 from nczarr.formats.reference.jinja import pieces
 from nczarr.formats.reference.limits import Account, Limits, RefusedTextError
 from nczarr.formats.reference.wire import ReferenceDocument
-from nczarr.json.positions import Faults, Path
+from nczarr.syntax.json.positions import Faults, Path
 
 LONG = 4 << 20
 """Approximate document bytes per block of `refs`."""

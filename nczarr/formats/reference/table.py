@@ -16,9 +16,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
+from nczarr.diagnostics.source import Buffer
 from nczarr.formats.reference.limits import LARGEST_END
-from nczarr.json.tolerant import RepeatedError, too_deep, unrepeated
-from nczarr.source import Buffer
+from nczarr.syntax.json.tolerant import RepeatedError, too_deep, unrepeated
 
 LARGE = 1 << 22
 """Minimum size in bytes of a document read in pieces."""

@@ -15,8 +15,8 @@ from typing import Any
 
 from nczarr.arrays.chunk_references import BATCH, WHOLE, Referred, some
 from nczarr.arrays.manifest import PlaceColumns
-from nczarr.awkward.sidecar import FOLDER
 from nczarr.diagnostics.report import CompileError, Diagnostic, Severity
+from nczarr.formats.common.awkward.sidecar import FOLDER
 from nczarr.formats.reference.detect import ARRAY
 from nczarr.plan.plans import StorePlan
 from nczarr.plan.storage_roundtrip import fills_alone

@@ -19,12 +19,12 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from nczarr.diagnostics.report import Report
+from nczarr.diagnostics.source import Buffer, Source
 from nczarr.formats.reference.limits import LARGEST_END, Limits, shortened
 from nczarr.formats.reference.table import ReferenceTable, give_back, long_text, uncollected
 from nczarr.formats.reference.table import read as read_large
-from nczarr.json.positions import Faults, Path, kind
-from nczarr.json.tolerant import DEEPEST, noting, too_deep
-from nczarr.source import Buffer, Source
+from nczarr.syntax.json.positions import Faults, Path, kind
+from nczarr.syntax.json.tolerant import DEEPEST, noting, too_deep
 
 TEXT = "base64:"
 """Prefix of base64 texts."""

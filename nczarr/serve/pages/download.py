@@ -15,11 +15,12 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from nczarr import names, pipeline
+from nczarr import names
 from nczarr.api.brief import brief
 from nczarr.arrays.lazy_numpy import np
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report
+from nczarr.operations import pipeline
 from nczarr.options import Options, Section, Subset
 from nczarr.select.indexing import read_outer
 from nczarr.select.physical import is_numeric, physical
@@ -120,7 +121,7 @@ def answer(opened: CachedDataset, asked: DownloadRequest, limits: Limits, disk: 
 
 def _file(opened: CachedDataset, asked: DownloadRequest, limits: Limits, disk: Disk) -> Spool:
     """Return a finished file of a format that has these suffixes. Raises RefusedRequestError, OSError."""
-    from nczarr.endpoints.targets import target_format
+    from nczarr.operations.targets import target_format
 
     report = Report(limit=100)
     if not disk.has(asked.size):

@@ -11,9 +11,10 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 from urllib.parse import quote, unquote, urlencode
 
-from nczarr import dap2, names
+from nczarr import names
 from nczarr.arrays.lazy_numpy import np
 from nczarr.arrays.time_units import CALENDARS, date
+from nczarr.formats.opendap.dap2 import write as dap2
 from nczarr.select.section_syntax import written
 from nczarr.serve.dataset_cache import CachedDataset, RefusedRequestError
 from nczarr.serve.pages.markup import DOWNLOAD, OPENDAP, attribute, crumbs, link, page, table, text

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 from nczarr.diagnostics.report import Diagnostic, Label, Report, Severity
-from nczarr.secrets import StorageOptions, shown
+from nczarr.diagnostics.secrets import StorageOptions, shown
 from nczarr.stores.reference_policy import ForbiddenTargetError, Policy
 from nczarr.stores.repository.storage import store_and_credentials
 

@@ -13,7 +13,7 @@ from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
-from nczarr.secrets import StorageOptions, scrubbed, shown
+from nczarr.diagnostics.secrets import StorageOptions, scrubbed, shown
 from nczarr.stores.connection import MissingProtocolError
 
 T = TypeVar("T")

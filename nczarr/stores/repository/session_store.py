@@ -15,7 +15,7 @@ from functools import cached_property
 from typing import Any
 
 from nczarr.diagnostics.report import CompileError, Diagnostic, Report, Severity
-from nczarr.secrets import NO_OPTIONS, StorageOptions, shown
+from nczarr.diagnostics.secrets import NO_OPTIONS, StorageOptions, shown
 from nczarr.stores.base import Store, cut, next_segments, safe_key
 from nczarr.stores.reference import Reference
 from nczarr.stores.reference_policy import Policy

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from nczarr import names
-from nczarr.secrets import NO_OPTIONS, StorageOptions
+from nczarr.diagnostics.secrets import NO_OPTIONS, StorageOptions
 from nczarr.stores.repository.library import failing, is_foreign, library, reason
 from nczarr.stores.repository.storage import retrying, storage_of
 from nczarr.stores.url import Repository

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from threading import Lock
 from typing import Any
 
-from nczarr.secrets import StorageOptions
+from nczarr.diagnostics.secrets import StorageOptions
 from nczarr.stores.repository.library import library
 from nczarr.stores.url import BadURLError, Repository
 

@@ -14,7 +14,7 @@ from hashlib import sha256
 from typing import Any, NamedTuple
 from urllib.parse import quote, unquote
 
-from nczarr.secrets import StorageOptions
+from nczarr.diagnostics.secrets import StorageOptions
 from nczarr.stores.reference import Reference
 from nczarr.stores.repository.containers import NAMED
 from nczarr.stores.repository.library import library, result

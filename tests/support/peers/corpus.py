@@ -8,8 +8,8 @@ from pathlib import Path
 from nczarr.check import check
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report
+from nczarr.diagnostics.source import Source
 from nczarr.formats.cdl.read.frontend import read
-from nczarr.source import Source
 
 NO_TEXT = "no JSON text holds these bytes: the readable part is shown, the extension has all"
 UNDEFINED = "_NoFill: what ncgen leaves in unwritten cells is undefined"

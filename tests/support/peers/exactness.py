@@ -17,10 +17,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from nczarr import pipeline, registry
+from nczarr import registry
 from nczarr.arrays.parts import is_fixed, size
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report
+from nczarr.operations import pipeline
 from nczarr.options import Options
 from nczarr.stores.open import open_path
 

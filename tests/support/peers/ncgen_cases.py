@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from nczarr import pipeline
 from nczarr.ast import Kind
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report
-from nczarr.endpoints import targets
+from nczarr.diagnostics.source import Source
+from nczarr.operations import pipeline, targets
 from nczarr.options import Options
-from nczarr.source import Source
 from tests.conftest import shared_folder
 
 LARGE = ("bigf", "bigr", "tst_http_nc4")

@@ -7,16 +7,16 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
-from nczarr import pipeline
 from nczarr.arrays.source import Parts
 from nczarr.ast import Dataset, Kind
 from nczarr.check import check
 from nczarr.check.checked import Checked, Unchecked
 from nczarr.check.classic_layout import CLASSIC_KINDS
 from nczarr.diagnostics.report import Report
+from nczarr.diagnostics.source import Source
+from nczarr.operations import pipeline
 from nczarr.options import Options
 from nczarr.registry import named
-from nczarr.source import Source
 from tests.conftest import shared_folder
 
 HUGE = ("ncgen3__big", "bigf3", "bigr3")

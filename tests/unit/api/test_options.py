@@ -8,8 +8,8 @@ import pytest
 
 import nczarr
 from nczarr.api.options import ConvertOptions, TargetOptions, WriteOptions, options_from
+from nczarr.api.refs import Writing
 from nczarr.options import Options
-from nczarr.refs import Writing
 
 
 @pytest.mark.parametrize(

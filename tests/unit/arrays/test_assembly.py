@@ -30,8 +30,8 @@ from nczarr.arrays.memory import fill_array, padded
 from nczarr.arrays.sliced import sliced
 from nczarr.arrays.source import Descr, Layout, little_descr, numpy_dtype
 from nczarr.ast import Codec
-from nczarr.capabilities import ChunkKeys
 from nczarr.diagnostics.report import CompileError
+from nczarr.registry import ChunkKeys
 from nczarr.stores.memory import MemoryStore
 from tests.conftest import ROOT
 from tests.support.reading_ways import WAYS, read_every_way, same, ways

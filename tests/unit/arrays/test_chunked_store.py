@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 import nczarr
-from nczarr import pipeline
 from nczarr.arrays.chunked_store import StoredArray
 from nczarr.arrays.source import ArraySource
 from nczarr.diagnostics.report import Report
+from nczarr.operations import pipeline
 from nczarr.options import Options
 
 WHOLE = (slice(0, 8), slice(0, 8))

@@ -13,7 +13,7 @@ import pytest
 import nczarr
 from nczarr.arrays.accumulation import Accumulation, Targets
 from nczarr.arrays.located import LocatedArray, form_of, located
-from nczarr.secrets import NO_OPTIONS
+from nczarr.diagnostics.secrets import NO_OPTIONS
 from nczarr.stores.target_urls import noted
 
 

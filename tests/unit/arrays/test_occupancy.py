@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 import nczarr
-from nczarr import pipeline
 from nczarr.arrays import occupancy
 from nczarr.arrays.blocks import Index, Region, every_block, number_of, region_of
 from nczarr.arrays.concatenate import joined
@@ -23,6 +22,7 @@ from nczarr.arrays.sliced import Sliced
 from nczarr.arrays.source import ArraySource, Layout
 from nczarr.ast.rectilinear import Lengths
 from nczarr.diagnostics.report import Report
+from nczarr.operations import pipeline
 from nczarr.options import Options
 
 SEEDS = range(60)

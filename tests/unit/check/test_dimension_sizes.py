@@ -10,10 +10,10 @@ from types import ModuleType
 import pytest
 
 import nczarr
-from nczarr import pipeline
 from nczarr.diagnostics.report import Report
+from nczarr.diagnostics.source import Source
+from nczarr.operations import pipeline
 from nczarr.options import Options
-from nczarr.source import Source
 
 
 @pytest.mark.parametrize("size", [2**63, 2**64, 10**30])

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from nczarr import pipeline
 from nczarr.api.dump import dump
 from nczarr.diagnostics.report import Report, Severity
+from nczarr.diagnostics.source import Source
+from nczarr.operations import pipeline
 from nczarr.options import Options
-from nczarr.source import Source
 
 RICH = """netcdf rich {
 types:

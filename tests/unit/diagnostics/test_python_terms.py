@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 import nczarr
-import nczarr.refs
 from nczarr.diagnostics.python_terms import KEYWORDS, in_python
 from nczarr.options import Following, Writing
 

@@ -9,7 +9,7 @@ import pytest
 
 from nczarr.diagnostics import render
 from nczarr.diagnostics.report import Diagnostic, Label, Report, Severity
-from nczarr.source import Source, Span
+from nczarr.diagnostics.source import Source, Span
 
 
 def one(text: bytes, word: bytes, **more: object) -> str:

@@ -13,7 +13,7 @@ from jsonschema import Draft7Validator
 from nczarr.diagnostics.catalog import CODES
 from nczarr.diagnostics.report import Diagnostic, Label, Severity
 from nczarr.diagnostics.sarif import Log, uri
-from nczarr.source import Source, Span
+from nczarr.diagnostics.source import Source, Span
 from tests.conftest import ROOT, Ran, run_command, shared_folder
 
 
@@ -195,7 +195,7 @@ def test_a_crash_is_no_success(monkeypatch: pytest.MonkeyPatch) -> None:
     def crash(*_: object) -> None:
         raise RuntimeError("a fault")
 
-    monkeypatch.setattr("nczarr.pipeline.read", crash)
+    monkeypatch.setattr("nczarr.operations.pipeline.read", crash)
     run = run_of(run_command("check", "-", "--verbose", "--message-format", "sarif", stdin=b"netcdf t {\n}\n").err)
     assert run["invocations"] == [{"executionSuccessful": False, "exitCode": 1}]
     assert "Traceback" in run["results"][0]["message"]["text"]
@@ -205,7 +205,7 @@ def test_an_interrupt_still_gives_a_document(monkeypatch: pytest.MonkeyPatch) ->
     def stop(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("nczarr.pipeline.read", stop)
+    monkeypatch.setattr("nczarr.operations.pipeline.read", stop)
     ran = run_command("check", "-", "--message-format", "sarif", stdin=b"")
     assert ran.status == 130
     assert run_of(ran.err)["invocations"] == [{"executionSuccessful": False, "exitCode": 130}]

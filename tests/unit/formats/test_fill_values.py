@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from nczarr import pipeline
 from nczarr.diagnostics.report import Report, Severity
+from nczarr.operations import pipeline
 from nczarr.options import Options
 from nczarr.stores.memory import MemoryStore
 

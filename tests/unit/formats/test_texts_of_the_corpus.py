@@ -11,14 +11,14 @@ import pytest
 from nczarr.check import check
 from nczarr.check.checked import Checked, Unchecked
 from nczarr.diagnostics.report import Report
+from nczarr.diagnostics.source import Source
 from nczarr.formats.ast_json import backend as json_backend
 from nczarr.formats.ast_json import frontend as json_frontend
 from nczarr.formats.cdl.read import frontend as cdl_frontend
 from nczarr.formats.cdl.write import backend as cdl_backend
 from nczarr.formats.notation import backend, frontend
+from nczarr.integrations.testing.arrays import differences
 from nczarr.options import Options
-from nczarr.source import Source
-from nczarr.testing.arrays import differences
 
 
 def checked(unchecked: Unchecked | None, report: Report) -> Checked | None:

@@ -14,6 +14,7 @@ import pytest
 from nczarr.arrays.counts import Counts
 from nczarr.ast import Dataset, Storage, Variable
 from nczarr.diagnostics.report import CompileError, Diagnostic, Label, Report, Severity
+from nczarr.diagnostics.source import Source, Span
 from nczarr.link import cluster, worker
 from nczarr.link.cluster_limits import is_divisible
 from nczarr.link.run import perform
@@ -22,7 +23,6 @@ from nczarr.link.tasks import WrittenPart, arrays
 from nczarr.options import Options
 from nczarr.plan.planner import plan
 from nczarr.registry import named
-from nczarr.source import Source, Span
 from nczarr.stores.memory import MemoryStore
 from tests.support.making import checked
 

@@ -19,8 +19,8 @@ from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report
 from nczarr.formats.netcdf4.backend import build
 from nczarr.link.fill import fill
+from nczarr.operations.pipeline import read, select
 from nczarr.options import Extent, Options, Section, Subset
-from nczarr.pipeline import read, select
 from nczarr.plan.planner import plan
 from nczarr.registry import named
 from nczarr.stores import ranges

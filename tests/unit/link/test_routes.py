@@ -20,8 +20,8 @@ from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import CompileError, Report
 from nczarr.link.fill import fill
 from nczarr.link.tasks import arrays
+from nczarr.operations.pipeline import read
 from nczarr.options import Options
-from nczarr.pipeline import read
 from nczarr.plan.planner import plan
 from nczarr.plan.plans import Plan
 from nczarr.registry import named

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 import nczarr
-from nczarr import pipeline
 from nczarr.diagnostics.report import Report
+from nczarr.diagnostics.source import Source
+from nczarr.operations import pipeline
 from nczarr.options import Options
 from nczarr.select.section_syntax import sections
 from nczarr.select.sections import ranges_of
-from nczarr.source import Source
 from tests.conftest import run_command
 
 CDL = """netcdf t {

@@ -13,8 +13,8 @@ import pytest
 
 import nczarr
 from nczarr.diagnostics.report import CompileError
+from nczarr.diagnostics.secrets import NO_OPTIONS
 from nczarr.options import Following
-from nczarr.secrets import NO_OPTIONS
 from nczarr.serve import dataset_cache, refusals
 from nczarr.serve.dataset_cache import RefusedRequestError, Shelf
 from nczarr.serve.limits import Limits

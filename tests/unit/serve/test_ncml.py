@@ -9,15 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nczarr import names, pipeline
+from nczarr import names
 from nczarr.ast import Attribute, Constant, Dataset, Dimension, Group, Variable
 from nczarr.ast.types import ATOMIC, CompoundType, EnumConstant, EnumType, Field
 from nczarr.check import check
 from nczarr.check.checked import Checked, Unchecked
 from nczarr.diagnostics.report import Report
+from nczarr.diagnostics.source import Source
+from nczarr.operations import pipeline
 from nczarr.options import Options
 from nczarr.serve import ncml
-from nczarr.source import Source
 from tests.support.peers import exactness
 
 REAL = exactness.real_folder()

@@ -111,8 +111,8 @@ def test_pages_without_a_query_are_the_folder(listed: Served) -> None:
 
 
 def index_of(folder: Path) -> SearchIndex:
+    from nczarr.diagnostics.secrets import NO_OPTIONS
     from nczarr.options import Following
-    from nczarr.secrets import NO_OPTIONS
     from nczarr.serve.dataset_cache import Shelf
 
     root = Root(str(folder))

@@ -18,8 +18,8 @@ import numpy as np
 import pytest
 
 import nczarr
-from nczarr import pipeline
 from nczarr.diagnostics.report import Report
+from nczarr.operations import pipeline
 from nczarr.options import Options
 from nczarr.select.indexing import read_outer
 from nczarr.select.physical import Physical, physical

@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 
 import nczarr
-from nczarr import pipeline, registry
+from nczarr import registry
 from nczarr.diagnostics.report import Report
+from nczarr.operations import pipeline
 from nczarr.options import UNREAD, Options
 from tests.conftest import ROOT
 from tests.support.serving import Served, serving

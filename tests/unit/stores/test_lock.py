@@ -12,7 +12,7 @@ import pytest
 
 import nczarr
 from nczarr.diagnostics.report import Report
-from nczarr.secrets import NO_OPTIONS
+from nczarr.diagnostics.secrets import NO_OPTIONS
 from nczarr.stores import lock as module
 from nczarr.stores.lock import BusyTargetError, Holder, NoLock, lock_file, lock_name
 from nczarr.stores.locking import assure, locked

@@ -10,7 +10,7 @@ import fsspec
 import pytest
 
 from nczarr.diagnostics.report import Report
-from nczarr.secrets import NO_OPTIONS
+from nczarr.diagnostics.secrets import NO_OPTIONS
 from nczarr.stores import connection, lock_object
 from nczarr.stores.lock import BusyTargetError, Holder, NoLock
 from nczarr.stores.lock_object import LockObject, lock_url

@@ -8,7 +8,7 @@ import pytest
 
 import nczarr
 from nczarr.diagnostics.report import Report
-from nczarr.secrets import NO_OPTIONS
+from nczarr.diagnostics.secrets import NO_OPTIONS
 from nczarr.stores import removal
 from nczarr.stores.lock import Holder, lock_name
 from nczarr.stores.locking import locked

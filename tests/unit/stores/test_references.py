@@ -12,9 +12,9 @@ import pytest
 from fsspec.implementations.memory import MemoryFileSystem
 
 from nczarr.diagnostics.report import CompileError, Report
+from nczarr.diagnostics.source import Source
 from nczarr.formats.reference import lookup
 from nczarr.options import Following
-from nczarr.source import Source
 from nczarr.stores.ranges import Range
 from nczarr.stores.reference import Reference
 from nczarr.stores.reference_policy import Policy

@@ -16,7 +16,7 @@ import pytest
 pytest.importorskip("fsspec", reason="fsspec is not installed: nczarr[remote]")
 
 import nczarr
-from nczarr.secrets import StorageOptions, scrubbed, shown
+from nczarr.diagnostics.secrets import StorageOptions, scrubbed, shown
 from nczarr.stores import connection
 from nczarr.stores.finish import StoreJournal, parsed
 from nczarr.stores.remote import RemoteStore
@@ -461,7 +461,7 @@ def test_options_of_one_side_are_not_those_of_the_other() -> None:
     ],
 )
 def test_options_as_they_are_written(text: str, name: str, value: Any) -> None:
-    from nczarr.secrets import option
+    from nczarr.diagnostics.secrets import option
 
     assert option(text) == (name, value)
 

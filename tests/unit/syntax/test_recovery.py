@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from nczarr import pipeline, registry
+from nczarr import registry
 from nczarr.diagnostics.report import Report
+from nczarr.diagnostics.source import Source
+from nczarr.operations import pipeline
 from nczarr.options import Options
-from nczarr.source import Source
 
 FAULTY = {
     "cdl": (

@@ -14,7 +14,7 @@ from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.formats.awkward0.columns import nodes as nodes
 from nczarr.formats.awkward0.columns.items import items
 from nczarr.formats.awkward0.wire.limits import LARGEST, UnreadableDocumentError, shown
-from nczarr.json.positions import kind
+from nczarr.syntax.json.positions import kind
 
 LAST_CHARACTER = 0x10FFFF
 """Largest Unicode code point."""

@@ -30,21 +30,21 @@ from nczarr.ast.node import TypeName
 from nczarr.ast.walk import MAX_DEPTH, building
 from nczarr.check.checked import Namesake, Unchecked, tables
 from nczarr.diagnostics.report import Report
+from nczarr.diagnostics.source import Source
 from nczarr.formats.awkward0.columns.canonical import Deep, NoVariableError, Room, plain
 from nczarr.formats.awkward0.columns.nodes import ArrayPieces, Column, Flat, Indexed, Masked, Objects, TableNode
 from nczarr.formats.awkward0.read import reader as reading
 from nczarr.formats.awkward0.read.column_types import Types, arrays, settled, units
 from nczarr.formats.awkward0.write.backend import MODEL, SCHEMA_SUFFIX, array_name
 from nczarr.formats.awkward0.write.sentinel import free_value
-from nczarr.json import ast_document
-from nczarr.json.documents import DocumentCache
+from nczarr.formats.common.documents import DocumentCache
 from nczarr.names import name_problem, stem
 from nczarr.options import Options
-from nczarr.source import Source
 from nczarr.stores import ranges
 from nczarr.stores.base import Store, UnsafeKeyError
 from nczarr.stores.local_file import UNMAPPED
 from nczarr.stores.ranges import Range
+from nczarr.syntax.json import ast_document
 
 MAPPED = 64 << 20
 """Bytes from which a blob is memory-mapped."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from nczarr.diagnostics.report import CompileError, Report
+from nczarr.diagnostics.source import Source
 from nczarr.formats.awkward0.read.evaluation import Evaluation
 from nczarr.formats.awkward0.read.whitelist import Whitelist, patterns
 from nczarr.formats.awkward0.wire import documents
 from nczarr.formats.awkward0.wire.blobs import Blobs, lookup
 from nczarr.formats.awkward0.wire.limits import DEFAULT, At, Limits, UnreadableDocumentError
-from nczarr.json.positions import Faults
-from nczarr.source import Source
+from nczarr.syntax.json.positions import Faults
 
 
 def read(

@@ -21,9 +21,9 @@ from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
 from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, ValidationError
 
 from nczarr.diagnostics.report import Report
+from nczarr.diagnostics.source import Source
 from nczarr.formats.awkward0.wire.limits import At, Limits, shown
-from nczarr.json.positions import Faults, kind
-from nczarr.source import Source
+from nczarr.syntax.json.positions import Faults, kind
 
 
 class Expression(BaseModel):

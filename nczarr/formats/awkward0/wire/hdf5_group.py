@@ -12,8 +12,8 @@ from typing import Any
 
 from nczarr.arrays.lazy_numpy import np
 from nczarr.diagnostics.report import CompileError, Report
+from nczarr.diagnostics.source import Source, Span
 from nczarr.formats.awkward0.wire.limits import Budget, Limits, UnreadableDocumentError, shown
-from nczarr.source import Source, Span
 from nczarr.stores.base import is_safe
 
 DAMAGE = (OSError, RuntimeError, ValueError, TypeError, KeyError)

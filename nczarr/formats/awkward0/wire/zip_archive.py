@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import IO, TYPE_CHECKING, Any
 
 from nczarr.diagnostics.report import CompileError, Report
+from nczarr.diagnostics.source import Source, Span
 from nczarr.formats.awkward0.wire.limits import Budget, Limits, UnreadableDocumentError, shown
-from nczarr.source import Source, Span
 from nczarr.stores.base import is_safe
 
 if TYPE_CHECKING:

@@ -25,12 +25,12 @@ from nczarr.arrays.streaming import BlobWrite
 from nczarr.ast import CompoundType
 from nczarr.ast.json import dump
 from nczarr.ast.node import TypeName
-from nczarr.awkward import expressions
-from nczarr.awkward.expressions import Expression, ExpressionIds
-from nczarr.awkward.schema import ExpressionBuilder, records
-from nczarr.awkward.sidecar import described, described_rows
 from nczarr.diagnostics.report import Report
 from nczarr.formats.awkward0.write.compression import SMALLEST
+from nczarr.formats.common.awkward import expressions
+from nczarr.formats.common.awkward.expressions import Expression, ExpressionIds
+from nczarr.formats.common.awkward.schema import ExpressionBuilder, records
+from nczarr.formats.common.awkward.sidecar import described, described_rows
 from nczarr.options import Options
 from nczarr.plan.plans import StreamPlan
 from nczarr.stores.zip import new_entry

@@ -11,14 +11,14 @@ from collections.abc import Iterator
 from typing import Any, assert_never
 
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.awkward import expressions as made
-from nczarr.awkward.expressions import Expression, ExpressionIds, awkward
 from nczarr.diagnostics.report import Report
 from nczarr.formats.awkward0.columns import nodes as nodes
 from nczarr.formats.awkward0.columns.cuts import ColumnSlicer, stand_in
 from nczarr.formats.awkward0.wire import dtypes
 from nczarr.formats.awkward0.write import inputs
 from nczarr.formats.awkward0.write.compression import CompressionRule, first
+from nczarr.formats.common.awkward import expressions as made
+from nczarr.formats.common.awkward.expressions import Expression, ExpressionIds, awkward
 
 LARGEST = (1 << 63) - 1
 

@@ -11,9 +11,9 @@ from numbers import Integral, Real
 from typing import Any, NamedTuple
 
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.awkward.expressions import DEEPEST
 from nczarr.diagnostics.report import Report
 from nczarr.formats.awkward0.columns import nodes as nodes
+from nczarr.formats.common.awkward.expressions import DEEPEST
 
 
 class JsonInput(NamedTuple):

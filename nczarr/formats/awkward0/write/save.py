@@ -21,13 +21,13 @@ from itertools import pairwise
 from typing import IO, Any
 
 from nczarr.arrays.lazy_numpy import np
-from nczarr.awkward import expressions
 from nczarr.diagnostics.report import Report
 from nczarr.formats.awkward0.wire.hdf5_group import DOCUMENT
 from nczarr.formats.awkward0.write.archive import Member, extend_file, extend_object
 from nczarr.formats.awkward0.write.compression import DEFAULT, Policy, rules
 from nczarr.formats.awkward0.write.serialize import EncodedArray, encode, naming
 from nczarr.formats.awkward0.write.warnings import say
+from nczarr.formats.common.awkward import expressions
 from nczarr.stores.base import is_safe, safe_key
 from nczarr.stores.zip import entry_name
 

@@ -16,13 +16,13 @@ from typing import Any, NamedTuple
 
 import nczarr
 from nczarr.arrays.lazy_numpy import NDArray
-from nczarr.awkward import expressions
-from nczarr.awkward.expressions import Expression
 from nczarr.diagnostics.report import Report
 from nczarr.formats.awkward0.write.compression import DEFAULT, CompressionRule, Policy, rules
 from nczarr.formats.awkward0.write.encoder import ExpressionEncoder
 from nczarr.formats.awkward0.write.inputs import JsonInput, taken
 from nczarr.formats.awkward0.write.warnings import LostPartsWarning, say
+from nczarr.formats.common.awkward import expressions
+from nczarr.formats.common.awkward.expressions import Expression
 
 
 class PlainBlob(NamedTuple):

@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterable
 from nczarr import names
 from nczarr.ast import Attribute, Constant, Dimension, Kind
 from nczarr.diagnostics.report import Label, Report
+from nczarr.diagnostics.source import NOWHERE, Source, Span
 from nczarr.formats.cdl.read.patterns import PRIMITIVES
 from nczarr.formats.cdl.read.scope import GroupScope, VariableDraft
 from nczarr.formats.cdl.read.special_attributes import GLOBAL, SPECIAL, Specials
@@ -19,7 +20,6 @@ from nczarr.formats.cdl.values.literal_values import Converter, plain_numbers
 from nczarr.formats.cdl.values.literals import ListReader
 from nczarr.formats.cdl.values.numerals import Literal
 from nczarr.formats.cdl.words import Words
-from nczarr.source import NOWHERE, Source, Span
 from nczarr.syntax.tokens import Token
 
 MAX_RANK = 1024

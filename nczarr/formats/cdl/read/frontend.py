@@ -15,6 +15,7 @@ from nczarr import names
 from nczarr.ast.walk import building
 from nczarr.check.checked import Unchecked
 from nczarr.diagnostics.report import Report
+from nczarr.diagnostics.source import Source, Span
 from nczarr.formats.cdl.read import statements
 from nczarr.formats.cdl.read.assembler import Assembler
 from nczarr.formats.cdl.read.recovery import CdlRecovery
@@ -22,7 +23,6 @@ from nczarr.formats.cdl.read.scope import GroupScope
 from nczarr.formats.cdl.read.syntax_errors import CdlExplainer
 from nczarr.formats.cdl.read.tokens import FastTokens
 from nczarr.formats.cdl.values.read_lists import read_lists
-from nczarr.source import Source, Span
 from nczarr.syntax._generated.CDLParser import CDLParser as P
 from nczarr.syntax.tokens import ListStream, Token
 

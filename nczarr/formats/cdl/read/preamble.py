@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 from nczarr.diagnostics.report import Report
+from nczarr.diagnostics.source import Buffer, Source, Span
 from nczarr.formats.cdl.read.patterns import HEADER, SECTION_LINE, SPACE
-from nczarr.source import Buffer, Source, Span
 from nczarr.syntax._generated.CDLParser import CDLParser as P
 from nczarr.syntax.tokens import Token
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from nczarr import names
 from nczarr.diagnostics.report import Report
-from nczarr.source import Source, Span
+from nczarr.diagnostics.source import Source, Span
 from nczarr.syntax import recovery
 from nczarr.syntax._generated.CDLParser import CDLParser as P
 from nczarr.syntax.tokens import ListStream, Token

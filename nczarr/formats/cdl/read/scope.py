@@ -15,7 +15,7 @@ from nczarr import names
 from nczarr.ast import Attribute, Dataset, Dimension, Group, Kind, Storage, UserType, Variable
 from nczarr.ast.storage import DEFAULT_STORAGE
 from nczarr.diagnostics.report import Label, Report
-from nczarr.source import Span
+from nczarr.diagnostics.source import Span
 from nczarr.syntax.tokens import Token
 
 

@@ -6,10 +6,10 @@ import re
 from typing import TYPE_CHECKING
 
 from nczarr.ast import Attribute
+from nczarr.diagnostics.source import Span
 from nczarr.formats.cdl.read.patterns import PRIMITIVES, STATEMENT
 from nczarr.formats.cdl.read.scope import GroupScope
 from nczarr.formats.cdl.words import RESERVED
-from nczarr.source import Span
 from nczarr.syntax._generated.CDLParser import CDLParser as P
 from nczarr.syntax.tokens import Token
 

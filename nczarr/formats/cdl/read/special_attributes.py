@@ -16,10 +16,10 @@ from nczarr.ast.kinds import KIND_SPELLINGS
 from nczarr.ast.rectilinear import read_lengths
 from nczarr.ast.storage import CODEC_IDS, FILTER_LIMIT, most_digits
 from nczarr.diagnostics.report import Label, Report
+from nczarr.diagnostics.source import Source, Span
 from nczarr.formats.cdl.read.scope import VariableDraft
 from nczarr.formats.cdl.values.numerals import Literal, Stop
 from nczarr.formats.cdl.words import QUANTIZE
-from nczarr.source import Source, Span
 
 GLOBAL = frozenset({"_Format", "_NCProperties", "_IsNetcdf4", "_SuperblockVersion"})
 """Special attributes of the root group; all but `_Format` describe a dump's source file and are ignored."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from nczarr.diagnostics.report import Label
-from nczarr.source import Source, Span
+from nczarr.diagnostics.source import Source, Span
 from nczarr.syntax._generated.CDLParser import CDLParser as P
 from nczarr.syntax.recovery import FaultAnswer, SyntaxFault
 from nczarr.syntax.tokens import Token

@@ -15,6 +15,7 @@ import re
 
 from nczarr import names
 from nczarr.diagnostics.report import Label, Report
+from nczarr.diagnostics.source import Buffer, Source, Span
 from nczarr.formats.cdl.read.patterns import (
     BRACES,
     CAREFUL_CUT,
@@ -41,7 +42,6 @@ from nczarr.formats.cdl.read.preamble import (
     unclosed_string,
 )
 from nczarr.formats.cdl.words import strange_character
-from nczarr.source import Buffer, Source, Span
 from nczarr.syntax._generated.CDLParser import CDLParser as P
 from nczarr.syntax.tokens import Token
 

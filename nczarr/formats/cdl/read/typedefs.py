@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from nczarr import names
 from nczarr.ast import ATOMIC, CompoundType, EnumConstant, EnumType, Field, OpaqueType, VlenType
+from nczarr.diagnostics.source import Span
 from nczarr.formats.cdl.read.contexts import Parts, integer, token_of
 from nczarr.formats.cdl.read.scope import GroupScope
-from nczarr.source import Span
 from nczarr.syntax._generated.CDLParser import CDLParser as P
 from nczarr.syntax.tokens import Token
 

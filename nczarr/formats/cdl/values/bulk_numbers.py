@@ -16,11 +16,11 @@ from typing import Any
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.ast import ATOMIC, Constant
 from nczarr.ast.values import single
+from nczarr.diagnostics.source import Source
 from nczarr.formats.cdl.values.decimals import decimals, parsed
 from nczarr.formats.cdl.values.literals import SPECIAL_WORDS
 from nczarr.formats.cdl.values.numerals import SUFFIXES
 from nczarr.formats.cdl.values.slabs import slabs
-from nczarr.source import Source
 
 SLAB = 1 << 17
 """Bytes read at once."""

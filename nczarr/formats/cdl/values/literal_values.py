@@ -16,8 +16,8 @@ from nczarr import names
 from nczarr.ast.types import ATOMIC, Atomic
 from nczarr.ast.values import Constant, single
 from nczarr.diagnostics.report import Report
+from nczarr.diagnostics.source import Source, Span
 from nczarr.formats.cdl.values.numerals import Literal
-from nczarr.source import Source, Span
 
 if TYPE_CHECKING:
     from nczarr.formats.cdl.values.dates import TimeUnits

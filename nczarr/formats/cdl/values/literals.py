@@ -10,9 +10,9 @@ import math
 import re
 
 from nczarr import names
+from nczarr.diagnostics.source import Buffer, Span
 from nczarr.formats.cdl.values.numerals import Literal, Numerals, Stop, show
 from nczarr.formats.cdl.words import strange_character
-from nczarr.source import Buffer, Span
 
 _ITEM = re.compile(
     rb"(?P<int>[+-]?[0-9]++(?![.eExX]|[0-9])[A-Za-z_]*+)"

@@ -14,7 +14,7 @@ from typing import Literal as Choice
 from nczarr.ast.types import ATOMIC
 from nczarr.ast.values import single
 from nczarr.diagnostics.report import Report
-from nczarr.source import Source, Span
+from nczarr.diagnostics.source import Source, Span
 
 Kind = Choice["int", "float", "hex", "char", "string", "fill", "nil", "name", "list"]
 

@@ -26,11 +26,11 @@ from nczarr.ast.walk import G, groups, rebuilt
 from nczarr.check.checked import Tables, Unchecked, tables_of
 from nczarr.check.fill_values import variable_fill
 from nczarr.diagnostics.report import Report
+from nczarr.diagnostics.source import Source, Span
 from nczarr.formats.cdl.values.encode import LiteralEncoder, ValueSlot, strings
 from nczarr.formats.cdl.values.literal_values import Converter
 from nczarr.formats.cdl.values.literals import ListReader
 from nczarr.formats.cdl.values.numerals import Literal
-from nczarr.source import Source, Span
 
 if TYPE_CHECKING:
     from nczarr.formats.cdl.values.dates import TimeUnits

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from nczarr.source import Buffer
+from nczarr.diagnostics.source import Buffer
 
 _LINE_END = re.compile(rb"[\r\n]")
 

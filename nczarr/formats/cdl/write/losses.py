@@ -14,6 +14,7 @@ from nczarr.ast import Attribute, Dataset
 from nczarr.ast.dataset import VERSION
 from nczarr.ast.walk import groups
 from nczarr.check.checked import Checked
+from nczarr.diagnostics.source import Span
 from nczarr.formats.cdl.write.backend import dataset_name, printed
 from nczarr.formats.cdl.write.data_section import cut, grown
 from nczarr.formats.cdl.write.inexact_values import NAN, UNNAMED, in_constant, in_variable
@@ -21,7 +22,6 @@ from nczarr.formats.cdl.write.representable import sayable
 from nczarr.options import Options
 from nczarr.plan.hdf5_losses import cut_strings
 from nczarr.plan.plans import Loss
-from nczarr.source import Span
 
 
 def losses(checked: Checked, options: Options) -> Iterator[Loss]:

@@ -27,10 +27,10 @@ from nczarr.ast import (
 from nczarr.ast.node import members_of
 from nczarr.ast.walk import rebuilt
 from nczarr.check.checked import Checked, remaining
+from nczarr.diagnostics.source import Span
 from nczarr.formats.cdl.read.special_attributes import SPECIAL
 from nczarr.formats.cdl.write.declarations import ordered
 from nczarr.plan.plans import Loss
-from nczarr.source import Span
 
 G = TypeVar("G", bound=Group)
 

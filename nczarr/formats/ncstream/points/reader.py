@@ -24,6 +24,7 @@ from nczarr.ast import Attribute, Constant, Dataset, Dimension, Variable
 from nczarr.ast.types import CompoundType, Field
 from nczarr.check.checked import Unchecked
 from nczarr.diagnostics.report import Report
+from nczarr.diagnostics.source import Source, Span
 from nczarr.formats.ncstream._generated import pointstream_pb2 as points_pb
 from nczarr.formats.ncstream.points.point_rows import LOCATION, Collection, CollectionMember, parts
 from nczarr.formats.ncstream.read.scan import entries, refuse, refuse_error
@@ -32,7 +33,6 @@ from nczarr.formats.ncstream.wire.framing import COLLECTION, FEATURE, STATIONS, 
 from nczarr.formats.ncstream.wire.limits import DEFAULT, UnreadableStreamError, bad, contradictory, oversized
 from nczarr.names import from_bytes, name_problem
 from nczarr.options import Options
-from nczarr.source import Source, Span
 
 if TYPE_CHECKING:
     from nczarr.arrays.source import Parts

@@ -27,6 +27,7 @@ from nczarr.ast.walk import building
 from nczarr.check.checked import Tables, Unchecked
 from nczarr.check.fill_values import variable_fill
 from nczarr.diagnostics.report import Report
+from nczarr.diagnostics.source import Source, Span
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
 from nczarr.formats.ncstream.points import reader
 from nczarr.formats.ncstream.read.header_reader import HeaderReader, immediate_values
@@ -40,7 +41,6 @@ from nczarr.formats.ncstream.wire.framing import Incoming
 from nczarr.formats.ncstream.wire.limits import DEFAULT, UnreadableStreamError
 from nczarr.formats.ncstream.wire.trees import Tree, opaque_sizes
 from nczarr.options import Options
-from nczarr.source import Source, Span
 from nczarr.stores.cdm_remote import Served
 
 _OTHERS = {

@@ -20,6 +20,7 @@ from nczarr.ast.types import CompoundType
 from nczarr.check.checked import Tables, Unchecked, tables
 from nczarr.check.type_sizes import oversized
 from nczarr.diagnostics.report import Report
+from nczarr.diagnostics.source import Source, Span
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
 from nczarr.formats.ncstream.read import header_tree
 from nczarr.formats.ncstream.read.unique_names import named
@@ -29,9 +30,8 @@ from nczarr.formats.ncstream.wire.decode import unsigned
 from nczarr.formats.ncstream.wire.definitions import Declared, Definitions
 from nczarr.formats.ncstream.wire.element_types import NUMPY, dtype_of, full_bytes
 from nczarr.formats.ncstream.wire.trees import FixedNumbers, Tree
-from nczarr.json import ast_document
 from nczarr.options import Options
-from nczarr.source import Source, Span
+from nczarr.syntax.json import ast_document
 
 MODEL = "nczarr"
 """Name of the header field that contains the model, as shown in diagnostics."""

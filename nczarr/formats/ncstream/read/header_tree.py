@@ -18,6 +18,7 @@ from nczarr.ast.storage import DEFAULT_STORAGE, Storage
 from nczarr.ast.types import CompoundType, EnumConstant, EnumType, Field
 from nczarr.ast.walk import MAX_DEPTH
 from nczarr.diagnostics.report import Diagnostic, Label, Report, Severity
+from nczarr.diagnostics.source import Span
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
 from nczarr.formats.ncstream.read.attributes import UnreadableAttributeError, constant, fill_value
 from nczarr.formats.ncstream.wire.element_types import ATOMS, ENUM_BASES, UNSIGNED_NAMES
@@ -31,7 +32,6 @@ from nczarr.formats.ncstream.wire.scopes import (
 )
 from nczarr.names import from_bytes, name_problem
 from nczarr.options import Options
-from nczarr.source import Span
 
 CHUNKS = "_ChunkSizes"
 """Attribute in which servers store chunk lengths."""

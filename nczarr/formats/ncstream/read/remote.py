@@ -27,13 +27,13 @@ from nczarr.ast.walk import building
 from nczarr.check.checked import Tables, Unchecked
 from nczarr.check.fill_values import variable_fill
 from nczarr.diagnostics.report import Report
+from nczarr.diagnostics.source import Source, Span
 from nczarr.formats.ncstream.read.header_reader import HeaderReader, immediate_values
 from nczarr.formats.ncstream.read.remote_request import CdmVariable
 from nczarr.formats.ncstream.read.scan import refuse_error, scan
 from nczarr.formats.ncstream.wire import header_merge
 from nczarr.formats.ncstream.wire.trees import opaque_sizes
 from nczarr.options import Options
-from nczarr.source import Source, Span
 from nczarr.stores.cdm_remote import Served, Service
 
 LOOKED_AT = 4096

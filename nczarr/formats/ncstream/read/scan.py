@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from google.protobuf.message import DecodeError
 
 from nczarr.diagnostics.report import Report
+from nczarr.diagnostics.source import Source, Span
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
 from nczarr.formats.ncstream._generated import pointstream_pb2 as points_pb
 from nczarr.formats.ncstream.wire import protobuf
@@ -19,7 +20,6 @@ from nczarr.formats.ncstream.wire.data_columns import NIL, ColumnParser, Message
 from nczarr.formats.ncstream.wire.element_types import NUMPY
 from nczarr.formats.ncstream.wire.framing import BARE, LAST_RECORD, MAGICS, RECORD, BlockRanges, Incoming
 from nczarr.formats.ncstream.wire.limits import DEFAULT, Limits, UnreadableStreamError, bad
-from nczarr.source import Source, Span
 
 _NIL = frozenset({NIL})
 

@@ -13,6 +13,7 @@ from typing import Any
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.ast import Dataset
 from nczarr.diagnostics.report import CompileError, Report
+from nczarr.diagnostics.source import Source, Span
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
 from nczarr.formats.ncstream.read.coverages import arrays, axes
 from nczarr.formats.ncstream.read.header_tree import HeaderContext
@@ -28,7 +29,6 @@ from nczarr.formats.ncstream.wire.limits import DEFAULT, Limits
 from nczarr.formats.ncstream.wire.trees import RaggedLists, Tree, element_type, tree_of, values
 from nczarr.names import from_bytes, to_bytes
 from nczarr.options import UNREAD, Options
-from nczarr.source import Source, Span
 
 
 class Message:

@@ -14,10 +14,10 @@ from nczarr.arrays.grid import Encoding
 from nczarr.arrays.source import Descr, Layout, is_number, itemsize
 from nczarr.ast import Attribute, Codec, Quantize, Storage
 from nczarr.ast.storage import FILTER_LIMIT, Element
-from nczarr.capabilities import ChunkKeys
+from nczarr.formats.common.documents import DocumentCache, Json
 from nczarr.formats.zarr.core.stored_types import plain_type
-from nczarr.json.documents import DocumentCache, Json
 from nczarr.plan.plans import Runs
+from nczarr.registry import ChunkKeys
 
 Endian = Literal["little", "big"] | None
 

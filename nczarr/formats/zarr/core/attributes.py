@@ -22,11 +22,11 @@ from nczarr.ast import ATOMIC, Attribute, Constant
 from nczarr.ast.plain import HIDDEN, JsonConstant, encoded, guessed, plain
 from nczarr.ast.values import SPECIAL_FLOATS, single
 from nczarr.check.checked import Namesake
+from nczarr.formats.common.documents import DocumentCache, Json
 from nczarr.formats.zarr.extension.model import AttributeExtension
-from nczarr.json.documents import DocumentCache, Json
-from nczarr.json.positions import pointer
-from nczarr.json.tolerant import Real, spelled
 from nczarr.names import name_problem
+from nczarr.syntax.json.positions import pointer
+from nczarr.syntax.json.tolerant import Real, spelled
 
 SKIPPED = HIDDEN | {"_NCZARR_ATTR", "_NCZARR_ARRAY", "_NCZARR_GROUP", "_NCZARR_SUPERBLOCK"}
 """Names reserved by stores, in all generations."""

@@ -27,9 +27,9 @@ from nczarr.formats.zarr.core.array_metadata import ArrayMetadata, own_fill
 from nczarr.formats.zarr.core.attributes import NodeAttributes, numbers
 from nczarr.formats.zarr.core.reader import NodeReader
 from nczarr.formats.zarr.core.stored_types import Inventor
-from nczarr.json.positions import pointer
 from nczarr.names import name_problem, stem
 from nczarr.plan.storage_roundtrip import normalized
+from nczarr.syntax.json.positions import pointer
 
 
 def read(reader: NodeReader) -> Unchecked:

@@ -7,10 +7,10 @@ from typing import Any
 
 from nczarr.ast import Constant
 from nczarr.ast.plain import JsonConstant, plain
+from nczarr.formats.common.documents import DocumentCache, Json
 from nczarr.formats.zarr.core.array_metadata import ArrayMetadata
 from nczarr.formats.zarr.core.fill_values import FAULTS, INVALID
-from nczarr.json.documents import DocumentCache, Json
-from nczarr.json.positions import pointer
+from nczarr.syntax.json.positions import pointer
 
 
 class BadDocumentError(ValueError):

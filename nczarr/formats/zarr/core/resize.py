@@ -9,8 +9,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 
-from nczarr.json.positions import Path, Places
 from nczarr.stores.base import Store
+from nczarr.syntax.json.positions import Path, Places
 
 SHAPES = (".zarray", "zarr.json")
 """Documents of an array."""

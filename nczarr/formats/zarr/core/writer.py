@@ -116,7 +116,7 @@ class Writer:
         yield from self._parts(path, targets)
         arrays = self.plan.form.capabilities.arrays
         if arrays is not None and arrays.sidecars:
-            from nczarr.awkward import sidecar  # few datasets have lists
+            from nczarr.formats.common.awkward import sidecar  # few datasets have lists
 
             yield from sidecar.entries(self.plan, path)
         yield from self.group(prefix, attributes)

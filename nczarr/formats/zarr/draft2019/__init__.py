@@ -6,7 +6,7 @@ It is not the final Zarr v3 (`zarr3`): documents are below `meta/`, chunks below
 
 from __future__ import annotations
 
-from nczarr.capabilities import Arrays, Capabilities, ChunkKeys, Format
+from nczarr.registry import Arrays, Capabilities, ChunkKeys, Format
 
 ARRAYS = Arrays(
     codecs=frozenset({1, 2, 3, 307, 32001, 32015, 65537, 65538}),

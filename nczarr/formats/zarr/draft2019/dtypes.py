@@ -25,7 +25,7 @@ from nczarr.ast import Codec
 from nczarr.ast.values import SPECIAL_FLOATS
 from nczarr.formats.zarr.core.fill_values import Json, code, json_of
 from nczarr.formats.zarr.draft2019.protocol_extension import URI
-from nczarr.json.tolerant import Real
+from nczarr.syntax.json.tolerant import Real
 
 CORE: dict[str, str] = {
     "bool": "|b1", "i1": "|i1", "u1": "|u1",

@@ -12,9 +12,9 @@ from nczarr.arrays.grid import Encoding
 from nczarr.arrays.key_segments import suits
 from nczarr.arrays.source import Descr
 from nczarr.ast.plain import plain
-from nczarr.capabilities import ChunkKeys
 from nczarr.check.checked import Foreign, Unchecked
 from nczarr.diagnostics.report import Report
+from nczarr.formats.common.documents import Json
 from nczarr.formats.zarr.core import read_zarr
 from nczarr.formats.zarr.core.array_metadata import ArrayMetadata, chain
 from nczarr.formats.zarr.core.attributes import untyped
@@ -24,8 +24,8 @@ from nczarr.formats.zarr.draft2019 import protocol_extension as extension
 from nczarr.formats.zarr.draft2019.nodes import NodeDocuments, path_of
 from nczarr.formats.zarr.draft2019.protocol_extension import ExtensionObject
 from nczarr.formats.zarr.nczarr import read_nczarr
-from nczarr.json.documents import Json
 from nczarr.options import Options
+from nczarr.registry import ChunkKeys
 from nczarr.stores.base import Store
 
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
 from nczarr.arrays.key_segments import problem
-from nczarr.capabilities import ChunkKeys
+from nczarr.registry import ChunkKeys
 
 Kind = Literal["array", "group"]
 

@@ -7,12 +7,12 @@ from collections.abc import Iterable
 from nczarr.arrays.key_segments import problem
 from nczarr.ast.walk import MAX_DEPTH
 from nczarr.diagnostics.report import Report
+from nczarr.formats.common.documents import Json
+from nczarr.formats.common.strict_json import StrictDocuments
 from nczarr.formats.zarr.draft2019 import keys, wire
 from nczarr.formats.zarr.draft2019 import protocol_extension as extension
 from nczarr.formats.zarr.draft2019.keys import Kind
 from nczarr.formats.zarr.draft2019.protocol import Hierarchy, Nodes, nodes_of
-from nczarr.json.documents import Json
-from nczarr.json.strict import StrictDocuments
 from nczarr.options import Options
 from nczarr.stores.base import Store
 from nczarr.stores.keyvalue import operations

@@ -23,8 +23,8 @@ from nczarr.formats.zarr.core.fill_values import FAULTS, Json
 from nczarr.formats.zarr.draft2019 import dtypes
 from nczarr.formats.zarr.draft2019.keys import Kind
 from nczarr.formats.zarr.draft2019.protocol_extension import URI
-from nczarr.json.positions import pointer
 from nczarr.stores.memory import pretty
+from nczarr.syntax.json.positions import pointer
 
 FORMAT = "http://purl.org/zarr/spec/protocol/core/3.0"
 GROUP = ("zarr_format", "extensions", "attributes")

@@ -11,7 +11,7 @@ import functools
 from typing import Any
 
 from nczarr.ast.plain import CARRIED as NAME
-from nczarr.json.tolerant import NotJsonError, parse
+from nczarr.syntax.json.tolerant import NotJsonError, parse
 
 Json = dict[str, Any]
 

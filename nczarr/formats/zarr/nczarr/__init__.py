@@ -6,9 +6,9 @@ v3 does.
 
 from __future__ import annotations
 
-from nczarr.capabilities import Arrays, Capabilities, Format
 from nczarr.formats.zarr.v2 import CODECS
 from nczarr.formats.zarr.v3 import ARRAYS
+from nczarr.registry import Arrays, Capabilities, Format
 
 FORMAT = Format(
     name="nczarr",

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from nczarr.check.checked import Unchecked
 from nczarr.diagnostics.report import Report
+from nczarr.formats.common.documents import DocumentCache
 from nczarr.formats.zarr.nczarr import read_nczarr
 from nczarr.formats.zarr.v2 import frontend as zarr2
 from nczarr.formats.zarr.v2.frontend import Zarr2Reader
-from nczarr.json.documents import DocumentCache
 from nczarr.options import Options
 from nczarr.stores.base import Store
 

@@ -26,11 +26,11 @@ from typing import Any
 
 from nczarr.arrays.source import Descr, itemsize
 from nczarr.ast.plain import HIDDEN, encoded
+from nczarr.formats.common.documents import DocumentCache, Json
 from nczarr.formats.zarr.core.fill_values import shown
 from nczarr.formats.zarr.nczarr import unread_draft
 from nczarr.formats.zarr.v3 import DOCUMENT, dtypes
-from nczarr.json.documents import DocumentCache, Json
-from nczarr.json.positions import pointer
+from nczarr.syntax.json.positions import pointer
 
 ATTRIBUTE_TYPES = "_nczarr_attrs"
 _GROUP_MEMBERS = frozenset({"dimensions", "arrays", "groups", "subgroups", "nczarr"})

@@ -17,6 +17,7 @@ from nczarr.ast import Dimension, Group, Kind, UserType, Variable
 from nczarr.ast.walk import MAX_DEPTH, building
 from nczarr.check.checked import Unchecked
 from nczarr.check.type_sizes import oversized
+from nczarr.formats.common.documents import Json
 from nczarr.formats.zarr.core.array_metadata import LARGEST_LENGTH
 from nczarr.formats.zarr.core.attributes import NodeAttributes
 from nczarr.formats.zarr.core.read_zarr import both_kinds, unchecked
@@ -25,9 +26,8 @@ from nczarr.formats.zarr.core.stored_types import Inventor
 from nczarr.formats.zarr.extension.model import Superblock, type_from_json
 from nczarr.formats.zarr.nczarr import unread_draft
 from nczarr.formats.zarr.nczarr.variables import Frame, Variables
-from nczarr.json.documents import Json
-from nczarr.json.positions import pointer
 from nczarr.names import name_problem, stem
+from nczarr.syntax.json.positions import pointer
 
 KINDS: dict[str, Kind] = {"nc3": "nc3", "nc6": "nc6", "nc5": "nc5", "nc4": "nc4", "nc7": "nc7"}
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from nczarr.json.documents import Json
-from nczarr.json.positions import pointer
+from nczarr.formats.common.documents import Json
+from nczarr.syntax.json.positions import pointer
 
 ATTRIBUTE_TYPES = "_nczarr_attrs"
 _SHOWN = 20

@@ -22,6 +22,7 @@ from nczarr.ast.storage import FILTER_LIMIT
 from nczarr.check.fill_values import default_fill
 from nczarr.check.infer_shapes import check_storage
 from nczarr.diagnostics.report import Report
+from nczarr.formats.common.documents import Json
 from nczarr.formats.zarr.core.array_metadata import (
     LARGEST_LENGTH,
     ArrayMetadata,
@@ -33,9 +34,8 @@ from nczarr.formats.zarr.core.read_zarr import with_fill
 from nczarr.formats.zarr.core.reader import NodeReader
 from nczarr.formats.zarr.core.stored_types import Inventor, holds
 from nczarr.formats.zarr.extension.model import ArrayExtension
-from nczarr.json.documents import Json
-from nczarr.json.positions import pointer
 from nczarr.plan.storage_roundtrip import normalized
+from nczarr.syntax.json.positions import pointer
 
 SILENT = ArrayExtension()
 """Extension of a variable without one."""

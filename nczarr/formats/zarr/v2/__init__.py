@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nczarr.capabilities import PURE_ZARR, Arrays, Format
+from nczarr.registry import PURE_ZARR, Arrays, Format
 
 CODECS = frozenset({1, 2, 3, 307, 32001, 32015})
 """HDF5 filters with a name in Zarr v2: deflate, shuffle, fletcher32, bzip2, blosc, zstd."""

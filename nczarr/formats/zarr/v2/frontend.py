@@ -16,17 +16,17 @@ from nczarr.arrays.elements import element_of, is_element_name
 from nczarr.arrays.grid import Encoding
 from nczarr.arrays.source import Descr, itemsize
 from nczarr.ast.plain import encoded
-from nczarr.capabilities import ChunkKeys
 from nczarr.check.checked import Unchecked
 from nczarr.diagnostics.report import Report
+from nczarr.formats.common.documents import DocumentCache, Json
 from nczarr.formats.zarr.core import read_zarr
 from nczarr.formats.zarr.core.array_metadata import ArrayMetadata, chain, lengths, sensible
 from nczarr.formats.zarr.core.fill_values import shown
 from nczarr.formats.zarr.core.reader import BadDocumentError, NodeReader, axes_of
 from nczarr.formats.zarr.core.time_attributes import with_times
 from nczarr.formats.zarr.v2 import dtypes
-from nczarr.json.documents import DocumentCache, Json
 from nczarr.options import Options
+from nczarr.registry import ChunkKeys
 from nczarr.stores.base import Store
 
 _KNOWN = re.compile(

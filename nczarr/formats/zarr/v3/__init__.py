@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nczarr.capabilities import PURE_ZARR, Arrays, ChunkKeys, Format
+from nczarr.registry import PURE_ZARR, Arrays, ChunkKeys, Format
 
 DOCUMENT = "zarr.json"
 """Last segment of every metadata key."""

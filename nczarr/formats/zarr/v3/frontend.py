@@ -15,9 +15,9 @@ from nczarr.arrays.source import Descr, big_descr, itemsize
 from nczarr.ast import ATOMIC, Constant
 from nczarr.ast.plain import JsonConstant
 from nczarr.ast.rectilinear import Lengths, read_lengths, total_of
-from nczarr.capabilities import ChunkKeys
 from nczarr.check.checked import Unchecked
 from nczarr.diagnostics.report import Report
+from nczarr.formats.common.documents import DocumentCache, Json
 from nczarr.formats.zarr.core import read_zarr
 from nczarr.formats.zarr.core.array_metadata import LARGEST_LENGTH, ArrayMetadata, chain, lengths, sensible
 from nczarr.formats.zarr.core.fill_values import FAULTS
@@ -28,8 +28,8 @@ from nczarr.formats.zarr.nczarr import unread_draft
 from nczarr.formats.zarr.nczarr.pull_request_3068 import DraftMetadata, is_draft
 from nczarr.formats.zarr.v3 import DOCUMENT, dtypes, nz
 from nczarr.formats.zarr.v3.read_codecs import Chain, named, read_chain
-from nczarr.json.documents import DocumentCache, Json
 from nczarr.options import Options
+from nczarr.registry import ChunkKeys
 from nczarr.stores.base import Store
 
 _MEMBERS = frozenset(

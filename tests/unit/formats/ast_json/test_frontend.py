@@ -6,8 +6,8 @@ import pytest
 
 from nczarr.ast import Attribute, Constant, Dataset, VlenType
 from nczarr.diagnostics.report import Report
+from nczarr.diagnostics.source import Source
 from nczarr.formats.ast_json import backend, frontend
-from nczarr.source import Source
 from tests.conftest import ROOT
 
 

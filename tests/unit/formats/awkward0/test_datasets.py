@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 import nczarr
-import nczarr.awkward0
 from nczarr.diagnostics.report import CompileError
 from nczarr.formats.awkward0.columns.nodes import (
     ArrayPieces,

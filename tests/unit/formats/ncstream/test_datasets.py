@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 import nczarr
-import nczarr.ncstream
-from nczarr import pipeline, registry
+from nczarr import registry
 from nczarr.__main__ import main
 from nczarr.api.handle import DatasetHandle
 from nczarr.arrays.blocks import Selection
@@ -22,6 +21,7 @@ from nczarr.diagnostics.report import CompileError, Report
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
 from nczarr.formats.ncstream.wire import framing
 from nczarr.formats.ncstream.write import variable_messages
+from nczarr.operations import pipeline
 from nczarr.options import Options
 from tests.support import ncstream_streams as streams
 from tests.support.every_type import CDL

@@ -5,12 +5,12 @@ from __future__ import annotations
 import io
 from typing import Any
 
+import nczarr.ncstream as door
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import nczarr.ncstream as door
 from nczarr.diagnostics.report import CompileError
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
 from tests.support import ncstream_streams as make

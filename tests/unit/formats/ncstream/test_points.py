@@ -15,18 +15,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import nczarr
-import nczarr.ncstream
-from nczarr import pipeline
 from nczarr.api.handle import DatasetHandle
 from nczarr.check import check
 from nczarr.diagnostics.report import Report
+from nczarr.diagnostics.source import Source
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
 from nczarr.formats.ncstream._generated import pointstream_pb2 as points_pb
 from nczarr.formats.ncstream.points import reader, writer
 from nczarr.formats.ncstream.wire.framing import END, ERROR
 from nczarr.formats.ncstream.wire.protobuf import encoded
+from nczarr.operations import pipeline
 from nczarr.options import Options
-from nczarr.source import Source
 from tests.conftest import run_command
 
 

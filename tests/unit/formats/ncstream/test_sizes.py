@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 import nczarr
-from nczarr import pipeline
 from nczarr.diagnostics.report import Report
+from nczarr.diagnostics.source import Source
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
 from nczarr.formats.ncstream.read import frontend
+from nczarr.operations import pipeline
 from nczarr.options import Options
-from nczarr.source import Source
 from tests.support import ncstream_streams as streams
 from tests.support.ncstream_streams import RAGGED, header, variable
 

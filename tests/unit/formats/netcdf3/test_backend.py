@@ -12,7 +12,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nczarr import pipeline
 from nczarr.arrays.memory import Runs
 from nczarr.arrays.source import Layout, Parts
 from nczarr.ast import ATOMIC, Attribute, Constant, Dataset, Dimension, Kind, Variable
@@ -21,12 +20,13 @@ from nczarr.check.classic_layout import CLASSIC_KINDS, lay_out
 from nczarr.check.classic_sizes import check_sizes
 from nczarr.check.kinds import choose
 from nczarr.diagnostics.report import Report
+from nczarr.diagnostics.source import Source
 from nczarr.formats.netcdf3 import data
 from nczarr.formats.netcdf3.backend import header
+from nczarr.operations import pipeline
 from nczarr.options import Options
 from nczarr.plan.planner import plan
 from nczarr.registry import named
-from nczarr.source import Source
 from tests.conftest import ROOT, Ran
 from tests.support.chunked import Chunked
 from tests.support.making import checked

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from nczarr import pipeline
 from nczarr.ast import Constant
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report
+from nczarr.diagnostics.source import Source
+from nczarr.operations import pipeline
 from nczarr.options import Options
-from nczarr.source import Source
 from tests.conftest import run_command
 from tests.support.classic_bytes import Made
 

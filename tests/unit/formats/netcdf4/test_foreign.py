@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 import nczarr
-from nczarr import pipeline
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report, Severity
 from nczarr.formats.netcdf4 import survey
 from nczarr.formats.netcdf4.library import library
+from nczarr.operations import pipeline
 from nczarr.options import Options
 from nczarr.stores.single import open_source
 from tests.support.isolation import read_here

@@ -12,9 +12,9 @@ from types import ModuleType
 import pytest
 
 import nczarr
-from nczarr import pipeline
 from nczarr.arrays.parts import parts
 from nczarr.diagnostics.report import CompileError, Report
+from nczarr.operations import pipeline
 from nczarr.options import Options
 from nczarr.stores.single import open_source
 from tests.conftest import run_command

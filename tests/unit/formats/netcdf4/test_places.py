@@ -28,8 +28,8 @@ from nczarr.link import do_task
 from nczarr.link.chunk_pieces import made
 from nczarr.link.run import perform
 from nczarr.link.tasks import Keys, WrittenPart, arrays
+from nczarr.operations.pipeline import plan_store
 from nczarr.options import Options
-from nczarr.pipeline import plan_store
 from nczarr.registry import named
 from nczarr.stores import ranges
 from nczarr.stores.memory import MemoryStore

@@ -5,12 +5,13 @@ import struct
 
 import pytest
 
-from nczarr import pipeline, registry
+from nczarr import registry
 from nczarr.ast import Attribute, Constant, Dataset
 from nczarr.diagnostics.report import Report
+from nczarr.diagnostics.source import Source
 from nczarr.formats.notation import backend, frontend, tokens
+from nczarr.operations import pipeline
 from nczarr.options import Options
-from nczarr.source import Source
 
 HEAD = "dataset t 2.0.0 "
 

@@ -12,11 +12,12 @@ import numpy as np
 import pytest
 
 import nczarr
-from nczarr import pipeline, refs
+from nczarr import refs
+from nczarr.api.refs import Writing
 from nczarr.arrays.source import fill_of
 from nczarr.diagnostics.report import Report
+from nczarr.operations import pipeline
 from nczarr.options import Options
-from nczarr.refs import Writing
 from tests.conftest import run_command
 
 SCHEMA = """netcdf t {

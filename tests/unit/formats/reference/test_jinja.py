@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 from nczarr import CompileError, refs
+from nczarr.api.refs import Limits
 from nczarr.diagnostics.report import Diagnostic, Report
+from nczarr.diagnostics.source import Source
 from nczarr.formats.reference import jinja
 from nczarr.formats.reference.lookup import opened
-from nczarr.refs import Limits
-from nczarr.source import Source
 from nczarr.stores.reference import Reference
 from tests.conftest import ROOT, Ran
 

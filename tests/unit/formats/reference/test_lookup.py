@@ -16,10 +16,10 @@ import pytest
 import nczarr
 from nczarr import refs
 from nczarr.diagnostics.report import CompileError, Diagnostic, Report
+from nczarr.diagnostics.source import Source
 from nczarr.formats.reference import expansion, wire
 from nczarr.formats.reference.limits import DEFAULT, Limits
 from nczarr.formats.reference.lookup import CheckedReferences, opened
-from nczarr.source import Source
 from nczarr.stores.base import next_segments
 from nczarr.stores.reference import Reference
 from nczarr.stores.single import open_source
@@ -170,7 +170,8 @@ def test_another_process_sees_the_same(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_million_entries_are_opened_in_little_time_and_memory() -> None:
-    code = "import sys, time; from nczarr.formats.reference.lookup import opened; from nczarr.source import Source; "
+    code = "import sys, time; from nczarr.formats.reference.lookup import opened; "
+    code += "from nczarr.diagnostics.source import Source; "
     code += "from nczarr.diagnostics.report import Report; import numpy; began = time.process_time(); "
     code += "found = opened(Source('t', sys.stdin.buffer.read()), Report()); took = time.process_time() - began; "
     code += "lines = open('/proc/self/status').read().split('\\n'); assert found.find('x/7.9')[1] == 7009 * 8; "

@@ -16,12 +16,12 @@ import pytest
 from nczarr import refs
 from nczarr.arrays.chunk_references import WHOLE, Referred
 from nczarr.arrays.manifest import PlaceColumns
-from nczarr.capabilities import ChunkKeys
 from nczarr.diagnostics.report import CompileError, Report
 from nczarr.formats.reference import parquet_rows, write_parquet
 from nczarr.formats.reference.detect import is_parquet
 from nczarr.formats.reference.limits import DEFAULT, Limits
 from nczarr.formats.reference.parquet import ParquetReferences, opened
+from nczarr.registry import ChunkKeys
 from nczarr.stores.directory import DirectoryStore
 from nczarr.stores.memory import MemoryStore
 from nczarr.stores.reference import Reference

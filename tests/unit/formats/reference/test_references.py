@@ -16,9 +16,9 @@ import pytest
 
 from nczarr import CompileError, refs
 from nczarr.diagnostics.report import Diagnostic, Report
+from nczarr.diagnostics.source import Source
 from nczarr.formats.reference import expansion, wire
 from nczarr.formats.reference.limits import DEFAULT, Limits
-from nczarr.source import Source
 from tests.conftest import ROOT, Ran, shared_folder
 from tests.support.work import counted
 

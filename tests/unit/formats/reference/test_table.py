@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from nczarr.diagnostics.report import Report
+from nczarr.diagnostics.source import Source
 from nczarr.formats.reference import table, wire
 from nczarr.formats.reference.limits import DEFAULT
 from nczarr.formats.reference.table import ReferenceTable
-from nczarr.source import Source
 from tests.conftest import ROOT
 
 TEXTS = [

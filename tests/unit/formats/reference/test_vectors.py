@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from nczarr.diagnostics.report import CompileError, Report
+from nczarr.diagnostics.source import Source
 from nczarr.formats.reference.open import opens
 from nczarr.options import Options
-from nczarr.source import Source
 from nczarr.stores.references import ReferenceStore
 from tests.conftest import shared_folder
 

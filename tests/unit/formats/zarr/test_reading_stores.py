@@ -13,11 +13,12 @@ import numpy as np
 import pytest
 
 import nczarr
-from nczarr import pipeline, registry
+from nczarr import registry
 from nczarr.ast import Constant
 from nczarr.diagnostics.report import Report
+from nczarr.diagnostics.source import Source
+from nczarr.operations import pipeline
 from nczarr.select.indexing import read
-from nczarr.source import Source
 from nczarr.stores.memory import MemoryStore
 from nczarr.stores.open import open_path
 from tests.conftest import run_command, shared_folder

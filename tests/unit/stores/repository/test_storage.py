@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from nczarr.secrets import StorageOptions
+from nczarr.diagnostics.secrets import StorageOptions
 from nczarr.stores.repository import storage
 from nczarr.stores.repository.library import failure, reason
 from nczarr.stores.url import BadURLError, Repository

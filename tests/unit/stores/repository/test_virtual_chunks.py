@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from nczarr.secrets import StorageOptions
+from nczarr.diagnostics.secrets import StorageOptions
 from nczarr.stores.repository.virtual_chunks import (
     Container,
     File,

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-import nczarr.awkward0
+import nczarr
 from nczarr.diagnostics.report import CompileError
 from nczarr.formats.awkward0.columns.nodes import ArrayPieces, BackReference, Flat, ListNode, Objects, TableNode
 from nczarr.formats.awkward0.read.functions import FUNCTIONS, canonical

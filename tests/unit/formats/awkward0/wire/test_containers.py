@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-import nczarr.awkward0
+import nczarr
 from nczarr.diagnostics.report import CompileError
 from tests.support.ragged import buffer, call, document, ints
 

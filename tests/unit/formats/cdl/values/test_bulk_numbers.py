@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from nczarr.ast import ATOMIC, Constant
 from nczarr.check.fill_values import DEFAULT
 from nczarr.diagnostics.report import Report
+from nczarr.diagnostics.source import Source
 from nczarr.formats.cdl.values import bulk_numbers
 from nczarr.formats.cdl.values.literal_values import Converter
 from nczarr.formats.cdl.values.literals import ListReader
-from nczarr.source import Source
 
 NUMBERS = [name for name in ATOMIC if name in DEFAULT]
 TOKENS = st.one_of(

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from nczarr.ast import ATOMIC, Constant
 from nczarr.diagnostics.report import Report
+from nczarr.diagnostics.source import Source
 from nczarr.formats.cdl.values.literal_values import Converter, plain_numbers
 from nczarr.formats.cdl.values.literals import ListReader
-from nczarr.source import Source
 
 
 def exact(text: bytes, declared: str | None = None) -> tuple[Constant | None, list[str]]:

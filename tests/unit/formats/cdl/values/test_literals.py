@@ -7,9 +7,9 @@ import math
 import pytest
 
 from nczarr.diagnostics.report import Report
+from nczarr.diagnostics.source import Source
 from nczarr.formats.cdl.values.literals import ListReader
 from nczarr.formats.cdl.values.numerals import Literal
-from nczarr.source import Source
 
 
 def read(text: str) -> tuple[list[Literal] | None, list[tuple[str, int]]]:

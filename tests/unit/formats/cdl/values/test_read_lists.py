@@ -9,8 +9,8 @@ import pytest
 from nczarr.check import check
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report
+from nczarr.diagnostics.source import Source
 from nczarr.formats.cdl.read.frontend import read
-from nczarr.source import Source
 
 
 def compiled(body: str) -> tuple[Checked | None, list[str]]:

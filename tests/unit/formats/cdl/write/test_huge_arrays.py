@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from nczarr import pipeline
 from nczarr.api.dump import dump
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report
+from nczarr.diagnostics.source import Source
+from nczarr.operations import pipeline
 from nczarr.options import Options
-from nczarr.source import Source
 
 
 def compiled(text: bytes) -> Checked:

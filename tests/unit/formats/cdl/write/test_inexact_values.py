@@ -14,7 +14,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 import nczarr
-from nczarr import pipeline
 from nczarr.arrays.source import Parts
 from nczarr.ast import (
     Attribute,
@@ -34,11 +33,12 @@ from nczarr.ast.text import text as tree_text
 from nczarr.check import check
 from nczarr.check.checked import Checked, Unchecked
 from nczarr.diagnostics.report import Report, Severity
+from nczarr.diagnostics.source import Source
 from nczarr.formats.cdl.write.inexact_values import in_constant
+from nczarr.integrations.testing.strategies import datasets_with_data
+from nczarr.operations import pipeline
 from nczarr.options import Options
 from nczarr.registry import named
-from nczarr.source import Source
-from nczarr.testing.strategies import datasets_with_data
 from tests.conftest import run_command
 
 CDL = named("cdl")

@@ -17,13 +17,13 @@ import numpy as np
 import pytest
 
 import nczarr
-from nczarr import pipeline
 from nczarr.api.handle import DatasetHandle
 from nczarr.arrays import requested_regions
 from nczarr.diagnostics.report import CompileError, Report
+from nczarr.diagnostics.source import Source
 from nczarr.formats.ncstream.read import remote_request
+from nczarr.operations import pipeline
 from nczarr.options import Options
-from nczarr.source import Source
 from nczarr.stores import cdm_remote
 from nczarr.stores.url import BadURLError, is_remote, location
 from tests.conftest import Ran

@@ -8,20 +8,20 @@ import threading
 from collections.abc import Iterator
 from typing import Any
 
+import nczarr.ncstream as door
 import numpy as np
 import pytest
 
-import nczarr.ncstream as door
-from nczarr import pipeline
 from nczarr.diagnostics.report import CompileError, Report
+from nczarr.diagnostics.source import Source
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
 from nczarr.formats.ncstream._generated import pointstream_pb2 as points_pb
 from nczarr.formats.ncstream.read.scan import scan
 from nczarr.formats.ncstream.wire.decode import column_tree
 from nczarr.formats.ncstream.wire.definitions import Definitions
 from nczarr.formats.ncstream.wire.trees import values as tree_values
+from nczarr.operations import pipeline
 from nczarr.options import Options
-from nczarr.source import Source
 from tests.support import ncstream_streams as make
 from tests.support.ncstream_messages import OBS, lists, obs_rows, read, rewritten, same
 from tests.support.ncstream_streams import RAGGED

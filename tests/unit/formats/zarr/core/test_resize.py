@@ -7,8 +7,8 @@ import json
 import pytest
 
 from nczarr.formats.zarr.core.resize import edited, resized
-from nczarr.json.positions import Path, Places
 from nczarr.stores.memory import MemoryStore
+from nczarr.syntax.json.positions import Path, Places
 
 
 def test_only_the_numbers_change() -> None:

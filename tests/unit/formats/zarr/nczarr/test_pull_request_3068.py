@@ -12,12 +12,13 @@ from typing import Any
 import pytest
 
 import nczarr
-from nczarr import pipeline, registry
+from nczarr import registry
 from nczarr.api.handle import DatasetHandle
 from nczarr.ast import Attribute, Group
 from nczarr.ast.walk import groups
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Diagnostic, Report
+from nczarr.operations import pipeline
 from nczarr.options import Options
 from nczarr.stores.memory import MemoryStore
 from tests.support import draft_3068

@@ -1,0 +1,232 @@
+"""Operations on reference documents: `nczarr.refs.expand`, `compact`, `combine`, `append` and `verify`.
+
+A document is a mapping, its text (str, bytes), or the path of a file or of a
+folder of Parquet references. Raises CompileError with all faults of a document,
+and OSError if it is unreadable.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal
+
+from nczarr.api.combine import append, combine
+from nczarr.diagnostics.report import CompileError, Diagnostic, Report
+from nczarr.diagnostics.source import Source
+from nczarr.formats.reference.limits import DEFAULT, Limits
+from nczarr.options import FOLLOWING, Following, Options, Writing
+from nczarr.stores.base import Store
+
+__all__ = ["Following", "Limits", "Writing", "append", "combine", "compact", "expand", "lines", "verify"]
+
+Described = Mapping[str, Any] | str | bytes | os.PathLike[str]
+"""A document; a str that begins with a brace is its text, any other a path."""
+
+
+def expand(
+    document: Described, *, templates: Mapping[str, str] | None = None, limits: Limits = DEFAULT
+) -> dict[str, Any]:
+    """Return a reference document in version 0: without templates and generators.
+
+    Parameters
+    ----------
+    document : Mapping, str, bytes or os.PathLike
+        A document, its text, or the path of a file or of a folder of Parquet
+        references.
+    templates : Mapping of str to str, optional
+        Templates that replace or extend those of the document.
+    limits : Limits
+        Limits of the reader.
+
+    Returns
+    -------
+    dict
+        The expanded document.
+
+    Raises
+    ------
+    CompileError
+        If the document has errors; `.diagnostics` has all of them.
+    OSError
+        If the document is unreadable.
+
+    Examples
+    --------
+    >>> import nczarr.refs
+    >>> nczarr.refs.expand({"version": 1, "templates": {"u": "a.nc"}, "refs": {"v/0": ["{{u}}", 8, 4]}})
+    {'v/0': ['a.nc', 8, 4]}
+    """
+    expanded: dict[str, Any] = json.loads(b"".join(lines(document, templates=templates, limits=limits)))
+    return expanded
+
+
+def lines(
+    document: Described, *, templates: Mapping[str, str] | None = None, limits: Limits = DEFAULT
+) -> Iterator[bytes]:
+    """Yield the JSON text of a reference document in version 0.
+
+    Parameters
+    ----------
+    document : Mapping, str, bytes or os.PathLike
+        A document, as for `expand`.
+    templates : Mapping of str to str, optional
+        Templates that replace or extend those of the document.
+    limits : Limits
+        Limits of the reader.
+
+    Yields
+    ------
+    bytes
+        The next piece of the text.
+
+    Raises
+    ------
+    CompileError
+        If the document has errors, which may be found after the first pieces.
+    OSError
+        If the document is unreadable.
+    """
+    yield from expanded(_source(document), Report(), limits, templates or {})
+
+
+def compact(document: Described, *, limits: Limits = DEFAULT) -> dict[str, Any]:
+    """Return a reference document in version 1, with templates and generators. Its expansion is unchanged.
+
+    Parameters
+    ----------
+    document : Mapping, str, bytes or os.PathLike
+        A document, as for `expand`.
+    limits : Limits
+        Limits of the reader.
+
+    Returns
+    -------
+    dict
+        The compact document.
+
+    Raises
+    ------
+    CompileError
+        If the document has errors; `.diagnostics` has all of them.
+    OSError
+        If the document is unreadable.
+    """
+    return compacted(_source(document), Report(), limits)
+
+
+def verify(
+    document: Described,
+    *,
+    chunks: Literal["none", "sample", "all"] = "sample",
+    sample: int = 4,
+    following: Following = FOLLOWING,
+    storage_options: Mapping[str, Any] | None = None,
+) -> tuple[Diagnostic, ...]:
+    """Check a reference document, or a folder of Parquet references, and all its targets.
+
+    Parameters
+    ----------
+    document : Mapping, str, bytes or os.PathLike
+        A document, as for `expand`.
+    chunks : {"none", "sample", "all"}
+        Chunks of each array that are read and decoded.
+    sample : int
+        Number of chunks in a sample.
+    following : nczarr.refs.Following
+        Options for following references.
+    storage_options : Mapping, optional
+        Options of a URL's protocol, as fsspec takes them.
+
+    Returns
+    -------
+    tuple of Diagnostic
+        The faults that were found; empty if everything is valid.
+
+    Raises
+    ------
+    OSError
+        If the document is unreadable.
+    ValueError
+        If `chunks` or `sample` has an invalid value.
+    """
+    from nczarr.diagnostics.secrets import StorageOptions
+    from nczarr.operations.verify import verify as verified
+
+    if chunks not in ("none", "sample", "all") or sample < 1:
+        raise ValueError(f"{chunks!r}, {sample!r}: `chunks` must be none, sample or all, and `sample` at least 1")
+    options = Options(storage=StorageOptions(storage_options), following=following)
+    report = Report()
+    source = _opened(document, report, options)
+    if source is not None:
+        try:
+            verified(source, {"none": 0, "all": None}.get(chunks, sample), report, options)
+        except CompileError as error:
+            for diagnostic in error.diagnostics:
+                report.add(diagnostic)
+    return tuple(report.sorted())
+
+
+def expanded(source: Source | Store, report: Report, limits: Limits, templates: Mapping[str, str]) -> Iterator[bytes]:
+    """Yield as `lines`, for a source or folder; warnings are in the report. Raises OSError, CompileError."""
+    from nczarr.formats.reference import expansion, parquet, wire
+
+    if not isinstance(source, Source):
+        yield from parquet.expand(source, report, limits)
+        return
+    read = wire.read(source, report, limits, templates)
+    if read is None:
+        raise CompileError(report.sorted())
+    try:
+        yield from expansion.expand(read, source, report, limits)
+    except expansion.StoppedError:
+        raise CompileError(report.sorted()) from None
+
+
+def compacted(source: Source | Store, report: Report, limits: Limits) -> dict[str, Any]:
+    """Return as `compact`, for a source or folder; warnings are in the report. Raises OSError, CompileError.
+
+    Recorded target properties remain.
+    """
+    from nczarr.formats.reference import compaction, expansion, parquet, wire
+
+    if not isinstance(source, Source):
+        return compaction.compact(dict(parquet.entries(source, report, limits)))
+    read = wire.read(source, report, limits)
+    if read is None:
+        raise CompileError(report.sorted())
+    try:
+        entries = expansion.entries(read, source, report, limits)
+    except expansion.StoppedError:
+        raise CompileError(report.sorted()) from None
+    compacted_document = compaction.compact(entries)
+    return compacted_document if read.noted is None else {**compacted_document, "nczarr": read.noted}
+
+
+def written(document: Mapping[str, Any]) -> Iterator[bytes]:
+    """Yield the JSON text of a document from `compact`."""
+    from nczarr.formats.reference import compaction
+
+    return compaction.written(document)
+
+
+def _source(document: Described) -> Source | Store:
+    report = Report()
+    source = _opened(document, report, Options())
+    if source is None:
+        raise CompileError(report.sorted())
+    return source
+
+
+def _opened(document: Described, report: Report, options: Options) -> Source | Store | None:
+    """Return the source or folder of a document; None (reported) if it does not exist."""
+    if isinstance(document, Mapping):
+        return Source("document", json.dumps(document).encode())
+    if isinstance(document, str) and document.lstrip().startswith("{"):
+        return Source("document", document.encode("utf-8", "surrogatepass"))
+    if isinstance(document, bytes):
+        return Source("document", document)
+    from nczarr.operations import sources
+
+    return sources.opened(os.fspath(document), report, options)

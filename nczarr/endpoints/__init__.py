@@ -1,1 +1,0 @@
-"""Ends of a run: the source at a path, and the target format and place."""

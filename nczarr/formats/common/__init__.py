@@ -1,0 +1,1 @@
+"""Models and documents that several families of formats share."""

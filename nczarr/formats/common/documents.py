@@ -1,0 +1,175 @@
+"""Documents of a store by key: parsed once and tolerantly, with faults reported at their keys.
+
+Consolidated metadata supply documents missing in the store. Unreadable content
+is a value loss, an error unless the run allows it; the rest of the dataset
+remains.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from nczarr import names
+from nczarr.check.checked import Namesake
+from nczarr.check.duplicate_names import apart, namesakes
+from nczarr.diagnostics.report import Diagnostic, Label, Report, Severity
+from nczarr.diagnostics.source import Source, Span
+from nczarr.names import name_problem
+from nczarr.options import Options
+from nczarr.stores.base import Store, UnsafeKeyError, is_safe
+from nczarr.syntax.json.tolerant import NotJsonError, Parsed, parse
+
+Json = dict[str, Any]
+
+
+class DocumentCache:
+    """Reader and reporter. `extra`: documents from consolidated metadata."""
+
+    hides_attributes = True
+    """True if a store reserves some attribute names."""
+
+    def __init__(self, store: Store, report: Report, options: Options) -> None:
+        self.store = store
+        self.extra: dict[str, Any] = {}
+        self._report = report
+        self._options = options
+        self._known: dict[str, Json | None] = {}
+        self._present: set[str] = set()
+        self._spans: dict[str, Span] = {}
+        self.namesakes: list[Namesake] = []
+        """Things that got another name, because theirs was taken."""
+        self.said = 0
+        """Number of findings so far."""
+        self.refused = False
+        """True if something ended the reading."""
+
+    def get(self, key: str) -> Json | None:
+        """Return the object of a key; None if it is missing, or (reported) not a JSON object. Raises OSError."""
+        if key not in self._known:
+            self._known[key] = self._read(key)
+        return self._known[key]
+
+    def _read(self, key: str) -> Json | None:
+        data = self.raw(key)
+        if data is None:
+            document = self.extra.get(key)
+            return document if isinstance(document, dict) else None
+        self._present.add(key)
+        parsed = self.parsed(key, data)
+        if parsed is None:
+            return None
+        for remark in parsed.remarks:
+            self.warn("untidy-metadata", f"the document {remark}", key)
+        for name in parsed.repeated:
+            text = f"member `{name}` occurs twice in one object: only the last one is read"
+            self.lost("duplicate-name", text, key)
+        if not isinstance(parsed.value, dict):
+            self.lost("bad-metadata", "the document is not a JSON object", key)
+            return None
+        return parsed.value
+
+    def parsed(self, key: str, data: bytes) -> Parsed | None:
+        """Return the JSON value of a document; None (reported) if it is invalid."""
+        try:
+            return parse(data)
+        except NotJsonError as fault:
+            self.lost("bad-metadata", f"the document is not JSON: {fault}", key)
+            return None
+
+    def raw(self, key: str) -> bytes | None:
+        """Return the bytes of a key; None if it is absent or invalid. Raises OSError."""
+        try:
+            return self.store.get(key)
+        except UnsafeKeyError:
+            return None
+
+    def has(self, key: str) -> bool:
+        """Return whether such a document exists, readable or not."""
+        self.get(key)
+        return key in self._present or key in self.extra
+
+    def expect(self, prefixes: Iterable[str], documents: Iterable[str]) -> None:
+        """Announce reads of documents below prefixes: distant stores fetch many at once. Raises OSError."""
+        if self.store.distant:
+            keys = (prefix + document for prefix in prefixes for document in documents)
+            self.store.expect(key for key in keys if key not in self._known and is_safe(key))
+
+    def children(self, prefix: str) -> list[str]:
+        """Return possible node names below a prefix in byte order; reports unreadable-array without listing."""
+        below, links = self.store.entries(prefix)
+        names_below = set(below)
+        if not names_below and not self.extra and not self.store.listed:
+            text = "the server cannot list keys, and there are no consolidated metadata: the nodes below are unknown"
+            self.lost("unreadable-array", text, prefix)
+        for name in links:
+            if not name.startswith("."):
+                text = f"`{prefix}{name}` is a symbolic link, which is not followed"
+                self.lost("unreadable-array", text, prefix + name)
+        for key in self.extra:
+            if key.startswith(prefix):
+                names_below.add(key[len(prefix) :].split("/", 1)[0])
+        return sorted(name for name in names_below if name and not name.startswith(".") and name != "zarr.json")
+
+    def span(self, key: str) -> Span:
+        """Return a document as a place, shared by everything that it describes."""
+        span = self._spans.get(key)
+        if span is None:
+            span = self._spans[key] = Span(Source(self.store.path, b"", key=key), 0, 0)
+        return span
+
+    def lost(self, code: str, message: str, key: str, pointer: str = "") -> None:
+        """Report unreadable, dropped content: an error, unless the run allows it."""
+        allowed = self._options.accepts(code)
+        helps = () if allowed else (f"read the rest with `--allow-loss {code}`",)
+        self.said += 1
+        diagnostic = Diagnostic(code, Severity.ERROR, message, self.place(key, pointer), helps=helps)
+        self._report.lose(diagnostic, allowed=allowed)
+
+    def warn(self, code: str, message: str, key: str, pointer: str = "") -> None:
+        """Report content that is interpreted differently from its text."""
+        self._add(Severity.WARNING, code, message, key, pointer)
+
+    def note(self, code: str, message: str, key: str, pointer: str = "") -> None:
+        """Report notable content that is read as written."""
+        self._add(Severity.NOTE, code, message, key, pointer)
+
+    def refuse(self, code: str, message: str, key: str, pointer: str = "") -> None:
+        """Report content that ends the reading in any case."""
+        self.refused = True
+        self._add(Severity.ERROR, code, message, key, pointer)
+
+    def _add(self, severity: Severity, code: str, message: str, key: str, pointer: str) -> None:
+        self.said += 1
+        self._report.add(Diagnostic(code, severity, message, self.place(key, pointer)))
+
+    def place(self, key: str, pointer: str) -> Label:
+        """Return the place of a document's member."""
+        return Label(self.span(key), key=key, pointer=pointer)
+
+    def apart(self, items: Sequence[tuple[str, str]], keys: Sequence[str], scope: str) -> list[str]:
+        """Return a unique name for each (kind, name) of one scope; `keys`: their documents."""
+        shown = apart(items)
+        if any(first is not None for _, first in shown):
+            self.namesakes += namesakes(items, shown, scope, [self.place(key, "") for key in keys])
+        return [name for name, _ in shown]
+
+    def name(self, written: Any, key: str, pointer: str, what: str) -> str | None:
+        """Return a simple name in the model's form; None (reported) if netCDF or keys cannot have it."""
+        if not isinstance(written, str):
+            self.lost("bad-metadata", f"the name of {what} is not a string", key, pointer)
+            return None
+        normal_name, problem = _in_the_model(written)
+        if problem is None:
+            return normal_name
+        code = "bad-metadata" if what == "an attribute" else "unreadable-array"
+        self.lost(code, f"{what}: {problem}", key, pointer)
+        return None
+
+
+@functools.lru_cache(maxsize=4096)
+def _in_the_model(written: str) -> tuple[str, str | None]:
+    """Return a name in the model's form, and its problem or None. Cached: attributes share few names."""
+    normal_name = names.normal(written)
+    return normal_name, name_problem(normal_name)

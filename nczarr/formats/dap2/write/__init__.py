@@ -1,1 +1,0 @@
-"""Writer of DAP2: declarations, attributes, constraints, values."""

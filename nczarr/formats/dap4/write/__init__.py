@@ -1,1 +1,0 @@
-"""Writer of DAP4: documents (DMR), constraints, values and their chunks."""

@@ -1,0 +1,231 @@
+"""Reader of the groups, dimensions, types, variables and attributes of a DAP4 document.
+
+A format says where the values of a variable are, and which of its attributes
+are not those of the dataset.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import NamedTuple
+
+from nczarr import names
+from nczarr.arrays.parts import Types
+from nczarr.arrays.source import Parts
+from nczarr.ast import Attribute, Constant, Dataset, Dimension, Storage, UserType, Variable
+from nczarr.ast.node import members_of
+from nczarr.check.checked import Unchecked
+from nczarr.diagnostics.report import Diagnostic, Label, Report, Severity
+from nczarr.diagnostics.source import Source, Span
+from nczarr.formats.opendap.common.attributes import attributes
+from nczarr.formats.opendap.common.declarations import DmrScope, FaultError, enum_of, size_of, type_of, whole
+from nczarr.formats.opendap.common.wire import VARIABLES
+from nczarr.formats.opendap.common.xml_reader import XmlElement
+from nczarr.options import Options
+
+DEEPEST = 64
+"""Maximum nesting of groups."""
+
+UNLIMITED = "_edu.ucar.isunlimited"
+"""XML attribute of netCDF's servers."""
+
+_KINDS = ("nc3", "nc6", "nc5", "nc4", "nc7")
+
+
+class DescribedVariable(NamedTuple):
+    """A variable of a document."""
+
+    element: XmlElement
+    """Its XML element."""
+    path: str
+    """FQN of the variable."""
+    type: str
+    """Type of the values."""
+    shape: tuple[int, ...]
+    """Shape of the variable."""
+    types: Types
+    """Declared types by FQN."""
+    declared: bytes | None
+    """Bytes of its `_FillValue`; None without one."""
+    grows: tuple[bool, ...] = ()
+    """True for each unlimited dimension."""
+    scope: DmrScope | None = None
+    """Its group."""
+
+
+class DocumentReader:
+    """State of one read. A format defines `values`, and may define `attributes`."""
+
+    def __init__(self, source: Source, report: Report, options: Options) -> None:
+        self.source, self.report, self.options = source, report, options
+        self.result = Unchecked(Dataset(name=""))
+
+    def values(self, described: DescribedVariable) -> tuple[Parts, Storage]:
+        """Return the arrays and the storage of a variable. Raises FaultError."""
+        raise NotImplementedError
+
+    def fill_value(self, value: Constant, type_name: str, types: Types) -> Constant:
+        """Return a fill value as the type requires, if it can be converted."""
+        if type_name == "string" and value.type == "char":
+            return Constant.strings([value.data if isinstance(value.data, bytes) else b""])
+        return value
+
+    def omitted(self, element: XmlElement, text: str) -> None:
+        """Report an omitted part: an error, unless the options accept it."""
+        severity = Severity.WARNING if self.options.accepts("unreadable-array") else Severity.ERROR
+        helps = () if severity is Severity.WARNING else ("read the rest with `--allow-loss unreadable-array`",)
+        self.report.add(Diagnostic("unreadable-array", severity, text, Label(self.span(element)), helps=helps))
+
+    def scope(self) -> DmrScope:
+        """Return the scope of the root group."""
+        return DmrScope("_", "/")
+
+    def read(self, root: XmlElement) -> Unchecked:
+        """Return the dataset."""
+        scope = self.scope()
+        self._declare(root, scope, 0)
+        self._fill(root, scope)
+        name = root.attributes.get("nczarr:name")
+        stem = os.path.splitext(root.attributes.get("name", "").rpartition("/")[2])[0]
+        kind = root.attributes.get("nczarr:kind")
+        group = scope.node()
+        dataset_members = {"name": stem if name is None else name, "kind": kind if kind in _KINDS else None}
+        self.result.dataset = Dataset(**{**members_of(group), **dataset_members})
+        return self.result
+
+    def span(self, element: XmlElement) -> Span:
+        """Return the place of an element."""
+        return Span(self.source, element.offset, element.offset)
+
+    def foreign(self, element: XmlElement, text: str) -> None:
+        """Warn about an omitted attribute."""
+        self.report.warning("foreign-member", text, self.span(element))
+
+    def _declare(self, element: XmlElement, scope: DmrScope, depth: int) -> None:
+        """Declare dimensions, enumerations and groups recursively, before names are resolved."""
+        for child in element.children:
+            name = child.attributes.get("name", "")
+            what = f"{child.tag.lower()} `{name[:80]}` of `{scope.path}`"
+            try:
+                if child.tag in ("Dimension", "Enumeration", "Group") and names.problem(name) is not None:
+                    raise FaultError("netCDF does not allow this name")
+                if child.tag == "Dimension":
+                    size = whole(child.attributes.get("size", ""), "size of a dimension")
+                    unlimited = (
+                        child.attributes.get("nczarr:unlimited") == "true"
+                        or child.attributes.get(UNLIMITED, "0") != "0"
+                    )
+                    scope.dimensions.append(Dimension(name=name, size=size, unlimited=unlimited, span=self.span(child)))
+                elif child.tag == "Enumeration":
+                    scope.types.append(enum_of(child))
+                elif child.tag == "Group":
+                    if depth >= DEEPEST:
+                        raise FaultError(f"groups are nested more than {DEEPEST} deep")
+                    inner = DmrScope(name, names.join(scope.path, name), scope)
+                    scope.groups.append(inner)
+                    self._declare(child, inner, depth + 1)
+                elif child.tag not in VARIABLES and child.tag not in ("Attribute", "Map"):
+                    self.omitted(child, f"the element `{child.tag}` of `{scope.path}` is unknown and left out")
+            except FaultError as fault:
+                self.omitted(child, f"{what} is left out: {fault}")
+
+    def _fill(self, element: XmlElement, scope: DmrScope) -> None:
+        """Read the variables and attributes of a group and its descendants."""
+        scope.attributes = self.attributes(element, scope)
+        for child in element.children:
+            if child.tag in VARIABLES:
+                name = child.attributes.get("name", "")
+                try:
+                    self._variable(child, name, scope)
+                except FaultError as fault:
+                    where = names.join(scope.path, name[:80])
+                    self.omitted(child, f"variable `{where}` is left out: {fault}")
+        below = iter(scope.groups)
+        group = next(below, None)
+        for child in element.all("Group"):
+            if group is not None and child.attributes.get("name") == group.name:
+                self._fill(child, group)
+                group = next(below, None)
+
+    def attributes(self, element: XmlElement, scope: DmrScope) -> tuple[Attribute, ...]:
+        """Return the attributes of a group or variable."""
+        attributes_by_name: dict[str, Attribute] = {}
+        for attribute in attributes(element, scope):
+            if isinstance(attribute, tuple):
+                self.foreign(attribute[0], attribute[1])
+            elif attribute.name in attributes_by_name:
+                self.foreign(element, f"attribute `{attribute.name}` is left out: another attribute has the same name")
+            else:
+                attributes_by_name[attribute.name] = attribute
+        return tuple(attributes_by_name.values())
+
+    def _variable(self, element: XmlElement, name: str, scope: DmrScope) -> None:
+        """Read one variable. Raises FaultError."""
+        if names.problem(name) is not None:
+            raise FaultError("netCDF does not allow this variable name")
+        path = names.join(scope.path, name)
+        dimensions: list[str | int] = []
+        shape, grows = [], []
+        for dim in element.all("Dim"):
+            size = size_of(dim, scope)
+            dimensions.append(size if isinstance(size, int) else size[0])
+            shape.append(size if isinstance(size, int) else size[1])
+            dimension = scope.dimension(dim.attributes.get("name", ""))
+            grows.append(dimension is not None and dimension[1].unlimited)
+        if len(shape) > 1024:
+            raise FaultError(f"it has {len(shape)} dimensions")
+        declared = [*scope.types]
+        try:
+            type_name = type_of(element, scope)
+            types = self._types(scope.root())
+            variable_attributes = self._own(element, type_name, scope, types)
+            fill = next(
+                (
+                    attribute.value
+                    for attribute in variable_attributes
+                    if attribute.name == "_FillValue" and attribute.value.type == type_name
+                ),
+                None,
+            )
+            data = fill.data if fill is not None and isinstance(fill.data, bytes) else None
+            parts, storage = self.values(
+                DescribedVariable(element, path, type_name, tuple(shape), types, data, tuple(grows), scope)
+            )
+        except FaultError:
+            scope.types[:] = declared  # those of a structure that is left out
+            raise
+        scope.variables.append(
+            Variable(
+                name=name,
+                type=type_name,
+                dimensions=tuple(dimensions),
+                attributes=variable_attributes,
+                storage=storage,
+                span=self.span(element),
+            )
+        )
+        self.result.parts[path] = parts
+
+    def _own(self, element: XmlElement, type_name: str, scope: DmrScope, types: Types) -> tuple[Attribute, ...]:
+        """Return a variable's attributes, without a `_FillValue` of another type."""
+        suitable = []
+        for attribute in self.attributes(element, scope):
+            if attribute.name == "_FillValue":
+                value = self.fill_value(attribute.value, type_name, types)
+                if value.type != type_name or value.count != 1:
+                    self.foreign(
+                        element,
+                        f"attribute `_FillValue` of `{element.attributes['name']}` is left out: "
+                        f"it has {value.count} values of type {value.type}",
+                    )
+                    continue
+                attribute = attribute.model_copy(update={"value": value})
+            suitable.append(attribute)
+        return tuple(suitable)
+
+    def _types(self, root: DmrScope) -> dict[str, UserType]:
+        """Return all types declared so far, by FQN."""
+        types = {names.join(root.path, declared.name): declared for declared in root.types}
+        for group in root.groups:
+            types |= self._types(group)
+        return types

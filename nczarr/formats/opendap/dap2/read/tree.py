@@ -1,0 +1,244 @@
+"""Declarations of a DDS → variables, dimensions and types, with the place of each in the data.
+
+A grid is a variable with the grid's name and dimensions. Its maps are
+coordinate variables, which several grids share if their values are equal;
+otherwise a map and its dimension get the name `GRID.MAP`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from nczarr import names
+from nczarr.ast import Attribute, Constant, Dimension, UserType, Variable
+from nczarr.formats.opendap.common.declarations import DmrScope
+from nczarr.formats.opendap.dap2.read.parse import Dds, Declaration, Dim
+from nczarr.formats.opendap.dap2.read.types import fault, type_of
+from nczarr.formats.opendap.dap2.wire.spelling import decoded_name
+
+MOST_DIMENSIONS = 1024
+
+LARGEST = (1 << 63) - 1
+
+MOST_CHARS = 1 << 31
+"""Maximum chars of a variable that are made of texts; texts stay if they claim more."""
+
+FILL = "_FillValue"
+
+TEXT_LENGTH, TEXT_DIMENSION = "DODS.strlen", "DODS.dimName"
+"""Attributes of texts that are chars: length and name of their last dimension."""
+
+
+class DataSlot(NamedTuple):
+    """Values of one variable in the data: of a top-level variable, or of one part of a grid."""
+
+    declared: Declaration
+    """Its declaration."""
+    grid: Declaration | None
+    """The grid of an array or map."""
+    type: str
+    """Type of the values."""
+    shape: tuple[int, ...]
+    """Shape of the values."""
+
+    @property
+    def projection(self) -> str:
+        """Name in constraint expressions, with the server's escapes."""
+        return f"{self.grid.written}.{self.declared.written}" if self.grid is not None else self.declared.written
+
+    @property
+    def array(self) -> bool:
+        """True if the values are sent as an array."""
+        return bool(self.declared.dims)
+
+
+@dataclass(eq=False)
+class TreeVariable:
+    """A variable of the tree."""
+
+    name: str
+    """Name of the variable."""
+    slot: DataSlot
+    """Its values."""
+    dimensions: tuple[str | int, ...]
+    """Dimensions: FQN, or length of an anonymous one."""
+    attributes: dict[str, Attribute] = field(default_factory=dict)
+    """Attributes by name."""
+    chars: int | None = None
+    """Length of the last dimension of chars, whose texts are sent; 0: single chars; None for other types."""
+
+    @property
+    def type(self) -> str:
+        """Type of the variable."""
+        return self.slot.type if self.chars is None else "char"
+
+
+@dataclass(eq=False)
+class Tree:
+    """Tree of a dataset, of which attributes are still missing."""
+
+    schema: Dds
+    """The DDS."""
+    slots: list[DataSlot]
+    """Values in their order in the data."""
+    types: list[UserType]
+    """Types."""
+    dimensions: dict[str, int]
+    """Lengths of dimensions by name."""
+    variables: dict[str, TreeVariable]
+    """Variables by name."""
+    maps: dict[int, TreeVariable]
+    """Variables of maps, by the number of their slot."""
+
+    def known_types(self) -> dict[str, UserType]:
+        """Return the types by FQN."""
+        return {names.join("/", each.name): each for each in self.types}
+
+    def restore_chars(self) -> None:
+        """Make chars of texts whose attributes have the length, and the name, of a last dimension of chars."""
+        for made in self.variables.values():
+            length, name = made.attributes.get(TEXT_LENGTH), made.attributes.get(TEXT_DIMENSION)
+            if made.slot.type != "string" or length is None or length.value.type != "int" or length.value.count != 1:
+                continue
+            size = int(length.value.as_numbers()[0])
+            written = None if name is None else name.value.data
+            if written is None and size == 1 and not made.slot.shape:
+                made.chars = 0
+            elif isinstance(written, bytes) and 0 < size * max(1, math.prod(made.slot.shape)) <= MOST_CHARS:
+                wanted = decoded_name(written.decode("utf-8", "surrogateescape"))
+                made.dimensions = (*made.dimensions, self.dimension(wanted, size))
+                made.chars = size
+            else:
+                continue
+            made.attributes.pop(TEXT_LENGTH)
+            made.attributes.pop(TEXT_DIMENSION, None)
+            fill = made.attributes.get(FILL)
+            if fill is not None and fill.value.type == "string":
+                (text,) = fill.value.data
+                assert isinstance(text, bytes)
+                made.attributes[FILL] = fill.model_copy(update={"value": Constant.text(text)})
+
+    def dimension(self, name: str, size: int) -> str:
+        """Return the FQN of a dimension of this length; other lengths of one name get a number behind it."""
+        wanted, number = name, 1
+        while self.dimensions.setdefault(wanted, size) != size:
+            number += 1
+            wanted = f"{name}_{number}"
+        return names.join("/", wanted)
+
+    def nodes(self, unlimited: set[str]) -> tuple[tuple[Dimension, ...], tuple[Variable, ...]]:
+        """Return dimensions and variables as nodes."""
+        dimensions = tuple(
+            Dimension(name=name, size=size, unlimited=name in unlimited) for name, size in self.dimensions.items()
+        )
+        variables = tuple(
+            Variable(
+                name=each.name,
+                type=each.type,
+                dimensions=each.dimensions,
+                attributes=tuple(each.attributes.values()),
+                span=each.slot.declared.span,
+            )
+            for each in self.variables.values()
+        )
+        return dimensions, variables
+
+
+def slots_of(schema: Dds, scope: DmrScope) -> list[DataSlot]:
+    """Return the values of a dataset in their order, declaring types in a scope. Raises TextFaultError."""
+    found = []
+    for declared in schema.variables:
+        grid = declared if declared.kind == "grid" else None
+        for each in declared.members if grid is not None else (declared,):
+            if grid is not None and each.kind != "plain":
+                raise fault(each, f"`{each.name}` of grid `{declared.name}` is not an array")
+            shape = tuple(dim.size for dim in each.dims)
+            if math.prod(shape) > LARGEST or len(shape) > MOST_DIMENSIONS:
+                raise fault(each, f"`{each.name}` has too many or too large dimensions")
+            found.append(DataSlot(each, grid, type_of(each, scope), shape))
+    return found
+
+
+def tree_of(schema: Dds, slots: list[DataSlot], scope: DmrScope, equal: Callable[[DataSlot, DataSlot], bool]) -> Tree:
+    """Return the tree of a dataset. Raises TextFaultError, and the errors of `equal`.
+
+    `equal`: whether two maps of one name, type and length have equal values.
+    """
+    return _TreeBuilder(Tree(schema, slots, scope.types, {}, {}, {}), equal).build()
+
+
+class _TreeBuilder:
+    def __init__(self, tree: Tree, equal: Callable[[DataSlot, DataSlot], bool]) -> None:
+        self.tree, self.equal = tree, equal
+
+    def build(self) -> Tree:
+        """Return the tree. Names of variables come first, so that a map never takes the name of one."""
+        tree = self.tree
+        wanted = {declared.name for declared in tree.schema.variables}
+        if len(wanted) < len(tree.schema.variables):
+            seen: set[str] = set()
+            for declared in tree.schema.variables:
+                if declared.name in seen:
+                    raise fault(declared, f"two variables have the name `{declared.name}`")
+                seen.add(declared.name)
+        for slot in tree.slots:
+            if slot.grid is None:
+                made = TreeVariable(slot.declared.name, slot, self._dimensions(slot.declared.dims))
+                tree.variables[made.name] = made
+        number = 0
+        while number < len(tree.slots):
+            grid = tree.slots[number].grid
+            number = number + 1 if grid is None else self._grid(grid, number, wanted)
+        order = [slot.grid.name if slot.grid else slot.declared.name for slot in tree.slots]
+        ranks = {name: rank for rank, name in reversed(list(enumerate(order)))}
+        mapped = {made.name: number for number, made in reversed(tree.maps.items())}
+        tree.variables = dict(
+            sorted(tree.variables.items(), key=lambda item: ranks.get(item[0], mapped.get(item[0], len(order))))
+        )
+        return tree
+
+    def _grid(self, grid: Declaration, number: int, wanted: set[str]) -> int:
+        """Add the variables of a grid whose slots begin at a number; return the number after them."""
+        tree, array, maps = self.tree, grid.members[0], grid.members[1:]
+        if len(maps) != len(array.dims):
+            raise fault(grid, f"grid `{grid.name}` has {len(maps)} maps for {len(array.dims)} dimensions")
+        dims: list[str | int] = []
+        for at, (dim, each) in enumerate(zip(array.dims, maps, strict=True), number + 1):
+            slot = tree.slots[at]
+            if slot.shape != (dim.size,):
+                raise fault(each, f"map `{each.name}` of grid `{grid.name}` does not have the length of its dimension")
+            made = self._map(grid, slot, dim.name or each.name, wanted)
+            tree.maps[at] = made
+            dims.append(made.dimensions[0])
+        tree.variables[grid.name] = TreeVariable(grid.name, tree.slots[number], tuple(dims))
+        return number + 1 + len(maps)
+
+    def _map(self, grid: Declaration, slot: DataSlot, dimension: str, wanted: set[str]) -> TreeVariable:
+        """Return the coordinate variable of a map: an existing one with equal values, or a new one."""
+        name = slot.declared.name
+        known = self.tree.variables.get(name)
+        if known is None and name not in wanted:
+            made = TreeVariable(name, slot, (self.tree.dimension(dimension, slot.shape[0]),))
+        elif known is not None and self._same(known, slot, dimension):
+            return known
+        else:
+            own = f"{grid.name}.{name}"
+            made = TreeVariable(own, slot, (self.tree.dimension(own, slot.shape[0]),))
+            if own in wanted or own in self.tree.variables:
+                raise fault(slot.declared, f"two variables have the name `{own}`")
+        self.tree.variables[made.name] = made
+        return made
+
+    def _same(self, known: TreeVariable, slot: DataSlot, dimension: str) -> bool:
+        other = known.slot
+        if (other.type, other.shape) != (slot.type, slot.shape) or known.slot.declared.kind != "plain":
+            return False
+        if other.grid is None and known.dimensions != (self.tree.dimension(dimension, slot.shape[0]),):
+            return False
+        return self.equal(other, slot)
+
+    def _dimensions(self, dims: tuple[Dim, ...]) -> tuple[str | int, ...]:
+        return tuple(each.size if each.name is None else self.tree.dimension(each.name, each.size) for each in dims)

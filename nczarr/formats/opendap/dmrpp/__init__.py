@@ -1,0 +1,25 @@
+"""DMR++: OPeNDAP's XML documents with the metadata of an HDF5 file and the byte ranges of its chunks.
+
+`xml_reader.py` parses a document, `frontend.py` builds the dataset with
+`types.py`, `attributes.py` and `arrays.py`, `references.py` locates chunks.
+`backend.py` writes a document; `link_plan.py` selects references or inline
+values.
+"""
+
+from __future__ import annotations
+
+from nczarr.registry import Format
+
+FORMAT = Format(
+    name="dmrpp",
+    title="DMR++ documents: byte ranges of HDF5 files",
+    suffixes=(".dmrpp",),
+    spec="https://github.com/OPENDAP/bes/tree/master/modules/dmrpp_module",
+    detects=r"(?:\xef\xbb\xbf)?\s*(?:<\?(?:[^?]|\?(?!>))*\?>\s*|<!--(?:[^-]|-(?!->))*-->\s*)*"
+    r"<(?:\w+:)?Dataset\s[^>]*xml\.opendap\.org/dap/dmrpp/",
+    read="nczarr.formats.opendap.dmrpp.frontend:read",
+    write="nczarr.formats.opendap.dmrpp.backend:write",
+    losses="nczarr.formats.opendap.dmrpp.link_plan:losses",
+    resident=True,
+    only_reader=True,
+)

@@ -1,0 +1,118 @@
+"""`read`: DMR++ document → dataset with byte ranges of the target as chunks; no values are read."""
+
+from __future__ import annotations
+
+import os
+
+from nczarr.arrays.source import Parts
+from nczarr.ast import Storage
+from nczarr.ast.walk import building
+from nczarr.check.checked import Unchecked
+from nczarr.diagnostics.report import Diagnostic, Label, Report, Severity
+from nczarr.diagnostics.source import Source, Span
+from nczarr.formats.opendap.common.document_reader import DescribedVariable, DocumentReader
+from nczarr.formats.opendap.common.xml_reader import XmlElement, parse
+from nczarr.formats.opendap.dmrpp.arrays import ArrayReader
+from nczarr.formats.opendap.dmrpp.references import DmrppReferences
+from nczarr.formats.opendap.dmrpp.wire import PLACEHOLDER, SUFFIX, foreign_kind
+from nczarr.options import Options
+from nczarr.stores.reference_policy import ForbiddenTargetError, Policy, home_of
+from nczarr.stores.references import ReferenceStore
+from nczarr.stores.spool import origin
+
+
+def read(source: Source, report: Report, options: Options) -> Unchecked | None:
+    """Return the dataset of a document, None after an error.
+
+    Reports bad-dmrpp, foreign-target, forbidden-target; unreadable-array and
+    foreign-member for omissions.
+    """
+    policy = Policy(home_of(source), options.following)
+    if options.following.target is not None and not _is_hdf5(None, policy, source, report):
+        return None
+    root = parse(source, report, "bad-dmrpp")
+    if root is None:
+        return None
+    if root.tag != "Dataset":
+        text = f"`{source.name}`: the root element is `{root.tag}`, not a `Dataset` of DAP4"
+        report.error("bad-dmrpp", text, Span(source, root.offset, root.offset))
+        return None
+    url = None if options.following.target is not None else _target(root, source)
+    if url is not None and not _is_hdf5(url, policy, source, report):
+        return None
+    references = DmrppReferences()
+    store = ReferenceStore(references, policy, source.name, options.storage.of("source"))
+    with building():
+        old = not root.attributes.get("dmrpp:version")
+        reader = _DmrppReader(ArrayReader(store, references, url, old=old), source, report, options)
+        unchecked = reader.read(root)
+    before = report.errors
+    store.check(report)
+    return unchecked if report.errors == before else None
+
+
+def _target(root: XmlElement, source: Source) -> str:
+    """Return the URL of the target; empty if the document has none."""
+    url = root.attributes.get("dmrpp:href", "")
+    if url != PLACEHOLDER:
+        return url
+    fetched = origin(source.path)
+    name = (fetched[0].partition("?")[0] if fetched else source.name).rpartition("/")[2]
+    return name.removesuffix(SUFFIX) if name.endswith(SUFFIX) else ""
+
+
+def _is_hdf5(url: str | None, policy: Policy, source: Source, report: Report) -> bool:
+    """Report foreign-target for an existing local file other than HDF5; return False then."""
+    try:
+        path = policy.follow(url).path
+        kind = None if path is None else foreign_kind(path)
+    except (ForbiddenTargetError, OSError):
+        return True  # reported where a variable refers to it
+    if path is None or kind is None:
+        return True
+    text = f"`{source.name}` describes `{os.path.basename(path)}`, which is {kind}"
+    report.error("foreign-target", text, helps=["documents of HDF5 and netCDF-4 files can be read"])
+    return False
+
+
+class _DmrppReader(DocumentReader):
+    def __init__(self, arrays: ArrayReader, source: Source, report: Report, options: Options) -> None:
+        super().__init__(source, report, options)
+        self.arrays = arrays
+
+    def values(self, described: DescribedVariable) -> tuple[Parts, Storage]:
+        """Return the arrays and the storage of a variable. Raises FaultError."""
+        element, path = described.element, described.path
+        values = self.arrays.read(described)
+        if values.unknown_fill:
+            text = (
+                f"chunks of `{path}` are missing, and the document has no fill value for them; they are read as zeros"
+            )
+            self.report.add(Diagnostic("undefined-fill", Severity.NOTE, text, Label(self.span(element))))
+        sizes = list(zip(described.shape, described.grows, strict=True))
+        return values.parts, self._storage(element, values.storage, sizes)
+
+    def _storage(self, element: XmlElement, plain: Storage, sizes: list[tuple[int, bool]]) -> Storage:
+        """Return the storage of a variable, with our notes.
+
+        `sizes`: dimension lengths, and whether unlimited; HDF5 chunks may be
+        longer.
+        """
+        if plain.chunks is not None:
+            lengths = zip(plain.chunks, sizes, strict=True)
+            chunks = tuple(length if grows else min(length, max(1, size)) for length, (size, grows) in lengths)
+            plain = plain.model_copy(update={"chunks": chunks})
+        noted = element.attributes.get("nczarr:storage")
+        if noted is None:
+            return plain
+        try:
+            storage = Storage.model_validate_json(noted)
+        except ValueError:
+            return plain
+        fits = storage.chunks is None or (
+            len(storage.chunks) == len(sizes)
+            and all(
+                grows or length <= max(1, size) for length, (size, grows) in zip(storage.chunks, sizes, strict=True)
+            )
+        )
+        return storage if fits else plain

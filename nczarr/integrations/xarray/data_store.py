@@ -1,0 +1,92 @@
+"""One group of a dataset as a data store of xarray: variables, attributes and encodings, before decoding."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from typing import Any
+
+from xarray.backends.common import AbstractDataStore
+from xarray.core.indexing import LazilyIndexedArray
+from xarray.core.variable import Variable
+
+from nczarr import names
+from nczarr.ast import Group
+from nczarr.ast import Variable as Declared
+from nczarr.integrations.xarray.backend_array import NczarrArray
+from nczarr.integrations.xarray.encoding import storage_encoding
+from nczarr.integrations.xarray.opened import OpenedDataset
+from nczarr.integrations.xarray.values import attributes, take_fill
+from nczarr.integrations.xarray.warnings import warn
+
+
+class DataStore(AbstractDataStore):
+    """Group of an open dataset.
+
+    `source`: path or URL that encodings name; `drop`: names of variables to leave
+    out.
+    """
+
+    def __init__(self, opened: OpenedDataset, group: str, source: str, drop: Collection[str] = ()) -> None:
+        self._opened = opened
+        self._group = group
+        self._source = source
+        self._drop = drop
+
+    @property
+    def _node(self) -> Group:
+        return self._opened.handle.checked.groups[self._group]
+
+    def get_variables(self) -> dict[str, Variable]:
+        """Return the variables by name, with lazy values."""
+        declared = (variable for variable in self._node.variables if variable.name not in self._drop)
+        converted = ((variable.name, self._variable(variable)) for variable in declared)
+        return {name: variable for name, variable in converted if variable is not None}
+
+    def get_attrs(self) -> dict[str, Any]:
+        """Return the attributes of the group."""
+        types = self._opened.handle.checked.types
+        return attributes(self._node.attributes, types, self._opened.values)
+
+    def get_dimensions(self) -> dict[str, int]:
+        """Return the lengths of the group's own dimensions."""
+        return {dimension.name: dimension.size for dimension in self._node.dimensions}
+
+    def get_parent_dimensions(self) -> dict[str, int]:
+        """Return the lengths of dimensions of the groups above, the nearest of each name."""
+        checked, lengths = self._opened.handle.checked, dict[str, int]()
+        parts = names.split(self._group)
+        for depth in range(len(parts)):
+            group = checked.groups[names.fqn(parts[:depth])]
+            lengths.update({dimension.name: dimension.size for dimension in group.dimensions})
+        return lengths
+
+    def get_encoding(self) -> dict[str, Any]:
+        """Return the source, and the names of the group's unlimited dimensions."""
+        unlimited = {dimension.name for dimension in self._node.dimensions if dimension.unlimited}
+        return {"unlimited_dims": unlimited, "source": self._source}
+
+    def _variable(self, declared: Declared) -> Variable | None:
+        """Return a variable; None, with a warning, if xarray has no model for it."""
+        checked, path = self._opened.handle.checked, names.join(self._group, declared.name)
+        named, renamed = self._opened.axes
+        types, shape, axes = checked.types, checked.shapes[path], named[path]
+        if path in renamed:
+            warn(f"variable `{path}`: two dimensions in its group have one name, and {renamed[path]}")
+        form = self._opened.form(declared)
+        if form is None:
+            warn(f"variable `{path}` is left out: xarray has no lists of strings or of lists")
+            return None
+        encoding = storage_encoding(declared.storage, axes, checked.parts.get(path, {}).get(""))
+        encoding.update(source=self._source, original_shape=shape)
+        # xarray reads texts of the encoded dtype `str` at once, and fails if an axis repeats. Texts of stores are lazy.
+        if form.encoded is not str or ("chunks" not in encoding and len(set(axes)) == len(axes)):
+            encoding["dtype"] = form.encoded
+        members = attributes(declared.attributes, types, self._opened.values)
+        encoding.update(take_fill(members, form, declared, types))
+        array = NczarrArray(self._opened, path, shape, form.dtype)
+        return Variable(axes, LazilyIndexedArray(array), members, encoding, fastpath=True)
+
+
+def dropped(names_given: str | Iterable[str] | None) -> frozenset[str]:
+    """Return the names in xarray's option `drop_variables`."""
+    return frozenset([names_given] if isinstance(names_given, str) else names_given or ())

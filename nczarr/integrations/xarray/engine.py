@@ -1,0 +1,264 @@
+"""Entry point of the xarray engine `nczarr`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from functools import partial
+from pathlib import PurePosixPath
+from typing import Any, ClassVar
+
+import xarray
+from xarray.backends.common import BackendEntrypoint
+from xarray.backends.store import StoreBackendEntrypoint
+
+from nczarr import names
+from nczarr.api.handle import DatasetHandle, handle_of, omission, opened_object
+from nczarr.api.node_handles import GroupHandle
+from nczarr.api.options import options_from
+from nczarr.diagnostics.report import Report
+from nczarr.diagnostics.secrets import StorageOptions, shown
+from nczarr.integrations.xarray.claims import claims
+from nczarr.integrations.xarray.data_store import DataStore, dropped
+from nczarr.integrations.xarray.opened import OpenedDataset
+from nczarr.integrations.xarray.scopes import apart
+from nczarr.integrations.xarray.warnings import warn
+from nczarr.operations import pipeline
+from nczarr.options import FOLLOWING, UNREAD, Following, Options
+from nczarr.stores.url import is_remote, location
+
+Openable = str | os.PathLike[str] | GroupHandle | Any
+
+
+class NczarrBackendEntrypoint(BackendEntrypoint):
+    """Engine for every format that nczarr reads: files, stores, references, streams and texts.
+
+    Choose it by `engine="nczarr"`. Without that, xarray chooses it for formats that
+    none of its own engines reads.
+    """
+
+    description: ClassVar[str] = "Open netCDF, Zarr, references, ncstream, CDL and other formats with nczarr"
+    url: ClassVar[str] = "docs/how-to/xarray.md"
+    supports_groups: ClassVar[bool] = True
+    open_dataset_parameters: ClassVar[tuple[str, ...] | None] = None
+
+    def guess_can_open(self, filename_or_obj: Any) -> bool:
+        """Return whether this engine is the default for a source: no other engine reads its format."""
+        if isinstance(filename_or_obj, GroupHandle):
+            return True
+        return isinstance(filename_or_obj, str | os.PathLike) and claims(os.fspath(filename_or_obj))
+
+    def open_dataset(
+        self,
+        filename_or_obj: Openable,
+        *,
+        mask_and_scale: Any = True,
+        decode_times: Any = True,
+        concat_characters: Any = True,
+        decode_coords: Any = True,
+        drop_variables: str | Iterable[str] | None = None,
+        use_cftime: Any = None,
+        decode_timedelta: Any = None,
+        group: str | None = None,
+        kind: str | None = None,
+        storage_options: Mapping[str, Any] | None = None,
+        following: Following = FOLLOWING,
+    ) -> xarray.Dataset:
+        """Open one group.
+
+        Parameters
+        ----------
+        filename_or_obj : str, os.PathLike, bytes, file, Mapping, zarr.abc.store.Store, DatasetHandle or GroupHandle
+            Path, URL or object that `nczarr.open` takes, an open dataset, or one of its
+            groups.
+        mask_and_scale, decode_times, concat_characters, decode_coords, use_cftime, decode_timedelta
+            xarray's own options of decoding.
+        drop_variables : str or iterable of str, optional
+            Variables to leave out.
+        group : str, optional
+            Path of the group, below a given group; default: the root group, or the
+            given one.
+        kind : str, optional
+            Kind of netCDF file that the dataset must fit, in any spelling of `ncgen -k`.
+        storage_options : Mapping, optional
+            Options of a URL's protocol, as fsspec takes them.
+        following : nczarr.refs.Following
+            Options for following the references of a document.
+
+        Returns
+        -------
+        xarray.Dataset
+            The group, with lazy values.
+
+        Raises
+        ------
+        OSError
+            If the path or the group does not exist, or is unreachable.
+        CompileError
+            If the content has errors.
+        """
+        opened, source, top = _opened(filename_or_obj, kind, storage_options, following)
+        decoders = {
+            "mask_and_scale": mask_and_scale,
+            "decode_times": decode_times,
+            "concat_characters": concat_characters,
+            "decode_coords": decode_coords,
+            "use_cftime": use_cftime,
+            "decode_timedelta": decode_timedelta,
+        }
+        path = _group_path(opened, top, group)
+        return _dataset(opened, path, source, drop_variables, decoders)
+
+    def open_groups_as_dict(
+        self,
+        filename_or_obj: Openable,
+        *,
+        drop_variables: str | Iterable[str] | None = None,
+        group: str | None = None,
+        kind: str | None = None,
+        storage_options: Mapping[str, Any] | None = None,
+        following: Following = FOLLOWING,
+        **decoders: Any,
+    ) -> dict[str, xarray.Dataset]:
+        """Open a group and all groups below it, each with the names that it has in the source.
+
+        Parameters
+        ----------
+        filename_or_obj, drop_variables, group, kind, storage_options, following, **decoders
+            As in `open_dataset`.
+
+        Returns
+        -------
+        dict of str to xarray.Dataset
+            Datasets by path, relative to `group`.
+        """
+        opened, source, top = _opened(filename_or_obj, kind, storage_options, following)
+        return _tree(opened, source, _group_path(opened, top, group), drop_variables, decoders)[0]
+
+    def open_datatree(
+        self,
+        filename_or_obj: Openable,
+        *,
+        drop_variables: str | Iterable[str] | None = None,
+        group: str | None = None,
+        kind: str | None = None,
+        storage_options: Mapping[str, Any] | None = None,
+        following: Following = FOLLOWING,
+        **decoders: Any,
+    ) -> xarray.DataTree:
+        """Open a group and all groups below it as a tree.
+
+        A dimension that hides one of a group above, with another length or other
+        coordinates, is renamed together with its coordinate variable, and a warning
+        names it: a tree of xarray cannot have both.
+
+        Parameters
+        ----------
+        filename_or_obj, drop_variables, group, kind, storage_options, following, **decoders
+            As in `open_dataset`.
+
+        Returns
+        -------
+        xarray.DataTree
+            The tree, with lazy values.
+        """
+        opened, source, top = _opened(filename_or_obj, kind, storage_options, following)
+        groups, dimensions = _tree(opened, source, _group_path(opened, top, group), drop_variables, decoders)
+        tree = xarray.DataTree.from_dict(apart(groups, dimensions))
+        for place, dataset in groups.items():
+            tree[place].set_close(dataset._close)  # `from_dict` drops it
+        return tree
+
+
+def _opened(
+    dataset: Openable, kind: str | None, storage_options: Mapping[str, Any] | None, following: Following
+) -> tuple[OpenedDataset, str, str]:
+    """Return the dataset, the source that encodings name, without secrets, and the FQN of the given group.
+
+    Raises TypeError for an object that is no dataset.
+    """
+    if isinstance(dataset, GroupHandle):
+        return OpenedDataset(dataset.root), dataset.root.name, dataset.path
+    options = options_from(
+        kind=kind, allow_loss=UNREAD, storage_options=StorageOptions(storage_options), following=following
+    )._replace(masking_fill=True)
+    if not isinstance(dataset, str | os.PathLike):
+        handle = opened_object(dataset, options)
+        _warn_of_losses(handle)
+        return OpenedDataset(handle), handle.dataset.name or "", "/"
+    path = os.fspath(dataset)
+    repository = location(path).repository
+    if repository is not None:
+        path = repository.absolute.text
+    if not is_remote(path) and "://" not in path:
+        path = os.path.abspath(os.path.expanduser(path))
+    again = partial(_read, path, options)
+    handle = again()
+    _warn_of_losses(handle)
+    return OpenedDataset(handle, again), shown(path), "/"
+
+
+def _warn_of_losses(handle: DatasetHandle) -> None:
+    """Warn of content that was omitted."""
+    text = omission(handle)
+    if text:
+        warn(text)
+
+
+def _read(path: str, options: Options) -> DatasetHandle:
+    """Return the dataset at a path. Raises OSError, CompileError."""
+    report = Report()
+    return handle_of(pipeline.read_path(path, report, options), report)
+
+
+def _group_path(opened: OpenedDataset, top: str, group: str | None) -> str:
+    """Return the FQN of a group below the group `top`. Raises OSError if it does not exist."""
+    groups = opened.handle.checked.groups
+    parts = [names.normal(part) for part in (group or "").strip("/").split("/") if part]
+    path = names.fqn([*names.split(top), *parts])
+    if path not in groups:
+        closest = names.closest(path, groups)
+        raise OSError(f"group not found: {group!r}" + (f"; did you mean {closest!r}?" if closest else ""))
+    return path
+
+
+def _tree(
+    opened: OpenedDataset,
+    source: str,
+    top: str,
+    drop_variables: str | Iterable[str] | None,
+    decoders: Mapping[str, Any],
+) -> tuple[dict[str, xarray.Dataset], dict[str, dict[str, str]]]:
+    """Return a group and all below it, and the FQN of their dimensions by name, both by path relative to the group."""
+    checked = opened.handle.checked
+    inside = "/" if top == "/" else f"{top}/"
+    named = opened.axes[0]
+    groups, dimensions = dict[str, xarray.Dataset](), dict[str, dict[str, str]]()
+    for path, node in checked.groups.items():
+        if path != top and not path.startswith(inside):
+            continue
+        parts = names.split(path)[len(names.split(top)) :]
+        if any("/" in part for part in parts):
+            warn(f"group `{path}` is left out: its name has a `/`, which separates groups in xarray")
+            continue
+        place = str(PurePosixPath("/" if top == "/" else "", *parts))
+        groups[place] = _dataset(opened, path, source, drop_variables, decoders)
+        dimensions[place] = {
+            name: reference
+            for variable in node.variables
+            for name, reference in zip(named[names.join(path, variable.name)], variable.dimensions, strict=True)
+            if isinstance(reference, str)
+        }
+    return groups, dimensions
+
+
+def _dataset(
+    opened: OpenedDataset,
+    path: str,
+    source: str,
+    drop_variables: str | Iterable[str] | None,
+    decoders: Mapping[str, Any],
+) -> xarray.Dataset:
+    """Return the decoded dataset of one group."""
+    store = DataStore(opened, path, source, dropped(drop_variables))
+    return StoreBackendEntrypoint().open_dataset(store, drop_variables=drop_variables, **decoders)

@@ -1,0 +1,1 @@
+"""Operations on datasets, each verb once: a request goes in, a result or diagnostics come out."""

@@ -1,0 +1,233 @@
+"""Extension of an existing target by datasets, along a dimension that it has.
+
+    target, sources ─ projection ─ placement ─ combine ─> one dataset ─ store / file ─> target
+
+The sources are compared with the target before anything is written. The result
+is a concatenation like that of `combine`. Of a store, only the keys that change
+are written (`changes.py`, `store.py`), in the order of `stores/extension.py`; a
+file is written again, beside its place.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+
+from nczarr import registry
+from nczarr.arrays.concatenate import unlike
+from nczarr.arrays.counts import Watcher
+from nczarr.check.checked import Checked
+from nczarr.diagnostics.report import Diagnostic, Report, Severity
+from nczarr.diagnostics.secrets import shown
+from nczarr.diagnostics.source import Source
+from nczarr.operations import sources as endpoints
+from nczarr.operations import targets
+from nczarr.operations.append.placement import RecordRun, is_cut, pieces_of, placed
+from nczarr.operations.append.projection import projected
+from nczarr.operations.append.target import Appended, ExtendableTarget, ExtendRequest
+from nczarr.operations.combine import CombineSpec, combine
+from nczarr.operations.combine.recode import recoded
+from nczarr.operations.combine.spec import Recoding, Way, settled
+from nczarr.options import Options, Subset
+from nczarr.plan.plans import Conversion
+from nczarr.registry import Format
+from nczarr.stores import extension
+from nczarr.stores.base import JOURNAL, Store
+from nczarr.stores.lock import Lock, NoLock
+from nczarr.stores.repository.layout import is_repository
+from nczarr.stores.stat import identity
+from nczarr.stores.url import BadURLError, Repository, is_remote, trimmed
+
+LACKING = frozenset({"unseen-object", "missing-values"})
+"""Warnings of files that are not read whole. A file that is written again would lose the rest."""
+
+NAMED = 8
+"""Maximum variables in a message."""
+
+__all__ = ["Appended", "ExtendRequest", "append", "fingerprint"]
+
+
+def append(
+    sources: Iterable[tuple[str, Checked]],
+    path: str,
+    order: ExtendRequest,
+    report: Report,
+    options: Options,
+    watch: Watcher | None = None,
+) -> Appended | None:
+    """Extend the target at a path or URL by the sources, in order; return None after a reported error.
+
+    Expects checked datasets with names for messages. Ensures: the target reads
+    as before or as after at any moment. Reports unextendable-target,
+    misplaced-records, and those of `combine` and of the pipeline. Raises OSError.
+    """
+    place = endpoints.located(path, report)
+    if place is not None and not place.remote and is_repository(place.path):
+        path = Repository(place.path).text
+        place = endpoints.located(path, report)
+    if place is None:
+        return None
+    repository_format = registry.named(registry.REPOSITORY) if place.repository else None
+    unmet = None if repository_format is None else targets.unmet_mode(place, repository_format)
+    if unmet is not None:
+        report.error("bad-url", f"`{shown(path)}`: {unmet}")
+        return None
+    path, storage = trimmed(place.path), options.storage.at("target", place.server)
+    options = options._replace(storage=storage)
+    if order.rehearsal:
+        return _extended(sources, path, order, report, options, watch, NoLock(None))
+    with targets.locked_place(place.path, report, options, replaces=True) as lock:
+        return None if lock is None else _extended(sources, path, order, report, options, watch, lock)
+
+
+def _extended(
+    sources: Iterable[tuple[str, Checked]],
+    path: str,
+    order: ExtendRequest,
+    report: Report,
+    options: Options,
+    watch: Watcher | None,
+    lock: Lock,
+) -> Appended | None:
+    """Extend the target at a path or URL, which is locked if it can be; as `append`."""
+    from nczarr.operations.append import file, store
+
+    if store.recovered(path, order, report, options):
+        return Appended(Conversion(path, "", 0), {}, completed=True)
+    target = None if report.errors else opened(path, report, options)
+    if target is None:
+        return None
+    joined = _joined(sources, target, order, report, options)
+    if joined is None:
+        return None
+    whole, way, pieces = joined
+    if target.store is None:
+        return file.rewritten(target, whole, way, order, report, options, watch, lock)
+    return store.extended(target, whole, way, pieces, order, report, options, watch, lock)
+
+
+def fingerprint(
+    sources: Sequence[object], path: str, along: Sequence[str], region: str | None, subset: Subset, options: Options
+) -> str | None:
+    """Return a text that is equal for equal commands; None with a source that is not a path. Raises OSError.
+
+    It tells a run that it continues one of the same sources and options.
+    """
+    import hashlib
+
+    from nczarr import __version__
+
+    facts = [__version__, path, repr(tuple(along)), repr(region), repr(subset), repr(sorted(options.allow_loss))]
+    for source in sources:
+        try:
+            source_identity = (
+                identity(source, options.storage.of("source")) if isinstance(source, str) and source != "-" else None
+            )
+        except BadURLError:  # the reader of the source reports it
+            return None
+        if source_identity is None:
+            return None
+        facts += [str(source), source_identity]
+    return hashlib.sha256(repr(facts).encode("utf-8", "surrogateescape")).hexdigest()
+
+
+def opened(path: str, report: Report, options: Options) -> ExtendableTarget | None:
+    """Return the target at a path or URL; None (reported) if it cannot be extended. Raises OSError."""
+    from nczarr.operations import pipeline
+
+    reading = options._replace(storage=options.storage.of("target"), kind=None, allow_loss=frozenset())
+    file_identity = identity(path) if not is_remote(path) and os.path.isfile(path) else None
+    source = endpoints.opened(path, report, reading)
+    if source is None:
+        return None
+    outer = form = endpoints.detected(source)
+    if outer is not None and outer.opens is not None and outer.extends is not None:
+        store = registry.load(outer.opens)(source, report, reading)
+        if store is None:
+            return None
+        source = store
+        form = registry.detect_store(store, opened=True)
+    reason = _refusal(path, source, outer, form)
+    if reason is not None or outer is None or form is None:
+        text, helps = reason or ("is not in a format that can be read", [])
+        report.error("unextendable-target", f"`{shown(path)}` {text}", helps=helps)
+        return None
+    if not isinstance(source, Source):
+        source.survey()
+        journal = extension.parsed(source.get(JOURNAL) or b"")
+        source = source if journal is None else extension.view(source, journal)
+    checked = pipeline.read(source, report, reading, form)
+    lacking = [lack for lack in report.sorted() if lack.code in LACKING] if isinstance(source, Source) else []
+    for lack in lacking:
+        text = f"`{shown(path)}` would be written again without what is not read of it: {lack.message}"
+        report.error("unextendable-target", text, helps=["write target and sources as a new one"])
+    if checked is None or report.errors:
+        return None
+    return ExtendableTarget(path, outer, form, None if isinstance(source, Source) else source, checked, file_identity)
+
+
+def _refusal(
+    path: str, source: Source | Store, outer: Format | None, form: Format | None
+) -> tuple[str, list[str]] | None:
+    """Return why a target cannot be extended, and what to do instead; None if it can."""
+    if outer is None or form is None:
+        return None
+    elsewhere = ["write sources and target as a new one with `nczarr refs combine … -o NEW`"]
+    if outer.opens is not None and outer.extends is None:
+        return "is a reference document, which `nczarr refs append` extends", []
+    if isinstance(source, Source):
+        can = bool(form.kinds or form.build) and form.writable
+        return None if can else (f"has the format `{form.name}`, which cannot be extended", elsewhere)
+    if source.archive:
+        return "is an archive, whose entries cannot be replaced", ["convert it to a folder first", *elsewhere]
+    return None if form.resizes else (f"has the format `{form.name}`, which cannot be extended", elsewhere)
+
+
+def _joined(
+    sources: Iterable[tuple[str, Checked]],
+    target: ExtendableTarget,
+    order: ExtendRequest,
+    report: Report,
+    options: Options,
+) -> tuple[Checked, Way, list[RecordRun]] | None:
+    """Return target and sources as one dataset, its dimensions and its pieces; None after an error."""
+    name, first, before = shown(target.path), target.checked, report.errors
+    way = settled(name, first, CombineSpec(order.along), report)
+    if way is None:
+        return None
+    records = []
+    for source_name, dataset in sources:
+        checked = projected(source_name, dataset, target.form, target.store is not None, report, options)
+        if checked is not None:
+            checked = recoded(source_name, checked, first, Recoding(), report)
+            records.append((source_name, checked))
+    if report.errors > before:
+        return None
+    every = [(name, first), *records]
+    spec = CombineSpec(tuple(way.dimensions), ordered=False)
+    whole = combine(every, spec, report)
+    pieces = placed(every, way, region=order.region, report=report)
+    if whole is None or pieces is None or report.errors > before:
+        return None
+    _note_encodings(every, way, report)
+    if is_cut(every, way, pieces):
+        whole = combine(pieces_of(every, way, pieces), spec, report)
+    return None if whole is None or report.errors > before else (whole, way, pieces)
+
+
+def _note_encodings(every: Sequence[tuple[str, Checked]], way: Way, report: Report) -> None:
+    """Report reencoded-chunks for variables whose chunks or codecs are not those of the target."""
+    reasons: dict[tuple[str, str], list[str]] = {}
+    target = every[0][1]
+    for name, checked in every[1:]:
+        for path in way.axes:
+            one, other = (side.parts.get(path, {}).get("") for side in (target, checked))
+            if one is None or other is None or one.stored is None or other.stored is None:
+                continue
+            reason = unlike(one.stored, other.stored)
+            if reason is not None:
+                reasons.setdefault((name, reason), []).append(f"`{path}`")
+    for (name, reason), paths in reasons.items():
+        listed = ", ".join(paths[:NAMED]) + (f" and {len(paths) - NAMED} more" if len(paths) > NAMED else "")
+        text = f"chunks of {listed} in `{name}` are encoded again: the target and the source have {reason}"
+        report.add(Diagnostic("reencoded-chunks", Severity.NOTE, text))

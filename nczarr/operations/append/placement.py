@@ -1,0 +1,203 @@
+"""Places of the sources' records in the target, by the values of the coordinate.
+
+Records continue the coordinate strictly: after the last value, in the direction
+of the target. With `region`, records that the target has already, by the same
+values of the coordinate, are replaced; the others follow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from nczarr import names
+from nczarr.arrays.lazy_numpy import NDArray, np
+from nczarr.arrays.sliced import cut
+from nczarr.ast import Group
+from nczarr.ast.walk import building, mapped
+from nczarr.check.checked import Checked, resized
+from nczarr.diagnostics.report import Report
+from nczarr.operations.combine.spec import Way, is_coordinate
+from nczarr.operations.compare.difference import shown
+from nczarr.operations.compare.values import whole_parts
+
+Named = tuple[str, Checked]
+"""A dataset and its name."""
+
+
+class RecordRun(NamedTuple):
+    """Consecutive records of a dataset."""
+
+    dataset: int
+    """Number of the dataset; 0 is the target."""
+    start: int
+    """First record."""
+    stop: int
+    """End of the records."""
+
+    @property
+    def length(self) -> int:
+        """Number of records."""
+        return self.stop - self.start
+
+
+def placed(every: Sequence[Named], way: Way, *, region: bool, report: Report) -> list[RecordRun] | None:
+    """Return the pieces of the result in order; None if misplaced-records is reported.
+
+    `every`: the target, then the sources. Raises OSError.
+    """
+    before = report.errors
+    runs: list[RecordRun] | None = None
+    if region and len(way.dimensions) > 1:
+        report.error("misplaced-records", f"records of {way.shown} have no common place: name one dimension")
+        return None
+    for dimension in sorted(way.dimensions):
+        sizes = [checked.dimensions[dimension].size for _, checked in every if dimension in checked.dimensions]
+        runs = [RecordRun(number, 0, size) for number, size in enumerate(sizes)]
+        coordinate = dimension if _has_coordinate(every[0][1], dimension) else None
+        if coordinate is not None:
+            runs = _in_order(every, coordinate, runs, region=region, report=report)
+        elif region:
+            text = f"`{every[0][0]}` has no coordinate `{dimension}`, so the places of the records are unknown"
+            report.error("misplaced-records", text, helps=["append the records without `--region`"])
+    return runs if report.errors == before else None
+
+
+def _has_coordinate(checked: Checked, dimension: str) -> bool:
+    return dimension in checked.variables and is_coordinate(dimension, checked, stacked=False)
+
+
+def _values(checked: Checked, path: str) -> NDArray[Any]:
+    """Return a coordinate's values, shape (length,). Raises OSError."""
+    source = whole_parts(checked, path)[""]
+    return source.read((slice(0, source.layout.shape[0]),))
+
+
+def _in_order(
+    every: Sequence[Named], path: str, pieces: list[RecordRun], *, region: bool, report: Report
+) -> list[RecordRun]:
+    """Return the pieces of all datasets by the values of a coordinate. Reports misplaced-records."""
+    name, target = every[0]
+    values_so_far = _values(target, path)
+    placed_runs = [pieces[0]]
+    last = name
+    for number, (source_name, checked) in enumerate(every[1:], 1):
+        alike = _has_coordinate(checked, path) and checked.variables[path].type == target.variables[path].type
+        if not alike:
+            continue  # a fault of the models
+        values = _values(checked, path)
+        if not len(values):
+            placed_runs.append(pieces[number])
+            continue
+        at = _place(values_so_far, values) if region else len(values_so_far)
+        fault = _fault(path, values_so_far, values, at, source_name, last)
+        if fault is not None:
+            helps = ["replace the records of equal coordinates with `--region auto`"]
+            able = not region and len(np.intersect1d(values_so_far, values)) > 0
+            report.error("misplaced-records", fault, helps=helps if able else [])
+            continue
+        piece = RecordRun(number, 0, len(values))
+        placed_runs = [*placed_runs, piece] if at == len(values_so_far) else _replaced(placed_runs, at, piece)
+        values_so_far = np.concatenate([values_so_far[:at], values, values_so_far[at + len(values) :]])
+        last = source_name
+    return placed_runs
+
+
+def _place(values_so_far: NDArray[Any], values: NDArray[Any]) -> int:
+    """Return where the target has the first value; its end if it does not have it."""
+    matches = np.flatnonzero(values_so_far == values[0])
+    return int(matches[0]) if len(matches) else len(values_so_far)
+
+
+def _fault(path: str, values_so_far: NDArray[Any], values: NDArray[Any], at: int, name: str, last: str) -> str | None:
+    """Return why the values of a source do not fit at a place, or None.
+
+    `values_so_far`: the values so far; `last`: the name of the dataset that has the last.
+    """
+    shared = values_so_far[at : at + len(values)]
+    differ = np.flatnonzero(shared != values[: len(shared)])
+    if len(differ):
+        place = int(differ[0])
+        text = f"{shown(values[place])} in `{name}` where the target has {shown(shared[place])}"
+        return f"the values of `{path}` do not match: {text}"
+    tail = (
+        values_so_far[max(0, len(values_so_far) - 2) :] if at + len(values) > len(values_so_far) else values_so_far[:0]
+    )
+    fresh = values[len(shared) :]
+    line = np.concatenate([tail, fresh]) if len(fresh) else fresh
+    if len(line) < 2:
+        return None
+    falls = bool(line[1] < line[0])
+    rest = line[len(tail) - 1 :] if len(tail) else line
+    wrong = np.flatnonzero(~((rest[1:] < rest[:-1]) if falls else (rest[1:] > rest[:-1])))
+    if not len(wrong):
+        return None
+    place = int(wrong[0])
+    word = "decrease" if falls else "increase"
+    where = f" in `{last}`" if place == 0 and len(tail) else ""
+    return (
+        f"the values of `{path}` do not {word}: {shown(rest[place + 1])} in `{name}` after {shown(rest[place])}{where}"
+    )
+
+
+def _replaced(pieces: list[RecordRun], at: int, piece: RecordRun) -> list[RecordRun]:
+    """Return pieces in which one takes the place of the records from `at` on."""
+    end = at + piece.length
+    replaced: list[RecordRun] = []
+    position = 0
+    for placed_run in pieces:
+        stop = position + placed_run.length
+        if position < at:
+            replaced.append(placed_run._replace(stop=placed_run.start + min(placed_run.length, at - position)))
+        position = stop
+    replaced.append(piece)
+    position = 0
+    for placed_run in pieces:
+        stop = position + placed_run.length
+        if stop > end:
+            replaced.append(placed_run._replace(start=placed_run.start + max(0, end - position)))
+        position = stop
+    return [run for run in replaced if run.length] or [piece]
+
+
+def is_cut(every: Sequence[Named], way: Way, pieces: Sequence[RecordRun]) -> bool:
+    """Return whether records of a dataset are replaced. With several dimensions they are not."""
+    sizes = [checked.dimensions[path].size for _, checked in every for path in way.dimensions]
+    return len(way.dimensions) == 1 and [(piece.dataset, piece.start, piece.stop) for piece in pieces] != [
+        (number, 0, size) for number, size in enumerate(sizes)
+    ]
+
+
+def pieces_of(every: Sequence[Named], way: Way, pieces: Sequence[RecordRun]) -> list[Named]:
+    """Return the datasets of pieces; the first has the target's model."""
+    datasets = [(every[piece.dataset][0], part_of(every[piece.dataset][1], way, piece)) for piece in pieces]
+    if pieces[0].dataset:  # nothing is left of the target
+        datasets.insert(0, (every[0][0], part_of(every[0][1], way, RecordRun(0, 0, 0))))
+    return datasets
+
+
+def part_of(checked: Checked, way: Way, piece: RecordRun) -> Checked:
+    """Return some records of a dataset."""
+    parts = dict(checked.parts)
+    for path, axis in way.axes.items():
+        if path in parts:
+            shape = checked.shapes[path]
+            ranges = tuple(
+                range(piece.start, piece.stop) if number == axis else range(length)
+                for number, length in enumerate(shape)
+            )
+            parts[path] = cut(checked.variables[path].type, ranges, parts[path], checked.types)
+
+    def changed(path: str, group: Group) -> dict[str, Any]:
+        """Return the dimensions with the length of the piece."""
+        return {
+            "dimensions": tuple(
+                dimension.model_copy(update={"size": piece.length})
+                if names.join(path, dimension.name) in way.dimensions
+                else dimension
+                for dimension in group.dimensions
+            )
+        }
+
+    with building():
+        return resized(checked, mapped(checked.dataset, changed))._replace(parts=parts)

@@ -1,0 +1,208 @@
+"""Agreement of a source with the first one: in its model, in the values of variables, in ascending coordinates.
+
+Models are groups, types, dimensions, variables and attributes. Attributes that
+change computed values or their interpretation must be equal; others may differ.
+All attributes of variables named by `grid_mapping` must be equal.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from nczarr import names
+from nczarr.arrays.blocks import region_of
+from nczarr.arrays.lazy_numpy import NDArray, np
+from nczarr.arrays.parts import is_fixed
+from nczarr.arrays.source import ArraySource, itemsize
+from nczarr.ast import Attribute, Variable
+from nczarr.check.checked import Checked
+from nczarr.operations.combine.spec import Way
+from nczarr.operations.compare.diff import definition
+from nczarr.operations.compare.difference import shown, shown_constant, shown_pair
+from nczarr.operations.compare.elements import unequal
+from nczarr.operations.compare.values import TEXT, block_shape, values, whole_parts
+
+DECISIVE = frozenset({
+    "_FillValue", "_Unsigned", "missing_value", "scale_factor", "add_offset", "valid_range", "valid_min", "valid_max",
+    "units", "calendar", "month_lengths", "leap_year", "leap_month", "positive", "formula_terms", "flag_values",
+    "flag_masks", "flag_meanings", "grid_mapping", "_Encoding", "compress", "dtype", "signedness",
+})  # fmt: skip
+"""Variable attributes that change what a reader computes."""
+
+
+class SourceDifference(NamedTuple):
+    """One difference between two sources."""
+
+    path: str
+    """FQN of the object."""
+    what: str
+    """Subject of the difference."""
+    one: str | None
+    """Text of the first side; None: absent."""
+    other: str | None
+    """Text of the second side; None: absent."""
+    decisive: bool = True
+    """True if the sources cannot be combined."""
+
+
+def findings(one: Checked, other: Checked, way: Way) -> Iterator[SourceDifference]:
+    """Yield the differences of models; lengths of the way's dimensions may differ."""
+    yield from _missing("group", one.groups, other.groups)
+    yield from _missing("type", one.types, other.types)
+    yield from _missing("dimension", one.dimensions, other.dimensions)
+    yield from _missing("variable", one.variables, other.variables)
+    for path, declared in one.types.items():
+        if path in other.types and other.types[path] != declared:
+            here, there = (definition(dataset.types[path], storage=True) for dataset in (one, other))
+            yield SourceDifference(path, "the definition", here, there)
+    for path, dimension in one.dimensions.items():
+        if path in other.dimensions and path not in way.dimensions and other.dimensions[path].size != dimension.size:
+            yield SourceDifference(path, "the length", str(dimension.size), str(other.dimensions[path].size))
+    grids = _grid_mappings(one) | _grid_mappings(other)
+    for path, variable in one.variables.items():
+        if path in other.variables:
+            yield from _variable(path, variable, other.variables[path], grids)
+    for path, group in one.groups.items():
+        if path in other.groups:
+            yield from _attributes(path, group.attributes, other.groups[path].attributes, frozenset())
+
+
+def _missing(what: str, one: Mapping[str, object], other: Mapping[str, object]) -> Iterator[SourceDifference]:
+    for here, there in ((one, other), (other, one)):
+        for path in here:
+            if path not in there:
+                yield SourceDifference(path, what, what if here is one else None, what if here is other else None)
+
+
+def _variable(path: str, one: Variable, other: Variable, grids: set[str]) -> Iterator[SourceDifference]:
+    if one.type != other.type:
+        yield SourceDifference(path, "the type", one.type, other.type)
+    if one.dimensions != other.dimensions:
+        here, there = (f"({', '.join(map(str, variable.dimensions))})" for variable in (one, other))
+        yield SourceDifference(path, "the dimensions", here, there)
+    decisive = None if names.last(path) in grids else DECISIVE
+    yield from _attributes(path, one.attributes, other.attributes, decisive)
+
+
+def _attributes(
+    path: str, one: tuple[Attribute, ...], other: tuple[Attribute, ...], decisive: frozenset[str] | None
+) -> Iterator[SourceDifference]:
+    """Yield differing attributes; all are decisive if `decisive` is None."""
+    here, there = ({attribute.name: attribute.value for attribute in attributes} for attributes in (one, other))
+    for name in dict.fromkeys([*here, *there]):
+        first, second = here.get(name), there.get(name)
+        if first == second:
+            continue
+        one_text, other_text = (None if value is None else shown_constant(value) for value in (first, second))
+        if first is not None and second is not None:
+            one_text, other_text = shown_pair(first, second)
+        yield SourceDifference(path, f"attribute `{name}`", one_text, other_text, decisive is None or name in decisive)
+
+
+def _grid_mappings(checked: Checked) -> set[str]:
+    """Return simple names in the variables' `grid_mapping` attributes."""
+    grid_mappings: set[str] = set()
+    for variable in checked.variables.values():
+        for attribute in variable.attributes:
+            if attribute.name == "grid_mapping":
+                data = attribute.value.data
+                texts = [data] if isinstance(data, bytes) else [text for text in data if isinstance(text, bytes)]
+                for text in texts:
+                    grid_mappings.update(text.decode("utf-8", "replace").replace(":", " ").split())
+    return grid_mappings
+
+
+SMALL = 4 << 20
+"""Maximum bytes of an array that is read whole."""
+
+
+def equal(one: Checked, other: Checked, path: str) -> bool:
+    """Return whether values are bitwise equal, with all NaNs equal. Expects equal types and shapes.
+
+    Small arrays are read whole. Of larger ones the first block is compared
+    first, because differences mostly show there, then all blocks
+    (`compare/values.py`).
+    """
+    variable, shape = one.variables[path], one.shapes[path]
+    if path not in one.parts and path not in other.parts and one.fills[path] == other.fills[path]:
+        return True
+    if 0 in shape or not (variable.type == "string" or is_fixed(variable.type, one.types)):
+        return values(one, other, path) is None
+    sides = [whole_parts(dataset, path)[""] for dataset in (one, other)]
+    size = itemsize(sides[0].layout.dtype) or TEXT
+    region = tuple(slice(0, length) for length in shape)
+    small = math.prod(shape) * size <= SMALL
+    if not small:
+        block = block_shape(shape, (sides[0].layout.chunks, sides[1].layout.chunks), size)
+        region = region_of((0,) * len(shape), block, shape)
+    here, there = (side.read(region) for side in sides)
+    differ = unequal(here, there, variable.type, one.types, None).any()
+    never = any(dataset.variables[path].storage.no_fill and path not in dataset.parts for dataset in (one, other))
+    undefined = never or any(side.undefined for side in sides)  # such cells are like anything
+    if small and not (differ and undefined):
+        return not bool(differ)
+    return (not differ or undefined) and values(one, other, path) is None
+
+
+PIECE = 1 << 20
+"""Values read at once."""
+
+
+class CoordinateOrder(NamedTuple):
+    """First and last value of a coordinate of one source, and where it falls."""
+
+    first: Any
+    """First value, a NumPy scalar."""
+    last: Any
+    """Last value."""
+    fall: tuple[Any, Any] | None = None
+    """The first value that is not greater than its predecessor, behind this predecessor."""
+
+
+def order_of(source: ArraySource, *, last: bool = False) -> tuple[CoordinateOrder | None, NDArray[Any] | None]:
+    """Return the order of a scalar or one-dimensional array, and its values if they were read at once.
+
+    An empty array has no order. `last`: only the last value is read, and counts.
+    Raises OSError, CompileError.
+    """
+    shape = source.layout.shape
+    length = shape[0] if shape else 1
+    if last and shape and length:
+        (end,) = source.read((slice(length - 1, length),))
+        return CoordinateOrder(end, end), None
+    first = final = fall = piece = None
+    for begin in range(0, length, PIECE):
+        region = (slice(begin, min(begin + PIECE, length)),) if shape else ()
+        piece = source.read(region)
+        values = piece.reshape(-1)
+        if fall is None and final is not None and not values[0] > final:
+            fall = (final, values[0])
+        falls = np.flatnonzero(~(values[1:] > values[:-1]))
+        if len(falls) and fall is None:
+            fall = (values[falls[0]], values[falls[0] + 1])
+        first, final = values[0] if first is None else first, values[-1]
+    return None if first is None else CoordinateOrder(first, final, fall), piece if length <= PIECE else None
+
+
+class Ascending:
+    """Orders of a numeric coordinate by source; `fault`: the first value that is not greater than its predecessor."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.fault: str | None = None
+        self._last: Any = None
+        self._source = ""
+
+    def add(self, name: str, order: CoordinateOrder) -> None:
+        """Check the next source."""
+        if self.fault is not None:
+            return
+        if self._last is not None and not order.first > self._last:
+            where = f"in `{name}` after {shown(self._last)} in `{self._source}`"
+            self.fault = f"the values of `{self.path}` do not increase: {shown(order.first)} {where}"
+        elif order.fall is not None:
+            where = f"after {shown(order.fall[0])} in `{name}`"
+            self.fault = f"the values of `{self.path}` do not increase: {shown(order.fall[1])} {where}"
+        self._last, self._source = order.last, name

@@ -1,0 +1,133 @@
+"""State of a combination: the sources so far, and their conflicts."""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter
+
+from nczarr.arrays.accumulation import Accumulation, Targets
+from nczarr.arrays.source import Parts
+from nczarr.check.checked import Checked
+from nczarr.diagnostics.report import Report
+from nczarr.diagnostics.secrets import NO_OPTIONS, StorageOptions
+from nczarr.operations.combine.agreement import Ascending, SourceDifference
+from nczarr.operations.combine.build import Pile, made
+from nczarr.operations.combine.contribution import Contribution, Model, VariablePiece, whole_first
+from nczarr.operations.combine.recode import units_of
+from nczarr.operations.combine.repetition import KnownPlaces
+
+NAMED = 8
+"""Maximum attributes in a message."""
+
+SAME_UNITS = "count all times in the units of the first source with `--decode-times`, or in others with `--units`"
+
+CHOOSE = "select the combined parts with `--var` and `--group`"
+
+
+class Combination:
+    """Combination of sources, added one by one; the first is the model."""
+
+    def __init__(self, model: Model, storage: StorageOptions = NO_OPTIONS) -> None:
+        self.model = model
+        self.names: list[str] = []
+        self.targets = Targets(storage)
+        """Files and objects with chunks."""
+        self._faults: dict[tuple[str, str], str] = {}
+        """Messages on differences, for the first source of each."""
+        self._more: Counter[tuple[str, str]] = Counter()
+        self._attributes: dict[str, None] = {}
+        self._stacked = set(model.way.always)
+        self.lengths = {path: array("q") for path in model.way.dimensions}
+        """Lengths of the joined dimensions by source."""
+        self._arrays: dict[str, Accumulation | list[Parts]] = {}
+        self._given: set[str] = set()
+        self._ascending = {path: Ascending(path) for path in model.ordered}
+        self._known: KnownPlaces | None = None
+        self.repeated: list[str] = []
+        """Names of sources without a coordinate whose chunks the extended document has already."""
+
+    @property
+    def unordered(self) -> list[str]:
+        """Coordinates whose values do not increase."""
+        return [path for path, order in self._ascending.items() if order.fault is not None]
+
+    def add(self, source: Contribution) -> None:
+        """Add a source, or record its conflicts."""
+        number = len(self.names)
+        self.names.append(source.name)
+        for finding in source.findings:
+            if finding.decisive:
+                self._fault(source.name, finding)
+            else:
+                self._attributes[f"{finding.path.rstrip('/')}:{finding.what.split('`')[1]}"] = None
+        for path, message in source.faults:
+            self._note(path, "values", message)
+        for path, length in source.lengths.items():
+            self.lengths[path].append(length)
+        for path, piece in source.pieces.items():
+            self._take(path, number, piece)
+        if self.model.wanted.extends and not self.model.ordered:
+            if self._known is None:
+                self._known = KnownPlaces(source.pieces)
+            elif self._known.have(source.pieces):
+                self.repeated.append(source.name)
+        self._given |= source.given
+        self._stacked |= source.unequal
+        for path, order in source.orders.items():
+            self._ascending[path].add(source.name, order)
+
+    def _take(self, path: str, number: int, piece: VariablePiece) -> None:
+        """Add a variable of a source with the same model."""
+        accumulated = self._arrays.get(path)
+        if accumulated is None:
+            single = piece.located is not None or piece.parts.keys() == {""}
+            accumulated = Accumulation(self.model.axes[path], self.targets) if single else []
+            self._arrays[path] = accumulated
+        if isinstance(accumulated, list):
+            accumulated.append(piece.parts)
+        else:
+            whole = whole_first(self.model, path) if number == 0 else None
+            accumulated.add(number, piece.located or piece.parts[""], piece.values, whole)
+
+    def _fault(self, name: str, finding: SourceDifference) -> None:
+        first, (path, what, one, other, _) = self.model.name, finding
+        if what.startswith(("the ", "attribute")):
+            verb = "differ" if what.endswith("s") else "differs"
+            text = f"{what} of `{path}` {verb}: {one or 'none'} in `{first}`, {other or 'none'} in `{name}`"
+        else:
+            which = (first, name) if one else (name, first)
+            text = f"{what} `{path}` is in `{which[0]}` but not in `{which[1]}`"
+        self._note(path, what, text)
+
+    def _note(self, path: str, what: str, message: str) -> None:
+        key = path, what
+        self._more[key] += key in self._faults
+        self._faults.setdefault(key, message)
+
+    def finish(self, report: Report) -> Checked | None:
+        """Return all sources as one dataset; None after an error."""
+        before = report.errors
+        for key, message in self._faults.items():
+            more = self._more[key]
+            notes = [f"the same difference in {more} more source{'s' * (more != 1)}"] if more else []
+            is_time = key[1] == "attribute `units`" and units_of(self.model.checked.variables[key[0]]) is not None
+            report.error("unequal-sources", message, notes=notes, helps=[SAME_UNITS] * is_time + [CHOOSE])
+        if self._attributes:
+            some = list(self._attributes)
+            rest = f" and {len(some) - NAMED} more" if len(some) > NAMED else ""
+            listed = ", ".join(f"`{path}`" for path in some[:NAMED])
+            report.warning(
+                "differing-attributes",
+                f"attributes differ; those of `{self.model.name}` are kept: {listed}{rest}",
+            )
+        if self.model.way.new_dim and not self._stacked and not self._faults:
+            text = f"no variable differs between the sources, so no variable would have {self.model.way.shown}"
+            helps = ["name a variable with `--along VARIABLE --new-dim NAME` to stack it in any case"]
+            report.error("unmatched-dimension", text, helps=helps)
+        for path, order in self._ascending.items():
+            if path not in {fault for fault, _ in self._faults} and order.fault is not None:
+                report.warning("unordered-coordinate", order.fault, helps=["give the sources in another order"])
+        if report.errors > before:
+            return None
+        pile = Pile(self.names, self.model, self._arrays, self._given, self._stacked, self.lengths)
+        return made(pile, report)

@@ -1,0 +1,218 @@
+"""Contribution of one source to a combination: everything that remains of it once it is closed.
+
+Each source is compared with the first one, the model, where it is read. Its
+tree, attributes and indices are dropped; places of chunks and a few values
+remain. So sources may be read by any process, in any order.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from nczarr.arrays.expand_dims import Raised
+from nczarr.arrays.lazy_numpy import NDArray
+from nczarr.arrays.located import Facts, LocatedArray, located
+from nczarr.arrays.source import ArraySource, Parts, numpy_dtype
+from nczarr.check.checked import Checked
+from nczarr.diagnostics.report import Report
+from nczarr.operations.combine.agreement import CoordinateOrder, SourceDifference, equal, findings, order_of
+from nczarr.operations.combine.recode import is_valid, recoded
+from nczarr.operations.combine.spec import CombineSpec, Way, is_coordinate, settled
+from nczarr.operations.compare.values import values, whole_parts
+from nczarr.stores.spool import origin
+from nczarr.stores.target_urls import noted
+
+VALUES = 4096
+"""Maximum bytes of one array of a source whose values are kept beside its places."""
+
+
+class Model(NamedTuple):
+    """The first source, with which all others are compared."""
+
+    name: str
+    """Its name for messages."""
+    checked: Checked
+    """The dataset."""
+    way: Way
+    """The resolved combination."""
+    wanted: CombineSpec
+    """The request."""
+    axes: Mapping[str, int]
+    """Axis of each variable that may be joined."""
+    ordered: frozenset[str]
+    """Coordinates whose values must ascend from source to source."""
+    chunks: Mapping[str, tuple[int, ...] | None]
+    """Chunk lengths of each variable that is one array; None without chunks."""
+
+
+def model_of(name: str, checked: Checked, spec: CombineSpec, report: Report) -> Model | None:
+    """Return the first source as a model, in the requested units; None after a reported error."""
+    before = report.errors
+    if spec.recoding is not None:
+        if not is_valid(spec.recoding, report):
+            return None
+        checked = recoded(name, checked, None, spec.recoding, report)
+    way = settled(name, checked, spec, report) if report.errors == before else None
+    if way is None:
+        return None
+    axes = dict.fromkeys(checked.variables, 0) if way.new_dim else way.axes
+    stacked = way.new_dim is not None
+    joined = (way.always or way.axes) if spec.ordered else ()
+    ordered = frozenset(path for path in joined if is_coordinate(path, checked, stacked=stacked))
+    chunks: dict[str, tuple[int, ...] | None] = {}
+    for path in axes:
+        stored = source.stored if (source := whole_parts(checked, path).get("")) is not None else None
+        chunks[path] = None if stored is None else stored.chunks
+    return Model(name, checked, way, spec, axes, ordered, chunks)
+
+
+def in_model_units(name: str, checked: Checked, model: Model, report: Report) -> Checked:
+    """Return a source with the units of the model, if that is requested; reports inexact-times. Raises OSError."""
+    recoding = model.wanted.recoding
+    return checked if recoding is None else recoded(name, checked, model.checked, recoding, report)
+
+
+class VariablePiece(NamedTuple):
+    """One variable of a source."""
+
+    parts: Parts
+    """Its arrays, which need the opened source; empty if it is located."""
+    located: LocatedArray | None = None
+    """Its only array, described by places."""
+    values: NDArray[Any] | None = None
+    """All values of a located array, if they were read and are few; in its shape and dtype."""
+
+
+class Contribution(NamedTuple):
+    """The part of a source that a combination needs."""
+
+    name: str
+    """Name of the source for messages."""
+    lengths: Mapping[str, int]
+    """Lengths of the joined dimensions."""
+    pieces: Mapping[str, VariablePiece]
+    """Variables that may be joined."""
+    given: frozenset[str] = frozenset()
+    """Variables of these with data."""
+    unequal: frozenset[str] = frozenset()
+    """Variables of a stacked combination whose values differ from the model's."""
+    orders: Mapping[str, CoordinateOrder] = MappingProxyType({})
+    """First and last values of coordinates."""
+    findings: tuple[SourceDifference, ...] = ()
+    """Differences from the model."""
+    faults: tuple[tuple[str, str], ...] = ()
+    """Variables that must be equal and are not, with messages."""
+
+    @property
+    def is_located(self) -> bool:
+        """True if no array needs the opened source."""
+        return all(piece.located is not None for piece in self.pieces.values())
+
+
+def contribution_of(name: str, checked: Checked, model: Model) -> Contribution:
+    """Compare a source with the model and describe its arrays. Raises OSError, CompileError."""
+    way = model.way
+    differences = () if checked is model.checked else tuple(findings(model.checked, checked, way))
+    unlike = {difference.path for difference in differences if difference.decisive}
+    unlike |= {
+        path
+        for path, variable in model.checked.variables.items()
+        if variable.type in unlike or not unlike.isdisjoint(variable.dimensions)
+    }
+    axes, ordered = model.axes, model.ordered
+    pieces: dict[str, VariablePiece] = {}
+    orders: dict[str, CoordinateOrder] = {}
+    unequal, faults = set(), []
+    for path in model.checked.variables:
+        if path in unlike:
+            continue
+        if path in axes:
+            pieces[path], order = _piece(path, checked, model, axes[path], ordered=path in ordered)
+            if order is not None:
+                orders[path] = order
+            if way.new_dim and path not in way.always and not equal(model.checked, checked, path):
+                unequal.add(path)
+        elif checked is not model.checked and not equal(model.checked, checked, path):
+            faults.append((path, _difference(path, name, checked, model)))
+    lengths = {path: checked.dimensions[path].size for path in way.dimensions if path in checked.dimensions}
+    with_data = frozenset(path for path in pieces if path in checked.parts)
+    return Contribution(name, lengths, pieces, with_data, frozenset(unequal), orders, differences, tuple(faults))
+
+
+def _difference(path: str, name: str, checked: Checked, model: Model) -> str:
+    difference = values(model.checked, checked, path)
+    message = difference.message if difference is not None else "values differ"
+    text = f"`{path}` does not have {model.way.shown}, and is not the same in all sources: "
+    return text + f"{message}, in `{model.name}` and `{name}`"
+
+
+def _piece(
+    path: str, checked: Checked, model: Model, axis: int, *, ordered: bool
+) -> tuple[VariablePiece, CoordinateOrder | None]:
+    """Return a variable of a source, and the order of its values if it is a coordinate."""
+    parts = whole_parts(checked, path)
+    if parts.keys() != {""}:
+        return VariablePiece(parts), None
+    source, places = parts[""], None
+    extended = model.wanted.extends and checked is model.checked
+    if model.wanted.addressable is not None:
+        places = _located(source, -1 if extended else model.wanted.inline)
+    near = places if places is not None and not len(places.table.chunk) else source  # all chunks are at hand
+    order = read = None
+    if ordered:
+        order, read = order_of(near, last=extended)
+    if places is None:
+        return VariablePiece({"": Raised(source) if model.way.new_dim else source}), order
+    dtype = numpy_dtype(places.form.dtype)
+    if math.prod(places.shape) * dtype.itemsize > VALUES:
+        read = None
+    elif read is None and not extended and _is_ragged(places, path, model, axis):
+        read = near.read(tuple(slice(0, length) for length in places.shape))
+    if model.way.new_dim:
+        places = _raised(places)
+    values = None if read is None else read.astype(dtype, copy=False).reshape(places.shape)
+    return VariablePiece({}, places, values), order
+
+
+def _is_ragged(source: LocatedArray, path: str, model: Model, axis: int) -> bool:
+    """Return whether a source's chunks probably make no grid with those of the model."""
+    if model.way.new_dim:
+        return False
+    first = model.chunks[path]
+    return first is None or first != source.stored.chunks or source.shape[axis] % first[axis] != 0
+
+
+def _raised(source: LocatedArray) -> LocatedArray:
+    """Return an array with an additional first dimension, as `Raised`."""
+    stored = source.stored._replace(chunks=(1, *source.stored.chunks))
+    return source.replaced(form=source.form._replace(stored=stored), shape=(1, *source.shape))
+
+
+def _located(source: ArraySource, short: int) -> LocatedArray | None:
+    """Return a source by public places; None if they do not define it.
+
+    A fetched file is named by its URL. Its short chunks stay there, as those of
+    all remote sources.
+    """
+    array = located(source, short)
+    if array is None:
+        return None
+    table, facts = array.table, dict[str, Mapping[str, Any]]()
+    noted_facts: Facts = source.noted
+    names = []
+    for place in table.sources:
+        fetched = origin(place)
+        names.append(place if fetched is None else fetched[0])
+        facts[names[-1]] = noted_facts.get(place) or noted(place)
+    distant = array.form.distant or any(name != place for name, place in zip(names, table.sources, strict=True))
+    form = array.form._replace(distant=distant)
+    return array.replaced(form=form, table=table._replace(sources=tuple(names)), facts=facts)
+
+
+def whole_first(model: Model, path: str) -> ArraySource:
+    """Return the only array of a variable of the model as it was opened, for a combination of nothing else."""
+    source = whole_parts(model.checked, path)[""]
+    return Raised(source) if model.way.new_dim else source

@@ -1,0 +1,253 @@
+"""Times of all sources in the same units: exact numbers, or an error.
+
+A source that counts its hours from its own first day has other `units` than the
+next. Its times are read, and become numbers of one unit since one date. Cell
+bounds have the units of their coordinate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+from nczarr import names
+from nczarr.arrays import time_units
+from nczarr.arrays.lazy_numpy import NDArray, np
+from nczarr.arrays.memory import ArrayInMemory
+from nczarr.arrays.parts import descr
+from nczarr.arrays.source import Layout, Parts, numpy_dtype
+from nczarr.arrays.time_units import CALENDARS, Units
+from nczarr.ast import Attribute, Constant, Group, Variable
+from nczarr.ast.types import is_number
+from nczarr.ast.walk import building, mapped
+from nczarr.check.checked import Checked, remaining
+from nczarr.diagnostics.report import Report
+from nczarr.operations.combine.spec import Recoding
+from nczarr.operations.compare.values import whole_parts
+
+IN_UNITS = ("valid_min", "valid_max", "valid_range", "actual_range", "scale_factor", "add_offset")
+"""Attributes with numbers in the units of their variable."""
+
+BOUNDS = ("bounds", "climatology")
+"""Attributes that name a variable of cell bounds."""
+
+STANDARD = "standard"
+"""The calendar of times without the attribute `calendar`."""
+
+
+class _Times(NamedTuple):
+    """Times of one variable."""
+
+    given: Units
+    """Its units."""
+    wanted: Units
+    """The requested ones."""
+    follower: bool
+    """True for cell bounds without units of their own."""
+
+
+def is_valid(recoding: Recoding, report: Report) -> bool:
+    """Return whether the request names units of dates; reports inexact-times otherwise."""
+    if recoding.units is None or time_units.dates(recoding.units, STANDARD) is not None:
+        return True
+    helps = ["write them as in `hours since 1970-01-01`"]
+    report.error("inexact-times", f"`{recoding.units}` are no units of dates", helps=helps)
+    return False
+
+
+def recoded(name: str, checked: Checked, first: Checked | None, recoding: Recoding, report: Report) -> Checked:
+    """Return a source whose times have the requested units.
+
+    `first`: the first source, recoded; None if this is it. Reports
+    inexact-times for times that are no such numbers. Raises OSError.
+    """
+    changes = dict(_changes(checked, first, recoding, report, name))
+    if not changes:
+        return checked
+    parts: dict[str, Parts] = {}
+    for path, times in changes.items():
+        recoded_parts = _recoded_parts(name, path, checked, times, report)
+        if recoded_parts is not None:
+            parts[path] = recoded_parts
+    with building():
+
+        def changed(path: str, group: Group) -> dict[str, Any]:
+            """Return the variables with their new units."""
+            return {
+                "variables": tuple(
+                    _declared(variable, changes.get(names.join(path, variable.name))) for variable in group.variables
+                )
+            }
+
+        tree = mapped(checked.dataset, changed)
+        return remaining(checked, tree)._replace(parts={**checked.parts, **parts})
+
+
+def _changes(
+    checked: Checked, first: Checked | None, recoding: Recoding, report: Report, name: str
+) -> Iterator[tuple[str, _Times]]:
+    """Yield the variables with other units than the requested ones, and their cell bounds."""
+    for path, variable in checked.variables.items():
+        units = units_of(variable)
+        target = units if units is None else _target(path, units, variable, first, recoding)
+        if units is None or target is None:
+            continue
+        if CALENDARS[(target.calendar or STANDARD).lower()] != CALENDARS[(units.calendar or STANDARD).lower()]:
+            text = f"`{path}` has dates of the calendar `{units.calendar}` in `{name}`, `{target.calendar}` before"
+            report.error("inexact-times", text)
+            continue
+        if target.text == units.text:
+            continue
+        odd = next((attribute.name for attribute in variable.attributes if attribute.name in IN_UNITS), None)
+        if odd is not None:
+            report.error("inexact-times", f"`{path}` has the attribute `{odd}` in `{name}`, which is not recoded")
+            continue
+        yield path, _Times(units, target, follower=False)
+        for attribute in BOUNDS:
+            bounds = _named(path, _text(variable, attribute), checked)
+            if bounds is not None and units_of(checked.variables[bounds]) is None:
+                yield bounds, _Times(units, target, follower=True)
+
+
+def _target(path: str, units: Units, variable: Variable, first: Checked | None, recoding: Recoding) -> Units | None:
+    """Return the requested units of a variable; None if it keeps its own."""
+    if recoding.units is not None:
+        return time_units.dates(recoding.units, units.calendar or STANDARD) if variable.dimensions else None
+    other = None if first is None else first.variables.get(path)
+    return None if other is None else units_of(other)
+
+
+def units_of(variable: Variable) -> Units | None:
+    """Return the units of a variable of dates; None for others."""
+    text = _text(variable, "units")
+    if text is None or not is_number(variable.type):
+        return None
+    return time_units.dates(text, _text(variable, "calendar") or STANDARD)
+
+
+def _text(variable: Variable, name: str) -> str | None:
+    """Return the text of an attribute; None if it is absent or not one text."""
+    for attribute in variable.attributes:
+        data = attribute.value.data
+        if attribute.name == name:
+            if isinstance(data, tuple) and len(data) == 1 and isinstance(data[0], bytes):
+                data = data[0]
+            return data.decode("utf-8", "replace") if isinstance(data, bytes) else None
+    return None
+
+
+def _named(path: str, text: str | None, checked: Checked) -> str | None:
+    """Return the variable of numbers that an attribute of the variable at `path` names; None without."""
+    if text is None:
+        return None
+    fqn = names.join(names.parent(path), text.strip())
+    return fqn if fqn in checked.variables and is_number(checked.variables[fqn].type) else None
+
+
+def _declared(variable: Variable, times: _Times | None) -> Variable:
+    """Return a variable with its new units."""
+    if times is None or times.follower:
+        return variable
+    attributes = tuple(
+        Attribute(name=attribute.name, value=Constant.text(times.wanted.text.encode()))
+        if attribute.name == "units"
+        else attribute
+        for attribute in variable.attributes
+    )
+    return variable.model_copy(update={"attributes": attributes})
+
+
+def _recoded_parts(name: str, path: str, checked: Checked, times: _Times, report: Report) -> Parts | None:
+    """Return the times of a variable in the requested units; None for one without data, or after an error."""
+    if path not in checked.parts:
+        return None
+    source = whole_parts(checked, path)[""]
+    dtype = numpy_dtype(source.layout.dtype).newbyteorder("=")
+    values = source.read(tuple(slice(0, length) for length in source.layout.shape)).astype(dtype)
+    missing = np.isnan(values) if dtype.kind == "f" else np.zeros(values.shape, bool)
+    for mark in _marks(path, checked):
+        missing |= values == mark
+    recoded_values, fault = in_units(values, missing, times.given, times.wanted)
+    if fault is not None:
+        text = f"`{path}`: {fault} in `{name}` is no exact {dtype} in `{times.wanted.text}`"
+        report.error("inexact-times", text, helps=["give finer units with `--units`"])
+        return None
+    layout = Layout(source.layout.dtype, values.shape, values.shape, fill=source.layout.fill)
+    return {"": ArrayInMemory(layout, recoded_values.astype(numpy_dtype(source.layout.dtype)))}
+
+
+def _marks(path: str, checked: Checked) -> Iterator[Any]:
+    """Yield the numbers that mark missing values of a variable."""
+    variable = checked.variables[path]
+    attributes = [attribute.value for attribute in variable.attributes if attribute.name == "missing_value"]
+    for constant in (checked.fills[path], *attributes):
+        if constant is not None and isinstance(constant.data, bytes) and is_number(constant.type):
+            yield from np.frombuffer(constant.data, numpy_dtype(descr(constant.type, {}))).tolist()
+
+
+def in_units(
+    values: NDArray[Any], missing: NDArray[np.bool_], units: Units, target: Units
+) -> tuple[NDArray[Any], str | None]:
+    """Return times in other units, and the first that is not exact as text.
+
+    `values`: integers or floats in native byte order, any shape; the result has
+    the same dtype and shape. `missing`: the values that stay as they are.
+    """
+    scale, shift = units.unit / target.unit, (units.start - target.start) / target.unit
+    out, skipped = values.copy(), missing | (np.isinf(values) if values.dtype.kind == "f" else False)
+    quick = _whole(values[~skipped], scale, shift)
+    if quick is not None:
+        out[~skipped] = quick
+        return out, None
+    flat = out.reshape(-1)
+    for place in np.flatnonzero(~skipped).tolist():
+        value = flat[place].item()
+        exact = _exact(Fraction(value) * scale + shift, values.dtype)
+        if exact is None:
+            return out, f"{value} {units.text}"
+        flat[place] = exact
+    return out, None
+
+
+def _whole(values: NDArray[Any], scale: Fraction, shift: Fraction) -> NDArray[Any] | None:
+    """Return whole numbers times `scale` plus `shift`, computed as 64-bit integers; None unless all are exact."""
+    if values.dtype.kind == "f" and not (np.abs(values) < 2**53).all():
+        return None
+    if values.dtype == np.uint64 and values.size and int(values.max()) >= 2**63:
+        return None
+    counts = values.astype("i8")
+    if (counts != values).any():
+        return None
+    whole = scale.denominator * shift.denominator
+    slope, offset = scale.numerator * shift.denominator, shift.numerator * scale.denominator
+    most = max((abs(int(bound)) for bound in (counts.min(initial=0), counts.max(initial=0))), default=0)
+    if most * abs(slope) + abs(offset) >= 2**63 or whole >= 2**63:
+        return None
+    scaled = counts * slope + offset
+    if (scaled % whole).any():
+        return None
+    scaled //= whole
+    if values.dtype.kind in "iu":
+        limits = np.iinfo(values.dtype)
+        fits = not scaled.size or (int(scaled.min()) >= int(limits.min) and int(scaled.max()) <= int(limits.max))
+        return scaled.astype(values.dtype) if fits else None
+    cast = scaled.astype(values.dtype)
+    return (
+        cast
+        if np.isfinite(cast).all() and (np.abs(scaled) <= 2**53).all() and (cast.astype("i8") == scaled).all()
+        else None
+    )
+
+
+def _exact(value: Fraction, dtype: np.dtype[Any]) -> Any:
+    """Return a number of this dtype that equals `value`; None without one."""
+    if dtype.kind == "f":
+        try:
+            number = dtype.type(float(value))
+        except OverflowError:
+            return None
+        return number if np.isfinite(number) and Fraction(float(number)) == value else None
+    limits = np.iinfo(dtype)
+    whole = value.denominator == 1 and int(limits.min) <= value.numerator <= int(limits.max)
+    return value.numerator if whole else None

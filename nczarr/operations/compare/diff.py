@@ -1,0 +1,188 @@
+"""`diff`: differences of two datasets of any formats.
+
+Names of datasets and versions of the data model belong to files and are not
+compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from nczarr import names
+from nczarr.ast import Attribute, CompoundType, Dimension, EnumType, Group, OpaqueType, UserType, Variable
+from nczarr.ast.kinds import KIND_NAMES
+from nczarr.ast.storage import Storage
+from nczarr.check.checked import Checked
+from nczarr.diagnostics.report import Report
+from nczarr.operations.compare.difference import Difference, shown_constant, shown_pair
+from nczarr.operations.compare.elements import Tolerance
+from nczarr.operations.compare.values import values
+from nczarr.options import Subset
+
+
+def differences(
+    one: Checked,
+    other: Checked,
+    *,
+    data: bool = True,
+    storage: bool = False,
+    tolerance: Tolerance | None = None,
+) -> Iterator[Difference]:
+    """Yield differences lazily: first of models, then of values by variable.
+
+    Values are compared if both have the variable, with the same shape and
+    equivalent types. `storage`: also layout, chunks, codecs, order of
+    definition and kind of file.
+    """
+    yield from model(one, other, storage=storage)
+    if data:
+        for path in one.variables:
+            if path in other.variables:
+                difference = values(one, other, path, tolerance)
+                if difference is not None:
+                    yield difference
+
+
+def chosen(one: Checked, other: Checked, subset: Subset, report: Report) -> tuple[Checked, Checked] | None:
+    """Return the wanted parts of both; a name may occur in only one. None if an unknown name is reported.
+
+    Group attributes count only if the group was requested.
+    """
+    if not subset:
+        return one, other
+    from nczarr.select.names import named_in
+    from nczarr.select.subset import restricted
+
+    before = report.errors
+    variables = [named_in(word, "variable", (one.variables, other.variables), report) for word in subset.variables]
+    groups = [named_in(word, "group", (one.groups, other.groups), report) for word in subset.groups]
+    if report.errors > before:
+        return None
+    parts = []
+    for which, checked in enumerate((one, other)):
+        paths = [fqn for fqns in variables for fqn in fqns[which]]
+        tops = [fqn for fqns in groups for fqn in fqns[which]]
+        homes = {names.parent(fqn) for fqns in variables for side in fqns for fqn in side}
+        parts.append(restricted(checked, paths, tops, homes & set(checked.groups)))
+    return parts[0], parts[1]
+
+
+_STORED = ("layout", "chunks", "codecs", "endian", "no_fill", "quantize", "element")
+
+
+def model(one: Checked, other: Checked, *, storage: bool = False) -> Iterator[Difference]:
+    """Yield differences of models in the order of the first dataset; content of the second only follows, by subject."""
+    if storage and one.dataset.kind != other.dataset.kind:
+        kinds = (KIND_NAMES[side.dataset.kind] if side.dataset.kind else "no kind" for side in (one, other))
+        yield Difference("kind", "/", f"kind of file: {' | '.join(kinds)}")
+    groups = set(one.groups) & set(other.groups)
+    yield from _missing("group", one.groups, other.groups, groups)
+    yield from _missing("type", one.types, other.types, groups)
+    yield from _missing("dimension", one.dimensions, other.dimensions, groups)
+    yield from _missing("variable", one.variables, other.variables, groups)
+    for path in _common(one.groups, other.groups):
+        yield from _attributes(path, one.groups[path].attributes, other.groups[path].attributes)
+        if storage:
+            yield from _order(path, one.groups[path], other.groups[path])
+    for path in _common(one.types, other.types):
+        first, second = (definition(side.types[path], storage=storage) for side in (one, other))
+        if first != second:
+            yield Difference("type", path, _pair("type", first, second))
+    for path in _common(one.dimensions, other.dimensions):
+        yield from _dimension(path, one.dimensions[path], other.dimensions[path])
+    for path in _common(one.variables, other.variables):
+        yield from _variable(path, one.variables[path], other.variables[path], storage=storage)
+
+
+def _common(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:
+    return [path for path in one if path in other]
+
+
+def _missing(what: str, one: Mapping[str, Any], other: Mapping[str, Any], groups: set[str]) -> Iterator[Difference]:
+    """Yield content of one side only; a missing group stands for its content. `groups`: the common ones."""
+    for here, there, which in ((one, other, "first"), (other, one, "second")):
+        for path in here:
+            if path not in there and names.parent(path) in groups:
+                yield Difference(f"missing-{what}", path, f"{what} only in the {which}")
+
+
+def _pair(what: str, one: object, other: object) -> str:
+    return f"{what}: {one} | {other}"
+
+
+def _attributes(path: str, one: tuple[Attribute, ...], other: tuple[Attribute, ...]) -> Iterator[Difference]:
+    here, there = ({attribute.name: attribute.value for attribute in attributes} for attributes in (one, other))
+    for mine, yours, which in ((here, there, "first"), (there, here, "second")):
+        for name in mine:
+            if name not in yours:
+                text = f"attribute `{name}` only in the {which}: {shown_constant(mine[name])}"
+                yield Difference("missing-attribute", path, text)
+    for name in _common(here, there):
+        first, second = here[name], there[name]
+        if first == second:
+            continue
+        yield Difference("attribute", path, _pair(f"attribute `{name}`", *shown_pair(first, second)))
+    if [name for name in here if name in there] != [name for name in there if name in here]:
+        yield Difference("attribute-order", path, _pair("order of attributes", ", ".join(here), ", ".join(there)))
+
+
+def _order(path: str, one: Group, other: Group) -> Iterator[Difference]:
+    for what in ("types", "dimensions", "variables", "groups"):
+        first, second = ([node.name for node in getattr(group, what)] for group in (one, other))
+        if first != second and sorted(first) == sorted(second):
+            yield Difference("definition-order", path, _pair(f"order of {what}", ", ".join(first), ", ".join(second)))
+
+
+def definition(declared: UserType, *, storage: bool) -> str:
+    """Return a type in one line; with `storage`, also the offsets of its fields."""
+    match declared:
+        case EnumType():
+            constants = ", ".join(f"{member.name} = {member.value}" for member in declared.constants)
+            return f"{declared.base} enum {{{constants}}}"
+        case OpaqueType():
+            return f"opaque({declared.size})"
+        case CompoundType():
+            fields = []
+            for field in declared.fields:
+                lengths = f"({', '.join(map(str, field.shape))})" if field.shape else ""
+                place = f" at {field.offset}" if storage and field.offset is not None else ""
+                fields.append(f"{field.type} {field.name}{lengths}{place}")
+            size = f" of {declared.size} bytes" if storage and declared.size is not None else ""
+            return f"compound {{{'; '.join(fields)}}}{size}"
+        case _:
+            return f"{declared.base}(*)"
+
+
+def _dimension(path: str, one: Dimension, other: Dimension) -> Iterator[Difference]:
+    if one.size != other.size:
+        yield Difference("dimension", path, _pair("length", one.size, other.size))
+    if one.unlimited != other.unlimited:
+        words = ["unlimited" if dimension.unlimited else "fixed" for dimension in (one, other)]
+        yield Difference("dimension", path, _pair("dimension", *words))
+
+
+def _variable(path: str, one: Variable, other: Variable, *, storage: bool) -> Iterator[Difference]:
+    if one.type != other.type:
+        yield Difference("variable-type", path, _pair("type", one.type, other.type))
+    if one.dimensions != other.dimensions:
+        texts = (f"({', '.join(map(str, variable.dimensions))})" for variable in (one, other))
+        yield Difference("variable-dimensions", path, _pair("dimensions", *texts))
+    yield from _attributes(path, one.attributes, other.attributes)
+    if storage and one.storage != other.storage:
+        for member in _STORED:
+            first, second = (_stored(variable.storage, member) for variable in (one, other))
+            if first != second:
+                yield Difference("layout", path, _pair(member.replace("_", " "), first, second))
+
+
+def _stored(storage: Storage, member: str) -> str:
+    value = getattr(storage, member)
+    if member == "codecs":
+        steps = (":".join([codec.name or str(codec.id), *map(str, codec.parameters)]) for codec in storage.codecs)
+        return "+".join(steps) or "none"
+    if member == "chunks" and storage.chunks:
+        return "×".join(map(str, storage.chunks))
+    if member == "quantize" and storage.quantize:
+        return f"{storage.quantize.algorithm}:{storage.quantize.digits}"
+    return "default" if value is None else str(value)

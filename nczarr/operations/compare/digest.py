@@ -1,0 +1,173 @@
+"""`digest`: one hash of a dataset's model and values, independent of format and storage. See docs/reference/digest.md.
+
+It covers every bit of what `diff` compares without `storage`. Digest files have
+lines in `sha256sum` format.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import partial
+from typing import NamedTuple
+
+from nczarr import names
+from nczarr.arrays.part_fills import all_fill
+from nczarr.arrays.parts import is_fixed
+from nczarr.arrays.thread_pool import DISTANT_WORKERS, Crew, Task
+from nczarr.ast import Group
+from nczarr.check.checked import Checked
+from nczarr.diagnostics.report import Report
+from nczarr.diagnostics.source import Source, Span
+from nczarr.operations.compare.digest_ragged import RaggedHasher, leaf_of, width
+from nczarr.operations.compare.digest_records import group_hash, model_hash, variable_hash
+from nczarr.operations.compare.digest_values import Dense, Hashed, ValueHasher
+from nczarr.operations.compare.values import whole_parts
+from nczarr.options import Options, Subset
+
+
+class Digest(NamedTuple):
+    """Hexadecimal digest of a dataset and of its parts."""
+
+    whole: str
+    """Digest of the dataset."""
+    parts: dict[str, str]
+    """Digest of each variable by FQN, and of the model of each group by its FQN and `/`."""
+
+
+def digest(checked: Checked, options: Options) -> Digest:
+    """Return the digest of a dataset; `memory` and `workers` of the options limit resources.
+
+    Raises OSError if values are unreachable, CompileError if they cannot be
+    decoded or need more memory.
+    """
+    value_hashes = _variables(checked, options)
+    parts: dict[str, str] = {}
+    whole = _group("/", checked.dataset, checked, value_hashes, parts)
+    return Digest(whole.hex(), parts)
+
+
+def chosen(checked: Checked, subset: Subset, report: Report) -> Checked | None:
+    """Return the wanted part of a dataset, as in `diff`; None after an error."""
+    from nczarr.operations.compare.diff import chosen as of_both
+
+    sides = of_both(checked, checked, subset, report)
+    return None if sides is None else sides[0]
+
+
+def _group(path: str, group: Group, checked: Checked, value_hashes: dict[str, bytes], parts: dict[str, str]) -> bytes:
+    """Return the hash of a group, and add its parts to `parts`."""
+    model = model_hash(group, checked.types)
+    parts[path if path == "/" else path + "/"] = model.hex()
+    variables = []
+    for variable in group.variables:
+        fqn = names.join(path, variable.name)
+        hash_of_variable = variable_hash(variable, checked.shapes[fqn], value_hashes[fqn], checked.types)
+        variables.append((variable.name, hash_of_variable))
+        parts[fqn] = hash_of_variable.hex()
+    inner = [
+        (child.name, _group(names.join(path, child.name), child, checked, value_hashes, parts))
+        for child in group.groups
+    ]
+    return group_hash(model, variables, inner)
+
+
+def _variables(checked: Checked, options: Options) -> dict[str, bytes]:
+    """Return the hashes of all variables' values; one stream of tasks keeps threads busy between variables."""
+    owners: dict[str, ValueHasher] = {}
+    value_hashes: dict[str, bytes] = {}
+
+    def tasks(crew: Crew) -> Iterator[Task]:
+        for path in checked.variables:
+            owners[path] = owner = _values(checked, path)
+            yield from owner.tasks(crew, options.memory)
+            yield Task(partial(str, path), here=True)  # the end of the variable's tasks
+
+    far = any(source.distant for parts in checked.parts.values() for source in parts.values())
+    with Crew(options.workers or (DISTANT_WORKERS if far else None), options.memory) as crew:
+        for result in crew.results(tasks(crew)):
+            if isinstance(result, Hashed):
+                result.owner.take(result)
+            elif isinstance(result, str):
+                value_hashes[result] = owners.pop(result).root()
+    return value_hashes
+
+
+def _values(checked: Checked, path: str) -> ValueHasher:
+    """Return the hasher of a variable's values."""
+    variable, shape = checked.variables[path], checked.shapes[path]
+    if not checked.parts.get(path):
+        return _Constant(checked, path)
+    sources = whole_parts(checked, path)
+    if variable.type == "string" or is_fixed(variable.type, checked.types):
+        source = sources[""]
+        return Dense(source.cleared() if variable.storage.no_fill else source, shape, path)
+    return RaggedHasher(sources, variable.type, shape, checked.types)
+
+
+class _Constant(ValueHasher):
+    """Values of a variable without data: fill, or zeros if that is undefined."""
+
+    def __init__(self, checked: Checked, path: str) -> None:
+        variable = checked.variables[path]
+        self._fill = None if variable.storage.no_fill else checked.fills[path]
+        self._type_name = variable.type
+        self._types = checked.types
+        super().__init__(checked.shapes[path], width(variable.type, checked.types))
+
+    def leaf_of_fill(self, count: int) -> bytes:
+        """Return the hash of a leaf of fill."""
+        sources = all_fill(self._fill, self._type_name, (count,), self._types)
+        return leaf_of(sources, self._type_name, count, self._types)
+
+
+_LINE = re.compile(rb"(\\?)([0-9A-Fa-f]{64}) [ *](.+)", re.DOTALL)
+_ESCAPES = {b"\\": b"\\\\", b"\n": b"\\n", b"\r": b"\\r"}
+_ESCAPED = {escape: plain for plain, escape in _ESCAPES.items()}
+
+
+class ExpectedDigests(NamedTuple):
+    """Expected digests of a dataset; `parts` by FQN."""
+
+    name: str
+    """Name of the dataset."""
+    whole: str
+    """Digest of the dataset."""
+    parts: dict[str, str]
+    """Digests by FQN."""
+
+
+def line(digest: str, name: str, part: str | None = None) -> bytes:
+    r"""Return the line of a dataset, `DIGEST NAME`, or of a part, `DIGEST NAME#FQN`; the FQN of a group ends in `/`.
+
+    Backslashes and line ends in a name are written `\\`, `\n` and `\r`, and the
+    line then begins with a backslash.
+    """
+    text = (name if part is None else f"{name}#{part}").encode("utf-8", "surrogateescape")
+    escaped = re.sub(rb"[\\\n\r]", lambda special: _ESCAPES[special[0]], text)
+    return (b"\\" if escaped != text else b"") + digest.encode() + b"  " + escaped + b"\n"
+
+
+def parse(source: Source, report: Report) -> list[ExpectedDigests]:
+    """Return the datasets in a digest file; parts follow their dataset. Reports: bad-digest-line."""
+    datasets: dict[str, ExpectedDigests] = {}
+    last, at = "", 0
+    for text in bytes(source.data).split(b"\n"):
+        span, at = Span(source, at, at + len(text)), at + len(text) + 1
+        text = text.removesuffix(b"\r")
+        if not text:
+            continue
+        parsed = _LINE.fullmatch(text)
+        if parsed is None or (parsed[1] and not re.fullmatch(rb"(?:[^\\]|\\[\\nr])*", parsed[3], re.DOTALL)):
+            report.error("bad-digest-line", "the line is not `DIGEST  NAME`", span)
+            continue
+        name = re.sub(rb"\\.", lambda special: _ESCAPED[special[0]], parsed[3]) if parsed[1] else parsed[3]
+        words, digest = name.decode("utf-8", "surrogateescape"), parsed[2].decode().lower()
+        if last and words.startswith(last + "#/"):
+            datasets[last].parts[words[len(last) + 1 :]] = digest
+        else:
+            datasets[words] = ExpectedDigests(words, digest, {})
+            last = words
+    if not datasets and not report.errors:
+        report.error("bad-digest-line", f"`{source.name}` has no line `DIGEST  NAME`")
+    return list(datasets.values())

@@ -1,0 +1,200 @@
+"""Differences of two variables' values of the same shape, in blocks of bounded size.
+
+Arrays of fixed elements are compared in blocks of whole chunks of either side;
+blocks of fill on both sides are not read. Ragged values are compared by cell: a
+cell differs in the length or an element of its sequence. Contents are read
+sequentially, however long a sequence is.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator
+from functools import partial
+from heapq import merge
+from typing import NamedTuple
+
+from nczarr.arrays.blocks import Index, Selection, every_block, first_of, lengths_of, linear_block, number_of, region_of
+from nczarr.arrays.lazy_numpy import np
+from nczarr.arrays.memory import fill_array
+from nczarr.arrays.part_fills import all_fill
+from nczarr.arrays.parts import Types, descr, is_fixed
+from nczarr.arrays.source import Layout, Parts, itemsize
+from nczarr.arrays.thread_pool import DISTANT_WORKERS, Crew, Task
+from nczarr.ast.rectilinear import largest, volume
+from nczarr.ast.types import CompoundType, VlenType, is_number
+from nczarr.check.checked import Checked
+from nczarr.operations.compare.difference import Difference
+from nczarr.operations.compare.elements import Tolerance, unequal
+from nczarr.operations.compare.found import DifferenceTally, largest_distance
+from nczarr.operations.compare.ragged import CellComparison
+
+BLOCK = 8 << 20
+"""Bytes of one side compared at once."""
+
+TIMES = 4
+"""Memory of a comparison, in blocks: both sides, as read and as compared."""
+
+SMALL = 1 << 18
+"""Bytes of memory below which a thread costs more than it saves."""
+
+MEMORY = 256 << 20
+"""Maximum bytes of pending blocks."""
+
+LARGEST = 64 << 20
+"""Maximum bytes of a chunk compared as a whole; larger ones are read in pieces."""
+
+TEXT = 64
+"""Assumed bytes of a string."""
+
+
+def values(one: Checked, other: Checked, path: str, tolerance: Tolerance | None = None) -> Difference | None:
+    """Return the difference of a variable's values; None if they are equal or not comparable.
+
+    They are comparable if shapes are equal and types equivalent, regardless of
+    type and constant names. Unwritten cells without fill are undefined, and
+    equal to anything.
+    """
+    shape, type_name = one.shapes[path], one.variables[path].type
+    if shape != other.shapes[path] or not alike(one, other, path):
+        return None
+    if not one.parts.get(path) and not other.parts.get(path) and one.fills[path] == other.fills[path]:
+        return None
+    if any(side.variables[path].storage.no_fill and path not in side.parts for side in (one, other)):
+        return None
+    tally = DifferenceTally(shape)
+    sides = whole_parts(one, path), whole_parts(other, path)
+    if type_name == "string" or is_fixed(type_name, one.types):
+        undefined = sides[0][""].undefined, sides[1][""].undefined
+        _Dense(sides[0][""].layout, sides, type_name, one.types, tolerance, undefined).compare(tally)
+    else:
+        CellComparison(sides, one.types, tolerance).compare(type_name, tally)
+    return tally.difference(one, other, path)
+
+
+def alike(one: Checked, other: Checked, path: str) -> bool:
+    """Return whether a variable's types have the same structure in both datasets."""
+    first, second = _made_of(one.variables[path].type, one.types), _made_of(other.variables[path].type, other.types)
+    return first == second
+
+
+def _made_of(type_name: str, types: Types) -> object:
+    declared = types.get(type_name)
+    if isinstance(declared, VlenType):
+        return ("vlen", _made_of(declared.base, types))
+    if isinstance(declared, CompoundType):
+        return tuple((field.name, _made_of(field.type, types), field.shape) for field in declared.fields)
+    return type_name if declared is None else descr(type_name, types)
+
+
+def whole_parts(checked: Checked, path: str) -> Parts:
+    """Return sources of all parts of a variable; missing ones are fill."""
+    variable, shape, fill = checked.variables[path], checked.shapes[path], checked.fills[path]
+    return all_fill(fill, variable.type, shape, checked.types, checked.parts.get(path))
+
+
+class _Part(NamedTuple):
+    """Differences in one block."""
+
+    different: int
+    """Number of different values."""
+    first: int
+    """Linear index of the first one."""
+    largest: float | int | None
+    """Largest distance of two finite numbers; None without any."""
+
+
+class _Dense(NamedTuple):
+    """Two arrays of one element type."""
+
+    layout: Layout
+    """Layout of the result."""
+    sides: tuple[Parts, Parts]
+    """Arrays of both sides."""
+    type_name: str
+    """Type of the elements."""
+    types: Types
+    """Declared types by FQN."""
+    tolerance: Tolerance | None
+    """Accepted distance of numbers."""
+    undefined: tuple[bool, bool] = (False, False)
+    """True for a side with undefined unwritten cells, which equal any value."""
+
+    def compare(self, tally: DifferenceTally) -> None:
+        """Compare all blocks where either side may contain more than fill."""
+        one, other = self.sides[0][""], self.sides[1][""]
+        shape = self.layout.shape
+        if 0 in shape:
+            return
+        size = itemsize(self.layout.dtype) or TEXT
+        block = block_shape(shape, (one.layout.chunks, other.layout.chunks), size)
+        far = one.distant or other.distant
+        if far or any(self.undefined):  # chunk by chunk: each is a request, or is stored as a whole or not at all
+            chunks = (one if self.undefined[0] or (one.distant and not self.undefined[1]) else other).layout.chunks
+            block = tuple(max(1, length) for length in chunks) if volume(chunks) * size <= LARGEST else block
+        grid = every_block(shape, block)
+        visited, gap = 0, None
+
+        def tasks() -> Iterator[Task]:
+            nonlocal visited, gap
+            need = TIMES * size * volume(block)
+            for index, stored in _by_side(one.occupied(block), other.occupied(block)):
+                region = region_of(index, block, shape)
+                visited += math.prod(lengths_of(region))
+                if gap is None and (expected := next(grid)) != index:
+                    gap = expected
+                if any(lacking and not has for lacking, has in zip(self.undefined, stored, strict=True)):
+                    continue
+                yield Task(partial(self._block, region), need, here=need < SMALL and not far)
+
+        with Crew(DISTANT_WORKERS if far else None, MEMORY) as crew:
+            for result in crew.results(tasks()):
+                if result is not None:
+                    tally.add(*result)
+        self._unvisited(math.prod(shape) - visited, gap or next(grid, None), block, tally)
+
+    def _block(self, region: Selection) -> _Part | None:
+        """Return the differences in one block."""
+        one, other = (side[""].read(region) for side in self.sides)
+        differ = unequal(one, other, self.type_name, self.types, self.tolerance)
+        if not differ.any():
+            return None
+        places = np.argwhere(differ)
+        index = tuple(part.start + number for part, number in zip(region, places[0].tolist(), strict=True))
+        first = number_of(index, self.layout.shape)
+        largest = largest_distance(one[differ], other[differ]) if is_number(self.type_name) else None
+        return _Part(len(places), first, largest)
+
+    def _unvisited(self, count: int, index: Index | None, block: tuple[int, ...], tally: DifferenceTally) -> None:
+        """Compare fill with fill for blocks unstored on both sides; `index` is the first one."""
+        if not count or index is None or any(self.undefined):
+            return
+        one, other = (fill_array(side[""].layout, (1,)) for side in self.sides)
+        if not unequal(one, other, self.type_name, self.types, self.tolerance).any():
+            return
+        first = first_of(region_of(index, block, self.layout.shape), self.layout.shape)
+        tally.add(count, first, largest_distance(one, other) if is_number(self.type_name) else None)
+
+
+def _by_side(one: Iterator[Index], other: Iterator[Index]) -> Iterator[tuple[Index, tuple[bool, bool]]]:
+    """Yield the distinct ascending indices of two streams, and which of the two have it."""
+    tagged = merge(((index, 0) for index in one), ((index, 1) for index in other))
+    for index, group in itertools.groupby(tagged, key=lambda pair: pair[0]):
+        sides = {side for _, side in group}
+        yield index, (0 in sides, 1 in sides)
+
+
+def block_shape(shape: tuple[int, ...], chunks: tuple[tuple[int, ...], ...], size: int) -> tuple[int, ...]:
+    """Return whole chunks of the side with larger ones, repeated up to `BLOCK`; else a linear range."""
+    sound = [tuple(max(1, length) for length in largest(chunk_lengths)) for chunk_lengths in chunks]
+    whole = [chunk_lengths for chunk_lengths in sound if math.prod(chunk_lengths) * size <= LARGEST]
+    if not whole:
+        return linear_block(shape, max(1, BLOCK // size))
+    lengths = list(max(whole, key=math.prod))
+    for axis in range(len(lengths) - 1, -1, -1):
+        room = BLOCK // (math.prod(lengths) * size)
+        lengths[axis] = min(lengths[axis] * max(1, room), shape[axis])
+        if lengths[axis] < shape[axis]:
+            break
+    return tuple(lengths)

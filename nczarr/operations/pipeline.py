@@ -1,0 +1,252 @@
+"""Pipeline from any source to any target: read → check → select → plan → write.
+
+The only caller of the planner, used by the command line, the Python API,
+`combine` and the server. Bad input is reported and returns None; OSError means
+that a file or server is unreachable.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from nczarr import link, registry
+from nczarr.arrays.counts import Counts, Step, Watcher
+from nczarr.arrays.thread_pool import in_limits, limited
+from nczarr.ast.walk import building
+from nczarr.check import check
+from nczarr.check.checked import Checked, Observer
+from nczarr.diagnostics.report import Report
+from nczarr.diagnostics.secrets import shown
+from nczarr.diagnostics.source import Source
+from nczarr.operations import sources, targets
+from nczarr.options import Options, Subset
+from nczarr.plan.plans import Conversion, Plan, StorePlan, conversion_of
+from nczarr.registry import Format
+from nczarr.stores.base import Store
+from nczarr.stores.lock import Lock
+from nczarr.stores.url import location, trimmed
+
+
+def read(
+    source: Source | Store,
+    report: Report,
+    options: Options,
+    form: Format | None = None,
+    observe: Observer | None = None,
+) -> Checked | None:
+    """Return the checked dataset of a file or store; the format is detected by content unless given."""
+    if not isinstance(source, Source):
+        settled = sources.readable(source, report, options)
+        if settled is None:
+            return None
+        source = settled
+    form = form or sources.detected(source)
+    if form is not None and form.opens is not None:
+        opened = registry.load(form.opens)(source, report, options)
+        if opened is None:
+            return None
+        source, form = opened, registry.detect_store(opened, opened=True)
+        options = options._replace(masking_fill=False)
+    if form is None or form.read is None:
+        readable = ", ".join(row.name for row in registry.formats() if row.readable)
+        report.error(
+            "unknown-format",
+            f"`{source.name if isinstance(source, Source) else source.path}` is not in a format that can be read",
+            helps=[f"formats that can be read: {readable}; CDL starts with `netcdf`"],
+        )
+        return None
+    with building(lasting=not isinstance(source, Source)):
+        unchecked = registry.load(form.read)(source, report, options)
+        if unchecked is None:
+            return None
+        return check(
+            unchecked,
+            report,
+            observe,
+            options.kind,
+            accepted=options.accepts("format-conflict"),
+            namesakes=options.accepts("duplicate-name"),
+        )
+
+
+def read_path(
+    path: str, report: Report, options: Options, name: str | None = None, observe: Observer | None = None
+) -> Checked | None:
+    """Return the checked dataset at a path or URL, in a named or detected format. Raises OSError."""
+    source = sources.opened(path, report, options)
+    if source is None:
+        return None
+    if options.survey and not isinstance(source, Source):
+        source.survey()
+    asked = name or (registry.MODES["zarr"] if "zarr" in location(path).modes else None)
+    form = sources.source_format(source, asked, report) if asked else None
+    if asked and form is None:
+        return None
+    return read(source, report, options, form, observe)
+
+
+def select(checked: Checked, choice: Subset, report: Report) -> Checked | None:
+    """Return the requested part of a dataset; None after an error."""
+    if not choice:
+        return checked
+    from nczarr.select.subset import subset
+
+    return subset(checked, choice, report)
+
+
+def plan(checked: Checked, form: Format, report: Report, options: Options) -> Plan | None:
+    """Return the plan of a target and report its losses; None after an error.
+
+    `netcdf` becomes the format of the fitting kind of file, `reference` that of
+    its documents.
+    """
+    from nczarr.plan import planner
+
+    settled = targets.settle(checked, form, report, options)
+    if settled is None:
+        return None
+    form, options = settled
+    lost = registry.load(form.losses)(checked, options) if form.losses else ()
+    planned = planner.plan(checked, form, options, report, lost)
+    return None if report.errors else planned
+
+
+def plan_store(checked: Checked, form: Format, report: Report, options: Options) -> StorePlan | None:
+    """Return the plan of a store; None after an error. Reports unknown-target for any other format."""
+    if not form.emit or form.begins:
+        report.error("unknown-target", f"format `{form.name}` is not a store and has no keys")
+        return None
+    planned = plan(checked, form, report, options)
+    return planned if isinstance(planned, StorePlan) else None
+
+
+def write(
+    checked: Checked,
+    path: str,
+    form: Format,
+    report: Report,
+    options: Options,
+    watch: Watcher | None = None,
+    lock: Lock | None = None,
+) -> Conversion | None:
+    """Write a dataset to a new target, whole or not at all; return the result, None after an error.
+
+    With `options.verify` the finished target is read again, and published only
+    if it holds every value. `watch` is called with the bytes written. `lock`: that
+    of the target, if the caller has it. Raises OSError if the file system refuses.
+    """
+    if lock is not None:
+        return _write(checked, path, form, report, options, watch, lock)
+    with targets.locked_place(path, report, options, replaces=options.overwrite or options.resume) as own_lock:
+        return None if own_lock is None else _write(checked, path, form, report, options, watch, own_lock)
+
+
+def _write(
+    checked: Checked,
+    path: str,
+    form: Format,
+    report: Report,
+    options: Options,
+    watch: Watcher | None,
+    lock: Lock | None,
+) -> Conversion | None:
+    """Write a dataset to a target that is locked, if it can be; as `write`."""
+    if options.resume and not options.overwrite and targets.is_finished(path, form, options):
+        return _finished_before(checked, path, form, report, options)
+    ready = _ready(checked, path, form, report, options)
+    if ready is None:
+        return None
+    path, planned = ready
+    counts = Counts(watch)
+    readers: tuple[str, ...] = ()
+
+    def inspect(place: str) -> None:
+        nonlocal readers
+        from nczarr.operations.compare.verify import verify
+
+        reading = planned.options._replace(following=targets.following(path, planned))
+        readers = verify(checked, conversion_of(path, planned, counts), place, read_path, reading, report, plan=planned)
+
+    with limited(options.workers, options.memory):
+        written = link.write(planned, path, report, counts, inspect if options.verify else None, lock)
+    return conversion_of(path, planned, counts)._replace(verified_with=readers) if written else None
+
+
+def _finished_before(checked: Checked, path: str, form: Format, report: Report, options: Options) -> Conversion | None:
+    """Check a finished target for `--resume`; None if it differs. Reports finished-target, unequal-target."""
+    from nczarr.operations.compare.verify import verify
+
+    planned = plan(checked, form, report, options)
+    if planned is None:
+        return None
+    done = conversion_of(path, planned, Counts())
+    verify(checked, done, path, read_path, planned.options, report, data=options.verify, plan=planned)
+    if report.errors:
+        return None
+    compared = (
+        "equal"
+        if options.verify
+        else "with the same variables; values were not compared (compare them with `--verify`)"
+    )
+    report.warning("finished-target", f"`{shown(path)}` already exists, {compared}")
+    return done
+
+
+def _ready(checked: Checked, path: str, form: Format, report: Report, options: Options) -> tuple[str, Plan] | None:
+    """Return the path and plan of a possible target; None after an error."""
+    place = sources.located(path, report)
+    if place is None:
+        return None
+    path, storage = trimmed(place.path), options.storage.at("target", place.server)
+    options = options._replace(target=path, storage=storage, xarray="noxarray" not in place.modes)
+    if options.dask is not None:
+        from nczarr.link.cluster_limits import is_divisible
+
+        if not is_divisible(path, form, options.dask, report):
+            return None
+    if not targets.is_free(path, form, report, options):
+        return None
+    if "consolidated" in place.modes:
+        options = options._replace(consolidated=True)
+    planned = plan(checked, form, report, options)
+    return None if planned is None else (path, planned)
+
+
+def steps(checked: Checked, path: str, form: Format, report: Report, options: Options) -> Iterator[Step] | None:
+    """Return the data steps of `write` by part, with its reports; None after an error. Nothing is written."""
+    ready = _ready(checked, path, form, report, options)
+    return None if ready is None else link.steps(ready[1], report)
+
+
+def text(checked: Checked, form: Format, report: Report, options: Options) -> Iterator[bytes] | None:
+    """Return the bytes of a text or single file in pieces; None after an error."""
+    planned = plan(checked, form, report, options)
+    return None if planned is None or not planned.form.write else _pieces(planned, report)
+
+
+def blocks(checked: Checked, form: Format, report: Report, options: Options) -> Iterator[bytes] | None:
+    """Return the output of `write`, a store as sorted `== key` blocks; None after an error.
+
+    Metadata are shown once: consolidated ones repeat them, and are shown on request alone.
+    """
+    planned = plan(checked, form, report, options._replace(consolidated=options.consolidated or False))
+    if planned is None:
+        return None
+    if isinstance(planned, StorePlan):
+        return link.document(planned, report) if planned.form.begins else link.shown(planned, report)
+    if planned.form.build:
+        name = planned.form.name
+        report.error("unknown-target", f"format `{name}` is written to files only", helps=["name a file with `-o`"])
+        return None
+    return _pieces(planned, report)
+
+
+def _pieces(planned: Plan, report: Report) -> Iterator[bytes]:
+    """Return the bytes of a text or single file, made within the limits of the run."""
+    return in_limits(link.pieces(planned, report), planned.options.workers, planned.options.memory)
+
+
+def keys(checked: Checked, form: Format, report: Report, options: Options) -> Mapping[str, bytes] | None:
+    """Return every key of a store with its bytes, in memory; None after an error."""
+    planned = plan_store(checked, form, report, options)
+    return None if planned is None else link.content(planned, report)

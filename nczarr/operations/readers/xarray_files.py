@@ -1,0 +1,200 @@
+"""xarray 2026.9.0: faults with netCDF files, read through netCDF4-python 1.7.5.1."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from nczarr import names
+from nczarr.ast import Attribute, CompoundType, Constant, OpaqueType, UserType, Variable, VlenType
+from nczarr.check.checked import Checked
+from nczarr.operations.readers import cf
+from nczarr.operations.readers.rule import FindingPlace, Rules
+
+SEEN = "2026.9.0 and netCDF4-python 1.7.5.1"
+REFUSED = "cannot open its group"
+FILES = Rules(SEEN)
+
+
+def _at(what: str, node: Variable | Attribute | Any, does: str = "") -> FindingPlace:
+    return FindingPlace("", "", what, does, span=node.span)
+
+
+def _attributes(checked: Checked) -> Iterator[tuple[str, Attribute]]:
+    """Yield all attributes with the path of their owner."""
+    for table in (checked.groups, checked.variables):
+        for path, owner in table.items():
+            for attribute in owner.attributes:
+                yield path, attribute
+
+
+@FILES.add("hidden-group", "shows only the root", "open each group with `group=`, or all with `open_datatree`")
+def groups(checked: Checked) -> Iterator[FindingPlace]:
+    """Find groups below the root that contain variables."""
+    for path, group in checked.groups.items():
+        inside = [fqn for fqn in checked.variables if fqn.startswith(path + "/")]
+        if path != "/" and names.parent(path) == "/" and inside:
+            yield _at(f"there are variables in group `{path}`", group)
+
+
+@FILES.add(
+    "skipped-type",
+    "skips it with a warning",
+    "write another type; `nczarr convert SRC DST --to zarr3` stores them as arrays",
+)
+def types(checked: Checked) -> Iterator[FindingPlace]:
+    """Find variables that are skipped for their type."""
+    for path, variable in checked.variables.items():
+        if _is_skipped(variable.type, checked):
+            yield _at(f"`{path}` is of the type `{variable.type}`, {_kind(checked.types[variable.type])}", variable)
+
+
+def _kind(declared: UserType) -> str:
+    match declared:
+        case OpaqueType():
+            return "opaque bytes"
+        case VlenType():
+            return "lists of non-numeric values"
+        case _:
+            return "records with a non-numeric field"
+
+
+def _is_skipped(type_name: str, checked: Checked) -> bool:
+    """Return whether netCDF4-python does not know the type of a variable."""
+    match checked.types.get(type_name):
+        case OpaqueType():
+            return True
+        case VlenType(base=base):
+            return base == "string" or base in checked.types
+        case CompoundType(fields=fields):
+            return any(not _is_field(field.type, checked) for field in fields)
+        case _:
+            return False
+
+
+def _is_field(type_name: str, checked: Checked) -> bool:
+    inner = checked.types.get(type_name)
+    if isinstance(inner, CompoundType):
+        return not _is_skipped(type_name, checked)
+    return inner is None and type_name != "string"
+
+
+@FILES.add("unread-attribute", REFUSED, "write numbers and strings")
+def attribute_types(checked: Checked) -> Iterator[FindingPlace]:
+    """Find attributes whose type stops xarray, and fill values of records."""
+    for path, attribute in _attributes(checked):
+        owner = checked.variables.get(path)
+        if owner is not None and _is_skipped(owner.type, checked):
+            continue
+        kind = attribute.value.type
+        declared = checked.types.get(kind)
+        text = f"attribute `{attribute.name}` of `{path}` is of the type `{kind}`"
+        if isinstance(declared, VlenType) or _is_skipped(kind, checked):
+            yield _at(text, attribute)
+        elif isinstance(declared, CompoundType) and attribute.name == "_FillValue":
+            yield _at(text, attribute, "cannot read the variable")
+
+
+@FILES.add(
+    "doubled-dimension",
+    "reads it with a warning, and refuses most operations on it",
+    "write a different dimension for each axis",
+)
+def doubled(checked: Checked) -> Iterator[FindingPlace]:
+    """Find variables with two axes over one dimension."""
+    for path, variable in checked.variables.items():
+        named = [dimension for dimension in variable.dimensions if isinstance(dimension, str)]
+        if len(set(named)) < len(named):
+            yield _at(f"two axes of `{path}` have the same name", variable)
+
+
+@FILES.add("clashing-scalar", REFUSED, "write another name for one of them")
+def clashing(checked: Checked) -> Iterator[FindingPlace]:
+    """Find scalars named like a dimension that is used in their group."""
+    used = {
+        (names.parent(path), names.last(reference))
+        for path, variable in checked.variables.items()
+        for reference in variable.dimensions
+        if isinstance(reference, str)
+    }
+    for path, variable in checked.variables.items():
+        if not variable.dimensions and (names.parent(path), variable.name) in used:
+            yield _at(f"scalar `{path}` has the name of a dimension", variable)
+
+
+@FILES.add("dropped-dimension", "drops it")
+def unused(checked: Checked) -> Iterator[FindingPlace]:
+    """Find dimensions without variables."""
+    used = {
+        reference
+        for variable in checked.variables.values()
+        for reference in variable.dimensions
+        if isinstance(reference, str)
+    }
+    for path, dimension in checked.dimensions.items():
+        if path not in used:
+            yield _at(f"no variable has the dimension `{path}`", dimension)
+
+
+@FILES.add(
+    "rounded-integer",
+    "reads doubles, which are not exact beyond 2^53",
+    "open it with `mask_and_scale=False`, or write no `_FillValue`",
+)
+def rounded(checked: Checked) -> Iterator[FindingPlace]:
+    """Find 64-bit integers that become doubles."""
+    for path, variable in checked.variables.items():
+        missing_values = [
+            attribute for attribute in variable.attributes if attribute.name in ("_FillValue", "missing_value")
+        ]
+        if variable.type in ("int64", "uint64") and missing_values:
+            yield _at(f"`{path}` has integers of 64 bits and a missing value", missing_values[0])
+
+
+@FILES.add("undecodable-attribute", REFUSED, "write one number, and a string for `coordinates`")
+def undecodable(checked: Checked) -> Iterator[FindingPlace]:
+    """Find CF attributes that cannot be decoded."""
+    for path, attribute, why in _cf(checked):
+        if attribute.name != "units":
+            yield _at(f"{why}, at `{path}`", attribute)
+
+
+@FILES.add(
+    "undecodable-time", REFUSED, "write `days since 2000-01-01` and the like, or open it with `decode_times=False`"
+)
+def times(checked: Checked) -> Iterator[FindingPlace]:
+    """Find times that cannot be decoded."""
+    for path, attribute, why in _cf(checked):
+        if attribute.name == "units":
+            yield _at(f"`{path}` is in `{_plain(attribute.value)}`, and {why}", attribute)
+
+
+def _cf(checked: Checked) -> Iterator[tuple[str, Attribute, str]]:
+    for path, variable in checked.variables.items():
+        attributes = {attribute.name: attribute for attribute in variable.attributes}
+        plain = {name: _plain(attribute.value) for name, attribute in attributes.items()}
+        numeric = variable.type not in ("char", "string") and variable.type not in checked.types
+        for name, why in cf.faults(plain, numeric=numeric):
+            yield path, attributes[name], why
+
+
+def _plain(value: Constant) -> Any:
+    """Return an attribute value as a Python text, number or list; None for user-defined types."""
+    if value.type == "char" and isinstance(value.data, bytes):
+        return value.data.rstrip(b"\0").decode("utf-8", "replace")
+    if value.type == "string":
+        texts = [text.decode("utf-8", "replace") if isinstance(text, bytes) else "" for text in value.data]
+        return texts[0] if len(texts) == 1 else texts
+    if not isinstance(value.data, bytes) or value.type.startswith("/"):
+        return None
+    numbers = list(value.as_numbers())
+    return numbers[0] if len(numbers) == 1 else numbers
+
+
+@FILES.add("hidden-attribute", "reads booleans", "write another name for it")
+def own_names(checked: Checked) -> Iterator[FindingPlace]:
+    """Find the attribute by which xarray itself marks booleans."""
+    for path, variable in checked.variables.items():
+        for attribute in variable.attributes:
+            if attribute.name == "dtype" and _plain(attribute.value) == "bool" and variable.type not in checked.types:
+                yield _at(f"an attribute of `{path}` is `dtype`, of the value `bool`", attribute)

@@ -1,0 +1,251 @@
+"""Targets: their format, the options that it determines, and whether their place is free."""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING
+
+from nczarr import registry
+from nczarr.check.checked import Checked
+from nczarr.diagnostics.report import Report
+from nczarr.diagnostics.secrets import shown
+from nczarr.operations.sources import located, unusable
+from nczarr.options import Following, Options
+from nczarr.plan.plans import Plan
+from nczarr.registry import Format
+from nczarr.stores.url import BadURLError, Location, Repository, is_remote, location, trimmed, untidy
+
+if TYPE_CHECKING:
+    from nczarr.stores.lock import Lock
+    from nczarr.stores.probe import Obstacle
+
+
+def target_format(path: str, name: str | None, report: Report) -> Format | None:
+    """Return the format of a target: the named one, else that of the URL's modes or of the suffix."""
+    place = located(path, report)
+    if place is None:
+        return None
+    name = name or (registry.REPOSITORY if place.repository else registry.of_modes(place.modes))
+    form = registry.named(name) if name else registry.for_target(place.path.rstrip("/"))
+    if form is None or not form.writable:
+        what = f"format `{name}`" if name else f"the suffix of `{shown(place.path)}`"
+        writable = ", ".join(row.name for row in registry.formats() if row.writable)
+        text = f"{what} does not name a format that can be written"
+        report.error("unknown-target", text, helps=[f"formats that can be written: {writable}; name one with `--to`"])
+        return None
+    unmet = unmet_mode(place, form)
+    if unmet is not None:
+        report.error("bad-url", f"`{shown(path)}`: {unmet}")
+    return form if unmet is None else None
+
+
+def settle(checked: Checked, form: Format, report: Report, options: Options) -> tuple[Format, Options] | None:
+    """Return the format that writes the dataset, and the options with the kind of netCDF file; None after an error.
+
+    `netcdf` stands for the format of the kind. For references it is the format
+    of their documents.
+    """
+    if not form.commits and (options.message, options.author, options.virtual) != (None, None, False):
+        text = f"format `{form.name}` has no commits, and so no message, no author and no virtual chunks"
+        report.error("unknown-target", text)
+        return None
+    if form.inner:
+        return _with_documents(form, options, report)
+    if not form.kinds:
+        return form, options
+    from nczarr.ast.kinds import KIND_NAMES
+    from nczarr.check.kinds import choose
+
+    stored = bool(options.chunks) or any(chain != "none" for chain in options.codecs.values())
+    kind = choose(checked, form.kinds, options.kind, stored=stored)
+    if kind is not None:
+        settled = registry.named(form.kinds[kind])
+        assert settled is not None
+        return settled, options._replace(kind=kind)
+    kind_name = KIND_NAMES[options.kind] if options.kind else ""
+    report.error(
+        "unknown-target",
+        f"format `{form.name}` cannot write {kind_name} files",
+        helps=["`--to netcdf` writes every kind"],
+    )
+    return None
+
+
+def unmet_mode(place: Location, form: Format) -> str | None:
+    """Return why a target cannot have its URL or the URL's modes; None if it can."""
+    if place.service:
+        return "a CDM Remote server is read-only" if place.service == "cdmremote" else "an OPeNDAP server is read-only"
+    if place.repository or form.commits:
+        return _unmet_commit(place.repository, form)
+    if place.remote and (fault := untidy(place.path)):
+        return fault
+    if place.modes and not form.emit:
+        return f"modes are for stores, but format `{form.name}` is a file"
+    if "s3" in place.modes and not place.path.lower().startswith("s3://"):
+        return "the mode `s3` is for buckets, but this is a path"
+    if "file" in place.modes and place.remote:
+        return "the mode `file` is for folders, but this is not a path"
+    if "noxarray" in place.modes and form.name != registry.STORE:
+        return f"with the mode `noxarray`, format `{form.name}` has no dimension names; use `nczarr`"
+    archive = place.path.lower().endswith(".zip")
+    if "zip" in place.modes and not archive:
+        return "with the mode `zip`, the name must end in `.zip`"
+    return "with the mode `file`, the name must not end in `.zip`" if "file" in place.modes and archive else None
+
+
+def _unmet_commit(repository: Repository | None, form: Format) -> str | None:
+    """Return why a commit of a format cannot be made at a place; None if it can."""
+    if repository is None:
+        return f"format `{form.name}` needs `{form.name}:` before the path or URL of a repository"
+    if not form.commits:
+        return f"a repository has the format `{registry.REPOSITORY}`, not `{form.name}`"
+    return None if repository.kind == "branch" else f"a commit needs a branch, and this is a {repository.kind}"
+
+
+def _with_documents(form: Format, options: Options, report: Report) -> tuple[Format, Options] | None:
+    """Return a format whose documents are those of another; None after an error."""
+    name = options.writing.metadata or form.inner[0]
+    if name not in form.inner:
+        names_of_inner = ", ".join(form.inner)
+        report.error(
+            "unknown-target",
+            f"format `{form.name}` has no documents of `{name}`",
+            helps=[f"name one of: {names_of_inner}"],
+        )
+        return None
+    inner = registry.named(name)
+    assert inner is not None
+    capabilities = inner.capabilities
+    assert capabilities.arrays is not None
+    arrays = capabilities.arrays
+    if form.commits:
+        arrays = arrays._replace(sidecars=False)
+        options = options._replace(writing=options.writing._replace(embed=sys.maxsize, relative=False))
+    if options.virtual or not form.commits:
+        arrays = arrays._replace(by_reference=True, shards=False)
+    capabilities = capabilities._replace(arrays=arrays)
+    combined = inner._replace(name=form.name, capabilities=capabilities, begins=form.begins, document=form.document)
+    return (combined._replace(second_reader=None) if form.commits else combined), options
+
+
+def following(path: str, plan: Plan) -> Following:
+    """Return a policy that follows every reference of a finished target, because the run itself wrote them."""
+    from nczarr.stores.reference_policy import PROTOCOLS
+
+    base = path.rpartition("/")[0] if is_remote(path) else os.path.dirname(os.path.abspath(path))
+    every_root = ("file://", *(f"{protocol}://" for protocol in sorted(PROTOCOLS)))
+    return Following(base=base, roots=(*every_root, *plan.options.following.roots))
+
+
+@contextmanager
+def locked_place(path: str, report: Report, options: Options, *, replaces: bool) -> Iterator[Lock | None]:
+    """Hold the lock of the target at a path or URL; None after a reported error.
+
+    All branches of a local repository share a lock: icechunk replaces files of a
+    folder without a condition. In a bucket its commits are conditional, and need
+    none. Reports bad-url, missing-library, busy-target, unlocked-target. Raises OSError.
+    """
+    from nczarr.stores.connection import MissingProtocolError
+    from nczarr.stores.lock import NoLock
+    from nczarr.stores.locking import locked
+
+    place = located(path, report)
+    if place is None:
+        yield None
+        return
+    repository = place.repository
+    if repository is not None and not repository.local:
+        yield NoLock(None)
+        return
+    target = trimmed(place.path) if repository is None else repository.place
+    with ExitStack() as stack:
+        try:
+            storage = options.storage.at("target", place.server)
+            lock = stack.enter_context(locked(target, report, storage, replaces=replaces))
+        except (BadURLError, MissingProtocolError) as failure:
+            unusable(path, failure, report)
+            lock = None
+        yield lock
+
+
+def _is_store(path: str, form: Format) -> bool:
+    """Return whether a target is a store of keys, not one file."""
+    if form.inner:
+        return path.rstrip("/").lower().endswith(form.suffixes[1:])
+    return bool(form.emit)
+
+
+def is_free(path: str, form: Format, report: Report, options: Options) -> bool:
+    """Return whether a target can be made at a place; reports obstacles. Raises OSError."""
+    from nczarr.stores.connection import MissingProtocolError
+    from nczarr.stores.finish import obstacle
+
+    if form.commits:
+        try:
+            return bool(registry.load(form.commits)(path, report, options))
+        except (BadURLError, MissingProtocolError) as failure:
+            unusable(path, failure, report)
+            return False
+    if is_remote(path):
+        try:
+            return _is_free_there(path, form, report, options)
+        except MissingProtocolError as absent:
+            unusable(path, absent, report)
+            return False
+    if os.path.lexists(path):
+        problem = obstacle(path, store=_is_store(path, form)) if options.overwrite else "exists"
+        helps = (
+            ["choose another name, or remove the target yourself"]
+            if options.overwrite
+            else ["replace it with `--overwrite`"]
+        )
+        if problem is not None:
+            report.error("target-exists", f"`{path}` {problem}", helps=helps)
+        return problem is None
+    folder = os.path.dirname(os.path.abspath(path))
+    if not os.path.isdir(folder):  # said here, because below the name would be that of the unfinished target
+        error = errno.ENOTDIR if os.path.lexists(folder) else errno.ENOENT
+        raise OSError(error, os.strerror(error), folder)
+    return True
+
+
+def is_finished(path: str, form: Format, options: Options) -> bool:
+    """Return whether the place of a target holds something other than an unfinished store.
+
+    Raises OSError, BadURLError.
+    """
+    place = location(path)
+    if place.repository:  # a commit is not resumed
+        return False
+    if not place.remote:
+        return os.path.lexists(place.path)
+    obstacle = _obstacle(place.path, form, options._replace(storage=options.storage.at("target", place.server)))
+    return obstacle is not None and not obstacle.unfinished
+
+
+def _obstacle(url: str, form: Format, options: Options) -> Obstacle | None:
+    """Return the store or file at the URL of a target. Raises OSError."""
+    from nczarr.stores.probe import obstacle
+
+    store = _is_store(url, form) and not url.lower().endswith(".zip")
+    return obstacle(url, options.storage.of("target"), store=store)
+
+
+def _is_free_there(url: str, form: Format, report: Report, options: Options) -> bool:
+    """Return whether a target can be made at a URL. Raises OSError."""
+    obstacle = _obstacle(url, form, options)
+    if obstacle is None:
+        return True
+    allowed = (options.overwrite and obstacle.replaceable) or (options.resume and obstacle.unfinished)
+    if not allowed:
+        helps = ["choose another place, or remove the target yourself"]
+        if obstacle.unfinished:
+            helps = ["continue with `--resume`, or start again with `--overwrite`"]
+        elif obstacle.replaceable:
+            helps = ["replace it with `--overwrite`"]
+        report.error("target-exists", f"`{shown(url)}` {obstacle.words}", helps=helps)
+    return allowed

@@ -1,0 +1,92 @@
+"""Expressions of Awkward 0.x persistence from plain arguments."""
+
+from __future__ import annotations
+
+import json
+import sys
+from subprocess import run
+
+import pytest
+
+from nczarr.formats.common.awkward import expressions as made
+
+
+def test_ids_go_depth_first_and_small_constants_have_one() -> None:
+    numbers = made.ExpressionIds()
+    assert numbers.next() == 0
+    assert numbers.constant(3) == {"json": 3, "id": 1}
+    assert numbers.constant(3) == {"json": 3}
+    assert [numbers.constant(each)["id"] for each in (True, 1, "utf-8", None)] == [2, 3, 4, 5]
+    assert [numbers.constant(each).get("id") for each in (256, 256, 257, 257)] == [6, None, 7, 8]
+    assert [numbers.constant(each)["id"] for each in (0.5, 0.5, [1], [1])] == [9, 10, 11, 12]
+    assert numbers.next() == 13
+
+
+def test_chunks_of_another_store_are_read_by_their_whole_key() -> None:
+    """A ragged variable whose buffers are chunks of two Zarr arrays."""
+    counts = made.buffer(made.inflated(made.read("v/counts/0", absolute=True)), "<i8", made.constant(2), 1)
+    pieces = [
+        made.buffer(made.read(f"v/content/{n}", absolute=True), "<f8", made.constant(size), 3 + n)
+        for n, size in enumerate((4, 2))
+    ]
+    document = made.document(made.from_counts(counts, made.chunks(pieces, (4, 2), 2), 0))
+    assert json.loads(made.encoded(document)) == {
+        "awkward0": "0.15.5",
+        "schema": {
+            "call": ["awkward0", "JaggedArray", "fromcounts"],
+            "args": [
+                {
+                    "call": ["awkward0", "numpy", "frombuffer"],
+                    "args": [
+                        {
+                            "call": ["zlib", "decompress"],
+                            "args": [{"read": "v/counts/0", "absolute": True}],
+                        },
+                        {"dtype": "<i8"},
+                        {"json": 2},
+                    ],
+                    "id": 1,
+                },
+                {"call": ["awkward0", "ChunkedArray"], "args": [{"list": pieces}, {"json": [4, 2]}], "id": 2},
+            ],
+            "id": 0,
+        },
+    }
+
+
+def test_an_empty_prefix_is_left_out() -> None:
+    assert "prefix" not in made.document(made.constant(1))
+    assert made.document(made.constant(1), prefix="v-", doc="d", metadata={"m": 1}) == {
+        "awkward0": "0.15.5",
+        "doc": "d",
+        "metadata": {"m": 1},
+        "schema": {"json": 1},
+        "prefix": "v-",
+    }
+
+
+def test_documents_are_ascii_and_strict_json() -> None:
+    assert made.encoded(made.document(made.constant("ü"))).isascii()
+    with pytest.raises(ValueError, match="JSON"):
+        made.encoded(made.document(made.constant(float("nan"))))
+
+
+def test_levels_of_all_kinds_of_expressions_are_counted() -> None:
+    one = made.constant([[[1]]])
+    assert made.nesting(one) == 1
+    for wrapped in (
+        made.call(("m", "f"), one),
+        {"call": ["m", "f"], "kwargs": {"x": one}},
+        made.listed([made.reference(1), one]),
+        made.tupled([one]),
+        made.named([("args", one)]),
+        made.pairs([("x", made.function(("m", "f"))), ("y", one)]),
+        made.inflated(made.read("1")),
+    ):
+        assert made.nesting(wrapped) == 2
+    assert made.nesting(made.table([("x", made.texts_from_counts(one, made.inflated(made.read("1")), one))])) == 5
+
+
+def test_numpy_is_not_loaded() -> None:
+    code = "import nczarr.formats.common.awkward.expressions, sys; print('numpy' in sys.modules)"
+    assert run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"
