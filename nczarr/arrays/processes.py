@@ -75,14 +75,12 @@ at_exit: list[Callable[[], object]] = []
 """Functions that end processes of this one. The command line calls them, because it skips those of `atexit`."""
 
 
-def answer_all(source: IO[bytes], out: IO[bytes], idle: Callable[[], object] | None = None) -> None:
-    """Answer requests until the other side has ended. `idle` is called after each answer."""
+def answer_all(source: IO[bytes], out: IO[bytes]) -> None:
+    """Answer requests until the other side has ended."""
     try:
         while True:
             function, arguments = receive(source)
             _reply(out, *answer(function, arguments))
-            if idle is not None:
-                idle()
     except (EOFError, BrokenPipeError):
         with suppress(BrokenPipeError):
             out.close()
@@ -127,8 +125,9 @@ class TimedProcess:
 
         `seconds`: None if the process watches itself.
         """
-        if not self.ready:  # its start is not the file's fault
-            self._within(START, lambda _, out: receive(out))
+        if not self.ready:  # its start is not the file's fault; a copy of this process has nothing to load
+            copied = isinstance(self.process, ForkedProcess)
+            self._within(None if copied else START, lambda _, out: receive(out))
             self.ready = True
 
         def exchange(source: IO[bytes], out: IO[bytes]) -> Any:

@@ -41,7 +41,7 @@ from nczarr.arrays.source import ArraySource, Layout, Stored, itemsize, numpy_dt
 from nczarr.arrays.strided import AffineArray, FileBytes
 from nczarr.formats.netcdf4.chunk_index import ChunkTable, KnownChunks, chunk_table, few_chunks
 from nczarr.formats.netcdf4.hdf5 import Hdf5, closing, hdf5, opened_file
-from nczarr.formats.netcdf4.isolation import called, is_here
+from nczarr.formats.netcdf4.isolation import call_for_arrays, is_here
 from nczarr.formats.netcdf4.library import library
 from nczarr.formats.netcdf4.objects import find
 from nczarr.formats.netcdf4.stored_variable import StoredVariable
@@ -197,7 +197,7 @@ class ChunkedArray(ArraySource):
         in_process = self._known
         path = str(self.file.path)
         if in_process.table is None and not is_here(path):  # two threads may ask; nothing waits for a file that hangs
-            in_process.table = called(str(self.file.path), ChunkedArray.looked_up, self)
+            in_process.table = call_for_arrays(str(self.file.path), ChunkedArray.looked_up, self)
         if in_process.table is None:
             with LOCK:
                 if in_process.table is None:
@@ -217,7 +217,7 @@ class ChunkedArray(ArraySource):
         if new and not self.distant and len(in_process.rows) + len(new) > FEW_LOCAL:
             return self._table
         if new:
-            looked_up = called(str(self.file.path), ChunkedArray.looked_up_few, self, chunks[new])
+            looked_up = call_for_arrays(str(self.file.path), ChunkedArray.looked_up_few, self, chunks[new])
             in_process.note([numbers[row] for row in new], looked_up)
         return in_process.few(numbers)
 

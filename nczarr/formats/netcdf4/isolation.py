@@ -55,6 +55,7 @@ _refused: dict[tuple[Any, ...], str] = {}
 _lock = Lock()
 _guard: TimedProcess | None = None
 _owner = 0
+_has_numpy = True
 
 
 class SuspectError(Exception):
@@ -111,6 +112,13 @@ def called(path: str, function: Callable[..., Any], *arguments: Any) -> Any:
     return _guarded(path, function, arguments)
 
 
+def call_for_arrays(path: str, function: Callable[..., Any], *arguments: Any) -> Any:
+    """Call a function like `called`. It returns arrays: a guard process that is a copy of this one has NumPy then."""
+    import numpy  # noqa: F401
+
+    return called(path, function, *arguments)
+
+
 def suspect(path: str) -> None:
     """Read a file in the guard process from now on, until it changes. Raises SuspectError in a process apart."""
     if _apart:
@@ -149,18 +157,31 @@ def _guarded(path: str, function: Callable[..., Any], arguments: tuple[Any, ...]
 
 
 def _started() -> TimedProcess:
-    """Return the guard process, which a process that was forked from this one does not share."""
-    global _guard, _owner
+    """Return the guard process, which a process that was forked from this one does not share.
+
+    A copy of this process from before it loaded NumPy is replaced: a new copy is
+    made in less time than NumPy is loaded in.
+    """
+    global _guard, _owner, _has_numpy
+    if _guard is not None and not _has_numpy and "numpy" in sys.modules and _owner == os.getpid() and _can_copy():
+        _guard.end()
+        _guard = None
     if _guard is None or _owner != os.getpid():
-        lib = loaded()
+        _has_numpy = "numpy" in sys.modules
         with LOCK:
-            alone = can_fork() and (lib is None or not has_open_files(hdf5(lib)))
-            process = ForkedProcess(_serve) if alone else started("nczarr.formats.netcdf4.isolation")
+            process = ForkedProcess(_serve) if _can_copy() else started("nczarr.formats.netcdf4.isolation")
         if not _owner:
             atexit.register(close)
             at_exit.append(close)
         _guard, _owner = TimedProcess(process), os.getpid()
     return _guard
+
+
+def _can_copy() -> bool:
+    """Return whether the guard process can be a copy of this one: HDF5 has no file open here."""
+    lib = loaded()
+    with LOCK:
+        return can_fork() and (lib is None or not has_open_files(hdf5(lib)))
 
 
 def close() -> None:
@@ -265,11 +286,6 @@ def _limit_memory(more: int) -> None:
     resource.setrlimit(resource.RLIMIT_DATA, (limit, most))
 
 
-def _load_numpy() -> None:
-    """Load NumPy, which calls for values need, while the other process goes on with the header."""
-    import numpy as np  # noqa: F401
-
-
 def _serve(source: IO[bytes], out: IO[bytes]) -> None:
     """Answer requests until the other side closes the pipe."""
     global _watch
@@ -280,7 +296,7 @@ def _serve(source: IO[bytes], out: IO[bytes]) -> None:
     prepare()
     _watch = _Watch()
     send(out, (True, None))
-    answer_all(source, out, _load_numpy)
+    answer_all(source, out)
 
 
 def main() -> None:
