@@ -28,6 +28,9 @@ UNLIMITED = 2**64 - 1
 UNDEFINED = 2**64 - 1
 """HADDR_UNDEF."""
 
+FARTHEST = np.uint64(1 << 62)
+"""Largest address in a table."""
+
 _BATCH = 1 << 15
 """Chunks collected as Python numbers before conversion to columns."""
 
@@ -132,8 +135,16 @@ def few_chunks(
         h5.do("H5Dget_chunk_info_by_coord", dataset, first, byref(mask), byref(address), byref(size))
         if address.value != UNDEFINED:
             rows.append((number, address.value, size.value, mask.value))
-    columns = np.array(rows, np.int64).reshape(-1, 4).T
-    return ChunkTable(columns[0], columns[1], columns[2], columns[3].astype(np.int32))
+    return _table(np.array([row[0] for row in rows], np.int64), np.array([row[1:] for row in rows], np.uint64))
+
+
+def _table(chunk: NDArray[np.int64], facts: NDArray[np.uint64]) -> ChunkTable:
+    """Return the table of chunks; `facts`: address, size and mask, uint64, shape (chunks, 3).
+
+    A damaged index has any address: one beyond int64 is after the end of every file.
+    """
+    facts = np.minimum(facts.reshape(-1, 3), FARTHEST)
+    return ChunkTable(chunk, facts[:, 0].astype(np.int64), facts[:, 1].astype(np.int64), facts[:, 2].astype(np.int32))
 
 
 def _turn(h5: Hdf5, dataset: int, chunks: tuple[int, ...]) -> _IndexCorrection | None:
@@ -189,9 +200,8 @@ class _IndexWalk:
             turned = np.flatnonzero((reported != places).any(axis=1))[: _PROOFS - len(self._proofs)]
             self._proofs += [(tuple(places[row].tolist()), int(rest[row, 1])) for row in turned]
         inside = (places < self._within).all(axis=1)
-        self._columns[0].append(places[inside] @ self._steps)
-        for number, dtype in ((1, np.int64), (2, np.int64), (3, np.int32)):
-            self._columns[number].append(rest[inside, number - 1].astype(dtype))
+        for column, values in zip(self._columns, _table(places[inside] @ self._steps, rest[inside]), strict=True):
+            column.append(values)
 
     def proved(self, h5: Hdf5, dataset: int) -> bool:
         """Return whether HDF5 finds chunks of the recorded sizes at the corrected positions."""

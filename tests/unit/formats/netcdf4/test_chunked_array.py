@@ -366,3 +366,18 @@ def test_the_default_format_of_the_process_does_not_decide(tmp_path: Path, peer:
         assert netcdf.Dataset(tmp_path / "t.h5").data_model == "NETCDF4_CLASSIC"  # the default is as it was
     finally:
         netcdf.Dataset(tmp_path / "n.nc", "w").close()
+
+
+@pytest.mark.parametrize("bit", [40, 62, 63])
+@pytest.mark.parametrize("section", [(0, 0), (slice(None), slice(None))])
+def test_addresses_beyond_the_file_are_named(
+    bit: int, section: Any, tmp_path: Path, peer: Callable[[str], ModuleType]
+) -> None:
+    path = tmp_path / "t.h5"
+    with peer("h5py").File(path, "w") as file:
+        dataset = file.create_dataset("v", data=np.arange(64.0).reshape(8, 8), chunks=(4, 4))
+        address = dataset.id.get_chunk_info(0).byte_offset
+    damaged = path.read_bytes().replace(address.to_bytes(8, "little"), (address | 1 << bit).to_bytes(8, "little"))
+    path.write_bytes(damaged)
+    with pytest.raises(OSError, match="the file ends before byte"):
+        nczarr.open(path)["v"][section]
