@@ -21,6 +21,10 @@ DEFAULT_MEMORY = 1 << 30
 """Default limit for pending decoded chunks, in bytes."""
 
 
+WHOLE = -1
+"""Chunk length for the whole length of a dimension."""
+
+
 class Writing(NamedTuple):
     """Options for writing references."""
 

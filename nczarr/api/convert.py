@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import errno
 import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Unpack
 
-from nczarr.api.handle import DatasetHandle, report_losses
+from nczarr.api.handle import DatasetHandle
+from nczarr.api.inputs import finished, input_of
 from nczarr.api.options import ConvertOptions, WriteOptions, options_from, subset_from, takes
-from nczarr.diagnostics.report import CompileError, Diagnostic, Report, Severity
-from nczarr.operations import targets
-from nczarr.options import Subset, part_in_words
+from nczarr.diagnostics.report import Diagnostic, Report
 from nczarr.plan.plans import Conversion
 
 if TYPE_CHECKING:
     from xarray import DataArray, Dataset, DataTree
 
     from nczarr.api.xarray_objects import Unlimited
-    from nczarr.check.checked import Checked
-    from nczarr.options import Options
 
 
 @takes(ConvertOptions)
@@ -68,66 +64,27 @@ def convert(
     >>> nczarr.diff("samples/01-station.cdl", "station.zarr")
     []
     """
-    from nczarr.operations import pipeline
+    from nczarr.operations.convert import ConvertRequest
+    from nczarr.operations.convert import convert as run
     from nczarr.stores.spool import passing
 
-    report, fixed = Report(), options.get("fixed", False)
+    report, path = Report(), os.fspath(target)
     subset = subset_from(report, **options)
     settings = options_from(**options)._replace(
         source=None if isinstance(source, DatasetHandle) else os.fspath(source),
-        part=part_in_words(subset, fixed=fixed),
     )
-    form = targets.target_format(path := os.fspath(target), format, report)
-    checked = done = None
+    reading = settings._replace(kind=None, survey=True)
+    request = ConvertRequest(
+        input_of(source, reading, options.get("from_format")),
+        path,
+        format,
+        subset,
+        options.get("fixed", False),
+        settings,
+    )
     with passing():
-        if form is not None and not report.errors:
-            checked = _part(source, options.get("from_format"), subset, report, settings, fixed=fixed)
-        if form is not None and checked is not None and not report.errors:
-            done = pipeline.write(checked, path, form, report, settings)
-    return _finished(done, path, report)
-
-
-def _finished(done: Conversion | None, path: str, report: Report) -> Conversion:
-    """Return the conversion with its diagnostics. Raises FileExistsError, CompileError."""
-    diagnostics = report.sorted()
-    if any(diagnostic.code == "target-exists" for diagnostic in diagnostics):
-        raise FileExistsError(errno.EEXIST, "the target exists; overwrite=True replaces it", path)
-    if done is None or any(diagnostic.severity is Severity.ERROR for diagnostic in diagnostics):
-        raise CompileError(diagnostics)
-    return done._replace(diagnostics=tuple(diagnostics))
-
-
-def _part(
-    source: str | os.PathLike[str] | DatasetHandle,
-    form: str | None,
-    subset: Subset,
-    report: Report,
-    options: Options,
-    *,
-    fixed: bool,
-) -> Checked | None:
-    """Return the part of a dataset that is requested; None after an error."""
-    from nczarr.operations import pipeline
-
-    checked = _checked(source, form, report, options)
-    if checked is not None and not report.errors:
-        checked = pipeline.select(checked, subset, report)
-    if fixed and checked is not None and not report.errors:
-        from nczarr.select.subset import fixed as without_growth
-
-        checked = without_growth(checked)
-    return checked
-
-
-def _checked(
-    source: str | os.PathLike[str] | DatasetHandle, form: str | None, report: Report, options: Options
-) -> Checked | None:
-    if isinstance(source, DatasetHandle):
-        report_losses(source, report, options)
-        return None if report.errors else source.checked
-    from nczarr.operations import pipeline
-
-    return pipeline.read_path(os.fspath(source), report, options._replace(kind=None, survey=True), form)
+        done = None if report.errors else run(request, report)
+    return finished(done, path, report)
 
 
 @takes(WriteOptions)

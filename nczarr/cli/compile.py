@@ -6,7 +6,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from nczarr.cli.inputs import read_input
+from nczarr.cli.inputs import input_of
 from nczarr.cli.parser import ARGUMENTS, TARGET, Command, command
 from nczarr.cli.shared import Messages
 from nczarr.cli.streams import misuse, write_product
@@ -51,27 +51,26 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _compile(arguments: argparse.Namespace, options: Options, messages: Messages) -> None:
-    from nczarr.operations import pipeline, targets
+    from nczarr.operations.convert import ConvertRequest, prepare
 
     report = messages.report
     out = arguments.output
-    shown = out in (None, "-")
-    form = targets.target_format("" if shown else out, arguments.to or (STORE if shown else None), report)
-    if form is None:
-        return
+    printed = out in (None, "-")
     looker = _Looker(arguments.dump_after) if arguments.dump_after else None
-    checked = read_input(arguments.schema, report, options, observe=looker)
+    source = input_of(arguments.schema, options, observe=looker)
+    form = arguments.to or (STORE if printed else None)
+    ready = prepare(ConvertRequest(source, "" if printed else out, form, options=options), report)
     if looker is not None:
         looker.check()
-    elif checked is not None and not report.errors and not shown:
-        pipeline.write(checked, out, form, report, options)
-    elif checked is not None and not report.errors:
-        if out is None and form.binary:
-            report.error(
-                "unknown-target", f"format `{form.name}` is not a text format", helps=["name a file with `-o`"]
-            )
-            return
-        write_product(pipeline.blocks(checked, form, report, options) or ())
+    elif ready is None:
+        return
+    elif not printed:
+        ready.write(report)
+    elif out is None and ready.form.binary:
+        text = f"format `{ready.form.name}` is not a text format"
+        report.error("unknown-target", text, helps=["name a file with `-o`"])
+    else:
+        write_product(ready.blocks(report) or ())
 
 
 class _Looker:

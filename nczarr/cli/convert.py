@@ -10,8 +10,8 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
-from nczarr.cli.inputs import read_input
-from nczarr.cli.nccopy import add_nccopy_options, chunk_lengths, codec_of, whole_lengths
+from nczarr.cli.inputs import input_of
+from nczarr.cli.nccopy import add_nccopy_options, chunk_lengths, codec_of
 from nczarr.cli.parser import ARGUMENTS, RUN, Command, add_verify, command
 from nczarr.cli.progress import json_steps, progress, text_steps
 from nczarr.cli.result import CommandResult, summary
@@ -20,13 +20,12 @@ from nczarr.cli.streams import misuse, write_product
 from nczarr.cli.subsets import add_subset_options, subset_of
 from nczarr.cli.targets import add_target_options, options_of
 from nczarr.diagnostics.secrets import shown
-from nczarr.options import Options, Subset, part_in_words
+from nczarr.options import Options, Subset
 from nczarr.stores.url import is_remote
 
 if TYPE_CHECKING:
-    from nczarr.check.checked import Checked
+    from nczarr.operations.convert import ReadyConversion
     from nczarr.plan.plans import Conversion
-    from nczarr.registry import Format
 
 EXAMPLES = (
     ("convert netCDF to a compressed Zarr v3 store", "convert ocean.nc ocean.zarr --to zarr3 --codec zstd:5"),
@@ -125,43 +124,49 @@ class _Conversions:
 
     def convert(self, path: str) -> None:
         """Convert one source."""
-        from nczarr.operations import pipeline, targets
+        from nczarr.operations.convert import ConvertRequest, prepare
 
         report, target = self.messages.report, self.targets.get(path)
-        if target is None or self.subset is None:
+        if target is None or self.subset is None or not (target != "-" or self._is_printable()):
             return
-        form = targets.target_format("" if target == "-" else target, self.arguments.to, report)
-        if form is None:
+        request = ConvertRequest(
+            input_of(path, self.options._replace(kind=None, survey=True), self.arguments.form),
+            "" if target == "-" else target,
+            self.arguments.to,
+            self.subset,
+            self.arguments.fixed,
+            self.options._replace(source=None if path == "-" else path),
+        )
+        ready = prepare(request, report)
+        if ready is None:
             return
-        if target == "-" and form.binary and (form.write is None or sys.stdout.isatty()):
-            helps = (
-                ["name a file"] if form.write is None else ["name a file, or send standard output to another program"]
-            )
-            report.error("unknown-target", f"format `{form.name}` is not a text format", helps=helps)
-            return
-        checked = read_input(path, report, self.options._replace(kind=None, survey=True), self.arguments.form)
-        if checked is None or report.errors:
-            return
-        checked = pipeline.select(checked, self.subset, report)
-        if checked is None or report.errors:
-            return
-        part = part_in_words(self.subset, fixed=self.arguments.fixed)
-        if self.arguments.fixed:
-            from nczarr.select.subset import fixed
-
-            checked = fixed(checked)
-        chunks = whole_lengths(self.options.chunks, checked)
-        options = self.options._replace(chunks=chunks, source=None if path == "-" else path, part=part)
         if target == "-":
-            write_product(pipeline.blocks(checked, form, report, options) or ())
-            return
-        if self.arguments.dry_run:
-            self._rehearse(checked, target, form, options)
-            return
+            write_product(ready.blocks(report) or ())
+        elif self.arguments.dry_run:
+            self._rehearse(ready)
+        else:
+            self._write(ready)
+
+    def _is_printable(self) -> bool:
+        """Return whether the target can be written to standard output. Reports unknown-target."""
+        from nczarr.operations import targets
+
+        report = self.messages.report
+        form = targets.target_format("", self.arguments.to, report)
+        if form is None:
+            return False
+        if not form.binary or (form.write is not None and not sys.stdout.isatty()):
+            return True
+        helps = ["name a file"] if form.write is None else ["name a file, or send standard output to another program"]
+        report.error("unknown-target", f"format `{form.name}` is not a text format", helps=helps)
+        return False
+
+    def _write(self, ready: ReadyConversion) -> None:
+        """Write one target."""
         before, made_folder = len(self.done), self._make_folder()
         try:
-            with progress(self.arguments, target, checked) as watch:
-                conversion = pipeline.write(checked, target, form, report, options, watch)
+            with progress(self.arguments, ready.target, ready.checked) as watch:
+                conversion = ready.write(self.messages.report, watch)
             if conversion is not None:
                 self.done.append(conversion)
         finally:
@@ -169,17 +174,14 @@ class _Conversions:
                 with suppress(OSError):  # something else put a file there
                     os.rmdir(made_folder)
 
-    def _rehearse(self, checked: Checked, target: str, form: Format, options: Options) -> None:
+    def _rehearse(self, ready: ReadyConversion) -> None:
         """Print the plan. The folder of several targets need not exist."""
-        from nczarr.operations import pipeline
-
-        report = self.messages.report
         if self.folder is not None and not is_remote(self.folder) and not os.path.lexists(self.folder):
-            target = os.path.basename(target)
-        steps = pipeline.steps(checked, target, form, report, options)
-        if steps is not None and not report.errors:
+            ready = ready._replace(target=os.path.basename(ready.target))
+        steps = ready.steps(self.messages.report)
+        if steps is not None and not self.messages.report.errors:
             json = self.arguments.message_format == "json"
-            lines = json_steps(steps, target) if json else text_steps(steps, target)
+            lines = json_steps(steps, ready.target) if json else text_steps(steps, ready.target)
             write_product(line.encode("utf-8", "surrogateescape") for line in lines)
 
     def _make_folder(self) -> str | None:

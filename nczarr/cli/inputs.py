@@ -10,6 +10,7 @@ from nczarr.diagnostics.source import Source
 if TYPE_CHECKING:
     from nczarr.check.checked import Checked, Observer
     from nczarr.diagnostics.report import Report
+    from nczarr.operations.inputs import Input
     from nczarr.options import Options
 
 STDIN = "<stdin>"
@@ -32,6 +33,17 @@ def read_input(
     source = standard_input()
     form = sources.source_format(source, name, report) if name else None
     return None if name and form is None else pipeline.read(source, report, options, form, observe)
+
+
+def input_of(path: str, options: Options, form: str | None = None, observe: Observer | None = None) -> Input:
+    """Return a source of the command line; standard input belongs to this process."""
+    from functools import partial
+
+    from nczarr.operations.inputs import Input, input_at
+
+    if path != "-" and observe is None:
+        return input_at(path, options, form)
+    return Input(path, partial(read_input, path, options=options, name=form, observe=observe))
 
 
 def standard_input() -> Source:

@@ -3,18 +3,10 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
-from nczarr import names
 from nczarr.cli.parser import CHUNKS, SELECTION, Command
 from nczarr.cli.targets import positive
-
-if TYPE_CHECKING:
-    from nczarr.check.checked import Checked
-
-WHOLE = 0
-"""Marker for the whole length of a dimension."""
+from nczarr.options import WHOLE
 
 
 def add_nccopy_options(subparser: Command) -> None:
@@ -78,14 +70,4 @@ def chunk_lengths(spec: str) -> list[tuple[str, tuple[int, ...]]]:
         if not (name and slash):
             raise ValueError(f"{text}: write DIMENSION/LENGTH,… or VARIABLE:LENGTH,…")
         lengths_by_name.append((name, (positive(length, text) if length else WHOLE,)))
-    return lengths_by_name
-
-
-def whole_lengths(chunks: Mapping[str, tuple[int, ...]], checked: Checked) -> dict[str, tuple[int, ...]]:
-    """Return the chunk lengths with `WHOLE` replaced by the longest dimension of that name."""
-    lengths_by_name = dict(chunks)
-    for name, lengths in chunks.items():
-        if lengths == (WHOLE,):
-            sizes = [node.size for fqn, node in checked.dimensions.items() if name in (fqn, names.last(fqn))]
-            lengths_by_name[name] = (max([1, *sizes]),)
     return lengths_by_name

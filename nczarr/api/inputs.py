@@ -1,0 +1,58 @@
+"""Arguments of Python functions as inputs of operations, and reports of operations as exceptions."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Iterable
+from functools import partial
+from typing import TYPE_CHECKING
+
+from nczarr.api.handle import DatasetHandle, report_losses
+from nczarr.diagnostics.report import CompileError, Report
+from nczarr.operations.inputs import Input, input_at
+
+if TYPE_CHECKING:
+    from nczarr.check.checked import Checked
+    from nczarr.options import Options
+    from nczarr.plan.plans import Conversion
+
+Dataset = str | os.PathLike[str] | DatasetHandle
+"""A path, a URL or an open dataset."""
+
+
+def input_of(source: Dataset, options: Options, form: str | None = None, number: int = 1) -> Input:
+    """Return a source; an open dataset belongs to this process. `number`: place among the sources, for its name."""
+    if not isinstance(source, DatasetHandle):
+        return input_at(os.fspath(source), options, form)
+    return Input(source.dataset.name or f"dataset {number}", partial(_checked, source, options))
+
+
+def inputs_of(sources: Dataset | Iterable[Dataset], options: Options) -> list[Input]:
+    """Return one or several sources in order."""
+    every = [sources] if isinstance(sources, str | os.PathLike | DatasetHandle) else sources
+    return [input_of(source, options, number=number) for number, source in enumerate(every, 1)]
+
+
+def _checked(source: DatasetHandle, options: Options, report: Report) -> Checked | None:
+    """Return the content of an open dataset; None if reading it lost values."""
+    report_losses(source, report, options)
+    return None if report.errors else source.checked
+
+
+def raise_errors(report: Report, target: str | None = None) -> None:
+    """Raise the errors of an operation: FileExistsError for a target that is in the way, else CompileError."""
+    if not report.errors:
+        return
+    diagnostics = report.sorted()
+    if any(diagnostic.code == "target-exists" for diagnostic in diagnostics):
+        raise FileExistsError(errno.EEXIST, "the target exists; overwrite=True replaces it", target)
+    raise CompileError(diagnostics)
+
+
+def finished(done: Conversion | None, target: str, report: Report) -> Conversion:
+    """Return a conversion with its diagnostics. Raises FileExistsError, CompileError."""
+    raise_errors(report, target)
+    if done is None:
+        raise CompileError(report.sorted())
+    return done._replace(diagnostics=tuple(report.sorted()))
