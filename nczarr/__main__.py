@@ -70,7 +70,7 @@ def process() -> None:
         status = 130
     except OSError as error:  # of a standard stream; those of files are diagnostics
         status = 0 if isinstance(error, BrokenPipeError) else 3
-    processes = sys.modules.get("nczarr.arrays.processes")
+    processes = sys.modules.get("nczarr.arrays.execution.processes")
     for end in () if processes is None else processes.at_exit:
         end()
     for stream in (sys.stdout, sys.stderr):

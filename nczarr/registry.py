@@ -68,7 +68,7 @@ class ChunkKeys(NamedTuple):
 
 
 class Arrays(NamedTuple):
-    """Storage of a variable's arrays (`arrays/parts.py`) in a chunked store."""
+    """Storage of a variable's arrays (`arrays/values/parts.py`) in a chunked store."""
 
     codecs: frozenset[int] = frozenset()
     """HDF5 filter numbers that the store can name."""
@@ -95,7 +95,7 @@ class Arrays(NamedTuple):
     numpy_types: bool = False
     """Times, UTF-32 texts, and records of any of NumPy's types are types."""
     portable_names: bool = False
-    """Key segments are names escaped by `arrays/key_segments.py`."""
+    """Key segments are names escaped by `arrays/chunks/key_segments.py`."""
     registry: bool = False
     """Types and codecs have names in a registry, which a run may request."""
     rectilinear: bool = False

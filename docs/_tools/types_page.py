@@ -82,8 +82,8 @@ HEAD = """# Types in every format
 
 Look up how a type is stored in each format: first a table, then for each type a sample with its keys and bytes.
 
-One rule (`nczarr/arrays/parts.py`) applies to all stores: a type of fixed size is one array; a vlen is `counts` and
-`content`; a compound with members of variable size has one child for each member. A *loss* is an error until
+One rule (`nczarr/arrays/values/parts.py`) applies to all stores: a type of fixed size is one array; a vlen is `counts`
+and `content`; a compound with members of variable size has one child for each member. A *loss* is an error until
 `--allow-loss` names it; the page shows what is written then. `docs/_tools/generate.py` makes this page from what
 `nczarr compile` writes.
 

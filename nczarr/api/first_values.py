@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from nczarr.api.brief import brief
-from nczarr.arrays.source import ArraySource, itemsize
+from nczarr.arrays.sources.source import ArraySource, itemsize
 from nczarr.ast.rectilinear import volume
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import CompileError

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from nczarr import names
 from nczarr.api.brief import brief
 from nczarr.api.first_values import FirstValues
-from nczarr.arrays.parts import is_fixed, size
+from nczarr.arrays.values.parts import is_fixed, size
 from nczarr.ast import Attribute, Dimension, EnumType, Group, UserType, Variable
 from nczarr.check.checked import Checked
 from nczarr.check.outline import bytes_text, codec_text, type_text

@@ -1,1 +1,1 @@
-"""Format-independent data plane: array sources, manifests, parts."""
+"""Format-independent data plane: array sources, their chunks and codecs, values of nested types, and running work."""

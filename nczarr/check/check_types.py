@@ -14,7 +14,7 @@ import re
 from typing import assert_never
 
 from nczarr import names
-from nczarr.arrays.validate_constant import problem, sound_types
+from nczarr.arrays.values.validate_constant import problem, sound_types
 from nczarr.ast import ATOMIC, Attribute, CompoundType, EnumType, OpaqueType, UserType, Variable, VlenType
 from nczarr.ast.types import made_of
 from nczarr.ast.walk import MAX_DEPTH, groups

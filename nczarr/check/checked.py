@@ -12,13 +12,13 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nczarr import names
-from nczarr.arrays.source import Parts
+from nczarr.arrays.sources.source import Parts
 from nczarr.ast import Constant, Dataset, Dimension, Group, Kind, UserType, Variable
 from nczarr.ast.walk import groups
 from nczarr.diagnostics.report import Label
 
 if TYPE_CHECKING:
-    from nczarr.arrays.value_lists import ListRuns
+    from nczarr.arrays.values.value_lists import ListRuns
     from nczarr.diagnostics.report import Report
     from nczarr.diagnostics.source import Span
 

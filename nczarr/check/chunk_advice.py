@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from nczarr.arrays.parts import is_fixed, size
+from nczarr.arrays.values.parts import is_fixed, size
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report
 

@@ -6,7 +6,7 @@ import functools
 import math
 from typing import assert_never
 
-from nczarr.arrays.parts import Types, is_fixed
+from nczarr.arrays.values.parts import Types, is_fixed
 from nczarr.ast import ATOMIC, CompoundType, Constant, EnumType, OpaqueType, TypeName, Variable, VlenType
 from nczarr.check.checked import Tables
 

@@ -13,10 +13,10 @@ import math
 from typing import Any
 
 from nczarr import names
-from nczarr.arrays.elements import suits
-from nczarr.arrays.parts import Types
-from nczarr.arrays.source import Parts
-from nczarr.arrays.value_lists import FILLED_LIMIT, ListRuns, arrays, filled, is_plain_fill
+from nczarr.arrays.sources.source import Parts
+from nczarr.arrays.values.elements import suits
+from nczarr.arrays.values.parts import Types
+from nczarr.arrays.values.value_lists import FILLED_LIMIT, ListRuns, arrays, filled, is_plain_fill
 from nczarr.ast import ATOMIC, CompoundType, Constant, Dimension, Group, Quantize, UserType, Variable, VlenType
 from nczarr.ast.rectilinear import Lengths
 from nczarr.ast.storage import FILTER_LIMIT, most_digits

@@ -17,9 +17,9 @@ import math
 from collections.abc import Iterator, Sequence
 
 from nczarr import names
-from nczarr.arrays.manifest import Affine, PlaceColumns
-from nczarr.arrays.parts import is_fixed, size
-from nczarr.arrays.source import Parts
+from nczarr.arrays.chunks.manifest import Affine, PlaceColumns
+from nczarr.arrays.sources.source import Parts
+from nczarr.arrays.values.parts import is_fixed, size
 from nczarr.ast import (
     Codec,
     CompoundType,

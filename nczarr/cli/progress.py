@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from nczarr.arrays.counts import Step, Watcher
+    from nczarr.arrays.execution.counts import Step, Watcher
     from nczarr.check.checked import Checked
     from nczarr.operations.combine import Combined
 
@@ -75,7 +75,7 @@ def values_size(checked: Checked) -> int:
     """Return the bytes of all values of fixed-size types."""
     import math
 
-    from nczarr.arrays.parts import is_fixed, size
+    from nczarr.arrays.values.parts import is_fixed, size
 
     return sum(
         math.prod(checked.shapes[path]) * (size(variable.type, checked.types) if fixed else 16)

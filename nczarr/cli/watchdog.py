@@ -45,7 +45,7 @@ def _wait(heard: int, numbers: frozenset[int]) -> None:
 
 def _answers() -> bool:
     """Return whether the library lock becomes free."""
-    module = sys.modules.get("nczarr.arrays.library_lock")
+    module = sys.modules.get("nczarr.arrays.execution.library_lock")
     lock = getattr(module, "LOCK", None)  # the module may be in the middle of its import
     if lock is None:
         return True

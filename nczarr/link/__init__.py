@@ -14,7 +14,7 @@ from nczarr.diagnostics import secrets
 from nczarr.plan.plans import StorePlan
 
 if TYPE_CHECKING:
-    from nczarr.arrays.counts import Counts, Step
+    from nczarr.arrays.execution.counts import Counts, Step
     from nczarr.diagnostics.report import Report
     from nczarr.link.cluster import Cluster
     from nczarr.link.files import Inspect

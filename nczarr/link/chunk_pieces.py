@@ -16,19 +16,19 @@ import math
 from collections.abc import Iterable, Iterator
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-from nczarr.arrays.array_steps import ABSENT
-from nczarr.arrays.blocks import Index
-from nczarr.arrays.chunk_references import some
-from nczarr.arrays.codecs import encode
-from nczarr.arrays.counts import Counts, Route
-from nczarr.arrays.crc32c import crc32c
-from nczarr.arrays.decode import vlen_texts
-from nczarr.arrays.elements import as_stored, is_utf32, stored_bytes
+from nczarr.arrays.chunks.chunk_references import some
+from nczarr.arrays.chunks.manifest import PlaceColumns, runs
+from nczarr.arrays.codecs.array_steps import ABSENT
+from nczarr.arrays.codecs.chain import encode
+from nczarr.arrays.codecs.crc32c import crc32c
+from nczarr.arrays.codecs.decode import vlen_texts
+from nczarr.arrays.codecs.lengths import linked_lengths
+from nczarr.arrays.execution.counts import Counts, Route
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.arrays.lengths import linked_lengths
-from nczarr.arrays.manifest import PlaceColumns, runs
-from nczarr.arrays.memory import is_all, padded
-from nczarr.arrays.source import ArraySource, Descr, itemsize, numpy_dtype
+from nczarr.arrays.regions import Index
+from nczarr.arrays.sources.memory import is_all, padded
+from nczarr.arrays.sources.source import ArraySource, Descr, itemsize, numpy_dtype
+from nczarr.arrays.values.elements import as_stored, is_utf32, stored_bytes
 from nczarr.diagnostics.report import CompileError, Diagnostic, Severity
 from nczarr.link.tasks import WrittenPart
 from nczarr.stores.ranges import Range

@@ -22,10 +22,10 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from nczarr import __version__
-from nczarr.arrays.blocks import Selection
-from nczarr.arrays.counts import Counts
-from nczarr.arrays.source import Deferred
-from nczarr.arrays.windows import FETCHED
+from nczarr.arrays.execution.counts import Counts
+from nczarr.arrays.regions import Selection
+from nczarr.arrays.sources.source import Deferred
+from nczarr.arrays.sources.windows import FETCHED
 from nczarr.link import worker
 from nczarr.link.run import is_small, link
 from nczarr.link.schedule import MOST, TaskSize, is_far, tasks

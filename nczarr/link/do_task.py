@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from typing import NamedTuple
 
-from nczarr.arrays.blocks import Index, grid_of, region_of
-from nczarr.arrays.counts import Counts
-from nczarr.arrays.index_table import indices_of, raveled, table_of, unraveled
+from nczarr.arrays.chunks.index_table import indices_of, raveled, table_of, unraveled
+from nczarr.arrays.execution.counts import Counts
 from nczarr.arrays.lazy_numpy import NDArray, np
+from nczarr.arrays.regions import Index, grid_of, region_of
 from nczarr.ast.rectilinear import volume
 from nczarr.link.chunk_pieces import Batch, EncodedChunk, Piece, in_sequence, located, made, made_of, shard
 from nczarr.link.schedule import cut, fetched_at_once

@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from typing import TypeAlias
 
 from nczarr import registry
-from nczarr.arrays.counts import Counts, Step
-from nczarr.arrays.parts import is_fixed, size
+from nczarr.arrays.execution.counts import Counts, Step
+from nczarr.arrays.values.parts import is_fixed, size
 from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.secrets import shown
 from nczarr.plan.plans import Plan

@@ -13,8 +13,8 @@ from functools import partial
 from itertools import groupby
 from typing import TYPE_CHECKING, cast
 
-from nczarr.arrays.counts import Counts
-from nczarr.arrays.thread_pool import DISTANT_WORKERS, Crew, Task
+from nczarr.arrays.execution.counts import Counts
+from nczarr.arrays.execution.thread_pool import DISTANT_WORKERS, Crew, Task
 from nczarr.diagnostics.report import Report
 from nczarr.link.run import link
 from nczarr.link.tasks import WrittenPart, arrays

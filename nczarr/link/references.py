@@ -10,12 +10,12 @@ import math
 from collections.abc import Iterable, Iterator
 from typing import Any, Protocol
 
-from nczarr.arrays.blocks import Index, grid_of, index_of, number_of
-from nczarr.arrays.chunk_references import Referred, referred, some
-from nczarr.arrays.counts import Counts
+from nczarr.arrays.chunks.chunk_references import Referred, referred, some
+from nczarr.arrays.chunks.manifest import PlaceColumns
+from nczarr.arrays.chunks.route import way
+from nczarr.arrays.execution.counts import Counts
 from nczarr.arrays.lazy_numpy import NDArray
-from nczarr.arrays.manifest import PlaceColumns
-from nczarr.arrays.route import way
+from nczarr.arrays.regions import Index, grid_of, index_of, number_of
 from nczarr.link.tasks import WrittenPart
 from nczarr.stores.base import Store
 

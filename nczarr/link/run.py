@@ -14,12 +14,12 @@ from functools import partial
 from itertools import chain, groupby, starmap
 from typing import Any, NamedTuple, assert_never
 
-from nczarr.arrays.blocks import Index, Selection, grid_of
-from nczarr.arrays.counts import Counts, Step
-from nczarr.arrays.source import itemsize
-from nczarr.arrays.thread_pool import BARRIER, DISTANT_WORKERS, Crew
-from nczarr.arrays.thread_pool import Task as Work
-from nczarr.arrays.windows import FETCHED, TIMES, filling, window
+from nczarr.arrays.execution.counts import Counts, Step
+from nczarr.arrays.execution.thread_pool import BARRIER, DISTANT_WORKERS, Crew
+from nczarr.arrays.execution.thread_pool import Task as Work
+from nczarr.arrays.regions import Index, Selection, grid_of
+from nczarr.arrays.sources.source import itemsize
+from nczarr.arrays.sources.windows import FETCHED, TIMES, filling, window
 from nczarr.ast.rectilinear import volume
 from nczarr.link import do_task
 from nczarr.link.chunk_pieces import Batch

@@ -9,10 +9,10 @@ from collections.abc import Iterable, Iterator
 from itertools import groupby, islice
 from typing import NamedTuple, TypeVar
 
-from nczarr.arrays.blocks import Index
-from nczarr.arrays.counts import Counts
-from nczarr.arrays.route import grid
-from nczarr.arrays.windows import FETCHED, TIMES, block_shape, blocks, room_beside
+from nczarr.arrays.chunks.route import grid
+from nczarr.arrays.execution.counts import Counts
+from nczarr.arrays.regions import Index
+from nczarr.arrays.sources.windows import FETCHED, TIMES, block_shape, blocks, room_beside
 from nczarr.ast.rectilinear import varies, volume
 from nczarr.link.tasks import Keys, RegionTask, Task, WrittenPart
 from nczarr.stores.base import Store

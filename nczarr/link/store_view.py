@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from nczarr.arrays.blocks import Index, grid_of
+from nczarr.arrays.regions import Index, grid_of
 from nczarr.ast import Constant
 from nczarr.diagnostics.report import Report
 from nczarr.link.chunk_pieces import Piece, exists

@@ -8,8 +8,8 @@ import os
 from typing import NamedTuple
 
 from nczarr import __version__
-from nczarr.arrays.blocks import grid_of
-from nczarr.arrays.source import itemsize
+from nczarr.arrays.regions import grid_of
+from nczarr.arrays.sources.source import itemsize
 from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.secrets import shown
 from nczarr.link.tasks import arrays

@@ -12,11 +12,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple, TypeAlias
 
-from nczarr.arrays.blocks import Index, Selection, every_block, region_of
-from nczarr.arrays.counts import Route
-from nczarr.arrays.route import grid, way
-from nczarr.arrays.source import ArraySource, itemsize
-from nczarr.arrays.windows import TEXT
+from nczarr.arrays.chunks.route import grid, way
+from nczarr.arrays.execution.counts import Route
+from nczarr.arrays.regions import Index, Selection, every_block, region_of
+from nczarr.arrays.sources.source import ArraySource, itemsize
+from nczarr.arrays.sources.windows import TEXT
 from nczarr.ast.rectilinear import shape_of, volume
 from nczarr.plan.plans import PartTarget, StorePlan
 from nczarr.registry import ChunkKeys
@@ -137,7 +137,7 @@ def route(source: ArraySource | None, target: PartTarget, *, by_reference: bool 
     if source is None:
         return "nothing" if target.sparse else "fill"
     if by_reference:
-        from nczarr.arrays.chunk_references import referred  # few targets hold references
+        from nczarr.arrays.chunks.chunk_references import referred  # few targets hold references
 
         if referred(source, layout) is not None:
             return "reference"

@@ -20,11 +20,11 @@ from contextlib import contextmanager
 from threading import Condition
 from typing import Any, NamedTuple
 
-from nczarr.arrays.blocks import Selection, lengths_of, region_of
-from nczarr.arrays.counts import Counts
+from nczarr.arrays.execution.counts import Counts
 from nczarr.arrays.lazy_numpy import NDArray
-from nczarr.arrays.source import ArraySource, Layout, numpy_dtype
-from nczarr.arrays.windows import Window
+from nczarr.arrays.regions import Selection, lengths_of, region_of
+from nczarr.arrays.sources.source import ArraySource, Layout, numpy_dtype
+from nczarr.arrays.sources.windows import Window
 from nczarr.diagnostics.report import CompileError
 from nczarr.link.run import needed, perform
 from nczarr.link.tasks import Keys, Task, WrittenPart

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from nczarr import link, registry
-from nczarr.arrays.counts import Counts, Step, Watcher
-from nczarr.arrays.thread_pool import in_limits, limited
+from nczarr.arrays.execution.counts import Counts, Step, Watcher
+from nczarr.arrays.execution.thread_pool import in_limits, limited
 from nczarr.ast.walk import building
 from nczarr.check import check
 from nczarr.check.checked import Checked, Observer

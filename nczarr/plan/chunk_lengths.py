@@ -18,7 +18,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Literal, TypeAlias, TypeGuard
 
-from nczarr.arrays.source import Descr
+from nczarr.arrays.sources.source import Descr
 from nczarr.ast.rectilinear import varies, volume
 
 if TYPE_CHECKING:

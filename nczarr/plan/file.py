@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from nczarr.arrays.c_structs import stored_size, struct
+from nczarr.arrays.values.c_structs import stored_size, struct
 from nczarr.ast import Storage
 from nczarr.ast.kinds import KIND_NAMES
 from nczarr.ast.rectilinear import varies

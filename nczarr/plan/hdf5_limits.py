@@ -13,9 +13,9 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple, assert_never
 
-from nczarr.arrays.c_structs import stored_size
-from nczarr.arrays.codecs import of_hdf5
-from nczarr.arrays.parts import Types, is_fixed
+from nczarr.arrays.codecs.chain import of_hdf5
+from nczarr.arrays.values.c_structs import stored_size
+from nczarr.arrays.values.parts import Types, is_fixed
 from nczarr.ast import ATOMIC, Codec, CompoundType, EnumType, Group, OpaqueType, Storage, Variable, VlenType
 from nczarr.ast.storage import CODEC_IDS
 from nczarr.check.checked import Checked

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 
 from nczarr import names
-from nczarr.arrays.c_structs import struct
-from nczarr.arrays.parts import Types, inner_types
+from nczarr.arrays.values.c_structs import struct
+from nczarr.arrays.values.parts import Types, inner_types
 from nczarr.ast import Attribute, CompoundType, Constant, VlenType
 from nczarr.ast.dataset import DimensionRef
 from nczarr.ast.walk import groups

@@ -1,6 +1,6 @@
 """Keys of nodes: their paths, and the check that each name of a dataset can be a segment of them.
 
-Targets with portable names have escaped segments (`arrays/key_segments.py`).
+Targets with portable names have escaped segments (`arrays/chunks/key_segments.py`).
 Siblings are the variables and groups of a group, or the parts of a variable.
 Earlier siblings retain their names.
 """
@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from nczarr import names
-from nczarr.arrays.key_segments import LONGEST, paths, segments
-from nczarr.arrays.parts import is_fixed, parts
+from nczarr.arrays.chunks.key_segments import LONGEST, paths, segments
+from nczarr.arrays.values.parts import is_fixed, parts
 from nczarr.ast.walk import groups
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report

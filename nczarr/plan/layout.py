@@ -5,9 +5,12 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, NamedTuple
 
-from nczarr.arrays.blocks import grid_of
-from nczarr.arrays.codecs import POINTER, expressible, nearest, portable, working
-from nczarr.arrays.elements import (
+from nczarr.arrays.codecs.chain import POINTER, expressible, nearest, portable, working
+from nczarr.arrays.regions import grid_of
+from nczarr.arrays.sources.part_fills import fill_parts, is_complete, patterns
+from nczarr.arrays.sources.source import ArraySource, Descr, Layout, Order, Parts, fill_of, is_number
+from nczarr.arrays.sources.source import itemsize as width
+from nczarr.arrays.values.elements import (
     is_element,
     is_nat,
     is_odd_nan,
@@ -18,10 +21,7 @@ from nczarr.arrays.elements import (
     stored_bytes,
     time_attributes,
 )
-from nczarr.arrays.part_fills import fill_parts, is_complete, patterns
-from nczarr.arrays.parts import Part, Types, descr, parts, size
-from nczarr.arrays.source import ArraySource, Descr, Layout, Order, Parts, fill_of, is_number
-from nczarr.arrays.source import itemsize as width
+from nczarr.arrays.values.parts import Part, Types, descr, parts, size
 from nczarr.ast import Storage, Variable
 from nczarr.ast.plain import is_finite
 from nczarr.ast.rectilinear import volume

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nczarr import names
-from nczarr.arrays.elements import is_odd_nan, kept_dtype
-from nczarr.arrays.parts import Types, descr, inner_types, is_fixed
-from nczarr.arrays.source import Descr, fill_of
+from nczarr.arrays.sources.source import Descr, fill_of
+from nczarr.arrays.values.elements import is_odd_nan, kept_dtype
+from nczarr.arrays.values.parts import Types, descr, inner_types, is_fixed
 from nczarr.ast import ATOMIC, Attribute, CompoundType, Constant, EnumType, Variable
 from nczarr.ast.dataset import VERSION
 from nczarr.ast.plain import CARRIED, HIDDEN, guessed, is_finite, plain

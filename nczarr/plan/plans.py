@@ -12,8 +12,8 @@ from types import MappingProxyType
 from typing import Literal, NamedTuple, TypeAlias
 
 from nczarr import names
-from nczarr.arrays.counts import Counts
-from nczarr.arrays.source import Layout, Parts
+from nczarr.arrays.execution.counts import Counts
+from nczarr.arrays.sources.source import Layout, Parts
 from nczarr.ast import Kind, Storage
 from nczarr.ast.rectilinear import varies
 from nczarr.check.checked import Checked

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from nczarr.arrays.blocks import even_chunks
-from nczarr.arrays.chunk_references import usual_codecs
-from nczarr.arrays.codecs import FLETCHER32, SHUFFLE, expressible, nearest, portable, same_bytes, working
-from nczarr.arrays.route import plain
-from nczarr.arrays.source import ArraySource, Descr
-from nczarr.arrays.source import itemsize as width
+from nczarr.arrays.chunks.chunk_references import usual_codecs
+from nczarr.arrays.chunks.route import plain
+from nczarr.arrays.codecs.chain import FLETCHER32, SHUFFLE, expressible, nearest, portable, same_bytes, working
+from nczarr.arrays.regions import even_chunks
+from nczarr.arrays.sources.source import ArraySource, Descr
+from nczarr.arrays.sources.source import itemsize as width
 from nczarr.ast import Codec, Storage
 from nczarr.ast.rectilinear import varies
 from nczarr.registry import Arrays

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from nczarr.arrays.codecs import REGISTERED, registered, to_configs
-from nczarr.arrays.source import itemsize
+from nczarr.arrays.codecs.chain import REGISTERED, registered, to_configs
+from nczarr.arrays.sources.source import itemsize
 from nczarr.ast import Codec, Storage
 from nczarr.diagnostics.report import Diagnostic, Report, Severity
 from nczarr.plan.plans import PartTarget

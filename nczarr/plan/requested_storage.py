@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from nczarr import names
-from nczarr.arrays import codecs
-from nczarr.arrays.codecs import SHUFFLE
+from nczarr.arrays.codecs import chain as codecs
+from nczarr.arrays.codecs.chain import SHUFFLE
 from nczarr.ast import ATOMIC, Codec, Storage, Variable
 from nczarr.ast.rectilinear import Lengths, largest, varies, within
 from nczarr.check.checked import Checked

@@ -7,10 +7,10 @@ store enums as integers, and `fill_alone`, because references leave it out.
 from __future__ import annotations
 
 from nczarr import names
-from nczarr.arrays.codecs import from_configs, to_configs
-from nczarr.arrays.elements import element_of, is_element, stored_bytes, text_element
-from nczarr.arrays.parts import Types
-from nczarr.arrays.source import Layout, is_number, itemsize
+from nczarr.arrays.codecs.chain import from_configs, to_configs
+from nczarr.arrays.sources.source import Layout, is_number, itemsize
+from nczarr.arrays.values.elements import element_of, is_element, stored_bytes, text_element
+from nczarr.arrays.values.parts import Types
 from nczarr.ast import Attribute, Constant, EnumType, Storage, Variable
 from nczarr.ast.plain import plain
 from nczarr.ast.rectilinear import within

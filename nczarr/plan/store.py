@@ -6,9 +6,9 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 
 from nczarr import names
-from nczarr.arrays import codecs
-from nczarr.arrays.parts import is_fixed, size
-from nczarr.arrays.source import Parts, is_number, itemsize
+from nczarr.arrays.codecs import chain as codecs
+from nczarr.arrays.sources.source import Parts, is_number, itemsize
+from nczarr.arrays.values.parts import is_fixed, size
 from nczarr.ast import Storage, Variable
 from nczarr.ast.rectilinear import largest, varies, volume
 from nczarr.ast.walk import groups

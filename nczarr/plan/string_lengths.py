@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from nczarr.arrays.blocks import first_of, linear_block, region_of
-from nczarr.arrays.source import ArraySource
+from nczarr.arrays.regions import first_of, linear_block, region_of
+from nczarr.arrays.sources.source import ArraySource
 from nczarr.ast.plain import is_utf8
 from nczarr.plan.plans import Runs
 

@@ -12,8 +12,8 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
-from nczarr.arrays.blocks import Selection
 from nczarr.arrays.lazy_numpy import NDArray, np
+from nczarr.arrays.regions import Selection
 
 Places: TypeAlias = "slice | NDArray[np.int64]"
 """Places along one dimension: a slice, or int64 of one dimension."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.arrays.parts import Types, descr, is_fixed
-from nczarr.arrays.source import numpy_dtype
+from nczarr.arrays.sources.source import numpy_dtype
+from nczarr.arrays.values.parts import Types, descr, is_fixed
 from nczarr.ast import CompoundType, Constant
 from nczarr.select.reader import dtype_of
 

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from nczarr import names
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.arrays.time_units import CALENDARS, period
+from nczarr.arrays.values.time_units import CALENDARS, period
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report
 from nczarr.options import CoordinateRange, Label

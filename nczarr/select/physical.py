@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.arrays.time_units import CALENDARS, Units, date_text, dates
+from nczarr.arrays.values.time_units import CALENDARS, Units, date_text, dates
 from nczarr.ast import EnumType
 from nczarr.check.checked import Checked
 from nczarr.select.constants import value_of, without_padding

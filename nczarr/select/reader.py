@@ -1,4 +1,4 @@
-"""Values of variables as NumPy objects, assembled from the parts of their type (arrays/parts.py)."""
+"""Values of variables as NumPy objects, assembled from the parts of their type (arrays/values/parts.py)."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from nczarr.arrays.assembly import TIMES
-from nczarr.arrays.blocks import Selection, lengths_of, linear_block
-from nczarr.arrays.decoded_parts import read_together
+from nczarr.arrays.chunks.assembly import TIMES
+from nczarr.arrays.execution.thread_pool import each, processors
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.arrays.part_fills import all_fill
-from nczarr.arrays.parts import Types, descr, escape, is_fixed
-from nczarr.arrays.source import ArraySource, Parts, itemsize, little, numpy_dtype
-from nczarr.arrays.thread_pool import each, processors
+from nczarr.arrays.regions import Selection, lengths_of, linear_block
+from nczarr.arrays.sources.decoded_parts import read_together
+from nczarr.arrays.sources.part_fills import all_fill
+from nczarr.arrays.sources.source import ArraySource, Parts, itemsize, little, numpy_dtype
+from nczarr.arrays.values.parts import Types, descr, escape, is_fixed
 from nczarr.ast import CompoundType, VlenType
 from nczarr.ast.rectilinear import largest
 from nczarr.select.boxes import IndexRun, Indices, PointBox, outer_boxes, point_boxes

@@ -19,7 +19,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from nczarr import names
-from nczarr.arrays.sliced import cut
+from nczarr.arrays.sources.sliced import cut
 from nczarr.ast import ATOMIC, Attribute, Dimension, Group, Variable
 from nczarr.ast.rectilinear import largest, varies, within
 from nczarr.ast.types import made_of

@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
-from nczarr.arrays.crc32 import crc32
+from nczarr.arrays.codecs.crc32 import crc32
 from nczarr.serve.answers import Body, HttpAnswer
 from nczarr.serve.limits import PIECE
 from nczarr.serve.spool import Disk, FullError, Spool

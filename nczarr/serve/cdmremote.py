@@ -12,8 +12,8 @@ from typing import NamedTuple
 from xml.sax.saxutils import quoteattr
 
 from nczarr import names, ncstream
-from nczarr.arrays.parts import is_fixed, size
-from nczarr.arrays.source import itemsize
+from nczarr.arrays.sources.source import itemsize
+from nczarr.arrays.values.parts import is_fixed, size
 from nczarr.ast import VlenType
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import CompileError, Report

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from nczarr import __version__
-from nczarr.arrays.parts import is_fixed
+from nczarr.arrays.values.parts import is_fixed
 from nczarr.diagnostics.report import CompileError
 from nczarr.formats.opendap.dap4 import write as dap4
 from nczarr.serve.answers import HttpAnswer

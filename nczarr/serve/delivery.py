@@ -18,7 +18,7 @@ from contextlib import suppress
 from functools import partial
 from typing import Any, TypeVar
 
-from nczarr.arrays.crc32 import crc32
+from nczarr.arrays.codecs.crc32 import crc32
 from nczarr.serve.answers import HttpAnswer
 from nczarr.serve.bodies import DeliveredBody
 from nczarr.serve.workers import BusyServerError, Share, Workers

@@ -1,6 +1,6 @@
 """Helper process of a server: runs functions on files that may hang or crash a library.
 
-`arrays/processes.py` has the messages. Only the server writes to standard input.
+`arrays/execution/processes.py` has the messages. Only the server writes to standard input.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import os
 import sys
 import time
 
-from nczarr.arrays.processes import answer, answer_all, own_streams, send
+from nczarr.arrays.execution.processes import answer, answer_all, own_streams, send
 from nczarr.stores.local_file import UNMAPPED
 
 LOOK = 1.0

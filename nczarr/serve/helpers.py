@@ -17,7 +17,7 @@ from contextlib import suppress
 from threading import BoundedSemaphore, Lock
 from typing import Any
 
-from nczarr.arrays.processes import NoAnswerError, TimedProcess, started
+from nczarr.arrays.execution.processes import NoAnswerError, TimedProcess, started
 from nczarr.serve.limits import Limits
 
 MOST = 4

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from nczarr.arrays.thread_pool import processors
+from nczarr.arrays.execution.thread_pool import processors
 
 CONCURRENCY = min(16, processors() + 2)
 """Default number of concurrent tasks; most wait for files or release the GIL."""

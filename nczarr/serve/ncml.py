@@ -26,8 +26,8 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from nczarr import names
-from nczarr.arrays.parts import Types, size
-from nczarr.arrays.value_lists import join
+from nczarr.arrays.values.parts import Types, size
+from nczarr.arrays.values.value_lists import join
 from nczarr.ast.dataset import Attribute, Group, Variable
 from nczarr.ast.types import ATOMIC, CompoundType, EnumType, OpaqueType, VlenType
 from nczarr.ast.values import Constant, shortest

@@ -19,7 +19,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from nczarr import __version__
-from nczarr.arrays.blocks import Index
+from nczarr.arrays.regions import Index
 from nczarr.diagnostics.report import CompileError
 from nczarr.link.tasks import WrittenPart
 from nczarr.serve import cdmremote, dap2, dap4, stores

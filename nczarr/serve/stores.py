@@ -5,7 +5,7 @@ At most one chunk of a dataset is made at a time per request.
 
 from __future__ import annotations
 
-from nczarr.arrays.blocks import Index
+from nczarr.arrays.regions import Index
 from nczarr.diagnostics.report import CompileError, Report
 from nczarr.link import store_view
 from nczarr.link.chunk_pieces import Piece

@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterator
 from itertools import chain
 
-from nczarr.arrays.source import ArraySource, itemsize
+from nczarr.arrays.sources.source import ArraySource, itemsize
 from nczarr.ast.rectilinear import largest
 from nczarr.serve.dataset_cache import CachedDataset, RefusedRequestError, while_same
 from nczarr.serve.limits import PIECE, Limits

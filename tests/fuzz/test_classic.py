@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from nczarr.api.dump import dump
-from nczarr.arrays.blocks import linear_block, region_of
+from nczarr.arrays.regions import linear_block, region_of
 from nczarr.check.checked import Checked
 from nczarr.diagnostics import render
 from nczarr.diagnostics.report import Report

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import nczarr
-from nczarr.arrays.crc32c import crc32c
+from nczarr.arrays.codecs.crc32c import crc32c
 
 WHOLE = np.arange(4, 7, dtype="<i4").tobytes()
 DAMAGES = {"element-short": WHOLE[:-4], "byte-short": WHOLE[:-1], "byte-long": WHOLE + b"\0", "empty": b""}

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 import nczarr
-from nczarr.arrays.blocks import every_block, region_of
-from nczarr.arrays.codecs import to_configs
-from nczarr.arrays.grid import chunk_of
-from nczarr.arrays.manifest import Affine, PlaceColumns
-from nczarr.arrays.source import itemsize
+from nczarr.arrays.chunks.grid import chunk_of
+from nczarr.arrays.chunks.manifest import Affine, PlaceColumns
+from nczarr.arrays.codecs.chain import to_configs
+from nczarr.arrays.regions import every_block, region_of
+from nczarr.arrays.sources.source import itemsize
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report
 from nczarr.operations.combine import CombineSpec, combine

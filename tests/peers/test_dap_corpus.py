@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 import nczarr
-from nczarr.arrays.blocks import every_block
+from nczarr.arrays.regions import every_block
 from nczarr.diagnostics.report import CompileError, Report, Severity
 from nczarr.diagnostics.source import Source
 from nczarr.operations import pipeline

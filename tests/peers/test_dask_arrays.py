@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import nczarr
-from nczarr.arrays import dask_array
+from nczarr.arrays.sources import dask_array
 from tests.conftest import ROOT
 
 Load = Callable[[str], ModuleType]

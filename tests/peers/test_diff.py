@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import nczarr
 from nczarr import names
 from nczarr.api.handle import DatasetHandle
-from nczarr.arrays.source import Parts
+from nczarr.arrays.sources.source import Parts
 from nczarr.ast import Attribute, Constant, Dataset
 from nczarr.ast.walk import groups
 from nczarr.check import check

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from nczarr import names
-from nczarr.arrays.source import ArraySource
+from nczarr.arrays.sources.source import ArraySource
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import CompileError, Report
 from nczarr.operations import pipeline

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from nczarr.api.dump import dump
-from nczarr.arrays.memory import Runs
+from nczarr.arrays.sources.memory import Runs
 from nczarr.ast import Kind
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report

@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, given, settings
 import nczarr
 from nczarr import names
 from nczarr.api.dump import dump
-from nczarr.arrays.source import Parts
+from nczarr.arrays.sources.source import Parts
 from nczarr.ast import Dataset, Kind, Storage
 from nczarr.ast.walk import rebuilt
 from nczarr.check.checked import Checked

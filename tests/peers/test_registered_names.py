@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import nczarr
-from nczarr.arrays.codecs import parse, registered
+from nczarr.arrays.codecs.chain import parse, registered
 from tests.support.peers import newest_python
 
 REGISTERED = {"bytes", "gzip", "zstd", "blosc", "crc32c", "vlen-utf8", "sharding_indexed"}

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from nczarr.arrays.source import Parts
+from nczarr.arrays.sources.source import Parts
 from nczarr.ast import Dataset
 from nczarr.ast.text import text as tree_text
 from nczarr.check import check

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 import nczarr
 from nczarr import names, refs
 from nczarr.api.handle import DatasetHandle
-from nczarr.arrays.blocks import region_of
-from nczarr.arrays.source import Parts
+from nczarr.arrays.regions import region_of
+from nczarr.arrays.sources.source import Parts
 from nczarr.ast import Dataset
 from nczarr.check import check
 from nczarr.check.checked import Checked, Unchecked

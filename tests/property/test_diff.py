@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from nczarr.api.handle import DatasetHandle
-from nczarr.arrays.source import Parts
+from nczarr.arrays.sources.source import Parts
 from nczarr.ast import Dataset
 from nczarr.check import check
 from nczarr.check.checked import Checked, Unchecked
@@ -122,7 +122,7 @@ def test_tolerances(pairs: list[tuple[float, float]], size: float, relative: boo
 
 @given(st.sampled_from(("byte", "ubyte", "int64", "uint64")), st.data())
 def test_distances_of_integers_are_exact(type_name: str, data: st.DataObject) -> None:
-    from nczarr.arrays.parts import NUMPY
+    from nczarr.arrays.values.parts import NUMPY
     from nczarr.ast import ATOMIC
     from nczarr.operations.compare.elements import distances
 

@@ -10,8 +10,8 @@ from types import ModuleType
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from nczarr.arrays.source import Parts
-from nczarr.arrays.value_lists import constant_parts
+from nczarr.arrays.sources.source import Parts
+from nczarr.arrays.values.value_lists import constant_parts
 from nczarr.ast import Dataset
 from nczarr.check import check
 from nczarr.check.checked import Checked, Unchecked

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nczarr.arrays.key_segments import escaped, problem, segments, suits, unescaped
+from nczarr.arrays.chunks.key_segments import escaped, problem, segments, suits, unescaped
 
 TRICKY = st.lists(
     st.sampled_from(["_", "x", "2", "E", "e", "A", "a", ".", "_x2E", "_c1", " ", "é", "/", "json", "array"])

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from nczarr import names
 from nczarr.api.handle import DatasetHandle
-from nczarr.arrays import ragged, sliced
-from nczarr.arrays.blocks import region_of
-from nczarr.arrays.memory import fill_array
-from nczarr.arrays.source import Parts
+from nczarr.arrays.regions import region_of
+from nczarr.arrays.sources import ragged, sliced
+from nczarr.arrays.sources.memory import fill_array
+from nczarr.arrays.sources.source import Parts
 from nczarr.ast import Dataset
 from nczarr.check import check
 from nczarr.check.checked import Checked, Unchecked

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from nczarr import zarr3_2019
 from nczarr.api.handle import DatasetHandle
-from nczarr.arrays.key_segments import problem
-from nczarr.arrays.source import Parts
+from nczarr.arrays.chunks.key_segments import problem
+from nczarr.arrays.sources.source import Parts
 from nczarr.ast import Dataset
 from nczarr.check import check
 from nczarr.check.checked import Unchecked

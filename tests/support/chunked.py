@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from nczarr.arrays.blocks import Index, Region, Selection, every_block, region_of
-from nczarr.arrays.source import ArraySource, Stored
+from nczarr.arrays.regions import Index, Region, Selection, every_block, region_of
+from nczarr.arrays.sources.source import ArraySource, Stored
 from nczarr.ast import Codec
 
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from nczarr import names
-from nczarr.arrays.memory import ArrayInMemory
-from nczarr.arrays.parts import descr, is_fixed, size
-from nczarr.arrays.source import ArraySource, Layout, Parts, numpy_dtype
+from nczarr.arrays.sources.memory import ArrayInMemory
+from nczarr.arrays.sources.source import ArraySource, Layout, Parts, numpy_dtype
+from nczarr.arrays.values.parts import descr, is_fixed, size
 from nczarr.ast import ATOMIC, CompoundType, Constant, Dataset, EnumType, UserType, VlenType
 from nczarr.ast.walk import groups
 from nczarr.check.checked import Checked

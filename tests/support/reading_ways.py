@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nczarr.arrays import assembly, concatenate, strided, thread_pool
-from nczarr.arrays.blocks import Selection, lengths_of
+from nczarr.arrays.chunks import assembly
+from nczarr.arrays.execution import thread_pool
 from nczarr.arrays.lazy_numpy import NDArray
-from nczarr.arrays.source import ArraySource, little
+from nczarr.arrays.regions import Selection, lengths_of
+from nczarr.arrays.sources import concatenate, strided
+from nczarr.arrays.sources.source import ArraySource, little
 from nczarr.select import reader
 
 WAYS = [(1, 1 << 40), (1, 0), (4, 0)]

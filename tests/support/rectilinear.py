@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from nczarr.arrays.crc32c import crc32c
+from nczarr.arrays.codecs.crc32c import crc32c
 
 
 def store(path: Path, runs: Sequence[Sequence[tuple[int, int]]], kind: str = "bytes") -> tuple[np.ndarray, Path]:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from hypothesis import HealthCheck, settings
 
-from nczarr.arrays.source import Parts
+from nczarr.arrays.sources.source import Parts
 from nczarr.ast import Dataset
 from nczarr.check import check
 from nczarr.check.checked import Checked, Unchecked

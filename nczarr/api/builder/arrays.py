@@ -14,12 +14,12 @@ from nczarr.api.builder.foreign_arrays import ArrayData, computed, is_lazy
 from nczarr.api.builder.numbers import fill_bytes, numbers
 from nczarr.api.builder.pieces import NO_FILL_VALUE, UnsuitedValueError
 from nczarr.api.builder.values import values
-from nczarr.arrays.dask_array import Results
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.arrays.memory import ArrayInMemory
-from nczarr.arrays.parts import Types, descr, is_fixed
-from nczarr.arrays.source import Layout, Parts, numpy_dtype
-from nczarr.arrays.value_lists import constant_parts
+from nczarr.arrays.sources.dask_array import Results
+from nczarr.arrays.sources.memory import ArrayInMemory
+from nczarr.arrays.sources.source import Layout, Parts, numpy_dtype
+from nczarr.arrays.values.parts import Types, descr, is_fixed
+from nczarr.arrays.values.value_lists import constant_parts
 from nczarr.ast import ATOMIC, Constant, EnumType
 
 Shape = tuple[int, ...]

@@ -10,8 +10,8 @@ from nczarr.api.builder.group import GroupBuilder
 from nczarr.api.builder.pieces import PendingAttribute, PendingVariable, Site, UnsuitedValueError, caller
 from nczarr.api.builder.scope import BuilderScope, groups, survey
 from nczarr.api.builder.values import constant, infer
-from nczarr.arrays.dask_array import Results
 from nczarr.arrays.lazy_numpy import np
+from nczarr.arrays.sources.dask_array import Results
 from nczarr.ast import ATOMIC, Attribute, Constant, Dataset, Dimension, Group, Variable
 from nczarr.ast.kinds import KIND_SPELLINGS
 from nczarr.diagnostics.report import CompileError
@@ -20,7 +20,7 @@ from nczarr.diagnostics.source import Span
 if TYPE_CHECKING:
     from nczarr.api.builder.foreign_arrays import ArrayData
     from nczarr.api.handle import DatasetHandle
-    from nczarr.arrays.source import Parts
+    from nczarr.arrays.sources.source import Parts
 
 
 class DatasetBuilder(GroupBuilder):

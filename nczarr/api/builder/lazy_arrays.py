@@ -14,10 +14,10 @@ from typing import Any
 from nczarr.api.builder.numbers import fill_bytes, numbers
 from nczarr.api.builder.pieces import NO_FILL_VALUE, UnsuitedValueError
 from nczarr.api.builder.values import string
-from nczarr.arrays.dask_array import Results, block_error, lazy
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.arrays.parts import Types, descr
-from nczarr.arrays.source import Parts, numpy_dtype
+from nczarr.arrays.sources.dask_array import Results, block_error, lazy
+from nczarr.arrays.sources.source import Parts, numpy_dtype
+from nczarr.arrays.values.parts import Types, descr
 from nczarr.ast import ATOMIC, Constant, EnumType
 
 Shape = tuple[int, ...]

@@ -8,10 +8,10 @@ from typing import Any
 
 from nczarr.api.builder.lazy_arrays import in_block
 from nczarr.api.builder.pieces import UnsuitedValueError
-from nczarr.arrays import time_units
-from nczarr.arrays.elements import time_attributes
 from nczarr.arrays.lazy_numpy import np
-from nczarr.arrays.time_units import SECONDS, Units
+from nczarr.arrays.values import time_units
+from nczarr.arrays.values.elements import time_attributes
+from nczarr.arrays.values.time_units import SECONDS, Units
 
 CALENDARS = (time_units.GREGORIAN, *time_units.MIXED)
 """Calendars of NumPy's dates. The last two are the same from the first day of the Gregorian calendar."""

@@ -17,7 +17,7 @@ from typing import Any, assert_never
 from nczarr.api.builder.foreign_arrays import unmasked
 from nczarr.api.builder.pieces import UnsuitedValueError
 from nczarr.arrays.lazy_numpy import np
-from nczarr.arrays.parts import NUMPY, Types, is_fixed
+from nczarr.arrays.values.parts import NUMPY, Types, is_fixed
 from nczarr.ast import ATOMIC, CompoundType, Constant, EnumType, OpaqueType, VlenType
 from nczarr.ast.types import Atomic
 

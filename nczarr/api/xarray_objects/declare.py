@@ -11,8 +11,8 @@ from nczarr.api.builder.dtypes import CODES
 from nczarr.api.builder.pieces import Site, TypeHandle, caller
 from nczarr.api.xarray_objects.encode import encoded
 from nczarr.api.xarray_objects.storage import StorageArguments, check_keys, rounding, storage_of
-from nczarr.arrays.elements import declared, element_of
 from nczarr.arrays.lazy_numpy import NDArray, np
+from nczarr.arrays.values.elements import declared, element_of
 from nczarr.ast import EnumType
 from nczarr.ast.kinds import KIND_SPELLINGS
 from nczarr.registry import NETCDF_KINDS

@@ -6,8 +6,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nczarr.api.builder.pieces import UnsuitedValueError
-from nczarr.arrays.dask_array import block_error
 from nczarr.arrays.lazy_numpy import NDArray, np
+from nczarr.arrays.sources.dask_array import block_error
 
 if TYPE_CHECKING:
     from xarray import Variable

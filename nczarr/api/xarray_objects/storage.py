@@ -11,7 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nczarr.api.builder.pieces import Site, caller
-from nczarr.arrays import codecs
+from nczarr.arrays.codecs import chain as codecs
 from nczarr.ast import Codec
 
 if TYPE_CHECKING:

@@ -12,11 +12,11 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from nczarr.arrays.bands import HELD, Bands
-from nczarr.arrays.blocks import Index, Selection, first_of, linear_block, region_of
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.arrays.parts import NUMPY
-from nczarr.arrays.source import ArraySource, Parts, fill_of
+from nczarr.arrays.regions import Index, Selection, first_of, linear_block, region_of
+from nczarr.arrays.sources.bands import HELD, Bands
+from nczarr.arrays.sources.source import ArraySource, Parts, fill_of
+from nczarr.arrays.values.parts import NUMPY
 from nczarr.ast import ATOMIC
 from nczarr.ast.values import swapped
 from nczarr.check.checked import Checked

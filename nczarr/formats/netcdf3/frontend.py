@@ -15,9 +15,9 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from nczarr import names
-from nczarr.arrays.parts import NUMPY
-from nczarr.arrays.source import Layout, Parts
-from nczarr.arrays.strided import AffineArray, FileBytes
+from nczarr.arrays.sources.source import Layout, Parts
+from nczarr.arrays.sources.strided import AffineArray, FileBytes
+from nczarr.arrays.values.parts import NUMPY
 from nczarr.ast import ATOMIC, Attribute, Constant, Dataset, Dimension, Variable
 from nczarr.ast.values import swapped
 from nczarr.ast.walk import building

@@ -7,8 +7,8 @@ import os
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from nczarr.arrays.counts import Counts
-from nczarr.arrays.library_lock import LOCK
+from nczarr.arrays.execution.counts import Counts
+from nczarr.arrays.execution.library_lock import LOCK
 from nczarr.diagnostics.report import Report
 from nczarr.formats.netcdf4 import library as c
 from nczarr.formats.netcdf4.library import Library, MissingLibraryError, library

@@ -13,9 +13,10 @@ from collections.abc import Iterator
 from itertools import accumulate
 from typing import Any, NamedTuple, assert_never
 
-from nczarr.arrays.c_structs import struct
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.arrays.parts import (
+from nczarr.arrays.sources.source import ArraySource, Parts, numpy_dtype
+from nczarr.arrays.values.c_structs import struct
+from nczarr.arrays.values.parts import (
     NUMPY,
     ListTree,
     PartLeaf,
@@ -27,8 +28,7 @@ from nczarr.arrays.parts import (
     part_tree,
     spread,
 )
-from nczarr.arrays.source import ArraySource, Parts, numpy_dtype
-from nczarr.arrays.value_lists import constant_parts
+from nczarr.arrays.values.value_lists import constant_parts
 from nczarr.ast import CompoundType, Constant, EnumType, OpaqueType, VlenType
 
 POINTER = "=u8"

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import math
 
-from nczarr.arrays import codecs, decoded_parts
-from nczarr.arrays.decode import Config
-from nczarr.arrays.elements import in_order
-from nczarr.arrays.memory import fill_source
-from nczarr.arrays.parts import descr, is_fixed
-from nczarr.arrays.source import ArraySource, Layout, Parts, Stored, itemsize, little_descr
-from nczarr.arrays.strided import AffineArray
+from nczarr.arrays.codecs import chain as codecs
+from nczarr.arrays.codecs.decode import Config
+from nczarr.arrays.sources import decoded_parts
+from nczarr.arrays.sources.memory import fill_source
+from nczarr.arrays.sources.source import ArraySource, Layout, Parts, Stored, itemsize, little_descr
+from nczarr.arrays.sources.strided import AffineArray
+from nczarr.arrays.values.elements import in_order
+from nczarr.arrays.values.parts import descr, is_fixed
 from nczarr.formats.netcdf4.chunked_array import ChunkedArray
 from nczarr.formats.netcdf4.objects import CHUNKED, CONTIGUOUS, DatasetInfo
 from nczarr.formats.netcdf4.stored_variable import StoredVariable

@@ -14,9 +14,9 @@ from collections.abc import Iterable, Sequence
 from ctypes import byref, c_int, c_uint, c_uint64
 from typing import Any, NamedTuple
 
-from nczarr.arrays.blocks import grid_of
-from nczarr.arrays.index_table import raveled
+from nczarr.arrays.chunks.index_table import raveled
 from nczarr.arrays.lazy_numpy import NDArray, np
+from nczarr.arrays.regions import grid_of
 from nczarr.formats.netcdf4.hdf5 import ON_CHUNK, Hdf5, closing
 
 EXTENSIBLE_ARRAY = 4

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from nczarr.arrays import codecs
-from nczarr.arrays.c_structs import struct
-from nczarr.arrays.counts import Route, Step
-from nczarr.arrays.parts import descr, is_fixed
-from nczarr.arrays.route import matches, way
-from nczarr.arrays.source import Layout, big_descr, itemsize
+from nczarr.arrays.chunks.route import matches, way
+from nczarr.arrays.codecs import chain as codecs
+from nczarr.arrays.execution.counts import Route, Step
+from nczarr.arrays.sources.source import Layout, big_descr, itemsize
+from nczarr.arrays.values.c_structs import struct
+from nczarr.arrays.values.parts import descr, is_fixed
 from nczarr.ast.rectilinear import volume
 from nczarr.diagnostics.report import Report
 from nczarr.formats.netcdf4.define import chunk_lengths

@@ -12,9 +12,18 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any, NoReturn
 
-from nczarr.arrays import small_chunks
-from nczarr.arrays.assembly import DIRECT, assemble, assembled
-from nczarr.arrays.blocks import (
+from nczarr.arrays.chunks import small_chunks
+from nczarr.arrays.chunks.assembly import DIRECT, assemble, assembled
+from nczarr.arrays.chunks.chunk_references import unmasked
+from nczarr.arrays.chunks.grid import Encoding, chunk_of, covering_regions, kept, put_chunk, unreadable
+from nczarr.arrays.chunks.index_table import distinct, indices_of, raveled, table_of, unraveled
+from nczarr.arrays.chunks.manifest import ChunkPlace, Manifest, PlaceColumns
+from nczarr.arrays.chunks.occupancy import blocks_of_chunks, chunk_ranges, chunks_in, rows_between
+from nczarr.arrays.codecs.decode import DECODING_ERRORS, Config
+from nczarr.arrays.codecs.lengths import linked_length, misfit
+from nczarr.arrays.execution.library_lock import LOCK
+from nczarr.arrays.lazy_numpy import NDArray, np
+from nczarr.arrays.regions import (
     Index,
     Region,
     Selection,
@@ -26,19 +35,10 @@ from nczarr.arrays.blocks import (
     number_of,
     region_or_all,
 )
-from nczarr.arrays.chunk_references import unmasked
-from nczarr.arrays.decode import DECODING_ERRORS, Config
-from nczarr.arrays.decoded_parts import DecodedCells
-from nczarr.arrays.grid import Encoding, chunk_of, covering_regions, kept, put_chunk, unreadable
-from nczarr.arrays.index_table import distinct, indices_of, raveled, table_of, unraveled
-from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.arrays.lengths import linked_length, misfit
-from nczarr.arrays.library_lock import LOCK
-from nczarr.arrays.manifest import ChunkPlace, Manifest, PlaceColumns
-from nczarr.arrays.memory import fill_array
-from nczarr.arrays.occupancy import blocks_of_chunks, chunk_ranges, chunks_in, rows_between
-from nczarr.arrays.source import ArraySource, Layout, Stored, itemsize, numpy_dtype
-from nczarr.arrays.strided import AffineArray, FileBytes
+from nczarr.arrays.sources.decoded_parts import DecodedCells
+from nczarr.arrays.sources.memory import fill_array
+from nczarr.arrays.sources.source import ArraySource, Layout, Stored, itemsize, numpy_dtype
+from nczarr.arrays.sources.strided import AffineArray, FileBytes
 from nczarr.formats.netcdf4.chunk_index import ChunkTable, KnownChunks, chunk_table, few_chunks
 from nczarr.formats.netcdf4.hdf5 import Hdf5, closing, hdf5, opened_file
 from nczarr.formats.netcdf4.isolation import call_for_arrays, is_here

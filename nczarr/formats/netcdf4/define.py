@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from typing import NamedTuple, assert_never
 
 from nczarr import names
-from nczarr.arrays.c_structs import struct
-from nczarr.arrays.codecs import BLOSC, level_of
-from nczarr.arrays.parts import is_fixed
+from nczarr.arrays.codecs.chain import BLOSC, level_of
+from nczarr.arrays.values.c_structs import struct
+from nczarr.arrays.values.parts import is_fixed
 from nczarr.ast import (
     ATOMIC,
     Attribute,

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator
 from ctypes import byref, c_int64, c_size_t, c_uint64, create_string_buffer
 
-from nczarr.arrays.library_lock import LOCK
+from nczarr.arrays.execution.library_lock import LOCK
 from nczarr.formats.netcdf4.hdf5 import (
     BASIC,
     DATASET,

@@ -11,11 +11,11 @@ import math
 from ctypes import c_char_p, c_void_p, cast
 
 from nczarr import names
-from nczarr.arrays.elements import in_order
+from nczarr.arrays.execution.library_lock import LOCK
 from nczarr.arrays.lazy_numpy import np
-from nczarr.arrays.library_lock import LOCK
-from nczarr.arrays.parts import Types, descr, is_fixed, size
-from nczarr.arrays.source import fill_of
+from nczarr.arrays.sources.source import fill_of
+from nczarr.arrays.values.elements import in_order
+from nczarr.arrays.values.parts import Types, descr, is_fixed, size
 from nczarr.ast import ATOMIC, Attribute, Constant, EnumType, Variable
 from nczarr.check.checked import Checked
 from nczarr.check.fill_values import default_fill

@@ -11,8 +11,8 @@ from collections.abc import Iterable
 from ctypes import CFUNCTYPE, POINTER, Structure, c_char_p, c_int, c_size_t, c_uint, c_void_p
 from typing import Any
 
-from nczarr.arrays import codecs
-from nczarr.arrays.decode import decoded
+from nczarr.arrays.codecs import chain as codecs
+from nczarr.arrays.codecs.decode import decoded
 from nczarr.ast import Codec
 from nczarr.formats.netcdf4.library import Library
 

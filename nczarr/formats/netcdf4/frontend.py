@@ -10,11 +10,11 @@ import os
 from typing import Literal, TypeAlias, cast
 
 from nczarr import names
+from nczarr.arrays.execution.library_lock import LOCK
 from nczarr.arrays.lazy_numpy import np
-from nczarr.arrays.library_lock import LOCK
-from nczarr.arrays.parts import is_fixed
-from nczarr.arrays.source import Parts
-from nczarr.arrays.strided import FileBytes
+from nczarr.arrays.sources.source import Parts
+from nczarr.arrays.sources.strided import FileBytes
+from nczarr.arrays.values.parts import is_fixed
 from nczarr.ast import (
     ATOMIC,
     Attribute,

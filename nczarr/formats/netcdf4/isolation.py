@@ -20,9 +20,17 @@ from subprocess import TimeoutExpired
 from threading import Lock, Thread, main_thread
 from typing import IO, Any, NamedTuple
 
-from nczarr.arrays.forked_process import ForkedProcess, can_fork
-from nczarr.arrays.library_lock import LOCK
-from nczarr.arrays.processes import NoAnswerError, TimedProcess, answer_all, at_exit, own_streams, send, started
+from nczarr.arrays.execution.forked_process import ForkedProcess, can_fork
+from nczarr.arrays.execution.library_lock import LOCK
+from nczarr.arrays.execution.processes import (
+    NoAnswerError,
+    TimedProcess,
+    answer_all,
+    at_exit,
+    own_streams,
+    send,
+    started,
+)
 from nczarr.formats.netcdf4.hdf5 import has_open, has_open_files, hdf5
 from nczarr.formats.netcdf4.library import library, loaded
 from nczarr.stores import remote_file

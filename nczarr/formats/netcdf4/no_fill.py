@@ -17,7 +17,7 @@ import errno
 from collections.abc import Iterator
 
 from nczarr import names
-from nczarr.arrays.parts import is_fixed
+from nczarr.arrays.values.parts import is_fixed
 from nczarr.formats.netcdf4.fill_values import own_fill
 from nczarr.formats.netcdf4.library import Library
 from nczarr.formats.netcdf4.object_headers import FILL, Change, ObjectPath, addresses, change_messages

@@ -16,7 +16,7 @@ from ctypes import byref
 from typing import BinaryIO, NamedTuple
 
 from nczarr import names
-from nczarr.arrays.library_lock import LOCK
+from nczarr.arrays.execution.library_lock import LOCK
 from nczarr.formats.netcdf4.hdf5 import BASIC, Hdf5, ObjectInfo, hdf5, object_path, opened_file
 from nczarr.formats.netcdf4.library import Library
 

@@ -12,9 +12,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import assert_never
 
-from nczarr.arrays.library_lock import LOCK
-from nczarr.arrays.parts import Types, descr, is_fixed
-from nczarr.arrays.source import little_descr
+from nczarr.arrays.execution.library_lock import LOCK
+from nczarr.arrays.sources.source import little_descr
+from nczarr.arrays.values.parts import Types, descr, is_fixed
 from nczarr.ast import ATOMIC, CompoundType, EnumType, OpaqueType, VlenType
 from nczarr.formats.netcdf4 import objects
 from nczarr.formats.netcdf4.damage import scan

@@ -17,16 +17,16 @@ from functools import cached_property
 from typing import Any, NoReturn
 
 from nczarr import names
-from nczarr.arrays.blocks import Region, Selection, every_block, lengths_of, linear_block, region_of
-from nczarr.arrays.decoded_parts import VariableSections
-from nczarr.arrays.grid import unreadable
+from nczarr.arrays.chunks.grid import unreadable
+from nczarr.arrays.execution.library_lock import LOCK
+from nczarr.arrays.execution.processes import NoAnswerError
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.arrays.library_lock import LOCK
-from nczarr.arrays.memory import fill_array
-from nczarr.arrays.parts import descr, is_fixed, parts
-from nczarr.arrays.processes import NoAnswerError
-from nczarr.arrays.source import Layout, numpy_dtype
-from nczarr.arrays.strided import FileBytes
+from nczarr.arrays.regions import Region, Selection, every_block, lengths_of, linear_block, region_of
+from nczarr.arrays.sources.decoded_parts import VariableSections
+from nczarr.arrays.sources.memory import fill_array
+from nczarr.arrays.sources.source import Layout, numpy_dtype
+from nczarr.arrays.sources.strided import FileBytes
+from nczarr.arrays.values.parts import descr, is_fixed, parts
 from nczarr.ast import UserType
 from nczarr.formats.netcdf4.c_values import c_dtype, unpacked
 from nczarr.formats.netcdf4.filter_plugins import lend_readers, missing_filters

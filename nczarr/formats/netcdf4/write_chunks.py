@@ -17,20 +17,20 @@ from ctypes import byref, c_char_p, c_uint, c_uint64, c_void_p, cast
 from functools import partial
 from typing import Any, NamedTuple
 
-from nczarr.arrays import codecs
-from nczarr.arrays.blocks import Index, Selection, every_block, region_of
-from nczarr.arrays.chunk_references import some
-from nczarr.arrays.counts import Counts, Route
-from nczarr.arrays.elements import in_order
-from nczarr.arrays.index_table import table_of
+from nczarr.arrays.chunks.chunk_references import some
+from nczarr.arrays.chunks.index_table import table_of
+from nczarr.arrays.chunks.manifest import ChunkPlace, PlaceColumns, runs
+from nczarr.arrays.chunks.route import grid, matches, way
+from nczarr.arrays.codecs import chain as codecs
+from nczarr.arrays.execution.counts import Counts, Route
+from nczarr.arrays.execution.library_lock import LOCK
+from nczarr.arrays.execution.thread_pool import BARRIER, DISTANT_WORKERS, Crew, Task
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.arrays.library_lock import LOCK
-from nczarr.arrays.manifest import ChunkPlace, PlaceColumns, runs
-from nczarr.arrays.memory import is_all, padded
-from nczarr.arrays.route import grid, matches, way
-from nczarr.arrays.source import ArraySource, Layout, itemsize, numpy_dtype
-from nczarr.arrays.thread_pool import BARRIER, DISTANT_WORKERS, Crew, Task
-from nczarr.arrays.windows import TIMES, filling, room_beside, slab_shape, slabs, window
+from nczarr.arrays.regions import Index, Selection, every_block, region_of
+from nczarr.arrays.sources.memory import is_all, padded
+from nczarr.arrays.sources.source import ArraySource, Layout, itemsize, numpy_dtype
+from nczarr.arrays.sources.windows import TIMES, filling, room_beside, slab_shape, slabs, window
+from nczarr.arrays.values.elements import in_order
 from nczarr.ast.rectilinear import volume
 from nczarr.formats.netcdf4.fill_values import restore
 from nczarr.formats.netcdf4.hdf5 import Hdf5, hdf5, open_file

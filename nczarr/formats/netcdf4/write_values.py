@@ -11,13 +11,13 @@ import math
 from collections.abc import Iterable, Iterator
 
 from nczarr import names
-from nczarr.arrays.blocks import Index, Selection, every_block, first_of, lengths_of, linear_block, region_of
-from nczarr.arrays.counts import Counts
-from nczarr.arrays.elements import in_order
+from nczarr.arrays.execution.counts import Counts
+from nczarr.arrays.execution.library_lock import LOCK
 from nczarr.arrays.lazy_numpy import np
-from nczarr.arrays.library_lock import LOCK
-from nczarr.arrays.parts import is_fixed
-from nczarr.arrays.source import ArraySource, Parts, fill_of, little_descr, unwritten_of
+from nczarr.arrays.regions import Index, Selection, every_block, first_of, lengths_of, linear_block, region_of
+from nczarr.arrays.sources.source import ArraySource, Parts, fill_of, little_descr, unwritten_of
+from nczarr.arrays.values.elements import in_order
+from nczarr.arrays.values.parts import is_fixed
 from nczarr.ast import Constant, Variable, VlenType
 from nczarr.check.checked import Checked
 from nczarr.formats.netcdf4.c_values import CValues, StructReader, c_dtype, constant_values, recast, texts

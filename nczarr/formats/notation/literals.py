@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import TypeAlias, assert_never
 
 from nczarr import names
-from nczarr.arrays.parts import Types, is_fixed
+from nczarr.arrays.values.parts import Types, is_fixed
 from nczarr.ast import ATOMIC, CompoundType, Constant, EnumType, OpaqueType, UserType, VlenType
 from nczarr.ast.types import Atomic
 from nczarr.diagnostics.report import Report

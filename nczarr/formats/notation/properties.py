@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, cast
 
 from nczarr import names
-from nczarr.arrays.elements import is_element_name
+from nczarr.arrays.values.elements import is_element_name
 from nczarr.ast import Codec, Quantize, Storage
 from nczarr.ast.rectilinear import chunk_length
 from nczarr.ast.storage import CODEC_IDS, Algorithm

@@ -10,7 +10,7 @@ import re
 from typing import Any, cast
 
 from nczarr import names
-from nczarr.arrays.validate_constant import sound_types
+from nczarr.arrays.values.validate_constant import sound_types
 from nczarr.ast import ATOMIC, CompoundType, EnumConstant, EnumType, Field, OpaqueType, UserType, VlenType
 from nczarr.ast.types import IntegerName
 from nczarr.ast.walk import MAX_DEPTH

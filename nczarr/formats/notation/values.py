@@ -7,7 +7,7 @@ import re
 import struct
 from collections.abc import Iterator
 
-from nczarr.arrays.parts import Types, is_fixed, size
+from nczarr.arrays.values.parts import Types, is_fixed, size
 from nczarr.ast import ATOMIC, CompoundType, Constant, EnumType, OpaqueType, VlenType
 from nczarr.ast.values import shortest
 from nczarr.formats.notation.spelling import write_text

@@ -15,8 +15,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard
 
-from nczarr.arrays.blocks import grid_of, index_of, number_of
 from nczarr.arrays.lazy_numpy import NDArray, np
+from nczarr.arrays.regions import grid_of, index_of, number_of
 from nczarr.formats.reference.wire import range_fault
 from nczarr.registry import ChunkKeys
 from nczarr.stores.reference import Reference

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from nczarr.arrays.chunk_references import WHOLE, Referred
+from nczarr.arrays.chunks.chunk_references import WHOLE, Referred
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.diagnostics.report import CompileError, Diagnostic, Label, Report, Severity
 from nczarr.formats.reference.detect import ARRAY, METADATA

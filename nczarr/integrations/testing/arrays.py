@@ -6,9 +6,9 @@ import math
 from typing import Any
 
 from nczarr.arrays.lazy_numpy import NDArray
-from nczarr.arrays.parts import Types
-from nczarr.arrays.source import Parts, little
-from nczarr.arrays.value_lists import constant_parts
+from nczarr.arrays.sources.source import Parts, little
+from nczarr.arrays.values.parts import Types
+from nczarr.arrays.values.value_lists import constant_parts
 from nczarr.ast import Constant
 
 

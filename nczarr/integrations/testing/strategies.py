@@ -18,9 +18,9 @@ from typing import Any
 from hypothesis import strategies as st
 
 from nczarr import names
-from nczarr.arrays.elements import suits
-from nczarr.arrays.parts import is_fixed, size
-from nczarr.arrays.source import Parts
+from nczarr.arrays.sources.source import Parts
+from nczarr.arrays.values.elements import suits
+from nczarr.arrays.values.parts import is_fixed, size
 from nczarr.ast import (
     ATOMIC,
     Attribute,

@@ -7,7 +7,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
-from nczarr.arrays.source import ArraySource
+from nczarr.arrays.sources.source import ArraySource
 from nczarr.ast.rectilinear import Lengths, largest
 from nczarr.ast.storage import Codec, Storage
 

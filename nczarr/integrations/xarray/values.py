@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from xarray.coding.strings import create_vlen_dtype
 
-from nczarr.arrays.elements import NAT, as_stored, is_text, is_time, stored_dtype, suits, time_attributes
-from nczarr.arrays.parts import NUMPY, Types, descr, is_fixed
-from nczarr.arrays.source import numpy_dtype
+from nczarr.arrays.sources.source import numpy_dtype
+from nczarr.arrays.values.elements import NAT, as_stored, is_text, is_time, stored_dtype, suits, time_attributes
+from nczarr.arrays.values.parts import NUMPY, Types, descr, is_fixed
 from nczarr.ast import Attribute, CompoundType, Constant, EnumType, Variable, VlenType
 from nczarr.ast.storage import Element
 from nczarr.select.constants import value_of

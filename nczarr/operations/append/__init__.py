@@ -14,8 +14,8 @@ import os
 from collections.abc import Iterable, Sequence
 
 from nczarr import registry
-from nczarr.arrays.concatenate import unlike
-from nczarr.arrays.counts import Watcher
+from nczarr.arrays.execution.counts import Watcher
+from nczarr.arrays.sources.concatenate import unlike
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Diagnostic, Report, Severity
 from nczarr.diagnostics.secrets import shown

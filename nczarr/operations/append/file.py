@@ -8,9 +8,9 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 
-from nczarr.arrays.codecs import expressible
-from nczarr.arrays.counts import Counts, Watcher
-from nczarr.arrays.patchwork import patched
+from nczarr.arrays.codecs.chain import expressible
+from nczarr.arrays.execution.counts import Counts, Watcher
+from nczarr.arrays.sources.patchwork import patched
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report
 from nczarr.operations import pipeline

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from nczarr import names
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.arrays.sliced import cut
+from nczarr.arrays.sources.sliced import cut
 from nczarr.ast import Group
 from nczarr.ast.walk import building, mapped
 from nczarr.check.checked import Checked, resized

@@ -7,7 +7,7 @@ store of that format.
 
 from __future__ import annotations
 
-from nczarr.arrays.parts import descr, is_fixed
+from nczarr.arrays.values.parts import descr, is_fixed
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report, Severity
 from nczarr.link.fill import emit

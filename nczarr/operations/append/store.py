@@ -7,9 +7,9 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 
 from nczarr import registry
-from nczarr.arrays.chunk_keys import KeyListing
-from nczarr.arrays.counts import Counts, Watcher
-from nczarr.arrays.thread_pool import limited
+from nczarr.arrays.chunks.chunk_keys import KeyListing
+from nczarr.arrays.execution.counts import Counts, Watcher
+from nczarr.arrays.execution.thread_pool import limited
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import CompileError, Report
 from nczarr.diagnostics.secrets import shown

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from nczarr.arrays.counts import Step
+from nczarr.arrays.execution.counts import Step
 from nczarr.check.checked import Checked
 from nczarr.plan.plans import Conversion
 from nczarr.registry import Format

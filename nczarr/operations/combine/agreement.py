@@ -12,10 +12,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from nczarr import names
-from nczarr.arrays.blocks import region_of
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.arrays.parts import is_fixed
-from nczarr.arrays.source import ArraySource, itemsize
+from nczarr.arrays.regions import region_of
+from nczarr.arrays.sources.source import ArraySource, itemsize
+from nczarr.arrays.values.parts import is_fixed
 from nczarr.ast import Attribute, Variable
 from nczarr.check.checked import Checked
 from nczarr.operations.combine.spec import Way

@@ -13,7 +13,7 @@ from functools import partial
 from typing import Literal, NamedTuple
 
 from nczarr import registry
-from nczarr.arrays.counts import Watcher
+from nczarr.arrays.execution.counts import Watcher
 from nczarr.ast.rectilinear import varies
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report

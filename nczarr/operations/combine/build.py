@@ -7,13 +7,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from nczarr import names
-from nczarr.arrays.accumulation import Accumulation, Targets
-from nczarr.arrays.concatenate import joined, misfit
-from nczarr.arrays.expand_dims import Raised
-from nczarr.arrays.interleave import join
 from nczarr.arrays.lazy_numpy import np
-from nczarr.arrays.source import ArraySource, Parts, itemsize, numpy_dtype
-from nczarr.arrays.split_chunks import addressed
+from nczarr.arrays.sources.accumulation import Accumulation, Targets
+from nczarr.arrays.sources.concatenate import joined, misfit
+from nczarr.arrays.sources.expand_dims import Raised
+from nczarr.arrays.sources.interleave import join
+from nczarr.arrays.sources.source import ArraySource, Parts, itemsize, numpy_dtype
+from nczarr.arrays.sources.split_chunks import addressed
 from nczarr.ast import Dimension, Group, Variable
 from nczarr.ast.rectilinear import varies
 from nczarr.ast.walk import building, mapped

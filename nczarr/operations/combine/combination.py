@@ -5,8 +5,8 @@ from __future__ import annotations
 from array import array
 from collections import Counter
 
-from nczarr.arrays.accumulation import Accumulation, Targets
-from nczarr.arrays.source import Parts
+from nczarr.arrays.sources.accumulation import Accumulation, Targets
+from nczarr.arrays.sources.source import Parts
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.secrets import NO_OPTIONS, StorageOptions

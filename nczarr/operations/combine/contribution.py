@@ -12,10 +12,10 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from nczarr.arrays.expand_dims import Raised
+from nczarr.arrays.chunks.located import Facts, LocatedArray, located
 from nczarr.arrays.lazy_numpy import NDArray
-from nczarr.arrays.located import Facts, LocatedArray, located
-from nczarr.arrays.source import ArraySource, Parts, numpy_dtype
+from nczarr.arrays.sources.expand_dims import Raised
+from nczarr.arrays.sources.source import ArraySource, Parts, numpy_dtype
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report
 from nczarr.operations.combine.agreement import CoordinateOrder, SourceDifference, equal, findings, order_of

@@ -22,10 +22,10 @@ from contextlib import suppress
 from types import TracebackType
 from typing import Any, BinaryIO
 
+from nczarr.arrays.chunks.located import LocatedArray, LocatedForm
+from nczarr.arrays.chunks.manifest import PlaceColumns
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.arrays.located import LocatedArray, LocatedForm
-from nczarr.arrays.manifest import PlaceColumns
-from nczarr.arrays.source import Descr, Stored, numpy_dtype
+from nczarr.arrays.sources.source import Descr, Stored, numpy_dtype
 from nczarr.ast.storage import Codec
 from nczarr.diagnostics.report import CompileError, Diagnostic, Label, Severity
 from nczarr.operations.combine.agreement import CoordinateOrder, SourceDifference

@@ -12,12 +12,12 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from nczarr import names
-from nczarr.arrays import time_units
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.arrays.memory import ArrayInMemory
-from nczarr.arrays.parts import descr
-from nczarr.arrays.source import Layout, Parts, numpy_dtype
-from nczarr.arrays.time_units import CALENDARS, Units
+from nczarr.arrays.sources.memory import ArrayInMemory
+from nczarr.arrays.sources.source import Layout, Parts, numpy_dtype
+from nczarr.arrays.values import time_units
+from nczarr.arrays.values.parts import descr
+from nczarr.arrays.values.time_units import CALENDARS, Units
 from nczarr.ast import Attribute, Constant, Group, Variable
 from nczarr.ast.types import is_number
 from nczarr.ast.walk import building, mapped

@@ -7,9 +7,9 @@ from bisect import bisect_right
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from nczarr.arrays.chunk_references import WHOLE
+from nczarr.arrays.chunks.chunk_references import WHOLE
+from nczarr.arrays.chunks.located import LocatedArray
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.arrays.located import LocatedArray
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report
 from nczarr.operations.combine.contribution import VariablePiece

@@ -18,7 +18,7 @@ from contextlib import ExitStack, closing, nullcontext
 from functools import partial
 from typing import NamedTuple
 
-from nczarr.arrays.thread_pool import DISTANT_WORKERS, Crew, Task, processors
+from nczarr.arrays.execution.thread_pool import DISTANT_WORKERS, Crew, Task, processors
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import CompileError, Diagnostic, Report
 from nczarr.diagnostics.secrets import NO_OPTIONS, StorageOptions, shown
@@ -227,7 +227,7 @@ def results(
             cluster = stack.enter_context(Cluster(dask))
             batches_of_results = stack.enter_context(closing(cluster.results(examine, calls)))
         elif portable and count > 1 and len(rest) > 1:
-            from nczarr.arrays.processes import Processes
+            from nczarr.arrays.execution.processes import Processes
 
             processes = stack.enter_context(Processes(count))
             batches_of_results = stack.enter_context(closing(processes.results(examine, calls)))

@@ -12,9 +12,9 @@ from functools import partial
 from typing import NamedTuple
 
 from nczarr import names
-from nczarr.arrays.part_fills import all_fill
-from nczarr.arrays.parts import is_fixed
-from nczarr.arrays.thread_pool import DISTANT_WORKERS, Crew, Task
+from nczarr.arrays.execution.thread_pool import DISTANT_WORKERS, Crew, Task
+from nczarr.arrays.sources.part_fills import all_fill
+from nczarr.arrays.values.parts import is_fixed
 from nczarr.ast import Group
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report

@@ -1,6 +1,6 @@
 """Hash of ragged values: lists, and records with strings or lists (docs/reference/digest.md, "Elements").
 
-Leaves are stretches of cells. For each array of the type (arrays/parts.py), a
+Leaves are stretches of cells. For each array of the type (arrays/values/parts.py), a
 leaf hashes the elements of its cells, counts before content. So arrays are read
 sequentially, some megabytes at a time, however long a list is. The start of the
 next cells' content is the sum of counts.
@@ -15,12 +15,12 @@ from hashlib import sha256
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any
 
-from nczarr.arrays.blocks import Index, Selection, every_block, linear_block, region_of
+from nczarr.arrays.execution.thread_pool import Crew, Task
 from nczarr.arrays.lazy_numpy import NDArray
-from nczarr.arrays.memory import fill_source
-from nczarr.arrays.parts import ListTree, PartLeaf, PartTree, RecordTree, Types, is_fixed, part_tree, parts, size
-from nczarr.arrays.source import Layout, Parts, itemsize
-from nczarr.arrays.thread_pool import Crew, Task
+from nczarr.arrays.regions import Index, Selection, every_block, linear_block, region_of
+from nczarr.arrays.sources.memory import fill_source
+from nczarr.arrays.sources.source import Layout, Parts, itemsize
+from nczarr.arrays.values.parts import ListTree, PartLeaf, PartTree, RecordTree, Types, is_fixed, part_tree, parts, size
 from nczarr.ast.types import CompoundType, VlenType
 from nczarr.operations.compare.digest_values import BLOCK, TEXT, Hashed, ValueHasher, encoded
 from nczarr.operations.compare.found import met_blocks

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from hashlib import sha256
 from typing import assert_never
 
-from nczarr.arrays.parts import Types, is_fixed
+from nczarr.arrays.values.parts import Types, is_fixed
 from nczarr.ast import (
     ATOMIC,
     Attribute,

@@ -13,7 +13,7 @@ import math
 from collections.abc import Callable
 from hashlib import sha256
 
-from nczarr.arrays.blocks import Index, Selection, grid_of, linear_block
+from nczarr.arrays.regions import Index, Selection, grid_of, linear_block
 
 LEAF = 1 << 16
 """Bytes of a leaf, unless one value is larger."""

@@ -10,8 +10,8 @@ import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.arrays.parts import Types
-from nczarr.arrays.source import little
+from nczarr.arrays.sources.source import little
+from nczarr.arrays.values.parts import Types
 from nczarr.ast.types import CompoundType
 
 if TYPE_CHECKING:

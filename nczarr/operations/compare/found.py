@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator
 from heapq import merge
 from typing import Any
 
-from nczarr.arrays.blocks import Index, index_of
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.arrays.source import ArraySource, little
+from nczarr.arrays.regions import Index, index_of
+from nczarr.arrays.sources.source import ArraySource, little
 from nczarr.check.checked import Checked
 from nczarr.operations.compare.difference import Difference, ValueDifferences, shown, shown_strings
 from nczarr.operations.compare.elements import distances

@@ -6,10 +6,10 @@ import math
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from nczarr.arrays.blocks import Index, Selection, every_block, first_of, lengths_of, linear_block, region_of
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.arrays.parts import ListTree, PartTree, RecordTree, Types, part_tree
-from nczarr.arrays.source import Parts
+from nczarr.arrays.regions import Index, Selection, every_block, first_of, lengths_of, linear_block, region_of
+from nczarr.arrays.sources.source import Parts
+from nczarr.arrays.values.parts import ListTree, PartTree, RecordTree, Types, part_tree
 from nczarr.ast.types import is_number
 from nczarr.operations.compare.elements import Tolerance, unequal
 from nczarr.operations.compare.found import DifferenceTally, largest_distance, met_blocks

@@ -24,10 +24,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from nczarr import names
-from nczarr.arrays.blocks import Index, every_block, grid_of, region_of
 from nczarr.arrays.lazy_numpy import np
-from nczarr.arrays.parts import is_fixed
-from nczarr.arrays.source import ArraySource, Descr, itemsize, little, little_descr, numpy_dtype
+from nczarr.arrays.regions import Index, every_block, grid_of, region_of
+from nczarr.arrays.sources.source import ArraySource, Descr, itemsize, little, little_descr, numpy_dtype
+from nczarr.arrays.values.parts import is_fixed
 from nczarr.ast.rectilinear import largest
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report

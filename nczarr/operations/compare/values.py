@@ -15,13 +15,22 @@ from functools import partial
 from heapq import merge
 from typing import NamedTuple
 
-from nczarr.arrays.blocks import Index, Selection, every_block, first_of, lengths_of, linear_block, number_of, region_of
+from nczarr.arrays.execution.thread_pool import DISTANT_WORKERS, Crew, Task
 from nczarr.arrays.lazy_numpy import np
-from nczarr.arrays.memory import fill_array
-from nczarr.arrays.part_fills import all_fill
-from nczarr.arrays.parts import Types, descr, is_fixed
-from nczarr.arrays.source import Layout, Parts, itemsize
-from nczarr.arrays.thread_pool import DISTANT_WORKERS, Crew, Task
+from nczarr.arrays.regions import (
+    Index,
+    Selection,
+    every_block,
+    first_of,
+    lengths_of,
+    linear_block,
+    number_of,
+    region_of,
+)
+from nczarr.arrays.sources.memory import fill_array
+from nczarr.arrays.sources.part_fills import all_fill
+from nczarr.arrays.sources.source import Layout, Parts, itemsize
+from nczarr.arrays.values.parts import Types, descr, is_fixed
 from nczarr.ast.rectilinear import largest, volume
 from nczarr.ast.types import CompoundType, VlenType, is_number
 from nczarr.check.checked import Checked

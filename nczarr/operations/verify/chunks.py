@@ -12,11 +12,11 @@ from functools import partial
 from itertools import islice
 from typing import NamedTuple
 
-from nczarr.arrays.blocks import Index, region_of
-from nczarr.arrays.chunk_keys import KeyListing
-from nczarr.arrays.source import ArraySource, itemsize
-from nczarr.arrays.thread_pool import DISTANT_WORKERS, Crew, Task
-from nczarr.arrays.windows import TEXT, TIMES
+from nczarr.arrays.chunks.chunk_keys import KeyListing
+from nczarr.arrays.execution.thread_pool import DISTANT_WORKERS, Crew, Task
+from nczarr.arrays.regions import Index, region_of
+from nczarr.arrays.sources.source import ArraySource, itemsize
+from nczarr.arrays.sources.windows import TEXT, TIMES
 from nczarr.ast.rectilinear import volume
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import CompileError, Diagnostic

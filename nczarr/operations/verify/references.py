@@ -10,8 +10,8 @@ from functools import partial
 from itertools import islice
 from typing import Any, NamedTuple
 
+from nczarr.arrays.execution.thread_pool import DISTANT_WORKERS, Crew, Task
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.arrays.thread_pool import DISTANT_WORKERS, Crew, Task
 from nczarr.diagnostics.report import CompileError, Diagnostic, Label, Report, Severity
 from nczarr.diagnostics.secrets import shown
 from nczarr.stores.reference import Reference, References

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from itertools import islice
 
-from nczarr.arrays.source import ArraySource
+from nczarr.arrays.sources.source import ArraySource
 from nczarr.ast.rectilinear import largest
 from nczarr.check.checked import Checked
 from nczarr.serve.cdmremote import size_of

@@ -12,7 +12,7 @@ from urllib.parse import urlencode
 from nczarr import names
 from nczarr.api.brief import brief
 from nczarr.api.html import More, tree_html
-from nczarr.arrays.parts import is_fixed, size
+from nczarr.arrays.values.parts import is_fixed, size
 from nczarr.check.checked import Checked
 from nczarr.check.outline import bytes_text, stored_bytes
 from nczarr.diagnostics.report import CompileError

@@ -13,7 +13,7 @@ from urllib.parse import quote, unquote, urlencode
 
 from nczarr import names
 from nczarr.arrays.lazy_numpy import np
-from nczarr.arrays.time_units import CALENDARS, date
+from nczarr.arrays.values.time_units import CALENDARS, date
 from nczarr.formats.opendap.dap2 import write as dap2
 from nczarr.select.section_syntax import written
 from nczarr.serve.dataset_cache import CachedDataset, RefusedRequestError

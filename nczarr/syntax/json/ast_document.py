@@ -15,7 +15,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from nczarr import names
-from nczarr.arrays.validate_constant import problem, sound_types
+from nczarr.arrays.values.validate_constant import problem, sound_types
 from nczarr.ast import ATOMIC, Attribute, Dataset, Group
 from nczarr.ast.json import MAX_JSON_DEPTH, AstDocument
 from nczarr.ast.walk import MAX_DEPTH

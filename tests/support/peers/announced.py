@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from nczarr import names
-from nczarr.arrays.parts import is_fixed, parts
-from nczarr.arrays.source import little
+from nczarr.arrays.sources.source import little
+from nczarr.arrays.values.parts import is_fixed, parts
 from nczarr.ast import ATOMIC, Attribute, CompoundType, Constant, Dimension, EnumType, OpaqueType, Storage, Variable
 from nczarr.check.checked import Checked
 from nczarr.check.fill_values import default_fill

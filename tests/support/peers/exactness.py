@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from nczarr import registry
-from nczarr.arrays.parts import is_fixed, size
+from nczarr.arrays.values.parts import is_fixed, size
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report
 from nczarr.operations import pipeline

@@ -7,7 +7,7 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
-from nczarr.arrays.source import Parts
+from nczarr.arrays.sources.source import Parts
 from nczarr.ast import Dataset, Kind
 from nczarr.check import check
 from nczarr.check.checked import Checked, Unchecked

@@ -10,7 +10,7 @@ import pytest
 
 import nczarr
 from nczarr.api.first_values import BYTES, VARIABLES, FirstValues
-from nczarr.arrays.source import ArraySource
+from nczarr.arrays.sources.source import ArraySource
 
 TEXT = """netcdf t {
 types: compound pair { int a ; int b ; } ;

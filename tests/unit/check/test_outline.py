@@ -1,9 +1,9 @@
 from __future__ import annotations
 
-from nczarr.arrays.blocks import Region
-from nczarr.arrays.manifest import Affine
-from nczarr.arrays.memory import ArrayInMemory
-from nczarr.arrays.source import Layout
+from nczarr.arrays.chunks.manifest import Affine
+from nczarr.arrays.regions import Region
+from nczarr.arrays.sources.memory import ArrayInMemory
+from nczarr.arrays.sources.source import Layout
 from nczarr.ast import Attribute, Codec, Constant, Dataset, Dimension, Group, OpaqueType, Storage, Variable
 from nczarr.check import outline
 from nczarr.check.checked import Checked

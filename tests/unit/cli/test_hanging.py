@@ -80,7 +80,7 @@ LATE = """
 import signal, sys, time
 from threading import Event, Thread
 from nczarr import __main__
-from nczarr.arrays import library_lock
+from nczarr.arrays.execution import library_lock
 from nczarr.stores.single import beside
 
 def hang():

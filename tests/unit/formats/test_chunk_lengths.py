@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 
 import nczarr
-from nczarr.arrays.crc32c import crc32c
+from nczarr.arrays.codecs.crc32c import crc32c
 from tests.conftest import run_command
 from tests.support.serving import serving
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nczarr.arrays.counts import Counts
+from nczarr.arrays.execution.counts import Counts
 from nczarr.ast import Dataset, Storage, Variable
 from nczarr.diagnostics.report import CompileError, Diagnostic, Label, Report, Severity
 from nczarr.diagnostics.source import Source, Span

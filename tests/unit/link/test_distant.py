@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import nczarr
-from nczarr.arrays.counts import Counts
+from nczarr.arrays.execution.counts import Counts
 from nczarr.ast import Attribute, Codec, Constant, Dataset, Group, Storage, Variable
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nczarr.arrays import windows
-from nczarr.arrays.counts import Counts
-from nczarr.arrays.source import ArraySource, Layout
+from nczarr.arrays.execution.counts import Counts
+from nczarr.arrays.sources import windows
+from nczarr.arrays.sources.source import ArraySource, Layout
 from nczarr.ast import Attribute, Codec, Constant, Dataset, Dimension, Storage, Variable
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import CompileError, Report
@@ -184,7 +184,7 @@ def test_another_byte_order_is_transcoded(tmp_path: Path) -> None:
 
 def test_classic_values_stay_big_endian(tmp_path: Path) -> None:
     layout = Layout(">i4", (4, 6), (4, 6))
-    from nczarr.arrays.strided import AffineArray, FileBytes
+    from nczarr.arrays.sources.strided import AffineArray, FileBytes
 
     (tmp_path / "f").write_bytes(b"head" + np.arange(24, dtype=">i4").tobytes())
     source = AffineArray(layout, FileBytes(str(tmp_path / "f"), 100), 4, 24)

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nczarr.arrays.counts import Counts
-from nczarr.arrays.memory import Runs
-from nczarr.arrays.source import Layout
+from nczarr.arrays.execution.counts import Counts
+from nczarr.arrays.sources.memory import Runs
+from nczarr.arrays.sources.source import Layout
 from nczarr.ast import Attribute, Codec, Constant, Dataset, Dimension, Storage, Variable
 from nczarr.diagnostics.report import Report
 from nczarr.link.fill import fill

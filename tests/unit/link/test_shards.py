@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nczarr.arrays.blocks import Index, Region, Selection
-from nczarr.arrays.crc32c import by_table
-from nczarr.arrays.memory import Runs
-from nczarr.arrays.source import ArraySource, Layout
+from nczarr.arrays.codecs.crc32c import by_table
+from nczarr.arrays.regions import Index, Region, Selection
+from nczarr.arrays.sources.memory import Runs
+from nczarr.arrays.sources.source import ArraySource, Layout
 from nczarr.ast import Attribute, Constant, Dataset, Storage, Variable
 from nczarr.diagnostics.report import Report
 from nczarr.link.fill import fill

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import nczarr
-from nczarr.arrays import thread_pool
+from nczarr.arrays.execution import thread_pool
 from tests.support.reading_ways import WAYS, ways
 
 VALUES = np.arange(7 * 6 * 5, dtype="f8").reshape(7, 6, 5)

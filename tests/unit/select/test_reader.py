@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 import nczarr
-from nczarr.arrays.blocks import Index, Selection, every_index
 from nczarr.arrays.lazy_numpy import NDArray
-from nczarr.arrays.memory import ArrayInMemory
-from nczarr.arrays.source import ArraySource, Layout
+from nczarr.arrays.regions import Index, Selection, every_index
+from nczarr.arrays.sources.memory import ArrayInMemory
+from nczarr.arrays.sources.source import ArraySource, Layout
 from nczarr.select import reader
 from nczarr.select.indexing import read, read_outer, read_points
 

@@ -1,7 +1,7 @@
 """Conversion of canonical columns to model types and arrays, the inverse of `backend.py`.
 
 `Types` infers types: numbers, strings, vlens for lists, compounds for tables.
-`arrays` returns the parts of a type. `arrays/elements.py` covers element types
+`arrays` returns the parts of a type. `arrays/values/elements.py` covers element types
 that the model lacks; dates and times become integers with a unit attribute.
 """
 
@@ -13,12 +13,12 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from nczarr import names
-from nczarr.arrays.elements import declared, element_of, modelled
-from nczarr.arrays.grid import converted
+from nczarr.arrays.chunks.grid import converted
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.arrays.parts import NUMPY, ListTree, PartLeaf, PartTree, RecordTree, descr
-from nczarr.arrays.parts import Types as Known
-from nczarr.arrays.source import numpy_dtype
+from nczarr.arrays.sources.source import numpy_dtype
+from nczarr.arrays.values.elements import declared, element_of, modelled
+from nczarr.arrays.values.parts import NUMPY, ListTree, PartLeaf, PartTree, RecordTree, descr
+from nczarr.arrays.values.parts import Types as Known
 from nczarr.ast import CompoundType, Field, OpaqueType, UserType, VlenType
 from nczarr.ast.node import TypeName
 from nczarr.ast.walk import MAX_DEPTH
@@ -213,7 +213,7 @@ def rows(column: Flat) -> ListNode:
 
 
 def arrays(column: Column, tree: PartTree, shape: tuple[int, ...], types: Known) -> Iterator[tuple[str, NDArray[Any]]]:
-    """Yield path and array of each part of a type, in the order of `nczarr.arrays.parts.parts`.
+    """Yield path and array of each part of a type, in the order of `nczarr.arrays.values.parts.parts`.
 
     An array has the shape of its part and a packed little-endian dtype; counts
     are int64, strings objects (`bytes | None`). Raises NoVariableError

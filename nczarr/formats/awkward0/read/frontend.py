@@ -19,12 +19,12 @@ from types import MappingProxyType
 from typing import Any
 
 from nczarr import names
-from nczarr.arrays.elements import element_of
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.arrays.memory import ArrayInMemory
-from nczarr.arrays.parts import Types as Known
-from nczarr.arrays.parts import descr, part_tree, parts
-from nczarr.arrays.source import ArraySource, Layout, Parts
+from nczarr.arrays.sources.memory import ArrayInMemory
+from nczarr.arrays.sources.source import ArraySource, Layout, Parts
+from nczarr.arrays.values.elements import element_of
+from nczarr.arrays.values.parts import Types as Known
+from nczarr.arrays.values.parts import descr, part_tree, parts
 from nczarr.ast import Attribute, Constant, Dataset, Dimension, Group, Storage, Variable
 from nczarr.ast.node import TypeName
 from nczarr.ast.walk import MAX_DEPTH, building

@@ -17,11 +17,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from nczarr import names
-from nczarr.arrays import streaming
-from nczarr.arrays.part_fills import all_fill, own_fills
-from nczarr.arrays.parts import Types, descr, escape, is_fixed
-from nczarr.arrays.source import ArraySource, Descr, Parts, itemsize
-from nczarr.arrays.streaming import BlobWrite
+from nczarr.arrays.sources import streaming
+from nczarr.arrays.sources.part_fills import all_fill, own_fills
+from nczarr.arrays.sources.source import ArraySource, Descr, Parts, itemsize
+from nczarr.arrays.sources.streaming import BlobWrite
+from nczarr.arrays.values.parts import Types, descr, escape, is_fixed
 from nczarr.ast import CompoundType
 from nczarr.ast.json import dump
 from nczarr.ast.node import TypeName

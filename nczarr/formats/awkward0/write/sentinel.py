@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from nczarr.arrays.elements import is_element
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.arrays.parts import NUMPY
+from nczarr.arrays.values.elements import is_element
+from nczarr.arrays.values.parts import NUMPY
 from nczarr.check.fill_values import default_fill
 from nczarr.formats.awkward0.columns.nodes import Flat
 

@@ -87,7 +87,7 @@ class _Slabs:
     """Slab parser of one variable."""
 
     def __init__(self, type_name: str, fill: Constant | None) -> None:
-        from nczarr.arrays.parts import NUMPY
+        from nczarr.arrays.values.parts import NUMPY
 
         self.atomic = ATOMIC[type_name]
         self.dtype = np.dtype(NUMPY[type_name])

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from nczarr import names
-from nczarr.arrays.parts import Types, is_fixed
-from nczarr.arrays.value_lists import join
+from nczarr.arrays.values.parts import Types, is_fixed
+from nczarr.arrays.values.value_lists import join
 from nczarr.ast import ATOMIC, CompoundType, Constant, EnumType, Field, OpaqueType, TypeName, VlenType
 from nczarr.check.fill_values import default_fill
 from nczarr.formats.cdl.values.literal_values import Converter, pack

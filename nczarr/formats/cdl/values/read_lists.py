@@ -19,7 +19,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from nczarr import names
-from nczarr.arrays.value_lists import ListRuns
+from nczarr.arrays.values.value_lists import ListRuns
 from nczarr.ast import ATOMIC, Attribute, Constant, Dataset, Dimension, Variable
 from nczarr.ast.node import members_of
 from nczarr.ast.walk import G, groups, rebuilt

@@ -11,9 +11,9 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from nczarr.arrays.blocks import first_of, linear_block, region_of
-from nczarr.arrays.parts import Types, is_fixed, part_tree
-from nczarr.arrays.source import ArraySource, Parts, fill_of, itemsize
+from nczarr.arrays.regions import first_of, linear_block, region_of
+from nczarr.arrays.sources.source import ArraySource, Parts, fill_of, itemsize
+from nczarr.arrays.values.parts import Types, is_fixed, part_tree
 from nczarr.ast import Constant, Variable
 from nczarr.check.checked import Checked
 from nczarr.formats.cdl.spelling import identifier, quoted

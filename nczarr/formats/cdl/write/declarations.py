@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator
 from typing import assert_never
 
 from nczarr import names
-from nczarr.arrays.parts import Types, part_tree
-from nczarr.arrays.value_lists import constant_parts
+from nczarr.arrays.values.parts import Types, part_tree
+from nczarr.arrays.values.value_lists import constant_parts
 from nczarr.ast import (
     ATOMIC,
     Attribute,

@@ -1,6 +1,6 @@
 """Values without a CDL spelling: NaNs with unusual bits, enum values without a name, counted by loss code.
 
-Arrays have the dtypes of `arrays/parts.py` and are read in bounded blocks, only
+Arrays have the dtypes of `arrays/values/parts.py` and are read in bounded blocks, only
 where data are stored.
 """
 
@@ -12,11 +12,11 @@ from collections import Counter
 from contextlib import closing
 from typing import Any
 
-from nczarr.arrays.bands import Bands
-from nczarr.arrays.blocks import linear_block, region_of
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.arrays.parts import Types, descr, parts
-from nczarr.arrays.source import Parts, little, little_descr, numpy_dtype, unwritten_of
+from nczarr.arrays.regions import linear_block, region_of
+from nczarr.arrays.sources.bands import Bands
+from nczarr.arrays.sources.source import Parts, little, little_descr, numpy_dtype, unwritten_of
+from nczarr.arrays.values.parts import Types, descr, parts
 from nczarr.ast import ATOMIC, CompoundType, Constant, EnumType
 
 BLOCK = 1 << 16

@@ -1,6 +1,6 @@
 """Arrays of values as texts in the spelling of CDL's `data:` section.
 
-Numbers (1-D arrays in the dtypes of `arrays/parts.py`) are formatted in bulk
+Numbers (1-D arrays in the dtypes of `arrays/values/parts.py`) are formatted in bulk
 and verified to read back bit-exactly; the few others get more digits.
 """
 
@@ -12,7 +12,7 @@ from typing import Any, assert_never
 
 from nczarr import names
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.arrays.parts import Types
+from nczarr.arrays.values.parts import Types
 from nczarr.ast import ATOMIC, CompoundType, EnumType, OpaqueType, VlenType
 from nczarr.ast.types import Atomic
 from nczarr.formats.cdl.spelling import identifier, plain_float, quoted

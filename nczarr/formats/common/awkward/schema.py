@@ -1,4 +1,4 @@
-"""Parts of variables (`nczarr.arrays.parts`) as Awkward 0.x expressions, for all storages.
+"""Parts of variables (`nczarr.arrays.values.parts`) as Awkward 0.x expressions, for all storages.
 
 `Arrays.flat` is specific to the storage; lists and records are composed here.
 """
@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
-from nczarr.arrays.parts import ListTree, PartLeaf, PartTree, RecordTree, Types, descr, part_tree
-from nczarr.arrays.source import Descr
+from nczarr.arrays.sources.source import Descr
+from nczarr.arrays.values.parts import ListTree, PartLeaf, PartTree, RecordTree, Types, descr, part_tree
 from nczarr.ast import CompoundType
 from nczarr.formats.common.awkward import expressions
 from nczarr.formats.common.awkward.expressions import Expression, ExpressionIds

@@ -20,10 +20,10 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-from nczarr.arrays.blocks import Index, every_block, grid_of, region_of
-from nczarr.arrays.parts import descr
-from nczarr.arrays.source import ArraySource, Descr, Layout, itemsize
-from nczarr.arrays.streaming import BlobWrite, elements
+from nczarr.arrays.regions import Index, every_block, grid_of, region_of
+from nczarr.arrays.sources.source import ArraySource, Descr, Layout, itemsize
+from nczarr.arrays.sources.streaming import BlobWrite, elements
+from nczarr.arrays.values.parts import descr
 from nczarr.ast import CompoundType
 from nczarr.ast.storage import CODEC_IDS
 from nczarr.formats.common.awkward import expressions

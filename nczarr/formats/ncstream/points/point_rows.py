@@ -12,11 +12,11 @@ from array import array
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from nczarr.arrays.decoded_parts import in_one_piece
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.arrays.memory import ArrayInMemory
-from nczarr.arrays.parts import descr, escape, is_fixed
-from nczarr.arrays.source import Parts, numpy_dtype
+from nczarr.arrays.sources.decoded_parts import in_one_piece
+from nczarr.arrays.sources.memory import ArrayInMemory
+from nczarr.arrays.sources.source import Parts, numpy_dtype
+from nczarr.arrays.values.parts import descr, escape, is_fixed
 from nczarr.ast.types import ATOMIC, CompoundType
 from nczarr.formats.ncstream._generated import pointstream_pb2 as points_pb
 from nczarr.formats.ncstream.wire.limits import contradictory

@@ -35,7 +35,7 @@ from nczarr.names import from_bytes, name_problem
 from nczarr.options import Options
 
 if TYPE_CHECKING:
-    from nczarr.arrays.source import Parts
+    from nczarr.arrays.sources.source import Parts
 
 MOST_MEMBERS = 10_000
 """Maximum members of a collection."""

@@ -14,11 +14,11 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from nczarr.arrays.blocks import Selection
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.arrays.part_fills import all_fill
-from nczarr.arrays.parts import escape, is_fixed
-from nczarr.arrays.source import Parts
+from nczarr.arrays.regions import Selection
+from nczarr.arrays.sources.part_fills import all_fill
+from nczarr.arrays.sources.source import Parts
+from nczarr.arrays.values.parts import escape, is_fixed
 from nczarr.ast import Variable
 from nczarr.ast.types import ATOMIC, CompoundType, EnumType
 from nczarr.ast.types import Field as TypeField

@@ -15,11 +15,11 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from nczarr import names
-from nczarr.arrays.decoded_parts import in_one_piece
-from nczarr.arrays.memory import ArrayInMemory
-from nczarr.arrays.parts import Types, descr
-from nczarr.arrays.source import Parts
-from nczarr.arrays.strided import AffineArray, FileBytes
+from nczarr.arrays.sources.decoded_parts import in_one_piece
+from nczarr.arrays.sources.memory import ArrayInMemory
+from nczarr.arrays.sources.source import Parts
+from nczarr.arrays.sources.strided import AffineArray, FileBytes
+from nczarr.arrays.values.parts import Types, descr
 from nczarr.ast import ATOMIC
 from nczarr.ast.node import TypeName
 from nczarr.ast.types import EnumType

@@ -11,9 +11,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.arrays.parts import Types, descr, is_fixed, parts, size
-from nczarr.arrays.source import Parts, itemsize
-from nczarr.arrays.validate_constant import sound_types
+from nczarr.arrays.sources.source import Parts, itemsize
+from nczarr.arrays.values.parts import Types, descr, is_fixed, parts, size
+from nczarr.arrays.values.validate_constant import sound_types
 from nczarr.ast import ATOMIC, Dimension, Variable
 from nczarr.ast.node import TypeName
 from nczarr.ast.types import CompoundType

@@ -14,14 +14,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
-from nczarr.arrays.blocks import Index, Region, first_of
-from nczarr.arrays.decoded_parts import VariableSections, overlap
-from nczarr.arrays.decoded_parts import sources as sources_of
+from nczarr.arrays.chunks.occupancy import blocks_of_boxes
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.arrays.occupancy import blocks_of_boxes
-from nczarr.arrays.part_fills import all_fill
-from nczarr.arrays.parts import Part, Types, part_tree, parts, spread
-from nczarr.arrays.source import Parts
+from nczarr.arrays.regions import Index, Region, first_of
+from nczarr.arrays.sources.decoded_parts import VariableSections, overlap
+from nczarr.arrays.sources.decoded_parts import sources as sources_of
+from nczarr.arrays.sources.part_fills import all_fill
+from nczarr.arrays.sources.source import Parts
+from nczarr.arrays.values.parts import Part, Types, part_tree, parts, spread
 from nczarr.ast.node import TypeName
 from nczarr.ast.values import Constant
 from nczarr.formats.ncstream.wire.cells import arrays

@@ -2,7 +2,7 @@
 
 Parts of fixed size, or of strings, are requested by region in pieces of at most
 `PIECE` bytes; lists, and records with lists, in blocks of cells
-(`arrays/requested_regions.py`), because their lengths are unknown before. Servers may answer
+(`arrays/sources/requested_regions.py`), because their lengths are unknown before. Servers may answer
 with either kind of data message. Record members are selected here; so are
 records if a server sends all. Invariant: an answer holds the requested cells,
 or raises OSError.
@@ -14,13 +14,13 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from nczarr.arrays.decoded_parts import in_one_piece, sources
 from nczarr.arrays.lazy_numpy import NDArray
-from nczarr.arrays.memory import ArrayInMemory
-from nczarr.arrays.part_fills import all_fill
-from nczarr.arrays.parts import Types, descr, is_fixed
-from nczarr.arrays.requested_regions import Blocks, Regions
-from nczarr.arrays.source import Parts
+from nczarr.arrays.sources.decoded_parts import in_one_piece, sources
+from nczarr.arrays.sources.memory import ArrayInMemory
+from nczarr.arrays.sources.part_fills import all_fill
+from nczarr.arrays.sources.requested_regions import Blocks, Regions
+from nczarr.arrays.sources.source import Parts
+from nczarr.arrays.values.parts import Types, descr, is_fixed
 from nczarr.ast.node import TypeName
 from nczarr.ast.types import CompoundType
 from nczarr.ast.walk import building

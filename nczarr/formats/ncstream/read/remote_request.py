@@ -11,8 +11,8 @@ from typing import Any
 
 from nczarr import names
 from nczarr.arrays.lazy_numpy import NDArray
-from nczarr.arrays.parts import Types
-from nczarr.arrays.requested_regions import TEXT
+from nczarr.arrays.sources.requested_regions import TEXT
+from nczarr.arrays.values.parts import Types
 from nczarr.ast.node import TypeName
 from nczarr.ast.types import ATOMIC
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from nczarr.arrays.blocks import Selection, lengths_of
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.arrays.parts import ListTree, PartLeaf, PartTree, RecordTree, Types, descr, part_tree, size
-from nczarr.arrays.source import Parts, little, numpy_dtype
+from nczarr.arrays.regions import Selection, lengths_of
+from nczarr.arrays.sources.source import Parts, little, numpy_dtype
+from nczarr.arrays.values.parts import ListTree, PartLeaf, PartTree, RecordTree, Types, descr, part_tree, size
 from nczarr.ast.node import TypeName
 from nczarr.ast.types import CompoundType, Field, OpaqueType
 from nczarr.formats.ncstream._generated.ncstream_pb2 import UBYTE
@@ -78,7 +78,7 @@ def _records(count: int, fields: list[Field], members: tuple[Tree, ...]) -> Reco
 
 
 def arrays(tree: Tree, type_name: TypeName, shape: tuple[int, ...], types: Types) -> Iterator[tuple[str, NDArray[Any]]]:
-    """Yield the arrays of a type's parts, in the order of `nczarr.arrays.parts.parts`.
+    """Yield the arrays of a type's parts, in the order of `nczarr.arrays.values.parts.parts`.
 
     Raises UnsuitedError if the tree does not match the type and shape.
     """

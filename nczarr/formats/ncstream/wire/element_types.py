@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from nczarr import names
 from nczarr.arrays.lazy_numpy import np
-from nczarr.arrays.parts import Types
+from nczarr.arrays.values.parts import Types
 from nczarr.ast.node import TypeName
 from nczarr.ast.types import ATOMIC, CompoundType, EnumType, OpaqueType, VlenType
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb

@@ -11,8 +11,8 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 
 from nczarr import names
-from nczarr.arrays.part_fills import all_fill, own_fills
-from nczarr.arrays.parts import Types
+from nczarr.arrays.sources.part_fills import all_fill, own_fills
+from nczarr.arrays.values.parts import Types
 from nczarr.ast import ATOMIC, Attribute, Constant, Group, Variable
 from nczarr.ast.json import dump
 from nczarr.ast.node import TypeName

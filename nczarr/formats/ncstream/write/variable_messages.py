@@ -6,12 +6,12 @@ import math
 from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
-from nczarr.arrays.blocks import Selection, every_block, linear_block, region_of, within
-from nczarr.arrays.part_fills import all_fill
-from nczarr.arrays.parts import ListTree, PartTree, RecordTree, Types, is_fixed, part_tree, size
-from nczarr.arrays.sliced import cut
-from nczarr.arrays.source import Parts
-from nczarr.arrays.streaming import slabs
+from nczarr.arrays.regions import Selection, every_block, linear_block, region_of, within
+from nczarr.arrays.sources.part_fills import all_fill
+from nczarr.arrays.sources.sliced import cut
+from nczarr.arrays.sources.source import Parts
+from nczarr.arrays.sources.streaming import slabs
+from nczarr.arrays.values.parts import ListTree, PartTree, RecordTree, Types, is_fixed, part_tree, size
 from nczarr.ast.node import TypeName
 from nczarr.check.checked import Checked
 from nczarr.formats.ncstream.wire.byte_pieces import Piece

@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, assert_never
 
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.arrays.parts import (
+from nczarr.arrays.sources.source import numpy_dtype
+from nczarr.arrays.values.parts import (
     ListTree,
     Part,
     PartLeaf,
@@ -24,7 +25,6 @@ from nczarr.arrays.parts import (
     part_tree,
     parts,
 )
-from nczarr.arrays.source import numpy_dtype
 from nczarr.ast.node import TypeName
 from nczarr.ast.types import CompoundType, EnumType, OpaqueType
 from nczarr.diagnostics.source import Buffer

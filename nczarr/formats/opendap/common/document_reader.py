@@ -10,8 +10,8 @@ import os
 from typing import NamedTuple
 
 from nczarr import names
-from nczarr.arrays.parts import Types
-from nczarr.arrays.source import Parts
+from nczarr.arrays.sources.source import Parts
+from nczarr.arrays.values.parts import Types
 from nczarr.ast import Attribute, Constant, Dataset, Dimension, Storage, UserType, Variable
 from nczarr.ast.node import members_of
 from nczarr.check.checked import Unchecked

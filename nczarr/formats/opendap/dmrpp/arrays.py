@@ -9,13 +9,13 @@ from types import MappingProxyType
 from typing import NamedTuple, cast
 
 from nczarr import names
-from nczarr.arrays.blocks import Index, even_chunks, grid_of, index_of
-from nczarr.arrays.chunked_store import StoredArray
-from nczarr.arrays.codecs import DEFLATE, SHUFFLE, to_configs
-from nczarr.arrays.grid import Encoding
-from nczarr.arrays.memory import fill_source
-from nczarr.arrays.parts import descr, is_fixed
-from nczarr.arrays.source import ArraySource, Descr, Layout, Parts, big_descr, itemsize
+from nczarr.arrays.chunks.chunked_store import StoredArray
+from nczarr.arrays.chunks.grid import Encoding
+from nczarr.arrays.codecs.chain import DEFLATE, SHUFFLE, to_configs
+from nczarr.arrays.regions import Index, even_chunks, grid_of, index_of
+from nczarr.arrays.sources.memory import fill_source
+from nczarr.arrays.sources.source import ArraySource, Descr, Layout, Parts, big_descr, itemsize
+from nczarr.arrays.values.parts import descr, is_fixed
 from nczarr.ast import ATOMIC, Codec, Storage
 from nczarr.formats.opendap.common.declarations import FaultError, whole
 from nczarr.formats.opendap.common.document_reader import DescribedVariable

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 
 from nczarr import names
-from nczarr.arrays.parts import Types
+from nczarr.arrays.values.parts import Types
 from nczarr.ast import ATOMIC, Attribute, CompoundType, EnumType, Group, Variable
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import CompileError, Diagnostic, Report, Severity

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from nczarr.arrays.source import Parts
+from nczarr.arrays.sources.source import Parts
 from nczarr.ast import Storage
 from nczarr.ast.walk import building
 from nczarr.check.checked import Unchecked

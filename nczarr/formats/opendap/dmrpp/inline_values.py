@@ -9,9 +9,9 @@ import zlib
 from typing import Any
 
 from nczarr.arrays.lazy_numpy import np
-from nczarr.arrays.memory import ArrayInMemory
-from nczarr.arrays.parts import Part, Types, descr, escape, is_fixed, parts, size
-from nczarr.arrays.source import Layout, Parts, numpy_dtype
+from nczarr.arrays.sources.memory import ArrayInMemory
+from nczarr.arrays.sources.source import Layout, Parts, numpy_dtype
+from nczarr.arrays.values.parts import Part, Types, descr, escape, is_fixed, parts, size
 from nczarr.ast import CompoundType
 from nczarr.formats.opendap.common.declarations import FaultError, whole
 from nczarr.formats.opendap.common.xml_reader import XmlElement

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from nczarr import names
-from nczarr.arrays.blocks import grid_of, number_of
-from nczarr.arrays.chunk_references import WHOLE, columns_of
-from nczarr.arrays.codecs import SHUFFLE
-from nczarr.arrays.manifest import PlaceColumns
-from nczarr.arrays.parts import Types, descr, is_fixed, size
-from nczarr.arrays.source import ArraySource, Descr, Stored, big_descr, itemsize, little_descr
+from nczarr.arrays.chunks.chunk_references import WHOLE, columns_of
+from nczarr.arrays.chunks.manifest import PlaceColumns
+from nczarr.arrays.codecs.chain import SHUFFLE
+from nczarr.arrays.regions import grid_of, number_of
+from nczarr.arrays.sources.source import ArraySource, Descr, Stored, big_descr, itemsize, little_descr
+from nczarr.arrays.values.parts import Types, descr, is_fixed, size
 from nczarr.ast import Attribute, CompoundType, EnumType, OpaqueType, VlenType
 from nczarr.ast.dataset import VERSION
 from nczarr.ast.rectilinear import varies

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from nczarr.arrays.parts import Types, descr
-from nczarr.arrays.source import itemsize
+from nczarr.arrays.sources.source import itemsize
+from nczarr.arrays.values.parts import Types, descr
 from nczarr.formats.opendap.common.declarations import FaultError, whole
 from nczarr.formats.opendap.common.xml_reader import XmlElement
 

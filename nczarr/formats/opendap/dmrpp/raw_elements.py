@@ -10,11 +10,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from nczarr.arrays.blocks import Index, Region, Selection
-from nczarr.arrays.elements import in_order
-from nczarr.arrays.grid import converted
+from nczarr.arrays.chunks.grid import converted
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.arrays.source import DerivedSource, Descr, Layout, itemsize, numpy_dtype
+from nczarr.arrays.regions import Index, Region, Selection
+from nczarr.arrays.sources.source import DerivedSource, Descr, Layout, itemsize, numpy_dtype
+from nczarr.arrays.values.elements import in_order
 from nczarr.formats.opendap.common.wire import number_of
 from nczarr.formats.opendap.dmrpp.padding import PaddedMember
 

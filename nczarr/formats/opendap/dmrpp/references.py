@@ -8,7 +8,7 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from nczarr.arrays.blocks import index_of, number_of
+from nczarr.arrays.regions import index_of, number_of
 from nczarr.formats.opendap.common.declarations import FaultError, whole
 from nczarr.formats.opendap.common.xml_reader import ChunkColumns, XmlElement
 from nczarr.registry import ChunkKeys

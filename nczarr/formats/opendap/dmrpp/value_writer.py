@@ -9,11 +9,11 @@ import zlib
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from nczarr.arrays.blocks import grid_of
-from nczarr.arrays.codecs import DEFLATE
+from nczarr.arrays.codecs.chain import DEFLATE
 from nczarr.arrays.lazy_numpy import np
-from nczarr.arrays.parts import Types, descr, escape, is_fixed
-from nczarr.arrays.source import ArraySource, Descr, Parts, itemsize, little, unwritten_of
+from nczarr.arrays.regions import grid_of
+from nczarr.arrays.sources.source import ArraySource, Descr, Parts, itemsize, little, unwritten_of
+from nczarr.arrays.values.parts import Types, descr, escape, is_fixed
 from nczarr.ast import ATOMIC, CompoundType, EnumType, Storage, Variable
 from nczarr.check.checked import Checked
 from nczarr.formats.opendap.common.wire import escaped, is_safe_text, tag, text_of

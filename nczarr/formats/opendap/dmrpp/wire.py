@@ -6,7 +6,7 @@ import os
 import stat
 import struct
 
-from nczarr.arrays.codecs import DEFLATE, FLETCHER32, SHUFFLE
+from nczarr.arrays.codecs.chain import DEFLATE, FLETCHER32, SHUFFLE
 from nczarr.ast import ATOMIC
 from nczarr.check.fill_values import DEFAULT
 from nczarr.formats.opendap.common.wire import number_of

@@ -7,11 +7,11 @@ import math
 import struct
 from typing import Any, Literal, NamedTuple
 
-from nczarr.arrays.chunked_store import StoredArray
-from nczarr.arrays.codecs import from_configs
-from nczarr.arrays.elements import element_of, model_bytes, text_element
-from nczarr.arrays.grid import Encoding
-from nczarr.arrays.source import Descr, Layout, is_number, itemsize
+from nczarr.arrays.chunks.chunked_store import StoredArray
+from nczarr.arrays.chunks.grid import Encoding
+from nczarr.arrays.codecs.chain import from_configs
+from nczarr.arrays.sources.source import Descr, Layout, is_number, itemsize
+from nczarr.arrays.values.elements import element_of, model_bytes, text_element
 from nczarr.ast import Attribute, Codec, Quantize, Storage
 from nczarr.ast.storage import FILTER_LIMIT, Element
 from nczarr.formats.common.documents import DocumentCache, Json

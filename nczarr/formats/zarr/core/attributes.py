@@ -16,8 +16,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from nczarr import names
-from nczarr.arrays.parts import NUMPY, Types
-from nczarr.arrays.validate_constant import problem
+from nczarr.arrays.values.parts import NUMPY, Types
+from nczarr.arrays.values.validate_constant import problem
 from nczarr.ast import ATOMIC, Attribute, Constant
 from nczarr.ast.plain import HIDDEN, JsonConstant, encoded, guessed, plain
 from nczarr.ast.values import SPECIAL_FLOATS, single

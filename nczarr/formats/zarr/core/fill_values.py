@@ -8,7 +8,7 @@ import math
 import struct
 from typing import Any
 
-from nczarr.arrays.elements import NAT, halves
+from nczarr.arrays.values.elements import NAT, halves
 from nczarr.ast.values import json_number
 
 Json = dict[str, Any]

@@ -14,9 +14,9 @@ import math
 from typing import Any
 
 from nczarr import names
-from nczarr.arrays.elements import element_of, is_record, model_bytes
-from nczarr.arrays.parts import Types, descr, is_fixed
-from nczarr.arrays.source import Descr, Parts
+from nczarr.arrays.sources.source import Descr, Parts
+from nczarr.arrays.values.elements import element_of, is_record, model_bytes
+from nczarr.arrays.values.parts import Types, descr, is_fixed
 from nczarr.ast import ATOMIC, Attribute, Constant, Dataset, Dimension, Group, Variable
 from nczarr.ast.node import members_of
 from nczarr.ast.plain import encoded

@@ -33,7 +33,7 @@ class NodeReader:
     texts_are_strings = False
     """True if a text of one byte is a string unless declared as char."""
     portable_names = False
-    """True if key segments are names in the portable form of `arrays/key_segments.py`."""
+    """True if key segments are names in the portable form of `arrays/chunks/key_segments.py`."""
     named_by_file = True
     """True if a dataset without a name gets that of its file."""
     fill_stands_for_attribute = True

@@ -7,9 +7,9 @@ import math
 from collections.abc import Container
 
 from nczarr import names
-from nczarr.arrays.elements import ELEMENT_TYPES, declared, element_of, field_of, modelled
-from nczarr.arrays.parts import NUMPY, Types, descr
-from nczarr.arrays.source import Descr, itemsize
+from nczarr.arrays.sources.source import Descr, itemsize
+from nczarr.arrays.values.elements import ELEMENT_TYPES, declared, element_of, field_of, modelled
+from nczarr.arrays.values.parts import NUMPY, Types, descr
 from nczarr.ast import CompoundType, Field, OpaqueType, UserType
 from nczarr.ast.storage import Element
 from nczarr.check.checked import Namesake

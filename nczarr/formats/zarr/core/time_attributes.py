@@ -7,8 +7,8 @@ written as times again.
 
 from __future__ import annotations
 
-from nczarr.arrays.elements import NAT, is_nat, time_attributes
-from nczarr.arrays.source import Descr
+from nczarr.arrays.sources.source import Descr
+from nczarr.arrays.values.elements import NAT, is_nat, time_attributes
 from nczarr.formats.zarr.core.fill_values import Json
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from nczarr import names
-from nczarr.arrays.source import itemsize
+from nczarr.arrays.sources.source import itemsize
 from nczarr.ast import Attribute, Dataset, EnumType, Group, Variable
 from nczarr.check.checked import Foreign
 from nczarr.diagnostics.report import Report

@@ -9,7 +9,7 @@ as in the documents.
 from __future__ import annotations
 
 from nczarr import names
-from nczarr.arrays.elements import element_of
+from nczarr.arrays.values.elements import element_of
 from nczarr.ast import ATOMIC, Attribute, Group, Variable
 from nczarr.ast.plain import plain
 from nczarr.ast.walk import groups

@@ -18,9 +18,9 @@ import struct
 from collections.abc import Sequence
 from typing import Any
 
-from nczarr.arrays.codecs import Config, to_configs
-from nczarr.arrays.elements import halves
-from nczarr.arrays.source import Descr, itemsize
+from nczarr.arrays.codecs.chain import Config, to_configs
+from nczarr.arrays.sources.source import Descr, itemsize
+from nczarr.arrays.values.elements import halves
 from nczarr.ast import Codec
 from nczarr.ast.values import SPECIAL_FLOATS
 from nczarr.formats.zarr.core.fill_values import Json, code, json_of
@@ -180,7 +180,7 @@ def configs(steps: Sequence[Json]) -> tuple[Config, ...]:
 
 
 def _config(step: Json) -> Config:
-    from nczarr.arrays.decode import HARMLESS  # loads decoders
+    from nczarr.arrays.codecs.decode import HARMLESS  # loads decoders
 
     uri = step["codec"]
     name = uri.removeprefix(BASE)

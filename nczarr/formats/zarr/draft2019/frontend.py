@@ -8,9 +8,9 @@ from __future__ import annotations
 from typing import Any
 
 from nczarr import names
-from nczarr.arrays.grid import Encoding
-from nczarr.arrays.key_segments import suits
-from nczarr.arrays.source import Descr
+from nczarr.arrays.chunks.grid import Encoding
+from nczarr.arrays.chunks.key_segments import suits
+from nczarr.arrays.sources.source import Descr
 from nczarr.ast.plain import plain
 from nczarr.check.checked import Foreign, Unchecked
 from nczarr.diagnostics.report import Report

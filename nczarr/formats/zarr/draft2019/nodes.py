@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from nczarr.arrays.key_segments import problem
+from nczarr.arrays.chunks.key_segments import problem
 from nczarr.ast.walk import MAX_DEPTH
 from nczarr.diagnostics.report import Report
 from nczarr.formats.common.documents import Json

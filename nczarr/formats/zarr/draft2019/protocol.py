@@ -13,7 +13,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from nczarr.arrays.blocks import grid_of
+from nczarr.arrays.regions import grid_of
 from nczarr.diagnostics.report import CompileError, Diagnostic, Label, Severity
 from nczarr.formats.common.strict_json import StrictError, parse
 from nczarr.formats.zarr.draft2019 import keys, wire

@@ -17,7 +17,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, Literal, NamedTuple
 
-from nczarr.arrays.elements import halves
+from nczarr.arrays.values.elements import halves
 from nczarr.formats.zarr.core.array_metadata import lengths, sensible
 from nczarr.formats.zarr.core.fill_values import FAULTS, Json
 from nczarr.formats.zarr.draft2019 import dtypes

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from nczarr import names
-from nczarr.arrays.elements import model_bytes
-from nczarr.arrays.source import fill_of, is_number
+from nczarr.arrays.sources.source import fill_of, is_number
+from nczarr.arrays.values.elements import model_bytes
 from nczarr.ast import ATOMIC, Attribute, Constant, Dataset, Group, Storage, Variable
 from nczarr.ast.plain import HIDDEN, JsonConstant, plain
 from nczarr.check.fill_values import default_fill

@@ -7,8 +7,8 @@ from types import MappingProxyType
 from typing import Any
 
 from nczarr import names
-from nczarr.arrays.elements import element_of
-from nczarr.arrays.source import Descr, Layout
+from nczarr.arrays.sources.source import Descr, Layout
+from nczarr.arrays.values.elements import element_of
 from nczarr.ast import Attribute, Dataset, Group, Variable
 from nczarr.ast.plain import JsonConstant, plain
 from nczarr.ast.walk import groups

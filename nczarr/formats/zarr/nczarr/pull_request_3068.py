@@ -24,7 +24,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-from nczarr.arrays.source import Descr, itemsize
+from nczarr.arrays.sources.source import Descr, itemsize
 from nczarr.ast.plain import HIDDEN, encoded
 from nczarr.formats.common.documents import DocumentCache, Json
 from nczarr.formats.zarr.core.fill_values import shown

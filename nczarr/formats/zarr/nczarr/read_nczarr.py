@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from nczarr import names
-from nczarr.arrays.validate_constant import sound_types
+from nczarr.arrays.values.validate_constant import sound_types
 from nczarr.ast import Dimension, Group, Kind, UserType, Variable
 from nczarr.ast.walk import MAX_DEPTH, building
 from nczarr.check.checked import Unchecked

@@ -12,10 +12,10 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 from nczarr import names
-from nczarr.arrays.elements import is_element_name
-from nczarr.arrays.key_segments import paths
-from nczarr.arrays.parts import Types, descr, is_fixed, parts, size
-from nczarr.arrays.source import ArraySource, Parts, is_number
+from nczarr.arrays.chunks.key_segments import paths
+from nczarr.arrays.sources.source import ArraySource, Parts, is_number
+from nczarr.arrays.values.elements import is_element_name
+from nczarr.arrays.values.parts import Types, descr, is_fixed, parts, size
 from nczarr.ast import ATOMIC, Codec, Dimension, Storage, UserType, Variable
 from nczarr.ast.rectilinear import Lengths
 from nczarr.ast.storage import FILTER_LIMIT

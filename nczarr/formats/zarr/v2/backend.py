@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from nczarr.arrays.codecs import to_configs
-from nczarr.arrays.source import itemsize
+from nczarr.arrays.codecs.chain import to_configs
+from nczarr.arrays.sources.source import itemsize
 from nczarr.ast import Constant
 from nczarr.ast.plain import JsonConstant, is_finite, plain
 from nczarr.diagnostics.report import Report

@@ -12,8 +12,8 @@ import math
 import re
 from typing import Any
 
-from nczarr.arrays.elements import halves
-from nczarr.arrays.source import Descr, itemsize
+from nczarr.arrays.sources.source import Descr, itemsize
+from nczarr.arrays.values.elements import halves
 from nczarr.formats.zarr.core.fill_values import encoded_bytes, json_of, number, shown, type_name
 
 _INTEGER = re.compile(r"[+-]?[0-9]{1,40}")

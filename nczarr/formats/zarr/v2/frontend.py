@@ -10,11 +10,11 @@ import binascii
 import re
 from typing import Any
 
-from nczarr.arrays.codecs import POINTER
-from nczarr.arrays.decode import TEXTS
-from nczarr.arrays.elements import element_of, is_element_name
-from nczarr.arrays.grid import Encoding
-from nczarr.arrays.source import Descr, itemsize
+from nczarr.arrays.chunks.grid import Encoding
+from nczarr.arrays.codecs.chain import POINTER
+from nczarr.arrays.codecs.decode import TEXTS
+from nczarr.arrays.sources.source import Descr, itemsize
+from nczarr.arrays.values.elements import element_of, is_element_name
 from nczarr.ast.plain import encoded
 from nczarr.check.checked import Unchecked
 from nczarr.diagnostics.report import Report

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from nczarr.arrays.codecs import Config, to_configs
-from nczarr.arrays.source import Descr, itemsize
+from nczarr.arrays.codecs.chain import Config, to_configs
+from nczarr.arrays.sources.source import Descr, itemsize
 from nczarr.ast import Codec
 from nczarr.formats.zarr.core.fill_values import Json
 

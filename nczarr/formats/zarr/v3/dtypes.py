@@ -24,8 +24,8 @@ import struct
 from contextlib import suppress
 from typing import Any
 
-from nczarr.arrays.elements import Record, element_of, halves, is_element_name, is_utf32, time_unit
-from nczarr.arrays.source import Descr, itemsize
+from nczarr.arrays.sources.source import Descr, itemsize
+from nczarr.arrays.values.elements import Record, element_of, halves, is_element_name, is_utf32, time_unit
 from nczarr.ast import Constant
 from nczarr.ast.plain import JsonConstant, encoded, plain
 from nczarr.ast.values import SPECIAL_FLOATS

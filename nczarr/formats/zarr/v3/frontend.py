@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from nczarr.arrays import array_steps
-from nczarr.arrays.elements import in_order
-from nczarr.arrays.grid import Encoding
-from nczarr.arrays.source import Descr, big_descr, itemsize
+from nczarr.arrays.chunks.grid import Encoding
+from nczarr.arrays.codecs import array_steps
+from nczarr.arrays.sources.source import Descr, big_descr, itemsize
+from nczarr.arrays.values.elements import in_order
 from nczarr.ast import ATOMIC, Constant
 from nczarr.ast.plain import JsonConstant
 from nczarr.ast.rectilinear import Lengths, read_lengths, total_of

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from nczarr.arrays import array_steps
+from nczarr.arrays.codecs import array_steps
 from nczarr.arrays.lazy_numpy import np
-from nczarr.arrays.source import Descr, itemsize
+from nczarr.arrays.sources.source import Descr, itemsize
 from nczarr.ast.rectilinear import Lengths, varies
 from nczarr.formats.zarr.core.array_metadata import lengths
 from nczarr.formats.zarr.core.fill_values import FAULTS, Json

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import nczarr
-from nczarr.arrays.chunked_store import StoredArray
+from nczarr.arrays.chunks.chunked_store import StoredArray
 from nczarr.diagnostics.report import CompileError
 from nczarr.formats.icechunk import target
 from tests.conftest import ROOT, run_command

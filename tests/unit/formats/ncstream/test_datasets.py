@@ -14,9 +14,9 @@ import nczarr
 from nczarr import registry
 from nczarr.__main__ import main
 from nczarr.api.handle import DatasetHandle
-from nczarr.arrays.blocks import Selection
-from nczarr.arrays.memory import ArrayInMemory
-from nczarr.arrays.source import Layout
+from nczarr.arrays.regions import Selection
+from nczarr.arrays.sources.memory import ArrayInMemory
+from nczarr.arrays.sources.source import Layout
 from nczarr.diagnostics.report import CompileError, Report
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
 from nczarr.formats.ncstream.wire import framing

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nczarr.arrays.memory import Runs
-from nczarr.arrays.source import Layout, Parts
+from nczarr.arrays.sources.memory import Runs
+from nczarr.arrays.sources.source import Layout, Parts
 from nczarr.ast import ATOMIC, Attribute, Constant, Dataset, Dimension, Kind, Variable
 from nczarr.check.checked import Checked
 from nczarr.check.classic_layout import CLASSIC_KINDS, lay_out

@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 
 import nczarr
-from nczarr.arrays.decoded_parts import DecodedCells
-from nczarr.arrays.manifest import PlaceColumns
-from nczarr.arrays.source import ArraySource, little
-from nczarr.arrays.strided import AffineArray
+from nczarr.arrays.chunks.manifest import PlaceColumns
+from nczarr.arrays.sources.decoded_parts import DecodedCells
+from nczarr.arrays.sources.source import ArraySource, little
+from nczarr.arrays.sources.strided import AffineArray
 from nczarr.ast import Codec
 from nczarr.diagnostics.report import CompileError
 from nczarr.formats.netcdf4.chunked_array import ChunkedArray

@@ -12,7 +12,7 @@ from types import ModuleType
 import pytest
 
 import nczarr
-from nczarr.arrays.parts import parts
+from nczarr.arrays.values.parts import parts
 from nczarr.diagnostics.report import CompileError, Report
 from nczarr.operations import pipeline
 from nczarr.options import Options

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from nczarr.arrays.library_lock import LOCK
+from nczarr.arrays.execution.library_lock import LOCK
 from nczarr.formats.netcdf4.inquiry import Inquiry
 from nczarr.formats.netcdf4.library import Library, library
 from nczarr.formats.netcdf4.library_file import library_file

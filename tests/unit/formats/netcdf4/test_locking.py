@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import nczarr
-from nczarr.arrays.library_lock import LOCK
+from nczarr.arrays.execution.library_lock import LOCK
 from nczarr.formats.netcdf4 import hdf5 as hdf5_functions
 from nczarr.formats.netcdf4.hdf5 import Hdf5
 from nczarr.formats.netcdf4.library import Library

@@ -14,14 +14,14 @@ import numpy as np
 import pytest
 
 import nczarr
-from nczarr.arrays.blocks import grid_of
-from nczarr.arrays.concatenate import joined
-from nczarr.arrays.crc32c import by_table
-from nczarr.arrays.expand_dims import Raised
-from nczarr.arrays.index_table import table_of
-from nczarr.arrays.manifest import ChunkPlace
-from nczarr.arrays.sliced import Sliced
-from nczarr.arrays.source import ArraySource
+from nczarr.arrays.chunks.index_table import table_of
+from nczarr.arrays.chunks.manifest import ChunkPlace
+from nczarr.arrays.codecs.crc32c import by_table
+from nczarr.arrays.regions import grid_of
+from nczarr.arrays.sources.concatenate import joined
+from nczarr.arrays.sources.expand_dims import Raised
+from nczarr.arrays.sources.sliced import Sliced
+from nczarr.arrays.sources.source import ArraySource
 from nczarr.diagnostics.report import CompileError, Report
 from nczarr.formats.netcdf4 import write_chunks
 from nczarr.link import do_task

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import nczarr
-from nczarr.arrays.blocks import Selection, lengths_of
+from nczarr.arrays.regions import Selection, lengths_of
 from nczarr.formats.netcdf4.stored_variable import StoredVariable
 
 CDL = """netcdf t {

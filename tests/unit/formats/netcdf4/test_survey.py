@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nczarr.arrays.library_lock import LOCK
+from nczarr.arrays.execution.library_lock import LOCK
 from nczarr.formats.netcdf4.hdf5 import hdf5
 from nczarr.formats.netcdf4.library import library
 from nczarr.formats.netcdf4.omissions import look

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 import nczarr
-from nczarr.arrays import grid
-from nczarr.arrays.source import ArraySource
+from nczarr.arrays.chunks import grid
+from nczarr.arrays.sources.source import ArraySource
 from nczarr.formats.netcdf4 import write_chunks, write_values
 
 VALUES = (np.arange(10 * 13, dtype="<i4") % 17).reshape(10, 13)

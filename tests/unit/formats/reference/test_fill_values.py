@@ -14,7 +14,7 @@ import pytest
 import nczarr
 from nczarr import refs
 from nczarr.api.refs import Writing
-from nczarr.arrays.source import fill_of
+from nczarr.arrays.sources.source import fill_of
 from nczarr.diagnostics.report import Report
 from nczarr.operations import pipeline
 from nczarr.options import Options

@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 from nczarr import refs
-from nczarr.arrays.chunk_references import WHOLE, Referred
-from nczarr.arrays.manifest import PlaceColumns
+from nczarr.arrays.chunks.chunk_references import WHOLE, Referred
+from nczarr.arrays.chunks.manifest import PlaceColumns
 from nczarr.diagnostics.report import CompileError, Report
 from nczarr.formats.reference import parquet_rows, write_parquet
 from nczarr.formats.reference.detect import is_parquet

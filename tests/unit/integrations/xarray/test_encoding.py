@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from nczarr.arrays.chunked_store import StoredArray
-from nczarr.arrays.grid import Encoding
-from nczarr.arrays.memory import fill_source
-from nczarr.arrays.source import ArraySource, Layout
+from nczarr.arrays.chunks.chunked_store import StoredArray
+from nczarr.arrays.chunks.grid import Encoding
+from nczarr.arrays.sources.memory import fill_source
+from nczarr.arrays.sources.source import ArraySource, Layout
 from nczarr.ast.storage import Codec, Storage
 from nczarr.integrations.xarray.encoding import storage_encoding
 from nczarr.registry import ChunkKeys

@@ -257,8 +257,8 @@ def test_dimensions_that_do_not_suit(wanted: dict[str, Any], message: str) -> No
 
 
 def test_missing_chunks_that_mean_different_values_are_refused() -> None:
-    from nczarr.arrays.memory import Runs
-    from nczarr.arrays.source import Layout
+    from nczarr.arrays.sources.memory import Runs
+    from nczarr.arrays.sources.source import Layout
 
     def sparse(fill: int) -> DatasetHandle:
         handle = nczarr.from_cdl("netcdf t { dimensions: t = 4 ; variables: int v(t) ; data: v = 1 ; }")

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import nczarr
 from nczarr import refs
-from nczarr.arrays.time_units import dates
+from nczarr.arrays.values.time_units import dates
 from nczarr.operations.combine.recode import in_units
 from tests.conftest import Ran
 

@@ -13,8 +13,8 @@ import pytest
 
 import nczarr
 from nczarr.api.handle import DatasetHandle
-from nczarr.arrays.memory import Runs
-from nczarr.arrays.source import Layout
+from nczarr.arrays.sources.memory import Runs
+from nczarr.arrays.sources.source import Layout
 from nczarr.ast import CompoundType, Dataset, Field, Storage, Variable, VlenType
 from nczarr.operations.compare import digest_ragged, digest_values
 from nczarr.operations.compare.digest import digest
@@ -61,7 +61,7 @@ def test_chunks_memory_and_threads_do_not_count(
 
 
 def test_tall_chunks_are_decoded_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from nczarr.arrays.chunked_store import StoredArray
+    from nczarr.arrays.chunks.chunked_store import StoredArray
 
     values = np.arange(60 * 64 * 64, dtype="f4").reshape(60, 64, 64)
     made = checked(dataset("float", values.shape, (30, 16, 16)), {"/v": values})
@@ -75,7 +75,7 @@ def test_tall_chunks_are_decoded_once(tmp_path: Path, monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(StoredArray, "_raw", counted)
     monkeypatch.setattr(digest_values, "BLOCK", 1 << 16)
-    monkeypatch.setattr("nczarr.arrays.grid.KEPT", 0)
+    monkeypatch.setattr("nczarr.arrays.chunks.grid.KEPT", 0)
     found = digest(nczarr.open(tmp_path / "a.zarr").checked, Options(memory=4 << 20, workers=2))
     assert found.parts["/v"] == wanted("float", values)
     assert len(decoded) == 2 * 4 * 4
@@ -84,7 +84,7 @@ def test_tall_chunks_are_decoded_once(tmp_path: Path, monkeypatch: pytest.Monkey
 @pytest.mark.parametrize("type_name", ["byte", "ushort", "int64", "double", "char"])
 @pytest.mark.parametrize("shape", [(), (0,), (3, 0), (65536,), (65537,), (2, 1, 40000), (300, 300), (3, 7, 9, 500)])
 def test_every_shape(type_name: str, shape: tuple[int, ...]) -> None:
-    from nczarr.arrays.parts import NUMPY
+    from nczarr.arrays.values.parts import NUMPY
 
     count = int(np.prod(shape))
     values = np.random.default_rng(2).integers(0, 99, count).astype("i8").astype("u1").astype("i8")
@@ -201,7 +201,7 @@ def test_a_part_of_a_dataset() -> None:
 
 
 def test_a_section_of_a_sparse_array(tmp_path: Path) -> None:
-    from nczarr.arrays.sliced import Sliced
+    from nczarr.arrays.sources.sliced import Sliced
 
     shape, chunks = (100000, 100000), (100, 100)
     layout = Layout("<i4", shape, chunks, fill=b"\1\0\0\x80")

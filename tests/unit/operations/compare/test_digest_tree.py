@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nczarr.arrays.blocks import every_block, region_of
+from nczarr.arrays.regions import every_block, region_of
 from nczarr.operations.compare import digest_tree
 from nczarr.operations.compare.digest_tree import Folding, HashTree, leaf_shape
 

@@ -7,13 +7,13 @@ import os
 from typing import Any
 
 from nczarr import names
-from nczarr.arrays.blocks import even_chunks
-from nczarr.arrays.decoded_parts import in_one_piece
 from nczarr.arrays.lazy_numpy import NDArray
-from nczarr.arrays.memory import ArrayInMemory
-from nczarr.arrays.parts import descr, parts
-from nczarr.arrays.source import ArraySource, Descr, Layout, Parts, itemsize
-from nczarr.arrays.strided import AffineArray, FileBytes
+from nczarr.arrays.regions import even_chunks
+from nczarr.arrays.sources.decoded_parts import in_one_piece
+from nczarr.arrays.sources.memory import ArrayInMemory
+from nczarr.arrays.sources.source import ArraySource, Descr, Layout, Parts, itemsize
+from nczarr.arrays.sources.strided import AffineArray, FileBytes
+from nczarr.arrays.values.parts import descr, parts
 from nczarr.ast.walk import building
 from nczarr.check.checked import Unchecked
 from nczarr.diagnostics.report import Report

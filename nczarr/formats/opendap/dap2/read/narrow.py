@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from nczarr.arrays.blocks import Index, Region, Selection
 from nczarr.arrays.lazy_numpy import NDArray
-from nczarr.arrays.parts import NUMPY
-from nczarr.arrays.source import ArraySource, DerivedSource, Layout
+from nczarr.arrays.regions import Index, Region, Selection
+from nczarr.arrays.sources.source import ArraySource, DerivedSource, Layout
+from nczarr.arrays.values.parts import NUMPY
 from nczarr.ast.node import TypeName
 from nczarr.formats.opendap.dap2.wire.xdr import narrowed
 

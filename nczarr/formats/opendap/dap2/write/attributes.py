@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nczarr.arrays.parts import Types
+from nczarr.arrays.values.parts import Types
 from nczarr.ast import Attribute, CompoundType, Constant, EnumType, Group, Variable
 from nczarr.ast.types import OpaqueType, VlenType
 from nczarr.ast.values import shortest

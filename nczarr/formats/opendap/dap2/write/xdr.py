@@ -10,13 +10,13 @@ import struct
 from collections.abc import Iterator, Sequence
 from typing import Any, TypeAlias
 
-from nczarr.arrays.blocks import every_block, linear_block, region_of
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.arrays.part_fills import all_fill
-from nczarr.arrays.parts import escape, is_fixed
-from nczarr.arrays.sliced import cut
-from nczarr.arrays.source import ArraySource, Parts, itemsize, little
-from nczarr.arrays.streaming import slabs
+from nczarr.arrays.regions import every_block, linear_block, region_of
+from nczarr.arrays.sources.part_fills import all_fill
+from nczarr.arrays.sources.sliced import cut
+from nczarr.arrays.sources.source import ArraySource, Parts, itemsize, little
+from nczarr.arrays.sources.streaming import slabs
+from nczarr.arrays.values.parts import escape, is_fixed
 from nczarr.ast import ATOMIC, CompoundType
 from nczarr.ast.types import Field
 from nczarr.check.checked import Checked

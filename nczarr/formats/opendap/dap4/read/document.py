@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nczarr.arrays.parts import Types
-from nczarr.arrays.source import Parts
+from nczarr.arrays.sources.source import Parts
+from nczarr.arrays.values.parts import Types
 from nczarr.ast import Attribute, Constant, EnumType, Storage, UserType
 from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.source import Source, Span

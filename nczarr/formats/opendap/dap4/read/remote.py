@@ -10,11 +10,11 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from nczarr.arrays.blocks import Region
-from nczarr.arrays.decoded_parts import sources
 from nczarr.arrays.lazy_numpy import NDArray
-from nczarr.arrays.parts import Types, is_fixed, size
-from nczarr.arrays.requested_regions import TEXT, Blocks, Regions
+from nczarr.arrays.regions import Region
+from nczarr.arrays.sources.decoded_parts import sources
+from nczarr.arrays.sources.requested_regions import TEXT, Blocks, Regions
+from nczarr.arrays.values.parts import Types, is_fixed, size
 from nczarr.ast.node import TypeName
 from nczarr.ast.walk import building
 from nczarr.check.checked import Unchecked

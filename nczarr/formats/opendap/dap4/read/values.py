@@ -11,13 +11,13 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from nczarr.arrays.blocks import even_chunks
-from nczarr.arrays.crc32 import crc32
-from nczarr.arrays.decoded_parts import in_one_piece
-from nczarr.arrays.memory import ArrayInMemory
-from nczarr.arrays.parts import descr, parts
-from nczarr.arrays.source import Layout, Parts, itemsize
-from nczarr.arrays.strided import AffineArray, FileBytes
+from nczarr.arrays.codecs.crc32 import crc32
+from nczarr.arrays.regions import even_chunks
+from nczarr.arrays.sources.decoded_parts import in_one_piece
+from nczarr.arrays.sources.memory import ArrayInMemory
+from nczarr.arrays.sources.source import Layout, Parts, itemsize
+from nczarr.arrays.sources.strided import AffineArray, FileBytes
+from nczarr.arrays.values.parts import descr, parts
 from nczarr.ast import ATOMIC
 from nczarr.diagnostics.source import Source
 from nczarr.formats.opendap.common.columns import BrokenValuesError, check_size, decoded

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.arrays.parts import NUMPY, Types
+from nczarr.arrays.values.parts import NUMPY, Types
 from nczarr.ast.node import TypeName
 from nczarr.ast.types import EnumType, OpaqueType
 from nczarr.diagnostics.source import Buffer

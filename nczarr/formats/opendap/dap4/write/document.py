@@ -23,7 +23,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from nczarr import names
-from nczarr.arrays.parts import Types
+from nczarr.arrays.values.parts import Types
 from nczarr.ast import ATOMIC, Attribute, CompoundType, Constant, EnumType, Group, OpaqueType, Variable, VlenType
 from nczarr.ast.values import shortest
 from nczarr.check.checked import Checked

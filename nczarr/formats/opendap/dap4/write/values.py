@@ -11,14 +11,24 @@ import struct
 from collections.abc import Iterator
 from typing import Any
 
-from nczarr.arrays.blocks import Selection, every_block, linear_block, region_of
-from nczarr.arrays.crc32 import crc32
+from nczarr.arrays.codecs.crc32 import crc32
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.arrays.part_fills import all_fill
-from nczarr.arrays.parts import ListTree, PartLeaf, PartTree, Types, descr, inner_types, is_fixed, part_tree, size
-from nczarr.arrays.sliced import cut
-from nczarr.arrays.source import Descr, Parts, itemsize, little, numpy_dtype
-from nczarr.arrays.streaming import slabs
+from nczarr.arrays.regions import Selection, every_block, linear_block, region_of
+from nczarr.arrays.sources.part_fills import all_fill
+from nczarr.arrays.sources.sliced import cut
+from nczarr.arrays.sources.source import Descr, Parts, itemsize, little, numpy_dtype
+from nczarr.arrays.sources.streaming import slabs
+from nczarr.arrays.values.parts import (
+    ListTree,
+    PartLeaf,
+    PartTree,
+    Types,
+    descr,
+    inner_types,
+    is_fixed,
+    part_tree,
+    size,
+)
 from nczarr.ast import CompoundType, OpaqueType
 from nczarr.check.checked import Checked
 from nczarr.formats.opendap.common.wire import escaped

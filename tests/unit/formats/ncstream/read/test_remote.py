@@ -18,7 +18,7 @@ import pytest
 
 import nczarr
 from nczarr.api.handle import DatasetHandle
-from nczarr.arrays import requested_regions
+from nczarr.arrays.sources import requested_regions
 from nczarr.diagnostics.report import CompileError, Report
 from nczarr.diagnostics.source import Source
 from nczarr.formats.ncstream.read import remote_request

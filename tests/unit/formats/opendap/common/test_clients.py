@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import nczarr
-from nczarr.arrays import requested_regions
+from nczarr.arrays.sources import requested_regions
 from nczarr.stores import opendap
 from tests.conftest import run_command
 from tests.support.opendap_server import Change, Reply, serving

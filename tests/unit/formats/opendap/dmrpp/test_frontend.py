@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nczarr.arrays.codecs import encode
+from nczarr.arrays.codecs.chain import encode
 from nczarr.ast import Codec
 from nczarr.check.checked import Checked
 from nczarr.options import Following

@@ -13,7 +13,7 @@ import pytest
 
 from nczarr import zarr3_2019
 from nczarr.api.zarr3_2019 import Hierarchy, MemoryKeys
-from nczarr.arrays.key_segments import problem
+from nczarr.arrays.chunks.key_segments import problem
 from nczarr.diagnostics.report import CompileError
 from tests.support.draft_2019 import ARRAY_EXAMPLE, FORMAT, GZIP, URI, Required, array, content, group, opened, said
 

@@ -102,7 +102,7 @@ def test_zarr3_has_the_same_hidden_attributes() -> None:
 
 
 def test_dtypes_of_attributes_are_those_of_arrays() -> None:
-    from nczarr.arrays.parts import NUMPY
+    from nczarr.arrays.values.parts import NUMPY
     from nczarr.formats.zarr.extension.documents import dtype
 
     for name, code in NUMPY.items():

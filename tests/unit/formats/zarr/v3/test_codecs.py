@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nczarr.arrays.codecs import from_configs, parse
-from nczarr.arrays.parts import NUMPY
-from nczarr.arrays.source import Descr
+from nczarr.arrays.codecs.chain import from_configs, parse
+from nczarr.arrays.sources.source import Descr
+from nczarr.arrays.values.parts import NUMPY
 from nczarr.ast import ATOMIC, Attribute, Codec, CompoundType, Constant, Dataset, Dimension, Field, Group, Variable
 from nczarr.diagnostics.report import Report
 from nczarr.formats.zarr.v3 import codecs, dtypes

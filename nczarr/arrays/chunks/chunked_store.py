@@ -1,0 +1,424 @@
+"""Arrays chunked into keys of a store: an array source for every version of Zarr.
+
+`grid.py` decodes and assembles chunks; this module finds their bytes. Raises
+CompileError with `unreadable-chunk` for undecodable chunks.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from heapq import merge
+from itertools import groupby
+from typing import Any, NoReturn, Self
+
+from nczarr.arrays.chunks import small_chunks
+from nczarr.arrays.chunks.assembly import MANY, assemble, assembled
+from nczarr.arrays.chunks.chunk_keys import KeyListing
+from nczarr.arrays.chunks.chunk_references import WHOLE
+from nczarr.arrays.chunks.grid import chunk_of, covering_regions, in_one, kept, put_chunk, unreadable
+from nczarr.arrays.chunks.index_table import indices_of
+from nczarr.arrays.chunks.manifest import ChunkPlace, Manifest, PlaceColumns, columns_from
+from nczarr.arrays.chunks.occupancy import blocks_of_chunks, blocks_of_runs, chunk_ranges, chunks_in
+from nczarr.arrays.chunks.shards import (
+    KeyedArray,
+    columns_in_shards,
+    fetched_in_shards,
+    in_shard,
+    in_shards,
+    places_in_shards,
+    stored_in_shards,
+)
+from nczarr.arrays.chunks.small_chunks import EncodedChunks
+from nczarr.arrays.codecs.array_steps import decoded
+from nczarr.arrays.codecs.decode import DECODING_ERRORS
+from nczarr.arrays.codecs.lengths import decoded_length, encoded_length, is_plain, misfit, texts_end
+from nczarr.arrays.lazy_numpy import NDArray, np
+from nczarr.arrays.regions import Index, Region, Selection, grid_of, number_of, region_or_all
+from nczarr.arrays.sources.memory import put_nil
+from nczarr.arrays.sources.source import ArraySource, Stored, itemsize, numpy_dtype
+from nczarr.ast.rectilinear import largest, varies
+from nczarr.stores import ranges
+from nczarr.stores.ranges import Range
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StoredArray(KeyedArray):
+    """One array of a store."""
+
+    nil: tuple[tuple[int, int], ...] = ()
+    """Runs of NIL strings, as (start, length)."""
+    undefined: bool = False
+    """True if missing chunks have undefined values."""
+    masks: Mapping[Index, int] = field(default_factory=dict)
+    """Skipped steps of the chain by chunk. Bit i: step i was skipped, as in HDF5."""
+    _own: list[Any] = field(default_factory=list, repr=False)
+    """Keys of the array in this process, once made."""
+    _at_hand: dict[Index, bytes] = field(default_factory=dict, repr=False)
+    """Encoded chunks fetched from a distance."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return the description and a digest of the keys: other processes must see the same. Raises OSError."""
+        described = self.layout, self.store, self.chunk_keys, self.encoding, self.nil, self.undefined, self.masks
+        return _elsewhere, (described, self.keys.digest())
+
+    def cleared(self) -> Self:
+        """Return the same chunks, with zeros for missing ones."""
+        return replace(self, layout=self.layout._replace(fill=None))
+
+    @property
+    def viewed(self) -> bool:
+        """False: chunks are decoded."""
+        return False
+
+    @property
+    def distant(self) -> bool:
+        """Value of the store."""
+        return self.store.distant
+
+    @property
+    def together(self) -> tuple[int, ...] | None:
+        """Shape of a distant shard; for references and archives the whole array: chunks may be adjacent anywhere."""
+        if self._scattered and self.layout.shards is None:
+            return tuple(max(1, length) for length in self.layout.shape) if self.store.distant else None
+        shards = self.layout.shards if self.store.distant else None
+        return None if shards is None else largest(shards)
+
+    @property
+    def _scattered(self) -> bool:
+        """True if keys are ranges of files, which may be adjacent."""
+        return self.store.refers or self.store.archive
+
+    def fetched(self, regions: Sequence[Selection]) -> Self:
+        """Return the array with distant encoded chunks in memory; near ones share a request. Raises OSError."""
+        if self.together is None:
+            return self
+        if self._scattered and self.layout.shards is None:
+            keys = {self.key(index): index for index in covering_regions(regions, self.layout.chunks)}
+            return replace(self, _at_hand={keys[key]: data for key, data in self.store.several(keys).items()})
+        return replace(self, _at_hand=fetched_in_shards(self, sorted(covering_regions(regions, self.layout.chunks))))
+
+    def manifest(self, region: Region | None = None) -> Manifest | None:
+        """Return the locations of stored chunks in files or URL objects; None without any. Raises OSError.
+
+        The manifest of the whole array is cached.
+        """
+        listing = self.keys
+        if not listing.placed:
+            if region is not None:
+                return self._columns(region)
+            listing.manifest, listing.placed = self._columns(None), True
+        return listing.manifest
+
+    def _stored_keys(self, region: Region | None, *, exactly: bool) -> NDArray[np.int64]:
+        """Return the indices of stored keys that contain an index of a region: int64, shape (keys, dimensions).
+
+        `exactly`: without keys that are not known to exist. Raises OSError.
+        """
+        if not region:
+            return self.keys.table()
+        unit = self.layout.shards or self.layout.chunks
+        return chunks_in(self.keys.table_in(chunk_ranges(unit, region), exactly=exactly), unit, region)
+
+    def _columns(self, region: Region | None) -> PlaceColumns | None:
+        layout = self.layout
+        counts = grid_of(layout.shape, layout.chunks)
+        if layout.shards is not None:
+            return columns_in_shards(self, self._stored_keys(region, exactly=True), region)
+
+        def places() -> Iterator[tuple[int, ChunkPlace]]:
+            for index in indices_of(self._stored_keys(region, exactly=True)):
+                reference = self.store.refer(self.key(index))
+                if reference is None or reference.url is None:
+                    continue
+                length = WHOLE if reference.length is None else reference.length
+                expected = self._length(index) if reference.length is None else None
+                if expected is not None:
+                    stated = self.store.told(self.key(index))
+                    length = WHOLE if stated in (None, expected) else stated
+                yield (
+                    number_of(index, counts),
+                    ChunkPlace(reference.url, reference.offset, length, self.masks.get(index, 0)),
+                )
+
+        columns = columns_from(places())
+        return columns if len(columns.chunk) else None
+
+    @property
+    def stored(self) -> Stored | None:
+        """Encoding of chunks; None if the axis order or a step of the chain is not one that we write."""
+        encoding, codecs = self.encoding, self.layout.codecs
+        if len(encoding.permutation or ()) > 1 or len(codecs) != len(encoding.steps):
+            return None
+        size = itemsize(encoding.dtype)
+        if any(step.get("id") == "shuffle" and step.get("elementsize", 0) not in (0, size) for step in encoding.steps):
+            return None
+        return Stored(encoding.dtype, self.layout.chunks, codecs)
+
+    def place(self, chunk: Index) -> ChunkPlace | None:
+        """Return a chunk's location in a file; None if it is not stored in a file. Raises OSError."""
+        place = self._place(chunk)
+        if place is not None:
+            self._fits(chunk, place.length)
+            if self._plain_texts:
+                self._check_texts(chunk, ranges.read(Range(*place[:3])))
+        return place
+
+    def _place(self, chunk: Index) -> ChunkPlace | None:
+        if self.layout.shards is None:
+            self.keys.check_seen()
+            whole = self.store.locate(self.key(chunk))
+            return None if whole is None else ChunkPlace(*whole, self.masks.get(chunk, 0))
+        stored_chunk = in_shard(self, chunk)
+        if stored_chunk is None:
+            return None
+        shard, offset, length = stored_chunk
+        return ChunkPlace(shard.path, shard.offset + offset, length) if isinstance(shard, Range) else None
+
+    def places(self, chunks: NDArray[np.int64], *, cut: bool = False) -> PlaceColumns:
+        """Return the locations of many chunks; those in shards are found together."""
+        if self.layout.shards is None or self.masks or self._plain_texts or self.store.distant:
+            return ArraySource.places(self, chunks, cut=cut)
+        places = places_in_shards(self, chunks, self._misfit)
+        return ArraySource.places(self, chunks, cut=cut) if places is None else places  # the first wrong one raises
+
+    def read(self, selection: Selection) -> NDArray[Any]:
+        """Return the values of a region, in its shape and the layout's dtype; NIL strings are None."""
+        layout = self.layout
+        small = self._small(selection)
+        if small is not None:
+            return small
+        out = assembled(self._near(selection), layout, selection, layout.shape, self._listing)
+        if self.nil and layout.dtype == "|O":
+            bounds = zip(selection, layout.shape, strict=True)
+            out = out if out.flags.writeable else out.copy()
+            put_nil(out, self.nil, [part.indices(length)[0] for part, length in bounds], layout.shape)
+        return out
+
+    def read_into(self, selection: Selection, out: NDArray[Any]) -> None:
+        """Put the values of a region into `out`, as `ArraySource.read_into`."""
+        layout = self.layout
+        small = self._small(selection)
+        if small is not None:
+            out[...] = small
+        elif out.dtype != numpy_dtype(layout.dtype) or out.dtype.hasobject:
+            out[...] = self.read(selection)
+        else:
+            assemble(out, self._near(selection), layout, selection, layout.shape, self._listing)
+
+    def _near(self, selection: Selection) -> Self:
+        """Return the array with the distant chunks of a region in memory, if they share requests."""
+        bounds = [part.indices(length)[:2] for part, length in zip(selection, self.layout.shape, strict=True)]
+        if self.together is None or self._at_hand or in_one(bounds, self.layout.chunks):
+            return self
+        return self.fetched([tuple(slice(*bound) for bound in bounds)])
+
+    @property
+    def _listing(self) -> Callable[[Sequence[range]], Iterable[Index]] | None:
+        """Function that lists stored chunks for `assemble`; None if that takes requests or is impossible."""
+        return self._listed_in if self.store.listed and (self.layout.shards is None or not self.distant) else None
+
+    def _listed_in(self, ranges: Sequence[range]) -> Iterator[Index]:
+        """Return the stored chunks within a range of indices along each dimension."""
+        layout = self.layout
+        if layout.shards is None:
+            return indices_of(self.keys.table_in(ranges, exactly=False))
+        lengths = zip(ranges, layout.chunks, layout.shape, strict=True)
+        region = tuple(range(part.start * length, min(part.stop * length, end)) for part, length, end in lengths)
+        return indices_of(stored_in_shards(self, self._stored_keys(region, exactly=False), region))
+
+    def encoded(self, chunk: Index) -> bytes | None:
+        """Return a chunk's encoded bytes; None: not stored, or with skipped steps. Raises OSError, CompileError."""
+        data = None if chunk in self.masks else self._raw(chunk)
+        if data is not None and self._plain_texts:
+            self._check_texts(chunk, data)
+        return data
+
+    def _raw(self, chunk: Index) -> bytes | None:
+        """Return the encoded bytes of a chunk, with checked length; None: not stored."""
+        data = self._at_hand.get(chunk)
+        if data is None and self.layout.shards is None:
+            self.keys.check_seen()
+            data = self.store.get(self.key(chunk))
+            if data is None:
+                self.keys.check_absent(chunk)
+        elif data is None:
+            stored_chunk = in_shard(self, chunk)
+            if stored_chunk is None:
+                return None
+            shard, offset, length = stored_chunk
+            self._fits(chunk, length)
+            if isinstance(shard, Range):
+                return ranges.read(Range(shard.path, shard.offset + offset, length))
+            if shard is not None:
+                return shard[offset : offset + length]
+            data = self.part(self.key(self.home(chunk)), offset, length)
+        if data is not None:
+            self._fits(chunk, len(data))
+        return data
+
+    def _small(self, selection: Selection) -> NDArray[Any] | None:
+        """Return a region of many small chunks; None of others, and if listed keys show that most are missing."""
+        layout = self.layout
+        if self.distant:
+            return None
+        if self.store.listed and layout.shards is None:
+            bounds = [part.indices(length)[:2] for part, length in zip(selection, layout.shape, strict=True)]
+            box = [
+                (start // chunk_length, -(-stop // chunk_length))
+                for (start, stop), chunk_length in zip(bounds, layout.chunks, strict=True)
+            ]
+            count = math.prod(max(0, stop - start) for start, stop in box)
+            if count > MANY:
+                first, end = np.array(box, np.int64).T
+                table = self.keys.table()
+                if 2 * int(((table >= first) & (table < end)).all(axis=1).sum()) < count:
+                    return None
+        return small_chunks.region(layout, selection, layout.shape, self.encoding, self._several)
+
+    def _several(self, chunks: NDArray[np.int64]) -> EncodedChunks:
+        """Return the encoded bytes of many chunks. Raises OSError, CompileError; ValueError for a wrong index."""
+        if self.layout.shards is None or self.masks:
+            raw_chunks = [(row, self._raw(index)) for row, index in enumerate(indices_of(chunks))]
+            stored = [(row, data) for row, data in raw_chunks if data is not None]
+            rows, masks = np.array([row for row, _ in stored], np.int64), np.zeros(len(stored), np.int32)
+            if self.masks:
+                masks[:] = [self.masks.get(index, 0) for index in indices_of(chunks[rows])]
+            return EncodedChunks(rows, masks, [data for _, data in stored])
+        parts = []
+        for stored_chunks in in_shards(self, chunks):
+            if not stored_chunks.is_inside or self._misfit(stored_chunks.length):
+                raise ValueError("the index of a shard is wrong")
+            if isinstance(stored_chunks.whole, Range):
+                zeros = np.zeros(len(stored_chunks.row), np.int64)
+                offset, masks = stored_chunks.whole.offset + stored_chunks.offset, zeros.astype(np.int32)
+                place = PlaceColumns(
+                    (stored_chunks.whole.path,), stored_chunks.row, zeros, offset, stored_chunks.length, masks
+                )
+                parts.append(small_chunks.located(place))
+            elif stored_chunks.whole is not None:
+                bounds = zip(
+                    stored_chunks.offset.tolist(), (stored_chunks.offset + stored_chunks.length).tolist(), strict=True
+                )
+                data = [stored_chunks.whole[begin:end] for begin, end in bounds]
+                parts.append(EncodedChunks(stored_chunks.row, np.zeros(len(data), np.int32), data))
+        return small_chunks.merged(parts)
+
+    def _misfit(self, length: NDArray[np.int64]) -> bool:
+        """Return whether a length of an encoded chunk is wrong; for many as `_fits` for one without a mask."""
+        expected = self.keys.length
+        if expected is None:  # no codec makes nothing of something
+            return not length.all() and decoded_length(self.encoding.dtype, self.layout.chunks) > 0
+        return bool((length != expected).any())
+
+    def _steps(self, chunk: Index) -> tuple[dict[str, Any], ...]:
+        """Return the steps of a chunk."""
+        mask = self.masks.get(chunk, 0)
+        return tuple(step for number, step in enumerate(self.encoding.steps) if not mask >> number & 1)
+
+    @property
+    def _plain_texts(self) -> bool:
+        """True if chunks are uncompressed texts, whose lengths are visible without decoding."""
+        return self.encoding.dtype == "|O" and is_plain(self.encoding.steps)
+
+    def _fits(self, chunk: Index, length: int) -> None:
+        """Raise CompileError if the chunk shape does not allow this encoded length."""
+        expected = self._length(chunk)
+        if expected is None and not length:  # no codec makes nothing of something
+            expected = decoded_length(self.encoding.dtype, self.layout_of(chunk).chunks)
+        if expected is not None and length != expected:
+            self._unreadable(chunk, misfit(length, expected))
+
+    def _length(self, chunk: Index) -> int | None:
+        """Return the bytes of an encoded chunk; None if they depend on its values."""
+        if chunk not in self.masks and not self.keys.varies:
+            return self.keys.length
+        return encoded_length(self.encoding.dtype, self.layout_of(chunk).chunks, self._steps(chunk))
+
+    def _check_texts(self, chunk: Index, data: bytes) -> None:
+        """Raise CompileError unless the texts of a chunk fill it."""
+        try:
+            texts_end(decoded(data, self.encoding.steps, 1, None), math.prod(self.layout_of(chunk).chunks))
+        except DECODING_ERRORS as error:
+            self._unreadable(chunk, str(error) or type(error).__name__)
+
+    @property
+    def keys(self) -> KeyListing:
+        """Keys of the array in this process; made once, because they identify the array."""
+        if not self._own:
+            self._own.append(self._listed(None))
+        listing: KeyListing = self._own[0]
+        return listing
+
+    def _listed(self, expected: str | None) -> KeyListing:
+        encoding = self.encoding
+        counts = grid_of(self.layout.shape, self.layout.shards or self.layout.chunks)
+        listing = KeyListing(self.store, self.chunk_keys, counts, expected)
+        listing.varies = varies(self.layout.chunks)
+        if not listing.varies:
+            listing.length = encoded_length(encoding.dtype, self.layout.chunks, encoding.steps)
+        return listing
+
+    def chunk(self, index: Index) -> NDArray[Any] | None:
+        """Return a decoded chunk in the layout's dtype; None if it is not stored. It is cached."""
+        cached: NDArray[Any] | None = kept.get((self.keys, "chunk", index))
+        if cached is not None:
+            return cached
+        data = self._raw(index)
+        if data is None:
+            return None
+        encoding = self.encoding
+        try:
+            values = chunk_of(data, encoding.dtype, self._steps(index), self.layout_of(index), encoding.permutation)
+        except DECODING_ERRORS as error:
+            self._unreadable(index, str(error) or type(error).__name__)
+        kept.put_chunk(self.keys, index, values)
+        return values
+
+    def put(self, index: Index, inside: Selection, out: NDArray[Any]) -> bool:
+        """Decode a part of a chunk into `out`; return False if the chunk is not stored."""
+        values: NDArray[Any] | None = kept.get((self.keys, "chunk", index))
+        if values is not None:
+            out[...] = values[inside]
+            return True
+        data = self._raw(index)
+        if data is None:
+            return False
+        dtype, _, permutation = self.encoding[:3]
+        try:
+            put_chunk(out, data, dtype, self._steps(index), self.layout_of(index), inside, permutation)
+        except DECODING_ERRORS as error:
+            self._unreadable(index, str(error) or type(error).__name__)
+        return True
+
+    def _unreadable(self, chunk: Index, reason: str) -> NoReturn:
+        inside = "" if self.layout.shards is None else f", {list(chunk)} of the array,"
+        unreadable(self.store.path, f"the chunk{inside} cannot be decoded: {reason}", self.key(self.home(chunk)))
+
+    def occupied(self, chunks: tuple[int, ...], region: Region | None = None) -> Iterator[Index]:
+        """Return the blocks of a region that meet a stored chunk, in C order; of shards also their chunks count."""
+        layout = self.layout
+        unit = layout.shards or layout.chunks
+        if not self.store.listed or (region is not None and not all(region)):
+            return KeyedArray.occupied(self, chunks, region)
+        if region is None and chunks == unit and not self.nil:
+            return iter(self.keys.stored())
+        cells = region_or_all(region, layout.shape)
+        table = self._stored_keys(region, exactly=False)
+        cuts_shards = any(block < length for block, length in zip(largest(chunks), largest(unit), strict=True))
+        if layout.shards is not None and cuts_shards and not self.distant:
+            unit, table = layout.chunks, stored_in_shards(self, table, cells)
+        blocks = blocks_of_chunks(table, unit, chunks, cells)
+        if not self.nil:
+            return blocks
+        # A chunk of empty strings is not stored, and some of them may be NIL.
+        nil = blocks_of_runs(self.nil, layout.shape, chunks, cells)
+        return (index for index, _ in groupby(merge(blocks, nil)))
+
+
+def _elsewhere(described: tuple[Any, ...], keys: str | None) -> StoredArray:
+    """Return an array from another process's description and key digest."""
+    array = StoredArray(*described)
+    array._own.append(array._listed(keys))
+    return array

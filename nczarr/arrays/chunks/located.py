@@ -1,0 +1,326 @@
+"""Arrays described by the places of their chunks alone: what remains of a source that was read and let go.
+
+The places are columns of numbers; short chunks may be held as bytes. So a
+thousand files are a table, without open handles, trees or indices of files. A
+file that changed since then is not read.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple, NoReturn, Self
+
+from nczarr.arrays.chunks import small_chunks
+from nczarr.arrays.chunks.assembly import assemble, assembled
+from nczarr.arrays.chunks.chunk_references import columns_of, some, unmasked
+from nczarr.arrays.chunks.grid import Encoding, chunk_of, kept, put_chunk, unreadable
+from nczarr.arrays.chunks.index_table import indices_of, raveled, unraveled
+from nczarr.arrays.chunks.manifest import ChunkPlace, PlaceColumns, columns_from
+from nczarr.arrays.chunks.occupancy import blocks_of_chunks, chunk_ranges, rows_between
+from nczarr.arrays.codecs.chain import DECODED, SHUFFLE, expressible, to_configs
+from nczarr.arrays.codecs.decode import DECODING_ERRORS, Config
+from nczarr.arrays.codecs.lengths import linked_length, misfit
+from nczarr.arrays.lazy_numpy import NDArray, np
+from nczarr.arrays.regions import Index, Region, Selection, grid_of, index_of, number_of, region_or_all
+from nczarr.arrays.sources.source import ArraySource, Descr, Layout, Stored, itemsize, numpy_dtype
+from nczarr.ast.rectilinear import varies
+from nczarr.diagnostics.secrets import StorageOptions
+from nczarr.stores import ranges
+from nczarr.stores.ranges import Range
+from nczarr.stores.spool import origin
+from nczarr.stores.stat import changes, facts, noted
+from nczarr.stores.url import is_remote
+
+HELD = 1 << 20
+"""Maximum bytes of the chunks of one array that are held without a place."""
+
+Facts = Mapping[str, Mapping[str, Any]]
+"""Recorded properties of files and objects, by path or URL."""
+
+
+class LocatedForm(NamedTuple):
+    """Properties of a located array besides its shape and places: arrays of one form may share a grid."""
+
+    dtype: Descr
+    """Type of the values."""
+    stored: Stored
+    """Encoding of the chunks."""
+    fill: bytes | None
+    """Value of missing chunks, as in a layout."""
+    undefined: bool
+    """True if missing chunks have undefined values."""
+    distant: bool
+    """True if the chunks are in remote objects."""
+
+    def layout(self, shape: tuple[int, ...]) -> Layout:
+        """Return the layout of an array of this shape."""
+        return Layout(self.dtype, shape, self.stored.chunks, self.stored.codecs, self.fill)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LocatedArray(ArraySource):
+    """An array of chunks at known places."""
+
+    form: LocatedForm
+    """Properties besides shape and places."""
+    shape: tuple[int, ...]
+    """Length of each dimension."""
+    table: PlaceColumns
+    """Places of the chunks, sorted by chunk."""
+    held: Mapping[int, bytes]
+    """Encoded bytes of chunks without a place, by linear index."""
+    facts: Facts = field(default_factory=dict)
+    """Properties of the files when their places were found."""
+    storage: StorageOptions = field(default_factory=StorageOptions)
+    """Options for remote objects."""
+
+    @property
+    def layout(self) -> Layout:
+        """Layout of the array."""
+        return self.form.layout(self.shape)
+
+    @property
+    def stored(self) -> Stored:
+        """Encoding of the chunks."""
+        return self.form.stored
+
+    @property
+    def undefined(self) -> bool:
+        """True if missing chunks have undefined values."""
+        return self.form.undefined
+
+    @property
+    def distant(self) -> bool:
+        """True if the chunks are in remote objects."""
+        return self.form.distant
+
+    @property
+    def viewed(self) -> bool:
+        """False: chunks are read whole."""
+        return False
+
+    @property
+    def noted(self) -> Facts:
+        """Recorded properties of the files."""
+        return self.facts
+
+    def manifest(self, region: Region | None = None) -> PlaceColumns:
+        """Return the places of the chunks."""
+        return self.table
+
+    @property
+    def counts(self) -> tuple[int, ...]:
+        """Shape of the chunk grid."""
+        return grid_of(self.shape, self.form.stored.chunks)
+
+    def cleared(self) -> Self:
+        """Return the same chunks, with zeros for missing ones."""
+        return replace(self, form=self.form._replace(fill=None))
+
+    def replaced(self, **changes: Any) -> Self:
+        """Return the array with other fields."""
+        return replace(self, **changes)
+
+    def place(self, chunk: Index) -> ChunkPlace | None:
+        """Return the place of a chunk in a local file. Raises OSError if the file has changed."""
+        place = self._place(number_of(chunk, self.counts))
+        if place is None or is_remote(place.path):
+            return None
+        self._check(place.path)
+        return ChunkPlace(*self._range(place), place.mask)
+
+    def _place(self, number: int) -> ChunkPlace | None:
+        row = int(np.searchsorted(self.table.chunk, number))
+        if row == len(self.table.chunk) or self.table.chunk[row] != number:
+            return None
+        source, offset, length, mask = (int(column[row]) for column in self.table[2:])
+        return ChunkPlace(self.table.sources[source], offset, length, mask)
+
+    def _range(self, place: ChunkPlace) -> Range:
+        """Return the range of a local place; a whole file has its present length."""
+        length = os.path.getsize(place.path) if place.length < 0 else place.length
+        return Range(place.path, place.offset, length)
+
+    def _check(self, path: str) -> None:
+        """Raise OSError if a local file differs from its recorded properties."""
+        then = self.facts.get(path)
+        if then and not is_remote(path):
+            for change in changes(noted(then), facts(path)):
+                raise OSError(None, f"the file has changed since it was read: {change}", path)
+
+    def _bytes(self, number: int) -> tuple[bytes, int] | None:
+        """Return the encoded bytes of a chunk, and its mask; None if it is missing. Raises OSError, CompileError."""
+        data_here = self.held.get(number)
+        if data_here is not None:
+            return data_here, 0
+        place = self._place(number)
+        if place is None:
+            return None
+        self._check(place.path)
+        data = self._fetched(place) if is_remote(place.path) else ranges.read(self._range(place))
+        expected = linked_length(self.stored.dtype, self.stored.chunks, unmasked(self.stored.codecs, place.mask))
+        if expected is not None and expected != len(data):
+            self._unreadable(place, misfit(len(data), expected))
+        return data, place.mask
+
+    def _fetched(self, place: ChunkPlace) -> bytes:
+        from nczarr.stores.connection import FileConnection
+
+        connection = FileConnection(place.path, self.storage)
+        whole = place.length < 0
+        bounds = {} if whole else {"start": place.offset, "end": place.offset + place.length, "size": place.length}
+        data: bytes = connection.call("cat_file", "", **bounds)
+        if not whole and len(data) != place.length:
+            raise OSError(None, f"{len(data)} bytes arrived, but {place.length} were requested", connection.shown)
+        return data
+
+    def encoded(self, chunk: Index) -> bytes | None:
+        """Return the bytes of a chunk after the whole codec chain, or None. Raises OSError, CompileError."""
+        chunk_bytes = self._bytes(number_of(chunk, self.counts))
+        return None if chunk_bytes is None or chunk_bytes[1] else chunk_bytes[0]
+
+    def occupied(self, chunks: tuple[int, ...], region: Region | None = None) -> Iterator[Index]:
+        """Return the blocks of a region that meet a chunk with a place or bytes, in C order."""
+        numbers, counts, chunk_lengths = self.table.chunk, self.counts, self.stored.chunks
+        if len(numbers) + len(self.held) == math.prod(counts):
+            return ArraySource.occupied(self, chunks, region)
+        if self.held:
+            numbers = np.union1d(numbers, np.fromiter(self.held, np.int64, len(self.held)))
+        if region is None and chunks == chunk_lengths:
+            return indices_of(unraveled(numbers, counts))
+        cells = region_or_all(region, self.shape)
+        table = unraveled(numbers[rows_between(numbers, counts, chunk_ranges(chunk_lengths, cells))], counts)
+        return blocks_of_chunks(table, chunk_lengths, chunks, cells)
+
+    def read(self, selection: Selection) -> NDArray[Any]:
+        """Return the values of a region, in its shape and the layout's dtype. Raises OSError, CompileError."""
+        small = self._small(selection)
+        return assembled(self, self.layout, selection, self.shape) if small is None else small
+
+    def read_into(self, selection: Selection, out: NDArray[Any]) -> None:
+        """Put the values of a region into `out`, as `ArraySource.read_into`."""
+        small = self._small(selection)
+        if small is not None:
+            out[...] = small
+        elif out.dtype != numpy_dtype(self.form.dtype):
+            out[...] = self.read(selection)
+        else:
+            assemble(out, self, self.layout, selection, self.shape)
+
+    def _small(self, selection: Selection) -> NDArray[Any] | None:
+        """Return a region of many small chunks; None of others."""
+        if self.distant:
+            return None
+        encoding = Encoding(self.stored.dtype, tuple(map(dict, steps_of(self.stored))))
+        return small_chunks.region(self.layout, selection, self.shape, encoding, self._several)
+
+    def _several(self, chunks: NDArray[np.int64]) -> small_chunks.EncodedChunks:
+        """Return the encoded bytes of many chunks. Raises OSError, CompileError."""
+        chunk_bytes = [(row, self._bytes(number)) for row, number in enumerate(raveled(chunks, self.counts).tolist())]
+        stored = [(row, data) for row, data in chunk_bytes if data is not None]
+        rows = np.array([row for row, _ in stored], np.int64)
+        return small_chunks.EncodedChunks(
+            rows, np.array([mask for _, (_, mask) in stored], np.int32), [data for _, (data, _) in stored]
+        )
+
+    def chunk(self, index: Index) -> NDArray[Any] | None:
+        """Return a decoded chunk in the layout's dtype; None if it is missing. It is cached."""
+        cached: NDArray[Any] | None = kept.get((self, "chunk", index))
+        if cached is not None:
+            return cached
+        number = number_of(index, self.counts)
+        data = self._bytes(number)
+        if data is None:
+            return None
+        try:
+            values = chunk_of(data[0], self.stored.dtype, self._steps(data[1]), self.layout)
+        except DECODING_ERRORS as error:
+            self._unreadable(self._place(number), str(error) or type(error).__name__)
+        kept.put_chunk(self, index, values)
+        return values
+
+    def put(self, index: Index, inside: Selection, out: NDArray[Any]) -> bool:
+        """Decode a part of a chunk into `out`; return False if the chunk is missing."""
+        number = number_of(index, self.counts)
+        data = self._bytes(number)
+        if data is None:
+            return False
+        try:
+            put_chunk(out, data[0], self.stored.dtype, self._steps(data[1]), self.layout, inside)
+        except DECODING_ERRORS as error:
+            self._unreadable(self._place(number), str(error) or type(error).__name__)
+        return True
+
+    def _steps(self, mask: int) -> tuple[Config, ...]:
+        return tuple(step for number, step in enumerate(steps_of(self.stored)) if not mask >> number & 1)
+
+    def _unreadable(self, place: ChunkPlace | None, reason: str) -> NoReturn:
+        path, offset = ("", 0) if place is None else place[:2]
+        unreadable(path, f"the chunk cannot be decoded: {reason}", offset=offset)
+
+
+def steps_of(stored: Stored) -> list[dict[str, Any]]:
+    """Return the decoding steps of chunks. Expects codecs that are decoded here."""
+    return to_configs(stored.codecs, itemsize(stored.dtype))
+
+
+def form_of(source: ArraySource) -> LocatedForm | None:
+    """Return the form of a source; None if places alone do not define its values, or nothing decodes them here."""
+    layout, stored = source.layout, source.stored
+    if (
+        stored is None
+        or varies(stored.chunks)
+        or layout.dtype == "|O"
+        or layout.order != "C"
+        or source.deferred is not None
+    ):
+        return None
+    size = itemsize(stored.dtype)
+    shuffled = {codec.parameters[:1] for codec in stored.codecs if codec.id == SHUFFLE}
+    if not size or not expressible(stored.codecs, DECODED) or not shuffled <= {(), (size,)}:
+        return None
+    if 0 in layout.shape or source.extent != layout.shape or source.unstored != layout.fill:
+        return None
+    return LocatedForm(layout.dtype, stored, layout.fill, source.undefined, source.distant)
+
+
+def located(source: ArraySource, short: int) -> LocatedArray | None:
+    """Return a source as places; None if they do not define its values. Raises OSError, CompileError.
+
+    Chunks of at most `short` bytes that are not remote become bytes, as do those
+    without a place.
+    """
+    form = form_of(source)
+    if form is None:
+        return None
+    manifest = source.manifest()
+    table = columns_from(()) if manifest is None else columns_of(manifest)
+    if (table.chunk[1:] < table.chunk[:-1]).any():
+        table = some(table, np.argsort(table.chunk, kind="stable"))
+    shape = source.layout.shape
+    counts = grid_of(shape, form.stored.chunks)
+    chunk_bytes: dict[int, bytes] = {}
+    if not form.distant and short >= 0:
+        here = np.array([origin(path) is None for path in table.sources] or [True], bool)
+        brief = (table.length <= short) & (table.length >= 0) & (table.mask == 0) & here[table.source]
+        for number in table.chunk[brief].tolist():
+            data = source.encoded(index_of(number, counts))
+            if data is None:
+                return None
+            chunk_bytes[number] = data
+        table = some(table, ~brief) if chunk_bytes else table
+    if len(table.chunk) + len(chunk_bytes) < math.prod(counts):
+        size, numbers = 0, {*table.chunk.tolist(), *chunk_bytes}
+        for index in source.occupied(form.stored.chunks):
+            number = number_of(index, counts)
+            if number in numbers:
+                continue
+            data = source.encoded(index)
+            size += 0 if data is None else len(data)
+            if data is None or size > HELD:
+                return None
+            chunk_bytes[number] = data
+    return LocatedArray(form, shape, table, chunk_bytes)

@@ -1,0 +1,1 @@
+"""Codecs: their names and parameters, encoding, decoding, and bounds of their output."""

@@ -1,0 +1,1 @@
+"""Running work: threads, processes, locks, deadlines, and counts of a run."""

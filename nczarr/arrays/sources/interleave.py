@@ -1,0 +1,141 @@
+"""Join of all parts of a variable along an axis, ragged ones included.
+
+Content is in C order of its cells. Along the first dimension the sources'
+content is concatenated. Along any other it alternates: for each index of the
+dimensions before the axis, the content of every source. `SourceBounds` has the
+amounts, from sums of counts; `Woven` is the content.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from nczarr.arrays.lazy_numpy import NDArray, np
+from nczarr.arrays.regions import Selection, every_block, first_of, linear_block, region_of
+from nczarr.arrays.sources.concatenate import joined
+from nczarr.arrays.sources.source import ArraySource, Layout, Parts, numpy_dtype
+from nczarr.arrays.values.parts import ListTree, PartLeaf, Types, part_tree, spread
+from nczarr.ast.rectilinear import largest
+
+BLOCK = 1 << 16
+"""Cells whose counts are read at once."""
+
+Join = Callable[[Sequence[ArraySource], int], ArraySource]
+"""Function that joins arrays along an axis."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SourceBounds:
+    """Cumulative content of each source at each index of the dimensions before an axis."""
+
+    counts: tuple[ArraySource, ...]
+    """Sequence lengths of every source."""
+    axis: int
+    """Number of dimensions before the axis."""
+    within: SourceBounds | None = None
+    """Bounds of the cells of `counts`, if these are content themselves."""
+    _known: list[NDArray[np.int64]] = field(default_factory=list, repr=False)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return SourceBounds, (self.counts, self.axis, self.within)
+
+    @property
+    def edges(self) -> NDArray[np.int64]:
+        """Content bounds: int64, shape (sources, indices + 1). Reads counts once.
+
+        Index i of a source has the elements row[i] to row[i + 1] of its
+        content.
+        """
+        if not self._known:
+            self._known.append(np.stack([self._edges(number) for number in range(len(self.counts))]))
+        return self._known[0]
+
+    def _edges(self, number: int) -> NDArray[np.int64]:
+        source = self.counts[number]
+        shape = source.layout.shape
+        if self.within is None:
+            outer, inner = math.prod(shape[: self.axis]), math.prod(shape[self.axis :])
+            cells = np.arange(outer + 1, dtype=np.int64) * inner
+        else:
+            cells = self.within.edges[number] * math.prod(shape[1:])
+        edges, total = np.zeros(len(cells), np.int64), 0
+        block = linear_block(shape, BLOCK)
+        for index in every_block(shape, block):
+            region = region_of(index, block, shape)
+            low = first_of(region, shape)
+            sums = np.cumsum(np.concatenate(([0], source.read(region).reshape(-1).astype(np.int64))))
+            some = (cells > low) & (cells < low + len(sums))
+            edges[some] = total + sums[cells[some] - low]
+            total += int(sums[-1])
+        return edges
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Woven(ArraySource):
+    """Content of several sources, alternating by `bounds`."""
+
+    sources: tuple[ArraySource, ...]
+    """The sources in order."""
+    bounds: SourceBounds
+    """Where the content of one source ends and that of the next begins."""
+    layout: Layout
+    """Layout of the result."""
+
+    @property
+    def distant(self) -> bool:
+        """True if any source is distant."""
+        return any(source.distant for source in self.sources)
+
+    def read(self, selection: Selection) -> NDArray[Any]:
+        """Return the values of a region, in its shape and the layout's dtype; one contiguous read per source."""
+        first, last = selection[0].start, selection[0].stop
+        out = np.empty([part.stop - part.start for part in selection], numpy_dtype(self.layout.dtype))
+        edges, count = self.bounds.edges, len(self.sources)
+        begins = np.concatenate(([0], np.cumsum(np.diff(edges, axis=1).T.reshape(-1))))
+        low = max(0, int(np.searchsorted(begins, first, side="right")) - 1)
+        high = int(np.searchsorted(begins, last, side="left"))
+        for number, source in enumerate(self.sources):
+            turns = np.arange(low + (number - low) % count, high, count)
+            if not len(turns):
+                continue
+            outside = np.clip(begins[turns], first, last), np.clip(begins[turns + 1], first, last)
+            offset = edges[number, turns // count] - begins[turns]
+            begin, end = int(outside[0][0] + offset[0]), int(outside[1][-1] + offset[-1])
+            if begin == end:
+                continue
+            values = source.read((slice(begin, end), *selection[1:]))
+            at = 0
+            for start, stop in zip((outside[0] - first).tolist(), (outside[1] - first).tolist(), strict=True):
+                out[start:stop] = values[at : at + stop - start]
+                at += stop - start
+        return out
+
+
+def join(type_name: str, every: Sequence[Parts], axis: int, types: Types, one: Join) -> Parts:
+    """Join a variable's parts from several datasets along an axis with `one`. Raises KeyError for wrong parts."""
+
+    def array(leaf: PartLeaf, cells: int | SourceBounds | None) -> ArraySource:
+        sources = tuple(parts[leaf.path] for parts in every)
+        return one(sources, cells) if isinstance(cells, int) else _one(sources, cells)
+
+    def elements(tree: ListTree, cells: int | SourceBounds | None) -> SourceBounds | None:
+        counts = tuple(parts[tree.counts.path] for parts in every)
+        if isinstance(cells, int):
+            return SourceBounds(counts, cells) if cells else None
+        return None if cells is None else SourceBounds(counts, 0, cells)
+
+    whole: int | SourceBounds | None = axis
+    return dict(spread(part_tree(type_name, types), whole, array, elements, lambda number, field, cells: cells))
+
+
+def _one(sources: tuple[ArraySource, ...], bounds: SourceBounds | None) -> ArraySource:
+    """Join one array of content; without bounds, concatenate."""
+    if bounds is None:
+        return joined(sources, 0)
+    first = sources[0].layout
+    shape = (sum(source.layout.shape[0] for source in sources), *first.shape[1:])
+    chunks = tuple(max(1, min(chunk, length)) for chunk, length in zip(largest(first.chunks), shape, strict=True))
+    return Woven(sources, bounds, Layout(first.dtype, shape, chunks, (), first.fill))

@@ -1,0 +1,89 @@
+"""Concatenation whose chunks are copied one by one, where a single source has exactly the bytes of a chunk.
+
+A concatenation has encoded chunks only if those of all sources make one grid
+(`concatenate.py`). A store that is extended has a grid already, and each chunk
+of it that lies in one source may be a chunk of that source, whatever the others
+are. All other chunks are made from values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from nczarr.arrays.chunks.manifest import ChunkPlace, Manifest
+from nczarr.arrays.chunks.route import matches
+from nczarr.arrays.regions import Index, Region, every_index, grid_of
+from nczarr.arrays.sources.concatenate import Joined
+from nczarr.arrays.sources.source import ArraySource, Layout, Stored
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Patchwork(Joined):
+    """Concatenation in the grid of a given layout, which single sources share in part."""
+
+    def manifest(self, region: Region | None = None) -> Manifest | None:
+        """Return None: places are found by chunk."""
+        return None
+
+    def encoded(self, chunk: Index) -> bytes | None:
+        """Return the only source's bytes of a chunk; None if the chunk is made from values."""
+        home = self.only(chunk)
+        return None if home is None else home[0].encoded(home[1])
+
+    def place(self, chunk: Index) -> ChunkPlace | None:
+        """Return the only source's location of a chunk; None if the chunk is made from values."""
+        home = self.only(chunk)
+        return None if home is None else home[0].place(home[1])
+
+    def only(self, chunk: Index) -> tuple[ArraySource, Index] | None:
+        """Return the source that has a whole chunk in the same encoding, and the index there; None without one."""
+        chunk_length, length = self.layout.chunks[self.axis], self.layout.shape[self.axis]
+        begin = chunk[self.axis] * chunk_length
+        end = min(begin + chunk_length, length)
+        for number, source in enumerate(self.sources):
+            start, stop = self.starts[number], self.starts[number + 1]
+            if start <= begin and end <= stop:
+                whole = end - begin == chunk_length or end == stop == length
+                aligned = (begin - start) % chunk_length == 0
+                if whole and aligned and matches(source.stored, self.layout):
+                    moved = list(chunk)
+                    moved[self.axis] = (begin - start) // chunk_length
+                    return source, tuple(moved)
+                return None
+        return None
+
+
+def patched(source: ArraySource, layout: Layout, first: int) -> ArraySource:
+    """Return a concatenation in the grid of a layout, if a source from number `first` on has such chunks.
+
+    `layout`: of the array that gets the chunks, in the shape of `source`. Any
+    other array is returned unchanged.
+    """
+    if not isinstance(source, Joined) or not any(matches(piece.stored, layout) for piece in source.sources[first:]):
+        return source
+    stored = Stored(layout.dtype, layout.chunks, layout.codecs)
+    regular = Layout(source.layout.dtype, source.layout.shape, layout.chunks, layout.codecs, source.layout.fill)
+    return Patchwork(source.sources, source.axis, source.starts, regular, stored)
+
+
+def copied(source: ArraySource, keys: Iterable[Index], layout: Layout) -> int:
+    """Return the number of chunks of some keys that are copied if they are stored. `layout`: of the target."""
+    if not isinstance(source, Patchwork):
+        return sum(1 for _ in _chunks(keys, layout))
+    return sum(1 for chunk in _chunks(keys, layout) if source.only(chunk) is not None)
+
+
+def _chunks(keys: Iterable[Index], layout: Layout) -> Iterator[Index]:
+    """Yield the chunks in some keys: each itself, or those of a shard inside the array."""
+    if layout.shards is None:
+        yield from keys
+        return
+    counts = grid_of(layout.shape, layout.chunks)
+    per_shard = grid_of(layout.shards, layout.chunks)
+    for key in keys:
+        ranges = [
+            range(number * chunk_count, min((number + 1) * chunk_count, count))
+            for number, chunk_count, count in zip(key, per_shard, counts, strict=True)
+        ]
+        yield from every_index(ranges)

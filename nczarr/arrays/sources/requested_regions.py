@@ -1,0 +1,209 @@
+"""Variables whose regions are requested from a server.
+
+Values of fixed size, and strings, are requested by region in pieces of at most
+`PIECE` bytes. Lists, and records with lists, are requested in blocks of cells,
+because their lengths are unknown before: a block is a section of at most `MOST`
+cells in C order, one index along the leading dimensions, a stretch of the next,
+all of the rest. One answer delivers all parts of a block. A block's cells
+follow from its number, so the pickled description has constant size. Content
+lengths require a request for every block, so they are requested only if needed.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Protocol
+
+from nczarr.arrays.lazy_numpy import NDArray
+from nczarr.arrays.regions import (
+    Region,
+    every_block,
+    every_index,
+    grid_of,
+    index_of,
+    linear_block,
+    number_of,
+    region_of,
+)
+from nczarr.arrays.sources.decoded_parts import VariableSections
+from nczarr.arrays.values.parts import Types, parts, size
+from nczarr.ast.node import TypeName
+
+PIECE = 16 << 20
+"""Maximum bytes of values requested in one answer."""
+
+AT_ONCE = 8
+"""Number of concurrent requests for one large region."""
+
+TEXT = 64
+"""Assumed bytes of one string."""
+
+MOST = 2048
+"""Maximum cells in a block."""
+
+KEPT = 8
+"""Number of decoded blocks in the cache."""
+
+
+class Requested(Protocol):
+    """Picklable description of a variable on a server."""
+
+    @property
+    def type(self) -> TypeName:
+        """Type of the values."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of the variable."""
+
+    @property
+    def types(self) -> Types:
+        """Declared types by FQN."""
+
+    def values(self, region: Region, *, keep: bool = False) -> dict[str, NDArray[Any]]:
+        """Return the values of a region by part, in the parts' shapes and dtypes. Raises OSError.
+
+        `keep`: cache the answer.
+        """
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Regions(VariableSections):
+    """A variable of fixed-size values or strings, requested by region."""
+
+    variable: Requested
+    """Description of the variable."""
+    type: TypeName
+    """Type of the values."""
+    shape: tuple[int, ...]
+    """Shape of the variable."""
+    types: Types
+    """Declared types by FQN."""
+    keep: bool = False
+    """True if answers are cached."""
+
+    @property
+    def distant(self) -> bool:
+        """Always true."""
+        return True
+
+    def meeting(self, region: Region) -> Iterator[tuple[Region, Region]]:
+        """Yield a region in pieces."""
+        width = 0 if self.type == "string" else size(self.type, self.types)
+        return ((piece, piece) for piece in divided(region, width or TEXT))
+
+    def decoded(self, section: Region) -> dict[str, NDArray[Any]]:
+        """Return the values of a piece by part, in the parts' shapes and dtypes. Raises OSError."""
+        return self.variable.values(section, keep=self.keep)
+
+    def each(self, call: Callable[[Any], None], sections: Iterable[Any]) -> None:
+        """Call a function with each piece, several concurrently."""
+        each_at_once(call, list(sections))
+
+
+class Blocks(VariableSections):
+    """Decoder of a variable's blocks for all its parts, with a cache. Pickles as a description."""
+
+    def __init__(self, variable: Requested) -> None:
+        self.variable = variable
+        self.type, self.shape, self.types = variable.type, variable.shape, variable.types
+        self.block = linear_block(variable.shape, MOST)
+        self.counts = grid_of(variable.shape, self.block)
+        self._recent = lru_cache(KEPT)(self._requested)
+        self._growing = threading.Lock()
+        self._ends: dict[str, list[int]] = {
+            part.path: [] for part in parts(variable.type, (), variable.types) if None in part.shape
+        }
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Blocks, (self.variable,)
+
+    @property
+    def distant(self) -> bool:
+        """Always true."""
+        return True
+
+    def meeting(self, region: Region) -> Iterator[tuple[int, Region]]:
+        """Yield the blocks that intersect a region, by number."""
+        blocks = [
+            range(part.start // length, -(-part.stop // length))
+            for part, length in zip(region, self.block, strict=True)
+        ]
+        for index in every_index(blocks):
+            number = number_of(index, self.counts)
+            yield number, self.region(number)
+
+    def region(self, number: int) -> Region:
+        """Return the cells of a block."""
+        bounds = region_of(index_of(number, self.counts), self.block, self.shape)
+        return tuple(range(part.start, part.stop) for part in bounds)
+
+    def each(self, call: Callable[[Any], None], sections: Iterable[Any]) -> None:
+        """Call a function with each block, `KEPT` blocks concurrently."""
+        left = iter(sections)
+        while some := list(itertools.islice(left, KEPT)):
+            each_at_once(call, some)
+
+    def decoded(self, section: int) -> dict[str, NDArray[Any]]:
+        """Return the values of a block by part, in the parts' shapes and dtypes. Raises OSError."""
+        return self._recent(section)
+
+    def _requested(self, section: int) -> dict[str, NDArray[Any]]:
+        return self.variable.values(self.region(section), keep=True)
+
+    def content(self, stretch: int) -> dict[str, NDArray[Any]]:
+        """Return the values of a block by part, in the parts' shapes and dtypes. Raises OSError."""
+        return self.decoded(stretch)
+
+    def ends(self, part: str, stop: int | None = None) -> list[int]:
+        """Return the cumulative content length after each block, up to `stop` (None: all). Raises OSError.
+
+        Requests missing blocks.
+        """
+        ends, total = self._ends[part], math.prod(self.counts)
+        with self._growing:
+            while len(ends) < total and (stop is None or not ends or ends[-1] < stop):
+                self._grow(range(len(ends), min(len(ends) + KEPT, total)))
+        return ends
+
+    def _grow(self, numbers: range) -> None:
+        """Request the lengths of the next blocks concurrently, at first of only one."""
+        numbers = numbers if numbers.start else numbers[:1]
+        lengths: dict[int, dict[str, int]] = {}
+
+        def look(number: int) -> None:
+            decoded = self.decoded(number)
+            lengths[number] = {part: decoded[part].shape[0] for part in self._ends}
+
+        each_at_once(look, list(numbers))
+        for number in numbers:
+            for part, ends in self._ends.items():
+                ends.append((ends[-1] if ends else 0) + lengths[number][part])
+
+
+def divided(region: Region, width: int) -> Iterator[Region]:
+    """Yield pieces of a region of at most `PIECE` bytes, cut along its leading dimensions."""
+    lengths = tuple(map(len, region))
+    block = linear_block(lengths, PIECE // width)
+    for index in every_block(lengths, block):
+        yield tuple(whole[part] for whole, part in zip(region, region_of(index, block, lengths), strict=True))
+
+
+def each_at_once(call: Any, items: list[Any]) -> None:
+    """Call a function with each item concurrently. Raises whatever the function raises."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(min(AT_ONCE, len(items))) as threads:
+        running = [threads.submit(call, item) for item in items]
+        try:
+            for future in running:
+                future.result()
+        except BaseException:
+            for future in running:
+                future.cancel()
+            raise

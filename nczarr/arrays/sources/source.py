@@ -1,0 +1,335 @@
+"""Array sources: descriptions of one array's values, without reading them.
+
+Data never enter the tree. Each variable has a tree of parts (`parts.py`), and
+each part is one `ArraySource`: a plain, picklable description. Handles are
+opened where the work is done. NumPy is imported only where needed, because
+metadata operations must start fast.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, Self, TypeAlias
+
+from nczarr.arrays.chunks.chunk_keys import KeyListing
+from nczarr.arrays.chunks.index_table import indices_of
+from nczarr.arrays.chunks.manifest import ChunkPlace, Manifest, PlaceColumns, columns_from
+from nczarr.arrays.lazy_numpy import NDArray, np
+from nczarr.arrays.regions import Index, Region, Selection, every_block
+from nczarr.ast.storage import Codec
+
+Descr: TypeAlias = "str | tuple[tuple[str, Descr, tuple[int, ...]], ...]"
+"""Element type in NumPy's notation: `"<i4"`, `"|S1"`, `"|V4"`, `"|O"` (strings
+as `bytes | None`), or fields of a packed record as (name, type, shape).
+"""
+
+Order: TypeAlias = Literal["C", "F"]
+"""Element order in a chunk: the last index (C) or the first (F) changes fastest."""
+
+
+def numpy_dtype(descr: Descr) -> np.dtype[Any]:
+    """Return the NumPy dtype; records are packed."""
+    if isinstance(descr, str):
+        return np.dtype(descr)
+    return np.dtype([(name, numpy_dtype(field), shape) for name, field, shape in descr])
+
+
+def little(values: NDArray[Any]) -> NDArray[Any]:
+    """Return values as a little-endian array of the same shape, as in the tree's constants; no copy if possible."""
+    return values.astype(values.dtype.newbyteorder("<"), copy=False)
+
+
+def little_descr(descr: Descr) -> Descr:
+    """Return the little-endian element type."""
+    if isinstance(descr, str):
+        return descr.replace(">", "<")
+    return tuple((name, little_descr(field), shape) for name, field, shape in descr)
+
+
+def big_descr(descr: Descr) -> Descr:
+    """Return the big-endian element type."""
+    if isinstance(descr, str):
+        return descr.replace("<", ">")
+    return tuple((name, big_descr(field), shape) for name, field, shape in descr)
+
+
+def itemsize(descr: Descr) -> int:
+    """Return the bytes of one element; 0 for variable-length texts."""
+    if isinstance(descr, str):
+        if descr[1] in "MmU":
+            return 8 if descr[1] != "U" else 4 * int(descr[2:])
+        return 0 if descr == "|O" else int(descr[2:])
+    return sum(itemsize(field) * math.prod(shape) for _, field, shape in descr)
+
+
+def is_number(descr: Descr) -> bool:
+    """Return whether elements are numbers, truth values or times."""
+    return isinstance(descr, str) and descr[1] in "iufbcMm"
+
+
+class Layout(NamedTuple):
+    """Layout of one array."""
+
+    dtype: Descr
+    """Type of the elements."""
+    shape: tuple[int, ...]
+    """Length of each dimension."""
+    chunks: tuple[int, ...]
+    """Chunk length of each dimension: the shape itself for one chunk, `()` for a scalar."""
+    codecs: tuple[Codec, ...] = ()
+    """Codecs in encoding order."""
+    fill: bytes | None = None
+    """Value of unwritten cells in the bytes of `dtype`, or as text; None: zeros or empty texts, and no fill value."""
+    shards: tuple[int, ...] | None = None
+    """Shard length of each dimension, a multiple of `chunks`; None without shards."""
+    order: Order = "C"
+    """Order of elements in a chunk: the last (`C`) or the first (`F`) dimension changes fastest."""
+
+
+def fill_of(source: ArraySource) -> bytes | None:
+    """Return a source's fill value, little-endian as in the tree's constants; None if it has none."""
+    dtype, fill = source.layout.dtype, source.layout.fill
+    if fill is None or dtype == "|O":
+        return fill
+    if isinstance(dtype, str):
+        return fill[::-1] if dtype[0] == ">" else fill
+    return little(np.frombuffer(fill, numpy_dtype(dtype))).tobytes()
+
+
+def unwritten_of(source: ArraySource) -> bytes:
+    """Return the value of unwritten cells in `read`: one little-endian element, or a text."""
+    fill = fill_of(source)
+    return bytes(itemsize(source.layout.dtype)) if fill is None else fill
+
+
+class Stored(NamedTuple):
+    """Encoding of a source's chunks, which are whole, in C order, and padded at edges."""
+
+    dtype: Descr
+    """Stored element with byte order."""
+    chunks: tuple[int, ...]
+    """Chunk length of each dimension."""
+    codecs: tuple[Codec, ...]
+    """Codecs in encoding order."""
+
+
+class Deferred(Protocol):
+    """Values that a graph of tasks computes."""
+
+    array: Any
+    """The dask array."""
+
+    def region(self, selection: Selection, client: Any) -> Any:
+        """Return the future of the values of a region, which the cluster of this client computes."""
+
+
+class ArraySource:
+    """One array, readable in pieces: base of all sources, which are plain descriptions.
+
+    A source has a `layout` and a `read`. The other defaults fit values in
+    memory or behind a library: all cells written, no encoding, no network.
+    Encoded chunks are `stored`, `manifest`, `encoded` and `place`; distant
+    sources are `distant`, `together` and `fetched`.
+    """
+
+    __slots__ = ()
+
+    if TYPE_CHECKING:  # a property here would be the default of a dataclass's field
+
+        @property
+        def layout(self) -> Layout:
+            """Layout of the array in the source."""
+
+    def read(self, selection: Selection) -> NDArray[Any]:
+        """Return the values of a region, in its shape and the dtype of `layout`; unwritten cells are fill.
+
+        The result may be a read-only view of either byte order; see `little`.
+        """
+        raise NotImplementedError
+
+    def read_into(self, selection: Selection, out: NDArray[Any]) -> None:
+        """Put the values of a region into `out`: its shape, the layout's dtype in either byte order, any strides.
+
+        Large regions are read by several threads. Chunks inside the region are not
+        cached.
+        """
+        out[...] = self.read(selection)
+
+    def occupied(self, chunks: tuple[int, ...], region: Region | None = None) -> Iterator[Index]:
+        """Return the blocks of a region that may contain more than fill, in C order, without duplicates: all.
+
+        `chunks`: block shape; blocks begin at the first index of the region. `region`:
+        None for the whole array. Time and memory follow the blocks and the stored
+        chunks in the region, not the declared shape.
+        """
+        return every_block(self.layout.shape if region is None else tuple(map(len, region)), chunks)
+
+    @property
+    def undefined(self) -> bool:
+        """True if unwritten cells have no reliable value.
+
+        `read` still returns the layout's fill, and writers write it. False: the
+        fill is defined.
+        """
+        return False
+
+    def cleared(self) -> ArraySource:
+        """Return the array with zeros for missing chunks of a store, for variables without fill mode."""
+        return self
+
+    @property
+    def extent(self) -> tuple[int, ...]:
+        """Lengths of the box from the origin that may have been written; beyond it is the layout's fill."""
+        return self.layout.shape
+
+    @property
+    def unstored(self) -> bytes | None:
+        """Value of missing chunks inside the extent, in the bytes of `layout.dtype`.
+
+        It may differ from the layout's fill: netCDF uses a fill of its own
+        beyond the extent of an HDF5 dataset. Then every cell of the extent
+        counts as occupied.
+        """
+        return self.layout.fill
+
+    @property
+    def viewed(self) -> bool:
+        """True if a read costs no more than its region, because nothing is decoded."""
+        return True
+
+    @property
+    def repeats(self) -> bool:
+        """True if the values repeat a fill value of several elements."""
+        return False
+
+    @property
+    def keyed(self) -> bool:
+        """True if each chunk or shard has a key in a store."""
+        return False
+
+    @property
+    def keys(self) -> KeyListing | None:
+        """Keys of the array in its store, one per chunk or shard; None without a store."""
+        return None
+
+    @property
+    def rewritable(self) -> bool:
+        """True if keys that are made for `layout` can replace those of the store."""
+        return False
+
+    @property
+    def distant(self) -> bool:
+        """True if reads use a network, so that many should run concurrently."""
+        return False
+
+    @property
+    def deferred(self) -> Deferred | None:
+        """Tasks that compute the values; None if they are stored."""
+        return None
+
+    @property
+    def together(self) -> tuple[int, ...] | None:
+        """Approximate region lengths in which `fetched` combines chunks into one request; None: no combination."""
+        return None
+
+    def fetched(self, regions: Sequence[Selection]) -> ArraySource:
+        """Return the array with the encoded data of these regions in memory, from few requests.
+
+        Returns the array itself if there is no gain. Raises OSError.
+        """
+        return self
+
+    def manifest(self, region: Region | None = None) -> Manifest | None:
+        """Return the byte ranges of encoded chunks; None for values of a text or computed ones. Raises OSError.
+
+        `region`: chunks that have no index of it may be omitted; None: all chunks.
+        """
+        return None
+
+    @property
+    def noted(self) -> Mapping[str, Mapping[str, Any]]:
+        """Recorded properties of files and objects, by path or URL as in the manifest: size, time, tag."""
+        return {}
+
+    @property
+    def stored(self) -> Stored | None:
+        """Encoding of the chunks of `encoded` and `place`; None: no chunks, or no known chain."""
+        return None
+
+    def encoded(self, chunk: Index) -> bytes | None:
+        """Return the encoded bytes of a chunk of the source's grid; None: not stored."""
+        return None
+
+    def place(self, chunk: Index) -> ChunkPlace | None:
+        """Return the file location of an encoded chunk of the source's grid.
+
+        None: not stored, not in a file, or not alone sufficient for the values
+        (e.g. after the array has grown beyond the chunk). Raises OSError if the
+        file is unreachable.
+        """
+        return None
+
+    def found(self, chunk: Index) -> ChunkPlace | None:
+        """Return `place`, regardless of the bytes beyond the extent. Raises OSError."""
+        return self.place(chunk)
+
+    def places(self, chunks: NDArray[np.int64], *, cut: bool = False) -> PlaceColumns:
+        """Return the file locations of many encoded chunks; chunks without `place` have no row.
+
+        `chunks`: int64, shape (chunks, dimensions), indices in C order. `cut`: as
+        `found` instead of `place`. Column `chunk` of the result is the row of
+        `chunks`. Raises OSError, CompileError as `place` does for one of them.
+        """
+        find = self.found if cut else self.place
+        return columns_from(enumerate(map(find, indices_of(chunks))))
+
+    def recut(self, chunks: tuple[int, ...]) -> ArraySource | None:
+        """Return the array with other encoded chunks; None (mostly) if they would not be full byte ranges."""
+        return None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DerivedSource(ArraySource):
+    """Array made cell by cell of one other array, whose properties are the defaults."""
+
+    source: ArraySource
+    """The other array."""
+
+    @property
+    def undefined(self) -> bool:
+        """Value of the source."""
+        return self.source.undefined
+
+    def cleared(self) -> Self:
+        """Return the array of the cleared source."""
+        return replace(self, source=self.source.cleared())
+
+    @property
+    def viewed(self) -> bool:
+        """Value of the source."""
+        return self.source.viewed
+
+    @property
+    def distant(self) -> bool:
+        """Value of the source."""
+        return self.source.distant
+
+    @property
+    def noted(self) -> Mapping[str, Mapping[str, Any]]:
+        """Value of the source."""
+        return self.source.noted
+
+    @property
+    def together(self) -> tuple[int, ...] | None:
+        """Value of the source."""
+        return self.source.together
+
+    def fetched(self, regions: Sequence[Selection]) -> Self:
+        """Return the array with the regions' data in memory."""
+        return replace(self, source=self.source.fetched(regions))
+
+
+Parts: TypeAlias = dict[str, ArraySource]
+"""Arrays of one variable by path: mostly `""`; `counts` and `content` of a vlen, and so on."""

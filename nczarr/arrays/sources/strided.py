@@ -1,0 +1,423 @@
+"""Uncompressed arrays at regular places of one file: netCDF-3 variables, contiguous data of others.
+
+A source describes the start and the row stride. Regions are views of the file's
+memory map, copied only on conversion. A pickled source has the file's path and
+size, and maps it again on use. Bytes without a file are stored, and pickled,
+whole.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import mmap as mmap_module
+import os
+from collections import deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from mmap import mmap
+from typing import TYPE_CHECKING, Any
+from weakref import ref
+
+from nczarr.arrays.chunks.manifest import Affine, ChunkPlace, Manifest, PlaceColumns
+from nczarr.arrays.chunks.occupancy import chunk_ranges
+from nczarr.arrays.execution.thread_pool import each
+from nczarr.arrays.lazy_numpy import NDArray, np
+from nczarr.arrays.regions import (
+    Index,
+    Region,
+    Selection,
+    cut_along,
+    every_block,
+    grid_of,
+    inside,
+    lengths_of,
+    lengths_within,
+    linear_block,
+    number_of,
+)
+from nczarr.arrays.sources.source import ArraySource, Layout, Stored, itemsize, numpy_dtype
+from nczarr.stores import remote_file
+from nczarr.stores.local_file import LocalFile
+from nczarr.stores.ranges import GAP
+from nczarr.stores.remote_file import RemoteFile
+
+if TYPE_CHECKING:
+    from nczarr.diagnostics.source import Buffer, Source
+
+RESIDENT = 1 << 26
+"""Bytes read from a map before its pages are released."""
+
+MAPPED = 128
+"""Maximum mapped files: each uses one of the process's few file descriptors."""
+
+STRETCH = 1 << 20
+"""Bytes that are copied at once."""
+
+SHARED = 1 << 22
+"""Bytes of a region from which several threads copy it."""
+
+_DROP: int | None = getattr(mmap_module, "MADV_DONTNEED", None)
+
+
+class FileBytes:
+    """Bytes of a file, mapped on first use; or in-memory bytes without path.
+
+    `modified`: modification time in nanoseconds; None: not checked. `name`:
+    display name, if not the path.
+    """
+
+    __slots__ = ("__weakref__", "_data", "_seen", "modified", "name", "path", "size")
+
+    def __init__(
+        self,
+        path: str | None,
+        size: int,
+        data: Buffer | RemoteFile | LocalFile | None = None,
+        modified: int | None = None,
+        name: str | None = None,
+    ) -> None:
+        self.path = path
+        self.size = size
+        self.modified = modified
+        self.name = name or path or ""
+        self._data = data
+        self._seen = 0
+        if isinstance(data, mmap):
+            self._hold()
+
+    @classmethod
+    def of(cls, source: Source) -> FileBytes:
+        """Return the bytes of a source: in memory, or its file's map."""
+        path = None if isinstance(source.data, bytes) else os.path.abspath(source.path)
+        return cls(path, len(source.data), source.data, name=source.name)
+
+    @classmethod
+    def at(cls, path: str, name: str) -> FileBytes:
+        """Return the bytes of a file, which must not change; `name`: display name. Raises OSError."""
+        remote = remote_file.at(path)
+        if remote is not None:
+            return cls(path, remote.size, remote, name=name)
+        status = os.stat(path)
+        return cls(os.path.abspath(path), status.st_size, modified=status.st_mtime_ns, name=name)
+
+    @property
+    def remote(self) -> RemoteFile | None:
+        """The remote file that has the bytes; None for others."""
+        return self._data if isinstance(self._data, RemoteFile) else None
+
+    @property
+    def data(self) -> Buffer | LocalFile:
+        """Return the bytes. Raises OSError if the file is remote, unreadable or has changed in size."""
+        data = self._data
+        if isinstance(data, RemoteFile):
+            raise OSError(None, "a remote file is read by ranges", self.name)
+        if data is None:
+            from nczarr.stores.single import open_source
+
+            assert self.path is not None
+            self.check()
+            data = open_source(self.path).data
+            if len(data) != self.size:
+                raise OSError(
+                    None, f"the file had {self.size} bytes when it was opened, and now has {len(data)}", self.name
+                )
+            self._data = data
+            if isinstance(data, mmap):
+                self._hold()
+        return data
+
+    def _hold(self) -> None:
+        """Hold the map until `MAPPED` others exist. Views remain valid; it is mapped again on use."""
+        _mapped.append(ref(self))
+        if len(_mapped) > MAPPED:
+            oldest = _mapped.popleft()()
+            if oldest is not None and oldest.path is not None:
+                oldest._data = None
+
+    def region(
+        self, base: int, shape: tuple[int, ...], steps: tuple[int, ...], size: int
+    ) -> tuple[Buffer | bytearray, int]:
+        """Return a buffer with the elements of a region, and the position of its first element in it.
+
+        `base`: position of that in the file; `steps`: strides in bytes; `size`: bytes
+        of an element. Of a file without a map just these are read. Raises OSError.
+        """
+        file = self.remote or self.data
+        if isinstance(file, bytes | mmap):
+            return file, base
+        return file.window(base, _end(base, shape, steps, size), _runs(base, shape, steps, size)), 0
+
+    def piece(self, start: int, length: int) -> bytes:
+        """Return bytes of the file. Raises OSError."""
+        remote = self.remote
+        return bytes(self.data[start : start + length]) if remote is None else remote.value(start, start + length)
+
+    def check(self) -> None:
+        """Raise OSError if the file is unreachable or has changed; skipped without `modified`."""
+        if self.modified is None or self.path is None:
+            return
+        status = os.stat(self.path)
+        if (status.st_size, status.st_mtime_ns) != (self.size, self.modified):
+            raise OSError(None, "the file has changed since it was opened", self.name)
+
+    def seen(self, size: int) -> None:
+        """Count bytes to be read from the map; release its pages from time to time.
+
+        They would count as process memory. Views remain valid: pages are mapped
+        again on access.
+        """
+        self._seen += size
+        data = self._data
+        if self._seen > RESIDENT and isinstance(data, mmap) and _DROP is not None:
+            self._seen = 0
+            data.madvise(_DROP)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        data = None if self.path is not None and self.remote is None else self._data
+        return FileBytes, (self.path, self.size, data, self.modified, self.name)
+
+
+_mapped: deque[ref[FileBytes]] = deque()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AffineArray(ArraySource):
+    """Array whose rows are regularly spaced in a file. A row has its elements in C order, without gaps."""
+
+    layout: Layout
+    """Layout of the array."""
+    file: FileBytes
+    """The file."""
+    base: int
+    """Start of the first row in bytes."""
+    stride: int
+    """Distance of two rows in bytes."""
+    missing: bytes = b""
+    """Element beyond the end of the file, in the bytes of the layout's dtype; empty: zero bytes."""
+    sparse: bool = False
+    """True if `missing` is the fill value, so that chunks wholly beyond the end are not occupied."""
+
+    def manifest(self, region: Region | None = None) -> Manifest | None:
+        """Return the chunks in the file, one range each; None without a path."""
+        if self.file.path is None:
+            return None
+        if region:
+            return self._columns(chunk_ranges(self.layout.chunks, region))
+        length, counts = self._chunk_bytes(), self._counts()
+        count, row = math.prod(counts), math.prod(counts[1:])
+        if self.whole and (row == 1 or self.stride * self._rows == length * row):
+            step = self.stride * self._rows if row == 1 and count > 1 else length
+            return Affine(self.file.path, self.base, step, length, count)
+        return self._columns([range(count) for count in counts])
+
+    def _columns(self, ranges: Sequence[range]) -> PlaceColumns:
+        """Return the chunks in the file within a range of indices along each dimension, as rows."""
+        length, counts = self._chunk_bytes(), self._counts()
+        chunk: NDArray[np.int64] = np.zeros((), np.int64)
+        offset: NDArray[np.int64] = np.full((), self.base, np.int64)
+        for axis, (count, part) in enumerate(zip(counts, ranges, strict=True)):
+            step = length * math.prod(counts[axis + 1 :]) if axis else self.stride * self._rows
+            number = np.arange(part.start, part.stop, dtype=np.int64)
+            chunk, offset = chunk[..., None] * count + number, offset[..., None] + number * step
+        chunk, offset = chunk.reshape(-1), offset.reshape(-1)
+        there = offset + length <= self.file.size
+        chunk, offset = chunk[there], offset[there]
+        zeros = np.zeros(len(chunk), np.int64)
+        return PlaceColumns((str(self.file.path),), chunk, zeros, offset, zeros + length, zeros.astype(np.int32))
+
+    @property
+    def distant(self) -> bool:
+        """True if the file is remote."""
+        return self.file.remote is not None
+
+    @property
+    def _rows(self) -> int:
+        """Rows of a chunk."""
+        return self.layout.chunks[0] if self.layout.chunks else 1
+
+    def recut(self, chunks: tuple[int, ...]) -> AffineArray | None:
+        """Return the array in other chunks, if all are full and one file range each."""
+        shape, itemsize = self.layout.shape, self._itemsize
+        if len(chunks) != len(shape) or any(
+            chunk_length < 1 or length % chunk_length for chunk_length, length in zip(chunks, shape, strict=True)
+        ):
+            return None
+        inner = next((axis for axis in range(len(shape) - 1, -1, -1) if chunks[axis] != shape[axis]), 0)
+        if any(chunk_length != 1 for chunk_length in chunks[:inner]):
+            return None
+        if chunks and chunks[0] > 1 and self.stride != math.prod(shape[1:]) * itemsize:
+            return None
+        return replace(self, layout=self.layout._replace(chunks=chunks))
+
+    @property
+    def whole(self) -> bool:
+        """True if the file contains every element."""
+        return 0 in self.layout.shape or self._end <= self.file.size
+
+    @property
+    def lacking(self) -> int:
+        """Bytes of elements missing from the file."""
+        if self.whole:
+            return 0
+        rows = self.layout.shape[0] if self.layout.shape else 1
+        row = math.prod(self.layout.shape[1:]) * self._itemsize
+        left = self.file.size - self.base
+        full = (left - row) // self.stride + 1 if left >= row else 0
+        return (rows - full) * row - min(row, max(0, left - full * self.stride))
+
+    @property
+    def _itemsize(self) -> int:
+        return itemsize(self.layout.dtype)
+
+    @property
+    def _end(self) -> int:
+        """End of the last element."""
+        return _end(self.base, self.layout.shape, self._steps(), self._itemsize)
+
+    def _steps(self) -> tuple[int, ...]:
+        """Return the strides in bytes."""
+        steps = list(_c_steps(self.layout.shape, self._itemsize))
+        if steps:
+            steps[0] = self.stride
+        return tuple(steps)
+
+    def _chunk_bytes(self) -> int:
+        return math.prod(self.layout.chunks) * self._itemsize
+
+    def _counts(self) -> tuple[int, ...]:
+        """Return the chunks along each dimension."""
+        return grid_of(self.layout.shape, self.layout.chunks)
+
+    def read(self, selection: Selection) -> NDArray[Any]:
+        """Return the values of a region, in its shape and the layout's dtype, which has the file's byte order.
+
+        Returns a view if the file contains the whole region, else a copy.
+        """
+        bounds = [part.indices(length)[:2] for part, length in zip(selection, self.layout.shape, strict=True)]
+        shape = tuple(max(0, stop - start) for start, stop in bounds)
+        dtype, steps = numpy_dtype(self.layout.dtype), self._steps()
+        if 0 in shape:
+            return np.empty(shape, dtype)
+        base = self.base + sum(start * step for (start, _), step in zip(bounds, steps, strict=True))
+        end = _end(base, shape, steps, dtype.itemsize)
+        self.file.seen(min(end, self.file.size) - min(base, self.file.size))
+        if end <= self.file.size:
+            buffer, at = self.file.region(base, shape, steps, dtype.itemsize)
+            return np.ndarray(shape, dtype, buffer, at, _strides(shape, steps, dtype.itemsize))
+        out = np.empty(shape, dtype)
+        out[...] = np.frombuffer(self.missing or bytes(dtype.itemsize), dtype)[0]
+        self._copy(out, base, steps)
+        return out
+
+    def read_into(self, selection: Selection, out: NDArray[Any]) -> None:
+        """Put the values of a region into `out`, as `ArraySource.read_into`: in stretches, which stay in the cache."""
+        if self.distant:  # from few requests, as a whole
+            out[...] = self.read(selection)
+            return
+        bounds = zip(selection, self.layout.shape, strict=True)
+        region = tuple(slice(start, max(start, stop)) for start, stop in (p.indices(n)[:2] for p, n in bounds))
+        stretch = linear_block(lengths_of(region), STRETCH // out.itemsize)
+
+        def put(part: Selection) -> None:
+            place: Any = (*inside(part, region), ...)
+            out[place] = self.read(part)
+
+        if out.size:
+            each(put, cut_along(region, stretch), 0 if out.nbytes > SHARED else None)
+
+    def _copy(self, out: NDArray[Any], base: int, steps: tuple[int, ...]) -> None:
+        """Copy existing file data of a region from byte `base`: whole rows, then part of the next.
+
+        `out`: the region's shape, the layout's dtype.
+        """
+        size, target = self.file.size, out
+        for axis, step in enumerate(steps):
+            shape = target.shape
+            row = _end(0, shape[1:], steps[axis + 1 :], out.itemsize)
+            rows = min(shape[0], (size - base - row) // step + 1) if size - base >= row else 0
+            if rows:
+                strides = _strides((rows, *shape[1:]), steps[axis:], out.itemsize)
+                stored_shape = rows, *shape[1:]
+                buffer, at = self.file.region(base, stored_shape, steps[axis:], out.itemsize)
+                target[:rows] = np.ndarray(stored_shape, out.dtype, buffer, at, strides)
+            if rows == shape[0]:
+                return
+            base += rows * step
+            target = target[rows : rows + 1].reshape(shape[1:])
+        if not self.missing and base < size:  # an element that the end cuts
+            part = np.frombuffer(self.file.piece(base, size - base), np.uint8)
+            target.reshape(1).view(np.uint8)[: len(part)] = part
+
+    @property
+    def stored(self) -> Stored:
+        """Encoding: plain elements."""
+        return Stored(self.layout.dtype, self.layout.chunks, ())
+
+    def encoded(self, chunk: Index) -> bytes | None:
+        """Return the bytes of a chunk; None if the file lacks part of it."""
+        start, length = self._begin(chunk), self._chunk_bytes()
+        return self.file.piece(start, length) if start + length <= self.file.size else None
+
+    def place(self, chunk: Index) -> ChunkPlace | None:
+        """Return a chunk's location; None if the file lacks part of it, is remote or has no path."""
+        start, length = self._begin(chunk), self._chunk_bytes()
+        if self.file.path is None or self.distant or start + length > self.file.size:
+            return None
+        self.file.check()
+        return ChunkPlace(self.file.path, start, length)
+
+    def _begin(self, chunk: Index) -> int:
+        if not chunk:
+            return self.base
+        number = number_of(chunk[1:], self._counts()[1:])
+        return self.base + chunk[0] * self._rows * self.stride + number * self._chunk_bytes()
+
+    def occupied(self, chunks: tuple[int, ...], region: Region | None = None) -> Iterator[Index]:
+        """Return all blocks of a region; if missing elements are fill, only those partly in the file."""
+        lengths = self._present() if self.sparse else self.layout.shape
+        if region is not None:
+            lengths = lengths_within(region, lengths)
+        return every_block(lengths, chunks)
+
+    def _present(self) -> tuple[int, ...]:
+        """Return the lengths of the smallest box from the origin with all elements in the file."""
+        left, lengths = self.file.size - self.base, list(self.layout.shape)
+        if left <= 0:
+            return (0,) * len(lengths)
+        for axis, step in enumerate(self._steps()):
+            rows = min(lengths[axis], -(-left // step))
+            lengths[axis] = rows
+            if rows > 1:
+                break
+        return tuple(lengths)
+
+
+def _c_steps(shape: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
+    """Return C-order strides."""
+    steps = [itemsize] * len(shape)
+    for axis in range(len(shape) - 2, -1, -1):
+        steps[axis] = steps[axis + 1] * shape[axis + 1]
+    return tuple(steps)
+
+
+def _end(base: int, shape: tuple[int, ...], steps: tuple[int, ...], itemsize: int) -> int:
+    """Return the end of the last element of a region from `base`."""
+    if 0 in shape:
+        return base
+    return base + sum((length - 1) * step for length, step in zip(shape, steps, strict=True)) + itemsize
+
+
+def _strides(shape: tuple[int, ...], steps: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
+    """Return NumPy strides; those along length 1 are replaced, because declared ones may exceed 64 bits."""
+    return tuple(step if length > 1 else itemsize for length, step in zip(shape, steps, strict=True))
+
+
+def _runs(base: int, shape: tuple[int, ...], steps: tuple[int, ...], size: int) -> Iterator[tuple[int, int]]:
+    """Yield the places (offset, length) of the elements of a region; those with small gaps are one."""
+    length, outer = size, len(shape)
+    while outer and steps[outer - 1] - length <= GAP:
+        outer -= 1
+        length += (shape[outer] - 1) * steps[outer]
+    for index in itertools.product(*map(range, shape[:outer])):
+        yield base + sum(number * step for number, step in zip(index, steps, strict=False)), length

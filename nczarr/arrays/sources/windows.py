@@ -1,0 +1,291 @@
+"""Windows: array regions in memory, read so that source chunks are rarely decoded twice.
+
+A block consists of whole target keys. Threads fill its window by source chunks;
+then its keys are made from memory. The larger the blocks, the fewer source
+chunks are decoded repeatedly.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import accumulate, groupby, islice
+from operator import floordiv
+from typing import Any
+
+from nczarr.arrays.chunks.route import grid
+from nczarr.arrays.execution.thread_pool import Task, limited
+from nczarr.arrays.lazy_numpy import NDArray, np
+from nczarr.arrays.regions import (
+    Index,
+    Selection,
+    cut_along,
+    grid_of,
+    index_of,
+    inside,
+    lengths_of,
+    linear_block,
+    number_of,
+)
+from nczarr.arrays.sources.memory import fill_array
+from nczarr.arrays.sources.source import ArraySource, Layout, itemsize, numpy_dtype
+from nczarr.ast.rectilinear import Lengths, largest, varies, volume
+
+PIECE = 1 << 20
+"""Bytes that one task reads into a window, unless a source chunk is larger."""
+
+FETCHED = 8 << 20
+"""Decoded bytes of adjacent chunks fetched from a distance at once."""
+
+TIMES = 4
+"""Memory of decoding and encoding, in chunks: encoded and decoded, of both sides."""
+
+TEXT = 64
+"""Estimated bytes of a text in memory if its length is unknown."""
+
+UNALIGNED = 8
+"""Chunks of different lengths from which a region of them may begin and end within a chunk."""
+
+WORTHWHILE = 16 << 20
+"""Bytes of a slab that is not made longer without need."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Window(ArraySource):
+    """An array region in memory."""
+
+    layout: Layout
+    """Layout of the array."""
+    region: Selection
+    """The region."""
+    values: NDArray[Any]
+    """Values of the region."""
+
+    def read(self, selection: Selection) -> NDArray[Any]:
+        """Return a view of a region inside the window, in its shape and the layout's dtype."""
+        place: Any = (*inside(selection, self.region), ...)  # the dots make a view of a scalar too
+        view: NDArray[Any] = self.values[place]
+        return view
+
+    def fill(self, source: ArraySource, selections: list[Selection]) -> None:
+        """Read regions inside the window from the array."""
+        at_hand = source.fetched(selections)
+        for selection in selections:
+            place: Any = (*inside(selection, self.region), ...)
+            at_hand.read_into(selection, self.values[place])
+
+
+def block_shape(
+    shape: tuple[int, ...], unit: tuple[int, ...], cells: tuple[int, ...], room: int
+) -> tuple[int, ...] | None:
+    """Return block lengths in whole target units, at most `room` elements; None if one unit has more.
+
+    The axis that cuts source chunks most often grows first; the final lengths
+    are even shares.
+    """
+    if math.prod(unit) > room:
+        return None
+    counts = [max(1, -(-length // unit_length)) for length, unit_length in zip(shape, unit, strict=True)]
+    block = [1] * len(shape)
+
+    def taken(axis: int, units: int) -> int:
+        """Return the elements of a block of so many units along this axis."""
+        lengths = [*block[:axis], units, *block[axis + 1 :]]
+        return math.prod(min(n * u, max(1, s)) for n, u, s in zip(lengths, unit, shape, strict=True))
+
+    def waste(axis: int) -> float:
+        """Estimate the decodings per source chunk caused by this axis."""
+        length = min(block[axis] * unit[axis], shape[axis])
+        return 1.0 if block[axis] >= counts[axis] else (length + int(cells[axis]) - 1) / length
+
+    open_axes = {axis for axis in range(len(shape)) if block[axis] < counts[axis]}
+    while open_axes:
+        axis = max(open_axes, key=lambda candidate: (waste(candidate), candidate))
+        if waste(axis) <= 1.0:
+            break
+        more = range(block[axis] + 1, counts[axis] + 1)
+        most = block[axis] + bisect_right(more, room, key=partial(taken, axis))  # units that there is room for
+        shares = -(-counts[axis] // most)
+        block[axis] = -(-counts[axis] // shares)
+        open_axes.discard(axis)
+    return tuple(min(n * u, max(1, s)) for n, u, s in zip(block, unit, shape, strict=True))
+
+
+def room_beside(memory: int, workers: int, chunks: int) -> int:
+    """Return the bytes for a window while threads hold `chunks` bytes each to decode and encode."""
+    return max(memory // 2, memory - max(memory // 16, workers * chunks))
+
+
+def slab_shape(source: ArraySource, unit: tuple[int, ...], room: int) -> tuple[int, ...] | None:
+    """Return the lengths of linear ranges of whole target chunks, at most `room` elements.
+
+    None: they decode no source chunk less often than target chunks do, or one
+    target chunk has more elements. Unlike blocks, slabs keep the target chunks
+    in C order.
+    """
+    shape = source.layout.shape
+    if math.prod(unit) > room or not shape:
+        return None
+    counts = linear_block(grid_of(shape, unit), room // math.prod(unit))
+    cut = max((axis for axis, count in enumerate(counts) if count > 1), default=0)
+    row = math.prod(unit) * math.prod(counts[cut + 1 :]) * (itemsize(source.layout.dtype) or TEXT)
+    period = math.lcm(_cells(source)[cut], unit[cut]) // unit[cut]
+    shorter = max(period, WORTHWHILE // row // period * period)
+    slabs = [
+        tuple(min(count * unit_length, length) for count, unit_length, length in zip(units, unit, shape, strict=True))
+        for units in (counts, (*counts[:cut], min(shorter, counts[cut]), *counts[cut + 1 :]))
+    ]
+    slab = min(reversed(slabs), key=partial(_decodings, source))
+    return slab if _decodings(source, slab) < _decodings(source, unit) else None
+
+
+def slabs(
+    source: ArraySource, unit: tuple[int, ...], slab: tuple[int, ...], indices: Iterator[Index]
+) -> Iterator[tuple[Selection, Iterator[Index]]]:
+    """Yield the bounding regions of target chunks in C order, by slab, each with its chunks."""
+    shape = source.layout.shape
+    per_slab = grid_of(slab, unit)
+    for _, group in groupby(indices, lambda index: tuple(map(floordiv, index, per_slab))):
+        keys = tuple(group)
+        yield _bounding(keys, unit, shape), iter(keys)
+
+
+def _bounding(keys: Sequence[Index], unit: tuple[int, ...], shape: tuple[int, ...]) -> Selection:
+    """Return the smallest region with all elements of some keys of shape `unit`."""
+    columns = list(zip(*keys, strict=True))
+    corners = zip(map(min, columns), map(max, columns), unit, shape, strict=True)
+    return tuple(slice(first * length, min((last + 1) * length, end)) for first, last, length, end in corners)
+
+
+def _cells(source: ArraySource) -> tuple[int, ...]:
+    """Return the chunk shape in which a source is decoded, of at least one element."""
+    return tuple(max(1, length) for length in largest(grid(source)))
+
+
+def _decodings(source: ArraySource, lengths: tuple[int, ...]) -> float:
+    """Return how often a source chunk is decoded on average if regions of these lengths are read one by one."""
+    times = 1.0
+    blocks = None if source.deferred is None else source.deferred.array.chunks
+    for axis, (length, region_length, cell) in enumerate(
+        zip(source.layout.shape, lengths, _cells(source), strict=True)
+    ):
+        if blocks is None:
+            count, common = -(-length // cell), (length - 1) // math.lcm(cell, region_length)
+        else:
+            ends = list(accumulate(filter(None, blocks[axis])))
+            count, common = len(ends), sum(end % region_length == 0 for end in ends[:-1])
+        times *= (count + (length - 1) // region_length - common) / max(1, count)
+    return times
+
+
+def blocks(
+    shape: tuple[int, ...], unit: tuple[int, ...], block: tuple[int, ...], indices: Iterator[Index]
+) -> Iterator[tuple[Selection, tuple[Index, ...]]]:
+    """Yield the regions of the keys to make, in C order, each with its keys in C order and without more elements.
+
+    `unit`: shape of a key. `block`: region lengths, whole units or the array's.
+    `indices`: the keys in C order.
+    """
+    counts, per_block = grid_of(shape, unit), grid_of(block, unit)
+    steps = [math.prod(counts[axis + 1 :]) for axis in range(len(counts))]
+    keys = np.fromiter((number_of(index, counts) for index in indices), np.int64)
+    places = np.zeros(len(keys), np.int64)
+    for axis, step in enumerate(steps):
+        blocks_along = -(-counts[axis] // per_block[axis])
+        places = places * blocks_along + keys // step % counts[axis] // per_block[axis]
+    order = np.argsort(places, kind="stable")
+    ends = np.flatnonzero(np.diff(places[order])) + 1
+    for group in np.split(keys[order], ends):
+        if not len(group):
+            continue
+        indices_of_keys = tuple(index_of(key, counts) for key in group.tolist())
+        yield _bounding(indices_of_keys, unit, shape), indices_of_keys
+
+
+def along(region: Selection, cells: tuple[int, ...], element: int, most: int = PIECE) -> Iterator[list[Selection]]:
+    """Cut a region along chunks of these lengths, in groups of about `most` bytes, at least one chunk.
+
+    Small chunks of a group are one region, which is read at once.
+    """
+    batch: list[Selection] = []
+    size = 0
+    for piece in cut_along(region, _repeated(cells, lengths_of(region), most // max(1, element))):
+        batch.append(piece)
+        size += math.prod(lengths_of(piece)) * element
+        if size >= most:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
+
+
+def _repeated(cells: tuple[int, ...], shape: tuple[int, ...], most: int) -> tuple[int, ...]:
+    """Return lengths of several chunks next to each other, of at most `most` elements, at least of one chunk.
+
+    Chunks of different lengths stay apart, unless they are many.
+    """
+    lengths = list(cells)
+    for axis in range(len(cells) - 1, -1, -1):
+        times = max(1, min(most // max(1, volume(lengths)), -(-shape[axis] // cells[axis])))
+        if not isinstance(cells[axis], Lengths) or times >= UNALIGNED:
+            lengths[axis] = int(cells[axis]) * times
+        if lengths[axis] < shape[axis]:
+            break
+    return tuple(lengths)
+
+
+def filling(window: Window, source: ArraySource, workers: int, memory: int) -> Iterator[Task]:
+    """Yield the tasks that read a window's region, by source chunks. The rest of a sparse region becomes fill here.
+
+    The blocks of computed values have any lengths, so one task reads all of them.
+    """
+    element = itemsize(source.layout.dtype) or TEXT
+    if source.deferred is not None:
+        yield Task(partial(_fill_at_once, window, source, workers, memory), here=True)
+        return
+    cells = grid(source)
+    most = PIECE
+    if source.distant:
+        most = FETCHED if source.together is not None else 0
+    need = max(volume(cells) * element, PIECE) * TIMES + (most if source.distant else 0)
+    stored = _stored_parts(source, window.region, cells)
+    if stored is None:
+        pieces = along(window.region, cells, element, most)
+    else:
+        window.values[...] = fill_array(window.layout, ())
+        count = max(1, most // max(1, volume(cells) * element))
+        pieces = (stored[start : start + count] for start in range(0, len(stored), count))
+    for selections in pieces:
+        yield Task(partial(window.fill, source, selections), need)
+
+
+def _stored_parts(source: ArraySource, region: Selection, cells: tuple[int, ...]) -> list[Selection] | None:
+    """Return the parts of a region in stored chunks of these lengths; None if more than half are stored."""
+    if varies(cells) or not all(cells):
+        return None
+    firsts = [part.start // length for part, length in zip(region, cells, strict=True)]
+    aligned = tuple(range(first * n, part.stop) for first, n, part in zip(firsts, cells, region, strict=True))
+    most = math.prod(grid_of(tuple(map(len, aligned)), cells)) // 2
+    chunks = list(islice(source.occupied(cells, aligned), most + 1))
+    if len(chunks) > most:
+        return None
+    return [
+        tuple(
+            slice(max(part.start, (first + number) * length), min(part.stop, (first + number + 1) * length))
+            for number, first, length, part in zip(chunk, firsts, cells, region, strict=True)
+        )
+        for chunk in chunks
+    ]
+
+
+def _fill_at_once(window: Window, source: ArraySource, workers: int, memory: int) -> None:
+    with limited(workers, memory):
+        window.fill(source, [window.region])
+
+
+def window(layout: Layout, region: Selection) -> Window:
+    """Return an empty window for a region of an array with this layout."""
+    return Window(layout, region, np.empty(lengths_of(region), numpy_dtype(layout.dtype)))

@@ -1,0 +1,184 @@
+"""Mapping of types to arrays: the columnar tree of a type, and `parts(T)`, its arrays.
+
+A fixed-size type is one array. Strings are one array of `bytes | None`. A vlen
+is `counts` (int64, of the variable's shape) and `content`, the parts of its
+base in one dimension. A compound with members of variable size has one child
+per member. There are no other cases.
+
+`part_tree` makes the tree, `spread` walks through it; formats map their
+encoding to both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import NamedTuple, TypeAlias, TypeVar, assert_never
+
+from nczarr.arrays.sources.source import Descr, itemsize
+from nczarr.ast.node import TypeName
+from nczarr.ast.types import CompoundType, EnumType, Field, OpaqueType, UserType, VlenType, made_of
+
+NUMPY: dict[str, str] = {
+    "byte": "|i1", "ubyte": "|u1", "char": "|S1", "short": "<i2", "ushort": "<u2", "int": "<i4", "uint": "<u4",
+    "int64": "<i8", "uint64": "<u8", "float": "<f4", "double": "<f8", "string": "|O",
+}  # fmt: skip
+"""NumPy dtype of each atomic type, little-endian."""
+
+Types = Mapping[str, UserType]
+"""Declared types by FQN."""
+
+
+class Part(NamedTuple):
+    """One array of a variable."""
+
+    path: str
+    """Path within a value; empty for values of fixed size."""
+    type: TypeName
+    """Type of the elements."""
+    shape: tuple[int | None, ...]
+    """Shape; None for a ragged dimension."""
+    counts: bool = False
+    """True if the elements are lengths of lists."""
+
+
+def is_fixed(type_name: TypeName, types: Types) -> bool:
+    """Return whether all values of a type have the same size."""
+    declared = types.get(type_name)
+    match declared:
+        case None:
+            return type_name != "string"
+        case EnumType() | OpaqueType():
+            return True
+        case VlenType():
+            return False
+        case CompoundType():
+            return all(is_fixed(field.type, types) for field in declared.fields)
+        case _:
+            assert_never(declared)
+
+
+def inner_types(type_name: TypeName, types: Types) -> Iterator[TypeName]:
+    """Yield the type, and all types of its elements and fields."""
+    yield type_name
+    if type_name in types:
+        for inner in made_of(types[type_name]):
+            yield from inner_types(inner, types)
+
+
+def descr(type_name: TypeName, types: Types) -> Descr:
+    """Return the dtype of a fixed-size type or string: packed, little-endian. Raises TypeError for vlens."""
+    declared = types.get(type_name)
+    match declared:
+        case None:
+            return NUMPY[type_name]
+        case EnumType():
+            return NUMPY[declared.base]
+        case OpaqueType():
+            return f"|V{declared.size}"
+        case CompoundType():
+            return tuple((field.name, descr(field.type, types), field.shape) for field in declared.fields)
+        case VlenType():
+            raise TypeError(f"{type_name} has no fixed size")
+        case _:
+            assert_never(declared)
+
+
+def size(type_name: TypeName, types: Types) -> int:
+    """Return the bytes of one packed value of a fixed-size type."""
+    return itemsize(descr(type_name, types))
+
+
+class PartLeaf(NamedTuple):
+    """One array: a fixed-size type, strings, or lengths of lists."""
+
+    path: str
+    """Path within a value."""
+    type: TypeName
+    """Type of the elements."""
+    counts: bool = False
+    """True if the elements are lengths of lists."""
+
+
+class ListTree(NamedTuple):
+    """Lists: their lengths and their elements."""
+
+    counts: PartLeaf
+    """Lengths of the lists."""
+    base: TypeName
+    """Type of the elements."""
+    content: PartTree
+    """Tree of the elements."""
+
+
+class RecordTree(NamedTuple):
+    """Records with members of variable size."""
+
+    members: tuple[tuple[Field, PartTree], ...]
+    """Each field with its tree."""
+
+
+PartTree: TypeAlias = PartLeaf | ListTree | RecordTree
+"""Arrays of the values of one type."""
+
+
+def part_tree(type_name: TypeName, types: Types, path: str = "") -> PartTree:
+    """Return the columnar tree of a type, with arrays at and below a path."""
+    declared = types.get(type_name)
+    inside = path + "/" if path else ""
+    if isinstance(declared, VlenType):
+        content = part_tree(declared.base, types, inside + "content")
+        return ListTree(PartLeaf(inside + "counts", "int64", counts=True), declared.base, content)
+    if isinstance(declared, CompoundType) and not is_fixed(type_name, types):
+        members = ((field, part_tree(field.type, types, inside + escape(field.name))) for field in declared.fields)
+        return RecordTree(tuple(members))
+    return PartLeaf(path, type_name)
+
+
+Cells = TypeVar("Cells")
+Found = TypeVar("Found")
+
+
+def spread(
+    tree: PartTree,
+    cells: Cells,
+    array: Callable[[PartLeaf, Cells], Found],
+    elements: Callable[[ListTree, Cells], Cells],
+    member: Callable[[int, Field, Cells], Cells],
+) -> Iterator[tuple[str, Found]]:
+    """Yield path and `array` result of each array, counts before content, fields in order.
+
+    `cells` describes some cells of the variable: the cells themselves, their
+    values or shape. `elements` derives the cells of a list's content, `member`
+    those of a record member, by number and field.
+    """
+    match tree:
+        case PartLeaf():
+            yield tree.path, array(tree, cells)
+        case ListTree():
+            yield tree.counts.path, array(tree.counts, cells)
+            yield from spread(tree.content, elements(tree, cells), array, elements, member)
+        case RecordTree():
+            for number, (field, inner) in enumerate(tree.members):
+                yield from spread(inner, member(number, field, cells), array, elements, member)
+        case _:
+            assert_never(tree)
+
+
+def parts(type_name: TypeName, shape: tuple[int | None, ...], types: Types) -> Iterator[Part]:
+    """Return the arrays of a variable in a fixed order: counts before content, fields in order."""
+    leaves = spread(
+        part_tree(type_name, types),
+        shape,
+        lambda leaf, shape: Part(leaf.path, leaf.type, shape, leaf.counts),
+        lambda tree, shape: (None,),
+        lambda number, field, shape: (*shape, *field.shape),
+    )
+    return (part for _, part in leaves)
+
+
+def escape(name: str) -> str:
+    """Return a field name as a path segment: `%` and names that stores reserve become `%xx`."""
+    text = name.replace("%", "%25").replace("/", "%2F")
+    if text.startswith((".", "__")) or text == "zarr.json":
+        return f"%{ord(text[0]):02X}{text[1:]}"
+    return text

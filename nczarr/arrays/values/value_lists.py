@@ -1,0 +1,196 @@
+"""Columns: the values of one list as runs, and their conversion to arrays of a variable.
+
+A run is a stretch of values at one place of the leading dimensions. Its
+position is known only when all lists are read and every unlimited dimension has
+its length. Then `arrays` makes one array source per part (arrays/values/parts.py),
+sparse where the list was.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from nczarr.arrays.lazy_numpy import NDArray, np
+from nczarr.arrays.regions import number_of
+from nczarr.arrays.sources.memory import ArrayInMemory, Runs
+from nczarr.arrays.sources.source import ArraySource, Layout, Parts, numpy_dtype
+from nczarr.arrays.values.parts import ListTree, PartLeaf, Types, descr, is_fixed, part_tree, spread
+from nczarr.ast import CompoundType, Constant, Field, TypeName, VlenType
+
+
+class ListRuns:
+    """Runs of one list: `prefixes[i]` is run i's place in the leading dimensions, `lengths[i]` its length.
+
+    `extents`: the required length of each dimension; `values`: the runs' values
+    in order, as constants, or (bulk numbers) as one NumPy array each.
+    """
+
+    __slots__ = ("extents", "lengths", "prefixes", "values")
+
+    def __init__(self, extents: list[int]) -> None:
+        self.extents = extents
+        self.prefixes: list[tuple[int, ...]] = []
+        self.lengths: list[int] = []
+        self.values: list[Constant | NDArray[Any]] = []
+
+    def add(self, prefix: tuple[int, ...], length: int, values: Constant | NDArray[Any]) -> None:
+        """Append a run of `length` values: a constant, or numbers of shape (length,) in the variable's dtype."""
+        self.prefixes.append(prefix)
+        self.lengths.append(length)
+        self.values.append(values)
+
+    def starts(self, shape: tuple[int, ...]) -> list[int]:
+        """Return the linear index of each run's first element in this shape."""
+        zeros = (0,) * len(shape)
+        return [number_of((*prefix, *zeros[len(prefix) :]), shape) for prefix in self.prefixes]
+
+
+FILLED_LIMIT = 1 << 22
+"""Maximum elements to write out for a variable-size fill value; more are refused (`no-fill-value`)."""
+
+
+def is_plain_fill(fill: Constant | None, types: Types) -> bool:
+    """Return whether one element per part describes a fill value: no vlen content, no unequal array elements."""
+    if fill is None or is_fixed(fill.type, types) or fill.type == "string":
+        return True
+    items = [item for item in fill.data if isinstance(item, Constant)]
+    if isinstance(types.get(fill.type), VlenType):
+        return all(item.count == 0 for item in items)
+    return all(
+        is_plain_fill(item, types) if not is_fixed(item.type, types) and item.type != "string" else _is_even(item)
+        for item in items
+    )
+
+
+def _is_even(constant: Constant) -> bool:
+    """Return whether all values of a fixed-size or string constant are equal."""
+    width = len(constant.data) // max(constant.count, 1)
+    return constant.data == constant.data[:width] * constant.count
+
+
+def filled(columns: ListRuns, fill: Constant, shape: tuple[int, ...]) -> ListRuns:
+    """Return the columns as one run, with the fill value for missing elements."""
+    total = math.prod(shape)
+    width = len(fill.data)
+    items: list[Any] = list(fill.data) * total
+    for start, length, values in zip(columns.starts(shape), columns.lengths, columns.values, strict=True):
+        if isinstance(values, Constant):
+            items[start * width : (start + length) * width] = values.data
+    whole = ListRuns(columns.extents)
+    whole.add((), total, Constant(type=fill.type, count=total, data=tuple(items)))
+    return whole
+
+
+def arrays(
+    columns: ListRuns, type_name: TypeName, shape: tuple[int, ...], types: Types, fill: Constant | None
+) -> Parts:
+    """Return a variable's array sources from its columns."""
+    starts = columns.starts(shape)
+    first = columns.values[0] if columns.values else None
+    if first is not None and not isinstance(first, Constant):
+        layout = Layout(descr(type_name, types), shape, shape, fill=_bytes(fill))
+        return {"": _runs(layout, starts, columns.lengths, first)}
+    constants = [value for value in columns.values if isinstance(value, Constant)]
+    return _placed(_Given(join(type_name, constants, types), starts, columns.lengths, shape, fill), types)
+
+
+def constant_parts(constant: Constant, shape: tuple[int, ...], types: Types, fill: Constant | None = None) -> Parts:
+    """Return a variable's array sources from one constant of all (or its first) values."""
+    return _placed(_Given(constant, [0], [constant.count], shape, fill), types)
+
+
+def _runs(layout: Layout, starts: list[int], lengths: Sequence[int], values: NDArray[Any]) -> Runs | ArrayInMemory:
+    if starts == [0] and list(lengths) == [math.prod(layout.shape)]:
+        return ArrayInMemory(layout, values.reshape(layout.shape))
+    return Runs(layout, starts, [0, *itertools.accumulate(lengths)], values)
+
+
+def _bytes(fill: Constant | None) -> bytes | None:
+    """Return a fill value as stored: packed bytes, or a string's text."""
+    if fill is None:
+        return None
+    if isinstance(fill.data, bytes):
+        return fill.data
+    first = fill.data[0] if fill.data else None
+    return first if isinstance(first, bytes) else b""
+
+
+def join(type_name: TypeName, values: Sequence[Constant], types: Types) -> Constant:
+    """Concatenate constants of one type."""
+    count = sum(value.count for value in values)
+    if len(values) == 1:
+        return values[0]
+    if is_fixed(type_name, types):
+        return Constant(type=type_name, count=count, data=b"".join(value.data for value in values))  # type: ignore[misc]
+    items = tuple(item for value in values for item in value.data)
+    return Constant(type=type_name, count=count, data=items)  # type: ignore[arg-type]
+
+
+class _Given(NamedTuple):
+    """Values of one array, or of the arrays below it, as runs."""
+
+    constant: Constant
+    """The values."""
+    starts: list[int]
+    """Linear index of each run."""
+    lengths: Sequence[int]
+    """Length of each run."""
+    shape: tuple[int, ...]
+    """Shape of the array."""
+    fill: Constant | None = None
+    """Value between runs."""
+
+
+def _placed(whole: _Given, types: Types) -> Parts:
+    """Convert one constant to the arrays of its type."""
+
+    def array(leaf: PartLeaf, placed: _Given) -> ArraySource:
+        constant, shape, fill = placed.constant, placed.shape, _bytes(placed.fill)
+        dtype = descr(leaf.type, types)
+        if leaf.counts:
+            counts = [item.count for item in constant.data if isinstance(item, Constant)]
+            fill, values = bytes(8), np.array(counts, dtype="<i8")
+        elif leaf.type == "string":
+            fill, values = fill or b"", np.empty(constant.count, dtype=object)
+            values[:] = constant.data
+        else:
+            values = np.frombuffer(constant.data, numpy_dtype(dtype))  # type: ignore[arg-type]
+        return _runs(Layout(dtype, shape, shape, fill=fill), placed.starts, placed.lengths, values)
+
+    def elements(tree: ListTree, placed: _Given) -> _Given:
+        lists = [item for item in placed.constant.data if isinstance(item, Constant)]
+        content = join(tree.base, lists, types)
+        return _Given(content, [0], [content.count], (content.count,))
+
+    def member(number: int, field: Field, placed: _Given) -> _Given:
+        declared = types[placed.constant.type]
+        assert isinstance(declared, CompoundType)
+        items = placed.constant.data[number :: len(declared.fields)]
+        values = join(field.type, [item for item in items if isinstance(item, Constant)], types)
+        count = math.prod(field.shape)
+        starts, lengths = ([count * number for number in numbers] for numbers in (placed.starts, placed.lengths))
+        return _Given(values, starts, lengths, (*placed.shape, *field.shape), _field_fill(placed.fill, number))
+
+    return dict(spread(part_tree(whole.constant.type, types), whole, array, elements, member))
+
+
+def _field_fill(fill: Constant | None, index: int) -> Constant | None:
+    """Return the fill of one field, if equal for all elements of an array field."""
+    if fill is None or not isinstance(fill.data, tuple) or index >= len(fill.data):
+        return None
+    item = fill.data[index]
+    if not isinstance(item, Constant) or item.count == 0:
+        return None
+    if isinstance(item.data, bytes):
+        width = len(item.data) // item.count
+        return (
+            Constant(type=item.type, count=1, data=item.data[:width])
+            if item.data == item.data[:width] * item.count
+            else None
+        )
+    if item.type == "string":
+        return Constant.strings(item.data[:1])  # type: ignore[arg-type]
+    return item

@@ -1,0 +1,79 @@
+"""Tables of chunk indices: linear indices, and the chunks of another grid."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+from collections.abc import Callable
+from itertools import product
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+from nczarr.arrays.chunks.index_table import BATCH, covering, distinct, indices_of, raveled, table_of, unraveled
+from nczarr.arrays.regions import grid_of, number_of
+
+
+@pytest.mark.parametrize("counts", [(), (7,), (3, 1, 5), (1, 70, 90)])
+def test_linear_indices(counts: tuple[int, ...]) -> None:
+    indices = list(product(*map(range, counts)))
+    table = table_of(indices, len(counts))
+    assert table.shape == (len(indices), len(counts))
+    assert list(indices_of(table)) == indices
+    assert raveled(table, counts).tolist() == [number_of(index, counts) for index in indices]
+    assert unraveled(np.arange(len(indices)), counts).tolist() == table.tolist()
+    assert len(indices) < BATCH or counts == (1, 70, 90)
+
+
+def test_no_chunks() -> None:
+    table = table_of([], 2)
+    assert list(indices_of(table)) == []
+    assert covering(table, (2, 3), (3, 2), (7, 8)).shape == (0, 2)
+
+
+@pytest.mark.parametrize("rank", [0, 1, 2, 3])
+def test_chunks_of_another_grid(rank: int) -> None:
+    pick = random.Random(rank)
+    for _ in range(200):
+        shape = tuple(pick.randint(1, 12) for _ in range(rank))
+        unit = tuple(pick.randint(1, 14) for _ in range(rank))
+        chunks = tuple(pick.randint(1, 14) for _ in range(rank))
+        every = list(product(*map(range, grid_of(shape, unit))))
+        some = sorted(pick.sample(every, pick.randint(0, len(every))))
+        cells = {
+            cell
+            for cell in product(*map(range, shape))
+            if tuple(at // each for at, each in zip(cell, unit, strict=True)) in some
+        }
+        wanted = sorted({tuple(at // each for at, each in zip(cell, chunks, strict=True)) for cell in cells})
+        assert list(indices_of(covering(table_of(some, rank), unit, chunks, shape))) == wanted
+
+
+def test_grids_beyond_64_bits() -> None:
+    """Shapes that are declared, not stored."""
+    most = 2**63 - 1
+    found = covering(table_of([(0, 0), (2**61, 2**40)], 2), (2, 2**20), (4, 2**22), (most, most))
+    assert list(indices_of(found)) == [(0, 0), (2**60, 2**38)]
+    assert list(indices_of(covering(table_of([(1,)], 1), (2**62,), (2**61,), (most,)))) == [(2,), (3,)]
+
+
+@pytest.mark.parametrize("values", [[], [3], [2, 2, 2], [5, 1, 5, 0, 1, -7]])
+def test_distinct_values_are_those_of_numpy(values: list[int]) -> None:
+    for dtype in (np.int64, np.uint32):
+        given = np.array(values, np.int64).astype(dtype)
+        found = distinct(given)
+        assert found.dtype == dtype
+        assert found.tolist() == np.unique(given).tolist()
+
+
+def test_a_conversion_of_chunks_does_not_load_masked_arrays(tmp_path: Path, peer: Callable[[str], ModuleType]) -> None:
+    with peer("netCDF4").Dataset(tmp_path / "a.nc", "w") as made:
+        made.createDimension("x", 6)
+        made.createVariable("v", "i4", ("x",), zlib=True, chunksizes=(2,))[:] = range(6)
+    code = "import sys; from nczarr.__main__ import main; status = main(sys.argv[1:]); "
+    code += "sys.exit(status or ('numpy.ma' in sys.modules and 9))"
+    command = ["convert", "a.nc", "b.zarr", "--to", "zarr3", "--shards", "/v=6", "-q"]
+    assert subprocess.run([sys.executable, "-c", code, *command], cwd=tmp_path, check=False).returncode == 0
