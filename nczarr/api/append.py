@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from nczarr.options import DEFAULT_MEMORY, FOLLOWING, Following
 
 if TYPE_CHECKING:
-    from nczarr.api.handle import DatasetHandle
+    from nczarr.api.inputs import Dataset
     from nczarr.plan.plans import Conversion
-
-    Dataset = str | os.PathLike[str] | DatasetHandle
 
 
 def append(
@@ -43,7 +40,8 @@ def append(
     sources : str, os.PathLike, DatasetHandle, or Iterable of these
         Paths, URLs or open datasets, in the order of their records.
     target : str or os.PathLike
-        Path or URL of a Zarr store, a netCDF file or an icechunk repository.
+        Path or URL of a Zarr store, a netCDF file, an icechunk repository or a document
+        of references.
     along : str or Iterable of str
         Dimensions to extend, simple names or paths.
     region : "auto", optional
@@ -92,53 +90,35 @@ def append(
     >>> nczarr.open("days.zarr")["v"][:].tolist()
     [1, 2, 3]
     """
-    from nczarr.api.handle import DatasetHandle, report_losses
-    from nczarr.check.checked import Checked
-    from nczarr.diagnostics.report import CompileError, Report, Severity
-    from nczarr.diagnostics.secrets import StorageOptions
-    from nczarr.diagnostics.value_losses import ALLOWED, not_allowed
-    from nczarr.operations import append as extension
-    from nczarr.operations import pipeline
-    from nczarr.operations.combine.sources import Input, every_opened
-    from nczarr.options import Options, Subset
+    from nczarr.api.inputs import finished, inputs_of
+    from nczarr.api.options import options_from
+    from nczarr.diagnostics.report import Report
+    from nczarr.operations.append import AppendRequest
+    from nczarr.operations.append import append as run
+    from nczarr.options import Subset
     from nczarr.stores.spool import passing
 
     if region not in (None, "auto"):
         raise ValueError(f"{region!r} is not a region; use 'auto' or None")
-    losses = frozenset([allow_loss] if isinstance(allow_loss, str) else allow_loss)
-    for word in sorted(losses - ALLOWED):
-        raise ValueError(not_allowed(word))
-    report = Report()
-    options = Options(
-        storage=StorageOptions(storage_options),
+    report, path = Report(), os.fspath(target)
+    options = options_from(
+        storage_options=storage_options,
         following=following,
-        allow_loss=losses,
+        allow_loss=allow_loss,
         memory=memory,
         workers=workers,
         message=message,
         author=author,
     )
-    single = isinstance(sources, str | os.PathLike | DatasetHandle)
-    every: Iterable[Any] = [sources] if single else sources  # type: ignore[assignment]
-    inputs = [source if isinstance(source, DatasetHandle) else os.fspath(source) for source in every]
-
-    def read(source: str | DatasetHandle, source_report: Report) -> Checked | None:
-        if not isinstance(source, DatasetHandle):
-            return pipeline.read_path(source, source_report, options._replace(survey=True))
-        report_losses(source, source_report, options)
-        return None if source_report.errors else source.checked
-
-    named = [
-        Input(source if isinstance(source, str) else source.dataset.name or f"dataset {number}", partial(read, source))
-        for number, source in enumerate(inputs, 1)
-    ]
-    words = (along,) if isinstance(along, str) else tuple(along)
-    path, subset = os.fspath(target), Subset(tuple(variables), tuple(groups), related=coordinates)
+    request = AppendRequest(
+        inputs_of(sources, options._replace(survey=True)),
+        path,
+        (along,) if isinstance(along, str) else tuple(along),
+        Subset(tuple(variables), tuple(groups), related=coordinates),
+        options,
+        region == "auto",
+        discard=discard,
+    )
     with passing():
-        command = extension.fingerprint(inputs, path, words, region, subset, options)
-        order = extension.ExtendRequest(words, region == "auto", command, discard=discard)
-        done = extension.append(every_opened(named, subset, report), path, order, report, options)
-    diagnostics = report.sorted()
-    if done is None or any(diagnostic.severity is Severity.ERROR for diagnostic in diagnostics):
-        raise CompileError(diagnostics)
-    return done.conversion._replace(diagnostics=tuple(diagnostics))
+        done = run(request, report)
+    return finished(None if done is None else done.conversion, path, report)

@@ -28,10 +28,10 @@ def input_of(source: Dataset, options: Options, form: str | None = None, number:
     return Input(source.dataset.name or f"dataset {number}", partial(_checked, source, options))
 
 
-def inputs_of(sources: Dataset | Iterable[Dataset], options: Options) -> list[Input]:
+def inputs_of(sources: Dataset | Iterable[Dataset], options: Options, form: str | None = None) -> list[Input]:
     """Return one or several sources in order."""
     every = [sources] if isinstance(sources, str | os.PathLike | DatasetHandle) else sources
-    return [input_of(source, options, number=number) for number, source in enumerate(every, 1)]
+    return [input_of(source, options, form, number) for number, source in enumerate(every, 1)]
 
 
 def _checked(source: DatasetHandle, options: Options, report: Report) -> Checked | None:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import argparse
-from functools import partial
 from typing import TYPE_CHECKING
 
-from nczarr.cli.inputs import read_input
+from nczarr.cli.inputs import input_of
 from nczarr.cli.parser import (
     ARGUMENTS,
     COMBINATION,
@@ -19,7 +18,7 @@ from nczarr.cli.parser import (
     following_of,
     storage_of,
 )
-from nczarr.cli.progress import json_steps, progress, text_steps
+from nczarr.cli.progress import json_sources, json_steps, progress, text_sources, text_steps
 from nczarr.cli.result import CommandResult, summary
 from nczarr.cli.shared import Messages
 from nczarr.cli.streams import write_product
@@ -29,7 +28,6 @@ from nczarr.diagnostics.secrets import shown
 from nczarr.options import DEFAULT_MEMORY, Options
 
 if TYPE_CHECKING:
-    from nczarr.check.checked import Checked
     from nczarr.diagnostics.report import Report
     from nczarr.operations.append import Appended
 
@@ -47,8 +45,8 @@ def parser() -> Command:
     subparser = command(
         "append",
         "[OPTION]… SRC… DST --along NAME",
-        "Extend an existing Zarr store, netCDF file or icechunk repository along a dimension. The sources are compared "
-        "with the target before anything is written. At any moment the target reads as before or as after; an "
+        "Extend an existing Zarr store, netCDF file, icechunk repository or reference document along a dimension. The "
+        "sources are compared with the target before anything is written. At any moment the target reads as before or as after; an "
         "interrupted run is continued by the same command.",
         EXAMPLES,
         form=True,
@@ -104,47 +102,55 @@ def run(arguments: argparse.Namespace) -> int:
     status = messages.guard(lambda: _work(arguments, options, messages.report, done))
     for appended in done:
         text = f"`{shown(arguments.target)}`: {_summary(appended, len(arguments.sources))}"
-        messages.result(text, _result(appended, arguments))
+        messages.result(text, result_of("append", appended, arguments.target, arguments))
     return status
 
 
 def _work(arguments: argparse.Namespace, options: Options, report: Report, done: list[Appended]) -> None:
     """Read, compare, write. Raises OSError, CompileError."""
-    from nczarr.operations import append as extend
-    from nczarr.operations.combine.sources import Input, every_opened
+    from nczarr.operations.append import AppendRequest, append
 
     subset = subset_of(arguments, report)
     if subset is None:
         return
-
-    def read(path: str, source_report: Report) -> Checked | None:
-        return read_input(path, source_report, options._replace(survey=True), arguments.form)
-
-    target, region = arguments.target, arguments.region
-    sources = [Input(path, partial(read, path)) for path in arguments.sources]
-    command = extend.fingerprint(arguments.sources, target, arguments.along, region, subset, options)
-    order = extend.ExtendRequest(
-        tuple(arguments.along), region == "auto", command, arguments.dry_run, arguments.discard
+    reading = options._replace(survey=True)
+    request = AppendRequest(
+        [input_of(path, reading, arguments.form) for path in arguments.sources],
+        arguments.target,
+        tuple(arguments.along),
+        subset,
+        options,
+        arguments.region == "auto",
+        rehearsal=arguments.dry_run,
+        discard=arguments.discard,
     )
-    with progress(arguments, target, None) as watch:
-        appended = extend.append(every_opened(sources, subset, report), target, order, report, options, watch)
+    with progress(arguments, arguments.target, None) as watch:
+        appended = append(request, report, watch)
     if appended is None or report.errors:
         return
-    if not arguments.dry_run:
+    if arguments.dry_run:
+        print_plan(appended, arguments.target, arguments)
+    else:
         done.append(appended)
-        return
+
+
+def print_plan(appended: Appended, target: str, arguments: argparse.Namespace) -> None:
+    """Print what an extension would write: its sources, if they were compared one by one, and the route of parts."""
     json = arguments.message_format == "json"
-    lines = json_steps(appended.steps, target) if json else text_steps(appended.steps, target)
+    lines: list[str] = []
+    if appended.combined is not None:
+        lines += (json_sources if json else text_sources)(appended.combined)
+    lines += (json_steps if json else text_steps)(appended.steps, target)
     write_product(line.encode("utf-8", "surrogateescape") for line in lines)
     if not json and appended.rewritten:
         write_product([f"{_keys(appended.rewritten)} of the target would be replaced\n".encode()])
 
 
-def _result(done: Appended, arguments: argparse.Namespace) -> CommandResult:
-    """Return the result of the command."""
+def result_of(name: str, done: Appended, target: str, arguments: argparse.Namespace) -> CommandResult:
+    """Return the result of a command that extends."""
     return CommandResult(
-        "append",
-        arguments.target,
+        name,
+        target,
         len(arguments.sources),
         () if done.completed else (done.conversion,),
         lengths={path: new for path, (_, new) in done.lengths.items()},

@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
+from nczarr.cli.append import print_plan, result_of
+from nczarr.cli.inputs import input_of
 from nczarr.cli.parser import (
     ARGUMENTS,
     COMBINATION,
@@ -19,23 +21,19 @@ from nczarr.cli.parser import (
     loss,
     storage_of,
 )
-from nczarr.cli.progress import counting, progress
-from nczarr.cli.refs_combine import add_recoding, input_of, plan_lines
-from nczarr.cli.result import CommandResult, summary
+from nczarr.cli.progress import counting
+from nczarr.cli.refs_combine import add_recoding
+from nczarr.cli.result import summary
 from nczarr.cli.shared import Messages
-from nczarr.cli.streams import misuse, write_product
+from nczarr.cli.streams import misuse
 from nczarr.cli.subsets import add_subset_options, subset_of
 from nczarr.cli.targets import add_references
 from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.secrets import shown
-from nczarr.options import DEFAULT_MEMORY, Options, Subset, Writing
-from nczarr.registry import REFERENCE
+from nczarr.options import DEFAULT_MEMORY, Options, Writing
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from nczarr.operations.combine.append import DocumentExtension
-    from nczarr.plan.plans import Conversion
+    from nczarr.operations.append import Appended
 
 EXAMPLES = (
     ("add a day to a series", "refs append all.json day4.nc"),
@@ -90,46 +88,45 @@ def run(arguments: argparse.Namespace) -> int:
     if "-" in (arguments.document, *arguments.sources):
         return misuse("refs append", "standard input cannot be read again: name files")
     messages = Messages(arguments)
-    done: list[CommandResult] = []
+    done: list[Appended] = []
     status = messages.guard(lambda: _work(arguments, messages.report, done))
-    for result in done:
-        words = f"{result.sources} more source{'s' * (result.sources != 1)}, {summary(result.done)}"
+    for appended in done:
+        number = len(arguments.sources)
+        words = f"{number} more source{'s' * (number != 1)}, {summary([appended.conversion])}"
+        result = result_of("refs append", appended, arguments.document, arguments)
         messages.result(f"`{shown(result.target)}`: {words}", result)
     return status
 
 
-def _work(arguments: argparse.Namespace, report: Report, done: list[CommandResult]) -> None:
+def _work(arguments: argparse.Namespace, report: Report, done: list[Appended]) -> None:
     """Read, combine, write. Raises OSError, CompileError."""
-    from nczarr.link.cluster_limits import is_scheduler
-    from nczarr.operations.combine.append import locked, write
+    from nczarr.operations.append import AppendRequest, append
+    from nczarr.operations.combine import Recoding
+    from nczarr.operations.inputs import for_reading
 
     subset = subset_of(arguments, report)
-    if subset is None or (arguments.dask is not None and not is_scheduler(arguments.dask, report)):
+    if subset is None:
         return
     options = _options_of(arguments)
-    if arguments.dry_run:
-        _rehearse(arguments, subset, options, report)
-        return
-    with locked(arguments.document, report, options) as lock:
-        extension = None if lock is None else _extension(arguments, subset, options, report)
-        if lock is None or extension is None or report.errors:
-            return
-        with progress(arguments, arguments.document, extension.combined.checked) as watch:
-            conversion = write(extension, lock, report, watch)
-    if conversion is not None:
-        done.append(_result(conversion, extension.combined.lengths, len(arguments.sources)))
-
-
-def _result(conversion: Conversion, lengths: Mapping[str, Sequence[int]], sources: int) -> CommandResult:
-    """Return the result of the command; the first of the lengths is that of the old document."""
-    return CommandResult(
-        "refs append",
-        conversion.target,
-        sources,
-        (conversion,),
-        lengths={path: sum(every) for path, every in lengths.items()},
-        previous_lengths={path: every[0] for path, every in lengths.items()},
+    reading = for_reading(options)
+    request = AppendRequest(
+        [input_of(path, reading, arguments.form) for path in arguments.sources],
+        arguments.document,
+        tuple(arguments.along),
+        subset,
+        options,
+        recoding=Recoding(arguments.units) if arguments.units is not None or arguments.decode_times else None,
+        rehearsal=arguments.dry_run,
+        document=True,
     )
+    with counting(arguments, "sources", len(arguments.sources) + 1) as step:
+        appended = append(request, report, step=step)
+    if appended is None or report.errors:
+        return
+    if arguments.dry_run:
+        print_plan(appended, arguments.document, arguments)
+    else:
+        done.append(appended)
 
 
 def _options_of(arguments: argparse.Namespace) -> Options:
@@ -145,37 +142,3 @@ def _options_of(arguments: argparse.Namespace) -> Options:
         special=True,
         verbose=arguments.verbose,
     )
-
-
-def _extension(
-    arguments: argparse.Namespace, subset: Subset, options: Options, report: Report
-) -> DocumentExtension | None:
-    """Read the document and the sources; None after an error. Raises OSError, CompileError."""
-    from nczarr.operations.combine import Recoding
-    from nczarr.operations.combine.append import DocumentExtension
-    from nczarr.operations.combine.sources import for_reading
-
-    recoding = Recoding(arguments.units) if arguments.units is not None or arguments.decode_times else None
-    reading = for_reading(options)
-    with counting(arguments, "sources", len(arguments.sources) + 1) as step:
-        return DocumentExtension.of(
-            arguments.document,
-            [input_of(path, reading, arguments.form) for path in arguments.sources],
-            tuple(arguments.along),
-            recoding,
-            subset,
-            options,
-            report,
-            step,
-        )
-
-
-def _rehearse(arguments: argparse.Namespace, subset: Subset, options: Options, report: Report) -> None:
-    """Print what would be written. Raises OSError, CompileError."""
-    from nczarr.registry import named
-
-    extension, form = _extension(arguments, subset, options, report), named(REFERENCE)
-    if extension is None or form is None or report.errors:
-        return
-    lines = plan_lines(extension.combined, arguments, arguments.document, form, report, extension.options)
-    write_product(line.encode("utf-8", "surrogateescape") for line in lines)

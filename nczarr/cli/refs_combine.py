@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import os
-from functools import partial
 from typing import TYPE_CHECKING
 
-from nczarr.cli.inputs import read_input
+from nczarr.cli.inputs import input_of
 from nczarr.cli.parser import ARGUMENTS, COMBINATION, RUN, TARGET, Command, add_verify, command
 from nczarr.cli.progress import counting, json_sources, json_steps, progress, text_sources, text_steps
 from nczarr.cli.result import CommandResult, summary
@@ -18,16 +16,14 @@ from nczarr.cli.targets import add_target_options, options_of
 from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.secrets import shown
 from nczarr.registry import REFERENCE
-from nczarr.stores.url import is_remote, trimmed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from nczarr.operations.combine import Combined, CombineSpec
-    from nczarr.operations.combine.sources import Input
-    from nczarr.options import Options, Subset
+    from nczarr.arrays.execution.counts import Step
+    from nczarr.operations.combine import Combined
+    from nczarr.options import Options
     from nczarr.plan.plans import Conversion
-    from nczarr.registry import Format
 
 COMBINE, REFS_COMBINE = "combine", "refs combine"
 
@@ -126,7 +122,7 @@ def run(arguments: argparse.Namespace) -> int:
     if not arguments.along and arguments.new_dim is None:
         return misuse(name, "name a dimension of the sources with --along, or a new one with --new-dim")
     try:
-        options = options_of(arguments)._replace(verify=arguments.verify)
+        options = options_of(arguments)._replace(verify=arguments.verify, resume=arguments.resume, dask=arguments.dask)
     except ValueError as error:
         return misuse(name, str(error))
     if arguments.dry_run and arguments.target is None:
@@ -141,123 +137,62 @@ def run(arguments: argparse.Namespace) -> int:
     return status
 
 
-def input_of(path: str, options: Options, form: str | None) -> Input:
-    """Return a source of the command line; standard input belongs to this process.
-
-    Workers of a cluster read local files by absolute paths.
-    """
-    from nczarr.operations.combine.sources import Input
-
-    plain = options.dask is not None and not is_remote(path) and os.path.lexists(path)
-    read = partial(read_input, os.path.abspath(path) if plain else path, options=options, name=form)
-    return Input(path, read, path != "-")
-
-
 def _work(
     arguments: argparse.Namespace, options: Options, report: Report, done: list[tuple[Conversion, Mapping[str, int]]]
 ) -> None:
     """Read, combine, write. Raises OSError, CompileError."""
-    from nczarr.link.cluster_limits import indivisible, is_scheduler
-    from nczarr.operations import pipeline, sources, targets
     from nczarr.operations.combine import CombineSpec, Recoding
-    from nczarr.operations.combine.journal import is_finished
-    from nczarr.operations.combine.sources import home_of
-    from nczarr.options import part_in_words
+    from nczarr.operations.combine.target import CombineRequest, prepare
+    from nczarr.operations.inputs import for_reading
 
-    target = arguments.target
+    target, form = arguments.target, arguments.to or (None if arguments.target else REFERENCE)
     subset = subset_of(arguments, report)
-    form = targets.target_format(target or "", arguments.to or (None if target else REFERENCE), report)
-    if subset is None or form is None:
+    if subset is None or (target is None and not _is_text(form, report)):
         return
-    if target is None and form.binary:
-        report.error("unknown-target", f"format `{form.name}` is not a text format", helps=["name a file with `-o`"])
-        return
-    if arguments.dask is not None:
-        if "-" in arguments.sources:
-            indivisible("standard input belongs to one process", report)
-        if report.errors or not is_scheduler(arguments.dask, report):
-            return
-    if arguments.resume and not arguments.overwrite and target is not None and is_finished(target):
-        report.warning("finished-target", f"`{shown(target)}` already exists, made by an earlier run")
-        return
-    if target is not None and not is_remote(target):
-        place = sources.located(target, report)
-        if place is None or not targets.is_free(trimmed(place.path), form, report, options):
-            return
-    options = options._replace(writing=options.writing._replace(home=home_of(arguments.sources)), dask=arguments.dask)
-    options = options._replace(part=part_in_words(subset, fixed=False))
     recoding = Recoding(arguments.units) if arguments.units is not None or arguments.decode_times else None
-    rectilinear = options.grid == "rectilinear"
-    spec = CombineSpec(tuple(arguments.along), arguments.new_dim, recoding=recoding, rectilinear=rectilinear)
-    if form.name == REFERENCE:
-        spec = spec._replace(addressable=options.writing.embed, inline=options.writing.inline)
-    combination = _combined(arguments, options, subset.choice, spec, report)
-    checked = (
-        None if combination is None or report.errors else pipeline.select(combination.checked, subset.cuts, report)
+    reading = for_reading(options)
+    request = CombineRequest(
+        [input_of(path, reading, arguments.form) for path in arguments.sources],
+        CombineSpec(tuple(arguments.along), arguments.new_dim, recoding=recoding),
+        target,
+        form,
+        subset,
+        options,
+        arguments.form,
+        arguments.dry_run,
     )
-    if combination is None or checked is None or report.errors:
+    with counting(arguments, "sources", len(request.inputs)) as step:
+        ready = prepare(request, report, step)
+    if ready is None:
         return
-    combination = combination._replace(checked=checked)
-    if form.name == REFERENCE:  # one process writes a document
-        options = options._replace(dask=None)
     if arguments.dry_run:
-        lines = plan_lines(combination, arguments, target, form, report, options)
+        lines = plan_lines(ready.combined, ready.steps(report), arguments, target, report)
         write_product(line.encode("utf-8", "surrogateescape") for line in lines)
         return
     if target is None:
-        write_product(pipeline.blocks(combination.checked, form, report, options) or ())
+        write_product(ready.blocks(report) or ())
         return
-    with progress(arguments, target, combination.checked) as watch:
-        conversion = pipeline.write(combination.checked, target, form, report, options, watch)
+    with progress(arguments, target, ready.combined.checked) as watch:
+        conversion = ready.write(report, watch)
     if conversion is not None:
-        combination.forget()
-        done.append((conversion, {path: sum(every) for path, every in combination.lengths.items()}))
+        done.append((conversion, {path: sum(every) for path, every in ready.combined.lengths.items()}))
 
 
-def _combined(
-    arguments: argparse.Namespace, options: Options, subset: Subset, spec: CombineSpec, report: Report
-) -> Combined | None:
-    """Read and combine the sources; return None after a reported error. Raises OSError, CompileError."""
-    from nczarr.operations.combine import combined, journal_of
-    from nczarr.operations.combine.sources import for_reading
+def _is_text(name: str | None, report: Report) -> bool:
+    """Return whether a format is written to standard output. Reports unknown-target."""
+    from nczarr.operations import targets
 
-    target, reading = arguments.target, for_reading(options)
-    sources = [input_of(path, reading, arguments.form) for path in arguments.sources]
-    journal = None
-    if not arguments.dry_run:
-        journal = journal_of(target, spec, len(sources), resume=arguments.resume)
-    if arguments.resume and journal is None:
-        text = "only a combination to a reference document in a local file or folder is resumed"
-        report.error("unknown-target", text, helps=["name a file with `-o`, such as `-o all.json`"])
-        return None
-    try:
-        with counting(arguments, "sources", len(sources)) as step:
-            return combined(
-                sources,
-                subset,
-                spec,
-                report,
-                storage=options.storage.of("source"),
-                workers=options.workers,
-                dask=options.dask,
-                journal=journal,
-                asked=repr((arguments.form, options.following, sorted(options.allow_loss))),
-                step=step,
-            )
-    except OSError as failure:
-        if journal is not None:
-            failure.add_note("continue with `--resume`: the sources that were read are in a journal")
-        raise
+    form = targets.target_format("", name, report)
+    if form is not None and form.binary:
+        report.error("unknown-target", f"format `{form.name}` is not a text format", helps=["name a file with `-o`"])
+    return form is not None and not form.binary
 
 
 def plan_lines(
-    combination: Combined, arguments: argparse.Namespace, target: str, form: Format, report: Report, options: Options
+    combination: Combined, steps: Iterator[Step] | None, arguments: argparse.Namespace, target: str, report: Report
 ) -> Iterator[str]:
     """Yield what would be written: the sources in order with their lengths, then the plan of each variable."""
-    from nczarr.operations import pipeline
-
     json = arguments.message_format == "json"
     yield from json_sources(combination) if json else text_sources(combination)
-    steps = pipeline.steps(combination.checked, target, form, report, options)
     if steps is not None and not report.errors:
         yield from (json_steps if json else text_steps)(steps, target)

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from nczarr import names
-from nczarr.arrays.counts import Step, Watcher
+from nczarr.arrays.execution.counts import Step, Watcher
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report
 from nczarr.operations import pipeline, targets

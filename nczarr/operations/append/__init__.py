@@ -11,7 +11,7 @@ file is written again, beside its place.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Sequence
 
 from nczarr import registry
 from nczarr.arrays.execution.counts import Watcher
@@ -24,11 +24,12 @@ from nczarr.operations import sources as endpoints
 from nczarr.operations import targets
 from nczarr.operations.append.placement import RecordRun, is_cut, pieces_of, placed
 from nczarr.operations.append.projection import projected
-from nczarr.operations.append.target import Appended, ExtendableTarget, ExtendRequest
+from nczarr.operations.append.request import Appended, AppendRequest, ExtendableTarget
 from nczarr.operations.combine import CombineSpec, combine
 from nczarr.operations.combine.recode import recoded
+from nczarr.operations.combine.sources import every_opened
 from nczarr.operations.combine.spec import Recoding, Way, settled
-from nczarr.options import Options, Subset
+from nczarr.options import Options
 from nczarr.plan.plans import Conversion
 from nczarr.registry import Format
 from nczarr.stores import extension
@@ -44,72 +45,66 @@ LACKING = frozenset({"unseen-object", "missing-values"})
 NAMED = 8
 """Maximum variables in a message."""
 
-__all__ = ["Appended", "ExtendRequest", "append", "fingerprint"]
+__all__ = ["AppendRequest", "Appended", "append"]
 
 
 def append(
-    sources: Iterable[tuple[str, Checked]],
-    path: str,
-    order: ExtendRequest,
+    request: AppendRequest,
     report: Report,
-    options: Options,
     watch: Watcher | None = None,
+    step: Callable[[int], None] | None = None,
 ) -> Appended | None:
-    """Extend the target at a path or URL by the sources, in order; return None after a reported error.
+    """Extend a store, file, repository or reference document by sources, in order; None after a reported error.
 
-    Expects checked datasets with names for messages. Ensures: the target reads
-    as before or as after at any moment. Reports unextendable-target,
-    misplaced-records, and those of `combine` and of the pipeline. Raises OSError.
+    Ensures: the target reads as before or as after at any moment. `watch` is called
+    with the bytes written, `step` after each source of a reference document.
+    Reports unextendable-target, misplaced-records, and those of `combine` and of
+    the pipeline. Raises OSError, CompileError.
     """
-    place = endpoints.located(path, report)
+    form = registry.for_target(request.target.rstrip("/"))
+    if request.document or (form is not None and form.inner and not form.commits):
+        from nczarr.operations.append import document
+
+        return document.extended(request, report, step)
+    place = endpoints.located(request.target, report)
     if place is not None and not place.remote and is_repository(place.path):
-        path = Repository(place.path).text
-        place = endpoints.located(path, report)
+        place = endpoints.located(Repository(place.path).text, report)
     if place is None:
         return None
     repository_format = registry.named(registry.REPOSITORY) if place.repository else None
     unmet = None if repository_format is None else targets.unmet_mode(place, repository_format)
     if unmet is not None:
-        report.error("bad-url", f"`{shown(path)}`: {unmet}")
+        report.error("bad-url", f"`{shown(request.target)}`: {unmet}")
         return None
-    path, storage = trimmed(place.path), options.storage.at("target", place.server)
-    options = options._replace(storage=storage)
-    if order.rehearsal:
-        return _extended(sources, path, order, report, options, watch, NoLock(None))
+    options = request.options._replace(storage=request.options.storage.at("target", place.server))
+    request = request._replace(target=trimmed(place.path), options=options, command=_fingerprint(request))
+    if request.rehearsal:
+        return _extended(request, report, watch, NoLock(None))
     with targets.locked_place(place.path, report, options, replaces=True) as lock:
-        return None if lock is None else _extended(sources, path, order, report, options, watch, lock)
+        return None if lock is None else _extended(request, report, watch, lock)
 
 
-def _extended(
-    sources: Iterable[tuple[str, Checked]],
-    path: str,
-    order: ExtendRequest,
-    report: Report,
-    options: Options,
-    watch: Watcher | None,
-    lock: Lock,
-) -> Appended | None:
+def _extended(request: AppendRequest, report: Report, watch: Watcher | None, lock: Lock) -> Appended | None:
     """Extend the target at a path or URL, which is locked if it can be; as `append`."""
     from nczarr.operations.append import file, store
 
-    if store.recovered(path, order, report, options):
+    path, options = request.target, request.options
+    if store.recovered(path, request, report, options):
         return Appended(Conversion(path, "", 0), {}, completed=True)
     target = None if report.errors else opened(path, report, options)
     if target is None:
         return None
-    joined = _joined(sources, target, order, report, options)
+    joined = _joined(target, request, report)
     if joined is None:
         return None
     whole, way, pieces = joined
     if target.store is None:
-        return file.rewritten(target, whole, way, order, report, options, watch, lock)
-    return store.extended(target, whole, way, pieces, order, report, options, watch, lock)
+        return file.rewritten(target, whole, way, request, report, options, watch, lock)
+    return store.extended(target, whole, way, pieces, request, report, options, watch, lock)
 
 
-def fingerprint(
-    sources: Sequence[object], path: str, along: Sequence[str], region: str | None, subset: Subset, options: Options
-) -> str | None:
-    """Return a text that is equal for equal commands; None with a source that is not a path. Raises OSError.
+def _fingerprint(request: AppendRequest) -> str | None:
+    """Return a text that is equal for equal requests; None with a source that is not a path. Raises OSError.
 
     It tells a run that it continues one of the same sources and options.
     """
@@ -117,17 +112,18 @@ def fingerprint(
 
     from nczarr import __version__
 
-    facts = [__version__, path, repr(tuple(along)), repr(region), repr(subset), repr(sorted(options.allow_loss))]
-    for source in sources:
+    losses = sorted(request.options.allow_loss)
+    facts = [__version__, request.target, *map(repr, (request.along, request.region, request.subset, losses))]
+    for source in request.inputs:
+        if not source.portable:
+            return None
         try:
-            source_identity = (
-                identity(source, options.storage.of("source")) if isinstance(source, str) and source != "-" else None
-            )
+            source_identity = identity(source.name, request.options.storage.of("source"))
         except BadURLError:  # the reader of the source reports it
             return None
         if source_identity is None:
             return None
-        facts += [str(source), source_identity]
+        facts += [source.name, source_identity]
     return hashlib.sha256(repr(facts).encode("utf-8", "surrogateescape")).hexdigest()
 
 
@@ -184,20 +180,16 @@ def _refusal(
 
 
 def _joined(
-    sources: Iterable[tuple[str, Checked]],
-    target: ExtendableTarget,
-    order: ExtendRequest,
-    report: Report,
-    options: Options,
+    target: ExtendableTarget, request: AppendRequest, report: Report
 ) -> tuple[Checked, Way, list[RecordRun]] | None:
     """Return target and sources as one dataset, its dimensions and its pieces; None after an error."""
     name, first, before = shown(target.path), target.checked, report.errors
-    way = settled(name, first, CombineSpec(order.along), report)
+    way = settled(name, first, CombineSpec(request.along), report)
     if way is None:
         return None
     records = []
-    for source_name, dataset in sources:
-        checked = projected(source_name, dataset, target.form, target.store is not None, report, options)
+    for source_name, dataset in every_opened(request.inputs, request.subset, report):
+        checked = projected(source_name, dataset, target.form, target.store is not None, report, request.options)
         if checked is not None:
             checked = recoded(source_name, checked, first, Recoding(), report)
             records.append((source_name, checked))
@@ -206,7 +198,7 @@ def _joined(
     every = [(name, first), *records]
     spec = CombineSpec(tuple(way.dimensions), ordered=False)
     whole = combine(every, spec, report)
-    pieces = placed(every, way, region=order.region, report=report)
+    pieces = placed(every, way, region=request.region, report=report)
     if whole is None or pieces is None or report.errors > before:
         return None
     _note_encodings(every, way, report)

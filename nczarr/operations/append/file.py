@@ -14,7 +14,7 @@ from nczarr.arrays.sources.patchwork import patched
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report
 from nczarr.operations import pipeline
-from nczarr.operations.append.target import Appended, ExtendableTarget, ExtendRequest
+from nczarr.operations.append.request import Appended, AppendRequest, ExtendableTarget
 from nczarr.operations.combine.spec import Way
 from nczarr.options import Options
 from nczarr.plan.plans import FilePlan, conversion_of
@@ -26,7 +26,7 @@ def rewritten(
     target: ExtendableTarget,
     whole: Checked,
     way: Way,
-    order: ExtendRequest,
+    request: AppendRequest,
     report: Report,
     options: Options,
     watch: Watcher | None,
@@ -40,7 +40,7 @@ def rewritten(
         for dimension in sorted(way.dimensions)
     }
     options = options._replace(overwrite=True, kind=whole.dataset.kind)
-    if order.rehearsal:
+    if request.rehearsal:
         planned = pipeline.plan(whole, target.form, report, options)
         steps = pipeline.steps(whole, path, target.form, report, options) if planned is not None else None
         if planned is None or steps is None or report.errors:

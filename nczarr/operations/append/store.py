@@ -18,7 +18,7 @@ from nczarr.link.run import link
 from nczarr.operations import sources
 from nczarr.operations.append.changes import Change, Changes, changes_of
 from nczarr.operations.append.placement import RecordRun
-from nczarr.operations.append.target import Appended, ExtendableTarget, ExtendRequest
+from nczarr.operations.append.request import Appended, AppendRequest, ExtendableTarget
 from nczarr.operations.combine.spec import Way
 from nczarr.options import Options
 from nczarr.plan.chunk_lengths import check_chunk
@@ -32,16 +32,16 @@ from nczarr.stores.ranges import Range
 from nczarr.stores.single import named
 
 
-def recovered(path: str, order: ExtendRequest, report: Report, options: Options) -> bool:
+def recovered(path: str, request: AppendRequest, report: Report, options: Options) -> bool:
     """Put the work of a committed but interrupted extension in its place; return whether it was of this command.
 
     A rehearsal changes nothing. Raises OSError.
     """
     journal = _journal_of(path, report, options)
-    if journal is None or journal.state != "committed" or order.rehearsal:
+    if journal is None or journal.state != "committed" or request.rehearsal:
         return False
     extension.apply(_extensible(path, options), journal)
-    return journal.command is not None and journal.command == order.command
+    return journal.command is not None and journal.command == request.command
 
 
 def _journal_of(path: str, report: Report, options: Options) -> ExtendJournal | None:
@@ -64,7 +64,7 @@ def extended(
     whole: Checked,
     way: Way,
     pieces: Sequence[RecordRun],
-    order: ExtendRequest,
+    request: AppendRequest,
     report: Report,
     options: Options,
     watch: Watcher | None,
@@ -82,12 +82,12 @@ def extended(
         return None
     rewritten = sum(change.is_old(index) for change in changes.arrays for index in change.array.indices())
     counts = Counts(watch)
-    if order.rehearsal:
+    if request.rehearsal:
         steps = tuple(step for change in changes.arrays for step in change.steps())
         return Appended(conversion_of(target.path, plan, counts), changes.lengths, steps, rewritten)
     with limited(options.workers, options.memory), named(target.path):
         if target.outer.extends is None:
-            _write(target, changes, order, options, counts, report, lock)
+            _write(target, changes, request, options, counts, report, lock)
         else:
             _commit(target, changes, options, counts, report, lock)
     if report.errors:
@@ -126,7 +126,7 @@ def _vanished(changes: Iterable[Change], writing: _Writing) -> list[str]:
 def _write(
     target: ExtendableTarget,
     changes: Changes,
-    order: ExtendRequest,
+    request: AppendRequest,
     options: Options,
     counts: Counts,
     report: Report,
@@ -136,7 +136,7 @@ def _write(
     assert target.store is not None
     store = _extensible(target.path, options)
     journal = ExtendJournal(
-        order.command,
+        request.command,
         _digest(target.store, changes),
         extension.new_run(),
         "writing",
@@ -146,7 +146,7 @@ def _write(
         (),
         (),
     )
-    begun = _begun(target, changes, store, journal, order, report, lock)
+    begun = _begun(target, changes, store, journal, request, report, lock)
     if begun is None:
         return
     journal, done = begun
@@ -158,7 +158,7 @@ def _write(
             report.add(changed(f"`{shown(target.path)}`"))
             return
     except OSError as error:
-        if order.command is None:
+        if request.command is None:
             _undo(changes, store)
         else:
             error.add_note(f"`{shown(target.path)}` reads as before; continue with the same command")
@@ -184,7 +184,7 @@ def _begun(
     changes: Changes,
     store: Extensible,
     journal: ExtendJournal,
-    order: ExtendRequest,
+    request: AppendRequest,
     report: Report,
     lock: Lock,
 ) -> tuple[ExtendJournal, frozenset[str]] | None:
@@ -200,7 +200,7 @@ def _begun(
         return journal._replace(run=old.run), _done(changes.arrays, store)
     if old is not None:
         is_over = not isinstance(lock, NoLock)  # else it would have the lock
-        if not (is_over and old.command is None) and not order.discard:
+        if not (is_over and old.command is None) and not request.discard:
             state = "was interrupted" if is_over else "is running, or was interrupted"
             text = f"an extension of `{shown(target.path)}` by another command {state}"
             helps = ["complete it with its own command", "discard its work with `--discard`"]

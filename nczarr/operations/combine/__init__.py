@@ -25,7 +25,6 @@ from nczarr.operations.combine.contribution import Model, contribution_of, in_mo
 from nczarr.operations.combine.journal import FileJournal
 from nczarr.operations.combine.sources import (
     WORTH,
-    Input,
     Job,
     SourceResult,
     identities_of,
@@ -34,6 +33,7 @@ from nczarr.operations.combine.sources import (
     results,
 )
 from nczarr.operations.combine.spec import CombineSpec, Recoding
+from nczarr.operations.inputs import Input
 from nczarr.options import Subset
 from nczarr.stores.url import is_remote
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 import itertools
 import os
 import pickle
-from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
+from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, nullcontext
 from functools import partial
 from typing import NamedTuple
@@ -24,7 +24,8 @@ from nczarr.diagnostics.report import CompileError, Diagnostic, Report
 from nczarr.diagnostics.secrets import NO_OPTIONS, StorageOptions, shown
 from nczarr.operations.combine.contribution import Contribution, Model, contribution_of, in_model_units, model_of
 from nczarr.operations.combine.spec import CombineSpec
-from nczarr.options import Options, Subset
+from nczarr.operations.inputs import Input
+from nczarr.options import Subset
 from nczarr.stores.spool import passing
 from nczarr.stores.stat import facts, identity
 from nczarr.stores.url import is_remote
@@ -37,27 +38,6 @@ BATCH = 16
 
 WORTH = 64
 """Least sources for which processes are started without being asked for."""
-
-Reader = Callable[[Report], Checked | None]
-"""Reader of a dataset; None after a reported error. Raises OSError. One for another process can be pickled."""
-
-
-def for_reading(options: Options) -> Options:
-    """Return the options of a run for the readers of its sources, which can be pickled."""
-    return options._replace(kind=None, survey=True, chunks={}, shards={}, codecs={})
-
-
-class Input(NamedTuple):
-    """One source."""
-
-    name: str
-    """Path or URL, or a name for messages."""
-    read: Reader
-    """Its reader."""
-    portable: bool = False
-    """True if any process can read it."""
-    whole: bool = False
-    """True if nothing is selected from it."""
 
 
 class Job(NamedTuple):

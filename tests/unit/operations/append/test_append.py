@@ -286,11 +286,21 @@ def test_other_targets_are_refused(tmp_path: Path, name: str, make: Callable[[Pa
     assert found.endswith(message)
 
 
-def test_references_have_a_command_of_their_own(tmp_path: Path) -> None:
+def test_references_are_extended_by_their_suffix(tmp_path: Path) -> None:
     nczarr.write(series(0, 1), tmp_path / "a.nc")
     nczarr.convert(tmp_path / "a.nc", tmp_path / "refs.json")
+    shutil.copy(tmp_path / "refs.json", tmp_path / "refs.txt")
+    shutil.copy(tmp_path / "refs.json", tmp_path / "same.json")
     nczarr.write(series(2), tmp_path / "b.nc")
-    ran = run_command("append", str(tmp_path / "b.nc"), str(tmp_path / "refs.json"), "--along", "time")
+    command = ("append", str(tmp_path / "b.nc"))
+    ran = run_command(*command, str(tmp_path / "refs.json"), "--along", "time")
+    assert ran.status == 0, ran.err
+    assert nczarr.open(tmp_path / "refs.json")["time"][:].tolist() == [0, 1, 2]
+    nczarr.append(tmp_path / "b.nc", tmp_path / "same.json", along="time")
+    assert nczarr.diff(tmp_path / "same.json", tmp_path / "refs.json") == []
+    ran = run_command(*command, str(tmp_path / "refs.json"), "--along", "time", "--region", "auto")
+    assert (ran.status, "whose records are not replaced" in ran.err) == (2, True)
+    ran = run_command(*command, str(tmp_path / "refs.txt"), "--along", "time")
     assert (ran.status, ran.err.count("error")) == (2, 2)
     assert "is a reference document, which `nczarr refs append` extends" in ran.err
 

@@ -7,27 +7,28 @@ in the document: those without the dimension, and the last of a coordinate.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable
 from functools import partial
 from typing import Literal, NamedTuple
 
 from nczarr import registry
-from nczarr.arrays.execution.counts import Watcher
 from nczarr.ast.rectilinear import varies
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.secrets import shown
 from nczarr.diagnostics.source import Source
 from nczarr.operations import pipeline, sources, targets
+from nczarr.operations.append.request import Appended, AppendRequest
 from nczarr.operations.combine import Combined, combined
 from nczarr.operations.combine.repetition import HELPS, report_repeated_values
-from nczarr.operations.combine.sources import Input, Job, for_reading, home_of, opened
-from nczarr.operations.combine.spec import CombineSpec, Recoding
-from nczarr.options import Options, Subset, Writing
+from nczarr.operations.combine.sources import Job, home_of, opened
+from nczarr.operations.combine.spec import CombineSpec
+from nczarr.operations.combine.target import is_divisible
+from nczarr.operations.inputs import Input, for_reading
+from nczarr.options import Options, Writing
 from nczarr.plan.plans import Conversion
 from nczarr.registry import REFERENCE
-from nczarr.stores.lock import Lock, Unchanged
+from nczarr.stores.lock import Lock, NoLock, Unchanged
 from nczarr.stores.stat import identity
 from nczarr.stores.url import is_remote
 
@@ -124,67 +125,87 @@ def dimensions(extended: ExtendedDocument, first: Input, job: Job, name: str, re
     return None
 
 
-class DocumentExtension(NamedTuple):
-    """A document with further sources, before it is written."""
+def extended(request: AppendRequest, report: Report, step: Callable[[int], None] | None = None) -> Appended | None:
+    """Extend a document; None after a reported error. Raises OSError, CompileError.
 
-    path: str
-    """Path or URL of the document."""
-    document: ExtendedDocument
-    """The document as it was."""
-    combined: Combined
-    """All sources as one dataset."""
-    options: Options
-    """Options for writing."""
+    The document is replaced at once; its lock is held from the reading on.
+    """
+    if request.region:
+        text = f"`{shown(request.target)}` is a reference document, whose records are not replaced"
+        report.error("unextendable-target", text, helps=["leave `--region` out"])
+        return None
+    if request.options.dask is not None and not is_divisible(request.inputs, request.options.dask, report):
+        return None
+    if request.rehearsal:
+        return _extended(request, NoLock(None), report, step)
+    with targets.locked_place(request.target, report, request.options, replaces=True) as lock:
+        return None if lock is None else _extended(request, lock, report, step)
 
-    @classmethod
-    def of(
-        cls,
-        path: str,
-        inputs: Sequence[Input],
-        along: tuple[str, ...],
-        recoding: Recoding | None,
-        subset: Subset,
-        options: Options,
-        report: Report,
-        step: Callable[[int], None] | None = None,
-    ) -> DocumentExtension | None:
-        """Read the new sources; return None after a reported error. Raises OSError, CompileError.
 
-        `subset` selects in the new sources, not in the document.
-        """
-        reading = for_reading(options)
-        extended = document(path, report, reading)
-        if extended is None:
+def _extended(
+    request: AppendRequest, lock: Lock, report: Report, step: Callable[[int], None] | None
+) -> Appended | None:
+    """Extend a document that is locked, if it is written."""
+    reading = for_reading(request.options)
+    old = document(request.target, report, reading)
+    combination = None if old is None else _combined(request, old, report, step)
+    if old is None or combination is None or report.errors:
+        return None
+    writing = request.options.writing
+    home = writing.home or home_of([source.name for source in request.inputs])
+    grid: Literal["regular", "rectilinear"] = "rectilinear" if _varies(old.checked) else request.options.grid
+    options = request.options._replace(
+        writing=old.writing(writing._replace(home=home)), overwrite=True, dask=None, grid=grid
+    )
+    form = registry.named(REFERENCE)
+    assert form is not None
+    lengths = {path: (every[0], sum(every)) for path, every in combination.lengths.items()}
+    if request.rehearsal:
+        steps = pipeline.steps(combination.checked, request.target, form, report, options)
+        conversion = Conversion(request.target, form.name, len(combination.checked.variables))
+        return None if steps is None else Appended(conversion, lengths, tuple(steps), combined=combination)
+    if old.identity is not None:
+        lock = Unchanged(lock, request.target, old.identity)
+    remote = is_remote(request.target)
+    path = request.target if remote else os.path.realpath(request.target)  # a link stays one
+    done = pipeline.write(combination.checked, path, form, report, options, lock=lock)
+    return None if done is None else Appended(done._replace(target=request.target), lengths)
+
+
+def _combined(
+    request: AppendRequest, old: ExtendedDocument, report: Report, step: Callable[[int], None] | None
+) -> Combined | None:
+    """Return the document and the sources as one dataset; None after an error. `subset` selects in the sources."""
+    options, writing = request.options, request.options.writing
+    reading, storage = for_reading(options), options.storage.of("source")
+    first = Input(request.target, partial(read_document, request.target, options=reading), portable=True, whole=True)
+    spec = CombineSpec(
+        request.along, None, writing.embed, request.recoding, _varies(old.checked), writing.inline, extends=True
+    )
+    if not request.along:
+        job = Job("", first, request.subset, spec, report.strict, storage)
+        along = dimensions(old, request.inputs[0], job, request.target, report)
+        if along is None:
             return None
-        writing = options.writing
-        first = Input(path, partial(read_document, path, options=reading), portable=True, whole=True)
-        lengths = [variable.storage.chunks for variable in extended.checked.variables.values()]
-        varying = any(chunks is not None and varies(chunks) for chunks in lengths)
-        spec = CombineSpec(along, None, writing.embed, recoding, varying, writing.inline, extends=True)
-        if not along:
-            job = Job("", first, subset, spec, report.strict, options.storage.of("source"))
-            extended_dimensions = dimensions(extended, inputs[0], job, path, report)
-            if extended_dimensions is None:
-                return None
-            spec = spec._replace(along=extended_dimensions)
-        storage = options.storage.of("source")
-        combination = combined(
-            [first, *inputs],
-            subset,
-            spec,
-            report,
-            storage=storage,
-            workers=options.workers,
-            dask=options.dask,
-            step=step,
-            read=extended.checked,
-        )
-        if combination is None or not _is_new(path, combination, report):
-            return None
-        names = [source.name for source in inputs]
-        writing = extended.writing(writing._replace(home=writing.home or home_of(names)))
-        grid: Literal["regular", "rectilinear"] = "rectilinear" if varying else options.grid
-        return cls(path, extended, combination, options._replace(writing=writing, overwrite=True, dask=None, grid=grid))
+        spec = spec._replace(along=along)
+    combination = combined(
+        [first, *request.inputs],
+        request.subset,
+        spec,
+        report,
+        storage=storage,
+        workers=options.workers,
+        dask=options.dask,
+        step=step,
+        read=old.checked,
+    )
+    return combination if combination is not None and _is_new(request.target, combination, report) else None
+
+
+def _varies(checked: Checked) -> bool:
+    """Return whether chunks of a variable have several lengths along a dimension."""
+    lengths = [variable.storage.chunks for variable in checked.variables.values()]
+    return any(chunks is not None and varies(chunks) for chunks in lengths)
 
 
 def _is_new(path: str, combination: Combined, report: Report) -> bool:
@@ -198,19 +219,3 @@ def _is_new(path: str, combination: Combined, report: Report) -> bool:
                 coordinate, shown(path), combination.checked, combination.lengths[coordinate][0], report
             )
     return report.errors == before
-
-
-def locked(path: str, report: Report, options: Options) -> AbstractContextManager[Lock | None]:
-    """Hold the lock of a document from its reading to its replacement; None after an error. Raises OSError."""
-    return targets.locked_place(path, report, options, replaces=True)
-
-
-def write(extension: DocumentExtension, lock: Lock, report: Report, watch: Watcher | None = None) -> Conversion | None:
-    """Replace the document at once; return the result, None after an error. Raises OSError."""
-    form = registry.named(REFERENCE)
-    assert form is not None
-    if extension.document.identity is not None:
-        lock = Unchanged(lock, extension.path, extension.document.identity)
-    path = extension.path if is_remote(extension.path) else os.path.realpath(extension.path)  # a link stays one
-    conversion = pipeline.write(extension.combined.checked, path, form, report, extension.options, watch, lock)
-    return None if conversion is None else conversion._replace(target=extension.path)
