@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from nczarr.api.append import append
     from nczarr.api.builder import DatasetBuilder
+    from nczarr.api.check import check
     from nczarr.api.combine import combine
     from nczarr.api.compare import diff, digest
     from nczarr.api.convert import convert, write
@@ -35,6 +36,7 @@ _PUBLIC = {
     "DimensionHandle": ("nczarr.api.node_handles", "DimensionHandle"),
     "Difference": ("nczarr.operations.compare.difference", "Difference"),
     "append": ("nczarr.api.append", "append"),
+    "check": ("nczarr.api.check", "check"),
     "combine": ("nczarr.api.combine", "combine"),
     "convert": ("nczarr.api.convert", "convert"),
     "diff": ("nczarr.api.compare", "diff"),
@@ -62,6 +64,7 @@ __all__ = [
     "GroupHandle",
     "VariableHandle",
     "append",
+    "check",
     "combine",
     "convert",
     "diff",
@@ -110,6 +113,22 @@ class _DoorFinder:
 sys.meta_path.append(_DoorFinder())
 
 
+class _Package(type(sys)):  # type: ignore[misc]
+    """Class of this module: `check` is the function, also once the folder of that name was imported."""
+
+    @property
+    def check(self) -> Any:
+        """The public function."""
+        return __getattr__("check")
+
+    @check.setter
+    def check(self, folder: object) -> None:
+        """Leave the function in place when the import system sets the folder."""
+
+
+sys.modules[__name__].__class__ = _Package
+
+
 def __getattr__(name: str) -> Any:
     """Load a public name on first use."""
     if name in _DOORS:
@@ -117,8 +136,7 @@ def __getattr__(name: str) -> Any:
     if name not in _PUBLIC:
         raise AttributeError(f"module 'nczarr' has no attribute {name!r}")
     module, attribute = _PUBLIC[name]
-    value = getattr(import_module(module), attribute)
-    globals()[name] = value
+    value = globals()[name] = getattr(import_module(module), attribute)
     return value
 
 

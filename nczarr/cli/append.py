@@ -46,8 +46,8 @@ def parser() -> Command:
         "append",
         "[OPTION]… SRC… DST --along NAME",
         "Extend an existing Zarr store, netCDF file, icechunk repository or reference document along a dimension. The "
-        "sources are compared with the target before anything is written. At any moment the target reads as before or as after; an "
-        "interrupted run is continued by the same command.",
+        "sources are compared with the target before anything is written. At any moment the target reads as before or "
+        "as after; an interrupted run is continued by the same command.",
         EXAMPLES,
         form=True,
     )
