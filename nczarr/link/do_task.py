@@ -34,10 +34,9 @@ def put_keys(array: WrittenPart, indices: Sequence[Index], store: Store, finish:
     """Make and put keys of an array; `finish` gets the chunks of each. Raises OSError; CompileError for bad chunks."""
     counts, sharded = Counts(), array.target.layout.shards is not None
     for index, batches in zip(indices, keys_of(array, indices), strict=True):
-        key_counts = Counts()
-        put(store, array.key(index), pieces(counted(batches, key_counts), sharded=sharded))
-        counts.update(key_counts)
-        finish(key_counts.total.chunks)
+        before = counts.chunks
+        put(store, array.key(index), pieces(counted(batches, counts), sharded=sharded))
+        finish(counts.chunks - before)
     return counts
 
 

@@ -161,10 +161,10 @@ class PlanRun(NamedTuple):
 
     def _put(self, key: str, group: Iterator[Any]) -> None:
         first: KeyChunks = next(group)
-        before = self.counts.total.chunks
+        before = self.counts.chunks
         batches = do_task.counted((key_chunks.batch for key_chunks in chain((first,), group)), self.counts)
         do_task.put(self.store, key, do_task.pieces(batches, sharded=first.sharded))
-        self.counts.finish(self.counts.total.chunks - before)
+        self.counts.finish(self.counts.chunks - before)
 
 
 def _make_keys(array: WrittenPart, indices: Sequence[Index], store: Store) -> list[KeyChunks]:

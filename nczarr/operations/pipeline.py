@@ -8,6 +8,7 @@ that a file or server is unreachable.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
 
 from nczarr import link, registry
 from nczarr.arrays.execution.counts import Counts, Step, Watcher
@@ -23,8 +24,10 @@ from nczarr.options import Options, Subset
 from nczarr.plan.plans import Conversion, Plan, StorePlan, conversion_of
 from nczarr.registry import Format
 from nczarr.stores.base import Store
-from nczarr.stores.lock import Lock
 from nczarr.stores.url import location, trimmed
+
+if TYPE_CHECKING:
+    from nczarr.stores.lock import Lock
 
 
 def read(

@@ -52,21 +52,23 @@ class Counts:
     """Sums by route, not thread-safe but for `finish`: one thread adds the others' counts. `watch` is not pickled.
 
     `skipped`: data keys that an earlier run put and this one did not remake.
+    `chunks`: counted chunks of all routes.
     `finished`: chunks that are in the target, also of tasks that did not end.
     """
 
     def __init__(self, watch: Watcher | None = None) -> None:
         self.skipped = 0
         self.finished = 0
+        self.chunks = 0
         self._lock = Lock()
         self._counts: dict[Route, Count] = {}
         self._watch = watch
 
-    def __getstate__(self) -> tuple[int, int, dict[Route, Count]]:
-        return self.skipped, self.finished, self._counts
+    def __getstate__(self) -> tuple[int, int, int, dict[Route, Count]]:
+        return self.skipped, self.finished, self.chunks, self._counts
 
-    def __setstate__(self, state: tuple[int, int, dict[Route, Count]]) -> None:
-        self.skipped, self.finished, self._counts = state
+    def __setstate__(self, state: tuple[int, int, int, dict[Route, Count]]) -> None:
+        self.skipped, self.finished, self.chunks, self._counts = state
         self._lock = Lock()
         self._watch = None
 
@@ -74,6 +76,7 @@ class Counts:
         """Count written chunks: their bytes, and their `decoded` bytes."""
         count = self._counts.get(route, Count())
         self._counts[route] = Count(count.chunks + chunks, count.size + size, count.decoded + decoded)
+        self.chunks += chunks
         if self._watch is not None:
             self._watch(decoded)
 
@@ -93,7 +96,8 @@ class Counts:
         for route, count in other._counts.items():
             self.add(route, *count)
         self.skipped += other.skipped
-        self.finish(other.finished)
+        if other.finished:
+            self.finish(other.finished)
 
     def __getitem__(self, route: Route) -> Count:
         return self._counts.get(route, Count())

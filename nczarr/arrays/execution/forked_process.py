@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
 import sys
 import threading
 import time
@@ -72,7 +71,9 @@ class ForkedProcess:
         end = None if timeout is None else time.monotonic() + timeout
         while (status := self._waited(0 if end is None else os.WNOHANG)) is None:
             if end is not None and time.monotonic() > end:
-                raise subprocess.TimeoutExpired(str(self.pid), timeout or 0)
+                from subprocess import TimeoutExpired  # rarely needed
+
+                raise TimeoutExpired(str(self.pid), timeout or 0)
             time.sleep(_POLL)
         return status
 

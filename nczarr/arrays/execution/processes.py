@@ -9,21 +9,19 @@ from __future__ import annotations
 
 import os
 import pickle
-import subprocess
 import sys
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable
 from contextlib import suppress
-from functools import partial
 from pathlib import Path
-from queue import Empty, SimpleQueue
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from nczarr.arrays.execution.deadlines import DEADLINES
 from nczarr.arrays.execution.forked_process import ForkedProcess
-from nczarr.arrays.execution.thread_pool import Crew, Task
 
-Process = subprocess.Popen[bytes] | ForkedProcess
-"""A started process with pipes."""
+if TYPE_CHECKING:
+    from subprocess import Popen
+
+    Process = Popen[bytes] | ForkedProcess
 
 LENGTH = 8
 """Bytes of the length prefix."""
@@ -46,11 +44,13 @@ def receive(source: IO[bytes]) -> Any:
     return pickle.loads(data)
 
 
-def started(module: str, *arguments: str, apart: bool = False) -> subprocess.Popen[bytes]:
+def started(module: str, *arguments: str, apart: bool = False) -> Popen[bytes]:
     """Start a module of the package as a process with pipes; `apart`: signals of the terminal do not reach it.
 
     Imports NumPy: threads that unpickle arrays side by side may otherwise see parts of it before it is complete.
     """
+    import subprocess
+
     import numpy  # noqa: F401
 
     root = str(Path(__file__).resolve().parents[3])
@@ -160,54 +160,6 @@ class TimedProcess:
                 with suppress(OSError):
                     stream.close()
         return status
-
-
-class Processes:
-    """Processes that call functions, started on demand and ended with the block."""
-
-    def __init__(self, count: int) -> None:
-        self._count = count
-        self._idle: SimpleQueue[subprocess.Popen[bytes]] = SimpleQueue()
-        self._all: list[subprocess.Popen[bytes]] = []
-        self._crew = Crew(count, 1)
-
-    def __enter__(self) -> Processes:
-        return self
-
-    def __exit__(self, *failure: object) -> None:
-        for process in self._all:
-            process.kill()
-        self._crew.__exit__(*failure)
-        for process in self._all:
-            process.kill()
-            process.wait()
-            for stream in (process.stdin, process.stdout):
-                if stream is not None:
-                    with suppress(OSError):
-                        stream.close()
-
-    def results(self, function: Callable[..., Any], arguments: Iterable[tuple[Any, ...]]) -> Generator[Any, None, None]:
-        """Yield the results of calls in order; some run ahead. Raises the first failure, OSError if a process ends."""
-        yield from self._crew.results(Task(partial(self._ask, function, call)) for call in arguments)
-
-    def _ask(self, function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
-        try:
-            process = self._idle.get_nowait()
-        except Empty:
-            process = started("nczarr.arrays.execution.processes", apart=True)
-            self._all.append(process)
-        assert process.stdin is not None
-        assert process.stdout is not None
-        try:
-            send(process.stdin, (function, arguments))
-            done, outcome = receive(process.stdout)
-        except (EOFError, BrokenPipeError):
-            process.kill()
-            raise OSError(None, f"a process that reads sources ended unexpectedly (status {process.wait()})") from None
-        self._idle.put(process)
-        if done:
-            return outcome
-        raise outcome
 
 
 if __name__ == "__main__":

@@ -28,7 +28,7 @@ UNLIMITED = 2**64 - 1
 UNDEFINED = 2**64 - 1
 """HADDR_UNDEF."""
 
-FARTHEST = np.uint64(1 << 62)
+FARTHEST = 1 << 62
 """Largest address in a table."""
 
 _BATCH = 1 << 15
@@ -143,7 +143,7 @@ def _table(chunk: NDArray[np.int64], facts: NDArray[np.uint64]) -> ChunkTable:
 
     A damaged index has any address: one beyond int64 is after the end of every file.
     """
-    facts = np.minimum(facts.reshape(-1, 3), FARTHEST)
+    facts = np.minimum(facts.reshape(-1, 3), np.uint64(FARTHEST))
     return ChunkTable(chunk, facts[:, 0].astype(np.int64), facts[:, 1].astype(np.int64), facts[:, 2].astype(np.int32))
 
 

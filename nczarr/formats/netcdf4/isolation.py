@@ -16,7 +16,6 @@ import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from subprocess import TimeoutExpired
 from threading import Lock, Thread, main_thread
 from typing import IO, Any, NamedTuple
 
@@ -200,6 +199,8 @@ def close() -> None:
 
 def _end(guard: TimedProcess) -> str:
     """End the guard process and return why it gave no answer."""
+    from subprocess import TimeoutExpired  # rarely needed
+
     global _guard
     _guard = None
     with suppress(TimeoutExpired):

@@ -10,7 +10,8 @@ import time
 
 import pytest
 
-from nczarr.arrays.execution.processes import Processes, send
+from nczarr.arrays.execution.process_pool import Processes
+from nczarr.arrays.execution.processes import send
 
 
 def test_results_are_in_order() -> None:
