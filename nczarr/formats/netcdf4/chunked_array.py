@@ -231,6 +231,10 @@ class ChunkedArray(ArraySource):
         rows = rows_between(table.chunk, grid_of(self.layout.shape, self.layout.chunks), ranges)
         return ChunkTable(table.chunk[rows], table.offset[rows], table.length[rows], table.mask[rows])
 
+    def note_table(self, table: ChunkTable) -> None:
+        """Take the chunk table that another process has read."""
+        self._known.table = table
+
     def looked_up(self) -> ChunkTable:
         """Read the chunk table with the HDF5 library of this process. Raises OSError."""
         self.file.check()

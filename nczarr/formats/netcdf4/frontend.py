@@ -7,7 +7,7 @@ names and the classic model.
 from __future__ import annotations
 
 import os
-from typing import Literal, TypeAlias, cast
+from typing import Literal, NamedTuple, TypeAlias, cast
 
 from nczarr import names
 from nczarr.arrays.execution.library_lock import LOCK
@@ -45,7 +45,9 @@ from nczarr.diagnostics.source import Source
 from nczarr.formats.netcdf4 import isolation, objects
 from nczarr.formats.netcdf4 import library as c
 from nczarr.formats.netcdf4.c_values import c_dtype, constant_of
-from nczarr.formats.netcdf4.choose_source import sources
+from nczarr.formats.netcdf4.choose_source import small_tables, sources
+from nczarr.formats.netcdf4.chunk_index import ChunkTable
+from nczarr.formats.netcdf4.chunked_array import ChunkedArray
 from nczarr.formats.netcdf4.fill_values import beyond
 from nczarr.formats.netcdf4.inquiry import (
     COMPOUND,
@@ -94,23 +96,44 @@ def read(source: Source, report: Report, options: Options | None = None) -> Unch
             return _read(lib, _readable(lib, source), report)
         except isolation.SuspectError:
             isolation.suspect(source.path)
+    remote = remote_file.at(source.path)
+    survey = options is not None and options.survey and remote is None
+    call = isolation.call_for_arrays if survey else isolation.called
     try:
-        remote = remote_file.at(source.path)
-        unchecked, diagnostics = isolation.called(source.path, _read_apart, source.name, source.path, remote)
+        outcome: _ReadApart = call(source.path, _read_apart, source.name, source.path, remote, survey)
     except OSError as error:
         report.error("unreadable-file", f"`{source.name}`: {error.strerror or error}")
         return None
-    for diagnostic in diagnostics:
+    for diagnostic in outcome.diagnostics:
         report.add(diagnostic)
-    dataset: Unchecked | None = unchecked
-    return dataset
+    if outcome.unchecked is not None:
+        for (fqn, part), table in outcome.tables.items():
+            array = outcome.unchecked.parts[fqn][part]
+            assert isinstance(array, ChunkedArray)
+            array.note_table(table)
+    return outcome.unchecked
 
 
-def _read_apart(name: str, path: str, remote: RemoteFile | None) -> tuple[Unchecked | None, list[Diagnostic]]:
-    """Return the dataset of a file and the diagnostics, for another process. `remote`: the file, if it is remote."""
+class _ReadApart(NamedTuple):
+    """A file that was read in another process."""
+
+    unchecked: Unchecked | None
+    """Its dataset; None after an error."""
+    diagnostics: list[Diagnostic]
+    """Diagnostics of the reading."""
+    tables: dict[tuple[str, str], ChunkTable]
+    """Chunk tables of small arrays by variable and part: to ask for each takes longer than to read it."""
+
+
+def _read_apart(name: str, path: str, remote: RemoteFile | None, survey: bool) -> _ReadApart:
+    """Return the dataset of a file, for another process. `remote`: the file, if it is remote.
+
+    `survey`: all of the file will be read.
+    """
     report, lib = Report(), library()
     unchecked = _read(lib, _readable(lib, Source(name, b"", binary=True, path=path)), report)
-    return unchecked, report.sorted()
+    tables = small_tables(unchecked.parts, path) if survey and unchecked is not None else {}
+    return _ReadApart(unchecked, report.sorted(), tables)
 
 
 def _readable(lib: c.Library, source: Source) -> Source:

@@ -203,3 +203,28 @@ def test_a_file_that_hangs_the_guard_is_refused(tmp_path: Path, guard: None, mon
     monkeypatch.setattr(isolation, "SECONDS", 0.2)
     with pytest.raises(OSError, match="did not return within"):
         isolation.called(str(path), time.sleep, 60)
+
+
+def test_a_file_of_small_arrays_takes_one_call(
+    tmp_path: Path, peer: Callable[[str], ModuleType], monkeypatch: pytest.MonkeyPatch, guard: None
+) -> None:
+    """A file that will be read whole comes with the places of its chunks, up to a number."""
+    paths = [tmp_path / f"{number}.nc" for number in range(3)]
+    for number, path in enumerate(paths):
+        with peer("netCDF4").Dataset(path, "w") as file:
+            file.createDimension("t", None)
+            for name in "tabcdefgh":
+                file.createVariable(name, "f8", ("t",), zlib=True, chunksizes=(1,))[:] = [number]
+    calls: list[str] = []
+    real = isolation._guarded
+
+    def counting(path: str, function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+        calls.append(function.__name__)
+        return real(path, function, arguments)
+
+    monkeypatch.setattr(isolation, "_guarded", counting)
+    combined = nczarr.refs.combine(paths, along="t")
+    assert combined["a"][...].tolist() == [0, 1, 2]
+    assert calls == ["_read_apart"] * 3
+    nczarr.convert(paths[0], tmp_path / "one.zarr")
+    assert calls[3:] == ["_read_apart"]
