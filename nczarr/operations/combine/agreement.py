@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
+from enum import StrEnum
 from typing import Any, NamedTuple
 
 from nczarr import names
@@ -32,13 +33,34 @@ DECISIVE = frozenset({
 """Variable attributes that change what a reader computes."""
 
 
+class Aspect(StrEnum):
+    """Subject of a difference, as messages name it. The first four are objects that one source lacks."""
+
+    GROUP = "group"
+    TYPE = "type"
+    DIMENSION = "dimension"
+    VARIABLE = "variable"
+    DEFINITION = "the definition"
+    LENGTH = "the length"
+    ELEMENT_TYPE = "the type"
+    DIMENSIONS = "the dimensions"
+    ATTRIBUTE = "attribute"
+    VALUES = "values"
+
+
+OBJECTS = frozenset({Aspect.GROUP, Aspect.TYPE, Aspect.DIMENSION, Aspect.VARIABLE})
+"""Aspects of objects that one source lacks."""
+
+
 class SourceDifference(NamedTuple):
     """One difference between two sources."""
 
     path: str
     """FQN of the object."""
-    what: str
+    aspect: Aspect
     """Subject of the difference."""
+    attribute: str
+    """Name of the attribute, if that is the subject."""
     one: str | None
     """Text of the first side; None: absent."""
     other: str | None
@@ -49,17 +71,17 @@ class SourceDifference(NamedTuple):
 
 def findings(one: Checked, other: Checked, way: Way) -> Iterator[SourceDifference]:
     """Yield the differences of models; lengths of the way's dimensions may differ."""
-    yield from _missing("group", one.groups, other.groups)
-    yield from _missing("type", one.types, other.types)
-    yield from _missing("dimension", one.dimensions, other.dimensions)
-    yield from _missing("variable", one.variables, other.variables)
+    yield from _missing(Aspect.GROUP, one.groups, other.groups)
+    yield from _missing(Aspect.TYPE, one.types, other.types)
+    yield from _missing(Aspect.DIMENSION, one.dimensions, other.dimensions)
+    yield from _missing(Aspect.VARIABLE, one.variables, other.variables)
     for path, declared in one.types.items():
         if path in other.types and other.types[path] != declared:
             here, there = (definition(dataset.types[path], storage=True) for dataset in (one, other))
-            yield SourceDifference(path, "the definition", here, there)
+            yield SourceDifference(path, Aspect.DEFINITION, "", here, there)
     for path, dimension in one.dimensions.items():
         if path in other.dimensions and path not in way.dimensions and other.dimensions[path].size != dimension.size:
-            yield SourceDifference(path, "the length", str(dimension.size), str(other.dimensions[path].size))
+            yield SourceDifference(path, Aspect.LENGTH, "", str(dimension.size), str(other.dimensions[path].size))
     grids = _grid_mappings(one) | _grid_mappings(other)
     for path, variable in one.variables.items():
         if path in other.variables:
@@ -69,19 +91,20 @@ def findings(one: Checked, other: Checked, way: Way) -> Iterator[SourceDifferenc
             yield from _attributes(path, group.attributes, other.groups[path].attributes, frozenset())
 
 
-def _missing(what: str, one: Mapping[str, object], other: Mapping[str, object]) -> Iterator[SourceDifference]:
+def _missing(aspect: Aspect, one: Mapping[str, object], other: Mapping[str, object]) -> Iterator[SourceDifference]:
     for here, there in ((one, other), (other, one)):
         for path in here:
             if path not in there:
-                yield SourceDifference(path, what, what if here is one else None, what if here is other else None)
+                sides = (aspect, None) if here is one else (None, aspect)
+                yield SourceDifference(path, aspect, "", *sides)
 
 
 def _variable(path: str, one: Variable, other: Variable, grids: set[str]) -> Iterator[SourceDifference]:
     if one.type != other.type:
-        yield SourceDifference(path, "the type", one.type, other.type)
+        yield SourceDifference(path, Aspect.ELEMENT_TYPE, "", one.type, other.type)
     if one.dimensions != other.dimensions:
         here, there = (f"({', '.join(map(str, variable.dimensions))})" for variable in (one, other))
-        yield SourceDifference(path, "the dimensions", here, there)
+        yield SourceDifference(path, Aspect.DIMENSIONS, "", here, there)
     decisive = None if names.last(path) in grids else DECISIVE
     yield from _attributes(path, one.attributes, other.attributes, decisive)
 
@@ -98,7 +121,8 @@ def _attributes(
         one_text, other_text = (None if value is None else shown_constant(value) for value in (first, second))
         if first is not None and second is not None:
             one_text, other_text = shown_pair(first, second)
-        yield SourceDifference(path, f"attribute `{name}`", one_text, other_text, decisive is None or name in decisive)
+        decides = decisive is None or name in decisive
+        yield SourceDifference(path, Aspect.ATTRIBUTE, name, one_text, other_text, decides)
 
 
 def _grid_mappings(checked: Checked) -> set[str]:

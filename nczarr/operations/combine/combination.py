@@ -10,7 +10,7 @@ from nczarr.arrays.sources.source import Parts
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.secrets import NO_OPTIONS, StorageOptions
-from nczarr.operations.combine.agreement import Ascending, SourceDifference
+from nczarr.operations.combine.agreement import OBJECTS, Ascending, Aspect, SourceDifference
 from nczarr.operations.combine.build import Pile, made
 from nczarr.operations.combine.contribution import Contribution, Model, VariablePiece, whole_first
 from nczarr.operations.combine.recode import units_of
@@ -23,6 +23,9 @@ SAME_UNITS = "count all times in the units of the first source with `--decode-ti
 
 CHOOSE = "select the combined parts with `--var` and `--group`"
 
+Conflict = tuple[str, Aspect, str]
+"""FQN of an object, subject of the conflict, and name of the attribute."""
+
 
 class Combination:
     """Combination of sources, added one by one; the first is the model."""
@@ -32,9 +35,9 @@ class Combination:
         self.names: list[str] = []
         self.targets = Targets(storage)
         """Files and objects with chunks."""
-        self._faults: dict[tuple[str, str], str] = {}
+        self._faults: dict[Conflict, str] = {}
         """Messages on differences, for the first source of each."""
-        self._more: Counter[tuple[str, str]] = Counter()
+        self._more: Counter[Conflict] = Counter()
         self._attributes: dict[str, None] = {}
         self._stacked = set(model.way.always)
         self.lengths = {path: array("q") for path in model.way.dimensions}
@@ -59,9 +62,9 @@ class Combination:
             if finding.decisive:
                 self._fault(source.name, finding)
             else:
-                self._attributes[f"{finding.path.rstrip('/')}:{finding.what.split('`')[1]}"] = None
+                self._attributes[f"{finding.path.rstrip('/')}:{finding.attribute}"] = None
         for path, message in source.faults:
-            self._note(path, "values", message)
+            self._note((path, Aspect.VALUES, ""), message)
         for path, length in source.lengths.items():
             self.lengths[path].append(length)
         for path, piece in source.pieces.items():
@@ -89,28 +92,30 @@ class Combination:
             whole = whole_first(self.model, path) if number == 0 else None
             accumulated.add(number, piece.located or piece.parts[""], piece.values, whole)
 
-    def _fault(self, name: str, finding: SourceDifference) -> None:
-        first, (path, what, one, other, _) = self.model.name, finding
-        if what.startswith(("the ", "attribute")):
-            verb = "differ" if what.endswith("s") else "differs"
-            text = f"{what} of `{path}` {verb}: {one or 'none'} in `{first}`, {other or 'none'} in `{name}`"
-        else:
+    def _fault(self, name: str, difference: SourceDifference) -> None:
+        first, (path, aspect, attribute, one, other, _) = self.model.name, difference
+        if aspect in OBJECTS:
             which = (first, name) if one else (name, first)
-            text = f"{what} `{path}` is in `{which[0]}` but not in `{which[1]}`"
-        self._note(path, what, text)
+            text = f"{aspect} `{path}` is in `{which[0]}` but not in `{which[1]}`"
+        else:
+            subject = f"attribute `{attribute}`" if aspect is Aspect.ATTRIBUTE else aspect
+            verb = "differ" if aspect is Aspect.DIMENSIONS else "differs"
+            text = f"{subject} of `{path}` {verb}: {one or 'none'} in `{first}`, {other or 'none'} in `{name}`"
+        self._note((path, aspect, attribute), text)
 
-    def _note(self, path: str, what: str, message: str) -> None:
-        key = path, what
-        self._more[key] += key in self._faults
-        self._faults.setdefault(key, message)
+    def _note(self, conflict: Conflict, message: str) -> None:
+        """Record a conflict; of several sources with the same one, the first is named."""
+        self._more[conflict] += conflict in self._faults
+        self._faults.setdefault(conflict, message)
 
     def finish(self, report: Report) -> Checked | None:
         """Return all sources as one dataset; None after an error."""
         before = report.errors
-        for key, message in self._faults.items():
-            more = self._more[key]
+        for conflict, message in self._faults.items():
+            more, (path, aspect, attribute) = self._more[conflict], conflict
             notes = [f"the same difference in {more} more source{'s' * (more != 1)}"] if more else []
-            is_time = key[1] == "attribute `units`" and units_of(self.model.checked.variables[key[0]]) is not None
+            is_units = (aspect, attribute) == (Aspect.ATTRIBUTE, "units") and path in self.model.checked.variables
+            is_time = is_units and units_of(self.model.checked.variables[path]) is not None
             report.error("unequal-sources", message, notes=notes, helps=[SAME_UNITS] * is_time + [CHOOSE])
         if self._attributes:
             some = list(self._attributes)
@@ -125,7 +130,7 @@ class Combination:
             helps = ["name a variable with `--along VARIABLE --new-dim NAME` to stack it in any case"]
             report.error("unmatched-dimension", text, helps=helps)
         for path, order in self._ascending.items():
-            if path not in {fault for fault, _ in self._faults} and order.fault is not None:
+            if path not in {conflict[0] for conflict in self._faults} and order.fault is not None:
                 report.warning("unordered-coordinate", order.fault, helps=["give the sources in another order"])
         if report.errors > before:
             return None

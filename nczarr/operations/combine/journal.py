@@ -28,7 +28,7 @@ from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.sources.source import Descr, Stored, numpy_dtype
 from nczarr.ast.storage import Codec
 from nczarr.diagnostics.report import CompileError, Diagnostic, Label, Severity
-from nczarr.operations.combine.agreement import CoordinateOrder, SourceDifference
+from nczarr.operations.combine.agreement import Aspect, CoordinateOrder, SourceDifference
 from nczarr.operations.combine.contribution import Contribution, VariablePiece
 from nczarr.operations.combine.sources import SourceResult
 from nczarr.stores.lock import exclusive
@@ -235,7 +235,7 @@ def _result(members: Mapping[str, Any], forms: list[LocatedForm]) -> SourceResul
         frozenset(members["given"]),
         frozenset(members["unequal"]),
         {path: _order(order) for path, order in members["orders"].items()},
-        tuple(SourceDifference(*finding) for finding in members["findings"]),
+        tuple(SourceDifference(path, Aspect(aspect), *rest) for path, aspect, *rest in members["findings"]),
         tuple((path, message) for path, message in members["faults"]),
     )
     diagnostics = tuple(

@@ -78,16 +78,16 @@ def test_an_unreadable_source_is_named_wherever_it_is_read(series: list[str], tm
 
 
 def test_a_process_that_dies_is_an_error(series: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from nczarr.arrays.execution import processes
+    from nczarr.arrays.execution import process_pool
 
-    real = processes.started
+    real = process_pool.started
 
     def dying(*arguments: str, apart: bool = False) -> subprocess.Popen[bytes]:
         made = real(*arguments, apart=apart)
         made.kill()
         return made
 
-    monkeypatch.setattr(processes, "started", dying)
+    monkeypatch.setattr(process_pool, "started", dying)
     with pytest.raises(OSError, match="ended unexpectedly"):
         refs.combine(series, tmp_path / "all.json", along="time", workers=2)
 
