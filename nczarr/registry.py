@@ -70,8 +70,8 @@ class ChunkKeys(NamedTuple):
 class Arrays(NamedTuple):
     """Storage of a variable's arrays (`arrays/values/parts.py`) in a chunked store."""
 
-    codecs: frozenset[int] = frozenset()
-    """HDF5 filter numbers that the store can name."""
+    codecs: Literal["none", "hdf5", "all"] = "none"
+    """Codecs that the store can name: those with a filter number of HDF5, or all (`arrays/codecs/table.py`)."""
     fixed_strings: bool = False
     """Short strings are stored as `|Sn` if that is exact, instead of as variable-length texts."""
     chunk_keys: ChunkKeys = ChunkKeys()

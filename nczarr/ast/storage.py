@@ -2,35 +2,20 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Annotated, Any, Literal, get_args
 
 from nczarr.ast.node import Constraint, Natural, Node, Positive, all_are, is_natural, node
 from nczarr.ast.rectilinear import Lengths, read_lengths
 
-CODEC_IDS: dict[str, int] = {
-    "deflate": 1,
-    "shuffle": 2,
-    "fletcher32": 3,
-    "szip": 4,
-    "bzip2": 307,
-    "blosc": 32001,
-    "zstd": 32015,
-    "gzip": 65537,
-    "crc32c": 65538,
-}
-"""Named codecs by HDF5 filter number (registered with The HDF Group).
-
-HDF5's numbers end at 65535; larger ones are ours, for codecs that only stores
-have.
-"""
+CODECS = "nczarr.arrays.codecs.table"
+"""Module with the table of codecs, loaded when a name is asked for: each codec is one file."""
 
 Algorithm = Literal["bitgroom", "granularbitround", "bitround"]
 """Algorithms of quantization."""
 
 LayoutName = Literal["contiguous", "compact", "chunked"]
 """Layouts of HDF5 datasets."""
-
-CODEC_NAMES: dict[int, str] = {number: name for name, number in CODEC_IDS.items()}
 
 
 @node
@@ -53,7 +38,8 @@ class Codec(Node):
     @property
     def name(self) -> str | None:
         """Usual name of the codec, or None for an unnamed filter."""
-        return CODEC_NAMES.get(self.id)
+        usual_name: str | None = import_module(CODECS).names().get(self.id)
+        return usual_name
 
 
 @node

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -107,7 +108,17 @@ def _pages(name: str) -> Iterator[str]:
     elif _family(name):
         yield family(name)
     if name in topics():
-        yield (TOPICS / f"{name}.md").read_text(encoding="utf-8")
+        yield _topic(name)
+
+
+def _topic(name: str) -> str:
+    """Return the text of a topic. `{codecs}` stands for the codecs of `--codec`."""
+    text = (TOPICS / f"{name}.md").read_text(encoding="utf-8")
+    if "{codecs}" not in text:
+        return text
+    from nczarr.arrays.codecs.table import usage
+
+    return text.replace("{codecs}", textwrap.fill(usage(), 80, break_on_hyphens=False))
 
 
 def topics() -> list[str]:

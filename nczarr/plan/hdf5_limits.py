@@ -14,10 +14,13 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple, assert_never
 
 from nczarr.arrays.codecs.chain import of_hdf5
+from nczarr.arrays.codecs.deflate import DEFLATE
+from nczarr.arrays.codecs.fletcher32 import FLETCHER32
+from nczarr.arrays.codecs.shuffle import SHUFFLE
+from nczarr.arrays.codecs.szip import SZIP
 from nczarr.arrays.values.c_structs import stored_size
 from nczarr.arrays.values.parts import Types, is_fixed
 from nczarr.ast import ATOMIC, Codec, CompoundType, EnumType, Group, OpaqueType, Storage, Variable, VlenType
-from nczarr.ast.storage import CODEC_IDS
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.source import Span
@@ -28,7 +31,7 @@ COMPACT_BYTES = (1 << 16) - 5
 CHUNK_BYTES = (1 << 32) - 1
 """Maximum chunk size of HDF5."""
 
-_FIRST = (CODEC_IDS["fletcher32"], CODEC_IDS["shuffle"])
+_FIRST = (FLETCHER32, SHUFFLE)
 """Filters that the library puts first, in this order (measured: libnetcdf 4.9.0, 4.10.1)."""
 
 
@@ -96,7 +99,7 @@ FLOAT_DIGITS = 6
 _CHECKSUM = 4
 """Bytes that fletcher32 adds to a chunk."""
 
-_SZIP, _SCALE_OFFSET, _DEFLATE = 4, 6, CODEC_IDS["deflate"]
+_SCALE_OFFSET = 6
 
 
 class _Problem(NamedTuple):
@@ -181,15 +184,15 @@ def _filters(variable: Variable, shape: tuple[int, ...], storage: Storage, check
     for codec in storage.codecs:
         if len(codec.parameters) > MAX_PARAMETERS:
             return f"filter {codec.id} has {len(codec.parameters)} parameters; the limit is {MAX_PARAMETERS}"
-        if codec.id == _DEFLATE and codec.parameters and codec.parameters[0] > 9:
+        if codec.id == DEFLATE and codec.parameters and codec.parameters[0] > 9:
             return f"deflate has the levels 0 to 9, not {codec.parameters[0]}"
         if codec.id == _SCALE_OFFSET and (variable.type not in ATOMIC or variable.type in ("char", "string")):
             return f"the scale-offset filter is for numbers, not for {variable.type}"
-        if codec.id == _SZIP:
+        if codec.id == SZIP:
             wrong = _szip(codec, variable.type, checked.types, room)
-            if wrong is not None or _DEFLATE in ids:
+            if wrong is not None or DEFLATE in ids:
                 return wrong or "szip and deflate exclude each other"
-            if CODEC_IDS["fletcher32"] in ids and _bytes(variable.type, checked.types) > _CHECKSUM:
+            if FLETCHER32 in ids and _bytes(variable.type, checked.types) > _CHECKSUM:
                 return "fletcher32 comes first and appends 4 bytes, but szip needs whole values of 8 bytes"
     return None
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, NamedTuple
 
-from nczarr.arrays.codecs.chain import POINTER, expressible, nearest, portable, working
+from nczarr.arrays.codecs import table
+from nczarr.arrays.codecs.chain import expressible, nearest, portable, working
+from nczarr.arrays.codecs.shuffle import POINTER, SHUFFLE
 from nczarr.arrays.regions import grid_of
 from nczarr.arrays.sources.part_fills import fill_parts, is_complete, patterns
 from nczarr.arrays.sources.source import ArraySource, Descr, Layout, Order, Parts, fill_of, is_number
@@ -25,7 +27,6 @@ from nczarr.arrays.values.parts import Part, Types, descr, parts, size
 from nczarr.ast import Storage, Variable
 from nczarr.ast.plain import is_finite
 from nczarr.ast.rectilinear import volume
-from nczarr.ast.storage import CODEC_IDS
 from nczarr.check.checked import Checked
 from nczarr.options import Options
 from nczarr.plan.chunk_lengths import ShardRequest, can_shard, default_chunks, fits, inner_chunks, problem, shard_shape
@@ -175,11 +176,12 @@ def _target(
         chunks = inner_chunks(request, default_chunks(one.shape, itemsize), one.shape)
     sound = problem(request, chunks, one.shape, itemsize) is None
     shards = shard_shape(request, chunks, one.shape, itemsize) if sound else None
-    codecs = nearest(storage.codecs, arrays.codecs)
-    codecs = portable(codecs, itemsize) if expressible(codecs, arrays.codecs) else ()
+    supported = table.nameable(arrays.codecs)
+    codecs = nearest(storage.codecs, supported)
+    codecs = portable(codecs, itemsize) if expressible(codecs, supported) else ()
     codecs = working(codecs, width(dtype))
     if dtype == "|O" or (type_name == "string" and width(dtype) != POINTER):
-        codecs = tuple(codec for codec in codecs if codec.id != CODEC_IDS["shuffle"])
+        codecs = tuple(codec for codec in codecs if codec.id != SHUFFLE)
     no_mode = arrays.undefined_fill and storage.no_fill and _is_undefined(one, dtype, itemsize)
     masks = not (arrays.fill_needed or arrays.by_reference) and _would_mask(one, dtype)
     if no_mode or (masks and _is_written_whole(one, dtype, chunks, itemsize)):

@@ -10,7 +10,10 @@ from typing import NamedTuple
 
 from nczarr.arrays.chunks.chunk_references import usual_codecs
 from nczarr.arrays.chunks.route import plain
-from nczarr.arrays.codecs.chain import FLETCHER32, SHUFFLE, expressible, nearest, portable, same_bytes, working
+from nczarr.arrays.codecs import table
+from nczarr.arrays.codecs.chain import expressible, nearest, portable, same_bytes, working
+from nczarr.arrays.codecs.fletcher32 import FLETCHER32
+from nczarr.arrays.codecs.shuffle import SHUFFLE
 from nczarr.arrays.regions import even_chunks
 from nczarr.arrays.sources.source import ArraySource, Descr
 from nczarr.arrays.sources.source import itemsize as width
@@ -81,7 +84,8 @@ def _same_elements(stored: Descr, dtype: Descr, arrays: Arrays) -> bool:
 def _unsaid(codecs: tuple[Codec, ...], itemsize: int, arrays: Arrays) -> str | None:
     """Return why the format cannot describe the decoding, or None."""
     for codec in codecs:
-        if not expressible(nearest((codec,), arrays.codecs), arrays.codecs):
+        supported = table.nameable(arrays.codecs)
+        if not expressible(nearest((codec,), supported), supported):
             name = f"the filter {codec.name}" if codec.name else f"filter {codec.id}"
             return f"its chunks are encoded with {name}, for which Zarr has no codec"
         if codec.id == SHUFFLE and itemsize > 1 and codec.parameters and codec.parameters[0] != itemsize:

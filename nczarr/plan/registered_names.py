@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from nczarr.arrays.codecs.chain import REGISTERED, registered, to_configs
+from nczarr.arrays.codecs.chain import registered, to_configs
+from nczarr.arrays.codecs.table import is_registered
 from nczarr.arrays.sources.source import itemsize
 from nczarr.ast import Codec, Storage
 from nczarr.diagnostics.report import Diagnostic, Report, Severity
@@ -34,7 +35,7 @@ def report_unregistered_codecs(targets: Mapping[str, Mapping[str, PartTarget]], 
     for path, parts in targets.items():
         for target in parts.values():
             for config in to_configs(target.layout.codecs, itemsize(target.layout.dtype)):
-                if config["id"] not in REGISTERED:
+                if not is_registered(config["id"]):
                     users.setdefault(str(config["id"]), {})[path] = None
     if users:
         names = ", ".join(f"`numcodecs.{name}`" for name in users)

@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 
 from nczarr import names
 from nczarr.arrays.codecs import chain as codecs
-from nczarr.arrays.codecs.chain import SHUFFLE
+from nczarr.arrays.codecs import table
+from nczarr.arrays.codecs.shuffle import SHUFFLE
 from nczarr.ast import ATOMIC, Codec, Storage, Variable
 from nczarr.ast.rectilinear import Lengths, largest, varies, within
 from nczarr.check.checked import Checked
@@ -122,7 +123,7 @@ def storage_requests(
 
     Without `arrays` the target is an HDF5 file, else a chunked store.
     """
-    supported = codecs.NUMCODECS if arrays is None else arrays.codecs
+    supported = table.encoded(hdf5=True) if arrays is None else table.nameable(arrays.codecs)
     _check_lengths(checked, options.chunks, "--chunks", "unmatched-chunks", report)
     if not (arrays and arrays.shards) and any(lengths != "none" for lengths in options.shards.values()):
         report.error("unmatched-shards", f"{target} has no shards", helps=["write `zarr3` or `nczarr3`"])

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from nczarr import names
 from nczarr.arrays.codecs import chain as codecs
+from nczarr.arrays.codecs import table
+from nczarr.arrays.codecs.shuffle import SHUFFLE
 from nczarr.arrays.sources.source import Parts, is_number, itemsize
 from nczarr.arrays.values.parts import is_fixed, size
 from nczarr.ast import Storage, Variable
@@ -146,9 +148,10 @@ def _unmet(
     if whole is not None:
         described = metadata_storage(whole.layout, texts=arrays is not None and arrays.numpy_types)
         plain = normalized(described, whole.layout.shape, variable_type)
-    follows = arrays is None or codecs.expressible(codecs.nearest(storage.codecs, arrays.codecs), arrays.codecs)
-    if not form.capabilities.storage and codecs.SHUFFLE in {codec.id for codec in storage.codecs}:
-        follows = follows and codecs.SHUFFLE in {codec.id for codec in plain.codecs}  # left out where it moves nothing
+    supported = table.nameable("none" if arrays is None else arrays.codecs)
+    follows = arrays is None or codecs.expressible(codecs.nearest(storage.codecs, supported), supported)
+    if not form.capabilities.storage and SHUFFLE in {codec.id for codec in storage.codecs}:
+        follows = follows and SHUFFLE in {codec.id for codec in plain.codecs}  # left out where it moves nothing
     if not follows:
         yield Loss("filter", "annotation", path, f"variable `{path}`, filters", span)
     source_chunks = checked.variables[path].storage.chunks

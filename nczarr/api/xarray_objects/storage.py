@@ -12,6 +12,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nczarr.api.builder.pieces import Site, caller
 from nczarr.arrays.codecs import chain as codecs
+from nczarr.arrays.codecs.blosc import BLOSC, parameters_of
+from nczarr.arrays.codecs.bzip2 import BZIP2
+from nczarr.arrays.codecs.deflate import DEFLATE
+from nczarr.arrays.codecs.fletcher32 import FLETCHER32
+from nczarr.arrays.codecs.lzf import LZF
+from nczarr.arrays.codecs.shuffle import SHUFFLE
+from nczarr.arrays.codecs.szip import SZIP
+from nczarr.arrays.codecs.zstd import ZSTD
 from nczarr.ast import Codec
 
 if TYPE_CHECKING:
@@ -43,8 +51,8 @@ KNOWN = MEANING | STORING | DESCRIPTIVE
 QUANTIZERS = {"BitGroom": "bitgroom", "GranularBitRound": "granularbitround", "BitRound": "bitround"}
 """Algorithms by `quantize_mode`."""
 
-BLOSC = {"blosc": "blosclz", "blosc_lz": "blosclz", "blosc_lz4": "lz4", "blosc_lz4hc": "lz4hc", "blosc_zlib": "zlib",
-         "blosc_zstd": "zstd"}  # fmt: skip
+BLOSC_NAMES = {"blosc": "blosclz", "blosc_lz": "blosclz", "blosc_lz4": "lz4", "blosc_lz4hc": "lz4hc",
+               "blosc_zlib": "zlib", "blosc_zstd": "zstd"}  # fmt: skip
 """Compressors of Blosc by `compression`."""
 
 SHUFFLES = {"noshuffle": 0, "shuffle": 1, "bitshuffle": 2}
@@ -243,11 +251,11 @@ def _codecs(encoding: Mapping[Any, Any], variable: Variable) -> tuple[Codec, ...
             encoding = {**encoding, **{key: value for key, value in more.items() if value is not None}}
             compression = detail.get("compressor", compression)
     compressed = _compression(compression, encoding)
-    shuffled = (Codec(id=codecs.SHUFFLE),) if encoding.get("shuffle", compression in ("zlib", "gzip")) else ()
-    checked = (Codec(id=codecs.FLETCHER32),) if encoding.get("fletcher32") else ()
+    shuffled = (Codec(id=SHUFFLE),) if encoding.get("shuffle", compression in ("zlib", "gzip")) else ()
+    checked = (Codec(id=FLETCHER32),) if encoding.get("fletcher32") else ()
     if not compressed:
         shuffled = shuffled if encoding.get("shuffle") and checked else ()  # HDF5 files: no compression, no shuffle
-    if compressed and compressed[0].id == codecs.BLOSC:
+    if compressed and compressed[0].id == BLOSC:
         shuffled = ()
     return (*checked, *shuffled, *compressed)  # the order of the netCDF library
 
@@ -260,35 +268,31 @@ def _compression(name: Any, encoding: Mapping[Any, Any]) -> tuple[Codec, ...]:
     options = encoding.get("compression_opts")
     if isinstance(name, int) and not isinstance(name, bool):  # h5py: a level of gzip, or a number of a filter
         parameters = tuple(options) if isinstance(options, Sequence) else ()
-        return (
-            (Codec(id=codecs.DEFLATE, parameters=(name,)),) if name < 10 else (Codec(id=name, parameters=parameters),)
-        )
+        return (Codec(id=DEFLATE, parameters=(name,)),) if name < 10 else (Codec(id=name, parameters=parameters),)
     level = options if level is None and isinstance(options, int) else level
     if name in ("zlib", "gzip"):
-        return _leveled(codecs.DEFLATE, 4 if level is None else level, 9)
+        return _leveled(DEFLATE, 4 if level is None else level, 9)
     if name == "bzip2":
-        return _leveled(codecs.BZIP2, 4 if level is None else level, 9)
+        return _leveled(BZIP2, 4 if level is None else level, 9)
     if name == "zstd":
-        return _leveled(codecs.ZSTD, 4 if level is None else level, 22)
-    if name in BLOSC:
+        return _leveled(ZSTD, 4 if level is None else level, 22)
+    if name in BLOSC_NAMES:
         number = 4 if level is None else _count("complevel", level)
         shuffle = _count("blosc_shuffle", encoding.get("blosc_shuffle", 1))
-        parameters = (0, 0, 0, 0, number, shuffle, codecs.BLOSC_COMPRESSORS.index(BLOSC[name]))
-        return (Codec(id=codecs.BLOSC, parameters=parameters),)
+        return (Codec(id=BLOSC, parameters=parameters_of(BLOSC_NAMES[name], number, shuffle)),)
     if name == "lzf":
-        return (Codec(id=codecs.LZF),)
+        return (Codec(id=LZF),)
     if name == "szip":
         mask = {"nn": 32, "ec": 4}.get(encoding.get("szip_coding", "nn"), 32)
-        return (
-            Codec(id=4, parameters=(mask, _count("szip_pixels_per_block", encoding.get("szip_pixels_per_block", 8)))),
-        )
+        pixels = _count("szip_pixels_per_block", encoding.get("szip_pixels_per_block", 8))
+        return (Codec(id=SZIP, parameters=(mask, pixels)),)
     raise _UnsuitableError("compression", f"{name!r} is not a compression of netCDF4 or h5py")
 
 
 def _leveled(number: int, level: Any, most: int) -> tuple[Codec, ...]:
     if not hasattr(level, "__index__") or not 0 <= int(level) <= most:
         raise _UnsuitableError("complevel", f"{level!r} is not a level from 0 to {most}")
-    return (Codec(id=number, parameters=(int(level),)),) if int(level) or number != codecs.DEFLATE else ()
+    return (Codec(id=number, parameters=(int(level),)),) if int(level) or number != DEFLATE else ()
 
 
 def _zarr_codecs(key: str, written: Any, variable: Variable) -> tuple[Codec, ...]:

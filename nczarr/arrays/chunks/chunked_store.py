@@ -31,9 +31,9 @@ from nczarr.arrays.chunks.shards import (
     stored_in_shards,
 )
 from nczarr.arrays.chunks.small_chunks import EncodedChunks
-from nczarr.arrays.codecs.array_steps import decoded
-from nczarr.arrays.codecs.decode import DECODING_ERRORS
-from nczarr.arrays.codecs.lengths import decoded_length, encoded_length, is_plain, misfit, texts_end
+from nczarr.arrays.codecs.decode import DECODING_ERRORS, decoded
+from nczarr.arrays.codecs.lengths import decoded_length, encoded_length, is_plain, misfit
+from nczarr.arrays.codecs.texts import texts_end
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.regions import Index, Region, Selection, grid_of, number_of, region_or_all
 from nczarr.arrays.sources.memory import put_nil

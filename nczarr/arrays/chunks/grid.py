@@ -16,9 +16,11 @@ from collections.abc import Iterable, Sequence
 from threading import Lock
 from typing import Any, NamedTuple, NoReturn
 
-from nczarr.arrays.codecs.array_steps import decoded
-from nczarr.arrays.codecs.decode import Config, texts_of, unshuffle
+from nczarr.arrays.codecs.codec_kind import Config
+from nczarr.arrays.codecs.decode import decoded
 from nczarr.arrays.codecs.lengths import misfit
+from nczarr.arrays.codecs.shuffle import unshuffle
+from nczarr.arrays.codecs.texts import texts_of
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.regions import Index, Selection, every_index
 from nczarr.arrays.sources.source import Descr, Layout, numpy_dtype

@@ -20,9 +20,12 @@ from nczarr.arrays.chunks.grid import Encoding, chunk_of, kept, put_chunk, unrea
 from nczarr.arrays.chunks.index_table import indices_of, raveled, unraveled
 from nczarr.arrays.chunks.manifest import ChunkPlace, PlaceColumns, columns_from
 from nczarr.arrays.chunks.occupancy import blocks_of_chunks, chunk_ranges, rows_between
-from nczarr.arrays.codecs.chain import DECODED, SHUFFLE, expressible, to_configs
-from nczarr.arrays.codecs.decode import DECODING_ERRORS, Config
+from nczarr.arrays.codecs.chain import expressible, to_configs
+from nczarr.arrays.codecs.codec_kind import Config
+from nczarr.arrays.codecs.decode import DECODING_ERRORS
 from nczarr.arrays.codecs.lengths import linked_length, misfit
+from nczarr.arrays.codecs.shuffle import SHUFFLE
+from nczarr.arrays.codecs.table import decoded_filters
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.regions import Index, Region, Selection, grid_of, index_of, number_of, region_or_all
 from nczarr.arrays.sources.source import ArraySource, Descr, Layout, Stored, itemsize, numpy_dtype
@@ -280,7 +283,7 @@ def form_of(source: ArraySource) -> LocatedForm | None:
         return None
     size = itemsize(stored.dtype)
     shuffled = {codec.parameters[:1] for codec in stored.codecs if codec.id == SHUFFLE}
-    if not size or not expressible(stored.codecs, DECODED) or not shuffled <= {(), (size,)}:
+    if not size or not expressible(stored.codecs, decoded_filters()) or not shuffled <= {(), (size,)}:
         return None
     if 0 in layout.shape or source.extent != layout.shape or source.unstored != layout.fill:
         return None

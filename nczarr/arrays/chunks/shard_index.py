@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from nczarr.arrays.codecs.array_steps import ABSENT
+from nczarr.arrays.codecs.sharding_indexed import ABSENT
 from nczarr.arrays.lazy_numpy import NDArray, np
 
 

@@ -18,8 +18,8 @@ from nczarr.arrays.chunks.index_table import LARGEST, covering, indices_of, rave
 from nczarr.arrays.chunks.manifest import PlaceColumns, columns_from
 from nczarr.arrays.chunks.occupancy import chunks_in
 from nczarr.arrays.chunks.shard_index import ShardIndex, shard_index
-from nczarr.arrays.codecs.array_steps import index_size, index_table
 from nczarr.arrays.codecs.decode import DECODING_ERRORS
+from nczarr.arrays.codecs.sharding_indexed import index_size, index_table
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.regions import Index, Region, grid_of, number_of
 from nczarr.arrays.sources.source import ArraySource, Layout

@@ -9,11 +9,35 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache
 
+from nczarr.arrays.codecs.codec_kind import CodecKind, Config, Parameters
+from nczarr.arrays.codecs.fletcher32 import FLETCHER32
 from nczarr.arrays.lazy_numpy import np
+
+CRC32C = 65538
 
 _POLYNOMIAL = 0x82F63B78
 _LANES = 1024
 """Stretches of long data processed in parallel."""
+
+
+class Crc32c(CodecKind):
+    """Checksum of four bytes behind the chunk."""
+
+    config_id = "crc32c"
+    number = CRC32C
+    name = "crc32c"
+    registered = True
+    stands_for = frozenset({FLETCHER32})
+    encodes = True
+    length_added = 4
+
+    def encode(self, data: bytes, parameters: Parameters, itemsize: int) -> bytes:
+        return data + crc32c(data).to_bytes(4, "little")
+
+    def decode(self, data: bytes, step: Config, itemsize: int, limit: int) -> bytes:
+        if len(data) < 4 or crc32c(data[:-4]).to_bytes(4, "little") != data[-4:]:
+            raise ValueError("the checksum does not match")
+        return data[:-4]
 
 
 def crc32c(data: bytes) -> int:
@@ -96,3 +120,6 @@ def _apply(matrix: list[int], state: int) -> int:
         if state >> bit & 1:
             state_after ^= column
     return state_after
+
+
+CODECS = (Crc32c(),)

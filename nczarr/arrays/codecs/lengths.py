@@ -10,38 +10,40 @@ memory.
 from __future__ import annotations
 
 import math
-import struct
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
-from nczarr.arrays.codecs.chain import CRC32C, FLETCHER32, SHUFFLE
+from nczarr.arrays.codecs.codec_kind import CodecKind, Config
+from nczarr.arrays.codecs.table import of_config_id, of_number
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.sources.source import Descr, itemsize
 from nczarr.ast.rectilinear import varies
 from nczarr.ast.storage import Codec
 
-Config = Mapping[str, Any]
-
-CHECKSUMS = frozenset({"fletcher32", "crc32c", "crc32", "adler32"})
-"""Steps that append four bytes and change no others."""
-
 
 def is_plain(steps: Sequence[Config]) -> bool:
     """Return whether the decoded length determines the encoded one."""
-    return all(step.get("id") in CHECKSUMS or step.get("id") == "shuffle" for step in steps)
+    return _added_by([of_config_id(step.get("id")) for step in steps]) is not None
+
+
+def _added_by(kinds: Sequence[CodecKind | None]) -> int | None:
+    """Return the bytes that a chain adds to every chunk; None if they depend on values."""
+    added = [None if kind is None else kind.length_added for kind in kinds]
+    return None if None in added else sum(length for length in added if length is not None)
 
 
 def encoded_length(dtype: Descr, chunks: tuple[int, ...], steps: Sequence[Config]) -> int | None:
     """Return the bytes of every encoded chunk; None if they depend on values."""
-    if dtype == "|O" or not is_plain(steps):
-        return None
-    return math.prod(chunks) * itemsize(dtype) + 4 * sum(step.get("id") in CHECKSUMS for step in steps)
+    return _length(dtype, chunks, [of_config_id(step.get("id")) for step in steps])
 
 
 def linked_length(dtype: Descr, chunks: tuple[int, ...], codecs: Sequence[Codec]) -> int | None:
     """Return `encoded_length` for a chain of filters."""
-    names = {SHUFFLE: "shuffle", FLETCHER32: "fletcher32", CRC32C: "crc32c"}
-    return encoded_length(dtype, chunks, [{"id": names.get(codec.id)} for codec in codecs])
+    return _length(dtype, chunks, [of_number(codec.id) for codec in codecs])
+
+
+def _length(dtype: Descr, chunks: tuple[int, ...], kinds: Sequence[CodecKind | None]) -> int | None:
+    added = None if dtype == "|O" else _added_by(kinds)
+    return None if added is None else math.prod(chunks) * itemsize(dtype) + added
 
 
 def linked_lengths(
@@ -70,21 +72,3 @@ def decoded_length(dtype: Descr, chunks: tuple[int, ...]) -> int:
 def misfit(length: int, expected: int) -> str:
     """Return the message for a chunk of wrong length."""
     return f"there are {length} bytes, and a chunk has {expected}"
-
-
-def texts_end(data: bytes | memoryview, count: int) -> None:
-    """Check that `count` length-prefixed texts fill a chunk. Raises ValueError."""
-    size = len(data)
-    if size < 4:
-        raise ValueError(f"there are {size} bytes, and a chunk of strings has at least 4")
-    unpack = struct.Struct("<I").unpack_from
-    (stated,) = unpack(data)
-    if stated != count:
-        raise ValueError(f"there are {stated} strings, and a chunk has {count}")
-    at = 4
-    for number in range(count):
-        if at + 4 > size:
-            raise ValueError(f"there are {size} bytes, and the first {number + 1} of {count} strings take {at + 4}")
-        at += 4 + unpack(data, at)[0]
-    if at != size:
-        raise ValueError(f"there are {size} bytes, and the {count} strings of a chunk take {at}")

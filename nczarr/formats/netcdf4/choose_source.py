@@ -11,7 +11,8 @@ from collections.abc import Mapping
 from contextlib import suppress
 
 from nczarr.arrays.codecs import chain as codecs
-from nczarr.arrays.codecs.decode import Config
+from nczarr.arrays.codecs import table
+from nczarr.arrays.codecs.codec_kind import Config
 from nczarr.arrays.execution.library_lock import LOCK
 from nczarr.arrays.regions import grid_of
 from nczarr.arrays.sources import decoded_parts
@@ -89,7 +90,7 @@ def _chunked(variable: StoredVariable, dataset: DatasetInfo, layout: Layout) -> 
 
 def _steps(dataset: DatasetInfo, size: int) -> tuple[Config, ...] | None:
     """Return the decoding steps of chunks; None if they cannot be decoded here."""
-    if not codecs.expressible(dataset.filters, codecs.DECODED) or dataset.shuffled not in (None, size):
+    if not codecs.expressible(dataset.filters, table.decoded_filters()) or dataset.shuffled not in (None, size):
         return None
     return tuple(codecs.to_configs(dataset.filters, size))
 

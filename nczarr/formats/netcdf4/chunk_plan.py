@@ -14,7 +14,7 @@ from nczarr.arrays.values.parts import descr, is_fixed
 from nczarr.ast.rectilinear import volume
 from nczarr.diagnostics.report import Report
 from nczarr.formats.netcdf4.define import chunk_lengths
-from nczarr.formats.netcdf4.filter_plugins import BUILT_IN, OURS, available, is_lent, lend
+from nczarr.formats.netcdf4.filter_plugins import BUILT_IN, available, is_lent, lend, lendable
 from nczarr.formats.netcdf4.library import Library
 from nczarr.plan.chunk_lengths import check_chunk
 from nczarr.plan.plans import FilePlan
@@ -86,7 +86,7 @@ def provide(lib: Library, plan: FilePlan, report: Report) -> bool:
         for codec in plan.storage[path].codecs:
             if codec.id in BUILT_IN or available(lib, codec.id):
                 continue
-            can = codec.id in OURS and codecs.expressible([codec])
+            can = codec.id in lendable() and codecs.expressible([codec])
             if not can and plan.checked.parts.get(path) and not will_move(path, plan):
                 name = f" ({codec.name})" if codec.name else ""
                 text = f"variable `{path}` has values and needs HDF5 filter {codec.id}{name}, which is not available"

@@ -19,7 +19,8 @@ from nczarr.arrays.chunks.grid import Encoding, chunk_of, covering_regions, kept
 from nczarr.arrays.chunks.index_table import distinct, indices_of, raveled, table_of, unraveled
 from nczarr.arrays.chunks.manifest import ChunkPlace, Manifest, PlaceColumns
 from nczarr.arrays.chunks.occupancy import blocks_of_chunks, chunk_ranges, chunks_in, rows_between
-from nczarr.arrays.codecs.decode import DECODING_ERRORS, Config
+from nczarr.arrays.codecs.codec_kind import Config
+from nczarr.arrays.codecs.decode import DECODING_ERRORS
 from nczarr.arrays.codecs.lengths import linked_length, misfit
 from nczarr.arrays.execution.library_lock import LOCK
 from nczarr.arrays.lazy_numpy import NDArray, np

@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from typing import NamedTuple, assert_never
 
 from nczarr import names
-from nczarr.arrays.codecs.chain import BLOSC, level_of
+from nczarr.arrays.codecs.blosc import BLOSC
+from nczarr.arrays.codecs.chain import level_of
 from nczarr.arrays.values.c_structs import struct
 from nczarr.arrays.values.parts import is_fixed
 from nczarr.ast import (

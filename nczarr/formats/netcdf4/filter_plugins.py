@@ -12,22 +12,22 @@ from ctypes import CFUNCTYPE, POINTER, Structure, c_char_p, c_int, c_size_t, c_u
 from typing import Any
 
 from nczarr.arrays.codecs import chain as codecs
+from nczarr.arrays.codecs import table
+from nczarr.arrays.codecs.blosc import BLOSC
 from nczarr.arrays.codecs.decode import decoded
+from nczarr.arrays.codecs.deflate import DEFLATE
+from nczarr.arrays.codecs.fletcher32 import FLETCHER32
+from nczarr.arrays.codecs.shuffle import SHUFFLE
 from nczarr.ast import Codec
 from nczarr.formats.netcdf4.library import Library
 
-BUILT_IN = frozenset({codecs.DEFLATE, codecs.SHUFFLE, codecs.FLETCHER32})
-OURS = codecs.NUMCODECS - BUILT_IN
-"""Filters that Python can encode and decode: bzip2, blosc, zstd."""
+BUILT_IN = frozenset({DEFLATE, SHUFFLE, FLETCHER32})
+"""Filters of the HDF5 library itself."""
 
-READ = frozenset({codecs.LZF, codecs.LZ4, codecs.BITSHUFFLE})
-"""Filters that Python can only decode."""
-
-NAMES = {4: "szip", 5: "nbit", 6: "scaleoffset", 307: "bzip2", 32001: "blosc", 32006: "cbf", 32009: "SPDP",
-         32010: "LPC-Rice", 32011: "ccsds-123", 32012: "jpeg-ls", 32013: "zfp", 32014: "fpzip", 32015: "zstd",
-         32016: "B3D", 32017: "SZ", 32018: "fcidecomp", 32019: "jpeg", 32022: "granular bitround", 32024: "SZ3",
-         32026: "blosc2", 32030: "JPEG-XL"}  # fmt: skip
-"""Names of registered filters by number, for messages."""
+NAMES = {5: "nbit", 6: "scaleoffset", 32006: "cbf", 32009: "SPDP", 32010: "LPC-Rice", 32011: "ccsds-123",
+         32012: "jpeg-ls", 32013: "zfp", 32014: "fpzip", 32016: "B3D", 32017: "SZ", 32018: "fcidecomp", 32019: "jpeg",
+         32022: "granular bitround", 32024: "SZ3", 32026: "blosc2", 32030: "JPEG-XL"}  # fmt: skip
+"""Names of registered filters without a codec here by number, for messages."""
 
 REVERSE = 0x0100
 """HDF5's flag for decoding."""
@@ -56,11 +56,16 @@ _registered: dict[int, _FilterClass] = {}
 """Registered records; HDF5 points at them until the process ends."""
 
 
+def lendable() -> frozenset[int]:
+    """Return the filters that Python can encode and decode for HDF5: bzip2, blosc, zstd."""
+    return table.encoded(hdf5=True) - BUILT_IN
+
+
 def available(lib: Library, number: int) -> bool:
     """Return whether HDF5 can encode with a filter that is not built in."""
     if number in _registered:
-        return number in OURS
-    if number == codecs.BLOSC:
+        return number in lendable()
+    if number == BLOSC:
         return False  # the usual plug-in fails on a chunk that does not get smaller
     return bool(lib.dll.H5Zfilter_avail(c_int(number)) > 0)
 
@@ -68,7 +73,8 @@ def available(lib: Library, number: int) -> bool:
 def missing_filters(lib: Library, numbers: Iterable[int]) -> list[str]:
     """Return the filters among these that HDF5 does not have, in words."""
     missing = [number for number in numbers if lib.dll.H5Zfilter_avail(c_int(number)) <= 0]
-    return [f"{number} ({NAMES[number]})" if number in NAMES else str(number) for number in missing]
+    names = {**NAMES, **table.names()}
+    return [f"{number} ({names[number]})" if number in names else str(number) for number in missing]
 
 
 def is_lent(number: int) -> bool:
@@ -78,7 +84,7 @@ def is_lent(number: int) -> bool:
 
 def lend_readers(lib: Library) -> None:
     """Register the filters that Python can decode, for files opened later."""
-    for number in READ:
+    for number in table.decoded_filters() - table.encoded(hdf5=True):
         if number not in _registered and lib.dll.H5Zfilter_avail(c_int(number)) <= 0:
             lend(lib, number)
 
@@ -94,7 +100,7 @@ def lend(lib: Library, number: int) -> None:
         try:
             data = ctypes.string_at(buffer[0], length)
             codec = Codec(id=number, parameters=tuple(values[:count]))
-            width = codec.parameters[2] if number == codecs.BLOSC and count > 2 else 1
+            width = codec.parameters[2] if number == BLOSC and count > 2 else 1
             if flags & REVERSE:
                 chunk = decoded(data, codecs.to_configs([codec], width), width, None)
             else:

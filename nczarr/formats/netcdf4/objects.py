@@ -9,7 +9,8 @@ from ctypes import byref, c_char_p, c_int, c_size_t, c_uint, c_uint64, c_void_p,
 from functools import cached_property
 from typing import NamedTuple
 
-from nczarr.arrays.codecs.chain import FLETCHER32, SHUFFLE
+from nczarr.arrays.codecs.fletcher32 import FLETCHER32
+from nczarr.arrays.codecs.shuffle import SHUFFLE
 from nczarr.arrays.sources.source import Descr, itemsize
 from nczarr.ast import Codec
 from nczarr.check.duplicate_names import apart

@@ -7,10 +7,11 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, cast
 
 from nczarr import names
+from nczarr.arrays.codecs import table
 from nczarr.arrays.values.elements import is_element_name
 from nczarr.ast import Codec, Quantize, Storage
 from nczarr.ast.rectilinear import chunk_length
-from nczarr.ast.storage import CODEC_IDS, Algorithm
+from nczarr.ast.storage import Algorithm
 from nczarr.formats.notation.spelling import EscapeError, read_name
 from nczarr.syntax._generated.NCZarrParser import NCZarrParser as P
 
@@ -105,9 +106,9 @@ class StorageBuilder:
         parameters = [number for number in numbers if number is not None]
         if context.NAME() is not None:
             word = self._reader.spelt(context.NAME())
-            identity = CODEC_IDS.get(word)
+            identity = table.numbers().get(word)
             if identity is None:
-                self._unknown(f"`{word}` is not a codec", word, tuple(CODEC_IDS), context)
+                self._unknown(f"`{word}` is not a codec", word, tuple(table.numbers()), context)
                 return
         elif parameters:
             identity = parameters.pop(0)

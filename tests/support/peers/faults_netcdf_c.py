@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from nczarr.arrays.codecs.chain import _shuffle
+from nczarr.arrays.codecs.shuffle import shuffle as _shuffle
 
 from .faulty import GONE, INTS, NCZARR, PURE, Fault, edit, number
 

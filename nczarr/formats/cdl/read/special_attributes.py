@@ -11,10 +11,16 @@ import re
 from collections.abc import Callable, Sequence
 
 from nczarr import names
+from nczarr.arrays.codecs import chain, table
+from nczarr.arrays.codecs.blosc import BLOSC
+from nczarr.arrays.codecs.codec_kind import LeveledCodec
+from nczarr.arrays.codecs.deflate import DEFLATE
+from nczarr.arrays.codecs.fletcher32 import FLETCHER32
+from nczarr.arrays.codecs.shuffle import SHUFFLE
 from nczarr.ast import Codec, Kind, Quantize, Storage
 from nczarr.ast.kinds import KIND_SPELLINGS
 from nczarr.ast.rectilinear import read_lengths
-from nczarr.ast.storage import CODEC_IDS, FILTER_LIMIT, most_digits
+from nczarr.ast.storage import FILTER_LIMIT, most_digits
 from nczarr.diagnostics.report import Label, Report
 from nczarr.diagnostics.source import Source, Span
 from nczarr.formats.cdl.read.scope import VariableDraft
@@ -42,9 +48,6 @@ SPECIAL = frozenset(
 """Names of special attributes, never stored (`_FillValue` is stored, so it is not included)."""
 
 _CHUNKS = ("_ChunkLengths", "_ChunkSizes")
-
-_ZARR_IDS = {"zlib": "deflate", "gzip": "deflate", "bz2": "bzip2"}
-_LEVELS = {"deflate": "level", "bzip2": "level", "zstd": "level"}
 
 
 class Specials:
@@ -123,11 +126,11 @@ class Specials:
         codecs: list[Codec] = []
         # The order in which libnetcdf 4.9.0 sets up its pipeline for them (measured: fletcher32, shuffle, deflate).
         if values.get("_Fletcher32"):
-            codecs.append(Codec(id=CODEC_IDS["fletcher32"]))
+            codecs.append(Codec(id=FLETCHER32))
         if values.get("_Shuffle"):
-            codecs.append(Codec(id=CODEC_IDS["shuffle"]))
+            codecs.append(Codec(id=SHUFFLE))
         if values.get("_DeflateLevel"):
-            codecs.append(Codec(id=CODEC_IDS["deflate"], parameters=(values["_DeflateLevel"],)))  # type: ignore[arg-type]
+            codecs.append(Codec(id=DEFLATE, parameters=(values["_DeflateLevel"],)))  # type: ignore[arg-type]
         listed = values.get("_Filter") or values.get("_Codecs") or ()
         codecs += [codec for codec in listed if codec.id not in {earlier.id for earlier in codecs}]  # type: ignore[attr-defined]
         quantize = next((value for name, value in values.items() if name in QUANTIZE), None)
@@ -230,17 +233,16 @@ class Specials:
             raise self._bad('_Codecs must be a JSON list such as [{"id": "zlib", "level": 5}]', literals[0])
         codecs: list[Codec] = []
         for item in items:
-            name = _ZARR_IDS.get(item["id"], item["id"])
-            number = CODEC_IDS.get(name)
-            level = item.get(_LEVELS.get(name, ""), None)
-            if number is None or name == "blosc":
+            number = chain.number_of(item["id"])
+            if number is None or number == BLOSC:
                 message = f"codec `{item['id']}` is unknown and left out"
                 self.report.warning(
                     "unknown-codec", message, self._at(literals[0]), helps=["use `_Filter` with its number"]
                 )
                 continue
+            level = item.get("level") if isinstance(table.of_number(number), LeveledCodec) else None
             codecs.append(Codec(id=number, parameters=(level,) if isinstance(level, int) and level >= 0 else ()))
-        return tuple(codecs)
+        return chain.nearest(codecs, table.encoded(hdf5=True))
 
     def _quantize(self, variable: VariableDraft, literals: Sequence[Literal], place: Span) -> object:
         name = self.source.text(place.start, place.end)

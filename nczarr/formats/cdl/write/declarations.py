@@ -10,6 +10,9 @@ from collections.abc import Iterable, Iterator
 from typing import assert_never
 
 from nczarr import names
+from nczarr.arrays.codecs.deflate import DEFLATE
+from nczarr.arrays.codecs.fletcher32 import FLETCHER32
+from nczarr.arrays.codecs.shuffle import SHUFFLE
 from nczarr.arrays.values.parts import Types, part_tree
 from nczarr.arrays.values.value_lists import constant_parts
 from nczarr.ast import (
@@ -30,7 +33,6 @@ from nczarr.ast import (
     VlenType,
 )
 from nczarr.ast.rectilinear import Lengths, varies
-from nczarr.ast.storage import CODEC_IDS
 from nczarr.ast.types import dependencies_first
 from nczarr.check.anonymous_dimensions import Anonymous
 from nczarr.check.checked import Checked
@@ -51,8 +53,7 @@ FORMATS: dict[Kind, str] = {
 """`_Format` values by file kind."""
 
 _QUANTIZE = {algorithm: name for name, algorithm in QUANTIZE.items()}
-_SHUFFLE, _DEFLATE, _FLETCHER = CODEC_IDS["shuffle"], CODEC_IDS["deflate"], CODEC_IDS["fletcher32"]
-_FLAG_ORDER = (_FLETCHER, _SHUFFLE, _DEFLATE)
+_FLAG_ORDER = (FLETCHER32, SHUFFLE, DEFLATE)
 _LEVELS = range(1, 10)
 
 
@@ -211,15 +212,15 @@ def _codecs(codecs: tuple[Codec, ...]) -> Iterator[tuple[str, str]]:
     """
     ids = [codec.id for codec in codecs]
     usual = all(
-        len(codec.parameters) == 1 and codec.parameters[0] in _LEVELS if codec.id == _DEFLATE else not codec.parameters
+        len(codec.parameters) == 1 and codec.parameters[0] in _LEVELS if codec.id == DEFLATE else not codec.parameters
         for codec in codecs
     )
     if usual and ids == [number for number in _FLAG_ORDER if number in ids]:
-        if _FLETCHER in ids:
+        if FLETCHER32 in ids:
             yield "_Fletcher32", '"true"'
-        if _SHUFFLE in ids:
+        if SHUFFLE in ids:
             yield "_Shuffle", '"true"'
-        if _DEFLATE in ids:
-            yield "_DeflateLevel", str(codecs[ids.index(_DEFLATE)].parameters[0])
+        if DEFLATE in ids:
+            yield "_DeflateLevel", str(codecs[ids.index(DEFLATE)].parameters[0])
     elif codecs:
         yield "_Filter", '"' + "|".join(",".join(map(str, (codec.id, *codec.parameters))) for codec in codecs) + '"'

@@ -20,12 +20,12 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
+from nczarr.arrays.codecs.deflate import DEFLATE
 from nczarr.arrays.regions import Index, every_block, grid_of, region_of
 from nczarr.arrays.sources.source import ArraySource, Descr, Layout, itemsize
 from nczarr.arrays.sources.streaming import BlobWrite, elements
 from nczarr.arrays.values.parts import descr
 from nczarr.ast import CompoundType
-from nczarr.ast.storage import CODEC_IDS
 from nczarr.formats.common.awkward import expressions
 from nczarr.formats.common.awkward.expressions import Expression, ExpressionIds
 from nczarr.formats.common.awkward.schema import ExpressionBuilder, NoExpressionError, records
@@ -89,7 +89,7 @@ class _Chunks:
         filters = [codec.id for codec in layout.codecs]
         ordered = layout.order == "C" or len(layout.shape) < 2
         simple = ordered and not layout.shards and layout.dtype != "|O"
-        if target.sparse or not simple or filters not in ([], [CODEC_IDS["deflate"]]):
+        if target.sparse or not simple or filters not in ([], [DEFLATE]):
             raise NoExpressionError("encoded chunks")
         described = described_rows(layout.dtype, rows)
         pieces = list(self._pieces(layout))

@@ -11,7 +11,9 @@ from typing import NamedTuple, cast
 from nczarr import names
 from nczarr.arrays.chunks.chunked_store import StoredArray
 from nczarr.arrays.chunks.grid import Encoding
-from nczarr.arrays.codecs.chain import DEFLATE, SHUFFLE, to_configs
+from nczarr.arrays.codecs.chain import to_configs
+from nczarr.arrays.codecs.deflate import DEFLATE
+from nczarr.arrays.codecs.shuffle import SHUFFLE
 from nczarr.arrays.regions import Index, even_chunks, grid_of, index_of
 from nczarr.arrays.sources.memory import fill_source
 from nczarr.arrays.sources.source import ArraySource, Descr, Layout, Parts, big_descr, itemsize

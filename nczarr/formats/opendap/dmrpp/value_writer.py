@@ -9,7 +9,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from nczarr.arrays.codecs.chain import DEFLATE
+from nczarr.arrays.codecs.deflate import DEFLATE
 from nczarr.arrays.lazy_numpy import np
 from nczarr.arrays.regions import grid_of
 from nczarr.arrays.sources.source import ArraySource, Descr, Parts, itemsize, little, unwritten_of

@@ -180,11 +180,11 @@ def configs(steps: Sequence[Json]) -> tuple[Config, ...]:
 
 
 def _config(step: Json) -> Config:
-    from nczarr.arrays.codecs.decode import HARMLESS  # loads decoders
+    from nczarr.arrays.codecs.table import is_decoded
 
     uri = step["codec"]
     name = uri.removeprefix(BASE)
-    is_known = uri.startswith(BASE) and name in HARMLESS
+    is_known = uri.startswith(BASE) and is_decoded(name)
     return {
         **{key: value for key, value in step.items() if key not in ("codec", "id")},
         "id": name if is_known else uri,

@@ -6,7 +6,6 @@ v3 does.
 
 from __future__ import annotations
 
-from nczarr.formats.zarr.v2 import CODECS
 from nczarr.formats.zarr.v3 import ARRAYS
 from nczarr.registry import Arrays, Capabilities, Format
 
@@ -15,7 +14,7 @@ FORMAT = Format(
     title="NCZarr: Zarr format 2 with netCDF-C's metadata and our extension",
     suffixes=(".zarr", ".zip"),
     spec="https://docs.unidata.ucar.edu/nug/current/nczarr_head.html",
-    capabilities=Capabilities(arrays=Arrays(codecs=CODECS, fixed_strings=True, netcdf_char=True)),
+    capabilities=Capabilities(arrays=Arrays(codecs="hdf5", fixed_strings=True, netcdf_char=True)),
     holds="nczarr.formats.zarr.nczarr.frontend:holds",
     read="nczarr.formats.zarr.nczarr.frontend:read",
     emit="nczarr.formats.zarr.nczarr.backend:emit",

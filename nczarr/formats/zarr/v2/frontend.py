@@ -11,8 +11,9 @@ import re
 from typing import Any
 
 from nczarr.arrays.chunks.grid import Encoding
-from nczarr.arrays.codecs.chain import POINTER
-from nczarr.arrays.codecs.decode import TEXTS
+from nczarr.arrays.codecs import table
+from nczarr.arrays.codecs.codec_kind import TextCodec
+from nczarr.arrays.codecs.shuffle import POINTER
 from nczarr.arrays.sources.source import Descr, itemsize
 from nczarr.arrays.values.elements import element_of, is_element_name
 from nczarr.ast.plain import encoded
@@ -228,7 +229,7 @@ class Zarr2Reader(NodeReader):
 
 def _is_object_codec(config: Json) -> bool:
     """Return whether a filter encodes texts of any length."""
-    return config["id"] in TEXTS and config.get("dtype", "|O") == "|O"
+    return isinstance(table.of_config_id(config["id"]), TextCodec) and config.get("dtype", "|O") == "|O"
 
 
 def _configs(document: Json) -> list[Json]:

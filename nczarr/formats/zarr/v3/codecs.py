@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from nczarr.arrays.codecs import table
 from nczarr.arrays.codecs.chain import Config, to_configs
 from nczarr.arrays.sources.source import Descr, itemsize
 from nczarr.ast import Codec
 from nczarr.formats.zarr.core.fill_values import Json
 
-BLOSC_SHUFFLES = ("noshuffle", "shuffle", "bitshuffle")
 NUMCODECS = "numcodecs."
 """zarr-python's prefix for numcodecs codecs outside of the specification."""
 
@@ -47,29 +47,16 @@ def _to_bytes(descr: Descr, size: int, *, utf8: bool) -> Json:
 
 def _step(config: Config, size: int) -> Json:
     """Return one bytes-to-bytes step for a numcodecs configuration."""
-    name = config["id"]
-    configuration = {key: value for key, value in config.items() if key != "id"}
-    match name:
-        case "gzip":
-            return {"name": name, "configuration": configuration}
-        case "zstd":
-            return {"name": name, "configuration": {**configuration, "checksum": False}}
-        case "crc32c":
-            return {"name": name}
-        case "blosc":
-            configuration["shuffle"] = BLOSC_SHUFFLES[configuration["shuffle"]]
-            return {"name": name, "configuration": {**configuration, "typesize": size if 1 <= size <= 255 else 1}}
-        case _:
-            return {"name": NUMCODECS + name, "configuration": configuration}
+    kind = table.of_config_id(config["id"])
+    assert kind is not None
+    configuration = kind.zarr3_configuration(config, size)
+    name = kind.config_id if kind.registered else NUMCODECS + kind.config_id
+    return {"name": name, "configuration": configuration} if configuration or not kind.registered else {"name": name}
 
 
 def config_of(name: str, configuration: Json) -> Config:
     """Return the numcodecs configuration of a step."""
-    spelled, name, configuration = name, name.removeprefix(NUMCODECS), dict(configuration)
-    if name == spelled == "blosc":
-        configuration.pop("typesize", None)
-        shuffle = configuration.get("shuffle")
-        if shuffle not in BLOSC_SHUFFLES:
-            return {"id": ""}
-        configuration["shuffle"] = BLOSC_SHUFFLES.index(shuffle)
-    return {"id": name, **configuration}
+    kind = table.of_config_id(name)
+    if kind is None:
+        return {"id": name.removeprefix(NUMCODECS), **configuration}
+    return dict(kind.from_zarr3(configuration))

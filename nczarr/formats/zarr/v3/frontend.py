@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from nczarr.arrays.chunks.grid import Encoding
-from nczarr.arrays.codecs import array_steps
+from nczarr.arrays.codecs.decode import with_fill
 from nczarr.arrays.sources.source import Descr, big_descr, itemsize
 from nczarr.arrays.values.elements import in_order
 from nczarr.ast import ATOMIC, Constant
@@ -202,7 +202,7 @@ def _with_fill(steps: tuple[Json, ...], fill: bytes | None, dtype: Descr) -> tup
         return steps
     size = itemsize(dtype)
     try:
-        return array_steps.with_fill(steps, (fill or b"").ljust(size, b"\0"))
+        return with_fill(steps, (fill or b"").ljust(size, b"\0"))
     except ValueError as fault:
         raise BadDocumentError(f"the codecs cannot encode the fill value: {fault}", "codecs") from fault
 

@@ -8,7 +8,11 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from nczarr.arrays.codecs import array_steps
+from nczarr.arrays.codecs import table
+from nczarr.arrays.codecs.codec_kind import CodecKind, UnsupportedConfigurationError
+from nczarr.arrays.codecs.decode import dtypes_of, in_order_of
+from nczarr.arrays.codecs.sharding_indexed import shard_step
+from nczarr.arrays.codecs.transpose import transpose_step
 from nczarr.arrays.lazy_numpy import np
 from nczarr.arrays.sources.source import Descr, itemsize
 from nczarr.ast.rectilinear import Lengths, varies
@@ -73,23 +77,22 @@ def read_chain(written: Any, chunks: tuple[int, ...], stored: Descr, *, inner: b
                     permutation = order if permutation is None else tuple(permutation[axis] for axis in order)
                 elif order is not None:
                     _check_equal(lengths_now)
-                    before.append(array_steps.transpose_step(lengths_now, order))
+                    before.append(transpose_step(lengths_now, order))
                     chunks, permutation = tuple(lengths_now[axis] for axis in order), None
             case "bytes" | "vlen-utf8" | "vlen-bytes":
-                ordered, big = array_steps.in_order_of(before, big=configuration.get("endian") == "big")
+                ordered, big = in_order_of(before, big=configuration.get("endian") == "big")
                 return Chain((*ordered, *after), big, name if name != "bytes" else "", permutation)
             case "sharding_indexed":
                 return _sharded(configuration, lengths_now, stored, before, after, permutation, inner=inner)
-            case "scale_offset" if isinstance(stored, str) and stored[1] in "iuf":
-                before.append(_scale(configuration, stored))
-            case "cast_value" if isinstance(stored, str) and stored[1] in "iuf":
-                before.append(_cast(configuration, stored))
-                stored = before[-1]["stored"]
             case _ if name.startswith(NUMCODECS):
                 before.append(config_of(name, configuration))
                 stored = _stored(before[-1], stored)
             case _:
-                break
+                kind = table.of_config_id(name)
+                if kind is None or not kind.changes_arrays or not isinstance(stored, str) or stored[1] not in "iuf":
+                    break
+                before.append(_number_step(kind, configuration, stored))
+                stored = before[-1]["stored"]
     raise BadDocumentError("this chain of codecs is not supported", "codecs", "unreadable-array")
 
 
@@ -140,7 +143,7 @@ def _sharded(
     if not inner and not before and not after and permutation is None:
         return inside._replace(inner=chunks, index_steps=index_steps, index_first=location == "start")
     _check_equal(shard)
-    step = array_steps.shard_step(
+    step = shard_step(
         shard,
         chunks,
         inside.steps,
@@ -149,53 +152,34 @@ def _sharded(
         index_steps,
         index_first=location == "start",
     )
-    ordered, big = array_steps.in_order_of(before, big=inside.big)
+    ordered, big = in_order_of(before, big=inside.big)
     return Chain((*ordered, step, *after), big, inside.texts, permutation)
 
 
 def _stored(step: Json, stored: Descr) -> Descr:
     """Return the dtype, little-endian, in which a filter of numcodecs stores elements."""
     try:
-        dtypes = array_steps.dtypes_of(step)
+        step_dtypes = dtypes_of(step)
     except FAULTS as fault:
         raise BadDocumentError(f"the dtypes of filter `{step['id']}`: {fault}", "codecs") from fault
-    return stored if dtypes is None else dtypes[0].replace(">", "<")
+    return stored if step_dtypes is None else step_dtypes[0].replace(">", "<")
 
 
-def _scale(configuration: Json, stored: str) -> Json:
-    """Return the step of `scale_offset`, whose members are scalars of the data type."""
+def _number_step(kind: CodecKind, configuration: Json, stored: str) -> Json:
+    """Return the step of a codec that changes numbers. Raises BadDocumentError."""
+
+    def dtype(written: Any) -> Descr:
+        try:
+            return dtypes.descr(written)
+        except FAULTS as fault:
+            raise UnsupportedConfigurationError(f"`{kind.config_id}` to {fault}") from fault
+
     try:
-        offset, scale = (
-            np.frombuffer(dtypes.fill_bytes(stored, configuration.get(member, default)), stored)[0].item()
-            for member, default in (("offset", 0), ("scale", 1))
-        )
+        return kind.read(configuration, stored, _scalar, dtype)
+    except UnsupportedConfigurationError as fault:
+        raise BadDocumentError(str(fault), "codecs", "unreadable-array") from fault
     except FAULTS as fault:
-        raise BadDocumentError(f"`scale_offset`: {fault}", "codecs") from fault
-    if scale == 0 and stored[1] != "f":
-        raise BadDocumentError("`scale_offset`: the scale is 0", "codecs")
-    return array_steps.scale_step(stored, offset, scale)
-
-
-def _cast(configuration: Json, stored: str) -> Json:
-    """Return the step of `cast_value`."""
-    try:
-        target = dtypes.descr(configuration.get("data_type"))
-    except FAULTS as fault:
-        raise BadDocumentError(f"`cast_value` to {fault}", "codecs", "unreadable-array") from fault
-    rounding, out_of_range = configuration.get("rounding", "nearest-even"), configuration.get("out_of_range")
-    if not isinstance(target, str) or target[1] not in "iuf":
-        raise BadDocumentError("`cast_value` needs a number type", "codecs")
-    if rounding not in array_steps.ROUNDINGS or out_of_range not in (None, "clamp", "wrap"):
-        raise BadDocumentError("a rule of `cast_value` is unknown", "codecs", "unreadable-array")
-    maps = configuration.get("scalar_map") or {}
-    try:
-        mapping = {
-            "encode": [(_scalar(old, stored), _scalar(new, target)) for old, new in maps.get("encode") or ()],
-            "decode": [(_scalar(old, target), _scalar(new, stored)) for old, new in maps.get("decode") or ()],
-        }
-    except FAULTS as fault:
-        raise BadDocumentError(f"`cast_value`: {fault}", "codecs") from fault
-    return array_steps.cast_step(stored, target, rounding, out_of_range, mapping)
+        raise BadDocumentError(f"`{kind.config_id}`: {fault}", "codecs") from fault
 
 
 def _scalar(written: Any, dtype: str) -> Any:

@@ -23,8 +23,9 @@ from nczarr.arrays.chunks import assembly
 from nczarr.arrays.chunks.chunked_store import StoredArray
 from nczarr.arrays.chunks.grid import Encoding
 from nczarr.arrays.codecs import chain as codecs
-from nczarr.arrays.codecs.array_steps import shard_step, with_fill
-from nczarr.arrays.codecs.decode import vlen_texts
+from nczarr.arrays.codecs.decode import with_fill
+from nczarr.arrays.codecs.sharding_indexed import shard_step
+from nczarr.arrays.codecs.texts import vlen_texts
 from nczarr.arrays.execution import thread_pool
 from nczarr.arrays.lazy_numpy import NDArray
 from nczarr.arrays.regions import Index, Selection, every_block, region_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from nczarr.arrays.chunks.shard_index import shard_index
-from nczarr.arrays.codecs.array_steps import ABSENT
+from nczarr.arrays.codecs.sharding_indexed import ABSENT
 
 
 def table(places: dict[int, tuple[int, int]], count: int) -> np.ndarray:

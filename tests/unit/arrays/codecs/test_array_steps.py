@@ -9,10 +9,10 @@ import numcodecs
 import numpy as np
 import pytest
 
-from nczarr.arrays.codecs import array_steps
-from nczarr.arrays.codecs.decode import DECODING_ERRORS
-
-ABSENT = array_steps.ABSENT
+from nczarr.arrays.codecs.cast_value import ROUNDINGS, CastValue, cast_step
+from nczarr.arrays.codecs.decode import DECODING_ERRORS, decoded, dtypes_of, in_order_of, with_fill
+from nczarr.arrays.codecs.scale_offset import scale_step
+from nczarr.arrays.codecs.sharding_indexed import ABSENT, shard_step
 
 
 def shard(*table: int, data: bytes = bytes(range(8))) -> bytes:
@@ -21,12 +21,12 @@ def shard(*table: int, data: bytes = bytes(range(8))) -> bytes:
 
 
 def step(fill: bytes = b"\7\0", **changed: Any) -> dict[str, Any]:
-    made = array_steps.shard_step((4,), (2,), (), None, 2, ({"id": "bytes"},), index_first=False)
+    made = shard_step((4,), (2,), (), None, 2, ({"id": "bytes"},), index_first=False)
     return {**made, "fill": fill, **changed}
 
 
 def test_missing_chunks_of_a_shard_have_its_fill_value() -> None:
-    data = array_steps.decoded(shard(0, 4, ABSENT, ABSENT), [step()], 2, 8)
+    data = decoded(shard(0, 4, ABSENT, ABSENT), [step()], 2, 8)
     assert np.frombuffer(data, "<i2").tolist() == [256, 770, 7, 7]
 
 
@@ -44,12 +44,12 @@ def test_missing_chunks_of_a_shard_have_its_fill_value() -> None:
 )
 def test_damaged_shards_are_errors(data: bytes, message: str) -> None:
     with pytest.raises(DECODING_ERRORS, match=message):
-        array_steps.decoded(data[8:] if data and len(data) < 32 else data, [step()], 2, 8)
+        decoded(data[8:] if data and len(data) < 32 else data, [step()], 2, 8)
 
 
 def test_a_shard_larger_than_its_chunk_allocates_nothing() -> None:
     with pytest.raises(ValueError, match="larger than its shape allows"):
-        array_steps.decoded(shard(0, 4, 4, 4), [step(shape=(2**40,), chunks=(2**39,))], 2, 8)
+        decoded(shard(0, 4, 4, 4), [step(shape=(2**40,), chunks=(2**39,))], 2, 8)
 
 
 @pytest.mark.parametrize(
@@ -68,8 +68,8 @@ def test_a_shard_larger_than_its_chunk_allocates_nothing() -> None:
     ],
 )
 def test_casts(stored: str, dtype: str, rounding: str, out_of_range: str | None, given: Any, wanted: Any) -> None:
-    made = array_steps.cast_step(dtype, stored, rounding, out_of_range, {})
-    data = array_steps.decoded(np.array(given, stored).tobytes(), [made], 1, 64)
+    made = cast_step(dtype, stored, rounding, out_of_range, {})
+    data = decoded(np.array(given, stored).tobytes(), [made], 1, 64)
     assert np.frombuffer(data, dtype).tolist() == wanted
 
 
@@ -78,42 +78,40 @@ def test_casts(stored: str, dtype: str, rounding: str, out_of_range: str | None,
     [("<f8", "<i8", 2.0**63), ("<f8", "<i4", np.nan), ("<i4", "|u1", -1), ("<f8", "<f4", 1e300)],
 )
 def test_values_that_do_not_fit_a_cast_are_errors(stored: str, dtype: str, given: Any) -> None:
-    made = array_steps.cast_step(dtype, stored, "nearest-even", None, {})
+    made = cast_step(dtype, stored, "nearest-even", None, {})
     with pytest.raises(ValueError, match=r"out of range|not finite"):
-        array_steps.decoded(np.array([given], stored).tobytes(), [made], 1, 64)
+        decoded(np.array([given], stored).tobytes(), [made], 1, 64)
 
 
 def test_mapped_scalars_replace_a_cast() -> None:
-    made = array_steps.cast_step(
-        "<f4", "|u1", "nearest-even", None, {"decode": [(255, np.nan)], "encode": [(np.nan, 255)]}
-    )
-    assert np.isnan(np.frombuffer(array_steps.decoded(b"\xff\1", [made], 4, 8), "<f4")).tolist() == [True, False]
-    assert array_steps.cast(made, np.array([np.nan], "<f4").tobytes()) == b"\xff"
+    made = cast_step("<f4", "|u1", "nearest-even", None, {"decode": [(255, np.nan)], "encode": [(np.nan, 255)]})
+    assert np.isnan(np.frombuffer(decoded(b"\xff\1", [made], 4, 8), "<f4")).tolist() == [True, False]
+    assert CastValue().with_fill(made, np.array([np.nan], "<f4").tobytes()) == (made, b"\xff")
 
 
 def test_scales_are_exact_or_errors() -> None:
-    made = array_steps.scale_step("<i2", 5, 2)
-    assert np.frombuffer(array_steps.decoded(np.array([4, -6], "<i2").tobytes(), [made], 2, 8), "<i2").tolist() == [
+    made = scale_step("<i2", 5, 2)
+    assert np.frombuffer(decoded(np.array([4, -6], "<i2").tobytes(), [made], 2, 8), "<i2").tolist() == [
         7,
         2,
     ]
     with pytest.raises(ValueError, match="not a multiple of the scale"):
-        array_steps.decoded(np.array([3], "<i2").tobytes(), [made], 2, 8)
+        decoded(np.array([3], "<i2").tobytes(), [made], 2, 8)
     with pytest.raises(ValueError, match="out of range for uint64"):
-        array_steps.decoded(np.array([4], "<u8").tobytes(), [array_steps.scale_step("<u8", -5, 1)], 8, 8)
+        decoded(np.array([4], "<u8").tobytes(), [scale_step("<u8", -5, 1)], 8, 8)
 
 
-@pytest.mark.parametrize("rounding", sorted(array_steps.ROUNDINGS))
+@pytest.mark.parametrize("rounding", sorted(ROUNDINGS))
 def test_nan_is_cast_to_a_wider_float_in_every_rounding(rounding: str) -> None:
-    made = array_steps.cast_step("<f8", "<f4", rounding, None, {})
-    data = array_steps.decoded(np.array([np.nan, 0.5], "<f4").tobytes(), [made], 4, 16)
+    made = cast_step("<f8", "<f4", rounding, None, {})
+    data = decoded(np.array([np.nan, 0.5], "<f4").tobytes(), [made], 4, 16)
     assert np.array_equal(np.frombuffer(data, "<f8"), [np.nan, 0.5], equal_nan=True)
 
 
 def test_inexact_floats_are_not_cast_in_a_rounding_that_is_not_known() -> None:
-    made = array_steps.cast_step("<f4", "<f8", "towards-zero", None, {})
+    made = cast_step("<f4", "<f8", "towards-zero", None, {})
     with pytest.raises(ValueError, match="rounding towards-zero to float32"):
-        array_steps.decoded(np.array([0.1], "<f8").tobytes(), [made], 4, 8)
+        decoded(np.array([0.1], "<f8").tobytes(), [made], 4, 8)
 
 
 FILTERS: list[tuple[numcodecs.abc.Codec, str]] = [
@@ -133,8 +131,8 @@ def test_filters_decode_elements_of_each_byte_order(codec: numcodecs.abc.Codec, 
     values = np.array([300, -5, 2**14, 0, 257]).astype(dtype)
     encoded = np.asarray(codec.encode(values))
     stored = encoded.astype(encoded.dtype.newbyteorder(">" if big else "<")).tobytes()
-    steps, result_big = array_steps.in_order_of([codec.get_config()], big=big)
-    found = np.frombuffer(array_steps.decoded(stored, steps, 8, 40), dtype)
+    steps, result_big = in_order_of([codec.get_config()], big=big)
+    found = np.frombuffer(decoded(stored, steps, 8, 40), dtype)
     assert found.tolist() == values.tolist()
     if found.itemsize > 1:
         assert result_big == (dtype[0] == ">")
@@ -143,11 +141,11 @@ def test_filters_decode_elements_of_each_byte_order(codec: numcodecs.abc.Codec, 
 @pytest.mark.parametrize("written", ["|O", "M8[s]", "<i4,<i4", None, 3, "nothing"])
 def test_dtypes_of_filters_are_numbers(written: Any) -> None:
     with pytest.raises((ValueError, TypeError)):
-        array_steps.dtypes_of({"id": "delta", "dtype": written})
+        dtypes_of({"id": "delta", "dtype": written})
 
 
 def test_the_fill_value_of_shards_is_encoded_by_filters() -> None:
     outer = {"id": "astype", "encode_dtype": "<i2", "decode_dtype": "<i8"}
-    steps, big = array_steps.in_order_of([outer], big=True)
-    filled = array_steps.with_fill([*steps, step()], np.int64(300).tobytes())
+    steps, big = in_order_of([outer], big=True)
+    filled = with_fill([*steps, step()], np.int64(300).tobytes())
     assert (filled[-1]["fill"], big) == (np.array(300, ">i2").tobytes(), False)

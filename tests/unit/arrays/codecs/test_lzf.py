@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import nczarr
-from nczarr.arrays.codecs.bounded_decompression import lzf
+from nczarr.arrays.codecs.lzf import unpack_lzf as lzf
 
 STREAMS = {
     "nothing": (b"", b""),

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 import nczarr
-from nczarr.arrays.codecs.hdf5_filters import bitshuffle, lz4
+from nczarr.arrays.codecs.bitshuffle import unpack_bitshuffle as bitshuffle
+from nczarr.arrays.codecs.hdf5_lz4 import unpack_blocks as lz4
 from nczarr.diagnostics.report import CompileError
 
 LIMIT = 1 << 20

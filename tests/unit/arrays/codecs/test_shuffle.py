@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nczarr.arrays.codecs import decode
+from nczarr.arrays.codecs import shuffle
 from nczarr.arrays.codecs.chain import encode
-from nczarr.arrays.codecs.decode import unshuffle, unshuffled
+from nczarr.arrays.codecs.shuffle import unshuffle, unshuffled
 from nczarr.ast import Codec
 
 
 @pytest.mark.parametrize("width", [1, 2, 3, 4, 8, 16])
-@pytest.mark.parametrize("count", [0, 1, 2, 1000, decode.FEW, decode.IN_CACHE + 3])
+@pytest.mark.parametrize("count", [0, 1, 2, 1000, shuffle.FEW, shuffle.IN_CACHE + 3])
 def test_the_bytes_are_those_that_were_shuffled(width: int, count: int) -> None:
     data = np.random.default_rng(width).bytes(count * width + width - 1)
     assert unshuffled(encode((Codec(id=2),), data, width), width) == data
@@ -24,7 +24,7 @@ def test_the_bytes_are_those_that_were_shuffled(width: int, count: int) -> None:
 def test_a_part_of_another_array_is_written(
     few: int, dtype: str, shape: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(decode, "FEW", few)
+    monkeypatch.setattr(shuffle, "FEW", few)
     width, count = np.dtype(dtype).itemsize, int(np.prod(shape))
     planes = np.random.default_rng(3).integers(0, 256, (width, *shape), np.uint8)
     wanted = np.moveaxis(planes, 0, -1).tobytes()

@@ -1,0 +1,103 @@
+"""Blosc: a shuffle and one of several compressors, block by block."""
+
+from __future__ import annotations
+
+import struct
+from typing import Any
+
+from nczarr.arrays.codecs.bounds import EARLY, LARGEST_HEADER, TOO_MUCH, checked
+from nczarr.arrays.codecs.codec_kind import CodecKind, Config, Parameters, parse_level
+from nczarr.arrays.lazy_numpy import np
+
+BLOSC = 32001
+
+COMPRESSORS = ("blosclz", "lz4", "lz4hc", "snappy", "zlib", "zstd")
+"""Compressors by number in the HDF5 filter."""
+
+SHUFFLES = ("noshuffle", "shuffle", "bitshuffle")
+"""Names of shuffles in Zarr v3 by number."""
+
+LEVELS = (0, 9)
+"""Lowest and highest level."""
+
+
+class Blosc(CodecKind):
+    """Blosc, by numcodecs. Four internal parameters of HDF5's filter precede level, shuffle and compressor."""
+
+    config_id = "blosc"
+    number = BLOSC
+    name = "blosc"
+    registered = True
+    encodes = True
+
+    def is_valid(self, parameters: Parameters) -> bool:
+        level, shuffle, compressor = settings(parameters)
+        is_encoded = compressor < len(COMPRESSORS) and COMPRESSORS[compressor] != "snappy"
+        return is_encoded and level <= LEVELS[1] and shuffle <= 2
+
+    def essence(self, parameters: Parameters) -> Parameters:
+        return settings(parameters)
+
+    def config(self, parameters: Parameters, itemsize: int) -> dict[str, Any]:
+        level, shuffle, compressor = settings(parameters)
+        return {"id": "blosc", "cname": COMPRESSORS[compressor], "clevel": level, "shuffle": shuffle, "blocksize": 0}
+
+    def parameters(self, config: Config) -> Parameters | None:
+        if config.get("cname") not in COMPRESSORS:
+            return None
+        return parameters_of(config["cname"], int(config.get("clevel", 5)), int(config.get("shuffle", 1)))
+
+    def parse(self, arguments: list[str]) -> Parameters:
+        compressor = arguments.pop(0) if arguments else "lz4"
+        if compressor not in COMPRESSORS or compressor == "snappy":
+            raise ValueError(f"unknown blosc compressor `{compressor}`")
+        return parameters_of(compressor, parse_level("blosc", arguments, 5, LEVELS))
+
+    def usage(self) -> str:
+        return "`blosc:lz4` (0 to 9; also `blosclz`, `lz4hc`, `zlib`, `zstd`)"
+
+    def zarr3_configuration(self, config: Config, itemsize: int) -> dict[str, Any]:
+        configuration = super().zarr3_configuration(config, itemsize)
+        typesize = itemsize if 1 <= itemsize <= 255 else 1
+        return {**configuration, "shuffle": SHUFFLES[config["shuffle"]], "typesize": typesize}
+
+    def from_zarr3(self, configuration: Config) -> Config:
+        config = {key: member for key, member in configuration.items() if key != "typesize"}
+        shuffle = configuration.get("shuffle")
+        if shuffle not in SHUFFLES:
+            return {"id": ""}
+        return {"id": "blosc", **config, "shuffle": SHUFFLES.index(shuffle)}
+
+    def encode(self, data: bytes, parameters: Parameters, itemsize: int) -> bytes:
+        """Return the encoded bytes; blosc shuffles by the item size of its buffer."""
+        typed: Any = data
+        if not (itemsize < 2 or len(data) % itemsize or itemsize > 255):
+            typed = np.frombuffer(data, f"V{itemsize}")
+        return super().encode(typed, parameters, itemsize)
+
+    def decode(self, data: bytes, step: Config, itemsize: int, limit: int) -> bytes:
+        if len(data) < 16:
+            raise ValueError(EARLY)
+        size, _, packed = struct.unpack_from("<III", data, 4)
+        if size > min(limit, LARGEST_HEADER):
+            raise ValueError(TOO_MUCH)
+        if packed > len(data):
+            raise ValueError(EARLY)
+        import numcodecs
+
+        return checked(numcodecs.Blosc().decode(data), limit)
+
+
+def settings(parameters: Parameters) -> tuple[int, int, int]:
+    """Return level, shuffle and compressor: parameters 4, 5 and 6."""
+    present = parameters[4:7]
+    level, shuffle, compressor = (*present, *(5, 1, 0)[len(present) :])
+    return level, shuffle, compressor
+
+
+def parameters_of(compressor: str, level: int, shuffle: int = 1) -> Parameters:
+    """Return the parameters of the HDF5 filter."""
+    return (0, 0, 0, 0, level, shuffle, COMPRESSORS.index(compressor))
+
+
+CODECS = (Blosc(),)

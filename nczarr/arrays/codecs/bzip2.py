@@ -1,0 +1,30 @@
+"""bzip2."""
+
+from __future__ import annotations
+
+import bz2
+
+from nczarr.arrays.codecs.bounds import bounded
+from nczarr.arrays.codecs.codec_kind import Config, LeveledCodec, Parameters
+
+BZIP2 = 307
+
+
+class Bzip2(LeveledCodec):
+    """bzip2, by the standard library."""
+
+    config_id = "bz2"
+    number = BZIP2
+    name = "bzip2"
+    levels = (1, 9)
+    default_level = 9
+    blosc_compressor = "zstd"
+
+    def encode(self, data: bytes, parameters: Parameters, itemsize: int) -> bytes:
+        return bz2.compress(data, self.level(parameters))
+
+    def decode(self, data: bytes, step: Config, itemsize: int, limit: int) -> bytes:
+        return bounded(bz2.BZ2Decompressor(), data, limit)
+
+
+CODECS = (Bzip2(),)

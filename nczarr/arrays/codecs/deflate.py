@@ -1,0 +1,30 @@
+"""Deflate: zlib's format of one compressed stream."""
+
+from __future__ import annotations
+
+import zlib
+
+from nczarr.arrays.codecs.bounds import inflate
+from nczarr.arrays.codecs.codec_kind import Config, LeveledCodec, Parameters
+
+DEFLATE = 1
+
+
+class Deflate(LeveledCodec):
+    """Deflate in the format of zlib."""
+
+    config_id = "zlib"
+    number = DEFLATE
+    name = "deflate"
+    levels = (0, 9)
+    default_level = 4
+    blosc_compressor = "zlib"
+
+    def encode(self, data: bytes, parameters: Parameters, itemsize: int) -> bytes:
+        return zlib.compress(data, self.level(parameters))
+
+    def decode(self, data: bytes, step: Config, itemsize: int, limit: int) -> bytes:
+        return inflate(data, 15, limit)
+
+
+CODECS = (Deflate(),)

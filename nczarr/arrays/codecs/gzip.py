@@ -1,0 +1,38 @@
+"""Deflate in the format of gzip, which the registry of Zarr v3 has."""
+
+from __future__ import annotations
+
+import zlib
+
+from nczarr.arrays.codecs.bounds import inflate
+from nczarr.arrays.codecs.codec_kind import Config, LeveledCodec, Parameters
+from nczarr.arrays.codecs.deflate import DEFLATE
+
+GZIP = 65537
+
+
+class Gzip(LeveledCodec):
+    """Deflate in the format of gzip, without a time: the same data give the same bytes."""
+
+    config_id = "gzip"
+    number = GZIP
+    name = "gzip"
+    registered = True
+    levels = (0, 9)
+    default_level = 4
+    stands_for = frozenset({DEFLATE})
+    substitute = DEFLATE
+    blosc_compressor = "zlib"
+
+    def stand_in(self, parameters: Parameters) -> Parameters:
+        return parameters
+
+    def encode(self, data: bytes, parameters: Parameters, itemsize: int) -> bytes:
+        packer = zlib.compressobj(self.level(parameters), wbits=31)
+        return packer.compress(data) + packer.flush()
+
+    def decode(self, data: bytes, step: Config, itemsize: int, limit: int) -> bytes:
+        return inflate(data, 31, limit)
+
+
+CODECS = (Gzip(),)

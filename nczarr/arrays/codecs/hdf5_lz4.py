@@ -1,0 +1,71 @@
+"""LZ4 in filter 32004 of HDF5: blocks of a chunk, each behind its length, a big-endian number of four bytes."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+
+from nczarr.arrays.codecs.bounds import EARLY, TOO_MUCH
+from nczarr.arrays.codecs.codec_kind import CodecKind, Config
+from nczarr.arrays.codecs.lz4 import unpack_lz4
+
+HDF5_LZ4 = 32004
+
+
+class Hdf5Lz4(CodecKind):
+    """Filter 32004, which numcodecs lacks. It is read only."""
+
+    config_id = "hdf5_lz4"
+    number = HDF5_LZ4
+
+    def decode(self, data: bytes, step: Config, itemsize: int, limit: int) -> bytes:
+        return unpack_blocks(data, limit)
+
+
+def unpack_blocks(data: bytes, limit: int) -> bytes:
+    """Decompress filter 32004: lengths of the chunk and of a block, then the blocks. Raises ValueError, RuntimeError.
+
+    A block that would not get smaller is stored as it is.
+    """
+    size, block = block_header(data, limit)
+    out: list[bytes] = []
+    for piece, length in stored_blocks(data, size, block):
+        out.append(piece if len(piece) == length else unpack_block(piece, length))
+    return b"".join(out)
+
+
+def block_header(data: bytes, limit: int) -> tuple[int, int]:
+    """Return the bytes of the decoded chunk and of a block."""
+    if len(data) < 12:
+        raise ValueError(EARLY)
+    size, block = struct.unpack_from(">QI", data)
+    if size > limit:
+        raise ValueError(TOO_MUCH)
+    if not block and size:
+        raise ValueError("a block has no length")
+    return size, block
+
+
+def stored_blocks(data: bytes, size: int, block: int) -> Iterator[tuple[bytes, int]]:
+    """Yield the stored bytes and the decoded length of each block. Raises ValueError."""
+    at = 12
+    for start in range(0, size, max(1, block)):
+        if at + 4 > len(data):
+            raise ValueError(EARLY)
+        (length,) = struct.unpack_from(">I", data, at)
+        piece = data[at + 4 : at + 4 + length]
+        if len(piece) != length:
+            raise ValueError(EARLY)
+        at += 4 + length
+        yield piece, min(block, size - start)
+
+
+def unpack_block(data: bytes, length: int) -> bytes:
+    """Decompress one LZ4 block of this decoded length."""
+    out = unpack_lz4(struct.pack("<I", length) + data, length)
+    if len(out) != length:
+        raise ValueError(EARLY)
+    return out
+
+
+CODECS = (Hdf5Lz4(),)

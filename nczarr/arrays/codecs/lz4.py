@@ -1,0 +1,32 @@
+"""LZ4 of numcodecs: one block behind its length."""
+
+from __future__ import annotations
+
+import struct
+
+from nczarr.arrays.codecs.bounds import EARLY, LARGEST_HEADER, TOO_MUCH, checked
+from nczarr.arrays.codecs.codec_kind import CodecKind, Config
+
+
+class Lz4(CodecKind):
+    """LZ4 with numcodecs' size prefix, which is read only."""
+
+    config_id = "lz4"
+
+    def decode(self, data: bytes, step: Config, itemsize: int, limit: int) -> bytes:
+        return unpack_lz4(data, limit)
+
+
+def unpack_lz4(data: bytes, limit: int) -> bytes:
+    """Decompress lz4 with numcodecs' size prefix. Raises ValueError, RuntimeError."""
+    if len(data) < 4:
+        raise ValueError(EARLY)
+    (size,) = struct.unpack_from("<I", data)
+    if size > min(limit, LARGEST_HEADER):
+        raise ValueError(TOO_MUCH)
+    import numcodecs
+
+    return checked(numcodecs.LZ4().decode(data), limit)
+
+
+CODECS = (Lz4(),)

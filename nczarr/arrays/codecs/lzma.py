@@ -1,0 +1,28 @@
+"""LZMA."""
+
+from __future__ import annotations
+
+from nczarr.arrays.codecs.bounds import TOO_MUCH, bounded
+from nczarr.arrays.codecs.codec_kind import CodecKind, Config
+
+LZMA_MEMORY = 256 << 20
+"""Maximum memory of an lzma decoder; the highest preset needs 65 MiB."""
+
+
+class Lzma(CodecKind):
+    """LZMA in the configured format, which is read only."""
+
+    config_id = "lzma"
+
+    def decode(self, data: bytes, step: Config, itemsize: int, limit: int) -> bytes:
+        import lzma as library
+
+        kind, filters = step.get("format", library.FORMAT_XZ), step.get("filters")
+        raw = kind == library.FORMAT_RAW
+        if raw and any(member.get("dict_size", 0) > LZMA_MEMORY for member in filters or ()):
+            raise ValueError(TOO_MUCH)
+        unpacker = library.LZMADecompressor(kind, None if raw else LZMA_MEMORY, filters if raw else None)
+        return bounded(unpacker, data, limit)
+
+
+CODECS = (Lzma(),)

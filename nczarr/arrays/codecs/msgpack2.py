@@ -1,0 +1,27 @@
+"""Texts as a msgpack list."""
+
+from __future__ import annotations
+
+from nczarr.arrays.codecs.bounds import LARGEST
+from nczarr.arrays.codecs.codec_kind import Config, TextCodec
+from nczarr.arrays.codecs.texts import listed_texts, vlen_texts
+
+
+class Msgpack2(TextCodec):
+    """msgpack of numcodecs, which is read only."""
+
+    config_id = "msgpack2"
+
+    def decode(self, data: bytes, step: Config, itemsize: int, limit: int) -> bytes:
+        try:
+            import msgpack
+        except ImportError:
+            raise ValueError("codec `msgpack2` needs a library: pip install msgpack") from None
+        try:
+            document = msgpack.unpackb(data, max_str_len=LARGEST, strict_map_key=True)
+        except msgpack.exceptions.UnpackException as error:
+            raise ValueError(f"not msgpack: {error}") from None
+        return vlen_texts(listed_texts(document))
+
+
+CODECS = (Msgpack2(),)

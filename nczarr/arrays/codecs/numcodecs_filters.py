@@ -1,0 +1,90 @@
+"""Codecs of numcodecs that it decodes itself, and that only turn bytes into bytes or numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nczarr.arrays.codecs.codec_kind import CodecKind, Config, Step
+from nczarr.arrays.lazy_numpy import np
+
+
+class Checksum(CodecKind):
+    """Checksum of four bytes before the chunk."""
+
+    length_added = 4
+
+
+class Crc32(Checksum):
+    """CRC-32."""
+
+    config_id = "crc32"
+
+
+class Adler32(Checksum):
+    """Adler-32."""
+
+    config_id = "adler32"
+
+
+class JenkinsLookup3(CodecKind):
+    """Jenkins' checksum."""
+
+    config_id = "jenkins_lookup3"
+
+
+class Base64(CodecKind):
+    """Base64."""
+
+    config_id = "base64"
+
+
+class BitRound(CodecKind):
+    """Rounding of floats, whose decoding changes nothing."""
+
+    config_id = "bitround"
+
+
+class PackBits(CodecKind):
+    """Booleans as bits."""
+
+    config_id = "packbits"
+    expansion = 8
+
+
+class Delta(CodecKind):
+    """Differences of neighbours."""
+
+    config_id = "delta"
+
+    def dtypes(self, step: Config) -> tuple[Any, Any] | None:
+        return step.get("astype") or step.get("dtype"), step.get("dtype")
+
+
+class FixedScaleOffset(Delta):
+    """Scaled numbers as integers."""
+
+    config_id = "fixedscaleoffset"
+
+
+class QuantizeFilter(Delta):
+    """Numbers of few digits."""
+
+    config_id = "quantize"
+
+
+class AsType(CodecKind):
+    """Numbers of another type."""
+
+    config_id = "astype"
+
+    def dtypes(self, step: Config) -> tuple[Any, Any] | None:
+        return step.get("encode_dtype"), step.get("decode_dtype")
+
+    def with_fill(self, step: Step, fill: bytes) -> tuple[Step, bytes]:
+        return step, np.frombuffer(fill, step["decode_dtype"]).astype(step["encode_dtype"]).tobytes()
+
+
+CODECS = (
+    Crc32(), Adler32(), JenkinsLookup3(), Base64(), BitRound(), PackBits(), Delta(), FixedScaleOffset(),
+    QuantizeFilter(), AsType(),
+)  # fmt: skip
