@@ -108,10 +108,10 @@ def _pages(name: str) -> Iterator[str]:
     elif _family(name):
         yield family(name)
     if name in topics():
-        yield _topic(name)
+        yield topic(name)
 
 
-def _topic(name: str) -> str:
+def topic(name: str) -> str:
     """Return the text of a topic. `{codecs}` stands for the codecs of `--codec`."""
     text = (TOPICS / f"{name}.md").read_text(encoding="utf-8")
     if "{codecs}" not in text:

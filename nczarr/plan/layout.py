@@ -176,7 +176,7 @@ def _target(
         chunks = inner_chunks(request, default_chunks(one.shape, itemsize), one.shape)
     sound = problem(request, chunks, one.shape, itemsize) is None
     shards = shard_shape(request, chunks, one.shape, itemsize) if sound else None
-    supported = table.nameable(arrays.codecs)
+    supported = table.nameable(arrays.codecs if storage.codecs else "none")  # without codecs the table is not loaded
     codecs = nearest(storage.codecs, supported)
     codecs = portable(codecs, itemsize) if expressible(codecs, supported) else ()
     codecs = working(codecs, width(dtype))

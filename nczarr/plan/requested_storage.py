@@ -123,7 +123,6 @@ def storage_requests(
 
     Without `arrays` the target is an HDF5 file, else a chunked store.
     """
-    supported = table.encoded(hdf5=True) if arrays is None else table.nameable(arrays.codecs)
     _check_lengths(checked, options.chunks, "--chunks", "unmatched-chunks", report)
     if not (arrays and arrays.shards) and any(lengths != "none" for lengths in options.shards.values()):
         report.error("unmatched-shards", f"{target} has no shards", helps=["write `zarr3` or `nczarr3`"])
@@ -142,6 +141,7 @@ def storage_requests(
     chains: dict[str, tuple[Codec, ...]] = {}
     bare: set[str] = set()
     for name, text in options.codecs.items():
+        supported = table.nameable("hdf5" if arrays is None else arrays.codecs)
         if name and name not in checked.variables:
             helps = names.suggested(name, checked.variables)
             report.error("bad-codec", f"`--codec` names `{name}`, which is not a variable", helps=helps)

@@ -148,7 +148,7 @@ def _unmet(
     if whole is not None:
         described = metadata_storage(whole.layout, texts=arrays is not None and arrays.numpy_types)
         plain = normalized(described, whole.layout.shape, variable_type)
-    supported = table.nameable("none" if arrays is None else arrays.codecs)
+    supported = table.nameable("none" if arrays is None or not storage.codecs else arrays.codecs)
     follows = arrays is None or codecs.expressible(codecs.nearest(storage.codecs, supported), supported)
     if not form.capabilities.storage and SHUFFLE in {codec.id for codec in storage.codecs}:
         follows = follows and SHUFFLE in {codec.id for codec in plain.codecs}  # left out where it moves nothing

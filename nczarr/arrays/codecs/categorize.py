@@ -14,7 +14,7 @@ class Categorize(TextCodec):
 
     def decode(self, data: bytes, step: Config, itemsize: int, limit: int) -> bytes:
         """Return the labels: texts of a fixed length or any."""
-        labels, codes = step.get("labels"), np.dtype(step.get("astype", "u1"))
+        labels, codes = step.get("labels", ()), np.dtype(step.get("astype", "u1"))
         are_texts = isinstance(labels, list) and all(isinstance(label, str) for label in labels)
         if not are_texts or codes.kind not in "iu":
             raise ValueError("codec `categorize` has no labels")

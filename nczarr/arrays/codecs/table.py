@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pkgutil
 from functools import cache
 from importlib import import_module
 
@@ -13,6 +12,8 @@ from nczarr.arrays.codecs.codec_kind import LAST_HDF5, CodecKind
 @cache
 def kinds() -> tuple[CodecKind, ...]:
     """Return all codecs, in the order of their numbers; those without one last."""
+    import pkgutil
+
     modules = (import_module(f"{folder.__name__}.{entry.name}") for entry in pkgutil.iter_modules(folder.__path__))
     listed: list[CodecKind] = [kind for module in modules for kind in getattr(module, "CODECS", ())]
     return tuple(sorted(listed, key=lambda kind: (kind.number is None, kind.number)))
