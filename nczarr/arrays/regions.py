@@ -7,6 +7,8 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 
+from nczarr.ast.rectilinear import Lengths, volume
+
 Selection: TypeAlias = tuple[slice, ...]
 """One slice per dimension, with start, stop and step 1."""
 
@@ -24,6 +26,9 @@ MOST = 16 << 20
 
 LEAST = 1 << 20
 """Minimum bytes of a cut chunk."""
+
+UNALIGNED = 8
+"""Chunks of different lengths from which a region of them may begin and end within a chunk."""
 
 POOLED = 1 << 12
 """Maximum indices held at once to iterate over a grid."""
@@ -79,6 +84,21 @@ def every_index(ranges: Sequence[range]) -> Iterator[Index]:
     return ((first, *rest) for first in ranges[0] for rest in every_index(ranges[1:]))
 
 
+def all_of(shape: tuple[int, ...]) -> Selection:
+    """Return the region of all cells of an array."""
+    return tuple(slice(0, length) for length in shape)
+
+
+def bounds_of(selection: Selection, shape: tuple[int, ...]) -> list[tuple[int, int]]:
+    """Return start and stop along each dimension, within the array's shape; a stop may precede its start."""
+    return [part.indices(length)[:2] for part, length in zip(selection, shape, strict=True)]
+
+
+def clipped(selection: Selection, shape: tuple[int, ...]) -> Selection:
+    """Return a region with explicit ends within the array's shape, none before its start."""
+    return tuple(slice(start, max(start, stop)) for start, stop in bounds_of(selection, shape))
+
+
 def region_or_all(region: Region | None, shape: tuple[int, ...]) -> Region:
     """Return a region, or all indices of an array of this shape if it is None."""
     return tuple(map(range, shape)) if region is None else region
@@ -130,6 +150,29 @@ def cut_along(region: Selection, cells: tuple[int, ...]) -> Iterator[Selection]:
             for part, length in zip(region, cells, strict=True)
         )
     )
+
+
+def linear_pieces(region: Selection, room: int) -> Iterator[Selection]:
+    """Cut a region into linear ranges of its cells in C order, of at most `room` cells each."""
+    lengths = lengths_of(region)
+    block = linear_block(lengths, max(1, room))
+    return (within(region, region_of(index, block, lengths)) for index in every_block(lengths, block))
+
+
+def repeated_chunks(chunks: tuple[int, ...], shape: tuple[int, ...], room: int) -> tuple[int, ...]:
+    """Return lengths of several chunks next to each other, of at most `room` cells, at least of one chunk.
+
+    They are long along the last dimensions. Chunks of different lengths stay apart,
+    unless they are many.
+    """
+    lengths = list(chunks)
+    for axis in range(len(chunks) - 1, -1, -1):
+        times = max(1, min(room // max(1, volume(lengths)), -(-shape[axis] // chunks[axis])))
+        if not isinstance(chunks[axis], Lengths) or times >= UNALIGNED:
+            lengths[axis] = int(chunks[axis]) * times
+        if lengths[axis] < shape[axis]:
+            break
+    return tuple(lengths)
 
 
 def first_of(region: Selection, shape: tuple[int, ...]) -> int:

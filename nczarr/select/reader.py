@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from nczarr.arrays.chunks.assembly import TIMES
 from nczarr.arrays.execution.thread_pool import each, processors
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.arrays.regions import Selection, lengths_of, linear_block
+from nczarr.arrays.regions import Selection, all_of, lengths_of, linear_block
 from nczarr.arrays.sources.decoded_parts import read_together
 from nczarr.arrays.sources.part_fills import all_fill
 from nczarr.arrays.sources.source import ArraySource, Parts, itemsize, little, numpy_dtype
@@ -128,7 +128,7 @@ class PartAssembler:
             values = self._read(type_name, box.selection)[tuple(chosen)]
             out[box.outside] = np.moveaxis(values, min(points), 0) if are_neighbours else values
 
-        size = max(math.prod(part.stop - part.start for part in box.selection) for box in boxes)
+        size = max(math.prod(lengths_of(box.selection)) for box in boxes)
         self._each(type_name, put, boxes, size)
         return out
 
@@ -210,7 +210,7 @@ class PartAssembler:
     def _records(self, inside: str, declared: CompoundType, selection: Selection) -> NDArray[Any]:
         out = np.empty(lengths_of(selection), record_dtype(declared, self.types))
         for field in declared.fields:
-            whole = tuple(slice(0, length) for length in field.shape)
+            whole = all_of(field.shape)
             out[field.name] = self.box(inside + escape(field.name), field.type, (*selection, *whole))
         return out
 
@@ -240,7 +240,7 @@ class PartAssembler:
         shape = (selection[0].stop, *whole[1:]) if whole else ()
         sums = self._ends.get(path)
         if sums is None or len(sums) < math.prod(shape):
-            counts = source.read(tuple(slice(0, length) for length in shape))
+            counts = source.read(all_of(shape))
             sums = self._ends[path] = np.cumsum(counts.reshape(-1), dtype=np.int64)
         return sums[: math.prod(shape)], shape
 

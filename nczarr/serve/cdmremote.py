@@ -12,6 +12,7 @@ from typing import NamedTuple
 from xml.sax.saxutils import quoteattr
 
 from nczarr import names, ncstream
+from nczarr.arrays.regions import lengths_of
 from nczarr.arrays.sources.source import itemsize
 from nczarr.arrays.values.parts import is_fixed, size
 from nczarr.ast import VlenType
@@ -181,7 +182,7 @@ def size_of(checked: Checked, fqn: str, ranges: tuple[range, ...]) -> int:
     if counts is None or not isinstance(declared, VlenType) or not is_fixed(declared.base, checked.types):
         return whole * cells // max(1, math.prod(checked.shapes[fqn]))
     box = tuple(slice(each.start, max(each.start, each[-1] + 1 if each else 0)) for each in ranges)
-    if math.prod(part.stop - part.start for part in box) * COUNT > PIECES:
+    if math.prod(lengths_of(box)) * COUNT > PIECES:
         return whole
     values = counts.read(box)[tuple(slice(None, None, each.step) for each in ranges)]
     return cells * COUNT + int(values.sum()) * size(declared.base, checked.types)

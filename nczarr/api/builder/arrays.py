@@ -15,6 +15,7 @@ from nczarr.api.builder.numbers import fill_bytes, numbers
 from nczarr.api.builder.pieces import NO_FILL_VALUE, UnsuitedValueError
 from nczarr.api.builder.values import values
 from nczarr.arrays.lazy_numpy import NDArray, np
+from nczarr.arrays.regions import all_of
 from nczarr.arrays.sources.dask_array import Results
 from nczarr.arrays.sources.memory import ArrayInMemory
 from nczarr.arrays.sources.source import Layout, Parts, numpy_dtype
@@ -156,8 +157,8 @@ def with_fill(
     values = np.array(data.values)
     values[mask] = np.zeros((), values.dtype) if values.dtype.kind != "O" else _stand_in(values[~mask])
     (array,) = parts_of(values, type_name, data_shape, shape, fill, types).values()
-    stored = np.array(array.read(tuple(slice(0, length) for length in array.layout.shape)))
-    origin: Any = (*(slice(0, length) for length in data_shape), ...)  # the dots make a view of a scalar too
+    stored = np.array(array.read(all_of(array.layout.shape)))
+    origin: Any = (*all_of(data_shape), ...)  # the dots make a view of a scalar too
     inside = stored[origin]
     if mask.shape != inside.shape:
         raise UnsuitedValueError(
@@ -216,7 +217,7 @@ def _padded(array: NDArray[Any], shape: Shape, fill: Constant | None) -> NDArray
         out[...] = _element(fill, array.dtype)
     else:
         out[...] = np.zeros((), array.dtype)
-    out[tuple(slice(0, length) for length in array.shape)] = array
+    out[all_of(array.shape)] = array
     return out
 
 
@@ -231,7 +232,7 @@ def _spread(elements: Constant, data_shape: Shape, shape: Shape, fill: Constant 
         return elements
     width = len(elements.data) // elements.count if elements.count else 1
     place = np.full(shape, -1, dtype=np.int64)
-    place[tuple(slice(0, length) for length in data_shape)] = np.arange(elements.count).reshape(data_shape)
+    place[all_of(data_shape)] = np.arange(elements.count).reshape(data_shape)
     data: list[Any] = []
     for index in place.reshape(-1).tolist():
         data.extend(_filler(fill, elements.type) if index < 0 else elements.data[index * width : (index + 1) * width])

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Protocol
 
 from nczarr.arrays.execution.thread_pool import each, reuse_memory
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.arrays.regions import Index, Selection, every_index
+from nczarr.arrays.regions import Index, Selection, bounds_of, every_index
 from nczarr.arrays.sources.memory import fill_array
 from nczarr.arrays.sources.source import Layout, numpy_dtype
 from nczarr.ast.rectilinear import volume
@@ -152,7 +152,7 @@ def assemble(
 
 def _bounds(layout: Layout, selection: Selection) -> list[tuple[int, int]]:
     """Return the start and stop of a selection along each dimension."""
-    return [part.indices(length)[:2] for part, length in zip(selection, layout.shape, strict=True)]
+    return bounds_of(selection, layout.shape)
 
 
 def _pieces(

@@ -17,7 +17,7 @@ from nczarr.arrays.chunks.manifest import PlaceColumns, runs
 from nczarr.arrays.codecs.codec_kind import Config
 from nczarr.arrays.codecs.decode import DECODING_ERRORS, decoded
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.arrays.regions import Selection
+from nczarr.arrays.regions import Selection, bounds_of
 from nczarr.arrays.sources.memory import fill_array
 from nczarr.arrays.sources.source import Layout, numpy_dtype
 from nczarr.ast.rectilinear import varies
@@ -81,7 +81,7 @@ def region(
     origin), variable-length, mostly outside of the region, or unreadable. The last
     ones are left to the reader of single chunks, which reports the first in C order.
     """
-    bounds = [part.indices(length)[:2] for part, length in zip(selection, layout.shape, strict=True)]
+    bounds = bounds_of(selection, layout.shape)
     shape = tuple(stop - start for start, stop in bounds)
     size = _size(layout, encoding)
     if not 0 < size <= SMALL or any(

@@ -9,11 +9,10 @@ stretch.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from typing import IO, Any
 
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.arrays.regions import Selection, cut_along, inside, lengths_of
+from nczarr.arrays.regions import Selection, all_of, cut_along, inside, lengths_of, repeated_chunks
 from nczarr.arrays.sources.source import ArraySource, itemsize, numpy_dtype
 from nczarr.ast.rectilinear import largest
 
@@ -36,7 +35,7 @@ class Bands:
     ) -> None:
         shape, chunks = source.layout.shape, largest(source.layout.chunks)
         self._source = source
-        self._whole = tuple(slice(0, length) for length in shape) if whole is None else whole
+        self._whole = all_of(shape) if whole is None else whole
         self._encoded = bool(shape) and _is_encoded(source)
         self._held = HELD if held is None else held
         self._key: tuple[int, ...] | None = None
@@ -117,7 +116,8 @@ class Bands:
     def _spool(self, file: IO[bytes]) -> None:
         """Write the band to a file in blocks of whole chunks."""
         shape, dtype = lengths_of(self._region), self._dtype
-        for part in _parts(self._region, largest(self._source.layout.chunks), self._held // 2 // dtype.itemsize):
+        chunks, room = largest(self._source.layout.chunks), self._held // 2 // dtype.itemsize
+        for part in cut_along(self._region, repeated_chunks(chunks, shape, room)):
             mapped = np.memmap(file, dtype, "r+", shape=shape)
             self._source.read_into(part, mapped[inside(part, self._region)])
             del mapped  # or its pages would count as memory
@@ -152,14 +152,3 @@ def _room_for(size: int) -> IO[bytes] | None:
 def _size(source: ArraySource) -> int:
     """Estimate the bytes of an element in memory."""
     return itemsize(source.layout.dtype) or 64
-
-
-def _parts(region: Selection, chunks: tuple[int, ...], room: int) -> Iterator[Selection]:
-    """Cut a region into blocks of whole chunks of about `room` elements, long along the last dimensions."""
-    lengths = [min(chunk, length) for chunk, length in zip(chunks, lengths_of(region), strict=True)]
-    block = list(chunks)
-    for axis in range(len(chunks) - 1, -1, -1):
-        times = max(1, room // math.prod(lengths))
-        block[axis] *= times
-        lengths[axis] = min(region[axis].stop - region[axis].start, lengths[axis] * times)
-    return cut_along(region, tuple(block))

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple, cast
 
 from nczarr.arrays.execution.thread_pool import each
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.arrays.regions import Selection
+from nczarr.arrays.regions import Selection, lengths_of
 from nczarr.arrays.sources.source import ArraySource, Layout, itemsize, numpy_dtype
 from nczarr.diagnostics.report import CompileError, Diagnostic, Severity
 
@@ -120,7 +120,7 @@ class Graph:
         for key in blocks:
             graph |= self._needed(tasks, key)
         places = [(piece.inside, piece.outside) for piece in pieces]
-        shape = tuple(part.stop - part.start for part in selection)
+        shape = lengths_of(selection)
         whole = f"nczarr-region-{token_hex(8)}"
         graph[whole] = (partial(_assembled, places, shape, self.array.dtype), blocks)
         return client.get(graph, whole, sync=False)
@@ -212,7 +212,7 @@ def _assembled(
     out = np.empty(shape, dtype)
     for (inside, outside), block in zip(places, blocks, strict=True):
         part = np.ma.asanyarray(block)[inside] if isinstance(block, np.ma.MaskedArray) else np.asarray(block)[inside]
-        lengths = tuple(indices.stop - indices.start for indices in outside)
+        lengths = lengths_of(outside)
         out[outside] = as_declared(part, dtype, lengths, f"the part {outside} of a region")
     return out
 
@@ -253,7 +253,7 @@ class DaskArray(ArraySource):
         pieces = _pieces(self.graph.array.chunks, selection)
         if len(pieces) == 1:
             return self._part(pieces[0]).astype(numpy_dtype(self.layout.dtype), copy=False)
-        out = np.empty(tuple(part.stop - part.start for part in selection), numpy_dtype(self.layout.dtype))
+        out = np.empty(lengths_of(selection), numpy_dtype(self.layout.dtype))
         self.read_into(selection, out)
         return out
 

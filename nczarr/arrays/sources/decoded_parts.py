@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.arrays.regions import Index, Region, Selection, every_block, region_or_all
+from nczarr.arrays.regions import Index, Region, Selection, all_of, every_block, region_or_all
 from nczarr.arrays.sources.memory import fill_array
 from nczarr.arrays.sources.source import ArraySource, Descr, Layout, Parts, numpy_dtype
 from nczarr.arrays.sources.windows import Window
@@ -197,7 +197,7 @@ def read_together(variable_parts: Parts, region: Selection) -> Parts | None:
     windows: Parts = {}
     for part in parts(sections.type, sections.shape, sections.types):
         values = decoded[part.path]
-        whole = tuple(slice(0, length) for length in values.shape)
+        whole = all_of(values.shape)
         windows[part.path] = Window(in_one_piece(descr(part.type, sections.types), values.shape), whole, values)
     return windows
 

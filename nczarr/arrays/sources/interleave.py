@@ -14,7 +14,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.arrays.regions import Selection, every_block, first_of, linear_block, region_of
+from nczarr.arrays.regions import (
+    Selection,
+    all_of,
+    first_of,
+    lengths_of,
+    linear_pieces,
+)
 from nczarr.arrays.sources.concatenate import joined
 from nczarr.arrays.sources.source import ArraySource, Layout, Parts, numpy_dtype
 from nczarr.arrays.values.parts import ListTree, PartLeaf, Types, part_tree, spread
@@ -62,9 +68,7 @@ class SourceBounds:
         else:
             cells = self.within.edges[number] * math.prod(shape[1:])
         edges, total = np.zeros(len(cells), np.int64), 0
-        block = linear_block(shape, BLOCK)
-        for index in every_block(shape, block):
-            region = region_of(index, block, shape)
+        for region in linear_pieces(all_of(shape), BLOCK):
             low = first_of(region, shape)
             sums = np.cumsum(np.concatenate(([0], source.read(region).reshape(-1).astype(np.int64))))
             some = (cells > low) & (cells < low + len(sums))
@@ -92,7 +96,7 @@ class Woven(ArraySource):
     def read(self, selection: Selection) -> NDArray[Any]:
         """Return the values of a region, in its shape and the layout's dtype; one contiguous read per source."""
         first, last = selection[0].start, selection[0].stop
-        out = np.empty([part.stop - part.start for part in selection], numpy_dtype(self.layout.dtype))
+        out = np.empty(lengths_of(selection), numpy_dtype(self.layout.dtype))
         edges, count = self.bounds.edges, len(self.sources)
         begins = np.concatenate(([0], np.cumsum(np.diff(edges, axis=1).T.reshape(-1))))
         low = max(0, int(np.searchsorted(begins, first, side="right")) - 1)

@@ -15,7 +15,7 @@ from typing import Any
 
 from nczarr.arrays.chunks.occupancy import blocks_of_runs
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.arrays.regions import Index, Region, Selection, number_of, region_or_all
+from nczarr.arrays.regions import Index, Region, Selection, bounds_of, number_of, region_or_all
 from nczarr.arrays.sources.source import ArraySource, Layout, numpy_dtype
 
 
@@ -68,7 +68,7 @@ class Runs(ArraySource):
     def read(self, selection: Selection) -> NDArray[Any]:
         """Return the values of a region, in its shape and the layout's dtype."""
         shape = self.layout.shape
-        bounds = [part.indices(length)[:2] for part, length in zip(selection, shape, strict=True)]
+        bounds = bounds_of(selection, shape)
         out = fill_array(self.layout, tuple(max(0, stop - start) for start, stop in bounds))
         if not out.size or not self.starts:
             return out

@@ -17,7 +17,7 @@ from typing import Any
 
 from nczarr.arrays.chunks.manifest import Affine
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.arrays.regions import Selection, grid_of
+from nczarr.arrays.regions import Selection, bounds_of, grid_of
 from nczarr.arrays.sources.memory import fill_source
 from nczarr.arrays.sources.source import ArraySource, Layout, Parts, fill_of, numpy_dtype
 from nczarr.arrays.values.parts import PartLeaf, Types, descr, part_tree, parts, size, spread
@@ -73,7 +73,7 @@ class Repeated(ArraySource):
             values[:] = self.pattern
         else:
             values = np.frombuffer(b"".join(self.pattern), dtype)
-        bounds = [part.indices(length)[:2] for part, length in zip(selection, self.layout.shape, strict=True)]
+        bounds = bounds_of(selection, self.layout.shape)
         index = np.zeros((), np.int64)
         for (start, stop), length in zip(bounds, self.layout.shape, strict=True):
             index = index[..., None] * length + np.arange(start, stop, dtype=np.int64)

@@ -22,11 +22,12 @@ from typing import Any, Protocol
 from nczarr.arrays.lazy_numpy import NDArray
 from nczarr.arrays.regions import (
     Region,
-    every_block,
+    all_of,
     every_index,
     grid_of,
     index_of,
     linear_block,
+    linear_pieces,
     number_of,
     region_of,
 )
@@ -189,9 +190,8 @@ class Blocks(VariableSections):
 def divided(region: Region, width: int) -> Iterator[Region]:
     """Yield pieces of a region of at most `PIECE` bytes, cut along its leading dimensions."""
     lengths = tuple(map(len, region))
-    block = linear_block(lengths, PIECE // width)
-    for index in every_block(lengths, block):
-        yield tuple(whole[part] for whole, part in zip(region, region_of(index, block, lengths), strict=True))
+    for piece in linear_pieces(all_of(lengths), PIECE // width):
+        yield tuple(whole[part] for whole, part in zip(region, piece, strict=True))
 
 
 def each_at_once(call: Any, items: list[Any]) -> None:

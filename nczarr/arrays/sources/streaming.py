@@ -9,7 +9,12 @@ from contextlib import closing
 from typing import Any, NamedTuple
 
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.arrays.regions import Selection, every_block, lengths_of, linear_block, region_of, within
+from nczarr.arrays.regions import (
+    Selection,
+    all_of,
+    lengths_of,
+    linear_pieces,
+)
 from nczarr.arrays.sources.bands import Bands
 from nczarr.arrays.sources.source import ArraySource, itemsize, little
 from nczarr.ast.plain import is_utf8
@@ -60,14 +65,12 @@ def slabs(source: ArraySource, room: int, region: Selection | None = None) -> It
 
     Each chunk is decoded once (bands.py). Raises OSError.
     """
-    whole = tuple(slice(0, length) for length in source.layout.shape) if region is None else region
-    shape = lengths_of(whole)
-    if 0 in shape:
+    whole = all_of(source.layout.shape) if region is None else region
+    if 0 in lengths_of(whole):
         return
-    block = linear_block(shape, max(1, room))
     with closing(Bands(source, room, whole)) as bands:
-        for index in every_block(shape, block):
-            yield bands.read(within(whole, region_of(index, block, shape))).reshape(-1)
+        for region in linear_pieces(whole, room):
+            yield bands.read(region).reshape(-1)
 
 
 def elements(source: ArraySource, members: tuple[str, ...] = ()) -> Iterator[bytes]:

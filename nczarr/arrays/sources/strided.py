@@ -27,13 +27,13 @@ from nczarr.arrays.regions import (
     Index,
     Region,
     Selection,
-    cut_along,
+    bounds_of,
+    clipped,
     every_block,
     grid_of,
     inside,
-    lengths_of,
     lengths_within,
-    linear_block,
+    linear_pieces,
     number_of,
 )
 from nczarr.arrays.sources.source import ArraySource, Layout, Stored, itemsize, numpy_dtype
@@ -294,7 +294,7 @@ class AffineArray(ArraySource):
 
         Returns a view if the file contains the whole region, else a copy.
         """
-        bounds = [part.indices(length)[:2] for part, length in zip(selection, self.layout.shape, strict=True)]
+        bounds = bounds_of(selection, self.layout.shape)
         shape = tuple(max(0, stop - start) for start, stop in bounds)
         dtype, steps = numpy_dtype(self.layout.dtype), self._steps()
         if 0 in shape:
@@ -315,16 +315,14 @@ class AffineArray(ArraySource):
         if self.distant:  # from few requests, as a whole
             out[...] = self.read(selection)
             return
-        bounds = zip(selection, self.layout.shape, strict=True)
-        region = tuple(slice(start, max(start, stop)) for start, stop in (p.indices(n)[:2] for p, n in bounds))
-        stretch = linear_block(lengths_of(region), STRETCH // out.itemsize)
+        region = clipped(selection, self.layout.shape)
 
         def put(part: Selection) -> None:
             place: Any = (*inside(part, region), ...)
             out[place] = self.read(part)
 
         if out.size:
-            each(put, cut_along(region, stretch), 0 if out.nbytes > SHARED else None)
+            each(put, linear_pieces(region, STRETCH // out.itemsize), 0 if out.nbytes > SHARED else None)
 
     def _copy(self, out: NDArray[Any], base: int, steps: tuple[int, ...]) -> None:
         """Copy existing file data of a region from byte `base`: whole rows, then part of the next.

@@ -29,10 +29,11 @@ from nczarr.arrays.regions import (
     lengths_of,
     linear_block,
     number_of,
+    repeated_chunks,
 )
 from nczarr.arrays.sources.memory import fill_array
 from nczarr.arrays.sources.source import ArraySource, Layout, itemsize, numpy_dtype
-from nczarr.ast.rectilinear import Lengths, largest, varies, volume
+from nczarr.ast.rectilinear import largest, varies, volume
 
 PIECE = 1 << 20
 """Bytes that one task reads into a window, unless a source chunk is larger."""
@@ -45,9 +46,6 @@ TIMES = 4
 
 TEXT = 64
 """Estimated bytes of a text in memory if its length is unknown."""
-
-UNALIGNED = 8
-"""Chunks of different lengths from which a region of them may begin and end within a chunk."""
 
 WORTHWHILE = 16 << 20
 """Bytes of a slab that is not made longer without need."""
@@ -212,7 +210,7 @@ def along(region: Selection, cells: tuple[int, ...], element: int, most: int = P
     """
     batch: list[Selection] = []
     size = 0
-    for piece in cut_along(region, _repeated(cells, lengths_of(region), most // max(1, element))):
+    for piece in cut_along(region, repeated_chunks(cells, lengths_of(region), most // max(1, element))):
         batch.append(piece)
         size += math.prod(lengths_of(piece)) * element
         if size >= most:
@@ -220,21 +218,6 @@ def along(region: Selection, cells: tuple[int, ...], element: int, most: int = P
             batch, size = [], 0
     if batch:
         yield batch
-
-
-def _repeated(cells: tuple[int, ...], shape: tuple[int, ...], most: int) -> tuple[int, ...]:
-    """Return lengths of several chunks next to each other, of at most `most` elements, at least of one chunk.
-
-    Chunks of different lengths stay apart, unless they are many.
-    """
-    lengths = list(cells)
-    for axis in range(len(cells) - 1, -1, -1):
-        times = max(1, min(most // max(1, volume(lengths)), -(-shape[axis] // cells[axis])))
-        if not isinstance(cells[axis], Lengths) or times >= UNALIGNED:
-            lengths[axis] = int(cells[axis]) * times
-        if lengths[axis] < shape[axis]:
-            break
-    return tuple(lengths)
 
 
 def filling(window: Window, source: ArraySource, workers: int, memory: int) -> Iterator[Task]:

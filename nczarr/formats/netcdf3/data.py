@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.arrays.regions import Index, Selection, first_of, linear_block, region_of
+from nczarr.arrays.regions import Index, Selection, all_of, first_of, linear_block, region_of
 from nczarr.arrays.sources.bands import HELD, Bands
 from nczarr.arrays.sources.source import ArraySource, Parts, fill_of
 from nczarr.arrays.values.parts import NUMPY
@@ -218,5 +218,5 @@ def _filled(block: bytearray, present: list[VariableColumn], first: int, count: 
             column.place.begin - layout.record_begin,
             (layout.record_size, *strides),
         )
-        target[...] = column.read((slice(first, first + count), *(slice(0, length) for length in inner)))
+        target[...] = column.read((slice(first, first + count), *all_of(inner)))
     return bytes(block)

@@ -14,6 +14,7 @@ from itertools import accumulate
 from typing import Any, NamedTuple, assert_never
 
 from nczarr.arrays.lazy_numpy import NDArray, np
+from nczarr.arrays.regions import all_of
 from nczarr.arrays.sources.source import ArraySource, Parts, numpy_dtype
 from nczarr.arrays.values.c_structs import struct
 from nczarr.arrays.values.parts import (
@@ -164,7 +165,7 @@ def read_flat(source: Any, shape: tuple[int, ...], first: int, count: int) -> ND
     if not count or not row:
         return np.ascontiguousarray(source.read(tuple(slice(0, 0) for _ in shape))).reshape(-1)
     low, high = first // row, -(-(first + count) // row)
-    rows = np.ascontiguousarray(source.read((slice(low, high), *(slice(0, length) for length in shape[1:]))))
+    rows = np.ascontiguousarray(source.read((slice(low, high), *all_of(shape[1:]))))
     return rows.reshape(-1)[first - low * row : first - low * row + count]
 
 

@@ -21,7 +21,13 @@ from nczarr.arrays.chunks.grid import unreadable
 from nczarr.arrays.execution.library_lock import LOCK
 from nczarr.arrays.execution.processes import NoAnswerError
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.arrays.regions import Region, Selection, every_block, lengths_of, linear_block, region_of
+from nczarr.arrays.regions import (
+    Region,
+    Selection,
+    all_of,
+    lengths_of,
+    linear_pieces,
+)
 from nczarr.arrays.sources.decoded_parts import VariableSections
 from nczarr.arrays.sources.memory import fill_array
 from nczarr.arrays.sources.source import Layout, numpy_dtype
@@ -243,8 +249,7 @@ class StoredVariable(VariableSections):
 
     @cached_property
     def _stretches(self) -> tuple[Selection, ...]:
-        block = linear_block(self.shape, max(1, SLAB // c_dtype(self.type, self.types).itemsize))
-        return tuple(region_of(place, block, self.shape) for place in every_block(self.shape, block))
+        return tuple(linear_pieces(all_of(self.shape), SLAB // c_dtype(self.type, self.types).itemsize))
 
     @cached_property
     def _ends(self) -> dict[str, list[int]]:

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from nczarr.arrays.lazy_numpy import NDArray
+from nczarr.arrays.regions import all_of
 from nczarr.arrays.sources.source import Parts, little
 from nczarr.arrays.values.parts import Types
 from nczarr.arrays.values.value_lists import constant_parts
@@ -78,4 +79,4 @@ def whole(parts: Parts, path: str = "") -> NDArray[Any]:
         The values, in the shape of the part.
     """
     source = parts[path]
-    return little(source.read(tuple(slice(0, length) for length in source.layout.shape)))
+    return little(source.read(all_of(source.layout.shape)))

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from nczarr import names
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.arrays.regions import region_of
+from nczarr.arrays.regions import all_of, region_of
 from nczarr.arrays.sources.source import ArraySource, itemsize
 from nczarr.arrays.values.parts import is_fixed
 from nczarr.ast import Attribute, Variable
@@ -156,7 +156,7 @@ def equal(one: Checked, other: Checked, path: str) -> bool:
         return values(one, other, path) is None
     sides = [whole_parts(dataset, path)[""] for dataset in (one, other)]
     size = itemsize(sides[0].layout.dtype) or TEXT
-    region = tuple(slice(0, length) for length in shape)
+    region = all_of(shape)
     small = math.prod(shape) * size <= SMALL
     if not small:
         block = block_shape(shape, (sides[0].layout.chunks, sides[1].layout.chunks), size)

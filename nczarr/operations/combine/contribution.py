@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from nczarr.arrays.chunks.located import Facts, LocatedArray, located
 from nczarr.arrays.lazy_numpy import NDArray
+from nczarr.arrays.regions import all_of
 from nczarr.arrays.sources.expand_dims import Raised
 from nczarr.arrays.sources.source import ArraySource, Parts, numpy_dtype
 from nczarr.check.checked import Checked
@@ -170,7 +171,7 @@ def _piece(
     if math.prod(places.shape) * dtype.itemsize > VALUES:
         read = None
     elif read is None and not extended and _is_ragged(places, path, model, axis):
-        read = near.read(tuple(slice(0, length) for length in places.shape))
+        read = near.read(all_of(places.shape))
     if model.way.new_dim:
         places = _raised(places)
     values = None if read is None else read.astype(dtype, copy=False).reshape(places.shape)

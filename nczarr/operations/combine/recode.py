@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from nczarr import names
 from nczarr.arrays.lazy_numpy import NDArray, np
+from nczarr.arrays.regions import all_of
 from nczarr.arrays.sources.memory import ArrayInMemory
 from nczarr.arrays.sources.source import Layout, Parts, numpy_dtype
 from nczarr.arrays.values import time_units
@@ -164,7 +165,7 @@ def _recoded_parts(name: str, path: str, checked: Checked, times: _Times, report
         return None
     source = whole_parts(checked, path)[""]
     dtype = numpy_dtype(source.layout.dtype).newbyteorder("=")
-    values = source.read(tuple(slice(0, length) for length in source.layout.shape)).astype(dtype)
+    values = source.read(all_of(source.layout.shape)).astype(dtype)
     missing = np.isnan(values) if dtype.kind == "f" else np.zeros(values.shape, bool)
     for mark in _marks(path, checked):
         missing |= values == mark

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from nczarr.arrays.execution.thread_pool import Crew, Task
 from nczarr.arrays.lazy_numpy import NDArray
-from nczarr.arrays.regions import Index, Selection, every_block, linear_block, region_of
+from nczarr.arrays.regions import Index, Selection, all_of, every_block, lengths_of, linear_block, region_of
 from nczarr.arrays.sources.memory import fill_source
 from nczarr.arrays.sources.source import Layout, Parts, itemsize
 from nczarr.arrays.values.parts import ListTree, PartLeaf, PartTree, RecordTree, Types, is_fixed, part_tree, parts, size
@@ -79,7 +79,7 @@ class RaggedHasher(ValueHasher):
         cut = self.folding.cut
         inner = math.prod(self.shape[cut + 1 :])
         row = (region[cut].stop - region[cut].start) * inner
-        rows = math.prod(part.stop - part.start for part in region[:cut])
+        rows = math.prod(lengths_of(region[:cut]))
         step = self.leaf[cut] * inner
         bounds = [first * row + at for first in range(rows) for at in range(0, row, step)] + [rows * row]
         hashers = [sha256() for _ in bounds[:-1]]
@@ -123,7 +123,7 @@ class RaggedHasher(ValueHasher):
         source = self.sources[path]
         layout = source.layout
         if region is not None:
-            whole = tuple(slice(0, length) for length in layout.shape[len(region) :])
+            whole = all_of(layout.shape[len(region) :])
             flat = source.read((*region, *whole)).reshape(-1)
             yield from _cut(flat, 0, bounds)
             return
@@ -131,7 +131,7 @@ class RaggedHasher(ValueHasher):
         room = max(1, BLOCK // max(1, (itemsize(layout.dtype) or TEXT) * math.prod(inner)))
         for low in range(bounds[0], bounds[-1], room):
             high = min(low + room, bounds[-1])
-            rows = source.read((slice(low, high), *(slice(0, length) for length in inner)))
+            rows = source.read((slice(low, high), *all_of(inner)))
             yield from _cut(rows, low, bounds)
 
     def leaf_of_fill(self, count: int) -> bytes:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.arrays.regions import Index, Selection, every_block, first_of, lengths_of, linear_block, region_of
+from nczarr.arrays.regions import Index, Selection, all_of, every_block, first_of, lengths_of, linear_block, region_of
 from nczarr.arrays.sources.source import Parts
 from nczarr.arrays.values.parts import ListTree, PartTree, RecordTree, Types, part_tree
 from nczarr.ast.types import is_number
@@ -37,7 +37,7 @@ class Stretch(NamedTuple):
         """Return the cells of an array field of these cells."""
         if not shape:
             return self
-        whole = tuple(slice(0, length) for length in shape)
+        whole = all_of(shape)
         elements_per_cell = math.prod(shape)
         firsts = (self.firsts[0] * elements_per_cell, self.firsts[1] * elements_per_cell)
         return Stretch((*self.one, *whole), (*self.other, *whole), firsts, self.length * elements_per_cell)
@@ -147,6 +147,6 @@ class CellComparison:
         total = 0
         for low in range(cell // max(1, elements_per_cell), first // max(1, elements_per_cell), CELLS):
             high = min(low + CELLS, first // max(1, elements_per_cell))
-            region = (slice(low, high), *(slice(0, length) for length in shape[1:]))
+            region = (slice(low, high), *all_of(shape[1:]))
             total += int(source.read(region).sum())
         return total

@@ -21,7 +21,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from nczarr.arrays.codecs.deflate import DEFLATE
-from nczarr.arrays.regions import Index, every_block, grid_of, region_of
+from nczarr.arrays.regions import Index, every_block, grid_of, lengths_of, region_of
 from nczarr.arrays.sources.source import ArraySource, Descr, Layout, itemsize
 from nczarr.arrays.sources.streaming import BlobWrite, elements
 from nczarr.arrays.values.parts import descr
@@ -147,7 +147,7 @@ class _Chunks:
             raise NoExpressionError("chunks across rows")
         for index in every_block(layout.shape, layout.chunks):
             region = region_of(index, layout.chunks, layout.shape)
-            yield index, math.prod(part.stop - part.start for part in region)
+            yield index, math.prod(lengths_of(region))
 
 
 def described(descr: Descr) -> Any:

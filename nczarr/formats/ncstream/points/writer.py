@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.arrays.regions import Selection
+from nczarr.arrays.regions import Selection, all_of
 from nczarr.arrays.sources.part_fills import all_fill
 from nczarr.arrays.sources.source import Parts
 from nczarr.arrays.values.parts import escape, is_fixed
@@ -191,8 +191,7 @@ def _columns(sources: Parts, checked: Checked, plan: _Plan, region: Selection) -
         values = sources[""].read(region)
         return {field.name: values[field.name] for field in plan.record.fields}
     return {
-        field.name: sources[escape(field.name)].read((*region, *(slice(0, length) for length in field.shape)))
-        for field in plan.record.fields
+        field.name: sources[escape(field.name)].read((*region, *all_of(field.shape))) for field in plan.record.fields
     }
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.arrays.regions import Selection, lengths_of
+from nczarr.arrays.regions import Selection, all_of, lengths_of
 from nczarr.arrays.sources.source import Parts, little, numpy_dtype
 from nczarr.arrays.values.parts import ListTree, PartLeaf, PartTree, RecordTree, Types, descr, part_tree, size
 from nczarr.ast.node import TypeName
@@ -45,10 +45,7 @@ class Cursor:
                 return RaggedLists(counts, self._tree(parts.content, (slice(start, self._at[path]),)))
             case RecordTree():
                 inner = sorted(parts.members, key=lambda member: is_structure(member[0].type, self._types))
-                members = tuple(
-                    self._tree(member, (*region, *(slice(0, length) for length in field.shape)))
-                    for field, member in inner
-                )
+                members = tuple(self._tree(member, (*region, *all_of(field.shape))) for field, member in inner)
                 return _records(math.prod(lengths_of(region)), [field for field, _ in inner], members)
             case PartLeaf():
                 return flat(self._sources[parts.path].read(region).reshape(-1), parts.type, self._types)

@@ -6,7 +6,12 @@ import math
 from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
-from nczarr.arrays.regions import Selection, every_block, linear_block, region_of, within
+from nczarr.arrays.regions import (
+    Selection,
+    all_of,
+    lengths_of,
+    linear_pieces,
+)
 from nczarr.arrays.sources.part_fills import all_fill
 from nczarr.arrays.sources.sliced import cut
 from nczarr.arrays.sources.source import Parts
@@ -81,10 +86,8 @@ class MessageValues(NamedTuple):
         """Yield the messages for a file. `deflate`: level, for numbers. Raises OSError."""
         if self.are_numbers:
             width = size(self.type, self.types)
-            shape = self.shape
-            block = linear_block(shape, (LONGEST_BLOCK if deflate is None else DEFLATED) // width)
-            for index in every_block(shape, block):
-                yield from self._numbers(region_of(index, block, shape), deflate)
+            for region in linear_pieces(all_of(self.shape), (LONGEST_BLOCK if deflate is None else DEFLATED) // width):
+                yield from self._numbers(region, deflate)
             return
         cursor = Cursor(self.sources, self.type, self.types)
         for region in self._regions():
@@ -95,7 +98,7 @@ class MessageValues(NamedTuple):
 
         Raises OSError; UnwritableError if they exceed one message.
         """
-        whole = tuple(slice(0, length) for length in self.shape)
+        whole = all_of(self.shape)
         if self.are_numbers and profile != "second":
             yield from self._numbers(whole, deflate)
             return
@@ -126,23 +129,16 @@ class MessageValues(NamedTuple):
 
     def _regions(self) -> Iterator[Selection]:
         """Yield consecutive regions, one per message."""
-        shape = self.shape
-        block = linear_block(shape, CELLS)
-        for index in every_block(shape, block):
-            region = region_of(index, block, shape)
-            room = self._room(region)
-            lengths = tuple(part.stop - part.start for part in region)
-            inner = linear_block(lengths, room)
-            for inner_index in every_block(lengths, inner):
-                yield within(region, region_of(inner_index, inner, lengths))
+        for region in linear_pieces(all_of(self.shape), CELLS):
+            yield from linear_pieces(region, self._room(region))
 
     def _room(self, region: Selection) -> int:
         """Return how many cells of a region fit in one message, from the average list size."""
-        cells: int = math.prod(part.stop - part.start for part in region)
+        cells: int = math.prod(lengths_of(region))
         weight: int = 0
         for path, width in _list_widths(part_tree(self.type, self.types), self.types):
             counts = self.sources[path]
-            rest = tuple(slice(0, length) for length in counts.layout.shape[len(region) :])
+            rest = all_of(counts.layout.shape[len(region) :])
             lengths = counts.read((*region, *rest))
             weight += int(lengths.sum()) * width
         if is_fixed(self.type, self.types):

@@ -11,7 +11,7 @@ from typing import Any
 
 from nczarr.arrays.codecs.deflate import DEFLATE
 from nczarr.arrays.lazy_numpy import np
-from nczarr.arrays.regions import grid_of
+from nczarr.arrays.regions import all_of, grid_of
 from nczarr.arrays.sources.source import ArraySource, Descr, Parts, itemsize, little, unwritten_of
 from nczarr.arrays.values.parts import Types, descr, escape, is_fixed
 from nczarr.ast import ATOMIC, CompoundType, EnumType, Storage, Variable
@@ -167,9 +167,7 @@ def _held(name: str, parts: Parts, type_name: str, types: Types, shape: tuple[in
 
 def _whole(source: ArraySource) -> Any:
     """Return all values of an array, little-endian and in C order."""
-    return np.ascontiguousarray(little(source.read(tuple(slice(0, length) for length in source.layout.shape)))).reshape(
-        source.layout.shape
-    )
+    return np.ascontiguousarray(little(source.read(all_of(source.layout.shape)))).reshape(source.layout.shape)
 
 
 def _text(text: bytes | None, count: int) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 from nczarr import names
 from nczarr.arrays.lazy_numpy import NDArray
-from nczarr.arrays.regions import even_chunks
+from nczarr.arrays.regions import all_of, even_chunks
 from nczarr.arrays.sources.decoded_parts import in_one_piece
 from nczarr.arrays.sources.memory import ArrayInMemory
 from nczarr.arrays.sources.source import ArraySource, Descr, Layout, Parts, itemsize
@@ -119,7 +119,7 @@ class _File:
 
     def _values(self, slot: DataSlot) -> NDArray[Any]:
         (array,) = self.arrays[next(number for number, each in enumerate(self.slots) if each is slot)].values()
-        return array.read(tuple(slice(0, length) for length in slot.shape))
+        return array.read(all_of(slot.shape))
 
     def _arrays(self, wire: Xdr, slot: DataSlot) -> Parts:
         """Return the arrays of the next variable. Raises BrokenValuesError."""

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, TypeAlias
 
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.arrays.regions import every_block, linear_block, region_of
+from nczarr.arrays.regions import all_of, lengths_of, linear_pieces
 from nczarr.arrays.sources.part_fills import all_fill
 from nczarr.arrays.sources.sliced import cut
 from nczarr.arrays.sources.source import ArraySource, Parts, itemsize, little
@@ -163,10 +163,8 @@ def _records(checked: Checked, node: StructureNode) -> Iterator[bytes]:
     if node.axes:
         yield _word(math.prod(shape))
     type_name = checked.variables[node.fqn or ""].type
-    block = linear_block(shape, TEXTS)
-    for index in every_block(shape, block):
-        region = region_of(index, block, shape)
-        cells = math.prod(part.stop - part.start for part in region)
+    for region in linear_pieces(all_of(shape), TEXTS):
+        cells = math.prod(lengths_of(region))
         columns = _read(sources, type_name, checked, region, cells)
         yield from _rows(_structures(node, columns, checked, type_name, cells))
 
@@ -181,7 +179,7 @@ def _read(sources: Parts, type_name: str, checked: Checked, region: tuple[slice,
                 member(f"{path}/{escape(each.name)}" if path else escape(each.name), each.type, (*lengths, *each.shape))
                 for each in declared.fields
             )
-        rest = tuple(slice(0, length) for length in lengths)
+        rest = all_of(lengths)
         return sources[path].read((*region, *rest)).reshape(cells, *lengths)
 
     return member("", type_name, ())

@@ -13,7 +13,7 @@ from typing import Any
 
 from nczarr.arrays.codecs.crc32 import crc32
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.arrays.regions import Selection, every_block, linear_block, region_of
+from nczarr.arrays.regions import Selection, all_of, linear_pieces
 from nczarr.arrays.sources.part_fills import all_fill
 from nczarr.arrays.sources.sliced import cut
 from nczarr.arrays.sources.source import Descr, Parts, itemsize, little, numpy_dtype
@@ -116,11 +116,10 @@ def values(checked: Checked, selected: SelectedVariable) -> Iterator[bytes | mem
             packed = np.ascontiguousarray(little(part) if prefix is None else _with_sizes(part, prefix))
             yield memoryview(packed.view(np.uint8).data)
         return
-    block = linear_block(lengths, CELLS)
     cells = _Cells(sources, checked.types)
     tree = part_tree(variable.type, checked.types)
-    for index in every_block(lengths, block):
-        yield b"".join(cells.rows(tree, region_of(index, block, lengths), ()))
+    for region in linear_pieces(all_of(lengths), CELLS):
+        yield b"".join(cells.rows(tree, region, ()))
 
 
 def _prefixed(type_name: str, types: Types) -> Descr | None:
@@ -188,7 +187,7 @@ class _Cells:
         return [b"".join(parts) for parts in zip(*columns, strict=True)]
 
     def _read(self, path: str, region: Selection | int, inner: tuple[int, ...]) -> NDArray[Any]:
-        rest = tuple(slice(0, length) for length in inner)
+        rest = all_of(inner)
         if isinstance(region, int):
             start = self._at.get(path, 0)
             self._at[path] = start + region
