@@ -14,10 +14,11 @@ from itertools import groupby
 from typing import Any, NoReturn, Self
 
 from nczarr.arrays.chunks import small_chunks
-from nczarr.arrays.chunks.assembly import MANY, assemble, assembled
+from nczarr.arrays.chunks.assembly import MANY
+from nczarr.arrays.chunks.chunk_grid_array import FetchedChunk
 from nczarr.arrays.chunks.chunk_keys import KeyListing
 from nczarr.arrays.chunks.chunk_references import WHOLE
-from nczarr.arrays.chunks.grid import chunk_of, covering_regions, in_one, kept, put_chunk, unreadable
+from nczarr.arrays.chunks.grid import covering_regions, in_one, unreadable
 from nczarr.arrays.chunks.index_table import indices_of
 from nczarr.arrays.chunks.manifest import ChunkPlace, Manifest, PlaceColumns, columns_from
 from nczarr.arrays.chunks.occupancy import blocks_of_chunks, blocks_of_runs, chunk_ranges, chunks_in
@@ -35,9 +36,9 @@ from nczarr.arrays.codecs.decode import DECODING_ERRORS, decoded
 from nczarr.arrays.codecs.lengths import decoded_length, encoded_length, is_plain, misfit
 from nczarr.arrays.codecs.texts import texts_end
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.arrays.regions import Index, Region, Selection, grid_of, number_of, region_or_all
+from nczarr.arrays.regions import Index, Region, Selection, bounds_of, grid_of, number_of, region_or_all
 from nczarr.arrays.sources.memory import put_nil
-from nczarr.arrays.sources.source import ArraySource, Stored, itemsize, numpy_dtype
+from nczarr.arrays.sources.source import ArraySource, Stored, itemsize
 from nczarr.ast.rectilinear import largest, varies
 from nczarr.stores import ranges
 from nczarr.stores.ranges import Range
@@ -66,11 +67,6 @@ class StoredArray(KeyedArray):
     def cleared(self) -> Self:
         """Return the same chunks, with zeros for missing ones."""
         return replace(self, layout=self.layout._replace(fill=None))
-
-    @property
-    def viewed(self) -> bool:
-        """False: chunks are decoded."""
-        return False
 
     @property
     def distant(self) -> bool:
@@ -185,37 +181,22 @@ class StoredArray(KeyedArray):
 
     def read(self, selection: Selection) -> NDArray[Any]:
         """Return the values of a region, in its shape and the layout's dtype; NIL strings are None."""
-        layout = self.layout
-        small = self._small(selection)
-        if small is not None:
-            return small
-        out = assembled(self._near(selection), layout, selection, layout.shape, self._listing)
+        layout, out = self.layout, KeyedArray.read(self, selection)
         if self.nil and layout.dtype == "|O":
             bounds = zip(selection, layout.shape, strict=True)
             out = out if out.flags.writeable else out.copy()
             put_nil(out, self.nil, [part.indices(length)[0] for part, length in bounds], layout.shape)
         return out
 
-    def read_into(self, selection: Selection, out: NDArray[Any]) -> None:
-        """Put the values of a region into `out`, as `ArraySource.read_into`."""
-        layout = self.layout
-        small = self._small(selection)
-        if small is not None:
-            out[...] = small
-        elif out.dtype != numpy_dtype(layout.dtype) or out.dtype.hasobject:
-            out[...] = self.read(selection)
-        else:
-            assemble(out, self._near(selection), layout, selection, layout.shape, self._listing)
-
-    def _near(self, selection: Selection) -> Self:
+    def near(self, selection: Selection) -> Self:
         """Return the array with the distant chunks of a region in memory, if they share requests."""
-        bounds = [part.indices(length)[:2] for part, length in zip(selection, self.layout.shape, strict=True)]
+        bounds = bounds_of(selection, self.layout.shape)
         if self.together is None or self._at_hand or in_one(bounds, self.layout.chunks):
             return self
         return self.fetched([tuple(slice(*bound) for bound in bounds)])
 
     @property
-    def _listing(self) -> Callable[[Sequence[range]], Iterable[Index]] | None:
+    def listing(self) -> Callable[[Sequence[range]], Iterable[Index]] | None:
         """Function that lists stored chunks for `assemble`; None if that takes requests or is impossible."""
         return self._listed_in if self.store.listed and (self.layout.shards is None or not self.distant) else None
 
@@ -230,10 +211,15 @@ class StoredArray(KeyedArray):
 
     def encoded(self, chunk: Index) -> bytes | None:
         """Return a chunk's encoded bytes; None: not stored, or with skipped steps. Raises OSError, CompileError."""
-        data = None if chunk in self.masks else self._raw(chunk)
+        data = KeyedArray.encoded(self, chunk)
         if data is not None and self._plain_texts:
             self._check_texts(chunk, data)
         return data
+
+    def fetch(self, index: Index) -> FetchedChunk | None:
+        """Return the encoded bytes of a chunk, with checked length; None if it is not stored."""
+        data = self._raw(index)
+        return None if data is None else FetchedChunk(data, self.masks.get(index, 0))
 
     def _raw(self, chunk: Index) -> bytes | None:
         """Return the encoded bytes of a chunk, with checked length; None: not stored."""
@@ -258,34 +244,27 @@ class StoredArray(KeyedArray):
             self._fits(chunk, len(data))
         return data
 
-    def _small(self, selection: Selection) -> NDArray[Any] | None:
-        """Return a region of many small chunks; None of others, and if listed keys show that most are missing."""
+    def is_mostly_missing(self, selection: Selection) -> bool:
+        """Return whether listed keys show that most chunks of a large region are missing."""
         layout = self.layout
-        if self.distant:
-            return None
-        if self.store.listed and layout.shards is None:
-            bounds = [part.indices(length)[:2] for part, length in zip(selection, layout.shape, strict=True)]
-            box = [
-                (start // chunk_length, -(-stop // chunk_length))
-                for (start, stop), chunk_length in zip(bounds, layout.chunks, strict=True)
-            ]
-            count = math.prod(max(0, stop - start) for start, stop in box)
-            if count > MANY:
-                first, end = np.array(box, np.int64).T
-                table = self.keys.table()
-                if 2 * int(((table >= first) & (table < end)).all(axis=1).sum()) < count:
-                    return None
-        return small_chunks.region(layout, selection, layout.shape, self.encoding, self._several)
+        if not self.store.listed or layout.shards is not None:
+            return False
+        bounds = bounds_of(selection, layout.shape)
+        box = [
+            (start // chunk_length, -(-stop // chunk_length))
+            for (start, stop), chunk_length in zip(bounds, layout.chunks, strict=True)
+        ]
+        count = math.prod(max(0, stop - start) for start, stop in box)
+        if count <= MANY:
+            return False
+        first, end = np.array(box, np.int64).T
+        table = self.keys.table()
+        return 2 * int(((table >= first) & (table < end)).all(axis=1).sum()) < count
 
-    def _several(self, chunks: NDArray[np.int64]) -> EncodedChunks:
-        """Return the encoded bytes of many chunks. Raises OSError, CompileError; ValueError for a wrong index."""
+    def fetch_many(self, chunks: NDArray[np.int64]) -> EncodedChunks:
+        """Return the encoded bytes of many chunks; those in shards are found together."""
         if self.layout.shards is None or self.masks:
-            raw_chunks = [(row, self._raw(index)) for row, index in enumerate(indices_of(chunks))]
-            stored = [(row, data) for row, data in raw_chunks if data is not None]
-            rows, masks = np.array([row for row, _ in stored], np.int64), np.zeros(len(stored), np.int32)
-            if self.masks:
-                masks[:] = [self.masks.get(index, 0) for index in indices_of(chunks[rows])]
-            return EncodedChunks(rows, masks, [data for _, data in stored])
+            return KeyedArray.fetch_many(self, chunks)
         parts = []
         for stored_chunks in in_shards(self, chunks):
             if not stored_chunks.is_inside or self._misfit(stored_chunks.length):
@@ -312,11 +291,6 @@ class StoredArray(KeyedArray):
             return not length.all() and decoded_length(self.encoding.dtype, self.layout.chunks) > 0
         return bool((length != expected).any())
 
-    def _steps(self, chunk: Index) -> tuple[dict[str, Any], ...]:
-        """Return the steps of a chunk."""
-        mask = self.masks.get(chunk, 0)
-        return tuple(step for number, step in enumerate(self.encoding.steps) if not mask >> number & 1)
-
     @property
     def _plain_texts(self) -> bool:
         """True if chunks are uncompressed texts, whose lengths are visible without decoding."""
@@ -328,20 +302,22 @@ class StoredArray(KeyedArray):
         if expected is None and not length:  # no codec makes nothing of something
             expected = decoded_length(self.encoding.dtype, self.layout_of(chunk).chunks)
         if expected is not None and length != expected:
-            self._unreadable(chunk, misfit(length, expected))
+            self.fail(chunk, misfit(length, expected))
 
     def _length(self, chunk: Index) -> int | None:
         """Return the bytes of an encoded chunk; None if they depend on its values."""
         if chunk not in self.masks and not self.keys.varies:
             return self.keys.length
-        return encoded_length(self.encoding.dtype, self.layout_of(chunk).chunks, self._steps(chunk))
+        return encoded_length(
+            self.encoding.dtype, self.layout_of(chunk).chunks, self.steps_of(self.masks.get(chunk, 0))
+        )
 
     def _check_texts(self, chunk: Index, data: bytes) -> None:
         """Raise CompileError unless the texts of a chunk fill it."""
         try:
             texts_end(decoded(data, self.encoding.steps, 1, None), math.prod(self.layout_of(chunk).chunks))
         except DECODING_ERRORS as error:
-            self._unreadable(chunk, str(error) or type(error).__name__)
+            self.fail(chunk, str(error) or type(error).__name__)
 
     @property
     def keys(self) -> KeyListing:
@@ -360,41 +336,15 @@ class StoredArray(KeyedArray):
             listing.length = encoded_length(encoding.dtype, self.layout.chunks, encoding.steps)
         return listing
 
-    def chunk(self, index: Index) -> NDArray[Any] | None:
-        """Return a decoded chunk in the layout's dtype; None if it is not stored. It is cached."""
-        cached: NDArray[Any] | None = kept.get((self.keys, "chunk", index))
-        if cached is not None:
-            return cached
-        data = self._raw(index)
-        if data is None:
-            return None
-        encoding = self.encoding
-        try:
-            values = chunk_of(data, encoding.dtype, self._steps(index), self.layout_of(index), encoding.permutation)
-        except DECODING_ERRORS as error:
-            self._unreadable(index, str(error) or type(error).__name__)
-        kept.put_chunk(self.keys, index, values)
-        return values
+    @property
+    def identity(self) -> object:
+        """Keys of the array: they are made once in a process."""
+        return self.keys
 
-    def put(self, index: Index, inside: Selection, out: NDArray[Any]) -> bool:
-        """Decode a part of a chunk into `out`; return False if the chunk is not stored."""
-        values: NDArray[Any] | None = kept.get((self.keys, "chunk", index))
-        if values is not None:
-            out[...] = values[inside]
-            return True
-        data = self._raw(index)
-        if data is None:
-            return False
-        dtype, _, permutation = self.encoding[:3]
-        try:
-            put_chunk(out, data, dtype, self._steps(index), self.layout_of(index), inside, permutation)
-        except DECODING_ERRORS as error:
-            self._unreadable(index, str(error) or type(error).__name__)
-        return True
-
-    def _unreadable(self, chunk: Index, reason: str) -> NoReturn:
-        inside = "" if self.layout.shards is None else f", {list(chunk)} of the array,"
-        unreadable(self.store.path, f"the chunk{inside} cannot be decoded: {reason}", self.key(self.home(chunk)))
+    def fail(self, index: Index, reason: str) -> NoReturn:
+        """Raise CompileError for the key of a chunk that cannot be decoded."""
+        inside = "" if self.layout.shards is None else f", {list(index)} of the array,"
+        unreadable(self.store.path, f"the chunk{inside} cannot be decoded: {reason}", self.key(self.home(index)))
 
     def occupied(self, chunks: tuple[int, ...], region: Region | None = None) -> Iterator[Index]:
         """Return the blocks of a region that meet a stored chunk, in C order; of shards also their chunks count."""

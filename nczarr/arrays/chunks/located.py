@@ -13,22 +13,19 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, NoReturn, Self
 
-from nczarr.arrays.chunks import small_chunks
-from nczarr.arrays.chunks.assembly import assemble, assembled
+from nczarr.arrays.chunks.chunk_grid_array import ChunkGridArray, FetchedChunk
 from nczarr.arrays.chunks.chunk_references import columns_of, some, unmasked
-from nczarr.arrays.chunks.grid import Encoding, chunk_of, kept, put_chunk, unreadable
-from nczarr.arrays.chunks.index_table import indices_of, raveled, unraveled
+from nczarr.arrays.chunks.grid import Encoding, unreadable
+from nczarr.arrays.chunks.index_table import indices_of, unraveled
 from nczarr.arrays.chunks.manifest import ChunkPlace, PlaceColumns, columns_from
 from nczarr.arrays.chunks.occupancy import blocks_of_chunks, chunk_ranges, rows_between
 from nczarr.arrays.codecs.chain import expressible, to_configs
-from nczarr.arrays.codecs.codec_kind import Config
-from nczarr.arrays.codecs.decode import DECODING_ERRORS
 from nczarr.arrays.codecs.lengths import linked_length, misfit
 from nczarr.arrays.codecs.shuffle import SHUFFLE
 from nczarr.arrays.codecs.table import decoded_filters
-from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.arrays.regions import Index, Region, Selection, grid_of, index_of, number_of, region_or_all
-from nczarr.arrays.sources.source import ArraySource, Descr, Layout, Stored, itemsize, numpy_dtype
+from nczarr.arrays.lazy_numpy import np
+from nczarr.arrays.regions import Index, Region, grid_of, index_of, number_of, region_or_all
+from nczarr.arrays.sources.source import ArraySource, Descr, Layout, Stored, itemsize
 from nczarr.ast.rectilinear import varies
 from nczarr.diagnostics.secrets import StorageOptions
 from nczarr.stores import ranges
@@ -64,7 +61,7 @@ class LocatedForm(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class LocatedArray(ArraySource):
+class LocatedArray(ChunkGridArray):
     """An array of chunks at known places."""
 
     form: LocatedForm
@@ -99,11 +96,6 @@ class LocatedArray(ArraySource):
     def distant(self) -> bool:
         """True if the chunks are in remote objects."""
         return self.form.distant
-
-    @property
-    def viewed(self) -> bool:
-        """False: chunks are read whole."""
-        return False
 
     @property
     def noted(self) -> Facts:
@@ -154,21 +146,6 @@ class LocatedArray(ArraySource):
             for change in changes(noted(then), facts(path)):
                 raise OSError(None, f"the file has changed since it was read: {change}", path)
 
-    def _bytes(self, number: int) -> tuple[bytes, int] | None:
-        """Return the encoded bytes of a chunk, and its mask; None if it is missing. Raises OSError, CompileError."""
-        data_here = self.held.get(number)
-        if data_here is not None:
-            return data_here, 0
-        place = self._place(number)
-        if place is None:
-            return None
-        self._check(place.path)
-        data = self._fetched(place) if is_remote(place.path) else ranges.read(self._range(place))
-        expected = linked_length(self.stored.dtype, self.stored.chunks, unmasked(self.stored.codecs, place.mask))
-        if expected is not None and expected != len(data):
-            self._unreadable(place, misfit(len(data), expected))
-        return data, place.mask
-
     def _fetched(self, place: ChunkPlace) -> bytes:
         from nczarr.stores.connection import FileConnection
 
@@ -180,10 +157,32 @@ class LocatedArray(ArraySource):
             raise OSError(None, f"{len(data)} bytes arrived, but {place.length} were requested", connection.shown)
         return data
 
-    def encoded(self, chunk: Index) -> bytes | None:
-        """Return the bytes of a chunk after the whole codec chain, or None. Raises OSError, CompileError."""
-        chunk_bytes = self._bytes(number_of(chunk, self.counts))
-        return None if chunk_bytes is None or chunk_bytes[1] else chunk_bytes[0]
+    def fetch(self, index: Index) -> FetchedChunk | None:
+        """Return the encoded bytes of a chunk, with checked length; None if it is missing."""
+        number = number_of(index, self.counts)
+        data_here = self.held.get(number)
+        if data_here is not None:
+            return FetchedChunk(data_here)
+        place = self._place(number)
+        if place is None:
+            return None
+        self._check(place.path)
+        data = self._fetched(place) if is_remote(place.path) else ranges.read(self._range(place))
+        expected = linked_length(self.stored.dtype, self.stored.chunks, unmasked(self.stored.codecs, place.mask))
+        if expected is not None and expected != len(data):
+            self.fail(index, misfit(len(data), expected))
+        return FetchedChunk(data, place.mask)
+
+    @property
+    def encoding(self) -> Encoding:
+        """Encoding of the chunks, which are decoded here."""
+        return Encoding(self.stored.dtype, tuple(to_configs(self.stored.codecs, itemsize(self.stored.dtype))))
+
+    def fail(self, index: Index, reason: str) -> NoReturn:
+        """Raise CompileError for the place of a chunk that cannot be decoded."""
+        place = self._place(number_of(index, self.counts))
+        path, offset = ("", 0) if place is None else place[:2]
+        unreadable(path, f"the chunk cannot be decoded: {reason}", offset=offset)
 
     def occupied(self, chunks: tuple[int, ...], region: Region | None = None) -> Iterator[Index]:
         """Return the blocks of a region that meet a chunk with a place or bytes, in C order."""
@@ -197,77 +196,6 @@ class LocatedArray(ArraySource):
         cells = region_or_all(region, self.shape)
         table = unraveled(numbers[rows_between(numbers, counts, chunk_ranges(chunk_lengths, cells))], counts)
         return blocks_of_chunks(table, chunk_lengths, chunks, cells)
-
-    def read(self, selection: Selection) -> NDArray[Any]:
-        """Return the values of a region, in its shape and the layout's dtype. Raises OSError, CompileError."""
-        small = self._small(selection)
-        return assembled(self, self.layout, selection, self.shape) if small is None else small
-
-    def read_into(self, selection: Selection, out: NDArray[Any]) -> None:
-        """Put the values of a region into `out`, as `ArraySource.read_into`."""
-        small = self._small(selection)
-        if small is not None:
-            out[...] = small
-        elif out.dtype != numpy_dtype(self.form.dtype):
-            out[...] = self.read(selection)
-        else:
-            assemble(out, self, self.layout, selection, self.shape)
-
-    def _small(self, selection: Selection) -> NDArray[Any] | None:
-        """Return a region of many small chunks; None of others."""
-        if self.distant:
-            return None
-        encoding = Encoding(self.stored.dtype, tuple(map(dict, steps_of(self.stored))))
-        return small_chunks.region(self.layout, selection, self.shape, encoding, self._several)
-
-    def _several(self, chunks: NDArray[np.int64]) -> small_chunks.EncodedChunks:
-        """Return the encoded bytes of many chunks. Raises OSError, CompileError."""
-        chunk_bytes = [(row, self._bytes(number)) for row, number in enumerate(raveled(chunks, self.counts).tolist())]
-        stored = [(row, data) for row, data in chunk_bytes if data is not None]
-        rows = np.array([row for row, _ in stored], np.int64)
-        return small_chunks.EncodedChunks(
-            rows, np.array([mask for _, (_, mask) in stored], np.int32), [data for _, (data, _) in stored]
-        )
-
-    def chunk(self, index: Index) -> NDArray[Any] | None:
-        """Return a decoded chunk in the layout's dtype; None if it is missing. It is cached."""
-        cached: NDArray[Any] | None = kept.get((self, "chunk", index))
-        if cached is not None:
-            return cached
-        number = number_of(index, self.counts)
-        data = self._bytes(number)
-        if data is None:
-            return None
-        try:
-            values = chunk_of(data[0], self.stored.dtype, self._steps(data[1]), self.layout)
-        except DECODING_ERRORS as error:
-            self._unreadable(self._place(number), str(error) or type(error).__name__)
-        kept.put_chunk(self, index, values)
-        return values
-
-    def put(self, index: Index, inside: Selection, out: NDArray[Any]) -> bool:
-        """Decode a part of a chunk into `out`; return False if the chunk is missing."""
-        number = number_of(index, self.counts)
-        data = self._bytes(number)
-        if data is None:
-            return False
-        try:
-            put_chunk(out, data[0], self.stored.dtype, self._steps(data[1]), self.layout, inside)
-        except DECODING_ERRORS as error:
-            self._unreadable(self._place(number), str(error) or type(error).__name__)
-        return True
-
-    def _steps(self, mask: int) -> tuple[Config, ...]:
-        return tuple(step for number, step in enumerate(steps_of(self.stored)) if not mask >> number & 1)
-
-    def _unreadable(self, place: ChunkPlace | None, reason: str) -> NoReturn:
-        path, offset = ("", 0) if place is None else place[:2]
-        unreadable(path, f"the chunk cannot be decoded: {reason}", offset=offset)
-
-
-def steps_of(stored: Stored) -> list[dict[str, Any]]:
-    """Return the decoding steps of chunks. Expects codecs that are decoded here."""
-    return to_configs(stored.codecs, itemsize(stored.dtype))
 
 
 def form_of(source: ArraySource) -> LocatedForm | None:

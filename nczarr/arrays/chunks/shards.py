@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, NoReturn
 
+from nczarr.arrays.chunks.chunk_grid_array import ChunkGridArray
 from nczarr.arrays.chunks.chunk_keys import KeyListing
 from nczarr.arrays.chunks.grid import Encoding, kept, unreadable
 from nczarr.arrays.chunks.index_table import LARGEST, covering, indices_of, raveled, unraveled
@@ -22,7 +23,7 @@ from nczarr.arrays.codecs.decode import DECODING_ERRORS
 from nczarr.arrays.codecs.sharding_indexed import index_size, index_table
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.regions import Index, Region, grid_of, number_of
-from nczarr.arrays.sources.source import ArraySource, Layout
+from nczarr.arrays.sources.source import Layout
 from nczarr.ast.rectilinear import shape_of, varies
 from nczarr.diagnostics.report import CompileError
 from nczarr.registry import ChunkKeys
@@ -32,7 +33,7 @@ from nczarr.stores.ranges import Range, neighbours
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class KeyedArray(ArraySource):
+class KeyedArray(ChunkGridArray):
     """Array of a store in which each chunk, or each shard of chunks, has a key."""
 
     layout: Layout

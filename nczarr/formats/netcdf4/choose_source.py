@@ -9,10 +9,10 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from contextlib import suppress
+from typing import Any
 
 from nczarr.arrays.codecs import chain as codecs
 from nczarr.arrays.codecs import table
-from nczarr.arrays.codecs.codec_kind import Config
 from nczarr.arrays.execution.library_lock import LOCK
 from nczarr.arrays.regions import grid_of
 from nczarr.arrays.sources import decoded_parts
@@ -88,7 +88,7 @@ def _chunked(variable: StoredVariable, dataset: DatasetInfo, layout: Layout) -> 
     )
 
 
-def _steps(dataset: DatasetInfo, size: int) -> tuple[Config, ...] | None:
+def _steps(dataset: DatasetInfo, size: int) -> tuple[dict[str, Any], ...] | None:
     """Return the decoding steps of chunks; None if they cannot be decoded here."""
     if not codecs.expressible(dataset.filters, table.decoded_filters()) or dataset.shuffled not in (None, size):
         return None

@@ -7,20 +7,18 @@ be decoded here are copied as bytes; the library reads their values.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any, NoReturn
 
 from nczarr.arrays.chunks import small_chunks
-from nczarr.arrays.chunks.assembly import DIRECT, assemble, assembled
+from nczarr.arrays.chunks.chunk_grid_array import ChunkGridArray, FetchedChunk
 from nczarr.arrays.chunks.chunk_references import unmasked
-from nczarr.arrays.chunks.grid import Encoding, chunk_of, covering_regions, kept, put_chunk, unreadable
+from nczarr.arrays.chunks.grid import Encoding, covering_regions, kept, unreadable
 from nczarr.arrays.chunks.index_table import distinct, indices_of, raveled, table_of, unraveled
 from nczarr.arrays.chunks.manifest import ChunkPlace, Manifest, PlaceColumns
 from nczarr.arrays.chunks.occupancy import blocks_of_chunks, chunk_ranges, chunks_in, rows_between
-from nczarr.arrays.codecs.codec_kind import Config
-from nczarr.arrays.codecs.decode import DECODING_ERRORS
 from nczarr.arrays.codecs.lengths import linked_length, misfit
 from nczarr.arrays.execution.library_lock import LOCK
 from nczarr.arrays.lazy_numpy import NDArray, np
@@ -31,14 +29,12 @@ from nczarr.arrays.regions import (
     every_block,
     every_index,
     grid_of,
-    lengths_of,
     lengths_within,
     number_of,
     region_or_all,
 )
 from nczarr.arrays.sources.decoded_parts import DecodedCells
-from nczarr.arrays.sources.memory import fill_array
-from nczarr.arrays.sources.source import ArraySource, Layout, Stored, itemsize, numpy_dtype
+from nczarr.arrays.sources.source import ArraySource, Layout, Stored, itemsize
 from nczarr.arrays.sources.strided import AffineArray, FileBytes
 from nczarr.formats.netcdf4.chunk_index import ChunkTable, KnownChunks, chunk_table, few_chunks
 from nczarr.formats.netcdf4.hdf5 import Hdf5, closing, hdf5, opened_file
@@ -63,7 +59,7 @@ MANY = 1 << 12
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ChunkedArray(ArraySource):
+class ChunkedArray(ChunkGridArray):
     """A dataset whose chunks are decoded here. Beyond its extent, values are the layout's fill."""
 
     layout: Layout
@@ -74,7 +70,7 @@ class ChunkedArray(ArraySource):
     """Extent of the dataset."""
     form: Stored
     """Encoding of the chunks."""
-    steps: tuple[Config, ...] | None
+    steps: tuple[dict[str, Any], ...] | None
     """Decoding steps; None if they are impossible here."""
     unfiltered_edges: bool
     """True if chunks that exceed the extent are unfiltered."""
@@ -92,8 +88,8 @@ class ChunkedArray(ArraySource):
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the description alone."""
         described = (
-            self.layout, self.file, self.reach, self.form, self.steps, self.unfiltered_edges, self.library, self.own,
-            self.undefined,
+            self.layout, self.file, self.reach, self.form, self.steps, self.unfiltered_edges, self.library,
+            self.own, self.undefined,
         )  # fmt: skip
         return ChunkedArray, described
 
@@ -144,7 +140,7 @@ class ChunkedArray(ArraySource):
         offsets = (offset for offset, _ in places)
         return replace(self, _own=self._own, _at_hand=dict(zip(offsets, data, strict=True)))
 
-    def _near(self, selection: Selection) -> ChunkedArray:
+    def near(self, selection: Selection) -> ChunkedArray:
         """Return the array with the chunks of a region in memory, if the file is remote; else look up their places."""
         if self.distant and self._at_hand:
             return self
@@ -273,6 +269,11 @@ class ChunkedArray(ArraySource):
             table.mask[(ends > np.array(self.extent, np.int64)).any(axis=1)] = (1 << len(self.stored.codecs)) - 1
         return table
 
+    @property
+    def listing(self) -> Callable[[Sequence[range]], Iterable[Index]]:
+        """Function that lists the allocated chunks from the table."""
+        return self._allocated
+
     def _allocated(self, ranges: Sequence[range]) -> Iterator[Index]:
         """Return the allocated chunks within a range of indices along each dimension. Raises OSError."""
         table = self._table.chunk
@@ -332,6 +333,11 @@ class ChunkedArray(ArraySource):
     def _unreadable(self, reason: str, offset: int) -> NoReturn:
         unreadable(self.file.name, f"the chunk cannot be decoded: {reason}", offset=offset)
 
+    def fail(self, index: Index, reason: str) -> NoReturn:
+        """Raise CompileError for the place of a chunk that cannot be decoded."""
+        place = self.found(index)
+        self._unreadable(reason, 0 if place is None else place.offset)
+
     def place(self, chunk: Index) -> ChunkPlace | None:
         """Return a chunk's location; None if unallocated, cut by the dataset's end, or in a remote file.
 
@@ -351,118 +357,65 @@ class ChunkedArray(ArraySource):
         return ranges.read(Range(*place[:3])) if data is None else data
 
     def encoded(self, chunk: Index) -> bytes | None:
-        """Return the bytes of a chunk after the whole codec chain, or None. Raises OSError."""
-        place = self._copied(chunk)
-        return None if place is None or place.mask else self._bytes(place)
+        """Return the bytes of a chunk after the whole codec chain; None also if its bytes do not define its values."""
+        return None if self._outgrown and self._is_cut(chunk) else ChunkGridArray.encoded(self, chunk)
+
+    def fetch(self, index: Index) -> FetchedChunk | None:
+        """Return the encoded bytes of a chunk; None if it is unallocated."""
+        place = self.found(index)
+        return None if place is None else FetchedChunk(self._bytes(place), place.mask)
+
+    def fetch_many(self, chunks: NDArray[np.int64]) -> small_chunks.EncodedChunks:
+        """Return the encoded bytes of many chunks, from one look at the table."""
+        return small_chunks.located(self.places(chunks, cut=True))
+
+    @property
+    def encoding(self) -> Encoding:
+        """Encoding of the chunks."""
+        return Encoding(self.form.dtype, self.steps or ())
+
+    @property
+    def identity(self) -> object:
+        """Chunk table of this process."""
+        return self._known
 
     def read(self, selection: Selection) -> NDArray[Any]:
-        """Return the values of a region, in its shape and the layout's dtype.
-
-        Raises OSError, CompileError with `unreadable-chunk`.
-        """
-        if self.steps is None:
-            return self.library.read(selection)
-        small = self._small(selection)
-        if small is not None:
-            return small
-        near = self._near(selection)
-        if self.own == self.layout.fill:
-            return assembled(near, self.layout, selection, self.extent, self._allocated)
-        region, inside = self._clipped(selection)
-        if inside == region:
-            return assembled(near, self.layout._replace(fill=self.own), inside, self.extent, self._allocated)
-        out = np.empty(lengths_of(region), numpy_dtype(self.layout.dtype))
-        near._put(region, inside, out, direct=out.nbytes > DIRECT)
-        return out
-
-    def _small(self, selection: Selection) -> NDArray[Any] | None:
-        """Return a region of many small chunks; None of others."""
-        encoding = Encoding(self.stored.dtype, tuple(map(dict, self.steps or ())))
-
-        def fetch(chunks: NDArray[np.int64]) -> small_chunks.EncodedChunks:
-            return small_chunks.located(self.places(chunks, cut=True))
-
-        return small_chunks.region(self.layout._replace(fill=self.own), selection, self.extent, encoding, fetch)
+        """Return the values of a region; by the library, if its chunks cannot be decoded here."""
+        return self.library.read(selection) if self.steps is None else ChunkGridArray.read(self, selection)
 
     def read_into(self, selection: Selection, out: NDArray[Any]) -> None:
         """Put the values of a region into `out`, as `ArraySource.read_into`."""
-        if self.steps is None or out.dtype != numpy_dtype(self.layout.dtype):
-            out[...] = self.read(selection)
-            return
-        small = self._small(selection)
-        if small is not None:
-            out[...] = small
-            return
-        region, inside = self._clipped(selection)
-        self._near(selection)._put(region, inside, out, direct=True)
-
-    def _put(self, region: Selection, inside: Selection, out: NDArray[Any], *, direct: bool) -> None:
-        """Put a region into `out`; `inside`: its part within the extent; `direct`: as in `assemble`."""
-        if inside != region:
-            out[...] = fill_array(self.layout, ())
-        if all(part.start < part.stop for part in inside):
-            place: Any = (*map(slice, lengths_of(inside)), ...)
-            layout = self.layout._replace(fill=self.own)
-            assemble(out[place], self, layout, inside, self.extent, self._allocated, direct=direct)
-
-    def _clipped(self, selection: Selection) -> tuple[Selection, Selection]:
-        """Return a region with explicit ends, none before its start, and its part within the extent."""
-        bounds = [part.indices(length)[:2] for part, length in zip(selection, self.layout.shape, strict=True)]
-        region = tuple(slice(start, max(start, stop)) for start, stop in bounds)
-        return region, tuple(
-            slice(part.start, min(part.stop, end)) for part, end in zip(region, self.extent, strict=True)
-        )
+        if self.steps is None:
+            out[...] = self.library.read(selection)
+        else:
+            ChunkGridArray.read_into(self, selection, out)
 
     def chunk(self, index: Index) -> NDArray[Any] | None:
-        """Return a whole decoded chunk in the layout's dtype; None if it is not allocated. It is cached."""
-        array = self._known
-        cached: NDArray[Any] | None = kept.get((array, "chunk", index))
-        if cached is not None:
-            return cached
-        place = self.found(index)
+        """Return a whole decoded chunk in the layout's dtype; None if it is not allocated."""
+        place = self._mapped(index)
         if place is None:
-            return None
-        steps = self._steps(place)
-        try:
-            if not steps and place.length > MAPPED and not self.distant:
-                return self._unfiltered(place, tuple(map(slice, self.layout.chunks)))
-            values = chunk_of(self._bytes(place), self.stored.dtype, steps, self.layout)
-        except DECODING_ERRORS as error:
-            self._unreadable(str(error) or type(error).__name__, place.offset)
-        kept.put_chunk(array, index, values)
-        return values
+            return ChunkGridArray.chunk(self, index)
+        return self._unfiltered(index, place, tuple(map(slice, self.layout.chunks)))
 
     def put(self, index: Index, inside: Selection, out: NDArray[Any]) -> bool:
         """Decode a part of a chunk into `out`; return False if the chunk is not allocated."""
-        cached: NDArray[Any] | None = kept.get((self._known, "chunk", index))
-        if cached is not None:
-            out[...] = cached[inside]
-            return True
-        place = self.found(index)
+        place = self._mapped(index)
         if place is None:
-            return False
-        steps = self._steps(place)
-        try:
-            if not steps and place.length > MAPPED and not self.distant:
-                out[...] = self._unfiltered(place, inside)
-            else:
-                data = self._bytes(place)
-                put_chunk(out, data, self.stored.dtype, steps, self.layout, inside)
-        except DECODING_ERRORS as error:
-            self._unreadable(str(error) or type(error).__name__, place.offset)
+            return ChunkGridArray.put(self, index, inside, out)
+        out[...] = self._unfiltered(index, place, inside)
         return True
 
-    def _steps(self, place: ChunkPlace) -> list[Config]:
-        """Return the decoding steps of a chunk that its mask does not skip."""
-        return [step for number, step in enumerate(self.steps or ()) if not place.mask >> number & 1]
+    def _mapped(self, index: Index) -> ChunkPlace | None:
+        """Return the place of a large chunk without steps in a local file, of which any part can be read alone."""
+        if self.distant or math.prod(self.layout.chunks) * itemsize(self.stored.dtype) <= MAPPED:
+            return None
+        place = self.found(index)
+        return None if place is None or place.length <= MAPPED or self.steps_of(place.mask) else place
 
-    def _unfiltered(self, place: ChunkPlace, region: Selection) -> NDArray[Any]:
-        """Return a region of an unfiltered chunk, read from the file alone, in the stored dtype.
-
-        Raises ValueError if the file is too short, OSError.
-        """
+    def _unfiltered(self, index: Index, place: ChunkPlace, region: Selection) -> NDArray[Any]:
+        """Return a region of an unfiltered chunk, read from the file alone, in the stored dtype. Raises OSError."""
         if place.offset + place.length > self.file.size:
-            raise ValueError(misfit(max(0, self.file.size - place.offset), place.length))
+            self.fail(index, misfit(max(0, self.file.size - place.offset), place.length))
         dtype, chunks = self.stored.dtype, self.layout.chunks
         stride = math.prod(chunks[1:]) * (itemsize(dtype) or 0)
         return AffineArray(Layout(dtype, chunks, chunks), self.file, place.offset, stride).read(region)
