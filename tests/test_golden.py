@@ -18,7 +18,7 @@ from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.source import Source
 from nczarr.operations import pipeline, targets
 from nczarr.options import Options
-from nczarr.serve import ncml
+from nczarr.serve.protocols import ncml
 
 ROOT = Path(__file__).resolve().parent.parent
 GOLDEN = ROOT / "tests" / "golden"

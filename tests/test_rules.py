@@ -59,8 +59,8 @@ DOORS = {
     "nczarr.api.refs": "nczarr.formats.reference",
     "nczarr.api.zarr3_2019": "nczarr.formats.zarr",
     "nczarr.integrations.virtualizarr": "nczarr.formats.reference",
-    "nczarr.serve.dap2": "nczarr.formats.opendap",
-    "nczarr.serve.dap4": "nczarr.formats.opendap",
+    "nczarr.serve.protocols.dap2": "nczarr.formats.opendap",
+    "nczarr.serve.protocols.dap4": "nczarr.formats.opendap",
     "nczarr.serve.pages.subset_form": "nczarr.formats.opendap",
 }
 """Public doors to single formats, and protocols of the server: who may import which by name."""
@@ -388,9 +388,9 @@ TOLD = {
     "nczarr": "`nczarr.awkward0` and `nczarr.ncstream` are public modules",
     "nczarr.api.handle": "`from_cdl`, `to_cdl` and their like are methods for one format each",
     "nczarr.formats.common.awkward.expressions": "`awkward0` is the library that documents name",
-    "nczarr.serve.dap2": "`dap2` is the first segment of its URLs",
-    "nczarr.serve.dap4": "`dap4` is the first segment of its URLs",
-    "nczarr.serve.cdmremote": "`cdl` and `ncstream` are words of CDM Remote's queries",
+    "nczarr.serve.protocols.dap2": "`dap2` is the first segment of its URLs",
+    "nczarr.serve.protocols.dap4": "`dap4` is the first segment of its URLs",
+    "nczarr.serve.protocols.cdmremote": "`cdl` and `ncstream` are words of CDM Remote's queries",
     "nczarr.cli.missing": "`ncstream` is an extra of the package",
 }
 """Modules that may have the name of a format, and why."""

@@ -1,8 +1,8 @@
 """HTTP server for datasets, read-only: Zarr v2 and v3, CDM Remote (ncstream), OPeNDAP, and HTML pages.
 
-    request ─ application ─ places (which dataset) ─ dataset_cache (open trees) ─┬─ stores: Zarr documents and chunks
-                                                                                 ├─ cdmremote: headers, sections, texts
-                                                                                 ├─ dap2, dap4: documents and values
+    request ─ application ─ places (which dataset) ─ dataset_cache (open trees) ─┬─ protocols/zarr: documents and chunks
+                                                                                 ├─ protocols/cdmremote, ncml
+                                                                                 ├─ protocols/dap2, dap4
                                                                                  └─ pages: contents as HTML or JSON
     answers (ranges, conditions) ─ delivery (back pressure)          workers: all reading, in bounded threads
 

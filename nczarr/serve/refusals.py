@@ -7,10 +7,10 @@ all others text. No client gets a traceback or a path of the server.
 from __future__ import annotations
 
 from nczarr.diagnostics.report import CompileError
-from nczarr.serve import dap2, dap4
 from nczarr.serve.answers import HTML, HttpAnswer, text
 from nczarr.serve.dataset_cache import BUSY, FORBIDDEN, RETRY, RefusedRequestError, words
 from nczarr.serve.pages.errors import error_page
+from nczarr.serve.protocols import dap2, dap4
 from nczarr.serve.workers import BusyServerError
 from nczarr.stores.local_file import ReplacedError
 

@@ -22,7 +22,6 @@ from nczarr import __version__
 from nczarr.arrays.regions import Index
 from nczarr.diagnostics.report import CompileError
 from nczarr.link.tasks import WrittenPart
-from nczarr.serve import cdmremote, dap2, dap4, stores
 from nczarr.serve.answers import (
     BYTES,
     HTML,
@@ -45,13 +44,14 @@ from nczarr.serve.pages.markup import BROWSE, CATALOG, CDMREMOTE, DOWNLOAD, FILE
 from nczarr.serve.pages.static_files import static_file
 from nczarr.serve.pages.subset_form import subset_form
 from nczarr.serve.places import Root, ServedPlace
+from nczarr.serve.protocols import cdmremote, dap2, dap4, zarr
 from nczarr.serve.request import Request, url
 from nczarr.serve.search_index import SearchIndex
 from nczarr.serve.spool import Disk
 from nczarr.stores.local_file import identity_of
 from nczarr.stores.ranges import Range
 
-ROUTES = (BROWSE, *stores.VERSIONS, CDMREMOTE, dap2.DAP2, dap4.DAP4, VIEW, DOWNLOAD, FILE, CATALOG, STATIC)
+ROUTES = (BROWSE, *zarr.VERSIONS, CDMREMOTE, dap2.DAP2, dap4.DAP4, VIEW, DOWNLOAD, FILE, CATALOG, STATIC)
 """First segments of paths."""
 
 
@@ -88,7 +88,7 @@ class Routes(NamedTuple):
         Raises RefusedRequestError, CompileError, OSError.
         """
         first, rest = asked.segments[0], asked.segments[1:]
-        if first in stores.VERSIONS:
+        if first in zarr.VERSIONS:
             return self._zarr(first, rest, asked, at_hand)
         if first == CDMREMOTE:
             return self._remote(rest, asked, at_hand)
@@ -147,7 +147,7 @@ class Routes(NamedTuple):
             if not place.behind:
                 return self._dataset(opened, asked)
             key = "/".join(place.behind) + ("/" if segments[-1] == "" else "")
-            view = stores.view(opened, version, self.limits)
+            view = zarr.view(opened, version, self.limits)
             held = view.documents.get(key)
             if held is not None:
                 return conditional(HttpAnswer(held, "application/json"), asked.headers, opened.modified)
@@ -155,7 +155,7 @@ class Routes(NamedTuple):
             if found is None:
                 raise RefusedRequestError(404, "there is no such key")
             array, index = found
-            need = stores.check(array, self.limits)
+            need = zarr.check(array, self.limits)
 
             def work() -> HttpAnswer:
                 return self._chunk(opened, version, key, asked, array, index)
@@ -169,7 +169,7 @@ class Routes(NamedTuple):
         tag = tag_of(__version__, opened.stamp, version, key) if opened.alone else None
         if tag is not None and is_had(tag, opened.modified, asked.headers):
             return unchanged(tag, opened.modified)
-        made = stores.chunk(array, index, self.limits)
+        made = zarr.chunk(array, index, self.limits)
         if made is None:
             raise RefusedRequestError(404, "the chunk does not exist: all its values are fill values")
         whole = made[0] if len(made) == 1 and isinstance(made[0], bytes) else tuple(made)
@@ -353,14 +353,14 @@ class Routes(NamedTuple):
 
     def _dataset(self, opened: CachedDataset, asked: Request) -> HttpAnswer:
         """Return the page of a dataset."""
-        losses = {version: self._losses(opened, version) for version in stores.VERSIONS}
+        losses = {version: self._losses(opened, version) for version in zarr.VERSIONS}
         found = dataset.told(opened, losses, asked.place)
         return _as_wanted(asked, partial(dataset.description, found), partial(dataset.dataset, found))
 
     def _losses(self, opened: CachedDataset, version: str) -> list[str]:
         """Return messages for everything that a Zarr version cannot store of a dataset."""
         try:
-            found = stores.view(opened, version, self.limits).losses
+            found = zarr.view(opened, version, self.limits).losses
         except CompileError as error:
             return [without_home(f"everything: {each.message}", self.root.home) for each in error.diagnostics]
         return [each.message for each in found if each.weight == "value"] + [
@@ -374,7 +374,7 @@ class Routes(NamedTuple):
         """
         opened = self._open(place, at_hand) or self.shelf.open(place)
         if version is not None:
-            stores.view(opened, version, self.limits)
+            zarr.view(opened, version, self.limits)
         return opened
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from nczarr import names
-from nczarr.serve.stores import VERSIONS
+from nczarr.serve.protocols.zarr import VERSIONS
 
 BY_DAP2 = "By DAP2: libnetcdf, which this program uses, damages attributes of type float that it reads by DAP4."
 BY_DAP4 = (

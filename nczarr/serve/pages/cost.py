@@ -9,7 +9,7 @@ from itertools import islice
 from nczarr.arrays.sources.source import ArraySource
 from nczarr.ast.rectilinear import largest
 from nczarr.check.checked import Checked
-from nczarr.serve.cdmremote import size_of
+from nczarr.serve.protocols.cdmremote import size_of
 from nczarr.serve.value_streams import chunk_size
 
 FEW = 1024

@@ -17,7 +17,6 @@ from nczarr.check.checked import Checked
 from nczarr.check.outline import bytes_text, stored_bytes
 from nczarr.diagnostics.report import CompileError
 from nczarr.select.physical import attributes_of, text_of
-from nczarr.serve.dap2 import view
 from nczarr.serve.dataset_cache import CachedDataset
 from nczarr.serve.pages.commands import commands
 from nczarr.serve.pages.coordinates import Coordinate, coordinates
@@ -38,8 +37,9 @@ from nczarr.serve.pages.markup import (
     text,
 )
 from nczarr.serve.pages.plane import variable_of
+from nczarr.serve.protocols.dap2 import view
+from nczarr.serve.protocols.zarr import VERSIONS
 from nczarr.serve.request import url
-from nczarr.serve.stores import VERSIONS
 
 MOST_VARIABLES = 2000
 """Maximum variables on a dataset's page."""

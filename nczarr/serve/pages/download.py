@@ -26,10 +26,10 @@ from nczarr.select.indexing import read_outer
 from nczarr.select.physical import is_numeric, physical
 from nczarr.select.section_syntax import sections
 from nczarr.serve.answers import HttpAnswer, attachment
-from nczarr.serve.cdmremote import size_of, wanted_of
 from nczarr.serve.dataset_cache import CachedDataset, RefusedRequestError, check_same, words
 from nczarr.serve.limits import Limits
 from nczarr.serve.pages.plane import ShownAxis, axis_at
+from nczarr.serve.protocols.cdmremote import size_of, wanted_of
 from nczarr.serve.spool import Disk, FullError, Spool
 from nczarr.serve.value_streams import bounded, chunk_size, whole
 

@@ -27,9 +27,9 @@ from nczarr.serve.pages.markup import (
     text,
 )
 from nczarr.serve.places import ServedPlace
+from nczarr.serve.protocols.zarr import VERSIONS
 from nczarr.serve.request import url
 from nczarr.serve.search_index import Hits
-from nczarr.serve.stores import VERSIONS
 
 SORTS = ("name", "size", "date")
 """Columns that sort a folder; a minus before the name reverses."""

@@ -19,7 +19,7 @@ from nczarr.options import UNREAD, Options
 from tests.conftest import ROOT
 from tests.support.serving import Served, serving
 
-from .conftest import convert
+from ..conftest import convert
 
 PATHS = (
     "cmip.nc",

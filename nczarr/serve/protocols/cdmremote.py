@@ -19,11 +19,11 @@ from nczarr.ast import VlenType
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import CompileError, Report
 from nczarr.options import Options, Section
-from nczarr.serve import ncml
 from nczarr.serve.answers import BYTES, HTML, TEXT, XML, HttpAnswer
 from nczarr.serve.dataset_cache import CachedDataset, RefusedRequestError, words
 from nczarr.serve.limits import Limits
 from nczarr.serve.pages.remote_form import form
+from nczarr.serve.protocols import ncml
 from nczarr.serve.spool import Disk
 from nczarr.serve.value_streams import PIECES, TEXT_SIZE, TIMES, begun, bounded, chunk_size, steady, whole
 

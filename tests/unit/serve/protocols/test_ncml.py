@@ -18,7 +18,7 @@ from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.source import Source
 from nczarr.operations import pipeline
 from nczarr.options import Options
-from nczarr.serve import ncml
+from nczarr.serve.protocols import ncml
 from tests.support.peers import exactness
 
 REAL = exactness.real_folder()
