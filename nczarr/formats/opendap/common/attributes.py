@@ -10,7 +10,8 @@ from nczarr import names
 from nczarr.ast import ATOMIC, Attribute, Constant
 from nczarr.ast.types import EnumType
 from nczarr.formats.opendap.common.declarations import DmrScope, FaultError, opaque_of, whole
-from nczarr.formats.opendap.common.wire import ATOMIC_OF, VARIABLES, number_of
+from nczarr.formats.opendap.common.document_text import number_of
+from nczarr.formats.opendap.common.type_words import ATOMIC_OF_DAP4, VARIABLES
 from nczarr.formats.opendap.common.xml_reader import XmlElement
 
 MADE_BY = "build_dmrpp_metadata"
@@ -54,7 +55,7 @@ def _of(element: XmlElement, prefix: str, scope: DmrScope) -> Iterator[Attribute
 
 def _constant(element: XmlElement, kind: str, scope: DmrScope) -> Constant:
     """Return the value of an attribute. Raises FaultError."""
-    type_name = ATOMIC_OF.get(kind)
+    type_name = ATOMIC_OF_DAP4.get(kind)
     texts = [value.attributes.get("value", value.text) for value in element.all("Value")]
     if type_name is None:
         return _opaque(element, texts, scope) if kind == "Opaque" else _enum(element, kind, texts, scope)

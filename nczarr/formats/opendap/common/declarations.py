@@ -23,7 +23,7 @@ from nczarr.ast import (
     VlenType,
 )
 from nczarr.ast.types import IntegerName
-from nczarr.formats.opendap.common.wire import ATOMIC_OF, VARIABLES
+from nczarr.formats.opendap.common.type_words import ATOMIC_OF_DAP4, VARIABLES
 from nczarr.formats.opendap.common.xml_reader import XmlElement
 
 MOST_DIGITS = 18
@@ -139,7 +139,7 @@ def whole(text: str, what: str) -> int:
 
 def enum_of(element: XmlElement) -> EnumType:
     """Return the type of an `Enumeration`. Raises FaultError."""
-    base = ATOMIC_OF.get(element.attributes.get("basetype", ""))
+    base = ATOMIC_OF_DAP4.get(element.attributes.get("basetype", ""))
     if base is None or not ATOMIC[base].is_integer:
         raise FaultError(f"`{element.attributes.get('basetype', '')}` is not an integer type")
     constants = []
@@ -158,9 +158,9 @@ def enum_of(element: XmlElement) -> EnumType:
 def type_of(element: XmlElement, scope: DmrScope) -> str:
     """Return the type of a variable or member, declaring a structure's. Raises FaultError."""
     tag = element.tag
-    if tag in ATOMIC_OF:
+    if tag in ATOMIC_OF_DAP4:
         ours = element.attributes.get("nczarr:type")
-        return "char" if ours == "char" else ATOMIC_OF[tag]
+        return "char" if ours == "char" else ATOMIC_OF_DAP4[tag]
     if tag == "Enum":
         written = element.attributes.get("enum", "")
         enum = scope.type(written)

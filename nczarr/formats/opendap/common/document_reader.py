@@ -19,7 +19,7 @@ from nczarr.diagnostics.report import Diagnostic, Label, Report, Severity
 from nczarr.diagnostics.source import Source, Span
 from nczarr.formats.opendap.common.attributes import attributes
 from nczarr.formats.opendap.common.declarations import DmrScope, FaultError, enum_of, size_of, type_of, whole
-from nczarr.formats.opendap.common.wire import VARIABLES
+from nczarr.formats.opendap.common.type_words import VARIABLES
 from nczarr.formats.opendap.common.xml_reader import XmlElement
 from nczarr.options import Options
 

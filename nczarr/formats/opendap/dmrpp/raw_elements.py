@@ -15,7 +15,7 @@ from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.regions import Index, Region, Selection
 from nczarr.arrays.sources.source import DerivedSource, Descr, Layout, itemsize, numpy_dtype
 from nczarr.arrays.values.elements import in_order
-from nczarr.formats.opendap.common.wire import number_of
+from nczarr.formats.opendap.common.document_text import number_of
 from nczarr.formats.opendap.dmrpp.padding import PaddedMember
 
 Pad = Literal["null_term", "null_pad", "space_pad"]

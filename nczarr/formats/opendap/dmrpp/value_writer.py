@@ -16,7 +16,7 @@ from nczarr.arrays.sources.source import ArraySource, Descr, Parts, itemsize, li
 from nczarr.arrays.values.parts import Types, descr, escape, is_fixed
 from nczarr.ast import ATOMIC, CompoundType, EnumType, Storage, Variable
 from nczarr.check.checked import Checked
-from nczarr.formats.opendap.common.wire import escaped, is_safe_text, tag, text_of
+from nczarr.formats.opendap.common.document_text import escaped, is_safe_text, tag, text_of
 from nczarr.formats.opendap.dmrpp.link_plan import InlineValues, Linked, Way
 from nczarr.formats.opendap.dmrpp.wire import FILTER_NAMES, fill_number
 

@@ -11,7 +11,7 @@ from nczarr.arrays.codecs.fletcher32 import FLETCHER32
 from nczarr.arrays.codecs.shuffle import SHUFFLE
 from nczarr.ast import ATOMIC
 from nczarr.check.fill_values import DEFAULT
-from nczarr.formats.opendap.common.wire import number_of
+from nczarr.formats.opendap.common.document_text import number_of
 
 PLACEHOLDER = "OPeNDAP_DMRpp_DATA_ACCESS_URL"
 """`dmrpp:href` of NASA's documents: the target is the document's name without `.dmrpp`."""

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from nczarr import names
 from nczarr.ast import ATOMIC, Attribute, Constant
 from nczarr.diagnostics.report import Report
-from nczarr.formats.opendap.common.wire import number_of
+from nczarr.formats.opendap.common.document_text import number_of
+from nczarr.formats.opendap.common.type_words import ATOMIC_OF_DAP2
 from nczarr.formats.opendap.dap2.read.parse import DasEntry, Declaration
 from nczarr.formats.opendap.dap2.read.renaming import container_name
 from nczarr.formats.opendap.dap2.read.tree import FILL, Tree, TreeVariable
-from nczarr.formats.opendap.dap2.wire.element_types import ATOMIC_OF
 
 EXTRA, UNLIMITED = "DODS_EXTRA", "Unlimited_Dimension"
 """Container and attribute that name the unlimited dimension."""
@@ -127,7 +127,7 @@ class DasAttributes:
     def _value(self, entry: DasEntry, wanted: str | None) -> Constant | None:
         """Return the value of an attribute; `wanted`: the type of a fill value. Reports values that do not fit."""
         texts = [each.encode("utf-8", "surrogateescape") for each in entry.values]
-        kind = ATOMIC_OF.get(entry.type.lower())
+        kind = ATOMIC_OF_DAP2.get(entry.type.lower())
         if wanted is not None:
             value = self._fill(entry, texts, wanted)
             if value is None:

@@ -19,6 +19,7 @@ from nczarr.check.checked import Unchecked
 from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.source import Source, Span
 from nczarr.formats.opendap.common.columns import BrokenValuesError, decoded
+from nczarr.formats.opendap.common.type_words import FULL, NARROW
 from nczarr.formats.opendap.dap2.read.narrow import Narrow
 from nczarr.formats.opendap.dap2.read.response import (
     chars_of,
@@ -30,7 +31,7 @@ from nczarr.formats.opendap.dap2.read.response import (
 )
 from nczarr.formats.opendap.dap2.read.tokens import TextFaultError
 from nczarr.formats.opendap.dap2.read.tree import DataSlot, tree_of
-from nczarr.formats.opendap.dap2.wire.xdr import FULL, NARROW, Xdr, pad
+from nczarr.formats.opendap.dap2.wire.xdr import Xdr, pad
 from nczarr.options import Options
 from nczarr.stores.opendap import Served
 

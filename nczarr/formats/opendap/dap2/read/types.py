@@ -6,9 +6,9 @@ from nczarr import names
 from nczarr.ast import CompoundType, Field, VlenType
 from nczarr.formats.opendap.common.columns import check_size
 from nczarr.formats.opendap.common.declarations import DmrScope, declare
+from nczarr.formats.opendap.common.type_words import ATOMIC_OF_DAP2
 from nczarr.formats.opendap.dap2.read.parse import Declaration
 from nczarr.formats.opendap.dap2.read.tokens import TextFaultError
-from nczarr.formats.opendap.dap2.wire.element_types import ATOMIC_OF
 
 
 def fault(declared: Declaration, text: str) -> TextFaultError:
@@ -19,7 +19,7 @@ def fault(declared: Declaration, text: str) -> TextFaultError:
 def type_of(declared: Declaration, scope: DmrScope) -> str:
     """Return the type of a variable or member, declaring compounds and lists. Raises TextFaultError."""
     if declared.kind == "plain":
-        found = ATOMIC_OF.get(declared.type.lower())
+        found = ATOMIC_OF_DAP2.get(declared.type.lower())
         if found is None:
             raise fault(declared, f"`{declared.type[:40]}` is not a type of DAP2")
         return found

@@ -16,16 +16,10 @@ from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.ast.node import TypeName
 from nczarr.ast.types import EnumType, OpaqueType
 from nczarr.formats.opendap.common.columns import BrokenValuesError, SentValues, Wire
-from nczarr.formats.opendap.dap2.wire.element_types import ELEMENTS
+from nczarr.formats.opendap.common.type_words import FULL, NARROW
 
 ROW, END = 0x5A000000, 0xA5000000
 """Marks before a row of a sequence, and after its last row."""
-
-FULL = {name: ELEMENTS[name].array for name in ("int", "uint", "float", "double")}
-"""Dtypes of types that arrays and single values write alike."""
-
-NARROW = {"ubyte": 8, "short": 16, "ushort": 16}
-"""Bits of types that take four bytes on the wire."""
 
 
 def pad(count: int) -> int:

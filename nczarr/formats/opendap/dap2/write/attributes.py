@@ -15,8 +15,8 @@ from nczarr.arrays.values.parts import Types
 from nczarr.ast import Attribute, CompoundType, Constant, EnumType, Group, Variable
 from nczarr.ast.types import OpaqueType, VlenType
 from nczarr.ast.values import shortest
-from nczarr.formats.opendap.common.wire import LEFT_OUT
-from nczarr.formats.opendap.dap2.wire.element_types import ELEMENTS, EXACT, UNSIGNED, WIDE
+from nczarr.formats.opendap.common.document_text import LEFT_OUT
+from nczarr.formats.opendap.common.type_words import EXACT, UNSIGNED, WIDE, WORDS
 from nczarr.formats.opendap.dap2.wire.spelling import NAMES, quoted, wire_name
 from nczarr.formats.opendap.dap2.write.declarations import ElementNode, Mapping, StructureNode, count, hidden_name
 from nczarr.formats.opendap.dap2.write.xdr import sources_of, text_slabs
@@ -140,7 +140,7 @@ class _DasWriter:
         if value.type in WIDE and any(abs(number) > EXACT for number in numbers):
             self.left_out.append(f"{place}: its 64-bit integers are no doubles")
             return
-        yield f"{ELEMENTS[value.type].word} {name} {', '.join(_number(each, value.type) for each in numbers)};"
+        yield f"{WORDS[value.type].dap2} {name} {', '.join(_number(each, value.type) for each in numbers)};"
 
     def _texts(self, value: Constant, place: str) -> Iterator[str]:
         """Yield the texts of an attribute between quotes, without NULs at the end."""

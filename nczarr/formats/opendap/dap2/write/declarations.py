@@ -19,7 +19,7 @@ from urllib.parse import unquote
 from nczarr.ast import CompoundType, EnumType, OpaqueType, Variable, VlenType
 from nczarr.ast.types import Field
 from nczarr.check.checked import Checked
-from nczarr.formats.opendap.dap2.wire.element_types import BYTE, ELEMENTS, WIDE, ElementType
+from nczarr.formats.opendap.common.type_words import WIDE, WORDS, TypeWords
 from nczarr.formats.opendap.dap2.wire.spelling import wire_name
 from nczarr.formats.opendap.dap2.write.identifiers import Identifiers
 
@@ -47,7 +47,7 @@ class ElementNode(NamedTuple):
     """FQN of the variable that has the values."""
     type: str
     """Type of the values in the model: atomic or opaque."""
-    element: ElementType
+    element: TypeWords
     """Type of the elements."""
     axes: tuple[NodeAxis, ...]
     """Dimensions, without those of a record around it."""
@@ -154,9 +154,9 @@ def _node(
     declared = checked.types.get(type_name)
     match declared:
         case EnumType():
-            return ElementNode(name, fqn, declared.base, ELEMENTS[declared.base], axes)
+            return ElementNode(name, fqn, declared.base, WORDS[declared.base], axes)
         case OpaqueType():
-            return ElementNode(name, fqn, type_name, BYTE, axes)
+            return ElementNode(name, fqn, type_name, WORDS["ubyte"], axes)
         case VlenType():
             raise _UnsayableError("DAP2 has no lists of variable length")
         case CompoundType():
@@ -166,8 +166,8 @@ def _node(
             )
             return StructureNode(name, fqn, axes, members, tuple(each.name for each in declared.fields))
     if type_name == "char":
-        return ElementNode(name, fqn, type_name, ELEMENTS["char"], axes[:-1], len(axes[-1].indices) if axes else 1)
-    return ElementNode(name, fqn, type_name, ELEMENTS[type_name], axes)
+        return ElementNode(name, fqn, type_name, WORDS["char"], axes[:-1], len(axes[-1].indices) if axes else 1)
+    return ElementNode(name, fqn, type_name, WORDS[type_name], axes)
 
 
 def _unnamed(checked: Checked, field: Field) -> tuple[NodeAxis, ...]:
@@ -187,7 +187,7 @@ def _as_grid(node: Node, nodes: dict[str, Node], checked: Checked) -> Node:
     maps: list[ElementNode] = []
     for axis in node.axes:
         found = nodes.get(axis.name or "")
-        if not isinstance(found, ElementNode) or found.axes != (axis,) or found.element.word == "String":
+        if not isinstance(found, ElementNode) or found.axes != (axis,) or found.element.dap2 == "String":
             return node
         maps.append(found)
     return GridNode(node.name, node, tuple(maps))
@@ -209,7 +209,7 @@ def dds(known: Mapping, nodes: tuple[Node, ...]) -> str:
 def _lines(node: Node) -> Iterator[str]:
     match node:
         case ElementNode():
-            yield f"{node.element.word} {node.name}{_brackets(node.axes)};"
+            yield f"{node.element.dap2} {node.name}{_brackets(node.axes)};"
         case GridNode():
             yield "Grid {"
             yield "  Array:"

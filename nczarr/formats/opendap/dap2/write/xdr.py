@@ -20,7 +20,7 @@ from nczarr.arrays.values.parts import escape, is_fixed
 from nczarr.ast import ATOMIC, CompoundType
 from nczarr.ast.types import Field
 from nczarr.check.checked import Checked
-from nczarr.formats.opendap.dap2.wire.element_types import EXACT, WIDE
+from nczarr.formats.opendap.common.type_words import EXACT, WIDE
 from nczarr.formats.opendap.dap2.wire.xdr import pad
 from nczarr.formats.opendap.dap2.write.declarations import (
     ElementNode,

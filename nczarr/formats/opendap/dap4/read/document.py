@@ -11,7 +11,7 @@ from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.source import Source, Span
 from nczarr.formats.opendap.common.declarations import DmrScope, FaultError
 from nczarr.formats.opendap.common.document_reader import DescribedVariable, DocumentReader
-from nczarr.formats.opendap.common.wire import VARIABLES
+from nczarr.formats.opendap.common.type_words import VARIABLES
 from nczarr.formats.opendap.common.xml_reader import XmlElement, parse
 
 CHECKSUM = "_DAP4_Checksum_CRC32"

@@ -23,7 +23,8 @@ from nczarr.diagnostics.source import Source
 from nczarr.formats.opendap.common.columns import BrokenValuesError, check_size
 from nczarr.formats.opendap.common.declarations import FaultError
 from nczarr.formats.opendap.common.document_reader import DescribedVariable
-from nczarr.formats.opendap.common.wire import VARIABLES, dap4_name
+from nczarr.formats.opendap.common.document_text import dap4_name
+from nczarr.formats.opendap.common.type_words import VARIABLES
 from nczarr.formats.opendap.common.xml_reader import XmlElement
 from nczarr.formats.opendap.dap4.read.document import DmrReader, parsed
 from nczarr.formats.opendap.dap4.read.values import values_of

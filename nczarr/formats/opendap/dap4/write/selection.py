@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import NamedTuple
 
 from nczarr import names
 from nczarr.check.checked import Checked
+from nczarr.formats.opendap.common.dmr_writer import Projection, SelectedVariable
 
 MOST_CLAUSES = 1000
 """Maximum variables in one expression."""
@@ -25,24 +25,6 @@ _SLICE = re.compile(r"\[\s*(?:([0-9]{1,18})\s*(?::\s*([0-9]{1,18})\s*)?(?::\s*([
 
 class ConstraintError(ValueError):
     """An invalid constraint expression; the text says why."""
-
-
-class SelectedVariable(NamedTuple):
-    """A requested variable."""
-
-    fqn: str
-    """FQN of the variable."""
-    ranges: tuple[range, ...]
-    """Requested indices of each dimension."""
-
-
-class Projection(NamedTuple):
-    """Variables and slices that an expression selects."""
-
-    variables: tuple[SelectedVariable, ...]
-    """Requested variables in definition order."""
-    dimensions: Mapping[str, range]
-    """Requested indices of all dimensions by FQN."""
 
 
 def select(checked: Checked, expression: str) -> Projection:

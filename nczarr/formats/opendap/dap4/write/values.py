@@ -31,10 +31,10 @@ from nczarr.arrays.values.parts import (
 )
 from nczarr.ast import CompoundType, OpaqueType
 from nczarr.check.checked import Checked
-from nczarr.formats.opendap.common.wire import escaped
+from nczarr.formats.opendap.common.dmr_writer import Projection, SelectedVariable
+from nczarr.formats.opendap.common.document_text import escaped
 from nczarr.formats.opendap.dap4.wire.chunks import ERROR, HEADER, LAST, LITTLE, UNCHECKED
 from nczarr.formats.opendap.dap4.write.document import dmr
-from nczarr.formats.opendap.dap4.write.selection import Projection, SelectedVariable
 
 PIECE = 4 << 20
 """Approximate bytes of values read at once."""

@@ -1,12 +1,13 @@
-"""Constants of DAP4 documents: namespaces and types; the texts of numbers and names; lines of XML."""
+"""Texts of DAP4 documents: namespaces, numbers, names, values of attributes, tags."""
 
 from __future__ import annotations
 
+import base64
 import re
 import struct
 
 from nczarr import names
-from nczarr.ast import ATOMIC
+from nczarr.ast import ATOMIC, Constant
 from nczarr.ast.values import shortest
 
 DAP4 = "http://xml.opendap.org/ns/DAP/4.0#"
@@ -20,24 +21,8 @@ PREFIXES = {
 }  # fmt: skip
 """Name prefixes in parsed documents, by namespace."""
 
-ATOMIC_OF = {
-    "Byte": "ubyte", "UByte": "ubyte", "UInt8": "ubyte", "Int8": "byte", "Char": "char", "Int16": "short",
-    "UInt16": "ushort", "Int32": "int", "UInt32": "uint", "Int64": "int64", "UInt64": "uint64", "Float32": "float",
-    "Float64": "double", "String": "string", "URL": "string", "Url": "string", "URI": "string",
-}  # fmt: skip
-"""Atomic types of the model by their DAP4 names."""
-
-DAP4_OF = {
-    "ubyte": "Byte", "byte": "Int8", "short": "Int16", "ushort": "UInt16", "int": "Int32", "uint": "UInt32",
-    "int64": "Int64", "uint64": "UInt64", "float": "Float32", "double": "Float64", "char": "String", "string": "String",
-}  # fmt: skip
-"""DAP4 names by atomic type. Hyrax represents chars as strings of one byte."""
-
 LEFT_OUT = "_nczarr_left_out"
 """Global attribute with a message for everything that a document lacks."""
-
-VARIABLES = frozenset({*ATOMIC_OF, "Enum", "Structure", "Sequence", "Opaque"})
-"""Elements that declare a variable."""
 
 _UNSAFE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """Characters invalid in XML 1.0."""
@@ -90,3 +75,23 @@ def tag(name: str, /, *, closed: bool = True, **members: str | int | None) -> st
         if value is not None
     )
     return f"<{name}{''.join(written)}{'/' * closed}>"
+
+
+def texts_of(value: Constant) -> tuple[list[str], str | None, str | None]:
+    """Return the texts of a value, our type name unless implied, and its bytes if inexact."""
+    items = (value.data,) if isinstance(value.data, bytes) else value.data
+    texts = [shown(item) if isinstance(item, bytes) else "" for item in items]
+    exact = all(text.encode() == item and is_safe_text(text) for text, item in zip(texts, items, strict=True))
+    words = ["-" if not isinstance(item, bytes) else base64.b64encode(item).decode() for item in items]
+    ours = "string" if value.type == "string" and (len(items) < 2 or not exact) else None
+    return texts, ours, None if exact else " ".join(words)
+
+
+def numbers_of(value: Constant, base: str) -> tuple[list[str], str | None]:
+    """Return the texts of numbers, and their bytes if the texts are not exact."""
+    assert isinstance(value.data, bytes)
+    width = ATOMIC[base].size
+    numbers = [value.data[at : at + width] for at in range(0, len(value.data), width)]
+    texts = [text_of(number, base) for number in numbers]
+    exact = all(number_of(text, base) == number for text, number in zip(texts, numbers, strict=True))
+    return texts, None if exact else base64.b64encode(value.data).decode()
