@@ -78,7 +78,9 @@ def settle(checked: Checked, form: Format, report: Report, options: Options) -> 
 def unmet_mode(place: Location, form: Format) -> str | None:
     """Return why a target cannot have its URL or the URL's modes; None if it can."""
     if place.service:
-        return "a CDM Remote server is read-only" if place.service == "cdmremote" else "an OPeNDAP server is read-only"
+        from nczarr.stores.dataset_service import PROTOCOLS
+
+        return f"{PROTOCOLS[place.service].server} is read-only"
     if place.repository or form.commits:
         return _unmet_commit(place.repository, form)
     if place.remote and (fault := untidy(place.path)):

@@ -36,7 +36,9 @@ def open_path(
 
         return RepositoryStore(place.repository, storage)
     if place.service:
-        return _open_service(path, place.service, storage)
+        from nczarr.stores.dataset_service import served
+
+        return served(path, storage)
     if place.remote:
         return _open_remote(path, storage, is_ranged)
     path = place.path
@@ -57,14 +59,6 @@ def _open_folder(path: str, storage: StorageOptions) -> Store:
     from nczarr.stores.directory import DirectoryStore
 
     return DirectoryStore(path)
-
-
-def _open_service(url: str, protocol: str, storage: StorageOptions) -> Source:
-    """Open a dataset on a server by its protocol."""
-    from nczarr.stores import cdm_remote, opendap
-
-    openers = {"cdmremote": cdm_remote.served, "dap2": opendap.served_dap2, "dap4": opendap.served_dap4}
-    return openers[protocol](url, storage)
 
 
 def open_file(path: str, name: str) -> Source | Store:

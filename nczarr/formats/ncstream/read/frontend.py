@@ -41,7 +41,7 @@ from nczarr.formats.ncstream.wire.framing import Incoming
 from nczarr.formats.ncstream.wire.limits import DEFAULT, UnreadableStreamError
 from nczarr.formats.ncstream.wire.trees import Tree, opaque_sizes
 from nczarr.options import Options
-from nczarr.stores.cdm_remote import Served
+from nczarr.stores.dataset_service import Served
 
 _OTHERS = {
     "coverages": "a coverage's header",

@@ -90,12 +90,7 @@ class VariableMessages(NamedTuple):
 
     def decoded(self, piece: MessageCells) -> dict[str, NDArray[Any]]:
         """Return the values of a message by part, in the shape of its section. Raises OSError, ValueError."""
-        tree = piece.message.tree()
-        if isinstance(tree, Records) and len(tree) != piece.cells and len(tree) == math.prod(self.shape):
-            whole = dict(arrays(tree, self.type, self.shape, self.types))  # a server that does not cut records
-            cut = taken(whole, numbers(piece.ranges, self.shape), self.type, self.types)
-            return _shaped(cut, parts(self.type, tuple(map(len, piece.ranges)), self.types))
-        return dict(arrays(tree, self.type, tuple(map(len, piece.ranges)), self.types))
+        return values_of(piece.message.tree(), piece.ranges, self.type, self.shape, self.types)
 
     def merged(self) -> dict[str, NDArray[Any]]:
         """Return the elements of all lists by part, with fill for missing cells. Raises OSError, ValueError.
@@ -122,6 +117,17 @@ class VariableMessages(NamedTuple):
         cells = np.concatenate(places)
         last = len(cells) - 1 - np.unique(cells[::-1], return_index=True)[1]
         return _shaped(taken(joined(every), last.astype(np.int64), self.type, self.types), ragged)
+
+
+def values_of(
+    tree: Tree, ranges: tuple[range, ...], type_name: TypeName, shape: tuple[int, ...], types: Types
+) -> dict[str, NDArray[Any]]:
+    """Return the values of a section by part, in its shape. `shape`: that of the variable. Raises ValueError."""
+    lengths = tuple(map(len, ranges))
+    if isinstance(tree, Records) and len(tree) != math.prod(lengths) and len(tree) == math.prod(shape):
+        whole = dict(arrays(tree, type_name, shape, types))  # a server that does not cut records
+        return _shaped(taken(whole, numbers(ranges, shape), type_name, types), parts(type_name, lengths, types))
+    return dict(arrays(tree, type_name, lengths, types))
 
 
 def is_stretch(ranges: Sequence[range], shape: tuple[int, ...]) -> bool:

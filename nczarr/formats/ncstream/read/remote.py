@@ -1,51 +1,108 @@
 """Datasets on CDM Remote servers: one request for the header, then sections on demand.
 
-Parts of fixed size, or of strings, are requested by region in pieces of at most
-`PIECE` bytes; lists, and records with lists, in blocks of cells
-(`arrays/sources/requested_regions.py`), because their lengths are unknown before. Servers may answer
-with either kind of data message. Record members are selected here; so are
-records if a server sends all. Invariant: an answer holds the requested cells,
-or raises OSError.
+Servers may answer with either kind of data message. Record members are selected
+here; so are records if a server sends all. Invariant: an answer holds the
+requested cells, or raises OSError.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
+from nczarr import names
 from nczarr.arrays.lazy_numpy import NDArray
-from nczarr.arrays.sources.decoded_parts import in_one_piece, sources
+from nczarr.arrays.regions import Region
+from nczarr.arrays.sources.decoded_parts import in_one_piece
 from nczarr.arrays.sources.memory import ArrayInMemory
 from nczarr.arrays.sources.part_fills import all_fill
-from nczarr.arrays.sources.requested_regions import Blocks, Regions
 from nczarr.arrays.sources.source import Parts
-from nczarr.arrays.values.parts import Types, descr, is_fixed
+from nczarr.arrays.values.parts import Types, descr
 from nczarr.ast.node import TypeName
-from nczarr.ast.types import CompoundType
+from nczarr.ast.types import ATOMIC, CompoundType
 from nczarr.ast.walk import building
 from nczarr.check.checked import Tables, Unchecked
 from nczarr.check.fill_values import variable_fill
 from nczarr.diagnostics.report import Report
-from nczarr.diagnostics.source import Source, Span
+from nczarr.diagnostics.source import Span
+from nczarr.formats.common.remote_variable import RemoteVariable
+from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
 from nczarr.formats.ncstream.read.header_reader import HeaderReader, immediate_values
-from nczarr.formats.ncstream.read.remote_request import CdmVariable
-from nczarr.formats.ncstream.read.scan import refuse_error, scan
+from nczarr.formats.ncstream.read.lazy_local import values_of
+from nczarr.formats.ncstream.read.scan import entries, refuse_error, said, scan
 from nczarr.formats.ncstream.wire import header_merge
-from nczarr.formats.ncstream.wire.trees import opaque_sizes
+from nczarr.formats.ncstream.wire.decode import column_tree
+from nczarr.formats.ncstream.wire.definitions import Definitions
+from nczarr.formats.ncstream.wire.element_types import full_bytes
+from nczarr.formats.ncstream.wire.framing import Incoming
+from nczarr.formats.ncstream.wire.limits import DEFAULT
+from nczarr.formats.ncstream.wire.trees import Tree, opaque_sizes
 from nczarr.options import Options
-from nczarr.stores.cdm_remote import Served, Service
+from nczarr.select.section_syntax import written
+from nczarr.stores.dataset_service import Served, Service, encoded
 
 LOOKED_AT = 4096
 """Maximum cells of an opaque variable read to find its value size."""
 
 
-# ---- from the header -------------------------------------------------------------------------------------------------
+@dataclass(frozen=True, slots=True, eq=False)
+class CdmCodec:
+    """A variable in CDM Remote."""
+
+    path: str
+    """FQN of the variable."""
+    type: TypeName
+    """Type of the values."""
+    shape: tuple[int, ...]
+    """Shape of the variable."""
+    types: Types
+    """Declared types by FQN."""
+    behind: int
+    """Number of dimensions of its section beyond `shape`: ragged ones and later ones."""
+    declared: bytes
+    """Serialized header that declares only this variable."""
+
+    def most(self, region: Region) -> int | None:
+        """Return twice the bytes of numbers; other values may come whole, or are of any length."""
+        if self.type == "string" or self.type not in ATOMIC:
+            return None
+        return 2 * math.prod(map(len, region)) * ATOMIC[self.type].size
+
+    def expression(self, region: Region) -> str:
+        """Return the section expression of a region."""
+        return written(names.split(self.path), [*region, *[None] * self.behind] if self.shape else None)
+
+    def query(self, expression: str) -> str:
+        """Return the query for a section."""
+        return "?req=data&var=" + encoded(expression, safe="")
+
+    def decoded(self, data: bytes, region: Region) -> dict[str, NDArray[Any]]:
+        """Return the values of an answer."""
+        return values_of(self.tree(data, region), region, self.type, self.shape, self.types)
+
+    def tree(self, data: bytes, region: Region) -> Tree:
+        """Return the decoded message of an answer. Raises ValueError."""
+        full_name = full_bytes(self.path)
+        for entry in entries(Incoming(data, DEFAULT), values=True):
+            if entry.kind == "error":
+                raise ValueError(f"the server reports: {said(entry)}")
+            if entry.kind not in ("data", "column"):
+                continue
+            answer = column_tree(entry, data, Definitions(pb.Header.FromString(self.declared)))
+            name = entry.message.name if entry.kind == "column" else entry.message.varName
+            if name.removeprefix(b"/") not in (full_name, full_name.rsplit(b"/", 1)[-1]):
+                raise ValueError(f"it is of `{name.decode('utf-8', 'replace')}`")
+            section = answer.section
+            if self.shape and section is not None and section[: len(region)] != region and section != ():
+                raise ValueError("its section is different")
+            return answer.tree
+        raise ValueError("it has no data")
 
 
-def read(source: Source, report: Report, options: Options) -> Unchecked | None:
-    """Read the dataset of a `Served` source. Raises OSError."""
-    assert isinstance(source, Served)
+def read(source: Served, report: Report, options: Options) -> Unchecked | None:
+    """Read the dataset of a server. Raises OSError."""
     before = report.errors
     stream = scan(source, report)
     headers = [entry.message for entry in stream if entry.kind == "header"]
@@ -68,36 +125,24 @@ class _RemoteReader(HeaderReader):
         super().__init__(*header)
         self._service = service
 
-    def _variable(
-        self, path: str, type_name: TypeName, shape: tuple[int, ...], types: Types, behind: int
-    ) -> CdmVariable:
-        return CdmVariable(self._service, self._written(path), type_name, shape, types, behind, self._alone(path))
-
     def _parts(
         self, path: str, shape: tuple[int, ...] | None, declarations: Tables, fills: Mapping[str, bytes]
     ) -> Parts | None:
         if shape is None:
             return None
-        declaration = declarations.variables[path]
-        fill = variable_fill(declaration, declarations)
-        usual = all_fill(fill, declaration.type, shape, declarations.types)
+        declaration, types = declarations.variables[path], dict(declarations.types)
+        usual = all_fill(variable_fill(declaration, declarations), declaration.type, shape, types)
         if not math.prod(shape):
             return dict(usual)
-        values = self._immediate(path, declaration.type, shape, declarations.types)
+        filled = {part: fills.get(part, source.layout.fill) for part, source in usual.items()}
+        values = self._immediate(path, declaration.type, shape, types)
+        if values is not None:
+            return {"": ArrayInMemory(in_one_piece(descr(declaration.type, types), shape, filled[""]), values)}
         declared = self._declared(path)
         behind = max(0, len(declared.shape) - len(shape)) if declared is not None else 0
-        variable = self._variable(path, declaration.type, shape, dict(declarations.types), behind)
-        filled = {part: fills.get(part, source.layout.fill) for part, source in usual.items()}
-        if values is not None:
-            return {
-                "": ArrayInMemory(in_one_piece(descr(declaration.type, declarations.types), shape, filled[""]), values)
-            }
-        if declaration.type == "string" or is_fixed(declaration.type, declarations.types):
-            keep = behind == 0 and isinstance(declarations.types.get(declaration.type), CompoundType)
-            return sources(
-                Regions(variable, declaration.type, shape, variable.types, keep), filled
-            )  # old servers send all
-        return sources(Blocks(variable), filled)
+        codec = CdmCodec(self._written(path), declaration.type, shape, types, behind, self._alone(path))
+        keep = behind == 0 and isinstance(types.get(declaration.type), CompoundType)  # old servers send all
+        return RemoteVariable(self._service, codec).parts(filled, keep=keep)
 
     def _immediate(self, path: str, type_name: TypeName, shape: tuple[int, ...], types: Types) -> NDArray[Any] | None:
         """Return a variable's values in the header, in this shape and the type's dtype; None if missing or unfit."""
@@ -113,9 +158,10 @@ class _RemoteReader(HeaderReader):
         shape = tuple(dimension.length for dimension in declared.shape)
         if not 0 < math.prod(shape) <= LOOKED_AT:
             return None
+        codec, whole = CdmCodec(self._written(path), "", shape, {}, 0, self._alone(path)), tuple(map(range, shape))
+        data = RemoteVariable(self._service, codec).answer(whole, keep=True)
         try:
-            tree = self._variable(path, "", shape, {}, 0).tree(tuple(map(range, shape)), keep=True)
+            sizes = opaque_sizes(codec.tree(data, whole), members)
         except ValueError:
             return None  # told where the values are read
-        sizes = opaque_sizes(tree, members)
         return sizes.pop() if sizes is not None and len(sizes) == 1 else None

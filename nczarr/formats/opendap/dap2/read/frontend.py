@@ -33,7 +33,7 @@ from nczarr.formats.opendap.dap2.read.tokens import TextFaultError
 from nczarr.formats.opendap.dap2.read.tree import DataSlot, tree_of
 from nczarr.formats.opendap.dap2.wire.xdr import Xdr, pad
 from nczarr.options import Options
-from nczarr.stores.opendap import Served
+from nczarr.stores.dataset_service import Served
 
 LONGEST_DAS = 256 << 20
 """Maximum bytes of a DAS."""

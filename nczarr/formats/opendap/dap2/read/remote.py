@@ -14,14 +14,13 @@ from typing import Any
 from nczarr import names
 from nczarr.arrays.lazy_numpy import NDArray
 from nczarr.arrays.regions import Region
-from nczarr.arrays.sources.decoded_parts import sources
-from nczarr.arrays.sources.requested_regions import TEXT, Blocks, Regions
 from nczarr.arrays.values.parts import Types, is_fixed, size
 from nczarr.ast.node import TypeName
 from nczarr.ast.walk import building
 from nczarr.check.checked import Unchecked
 from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.source import Source, Span
+from nczarr.formats.common.remote_variable import TEXT, RemoteVariable
 from nczarr.formats.opendap.common.columns import BrokenValuesError, decoded
 from nczarr.formats.opendap.dap2.read.parse import Declaration, parse_dds
 from nczarr.formats.opendap.dap2.read.response import (
@@ -35,22 +34,16 @@ from nczarr.formats.opendap.dap2.read.response import (
 from nczarr.formats.opendap.dap2.read.tokens import TextFaultError
 from nczarr.formats.opendap.dap2.read.tree import DataSlot, tree_of
 from nczarr.formats.opendap.dap2.wire.xdr import Xdr
-from nczarr.stores.opendap import Served, Service, encoded
-from nczarr.stores.web_service import MOST_BYTES, message
-
-LONGEST_HEAD = 2 << 20
-"""Maximum bytes of an answer apart from its numbers."""
+from nczarr.stores.dataset_service import LONGEST_DOCUMENT, Served, encoded, message
 
 LONGEST_MAP = 1 << 22
 """Maximum bytes of a map that is compared with those of other grids; longer ones are variables of their own."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Dap2Variable:
-    """Picklable description of a variable on a server."""
+class Dap2Codec:
+    """A variable in DAP2."""
 
-    service: Service
-    """The server's dataset."""
     slot: DataSlot
     """Its declaration."""
     types: Types
@@ -68,28 +61,35 @@ class Dap2Variable:
         """Shape of the variable."""
         return (*self.slot.shape, self.chars) if self.chars else self.slot.shape
 
-    def values(self, region: Region, *, keep: bool = False) -> dict[str, NDArray[Any]]:
-        """Return the values of a region by part, in the parts' shapes and dtypes. Raises OSError."""
-        inner: Region = ()
-        if self.chars:
-            region, inner = region[:-1], region[-1:]
-        expression = self.slot.projection + "".join(f"[{each[0]}:{each.step}:{each[-1]}]" for each in region)
-        count = math.prod(map(len, region))
-        most = MOST_BYTES
+    def most(self, region: Region) -> int | None:
+        """Return twice the bytes in XDR, or the bytes of all texts of chars; lists and other texts are of any size."""
         if self.chars is not None:
-            most = count * (8 + self.chars) + LONGEST_HEAD
-        elif is_fixed(self.type, self.types):
-            most = 2 * count * 8 * size(self.type, self.types) + LONGEST_HEAD
-        data = self.service.answer(".dods?" + encoded(expression), most=most, size=count * TEXT, keep=keep)
-        try:
-            found = self._decoded(data, tuple(map(len, region)))
-            if self.chars is None:
-                return found
-            chars = chars_of(found[""], self.chars)
-            return {"": chars[..., slice(inner[0].start, inner[0].stop, inner[0].step)] if inner else chars}
-        except (BrokenValuesError, TextFaultError) as fault:
-            text = f"the answer to `{expression}` cannot be used: {fault}"
-            raise OSError(None, text, self.service.shown) from None
+            return math.prod(map(len, self._sent(region))) * (8 + self.chars)
+        if not is_fixed(self.type, self.types):
+            return None
+        return 2 * math.prod(map(len, region)) * 8 * size(self.type, self.types)
+
+    def _sent(self, region: Region) -> Region:
+        """Return the part of a region that has dimensions of its own."""
+        return region[:-1] if self.chars else region
+
+    def expression(self, region: Region) -> str:
+        """Return the projection of a region."""
+        slabs = (f"[{indices[0]}:{indices.step}:{indices[-1]}]" for indices in self._sent(region))
+        return self.slot.projection + "".join(slabs)
+
+    def query(self, expression: str) -> str:
+        """Return the query for a projection."""
+        return ".dods?" + encoded(expression)
+
+    def decoded(self, data: bytes, region: Region) -> dict[str, NDArray[Any]]:
+        """Return the values of an answer."""
+        values = self._decoded(data, tuple(map(len, self._sent(region))))
+        if self.chars is None:
+            return values
+        chars = chars_of(values[""], self.chars)
+        inner = region[len(self.slot.shape) :]
+        return {"": chars[..., slice(inner[0].start, inner[0].stop, inner[0].step)] if inner else chars}
 
     def _decoded(self, data: bytes, shape: tuple[int, ...]) -> dict[str, NDArray[Any]]:
         """Return the values of an answer. Raises BrokenValuesError, TextFaultError."""
@@ -120,25 +120,25 @@ class Dap2Variable:
         return same and lengths == shape
 
 
-def read(source: Source, report: Report) -> Unchecked | None:
-    """Read the dataset of a `Served` source. Raises OSError."""
-    assert isinstance(source, Served)
+def read(source: Served, report: Report) -> Unchecked | None:
+    """Read the dataset of a server. Raises OSError."""
     service = source.service
     if refuse_error(source, report):
         return None
-    das = Source(f"{source.name}.das", service.text(".das"))
+    das = Source(f"{source.name}.das", service.ask(".das", LONGEST_DOCUMENT).data)
     try:
         with building():
             schema, scope, slots = declarations(source, 0, len(source.data))
             types = {names.join("/", each.name): each for each in scope.types}
-            variables = {id(slot): Dap2Variable(service, slot, types) for slot in slots}
+            codecs = {id(slot): Dap2Codec(slot, types) for slot in slots}
 
             def equal(one: DataSlot, other: DataSlot) -> bool:
                 width = TEXT if one.type == "string" else size(one.type, types)
                 if math.prod(one.shape) * width > LONGEST_MAP:
                     return False
                 whole = tuple(map(range, one.shape))
-                first, second = (variables[id(slot)].values(whole, keep=True)[""] for slot in (one, other))
+                maps = (RemoteVariable(service, codecs[id(slot)]) for slot in (one, other))
+                first, second = (variable.values(whole, keep=True)[""] for variable in maps)
                 return same_values(first, second, one.type)
 
             tree = tree_of(schema, slots, scope, equal)
@@ -148,12 +148,10 @@ def read(source: Source, report: Report) -> Unchecked | None:
         return None
     if made is None:
         return None
-    found = {}
-    for each in tree.variables.values():
-        variable = replace(variables[id(each.slot)], chars=each.chars)
-        if variable.type == "string" or is_fixed(variable.type, types):
-            regions = Regions(variable, variable.type, variable.shape, types)
-            found[names.join("/", each.name)] = sources(regions, {})
-        else:
-            found[names.join("/", each.name)] = sources(Blocks(variable), {})
-    return Unchecked(made, parts=found)
+    parts = {
+        names.join("/", variable.name): RemoteVariable(
+            service, replace(codecs[id(variable.slot)], chars=variable.chars)
+        ).parts()
+        for variable in tree.variables.values()
+    }
+    return Unchecked(made, parts=parts)

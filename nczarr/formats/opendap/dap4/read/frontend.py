@@ -12,7 +12,7 @@ from nczarr.formats.opendap.dap4.read.document import DmrReader, parsed
 from nczarr.formats.opendap.dap4.read.values import values_of
 from nczarr.formats.opendap.dap4.wire.chunks import response
 from nczarr.options import Options
-from nczarr.stores.opendap import Served
+from nczarr.stores.dataset_service import Served
 
 
 def read(source: Source, report: Report, options: Options | None = None) -> Unchecked | None:

@@ -12,17 +12,14 @@ from typing import Any
 
 from nczarr.arrays.lazy_numpy import NDArray
 from nczarr.arrays.regions import Region
-from nczarr.arrays.sources.decoded_parts import sources
-from nczarr.arrays.sources.requested_regions import TEXT, Blocks, Regions
 from nczarr.arrays.values.parts import Types, is_fixed, size
 from nczarr.ast.node import TypeName
 from nczarr.ast.walk import building
 from nczarr.check.checked import Unchecked
 from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.source import Source
+from nczarr.formats.common.remote_variable import RemoteVariable
 from nczarr.formats.opendap.common.columns import BrokenValuesError, check_size
-from nczarr.formats.opendap.common.declarations import FaultError
-from nczarr.formats.opendap.common.document_reader import DescribedVariable
 from nczarr.formats.opendap.common.document_text import dap4_name
 from nczarr.formats.opendap.common.type_words import VARIABLES
 from nczarr.formats.opendap.common.xml_reader import XmlElement
@@ -30,19 +27,13 @@ from nczarr.formats.opendap.dap4.read.document import DmrReader, parsed
 from nczarr.formats.opendap.dap4.read.values import values_of
 from nczarr.formats.opendap.dap4.wire.chunks import response
 from nczarr.options import Options
-from nczarr.stores.opendap import Served, Service, encoded
-from nczarr.stores.web_service import MOST_BYTES, message
-
-LONGEST_HEAD = 16 << 20
-"""Maximum bytes of an answer apart from its numbers: its DMR may declare all dimensions, and all attributes."""
+from nczarr.stores.dataset_service import Served, encoded, message
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Dap4Variable:
-    """Picklable description of a variable on a server."""
+class Dap4Codec:
+    """A variable in DAP4."""
 
-    service: Service
-    """The server's dataset."""
     path: str
     """FQN of the variable."""
     type: TypeName
@@ -54,24 +45,23 @@ class Dap4Variable:
     outline: Any
     """Tags, names and lengths of the variable's declaration, without its own dimensions."""
 
-    def values(self, region: Region, *, keep: bool = False) -> dict[str, NDArray[Any]]:
-        """Return the values of a region by part, in the parts' shapes and dtypes. Raises OSError."""
-        slices = "".join(f"[{indices[0]}:{indices.step}:{indices[-1]}]" for indices in region)
-        expression = dap4_name(self.path) + slices
-        count = math.prod(map(len, region))
-        most = MOST_BYTES
-        if is_fixed(self.type, self.types):
-            most = 2 * count * (8 + size(self.type, self.types)) + LONGEST_HEAD
-        query = f".dap?dap4.ce={encoded(expression)}&dap4.checksum=true"
-        data = self.service.answer(query, most=most, size=count * TEXT, keep=keep)
-        try:
-            return self._decoded(data, tuple(map(len, region)))
-        except (BrokenValuesError, FaultError) as fault:
-            text = f"the answer to `{expression}` cannot be used: {fault}"
-            raise OSError(None, text, self.service.shown) from None
+    def most(self, region: Region) -> int | None:
+        """Return twice the bytes of values of fixed size with their lengths."""
+        if not is_fixed(self.type, self.types):
+            return None
+        return 2 * math.prod(map(len, region)) * (8 + size(self.type, self.types))
 
-    def _decoded(self, data: bytes, shape: tuple[int, ...]) -> dict[str, NDArray[Any]]:
-        """Return the values of an answer. Raises BrokenValuesError, FaultError."""
+    def expression(self, region: Region) -> str:
+        """Return the variable with its slices."""
+        slices = (f"[{indices[0]}:{indices.step}:{indices[-1]}]" for indices in region)
+        return dap4_name(self.path) + "".join(slices)
+
+    def query(self, expression: str) -> str:
+        """Return the query for a variable."""
+        return f".dap?dap4.ce={encoded(expression)}&dap4.checksum=true"
+
+    def decoded(self, data: bytes, region: Region) -> dict[str, NDArray[Any]]:
+        """Return the values of an answer."""
         answer = response(data)
         if answer.failed:
             words = message(answer.dmr.decode("utf-8", "replace"))
@@ -87,7 +77,7 @@ class Dap4Variable:
         if [variable.path for variable in document.described] != [self.path]:
             raise BrokenValuesError("it has other variables", 0)
         (described,) = document.described
-        if described.shape != shape or outline(described.element) != self.outline:
+        if described.shape != tuple(map(len, region)) or outline(described.element) != self.outline:
             raise BrokenValuesError("its variable has another shape or type", 0)
         described = described._replace(type=self.type, types=self.types)
         parts = values_of(answer, root, [described], Source("answer", data, binary=True))[self.path]
@@ -104,27 +94,19 @@ def outline(element: XmlElement) -> Any:
     return element.tag, element.attributes.get("name"), element.attributes.get("enum"), tuple(members)
 
 
-def read(source: Source, report: Report, options: Options) -> Unchecked | None:
-    """Read the dataset of a `Served` source. Raises OSError."""
-    assert isinstance(source, Served)
+def read(source: Served, report: Report, options: Options) -> Unchecked | None:
+    """Read the dataset of a server. Raises OSError."""
     with building():
         root = parsed(source, report)
         if root is None:
             return None
         document = DmrReader(source, report, options)
         unchecked = document.read(root)
-        for variable in document.described:
-            unchecked.parts[variable.path] = sources(_sections(source.service, variable, document), {})
+        for it in document.described:
+            try:
+                check_size(it.type, it.types)
+            except ValueError as fault:
+                document.omitted(it.element, f"variable `{it.path}` cannot be read: {fault}")
+            codec = Dap4Codec(it.path, it.type, it.shape, it.types, outline(it.element))
+            unchecked.parts[it.path] = RemoteVariable(source.service, codec).parts()
     return unchecked
-
-
-def _sections(service: Service, it: DescribedVariable, document: DmrReader) -> Regions | Blocks:
-    """Return the sections of a variable."""
-    try:
-        check_size(it.type, it.types)
-    except ValueError as fault:
-        document.omitted(it.element, f"variable `{it.path}` cannot be read: {fault}")
-    variable = Dap4Variable(service, it.path, it.type, it.shape, it.types, outline(it.element))
-    if it.type == "string" or is_fixed(it.type, it.types):
-        return Regions(variable, it.type, it.shape, it.types)
-    return Blocks(variable)

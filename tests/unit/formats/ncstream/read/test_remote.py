@@ -18,13 +18,13 @@ import pytest
 
 import nczarr
 from nczarr.api.handle import DatasetHandle
-from nczarr.arrays.sources import requested_regions
 from nczarr.diagnostics.report import CompileError, Report
 from nczarr.diagnostics.source import Source
-from nczarr.formats.ncstream.read import remote_request
+from nczarr.formats.common import remote_variable
+from nczarr.formats.ncstream.read import remote
 from nczarr.operations import pipeline
 from nczarr.options import Options
-from nczarr.stores import cdm_remote
+from nczarr.stores import dataset_service
 from nczarr.stores.url import BadURLError, is_remote, location
 from tests.conftest import Ran
 from tests.support.cdmremote import Asked, Reply, given, recorded, serving
@@ -215,7 +215,7 @@ def test_regions_are_asked_for_as_they_are_read() -> None:
 
 def test_large_regions_come_in_pieces_several_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     ours = dataset()
-    monkeypatch.setattr(requested_regions, "PIECE", 32)
+    monkeypatch.setattr(remote_variable, "PIECE", 32)
     answer = given(ours.checked)
 
     def slowly(path: str, query: dict[str, str]) -> Reply:
@@ -236,7 +236,7 @@ def test_large_regions_come_in_pieces_several_at_once(monkeypatch: pytest.Monkey
 @pytest.mark.parametrize("most", [1, 2, 4, 7, 100])
 def test_lists_come_in_blocks_of_cells(monkeypatch: pytest.MonkeyPatch, most: int) -> None:
     ours = dataset()
-    monkeypatch.setattr(requested_regions, "MOST", most)
+    monkeypatch.setattr(remote_variable, "MOST", most)
     with serving(given(ours.checked)) as server:
         there = nczarr.open(server.url("t.nc"))
         for path in ("/r", "/logs", "/alone", r"/g.1/r", "/tracks", "/nested", "/said", "/labels", "/route"):
@@ -249,11 +249,11 @@ def test_lists_come_in_blocks_of_cells(monkeypatch: pytest.MonkeyPatch, most: in
 
 def test_blocks_of_cells_cover_each_cell_once(monkeypatch: pytest.MonkeyPatch) -> None:
     service: Any = None
-    variable = remote_request.CdmVariable(service, "/v", "int", (), {}, 0, b"")
+    codec = remote.CdmCodec("/v", "int", (), {}, 0, b"")
     for shape in [(), (5,), (3, 4), (2, 3, 5), (1, 1), (7, 1, 2)]:
         for most in (1, 2, 3, 5, 8, 1000):
-            monkeypatch.setattr(requested_regions, "MOST", most)
-            blocks = requested_regions.Blocks(replace(variable, shape=shape))
+            monkeypatch.setattr(remote_variable, "MOST", most)
+            blocks = remote_variable.Blocks(remote_variable.RemoteVariable(service, replace(codec, shape=shape)))
             seen = np.zeros(shape, int)
             for number in range(math.prod(blocks.counts)):
                 region = blocks.region(number)
@@ -465,8 +465,8 @@ def test_mutated_answers_are_values_or_faults(seed: int) -> None:
 @pytest.mark.parametrize("what", ["header", "data"])
 def test_answers_without_end_are_left(monkeypatch: pytest.MonkeyPatch, what: str) -> None:
     """No more is taken than there can be; and it is not asked for again."""
-    monkeypatch.setattr(cdm_remote, "LONGEST_HEADER", 1 << 20)
-    monkeypatch.setattr(remote_request, "LONGEST_HEAD", 1 << 20)
+    monkeypatch.setattr(dataset_service, "LONGEST_DOCUMENT", 1 << 20)
+    monkeypatch.setattr(remote_variable, "LONGEST_HEAD", 1 << 20)
     answer = given(dataset().checked)
 
     def endlessly(path: str, query: dict[str, str]) -> Reply:
@@ -500,7 +500,7 @@ def test_asked_counts() -> None:
 
 def test_the_first_lists_take_the_first_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     ours = dataset()
-    monkeypatch.setattr(requested_regions, "MOST", 2)
+    monkeypatch.setattr(remote_variable, "MOST", 2)
     with serving(given(ours.checked)) as server:
         there = nczarr.open(server.url("t.nc"))
         assert same(there["/g.1/r"][:2], ours["/g.1/r"][:2])

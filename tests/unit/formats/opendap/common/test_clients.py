@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import nczarr
-from nczarr.arrays.sources import requested_regions
-from nczarr.stores import opendap
+from nczarr.formats.common import remote_variable
+from nczarr.stores import dataset_service
 from tests.conftest import run_command
 from tests.support.opendap_server import Change, Reply, serving
 
@@ -48,7 +48,7 @@ def test_sections_are_requested_when_they_are_read(protocol: str) -> None:
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_large_regions_come_in_pieces(protocol: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(requested_regions, "PIECE", 32)
+    monkeypatch.setattr(remote_variable, "PIECE", 32)
     with serving(ARRAYS) as server:
         found = nczarr.open(server.url(protocol))
         opened = len(server.requests)
@@ -148,5 +148,5 @@ def test_a_query_in_the_url_is_refused() -> None:
 
 
 def test_names_keep_the_escapes_of_the_server() -> None:
-    assert opendap.encoded("a%20b.c[0:1:2]") == "a%2520b.c%5B0:1:2%5D"
-    assert opendap.encoded("/gé/x y") == "/g%C3%A9/x%20y"
+    assert dataset_service.encoded("a%20b.c[0:1:2]") == "a%2520b.c%5B0:1:2%5D"
+    assert dataset_service.encoded("/gé/x y") == "/g%C3%A9/x%20y"

@@ -1,4 +1,4 @@
-"""Variables whose regions are requested from a server.
+"""Variables whose regions are requested from a server by the codec of a protocol.
 
 Values of fixed size, and strings, are requested by region in pieces of at most
 `PIECE` bytes. Lists, and records with lists, are requested in blocks of cells,
@@ -14,10 +14,10 @@ from __future__ import annotations
 import itertools
 import math
 import threading
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
-from functools import lru_cache
-from typing import Any, Protocol
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import lru_cache, partial
+from types import MappingProxyType
+from typing import Any, NamedTuple, Protocol
 
 from nczarr.arrays.lazy_numpy import NDArray
 from nczarr.arrays.regions import (
@@ -31,9 +31,14 @@ from nczarr.arrays.regions import (
     number_of,
     region_of,
 )
-from nczarr.arrays.sources.decoded_parts import VariableSections
-from nczarr.arrays.values.parts import Types, parts, size
+from nczarr.arrays.sources.decoded_parts import VariableSections, sources
+from nczarr.arrays.sources.source import Parts
+from nczarr.arrays.values.parts import Types, is_fixed, parts, size
 from nczarr.ast.node import TypeName
+from nczarr.stores.dataset_service import MOST_BYTES, Service
+
+LONGEST_HEAD = 16 << 20
+"""Maximum bytes of an answer apart from its values: its document may declare all dimensions and attributes."""
 
 PIECE = 16 << 20
 """Maximum bytes of values requested in one answer."""
@@ -51,8 +56,8 @@ KEPT = 8
 """Number of decoded blocks in the cache."""
 
 
-class Requested(Protocol):
-    """Picklable description of a variable on a server."""
+class RemoteCodec(Protocol):
+    """A variable in one protocol: requests for its regions, and their answers; picklable."""
 
     @property
     def type(self) -> TypeName:
@@ -66,32 +71,71 @@ class Requested(Protocol):
     def types(self) -> Types:
         """Declared types by FQN."""
 
+    def most(self, region: Region) -> int | None:
+        """Return the maximum bytes of the values in an answer; None if unknown."""
+
+    def expression(self, region: Region) -> str:
+        """Return the words for a region, for messages."""
+
+    def query(self, expression: str) -> str:
+        """Return the encoded query for an expression, which follows the URL of the dataset."""
+
+    def decoded(self, data: bytes, region: Region) -> dict[str, NDArray[Any]]:
+        """Return the values of an answer by part, in the parts' shapes and dtypes. Raises ValueError."""
+
+
+class RemoteVariable(NamedTuple):
+    """Variable of a dataset on a server."""
+
+    service: Service
+    """The server's dataset."""
+    codec: RemoteCodec
+    """The variable, and its requests and answers."""
+
+    def answer(self, region: Region, *, keep: bool = False) -> bytes:
+        """Return the answer for a region; `keep`: cache it. Raises OSError."""
+        values = self.codec.most(region)
+        most = MOST_BYTES if values is None else values + LONGEST_HEAD
+        query = self.codec.query(self.codec.expression(region))
+        return self.service.answer(query, most=most, size=math.prod(map(len, region)) * TEXT, keep=keep)
+
     def values(self, region: Region, *, keep: bool = False) -> dict[str, NDArray[Any]]:
-        """Return the values of a region by part, in the parts' shapes and dtypes. Raises OSError.
+        """Return the values of a region by part, in the parts' shapes and dtypes. Raises OSError."""
+        data = self.answer(region, keep=keep)
+        try:
+            return self.codec.decoded(data, region)
+        except ValueError as fault:
+            text = f"the answer to `{self.codec.expression(region)}` cannot be used: {fault}"
+            raise OSError(None, text, self.service.shown) from None
 
-        `keep`: cache the answer.
-        """
+    def parts(self, fills: Mapping[str, bytes | None] = MappingProxyType({}), *, keep: bool = False) -> Parts:
+        """Return the array sources of the parts. `fills`: the fill values of arrays; `keep`: cache all answers."""
+        codec = self.codec
+        if codec.type == "string" or is_fixed(codec.type, codec.types):
+            return sources(Regions(self, keep=keep), fills)
+        return sources(Blocks(self), fills)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Regions(VariableSections):
-    """A variable of fixed-size values or strings, requested by region."""
-
-    variable: Requested
-    """Description of the variable."""
-    type: TypeName
-    """Type of the values."""
-    shape: tuple[int, ...]
-    """Shape of the variable."""
-    types: Types
-    """Declared types by FQN."""
-    keep: bool = False
-    """True if answers are cached."""
+class _RemoteSections(VariableSections):
+    def __init__(self, variable: RemoteVariable) -> None:
+        self.variable = variable
+        self.type, self.shape, self.types = variable.codec.type, variable.codec.shape, variable.codec.types
 
     @property
     def distant(self) -> bool:
         """Always true."""
         return True
+
+
+class Regions(_RemoteSections):
+    """A variable of fixed-size values or strings, requested by region. `keep`: answers are cached."""
+
+    def __init__(self, variable: RemoteVariable, *, keep: bool = False) -> None:
+        super().__init__(variable)
+        self.keep = keep
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return partial(Regions, keep=self.keep), (self.variable,)
 
     def meeting(self, region: Region) -> Iterator[tuple[Region, Region]]:
         """Yield a region in pieces."""
@@ -107,27 +151,21 @@ class Regions(VariableSections):
         each_at_once(call, list(sections))
 
 
-class Blocks(VariableSections):
+class Blocks(_RemoteSections):
     """Decoder of a variable's blocks for all its parts, with a cache. Pickles as a description."""
 
-    def __init__(self, variable: Requested) -> None:
-        self.variable = variable
-        self.type, self.shape, self.types = variable.type, variable.shape, variable.types
-        self.block = linear_block(variable.shape, MOST)
-        self.counts = grid_of(variable.shape, self.block)
+    def __init__(self, variable: RemoteVariable) -> None:
+        super().__init__(variable)
+        self.block = linear_block(self.shape, MOST)
+        self.counts = grid_of(self.shape, self.block)
         self._recent = lru_cache(KEPT)(self._requested)
         self._growing = threading.Lock()
         self._ends: dict[str, list[int]] = {
-            part.path: [] for part in parts(variable.type, (), variable.types) if None in part.shape
+            part.path: [] for part in parts(self.type, (), self.types) if None in part.shape
         }
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Blocks, (self.variable,)
-
-    @property
-    def distant(self) -> bool:
-        """Always true."""
-        return True
 
     def meeting(self, region: Region) -> Iterator[tuple[int, Region]]:
         """Yield the blocks that intersect a region, by number."""
