@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 from nczarr.arrays.chunks.assembly import TIMES
 from nczarr.arrays.execution.thread_pool import each, processors
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.arrays.regions import Selection, all_of, lengths_of, linear_block
+from nczarr.arrays.regions import Region, Selection, all_of, lengths_of, linear_block
 from nczarr.arrays.sources.decoded_parts import read_together
 from nczarr.arrays.sources.part_fills import all_fill
+from nczarr.arrays.sources.sliced import cut
 from nczarr.arrays.sources.source import ArraySource, Parts, itemsize, little, numpy_dtype
 from nczarr.arrays.values.parts import Types, descr, escape, is_fixed
 from nczarr.ast import CompoundType, VlenType
@@ -42,6 +43,19 @@ def dtype_of(type_name: str, types: Types) -> np.dtype[Any]:
 def record_dtype(declared: CompoundType, types: Types) -> np.dtype[Any]:
     """Return the dtype of a record with variable-size members."""
     return np.dtype([(field.name, dtype_of(field.type, types), field.shape) for field in declared.fields])
+
+
+def whole_parts(checked: Checked, path: str) -> Parts:
+    """Return sources of all parts of a variable; missing ones are fill."""
+    variable, shape, fill = checked.variables[path], checked.shapes[path], checked.fills[path]
+    return all_fill(fill, variable.type, shape, checked.types, checked.parts.get(path))
+
+
+def selected_parts(checked: Checked, path: str, ranges: Region) -> Parts:
+    """Return sources of all parts of a variable with exactly these cells; missing ones are fill."""
+    parts = whole_parts(checked, path)
+    whole = tuple(map(range, checked.shapes[path]))
+    return parts if ranges == whole else cut(checked.variables[path].type, ranges, parts, checked.types)
 
 
 def reader_of(checked: Checked, path: str) -> PartAssembler:

@@ -19,7 +19,7 @@ from nczarr.check.checked import Checked, resized
 from nczarr.diagnostics.report import Report
 from nczarr.operations.combine.spec import Way, is_coordinate
 from nczarr.operations.compare.difference import shown
-from nczarr.operations.compare.values import whole_parts
+from nczarr.select.reader import whole_parts
 
 Named = tuple[str, Checked]
 """A dataset and its name."""

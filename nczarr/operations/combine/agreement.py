@@ -23,7 +23,8 @@ from nczarr.operations.combine.spec import Way
 from nczarr.operations.compare.diff import definition
 from nczarr.operations.compare.difference import shown, shown_constant, shown_pair
 from nczarr.operations.compare.elements import unequal
-from nczarr.operations.compare.values import TEXT, block_shape, values, whole_parts
+from nczarr.operations.compare.values import TEXT, block_shape, values
+from nczarr.select.reader import whole_parts
 
 DECISIVE = frozenset({
     "_FillValue", "_Unsigned", "missing_value", "scale_factor", "add_offset", "valid_range", "valid_min", "valid_max",

@@ -22,7 +22,8 @@ from nczarr.diagnostics.report import Report
 from nczarr.operations.combine.agreement import CoordinateOrder, SourceDifference, equal, findings, order_of
 from nczarr.operations.combine.recode import is_valid, recoded
 from nczarr.operations.combine.spec import CombineSpec, Way, is_coordinate, settled
-from nczarr.operations.compare.values import values, whole_parts
+from nczarr.operations.compare.values import values
+from nczarr.select.reader import whole_parts
 from nczarr.stores.spool import origin
 from nczarr.stores.target_urls import noted
 

@@ -25,7 +25,7 @@ from nczarr.ast.walk import building, mapped
 from nczarr.check.checked import Checked, remaining
 from nczarr.diagnostics.report import Report
 from nczarr.operations.combine.spec import Recoding
-from nczarr.operations.compare.values import whole_parts
+from nczarr.select.reader import whole_parts
 
 IN_UNITS = ("valid_min", "valid_max", "valid_range", "actual_range", "scale_factor", "add_offset")
 """Attributes with numbers in the units of their variable."""

@@ -14,7 +14,7 @@ from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report
 from nczarr.operations.combine.contribution import VariablePiece
 from nczarr.operations.compare.difference import shown
-from nczarr.operations.compare.values import whole_parts
+from nczarr.select.reader import whole_parts
 from nczarr.stores.url import is_remote
 
 HELPS = ("append each source once", "`nczarr refs combine` makes a document in which records repeat")

@@ -22,8 +22,8 @@ from nczarr.diagnostics.source import Source, Span
 from nczarr.operations.compare.digest_ragged import RaggedHasher, leaf_of, width
 from nczarr.operations.compare.digest_records import group_hash, model_hash, variable_hash
 from nczarr.operations.compare.digest_values import Dense, Hashed, ValueHasher
-from nczarr.operations.compare.values import whole_parts
 from nczarr.options import Options, Subset
+from nczarr.select.reader import whole_parts
 
 
 class Digest(NamedTuple):

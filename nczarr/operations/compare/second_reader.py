@@ -31,8 +31,9 @@ from nczarr.arrays.values.parts import is_fixed
 from nczarr.ast.rectilinear import largest
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report
-from nczarr.operations.compare.values import TEXT, block_shape, whole_parts
+from nczarr.operations.compare.values import TEXT, block_shape
 from nczarr.plan.plans import Plan, StorePlan
+from nczarr.select.reader import whole_parts
 
 SCRIPT = Path(__file__).with_name("foreign_reader.py")
 

@@ -28,7 +28,6 @@ from nczarr.arrays.regions import (
     region_of,
 )
 from nczarr.arrays.sources.memory import fill_array
-from nczarr.arrays.sources.part_fills import all_fill
 from nczarr.arrays.sources.source import Layout, Parts, itemsize
 from nczarr.arrays.values.parts import Types, descr, is_fixed
 from nczarr.ast.rectilinear import largest, volume
@@ -38,6 +37,7 @@ from nczarr.operations.compare.difference import Difference
 from nczarr.operations.compare.elements import Tolerance, unequal
 from nczarr.operations.compare.found import DifferenceTally, largest_distance
 from nczarr.operations.compare.ragged import CellComparison
+from nczarr.select.reader import whole_parts
 
 BLOCK = 8 << 20
 """Bytes of one side compared at once."""
@@ -95,12 +95,6 @@ def _made_of(type_name: str, types: Types) -> object:
     if isinstance(declared, CompoundType):
         return tuple((field.name, _made_of(field.type, types), field.shape) for field in declared.fields)
     return type_name if declared is None else descr(type_name, types)
-
-
-def whole_parts(checked: Checked, path: str) -> Parts:
-    """Return sources of all parts of a variable; missing ones are fill."""
-    variable, shape, fill = checked.variables[path], checked.shapes[path], checked.fills[path]
-    return all_fill(fill, variable.type, shape, checked.types, checked.parts.get(path))
 
 
 class _Part(NamedTuple):

@@ -12,8 +12,6 @@ from nczarr.arrays.regions import (
     lengths_of,
     linear_pieces,
 )
-from nczarr.arrays.sources.part_fills import all_fill
-from nczarr.arrays.sources.sliced import cut
 from nczarr.arrays.sources.source import Parts
 from nczarr.arrays.sources.streaming import slabs
 from nczarr.arrays.values.parts import ListTree, PartTree, RecordTree, Types, is_fixed, part_tree, size
@@ -26,6 +24,7 @@ from nczarr.formats.ncstream.wire.encode import column_message, data_message, nu
 from nczarr.formats.ncstream.wire.limits import LONGEST_BLOCK
 from nczarr.formats.ncstream.wire.trees import FixedNumbers, Opaque, RaggedLists, RawStrings, Records, Tree
 from nczarr.formats.ncstream.write.header_writer import is_sequence
+from nczarr.select.reader import selected_parts
 
 PIECE = 4 << 20
 """Approximate bytes of numbers read at once."""
@@ -62,14 +61,9 @@ class MessageValues(NamedTuple):
     @classmethod
     def of(cls, checked: Checked, path: str, section: tuple[range, ...] | None = None) -> MessageValues:
         """Return the values of a variable, or of a section of it."""
-        variable, shape = checked.variables[path], checked.shapes[path]
-        usual = all_fill(checked.fills[path], variable.type, shape, checked.types)
-        sources: Parts = {**usual, **checked.parts.get(path, {})}
-        whole = tuple(map(range, shape))
-        if section is not None and section != whole:
-            sources = cut(variable.type, section, sources, checked.types)
-        name = full_bytes(path)
-        return cls(name, variable.type, whole if section is None else section, sources, checked.types)
+        ranges = tuple(map(range, checked.shapes[path])) if section is None else section
+        sources = selected_parts(checked, path, ranges)
+        return cls(full_bytes(path), checked.variables[path].type, ranges, sources, checked.types)
 
     @property
     def shape(self) -> tuple[int, ...]:

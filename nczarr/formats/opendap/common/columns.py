@@ -12,7 +12,11 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, assert_never
 
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.arrays.sources.source import numpy_dtype
+from nczarr.arrays.regions import even_chunks
+from nczarr.arrays.sources.decoded_parts import in_one_piece
+from nczarr.arrays.sources.memory import ArrayInMemory
+from nczarr.arrays.sources.source import Descr, Layout, Parts, itemsize, numpy_dtype
+from nczarr.arrays.sources.strided import AffineArray, FileBytes
 from nczarr.arrays.values.parts import (
     ListTree,
     Part,
@@ -155,6 +159,30 @@ def decoded(wire: Wire, type_name: TypeName, shape: tuple[int, ...], *, array: b
     return {
         part.path: _joined(part, columns.get(part.path, []), wire.types) for part in parts(type_name, shape, wire.types)
     }
+
+
+def decoded_arrays(wire: Wire, type_name: TypeName, shape: tuple[int, ...], *, array: bool) -> Parts:
+    """Read the values of a variable as arrays in memory by part. Raises BrokenValuesError."""
+    values = decoded(wire, type_name, shape, array=array)
+    every = parts(type_name, shape, wire.types)
+    return {part.path: in_memory(descr(part.type, wire.types), values[part.path]) for part in every}
+
+
+def in_memory(dtype: Descr, values: NDArray[Any]) -> ArrayInMemory:
+    """Return values in memory as an array in one chunk."""
+    return ArrayInMemory(in_one_piece(dtype, values.shape), values)
+
+
+def numbers_in_file(wire: Wire, file: FileBytes, dtype: Descr, shape: tuple[int, ...]) -> AffineArray:
+    """Return an array of numbers that begins here in a file, and go on behind it. Raises BrokenValuesError."""
+    width = itemsize(dtype)
+    size = math.prod(shape) * width
+    wire.left(size, f"an array of {math.prod(shape)} elements")
+    chunks = next(even_chunks(shape, width), shape)
+    layout = Layout(dtype, shape, tuple(max(1, length) for length in chunks))
+    numbers = AffineArray(layout, file, wire.at, math.prod(shape[1:]) * width)
+    wire.at += size
+    return numbers
 
 
 def _cells(

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from nczarr import names
 from nczarr.arrays.lazy_numpy import NDArray
-from nczarr.arrays.regions import all_of, even_chunks
-from nczarr.arrays.sources.decoded_parts import in_one_piece
-from nczarr.arrays.sources.memory import ArrayInMemory
-from nczarr.arrays.sources.source import ArraySource, Descr, Layout, Parts, itemsize
-from nczarr.arrays.sources.strided import AffineArray, FileBytes
-from nczarr.arrays.values.parts import descr, parts
+from nczarr.arrays.regions import Index, Region, Selection, all_of
+from nczarr.arrays.sources.source import ArraySource, DerivedSource, Layout, Parts
+from nczarr.arrays.sources.strided import FileBytes
+from nczarr.arrays.values.parts import NUMPY
+from nczarr.ast.node import TypeName
 from nczarr.ast.walk import building
 from nczarr.check.checked import Unchecked
 from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.source import Source, Span
-from nczarr.formats.opendap.common.columns import BrokenValuesError, decoded
+from nczarr.formats.opendap.common.columns import BrokenValuesError, decoded_arrays, in_memory, numbers_in_file
 from nczarr.formats.opendap.common.type_words import FULL, NARROW
-from nczarr.formats.opendap.dap2.read.narrow import Narrow
 from nczarr.formats.opendap.dap2.read.response import (
     chars_of,
     dataset,
@@ -31,7 +31,7 @@ from nczarr.formats.opendap.dap2.read.response import (
 )
 from nczarr.formats.opendap.dap2.read.tokens import TextFaultError
 from nczarr.formats.opendap.dap2.read.tree import DataSlot, tree_of
-from nczarr.formats.opendap.dap2.wire.xdr import Xdr, pad
+from nczarr.formats.opendap.dap2.wire.xdr import Xdr, narrowed, pad
 from nczarr.options import Options
 from nczarr.stores.dataset_service import Served
 
@@ -111,7 +111,7 @@ class _File:
         for each in tree.variables.values():
             found = self.arrays[numbers[id(each.slot)]]
             if each.chars is not None:
-                found = {"": _in_memory("|S1", chars_of(self._values(each.slot), each.chars))}
+                found = {"": in_memory("|S1", chars_of(self._values(each.slot), each.chars))}
             arrays[names.join("/", each.name)] = found
         return Unchecked(made, parts=arrays)
 
@@ -124,30 +124,47 @@ class _File:
 
     def _arrays(self, wire: Xdr, slot: DataSlot) -> Parts:
         """Return the arrays of the next variable. Raises BrokenValuesError."""
-        count = math.prod(slot.shape)
         if slot.array and (slot.type in FULL or slot.type in NARROW):
-            wire.array(slot.type, count)
-            return {"": self._lazy(wire, slot, count)}
-        values = decoded(wire, slot.type, slot.shape, array=slot.array)
-        return {
-            part.path: _in_memory(descr(part.type, self.types), values[part.path])
-            for part in parts(slot.type, slot.shape, self.types)
-        }
+            wire.array(slot.type, math.prod(slot.shape))
+            return {"": self._numbers(wire, slot)}
+        return decoded_arrays(wire, slot.type, slot.shape, array=slot.array)
 
-    def _lazy(self, wire: Xdr, slot: DataSlot, count: int) -> ArraySource:
+    def _numbers(self, wire: Xdr, slot: DataSlot) -> ArraySource:
         """Return an array of numbers in the file, and go on behind it."""
-        dtype = "|u1" if slot.type == "ubyte" else FULL.get(slot.type, ">u4")
-        width = itemsize(dtype)
-        size = count * width
-        wire.left(size, f"an array of {count} elements")
-        chunks = next(even_chunks(slot.shape, width), slot.shape)
-        layout = Layout(dtype, slot.shape, tuple(max(1, each) for each in chunks))
-        source = AffineArray(layout, self.file, wire.at, math.prod(slot.shape[1:]) * width)
-        wire.at += size
-        if slot.type == "ubyte":
-            wire.take(pad(size), "the padding of an array")
-        return source if slot.type not in NARROW or slot.type == "ubyte" else Narrow(source, slot.type)
+        if slot.type != "ubyte":
+            source = numbers_in_file(wire, self.file, FULL.get(slot.type, ">u4"), slot.shape)
+            return source if slot.type in FULL else Narrow(source, slot.type)
+        packed = numbers_in_file(wire, self.file, "|u1", slot.shape)
+        wire.take(pad(math.prod(slot.shape)), "the padding of an array")
+        return packed
 
 
-def _in_memory(dtype: Descr, values: NDArray[Any]) -> ArrayInMemory:
-    return ArrayInMemory(in_one_piece(dtype, values.shape), values)
+@dataclass(frozen=True, slots=True, eq=False)
+class Narrow(DerivedSource):
+    """Array of 16-bit integers made of an array of units (`>u4`)."""
+
+    source: ArraySource
+    """The units."""
+    type: TypeName
+    """Type of the values: short or ushort."""
+
+    @property
+    def layout(self) -> Layout:
+        """Layout of the units with the type of the values."""
+        return self.source.layout._replace(dtype=NUMPY[self.type], codecs=())
+
+    @property
+    def viewed(self) -> bool:
+        """False: values are converted."""
+        return False
+
+    def occupied(self, chunks: tuple[int, ...], region: Region | None = None) -> Iterator[Index]:
+        """Yield the chunks of the units."""
+        return self.source.occupied(chunks, region)
+
+    def read(self, selection: Selection) -> NDArray[Any]:
+        """Return the values of a region, in its shape and the layout's dtype. Raises OSError."""
+        try:
+            return narrowed(self.type)(self.source.read(selection))
+        except ValueError as fault:
+            raise OSError(None, str(fault)) from None

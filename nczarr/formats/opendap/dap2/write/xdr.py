@@ -12,8 +12,6 @@ from typing import Any, TypeAlias
 
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.regions import all_of, lengths_of, linear_pieces
-from nczarr.arrays.sources.part_fills import all_fill
-from nczarr.arrays.sources.sliced import cut
 from nczarr.arrays.sources.source import ArraySource, Parts, itemsize, little
 from nczarr.arrays.sources.streaming import slabs
 from nczarr.arrays.values.parts import escape, is_fixed
@@ -31,6 +29,7 @@ from nczarr.formats.opendap.dap2.write.declarations import (
     count,
     dds,
 )
+from nczarr.select.reader import selected_parts
 
 PIECE = 4 << 20
 """Approximate bytes of numbers read at once."""
@@ -75,14 +74,10 @@ def sources_of(checked: Checked, node: ElementNode | StructureNode) -> Parts:
     """Return arrays with exactly the requested cells of a variable."""
     fqn = node.fqn
     assert fqn is not None
-    variable, shape = checked.variables[fqn], checked.shapes[fqn]
+    shape = checked.shapes[fqn]
     ranges = tuple(axis.indices for axis in node.axes)[: len(shape)]
     ranges += tuple(range(length) for length in shape[len(ranges) :])
-    sources: Parts = {
-        **all_fill(checked.fills[fqn], variable.type, shape, checked.types),
-        **checked.parts.get(fqn, {}),
-    }
-    return sources if ranges == tuple(map(range, shape)) else cut(variable.type, ranges, sources, checked.types)
+    return selected_parts(checked, fqn, ranges)
 
 
 def _array(leaf: ElementNode, sources: Parts) -> Iterator[bytes]:

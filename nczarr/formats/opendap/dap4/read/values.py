@@ -8,19 +8,14 @@ their parents (dmrVersion 1.0); the other order is tried if one does not fit.
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 from nczarr.arrays.codecs.crc32 import crc32
-from nczarr.arrays.regions import even_chunks
-from nczarr.arrays.sources.decoded_parts import in_one_piece
-from nczarr.arrays.sources.memory import ArrayInMemory
-from nczarr.arrays.sources.source import Layout, Parts, itemsize
-from nczarr.arrays.sources.strided import AffineArray, FileBytes
-from nczarr.arrays.values.parts import descr, parts
+from nczarr.arrays.sources.source import Parts
+from nczarr.arrays.sources.strided import FileBytes
 from nczarr.ast import ATOMIC
 from nczarr.diagnostics.source import Source
-from nczarr.formats.opendap.common.columns import BrokenValuesError, check_size, decoded
+from nczarr.formats.opendap.common.columns import BrokenValuesError, check_size, decoded_arrays, numbers_in_file
 from nczarr.formats.opendap.common.document_reader import DescribedVariable
 from nczarr.formats.opendap.common.xml_reader import XmlElement
 from nczarr.formats.opendap.dap4.read.document import before_version_2, checksum_of, in_order, known_types
@@ -117,21 +112,9 @@ def _crc(data: object, start: int, stop: int) -> int:
 def _arrays(wire: DataCursor, it: DescribedVariable, file: FileBytes) -> Parts:
     """Return the arrays of the next variable, and go on behind it. Raises BrokenValuesError."""
     if it.type in ATOMIC and it.type != "string":
-        dtype, count = wire.dtype(it.type), math.prod(it.shape)
-        width = itemsize(dtype)
-        wire.left(count * width, f"an array of {count} elements")
-        chunks = next(even_chunks(it.shape, width), it.shape)
-        layout = Layout(dtype, it.shape, tuple(max(1, length) for length in chunks))
-        source = AffineArray(layout, file, wire.at, math.prod(it.shape[1:]) * width)
-        wire.at += count * width
-        return {"": source}
+        return {"": numbers_in_file(wire, file, wire.dtype(it.type), it.shape)}
     try:
         check_size(it.type, wire.types)
     except ValueError as fault:
         raise BrokenValuesError(str(fault), wire.at) from None
-    values = decoded(wire, it.type, it.shape, array=bool(it.shape))
-    arrays: Parts = {}
-    for part in parts(it.type, it.shape, wire.types):
-        array = values[part.path]
-        arrays[part.path] = ArrayInMemory(in_one_piece(descr(part.type, wire.types), array.shape), array)
-    return arrays
+    return decoded_arrays(wire, it.type, it.shape, array=bool(it.shape))

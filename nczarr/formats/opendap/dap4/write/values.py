@@ -14,8 +14,6 @@ from typing import Any
 from nczarr.arrays.codecs.crc32 import crc32
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.regions import Selection, all_of, linear_pieces
-from nczarr.arrays.sources.part_fills import all_fill
-from nczarr.arrays.sources.sliced import cut
 from nczarr.arrays.sources.source import Descr, Parts, itemsize, little, numpy_dtype
 from nczarr.arrays.sources.streaming import slabs
 from nczarr.arrays.values.parts import (
@@ -35,6 +33,7 @@ from nczarr.formats.opendap.common.dmr_writer import Projection, SelectedVariabl
 from nczarr.formats.opendap.common.document_text import escaped
 from nczarr.formats.opendap.dap4.wire.chunks import ERROR, HEADER, LAST, LITTLE, UNCHECKED
 from nczarr.formats.opendap.dap4.write.document import dmr
+from nczarr.select.reader import selected_parts
 
 PIECE = 4 << 20
 """Approximate bytes of values read at once."""
@@ -102,13 +101,8 @@ def _values(checked: Checked, variables: tuple[SelectedVariable, ...], checksums
 
 def values(checked: Checked, selected: SelectedVariable) -> Iterator[bytes | memoryview]:
     """Yield the values of a variable. Raises OSError."""
-    variable, shape = checked.variables[selected.fqn], checked.shapes[selected.fqn]
-    sources: Parts = {
-        **all_fill(checked.fills[selected.fqn], variable.type, shape, checked.types),
-        **checked.parts.get(selected.fqn, {}),
-    }
-    if selected.ranges != tuple(map(range, shape)):
-        sources = cut(variable.type, selected.ranges, sources, checked.types)
+    variable = checked.variables[selected.fqn]
+    sources = selected_parts(checked, selected.fqn, selected.ranges)
     lengths = tuple(map(len, selected.ranges))
     if is_fixed(variable.type, checked.types):
         prefix = _prefixed(variable.type, checked.types)
