@@ -7,11 +7,12 @@ before the answer begins.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import chain
 
 from nczarr.arrays.sources.source import ArraySource, itemsize
 from nczarr.ast.rectilinear import largest
+from nczarr.check.checked import Checked
 from nczarr.serve.dataset_cache import CachedDataset, RefusedRequestError, while_same
 from nczarr.serve.limits import PIECE, Limits
 from nczarr.serve.spool import Disk, FullError, Spool
@@ -37,6 +38,20 @@ def chunk_size(part: ArraySource) -> int:
     shape, chunks = part.layout.shape, largest(part.layout.chunks)
     cells = math.prod(min(chunk, length) for chunk, length in zip(chunks, shape, strict=True))
     return 0 if stored is None and chunks == shape else cells * (itemsize(part.layout.dtype) or TEXT_SIZE)
+
+
+def check_size(size: int, limits: Limits) -> None:
+    """Raise RefusedRequestError if values of so many bytes exceed the limit of an answer."""
+    if size > limits.response:
+        text = f"the values have about {size} bytes; the limit of an answer is {limits.response}"
+        raise RefusedRequestError(413, text)
+
+
+def memory_for(checked: Checked, variables: Iterable[str], size: int, *, at_once: bool = False) -> int:
+    """Return the approximate memory in bytes to send values. `at_once`: not in pieces."""
+    chunks = (chunk_size(part) for fqn in variables for part in checked.parts.get(fqn, {}).values())
+    longest = max(chunks, default=0)
+    return TIMES * (size + longest) if at_once else TIMES * min(size, PIECES) + 2 * longest
 
 
 def bounded(pieces: Iterator[bytes], limits: Limits) -> Iterator[bytes]:

@@ -25,7 +25,7 @@ from nczarr.serve.limits import Limits
 from nczarr.serve.pages.remote_form import form
 from nczarr.serve.protocols import ncml
 from nczarr.serve.spool import Disk
-from nczarr.serve.value_streams import PIECES, TEXT_SIZE, TIMES, begun, bounded, chunk_size, steady, whole
+from nczarr.serve.value_streams import PIECES, TEXT_SIZE, begun, bounded, check_size, memory_for, steady, whole
 
 NCSTREAM = (("Content-Description", "ncstream"),)
 """Header by which clients recognise the protocol."""
@@ -111,20 +111,14 @@ def sections_of(opened: CachedDataset, asked: CdmQuery, limits: Limits, home: st
     wanted = wanted_of(checked, asked.query.get("var", ""), home)
     sizes = [size_of(checked, fqn, ranges) for fqn, ranges in wanted]
     least = sum(sizes)
-    if least > limits.response:
-        text = f"the sections have {least} bytes or more; the limit of an answer is {limits.response}"
-        raise RefusedRequestError(413, text)
+    check_size(least, limits)
     deflate = _deflate(asked.query.get("deflate"))
-    need = max(_need(checked, fqn, size, deflate) for (fqn, _), size in zip(wanted, sizes, strict=True))
-    return SectionRequest(wanted, deflate, least, need)
-
-
-def _need(checked: Checked, fqn: str, size: int, deflate: int | None) -> int:
-    """Return the approximate memory in bytes for the answer to a section."""
-    chunks = [chunk_size(part) for part in checked.parts.get(fqn, {}).values()]
-    if not is_fixed(checked.variables[fqn].type, checked.types) or deflate is not None:
-        return TIMES * (size + max(chunks, default=0))  # all of it is in memory
-    return TIMES * min(size, PIECES) + 2 * max(chunks, default=0)
+    in_pieces = {fqn: is_fixed(checked.variables[fqn].type, checked.types) and deflate is None for fqn, _ in wanted}
+    needs = (
+        memory_for(checked, [fqn], size, at_once=not in_pieces[fqn])
+        for (fqn, _), size in zip(wanted, sizes, strict=True)
+    )
+    return SectionRequest(wanted, deflate, least, max(needs))
 
 
 def data(opened: CachedDataset, asked: SectionRequest, limits: Limits, disk: Disk) -> HttpAnswer:

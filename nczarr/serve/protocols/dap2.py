@@ -19,7 +19,7 @@ from nczarr.serve.answers import BYTES, TEXT, HttpAnswer
 from nczarr.serve.dataset_cache import CachedDataset, RefusedRequestError
 from nczarr.serve.limits import Limits
 from nczarr.serve.spool import Disk
-from nczarr.serve.value_streams import PIECES, TIMES, begun, bounded, chunk_size, steady, whole
+from nczarr.serve.value_streams import begun, bounded, check_size, memory_for, steady, whole
 
 DAP2 = "dap2"
 """First segment of URLs."""
@@ -97,15 +97,9 @@ def values_of(opened: CachedDataset, suffix: str, expression: str, limits: Limit
     nodes = _selected(view(opened), expression)
     kind = VALUES[suffix]
     size = dap2.size_of(nodes) * (DIGITS if kind == "ascii" else 1)
-    if size > limits.response:
-        raise RefusedRequestError(
-            413, f"the values have about {size} bytes; the limit of an answer is {limits.response}"
-        )
-    parts = opened.checked.parts
-    fqns = {leaf.fqn for node in nodes for leaf, _ in dap2.leaves(node)}
-    chunks = (chunk_size(part) for fqn in fqns for part in parts.get(fqn, {}).values())
-    need = TIMES * min(size, PIECES) + 2 * max(chunks, default=0)
-    return Dap2Values(nodes, kind, size, need)
+    check_size(size, limits)
+    variables = {leaf.fqn for node in nodes for leaf, _ in dap2.leaves(node)}
+    return Dap2Values(nodes, kind, size, memory_for(opened.checked, variables, size))
 
 
 def data(opened: CachedDataset, wanted: Dap2Values, limits: Limits, disk: Disk) -> HttpAnswer:

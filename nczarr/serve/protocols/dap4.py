@@ -21,7 +21,7 @@ from nczarr.serve.answers import HttpAnswer
 from nczarr.serve.dataset_cache import CachedDataset, RefusedRequestError
 from nczarr.serve.limits import Limits
 from nczarr.serve.spool import Disk
-from nczarr.serve.value_streams import FIRST, PIECES, TIMES, begun, bounded, chunk_size, steady, whole
+from nczarr.serve.value_streams import FIRST, begun, bounded, check_size, memory_for, steady, whole
 
 DAP4 = "dap4"
 """First segment of URLs."""
@@ -71,17 +71,11 @@ def values_of(opened: CachedDataset, query: Mapping[str, str], limits: Limits) -
     """Return the values that a request wants. Raises RefusedRequestError."""
     projection = _selected(opened, query)
     size = dap4.size_of(opened.checked, projection)
-    if size > limits.response:
-        raise RefusedRequestError(
-            413, f"the values have about {size} bytes; the limit of an answer is {limits.response}"
-        )
+    check_size(size, limits)
     checksum = query.get("dap4.checksum", "false").lower()
     if checksum not in ("true", "false"):
         raise RefusedRequestError(400, "`dap4.checksum` is `true` or `false`")
-    chunks = (
-        chunk_size(part) for each in projection.variables for part in opened.checked.parts.get(each.fqn, {}).values()
-    )
-    need = TIMES * min(size, PIECES) + 2 * max(chunks, default=0)
+    need = memory_for(opened.checked, (variable.fqn for variable in projection.variables), size)
     return Dap4Values(projection, checksum == "true", size, need)
 
 
