@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from nczarr.api.handle import DatasetHandle
     from nczarr.check.checked import Checked
     from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
-    from nczarr.formats.ncstream.wire.framing import Stream
-    from nczarr.formats.ncstream.wire.messages import (
+    from nczarr.formats.ncstream.messages import (
         CoverageData,
         CoverageHeader,
         Data,
@@ -37,6 +36,7 @@ if TYPE_CHECKING:
         Start,
         Stations,
     )
+    from nczarr.formats.ncstream.wire.framing import Stream
     from nczarr.formats.ncstream.write.variable_messages import Profile
 
 __all__ = [
@@ -65,7 +65,7 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     """Return a message type; loads protobuf on first use."""
     if name in __all__:
-        from nczarr.formats.ncstream.wire import messages
+        from nczarr.formats.ncstream import messages
 
         return getattr(messages, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
@@ -112,7 +112,7 @@ def read_messages(
     >>> found[0], found[1], found[-1]
     ('Start', 'Header', 'End')
     """
-    from nczarr.formats.ncstream.wire import messages
+    from nczarr.formats.ncstream import messages
     from nczarr.formats.ncstream.wire.definitions import Definitions
 
     declared = Definitions() if definitions is None else Definitions(definitions)
@@ -150,8 +150,8 @@ def write_messages(messages: Iterable[Message], stream: IO[bytes]) -> None:
     >>> [each.values.tolist() for each in nczarr.ncstream.read_messages(stream.getvalue())]
     [[1, 2]]
     """
-    from nczarr.formats.ncstream.wire.byte_pieces import UnwritableError
-    from nczarr.formats.ncstream.wire.messages import written
+    from nczarr.formats.ncstream.messages import written
+    from nczarr.formats.ncstream.write.byte_pieces import UnwritableError
 
     for message in messages:
         try:
@@ -196,7 +196,7 @@ def data(
     ValueError
         If the format has no type for the dtype.
     """
-    from nczarr.formats.ncstream.wire.messages import of_values
+    from nczarr.formats.ncstream.messages import of_values
 
     return of_values(name, values, section, data_type=data_type, column=column)
 
@@ -260,7 +260,7 @@ def data_messages(
     OSError
         If values cannot be read.
     """
-    from nczarr.formats.ncstream.wire.byte_pieces import UnwritableError
+    from nczarr.formats.ncstream.write.byte_pieces import UnwritableError
     from nczarr.formats.ncstream.write.variable_messages import MessageValues
 
     checked = _checked(dataset)

@@ -8,7 +8,7 @@ from typing import Any
 
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
-from nczarr.formats.ncstream.wire.decode import inflated
+from nczarr.formats.ncstream.read.decode import inflated
 from nczarr.formats.ncstream.wire.element_types import NUMPY, check_shape, dtype_of, name_of
 from nczarr.formats.ncstream.wire.limits import Limits, bad, contradictory
 from nczarr.names import from_bytes

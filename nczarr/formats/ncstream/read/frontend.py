@@ -30,11 +30,11 @@ from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.source import Source, Span
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
 from nczarr.formats.ncstream.points import reader
+from nczarr.formats.ncstream.read import header_merge
+from nczarr.formats.ncstream.read.decode import column_tree
 from nczarr.formats.ncstream.read.header_reader import HeaderReader, immediate_values
 from nczarr.formats.ncstream.read.lazy_local import MessageCells, VariableMessages, sources
 from nczarr.formats.ncstream.read.scan import StreamEntry, entries, is_counted, refuse, refuse_error, scan
-from nczarr.formats.ncstream.wire import header_merge
-from nczarr.formats.ncstream.wire.decode import column_tree
 from nczarr.formats.ncstream.wire.definitions import Definitions
 from nczarr.formats.ncstream.wire.element_types import section_of
 from nczarr.formats.ncstream.wire.framing import Incoming

@@ -22,11 +22,10 @@ from nczarr.check.type_sizes import oversized
 from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.source import Source, Span
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
-from nczarr.formats.ncstream.read import header_tree
+from nczarr.formats.ncstream.read import header_merge, header_tree
+from nczarr.formats.ncstream.read.decode import unsigned
 from nczarr.formats.ncstream.read.unique_names import named
-from nczarr.formats.ncstream.wire import header_merge
 from nczarr.formats.ncstream.wire.cells import fixed
-from nczarr.formats.ncstream.wire.decode import unsigned
 from nczarr.formats.ncstream.wire.definitions import Declared, Definitions
 from nczarr.formats.ncstream.wire.element_types import NUMPY, dtype_of, full_bytes
 from nczarr.formats.ncstream.wire.trees import FixedNumbers, Tree

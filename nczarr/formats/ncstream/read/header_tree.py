@@ -21,8 +21,7 @@ from nczarr.diagnostics.report import Diagnostic, Label, Report, Severity
 from nczarr.diagnostics.source import Span
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
 from nczarr.formats.ncstream.read.attributes import UnreadableAttributeError, constant, fill_value
-from nczarr.formats.ncstream.wire.element_types import ATOMS, ENUM_BASES, UNSIGNED_NAMES
-from nczarr.formats.ncstream.wire.scopes import (
+from nczarr.formats.ncstream.read.scopes import (
     LARGEST,
     StreamScope,
     UnreadableVariableError,
@@ -30,6 +29,7 @@ from nczarr.formats.ncstream.wire.scopes import (
     reference,
     split,
 )
+from nczarr.formats.ncstream.wire.element_types import ATOMS, ENUM_BASES, UNSIGNED_NAMES
 from nczarr.names import from_bytes, name_problem
 from nczarr.options import Options
 

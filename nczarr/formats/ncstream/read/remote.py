@@ -29,11 +29,11 @@ from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.source import Span
 from nczarr.formats.common.remote_variable import RemoteVariable
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
+from nczarr.formats.ncstream.read import header_merge
+from nczarr.formats.ncstream.read.decode import column_tree
 from nczarr.formats.ncstream.read.header_reader import HeaderReader, immediate_values
 from nczarr.formats.ncstream.read.lazy_local import values_of
 from nczarr.formats.ncstream.read.scan import entries, refuse_error, said, scan
-from nczarr.formats.ncstream.wire import header_merge
-from nczarr.formats.ncstream.wire.decode import column_tree
 from nczarr.formats.ncstream.wire.definitions import Definitions
 from nczarr.formats.ncstream.wire.element_types import full_bytes
 from nczarr.formats.ncstream.wire.framing import Incoming

@@ -15,8 +15,8 @@ from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.source import Source, Span
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
 from nczarr.formats.ncstream._generated import pointstream_pb2 as points_pb
+from nczarr.formats.ncstream.read.data_columns import NIL, ColumnParser, MessageColumn
 from nczarr.formats.ncstream.wire import protobuf
-from nczarr.formats.ncstream.wire.data_columns import NIL, ColumnParser, MessageColumn
 from nczarr.formats.ncstream.wire.element_types import NUMPY
 from nczarr.formats.ncstream.wire.framing import BARE, LAST_RECORD, MAGICS, RECORD, BlockRanges, Incoming
 from nczarr.formats.ncstream.wire.limits import DEFAULT, Limits, UnreadableStreamError, bad

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 
 from nczarr.diagnostics.report import Report
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
-from nczarr.formats.ncstream.wire.byte_pieces import Piece
 from nczarr.formats.ncstream.wire.framing import END, ERROR, HEADER, START, framed
+from nczarr.formats.ncstream.write.byte_pieces import Piece
 from nczarr.formats.ncstream.write.header_writer import header
 from nczarr.formats.ncstream.write.variable_messages import MessageValues
 from nczarr.names import to_bytes

@@ -31,7 +31,7 @@ from nczarr.formats.opendap.dap2.read.response import (
 )
 from nczarr.formats.opendap.dap2.read.tokens import TextFaultError
 from nczarr.formats.opendap.dap2.read.tree import DataSlot, tree_of
-from nczarr.formats.opendap.dap2.wire.xdr import Xdr, narrowed, pad
+from nczarr.formats.opendap.dap2.read.xdr import Xdr, narrowed, pad
 from nczarr.options import Options
 from nczarr.stores.dataset_service import Served
 

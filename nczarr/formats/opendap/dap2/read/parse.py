@@ -9,7 +9,7 @@ from antlr4.error.ErrorStrategy import DefaultErrorStrategy
 
 from nczarr.diagnostics.source import Source, Span
 from nczarr.formats.opendap.dap2.read.tokens import TextFaultError, scan
-from nczarr.formats.opendap.dap2.wire.spelling import decoded_name
+from nczarr.formats.opendap.dap2.spelling import decoded_name
 from nczarr.syntax._generated.DAP2Parser import DAP2Parser as P
 from nczarr.syntax.tokens import ListStream, Token
 

@@ -33,7 +33,7 @@ from nczarr.formats.opendap.dap2.read.response import (
 )
 from nczarr.formats.opendap.dap2.read.tokens import TextFaultError
 from nczarr.formats.opendap.dap2.read.tree import DataSlot, tree_of
-from nczarr.formats.opendap.dap2.wire.xdr import Xdr
+from nczarr.formats.opendap.dap2.read.xdr import Xdr
 from nczarr.stores.dataset_service import LONGEST_DOCUMENT, Served, encoded, message
 
 LONGEST_MAP = 1 << 22

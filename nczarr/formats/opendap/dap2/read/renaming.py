@@ -8,7 +8,7 @@ from __future__ import annotations
 from nczarr import names
 from nczarr.formats.opendap.dap2.read.parse import DasEntry
 from nczarr.formats.opendap.dap2.read.tree import Tree, TreeVariable
-from nczarr.formats.opendap.dap2.wire.spelling import NAMES, flat_name
+from nczarr.formats.opendap.dap2.spelling import NAMES, flat_name
 
 
 def restore_names(tree: Tree, unlimited: set[str]) -> set[str]:

@@ -17,7 +17,7 @@ from nczarr.ast import Attribute, Constant, Dimension, UserType, Variable
 from nczarr.formats.opendap.common.declarations import DmrScope
 from nczarr.formats.opendap.dap2.read.parse import Dds, Declaration, Dim
 from nczarr.formats.opendap.dap2.read.types import fault, type_of
-from nczarr.formats.opendap.dap2.wire.spelling import decoded_name
+from nczarr.formats.opendap.dap2.spelling import decoded_name
 
 MOST_DIMENSIONS = 1024
 

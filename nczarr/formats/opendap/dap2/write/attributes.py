@@ -17,7 +17,7 @@ from nczarr.ast.types import OpaqueType, VlenType
 from nczarr.ast.values import shortest
 from nczarr.formats.opendap.common.document_text import LEFT_OUT
 from nczarr.formats.opendap.common.type_words import EXACT, UNSIGNED, WIDE, WORDS
-from nczarr.formats.opendap.dap2.wire.spelling import NAMES, quoted, wire_name
+from nczarr.formats.opendap.dap2.spelling import NAMES, quoted, wire_name
 from nczarr.formats.opendap.dap2.write.declarations import ElementNode, Mapping, StructureNode, count, hidden_name
 from nczarr.formats.opendap.dap2.write.xdr import sources_of, text_slabs
 

@@ -20,7 +20,7 @@ from nczarr.ast import CompoundType, EnumType, OpaqueType, Variable, VlenType
 from nczarr.ast.types import Field
 from nczarr.check.checked import Checked
 from nczarr.formats.opendap.common.type_words import WIDE, WORDS, TypeWords
-from nczarr.formats.opendap.dap2.wire.spelling import wire_name
+from nczarr.formats.opendap.dap2.spelling import wire_name
 from nczarr.formats.opendap.dap2.write.identifiers import Identifiers
 
 TEXT_SIZE = 64

@@ -12,7 +12,7 @@ from urllib.parse import unquote
 from nczarr import names
 from nczarr.ast import OpaqueType, Variable
 from nczarr.check.checked import Checked
-from nczarr.formats.opendap.dap2.wire.spelling import decoded_name, wire_name
+from nczarr.formats.opendap.dap2.spelling import decoded_name, wire_name
 
 
 class Identifiers:

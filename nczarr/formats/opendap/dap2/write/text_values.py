@@ -9,7 +9,7 @@ from typing import Any
 from nczarr.arrays.sources.streaming import slabs
 from nczarr.ast import ATOMIC
 from nczarr.ast.values import shortest
-from nczarr.formats.opendap.dap2.wire.spelling import quoted
+from nczarr.formats.opendap.dap2.spelling import quoted
 from nczarr.formats.opendap.dap2.write.declarations import ElementNode, GridNode, Mapping, Node, StructureNode, dds
 from nczarr.formats.opendap.dap2.write.xdr import opaque_bytes, sources_of, text_slabs
 

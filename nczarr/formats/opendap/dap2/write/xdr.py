@@ -19,7 +19,7 @@ from nczarr.ast import ATOMIC, CompoundType
 from nczarr.ast.types import Field
 from nczarr.check.checked import Checked
 from nczarr.formats.opendap.common.type_words import EXACT, WIDE
-from nczarr.formats.opendap.dap2.wire.xdr import pad
+from nczarr.formats.opendap.dap2.read.xdr import pad
 from nczarr.formats.opendap.dap2.write.declarations import (
     ElementNode,
     GridNode,

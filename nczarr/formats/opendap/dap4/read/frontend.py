@@ -8,9 +8,9 @@ from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.source import Source, Span
 from nczarr.formats.opendap.common.columns import BrokenValuesError
 from nczarr.formats.opendap.common.declarations import FaultError
+from nczarr.formats.opendap.dap4.chunks import response
 from nczarr.formats.opendap.dap4.read.document import DmrReader, parsed
 from nczarr.formats.opendap.dap4.read.values import values_of
-from nczarr.formats.opendap.dap4.wire.chunks import response
 from nczarr.options import Options
 from nczarr.stores.dataset_service import Served
 

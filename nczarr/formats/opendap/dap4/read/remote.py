@@ -23,9 +23,9 @@ from nczarr.formats.opendap.common.columns import BrokenValuesError, check_size
 from nczarr.formats.opendap.common.document_text import dap4_name
 from nczarr.formats.opendap.common.type_words import VARIABLES
 from nczarr.formats.opendap.common.xml_reader import XmlElement
+from nczarr.formats.opendap.dap4.chunks import response
 from nczarr.formats.opendap.dap4.read.document import DmrReader, parsed
 from nczarr.formats.opendap.dap4.read.values import values_of
-from nczarr.formats.opendap.dap4.wire.chunks import response
 from nczarr.options import Options
 from nczarr.stores.dataset_service import Served, encoded, message
 

@@ -18,8 +18,8 @@ from nczarr.diagnostics.source import Source
 from nczarr.formats.opendap.common.columns import BrokenValuesError, check_size, decoded_arrays, numbers_in_file
 from nczarr.formats.opendap.common.document_reader import DescribedVariable
 from nczarr.formats.opendap.common.xml_reader import XmlElement
+from nczarr.formats.opendap.dap4.chunks import Response
 from nczarr.formats.opendap.dap4.read.document import before_version_2, checksum_of, in_order, known_types
-from nczarr.formats.opendap.dap4.wire.chunks import Response
 from nczarr.formats.opendap.dap4.wire.values import CHECKSUM, DataCursor
 
 PIECE = 1 << 24

@@ -31,7 +31,7 @@ from nczarr.ast import CompoundType, OpaqueType
 from nczarr.check.checked import Checked
 from nczarr.formats.opendap.common.dmr_writer import Projection, SelectedVariable
 from nczarr.formats.opendap.common.document_text import escaped
-from nczarr.formats.opendap.dap4.wire.chunks import ERROR, HEADER, LAST, LITTLE, UNCHECKED
+from nczarr.formats.opendap.dap4.chunks import ERROR, HEADER, LAST, LITTLE, UNCHECKED
 from nczarr.formats.opendap.dap4.write.document import dmr
 from nczarr.select.reader import selected_parts
 

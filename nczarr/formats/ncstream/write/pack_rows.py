@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
 from nczarr.formats.ncstream.wire import protobuf
-from nczarr.formats.ncstream.wire.byte_pieces import Piece, UnwritableError, check_block, raw
 from nczarr.formats.ncstream.wire.element_types import Section, dtype_of, shape_of, write_section
 from nczarr.formats.ncstream.wire.framing import DATA, LAST_RECORD, RECORD, framed
 from nczarr.formats.ncstream.wire.trees import FixedNumbers, RawStrings, Records, UnknownRows, nil_runs
+from nczarr.formats.ncstream.write.byte_pieces import Piece, UnwritableError, check_block, raw
 
 VERSION = 3
 """Version of both kinds of data message."""

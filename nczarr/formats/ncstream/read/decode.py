@@ -13,10 +13,11 @@ from typing import Any, NamedTuple
 
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
+from nczarr.formats.ncstream.read.data_columns import ColumnDecoder
+from nczarr.formats.ncstream.read.rows import RowReader
 from nczarr.formats.ncstream.read.scan import StreamEntry, is_counted
 from nczarr.formats.ncstream.wire import definitions as known
 from nczarr.formats.ncstream.wire import protobuf
-from nczarr.formats.ncstream.wire.data_columns import ColumnDecoder
 from nczarr.formats.ncstream.wire.definitions import Definitions
 from nczarr.formats.ncstream.wire.element_types import (
     NUMPY,
@@ -31,7 +32,6 @@ from nczarr.formats.ncstream.wire.element_types import (
 from nczarr.formats.ncstream.wire.framing import BlockRanges, Incoming
 from nczarr.formats.ncstream.wire.limits import DEFAULT, Limits, UnreadableStreamError, bad, contradictory, oversized
 from nczarr.formats.ncstream.wire.protobuf import Buffer
-from nczarr.formats.ncstream.wire.rows import RowReader
 from nczarr.formats.ncstream.wire.trees import FixedNumbers, Opaque, RaggedLists, RawStrings, Tree, with_nil
 
 JOINED = 512

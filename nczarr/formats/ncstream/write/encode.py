@@ -14,20 +14,9 @@ from typing import Any
 
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
-from nczarr.formats.ncstream.wire import pack_rows, protobuf
-from nczarr.formats.ncstream.wire.byte_pieces import (
-    Piece,
-    Raw,
-    UnwritableError,
-    check_block,
-    deflated,
-    raw,
-    size_of,
-    written,
-)
+from nczarr.formats.ncstream.wire import protobuf
 from nczarr.formats.ncstream.wire.element_types import RAGGED, Section, dtype_of, write_section
 from nczarr.formats.ncstream.wire.framing import COLUMN
-from nczarr.formats.ncstream.wire.pack_rows import VERSION, begun, check_places, head
 from nczarr.formats.ncstream.wire.trees import (
     FixedNumbers,
     Opaque,
@@ -39,6 +28,18 @@ from nczarr.formats.ncstream.wire.trees import (
     element_type,
     nil_runs,
 )
+from nczarr.formats.ncstream.write import pack_rows
+from nczarr.formats.ncstream.write.byte_pieces import (
+    Piece,
+    Raw,
+    UnwritableError,
+    check_block,
+    deflated,
+    raw,
+    size_of,
+    written,
+)
+from nczarr.formats.ncstream.write.pack_rows import VERSION, begun, check_places, head
 
 
 def data_message(

@@ -8,8 +8,8 @@ from typing import Any
 
 from nczarr import names
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
+from nczarr.formats.ncstream.read.data_columns import MessageColumn
 from nczarr.formats.ncstream.read.scan import StreamEntry, is_counted
-from nczarr.formats.ncstream.wire.data_columns import MessageColumn
 from nczarr.formats.ncstream.wire.definitions import Declared
 from nczarr.formats.ncstream.wire.element_types import RAGGED
 

@@ -16,8 +16,8 @@ from nczarr.diagnostics.report import CompileError, Report
 from nczarr.diagnostics.source import Source
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
 from nczarr.formats.ncstream._generated import pointstream_pb2 as points_pb
+from nczarr.formats.ncstream.read.decode import column_tree
 from nczarr.formats.ncstream.read.scan import scan
-from nczarr.formats.ncstream.wire.decode import column_tree
 from nczarr.formats.ncstream.wire.definitions import Definitions
 from nczarr.formats.ncstream.wire.trees import values as tree_values
 from nczarr.operations import pipeline

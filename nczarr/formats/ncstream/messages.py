@@ -16,17 +16,17 @@ from nczarr.diagnostics.report import CompileError, Report
 from nczarr.diagnostics.source import Source, Span
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
 from nczarr.formats.ncstream.read.coverages import arrays, axes
+from nczarr.formats.ncstream.read.decode import column_tree
 from nczarr.formats.ncstream.read.header_tree import HeaderContext
 from nczarr.formats.ncstream.read.scan import StreamEntry, entries
 from nczarr.formats.ncstream.wire import framing
-from nczarr.formats.ncstream.wire.byte_pieces import Piece, UnwritableError
-from nczarr.formats.ncstream.wire.decode import column_tree
 from nczarr.formats.ncstream.wire.definitions import Definitions
 from nczarr.formats.ncstream.wire.element_types import NAMES, Section, shape_of
-from nczarr.formats.ncstream.wire.encode import column_message, data_message
 from nczarr.formats.ncstream.wire.framing import Incoming, Stream
 from nczarr.formats.ncstream.wire.limits import DEFAULT, Limits
 from nczarr.formats.ncstream.wire.trees import RaggedLists, Tree, element_type, tree_of, values
+from nczarr.formats.ncstream.write.byte_pieces import Piece, UnwritableError
+from nczarr.formats.ncstream.write.encode import column_message, data_message
 from nczarr.names import from_bytes, to_bytes
 from nczarr.options import UNREAD, Options
 

@@ -1,1 +1,0 @@
-"""The protocol's words: types, and the encoding of values (XDR)."""
