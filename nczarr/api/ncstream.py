@@ -349,6 +349,6 @@ def _fault(code: str, message: str, span: Span = NOWHERE) -> CompileError:
 
 def is_sequence(checked: Checked, fqn: str) -> bool:
     """Return whether CDM Remote clients see a variable as a sequence, without readable sections."""
-    from nczarr.formats.ncstream.write import header_writer
+    from nczarr.formats.ncstream.wire import element_types
 
-    return header_writer.is_sequence(checked.variables[fqn].type, checked.shapes[fqn], checked.types)
+    return element_types.is_sequence(checked.variables[fqn].type, checked.shapes[fqn], checked.types)

@@ -140,7 +140,7 @@ class Regions(_RemoteSections):
     def meeting(self, region: Region) -> Iterator[tuple[Region, Region]]:
         """Yield a region in pieces."""
         width = 0 if self.type == "string" else size(self.type, self.types)
-        return ((piece, piece) for piece in divided(region, width or TEXT))
+        return ((piece, piece) for piece in _divided(region, width or TEXT))
 
     def decoded(self, section: Region) -> dict[str, NDArray[Any]]:
         """Return the values of a piece by part, in the parts' shapes and dtypes. Raises OSError."""
@@ -148,7 +148,7 @@ class Regions(_RemoteSections):
 
     def each(self, call: Callable[[Any], None], sections: Iterable[Any]) -> None:
         """Call a function with each piece, several concurrently."""
-        each_at_once(call, list(sections))
+        _each_at_once(call, list(sections))
 
 
 class Blocks(_RemoteSections):
@@ -186,7 +186,7 @@ class Blocks(_RemoteSections):
         """Call a function with each block, `KEPT` blocks concurrently."""
         left = iter(sections)
         while some := list(itertools.islice(left, KEPT)):
-            each_at_once(call, some)
+            _each_at_once(call, some)
 
     def decoded(self, section: int) -> dict[str, NDArray[Any]]:
         """Return the values of a block by part, in the parts' shapes and dtypes. Raises OSError."""
@@ -219,20 +219,20 @@ class Blocks(_RemoteSections):
             decoded = self.decoded(number)
             lengths[number] = {part: decoded[part].shape[0] for part in self._ends}
 
-        each_at_once(look, list(numbers))
+        _each_at_once(look, list(numbers))
         for number in numbers:
             for part, ends in self._ends.items():
                 ends.append((ends[-1] if ends else 0) + lengths[number][part])
 
 
-def divided(region: Region, width: int) -> Iterator[Region]:
+def _divided(region: Region, width: int) -> Iterator[Region]:
     """Yield pieces of a region of at most `PIECE` bytes, cut along its leading dimensions."""
     lengths = tuple(map(len, region))
     for piece in linear_pieces(all_of(lengths), PIECE // width):
         yield tuple(whole[part] for whole, part in zip(region, piece, strict=True))
 
 
-def each_at_once(call: Any, items: list[Any]) -> None:
+def _each_at_once(call: Any, items: list[Any]) -> None:
     """Call a function with each item concurrently. Raises whatever the function raises."""
     from concurrent.futures import ThreadPoolExecutor
 

@@ -8,6 +8,7 @@ with the section, whose product is checked before allocation.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from google.protobuf.message import DecodeError
@@ -189,12 +190,10 @@ class ColumnDecoder:
         return len(self._items(column, STRINGS if column.message.dataType == pb.STRING else OPAQUES))
 
     def _counts(self, column: MessageColumn) -> NDArray[np.int64]:
-        pieces = [protobuf.integers(self._buffer, *place, base=self._base) for place in column.found.get(LENGTHS, ())]
-        for first, last in column.found.get(LENGTHS | UNPACKED, ()):
-            lengths = pb.DataCol.FromString(self._view(first, last)).vlens
-            pieces.append(np.fromiter(lengths, np.uint64, len(lengths)))
-        counts = pieces[0] if len(pieces) == 1 else np.concatenate([np.zeros(0, np.uint64), *pieces])
-        return counts.astype(np.int64)
+        def lengths(run: Any) -> Sequence[int]:
+            return pb.DataCol.FromString(run).vlens
+
+        return protobuf.repeated(self._buffer, column.found, LENGTHS, lengths, base=self._base).astype(np.int64)
 
     def _flat(self, column: MessageColumn, count: int) -> Tree:
         """Return `count` elements that are not lists."""
@@ -231,12 +230,11 @@ class ColumnDecoder:
         return items
 
     def _nil(self, column: MessageColumn) -> NDArray[np.uint64]:
-        pieces = [
-            protobuf.integers(self._buffer, *place, wide=True, base=self._base) for place in column.found.get(NIL, ())
-        ]
-        runs = [pb.DataCol.FromString(self._view(*place)) for place in column.found.get(NIL | UNPACKED, ())]
-        pieces += [np.array(run.nil, np.uint64) for run in runs]
-        return np.concatenate([np.array(column.message.nil, np.uint64), *pieces])
+        def runs(run: Any) -> Sequence[int]:
+            return pb.DataCol.FromString(run).nil
+
+        some = protobuf.repeated(self._buffer, column.found, NIL, runs, wide=True, base=self._base)
+        return np.concatenate([np.array(column.message.nil, np.uint64), some])
 
     def _view(self, start: int, end: int) -> Any:
         return memoryview(self._buffer)[start:end]

@@ -107,15 +107,10 @@ class InFile:
         self.file.seen(length)
         block, at = self.file.region(self.offset, (length,), (1,), 1)
         data = memoryview(block)[at : at + length]
-        return decoded(data, self.offset, self.declared)
-
-
-def decoded(data: bytes | memoryview, offset: int, declared: bytes) -> Tree:
-    """Decode the message in `data`, which begins at `offset` of its stream. Raises UnreadableStreamError."""
-    incoming = Incoming(data, DEFAULT)
-    incoming.base = offset
-    entry = next(entries(incoming, values=True))
-    return column_tree(entry, data, Definitions(pb.Header.FromString(declared)), base=offset).tree
+        incoming = Incoming(data, DEFAULT)
+        incoming.base = self.offset
+        entry = next(entries(incoming, values=True))
+        return column_tree(entry, data, Definitions(pb.Header.FromString(self.declared)), base=self.offset).tree
 
 
 class RegionMessage(NamedTuple):

@@ -24,7 +24,7 @@ from nczarr.formats.ncstream.wire import protobuf
 from nczarr.formats.ncstream.wire.definitions import Declared, Layouts, RowLayout
 from nczarr.formats.ncstream.wire.element_types import Section, shape_of
 from nczarr.formats.ncstream.wire.limits import Limits, bad, contradictory
-from nczarr.formats.ncstream.wire.protobuf import UNPACKED, Buffer
+from nczarr.formats.ncstream.wire.protobuf import Buffer
 from nczarr.formats.ncstream.wire.trees import FixedNumbers, RawStrings, Records, Tree, UnknownRows, with_nil
 
 MAGIC = 4
@@ -121,25 +121,16 @@ class RowReader:
         first, last = places[-1] if places else (end, end)
         strings: list[Any] = []
         for run in bulk.get(_STRINGS, ()):
-            strings += self._parsed(run).sdata
-        members = self._integers(bulk, _MEMBER).tolist()
-        counts = self._integers(bulk, _HEAP)
+            view: Any = memoryview(self._buffer)[run[0] : run[1]]
+            strings += pb.StructureData.FromString(view).sdata
+        parse, buffer = pb.StructureData.FromString, self._buffer
+        members = protobuf.repeated(buffer, bulk, _MEMBER, lambda run: parse(run).member, base=base).tolist()
+        heap = protobuf.repeated(buffer, bulk, _HEAP, lambda run: parse(run).heapCount, base=base)
+        counts = heap.astype(np.int64)
         rows = rows_of(message)
         if int(counts.sum()) != len(strings):
             raise contradictory(f"a heap of {int(counts.sum())} strings, but only {len(strings)} follow", base + start)
-        return _RowBlock(rows, message.rowLength, first, last, tuple(members), np.asarray(counts), strings)
-
-    def _parsed(self, place: tuple[int, int]) -> pb.StructureData:
-        data: Any = memoryview(self._buffer)[place[0] : place[1]]
-        return pb.StructureData.FromString(data)
-
-    def _integers(self, bulk: dict[int, list[tuple[int, int]]], number: int) -> NDArray[np.int64]:
-        pieces = [protobuf.integers(self._buffer, *place, base=self._base) for place in bulk.get(number, ())]
-        for run in bulk.get(number | UNPACKED, ()):
-            message = self._parsed(run)
-            some = message.member if number == _MEMBER else message.heapCount
-            pieces.append(np.fromiter(some, np.uint64, len(some)))
-        return np.concatenate([np.zeros(0, np.uint64), *pieces]).astype(np.int64)
+        return _RowBlock(rows, message.rowLength, first, last, tuple(members), counts, strings)
 
     def _layout(self, members: tuple[int, ...]) -> RowLayout | None:
         if self._declared is None:

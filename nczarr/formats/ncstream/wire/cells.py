@@ -14,9 +14,8 @@ from nczarr.arrays.values.parts import ListTree, PartLeaf, PartTree, RecordTree,
 from nczarr.ast.node import TypeName
 from nczarr.ast.types import CompoundType, Field, OpaqueType
 from nczarr.formats.ncstream._generated.ncstream_pb2 import UBYTE
-from nczarr.formats.ncstream.wire.element_types import wire_type
+from nczarr.formats.ncstream.wire.element_types import in_order, is_structure, wire_type
 from nczarr.formats.ncstream.wire.trees import FixedNumbers, Opaque, RaggedLists, RawStrings, Records, Tree, objects
-from nczarr.formats.ncstream.write.header_writer import in_order, is_structure
 
 
 class UnsuitedError(ValueError):

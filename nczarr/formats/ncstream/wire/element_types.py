@@ -6,13 +6,14 @@ Invariant: the shape of a section is possible for an array.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from nczarr import names
 from nczarr.arrays.lazy_numpy import np
 from nczarr.arrays.values.parts import Types
 from nczarr.ast.node import TypeName
-from nczarr.ast.types import ATOMIC, CompoundType, EnumType, OpaqueType, VlenType
+from nczarr.ast.types import ATOMIC, CompoundType, EnumType, Field, OpaqueType, VlenType
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
 from nczarr.formats.ncstream._generated.ncstream_pb2 import Attribute, DataType
 from nczarr.formats.ncstream.wire.limits import LARGEST, MOST_DIMENSIONS, bad, oversized
@@ -173,3 +174,32 @@ def known_type(data_type: int, offset: int) -> None:
 def full_bytes(path: str) -> bytes:
     r"""Return the wire's full name: `/` between groups, no leading slash, `.` and `\` escaped."""
     return names.to_bytes(names.cdm_full_name(path))
+
+
+def in_order(fields: Iterable[Field], types: Types) -> list[Field]:
+    """Return the members of a compound in wire order: structures last."""
+    return sorted(fields, key=lambda field: is_structure(field.type, types))
+
+
+def is_sequence(type_name: TypeName, shape: tuple[int, ...], types: Types) -> bool:
+    """Return whether a variable is one list of records that rows can hold."""
+    declared = types.get(type_name)
+    return not shape and isinstance(declared, VlenType) and _has_rows(declared.base, types)
+
+
+def _has_rows(type_name: TypeName, types: Types) -> bool:
+    """Return whether a type is a compound of numbers, strings and such compounds."""
+    declared = types.get(type_name)
+    if not isinstance(declared, CompoundType):
+        return False
+    for field in declared.fields:
+        wire = wire_type(field.type, types)
+        nested = wire.element == pb.STRUCTURE and not wire.ragged and not _has_rows(field.type, types)
+        if wire.ragged or wire.element == pb.OPAQUE or nested:
+            return False
+    return True
+
+
+def is_structure(type_name: TypeName, types: Types) -> bool:
+    """Return whether values are records, or lists of records."""
+    return wire_type(type_name, types).element == pb.STRUCTURE

@@ -6,8 +6,8 @@ exceeds the message.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.formats.ncstream.wire.limits import Limits, bad, oversized, truncated
@@ -182,6 +182,26 @@ def integers(buffer: Buffer, start: int, end: int, *, wide: bool = False, base: 
         some = np.flatnonzero(lengths > place)
         values[some] |= (raw[starts[some] + place] & 0x7F).astype(np.uint64) << np.uint64(7 * place)
     return values if wide else values & np.uint64(0xFFFF_FFFF)
+
+
+def repeated(
+    buffer: Buffer,
+    found: Mapping[int, Sequence[tuple[int, int]]],
+    number: int,
+    single: Callable[[Any], Sequence[int]],
+    *,
+    wide: bool = False,
+    base: int = 0,
+) -> NDArray[np.uint64]:
+    """Return the integers of a bulk field, packed or with one tag each: uint64, shape (values,).
+
+    `single`: parses a run of tags. Raises UnreadableStreamError.
+    """
+    pieces = [integers(buffer, *place, wide=wide, base=base) for place in found.get(number, ())]
+    for first, last in found.get(number | UNPACKED, ()):
+        values = single(memoryview(buffer)[first:last])
+        pieces.append(np.fromiter(values, np.uint64, len(values)))
+    return pieces[0] if len(pieces) == 1 else np.concatenate([np.zeros(0, np.uint64), *pieces])
 
 
 # ---- writing ---------------------------------------------------------------------------------------------------------

@@ -12,16 +12,15 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from nczarr import names
 from nczarr.arrays.sources.part_fills import all_fill, own_fills
-from nczarr.arrays.values.parts import Types
 from nczarr.ast import ATOMIC, Attribute, Constant, Group, Variable
 from nczarr.ast.json import dump
 from nczarr.ast.node import TypeName
 from nczarr.ast.plain import is_utf8
-from nczarr.ast.types import CompoundType, EnumType, Field, VlenType
+from nczarr.ast.types import CompoundType, EnumType, VlenType
 from nczarr.ast.values import swapped
 from nczarr.check.checked import Checked
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
-from nczarr.formats.ncstream.wire.element_types import OLD_ATTRIBUTE, WIRE, wire_type
+from nczarr.formats.ncstream.wire.element_types import OLD_ATTRIBUTE, WIRE, in_order, is_sequence, wire_type
 from nczarr.names import to_bytes
 
 VERSION = 1
@@ -36,35 +35,6 @@ def header(checked: Checked, location: str | None = None) -> pb.Header:
     written.nczarr = json.dumps(dump(checked.dataset), ensure_ascii=True, allow_nan=False).encode("ascii")
     written.fills.extend(_fills(checked))
     return written
-
-
-def in_order(fields: Iterable[Field], types: Types) -> list[Field]:
-    """Return the members of a compound in wire order: structures last."""
-    return sorted(fields, key=lambda field: is_structure(field.type, types))
-
-
-def is_sequence(type_name: TypeName, shape: tuple[int, ...], types: Types) -> bool:
-    """Return whether a variable is one list of records that rows can hold."""
-    declared = types.get(type_name)
-    return not shape and isinstance(declared, VlenType) and _has_rows(declared.base, types)
-
-
-def _has_rows(type_name: TypeName, types: Types) -> bool:
-    """Return whether a type is a compound of numbers, strings and such compounds."""
-    declared = types.get(type_name)
-    if not isinstance(declared, CompoundType):
-        return False
-    for field in declared.fields:
-        wire = wire_type(field.type, types)
-        nested = wire.element == pb.STRUCTURE and not wire.ragged and not _has_rows(field.type, types)
-        if wire.ragged or wire.element == pb.OPAQUE or nested:
-            return False
-    return True
-
-
-def is_structure(type_name: TypeName, types: Types) -> bool:
-    """Return whether values are records, or lists of records."""
-    return wire_type(type_name, types).element == pb.STRUCTURE
 
 
 def _fills(checked: Checked) -> Iterator[pb.Fill]:

@@ -18,12 +18,11 @@ from nczarr.arrays.values.parts import ListTree, PartTree, RecordTree, Types, is
 from nczarr.ast.node import TypeName
 from nczarr.check.checked import Checked
 from nczarr.formats.ncstream.wire.cells import Cursor
-from nczarr.formats.ncstream.wire.element_types import NUMPY, full_bytes, wire_type
+from nczarr.formats.ncstream.wire.element_types import NUMPY, full_bytes, is_sequence, wire_type
 from nczarr.formats.ncstream.wire.limits import LONGEST_BLOCK
 from nczarr.formats.ncstream.wire.trees import FixedNumbers, Opaque, RaggedLists, RawStrings, Records, Tree
 from nczarr.formats.ncstream.write.byte_pieces import Piece
 from nczarr.formats.ncstream.write.encode import column_message, data_message, numbers_message
-from nczarr.formats.ncstream.write.header_writer import is_sequence
 from nczarr.select.reader import selected_parts
 
 PIECE = 4 << 20

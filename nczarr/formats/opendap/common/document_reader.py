@@ -49,8 +49,12 @@ class DescribedVariable(NamedTuple):
     """Bytes of its `_FillValue`; None without one."""
     grows: tuple[bool, ...] = ()
     """True for each unlimited dimension."""
-    scope: DmrScope | None = None
-    """Its group."""
+
+    def chunked(self, chunks: tuple[int, ...]) -> Storage:
+        """Return the storage in chunks, which are no longer than dimensions of a fixed length."""
+        sizes = zip(chunks, self.shape, self.grows, strict=True)
+        lengths = tuple(length if grows else min(length, max(1, size)) for length, size, grows in sizes)
+        return Storage(layout="chunked", chunks=lengths)
 
 
 class DocumentReader:
@@ -189,7 +193,7 @@ class DocumentReader:
             )
             data = fill.data if fill is not None and isinstance(fill.data, bytes) else None
             parts, storage = self.values(
-                DescribedVariable(element, path, type_name, tuple(shape), types, data, tuple(grows), scope)
+                DescribedVariable(element, path, type_name, tuple(shape), types, data, tuple(grows))
             )
         except FaultError:
             scope.types[:] = declared  # those of a structure that is left out

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from nczarr.arrays.values.parts import NUMPY
 from nczarr.ast import ATOMIC
 
 
@@ -62,8 +63,8 @@ NUMBERS = frozenset(ATOMIC_OF_DAP2.values()) - {"string"}
 NARROW = {name: 8 * ATOMIC[name].size for name in NUMBERS if ATOMIC[name].size < 4}
 """Bits of types whose single values take four bytes in XDR."""
 
-FULL = {name: WORDS[name].array for name in NUMBERS - NARROW.keys()}
-"""XDR dtypes of types that arrays and single values write alike."""
+FULL = {name: NUMPY[name].replace("<", ">") for name in NUMBERS - NARROW.keys()}
+"""XDR dtypes of types that arrays and single values have alike."""
 
 EXACT = 1 << 53
 """Largest magnitude up to which all integers are doubles."""
@@ -73,3 +74,8 @@ WIDE = frozenset({"int64", "uint64"})
 
 UNSIGNED = frozenset({"ubyte", "ushort", "uint"})
 """Atomic types that libnetcdf reads by DAP2 as signed ones of the same size."""
+
+
+def xdr_padding(count: int) -> int:
+    """Return the number of bytes that fill the last unit of four bytes."""
+    return -count % 4

@@ -1,7 +1,7 @@
 """DAP2 of OPeNDAP: DODS responses in files, and datasets on servers.
 
-`wire/` has the types and XDR, `read/` reads DDS and DAS (grammar/DAP2.g4),
-files, and servers.
+`read/` reads DDS and DAS (grammar/DAP2.g4), files, and servers; `write/` makes
+the answers of our server; `spelling.py` has names and texts of both.
 """
 
 from __future__ import annotations

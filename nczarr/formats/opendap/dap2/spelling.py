@@ -40,11 +40,6 @@ def decoded_name(written: str) -> str:
     return names.normal(name if names.problem(name) is None else f"_{name}")
 
 
-def flat_name(fqn: str) -> str:
-    """Return the name without groups of a FQN: `/g/v` is `g%2fv`. Raises ValueError."""
-    return names.normal("%2f".join(names.split(fqn)))
-
-
 def _percent(found: re.Match[str]) -> str:
     return "".join(f"%{byte:02X}" for byte in found[0].encode("utf-8", "surrogatepass"))
 

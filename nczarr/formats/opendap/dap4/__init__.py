@@ -1,7 +1,7 @@
 """DAP4 of OPeNDAP: data responses in files, and datasets on servers.
 
-`wire/` has the chunks and the encoding of values, `read/` reads the documents
-(DMR), files, and servers.
+`read/` reads documents (DMR), files, and servers; `write/` makes the answers of
+our server; `chunks.py` has the form of both.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """DMR++: OPeNDAP's XML documents with the metadata of an HDF5 file and the byte ranges of its chunks.
 
-`xml_reader.py` parses a document, `frontend.py` builds the dataset with
-`types.py`, `attributes.py` and `arrays.py`, `references.py` locates chunks.
-`backend.py` writes a document; `link_plan.py` selects references or inline
-values.
+`frontend.py` builds the dataset as the readers of DAP4 do (`common/`), with
+`arrays.py`; `references.py` locates chunks. `backend.py` writes a document;
+`link_plan.py` selects references or inline values.
 """
 
 from __future__ import annotations

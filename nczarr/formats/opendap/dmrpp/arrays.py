@@ -23,8 +23,7 @@ from nczarr.formats.opendap.common.declarations import FaultError, whole
 from nczarr.formats.opendap.common.document_reader import DescribedVariable
 from nczarr.formats.opendap.common.xml_reader import XmlElement
 from nczarr.formats.opendap.dmrpp import inline_values
-from nczarr.formats.opendap.dmrpp.padding import layout_of
-from nczarr.formats.opendap.dmrpp.raw_elements import Pad, RawElements, padded_fill, record_fill
+from nczarr.formats.opendap.dmrpp.raw_elements import Pad, RawElements, layout_of, padded_fill, record_fill
 from nczarr.formats.opendap.dmrpp.references import (
     DmrppReferences,
     Inline,

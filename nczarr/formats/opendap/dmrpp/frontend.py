@@ -89,30 +89,19 @@ class _DmrppReader(DocumentReader):
                 f"chunks of `{path}` are missing, and the document has no fill value for them; they are read as zeros"
             )
             self.report.add(Diagnostic("undefined-fill", Severity.NOTE, text, Label(self.span(element))))
-        sizes = list(zip(described.shape, described.grows, strict=True))
-        return values.parts, self._storage(element, values.storage, sizes)
+        return values.parts, _storage(described, values.storage)
 
-    def _storage(self, element: XmlElement, plain: Storage, sizes: list[tuple[int, bool]]) -> Storage:
-        """Return the storage of a variable, with our notes.
 
-        `sizes`: dimension lengths, and whether unlimited; HDF5 chunks may be
-        longer.
-        """
-        if plain.chunks is not None:
-            lengths = zip(plain.chunks, sizes, strict=True)
-            chunks = tuple(length if grows else min(length, max(1, size)) for length, (size, grows) in lengths)
-            plain = plain.model_copy(update={"chunks": chunks})
-        noted = element.attributes.get("nczarr:storage")
-        if noted is None:
-            return plain
-        try:
-            storage = Storage.model_validate_json(noted)
-        except ValueError:
-            return plain
-        fits = storage.chunks is None or (
-            len(storage.chunks) == len(sizes)
-            and all(
-                grows or length <= max(1, size) for length, (size, grows) in zip(storage.chunks, sizes, strict=True)
-            )
-        )
-        return storage if fits else plain
+def _storage(described: DescribedVariable, plain: Storage) -> Storage:
+    """Return the storage of a variable, with our notes; HDF5 chunks may be longer than dimensions."""
+    if plain.chunks is not None:
+        plain = plain.model_copy(update={"chunks": described.chunked(plain.chunks).chunks})
+    noted = described.element.attributes.get("nczarr:storage")
+    try:
+        storage = plain if noted is None else Storage.model_validate_json(noted)
+    except ValueError:
+        return plain
+    if storage.chunks is None:
+        return storage
+    fits = len(storage.chunks) == len(described.shape) and described.chunked(storage.chunks).chunks == storage.chunks
+    return storage if fits else plain

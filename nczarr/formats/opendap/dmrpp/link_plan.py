@@ -61,7 +61,7 @@ class Refused(NamedTuple):
 Way = Linked | InlineValues | Unwritten | Refused
 
 
-def unknown_type(type_name: str, types: Types) -> str | None:
+def _unknown_type(type_name: str, types: Types) -> str | None:
     """Describe a component of a type that DMR++ lacks, or return None."""
     declared = types.get(type_name)
     match declared:
@@ -71,7 +71,7 @@ def unknown_type(type_name: str, types: Types) -> str | None:
             return f"opaque values (`{type_name}`)"
         case CompoundType():
             return next(
-                (description for field in declared.fields if (description := unknown_type(field.type, types))), None
+                (description for field in declared.fields if (description := _unknown_type(field.type, types))), None
             )
         case _:
             return None
@@ -80,7 +80,7 @@ def unknown_type(type_name: str, types: Types) -> str | None:
 def way_of(checked: Checked, fqn: str, options: Options) -> Way:
     """Return the representation of a variable's values. Raises OSError."""
     variable, shape, parts = checked.variables[fqn], checked.shapes[fqn], checked.parts.get(fqn)
-    unknown = unknown_type(variable.type, checked.types)
+    unknown = _unknown_type(variable.type, checked.types)
     if unknown is not None:
         return Refused(f"DMR++ has no {unknown}")
     if not parts:

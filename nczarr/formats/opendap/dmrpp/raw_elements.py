@@ -8,24 +8,34 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from nczarr.arrays.chunks.grid import converted
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.regions import Index, Region, Selection
 from nczarr.arrays.sources.source import DerivedSource, Descr, Layout, itemsize, numpy_dtype
 from nczarr.arrays.values.elements import in_order
+from nczarr.arrays.values.parts import NUMPY, Types, descr
+from nczarr.formats.opendap.common.declarations import FaultError, whole
 from nczarr.formats.opendap.common.document_text import number_of
-from nczarr.formats.opendap.dmrpp.padding import PaddedMember
+from nczarr.formats.opendap.common.xml_reader import XmlElement
 
 Pad = Literal["null_term", "null_pad", "space_pad"]
 """HDF5's padding of texts shorter than their type."""
 
-_NAMES = {"i1": "byte", "u1": "ubyte", "i2": "short", "u2": "ushort", "i4": "int", "u4": "uint", "i8": "int64",
-          "u8": "uint64", "f4": "float", "f8": "double"}  # fmt: skip
+_NAMES = {dtype[1:]: name for name, dtype in NUMPY.items() if name not in ("char", "string")}
 
 
-def unpadded(text: bytes, pad: Pad) -> bytes:
+class PaddedMember(NamedTuple):
+    """Member of a padded record."""
+
+    name: str
+    """Name of the member."""
+    offset: int
+    """Byte offset in the record."""
+
+
+def _unpadded(text: bytes, pad: Pad) -> bytes:
     """Return a fixed-length text without padding."""
     match pad:
         case "null_term":
@@ -61,7 +71,7 @@ class RawElements(DerivedSource):
         if isinstance(self.form, str):
             data, size, pad = values.tobytes(), values.itemsize, self.form
             texts = np.empty(math.prod(shape), object)
-            texts[:] = [unpadded(data[at : at + size], pad) for at in range(0, len(data), size)]
+            texts[:] = [_unpadded(data[at : at + size], pad) for at in range(0, len(data), size)]
             return texts.reshape(shape)
         packed, members = self.form
         dtype = numpy_dtype(packed)
@@ -75,6 +85,30 @@ class RawElements(DerivedSource):
             }
         )
         return converted(values.view(padded).astype(dtype), self.layout.dtype)
+
+
+def layout_of(element: XmlElement, type_name: str, types: Types) -> tuple[int, tuple[PaddedMember, ...]] | None:
+    """Return size and member offsets of a padded record; None if packed. Raises FaultError.
+
+    `structOffset` lists the offsets of all members but the first, and the
+    record size.
+    """
+    chunks = element.first("dmrpp:chunks")
+    written = chunks.attributes.get("structOffset") if chunks is not None else None
+    packed = descr(type_name, types)
+    if written is None or isinstance(packed, str):
+        return None
+    numbers = [0, *(whole(word, "offset of a member") for word in written.split())]
+    if len(numbers) != len(packed) + 1:
+        raise FaultError(f"`structOffset` has {len(numbers) - 1} numbers for {len(packed)} members")
+    for (name, inner, shape), start, stop in zip(packed, numbers[:-1], numbers[1:], strict=True):
+        size = itemsize(inner) * math.prod(shape)
+        if start + size > stop or (size != stop - start and not isinstance(inner, str)):
+            raise FaultError(f"`structOffset` leaves {stop - start} bytes for its member `{name}`, which needs {size}")
+    if numbers[-1] == itemsize(packed):
+        return None
+    members = tuple(PaddedMember(name, start) for (name, _, _), start in zip(packed, numbers[:-1], strict=True))
+    return numbers[-1], members
 
 
 def record_fill(text: str, dtype: Descr) -> bytes | None:

@@ -20,7 +20,7 @@ from nczarr.check.checked import Unchecked
 from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.source import Source, Span
 from nczarr.formats.opendap.common.columns import BrokenValuesError, decoded_arrays, in_memory, numbers_in_file
-from nczarr.formats.opendap.common.type_words import FULL, NARROW
+from nczarr.formats.opendap.common.type_words import FULL, NARROW, xdr_padding
 from nczarr.formats.opendap.dap2.read.response import (
     chars_of,
     dataset,
@@ -31,7 +31,7 @@ from nczarr.formats.opendap.dap2.read.response import (
 )
 from nczarr.formats.opendap.dap2.read.tokens import TextFaultError
 from nczarr.formats.opendap.dap2.read.tree import DataSlot, tree_of
-from nczarr.formats.opendap.dap2.read.xdr import Xdr, narrowed, pad
+from nczarr.formats.opendap.dap2.read.xdr import Xdr, narrowed
 from nczarr.options import Options
 from nczarr.stores.dataset_service import Served
 
@@ -135,7 +135,7 @@ class _File:
             source = numbers_in_file(wire, self.file, FULL.get(slot.type, ">u4"), slot.shape)
             return source if slot.type in FULL else Narrow(source, slot.type)
         packed = numbers_in_file(wire, self.file, "|u1", slot.shape)
-        wire.take(pad(math.prod(slot.shape)), "the padding of an array")
+        wire.take(xdr_padding(math.prod(slot.shape)), "the padding of an array")
         return packed
 
 

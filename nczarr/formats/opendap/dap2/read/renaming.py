@@ -8,7 +8,7 @@ from __future__ import annotations
 from nczarr import names
 from nczarr.formats.opendap.dap2.read.parse import DasEntry
 from nczarr.formats.opendap.dap2.read.tree import Tree, TreeVariable
-from nczarr.formats.opendap.dap2.spelling import NAMES, flat_name
+from nczarr.formats.opendap.dap2.spelling import NAMES
 
 
 def restore_names(tree: Tree, unlimited: set[str]) -> set[str]:
@@ -84,7 +84,7 @@ def _flat(fqn: str) -> str | None:
     if not fqn:
         return ""
     try:
-        name = flat_name(fqn)
+        name = names.normal("%2f".join(names.split(fqn)))
     except ValueError:
         return None
     return name if names.problem(name) is None else None

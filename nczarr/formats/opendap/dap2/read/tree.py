@@ -13,10 +13,12 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from nczarr import names
-from nczarr.ast import Attribute, Constant, Dimension, UserType, Variable
-from nczarr.formats.opendap.common.declarations import DmrScope
+from nczarr.ast import Attribute, CompoundType, Constant, Dimension, Field, UserType, Variable, VlenType
+from nczarr.formats.opendap.common.columns import check_size
+from nczarr.formats.opendap.common.declarations import DmrScope, declare
+from nczarr.formats.opendap.common.type_words import ATOMIC_OF_DAP2
 from nczarr.formats.opendap.dap2.read.parse import Dds, Declaration, Dim
-from nczarr.formats.opendap.dap2.read.types import fault, type_of
+from nczarr.formats.opendap.dap2.read.tokens import TextFaultError
 from nczarr.formats.opendap.dap2.spelling import decoded_name
 
 MOST_DIMENSIONS = 1024
@@ -93,10 +95,6 @@ class Tree:
     maps: dict[int, TreeVariable]
     """Variables of maps, by the number of their slot."""
 
-    def known_types(self) -> dict[str, UserType]:
-        """Return the types by FQN."""
-        return {names.join("/", each.name): each for each in self.types}
-
     def restore_chars(self) -> None:
         """Make chars of texts whose attributes have the length, and the name, of a last dimension of chars."""
         for made in self.variables.values():
@@ -147,6 +145,49 @@ class Tree:
         return dimensions, variables
 
 
+def _fault(declared: Declaration, text: str) -> TextFaultError:
+    """Return the fault of a declaration."""
+    return TextFaultError(text, declared.span.start, declared.span.end)
+
+
+def _type_of(declared: Declaration, scope: DmrScope) -> str:
+    """Return the type of a variable or member, declaring compounds and lists. Raises TextFaultError."""
+    if declared.kind == "plain":
+        found = ATOMIC_OF_DAP2.get(declared.type.lower())
+        if found is None:
+            raise _fault(declared, f"`{declared.type[:40]}` is not a type of DAP2")
+        return found
+    if not declared.members:
+        raise _fault(declared, f"{declared.kind} `{declared.name}` has no members")
+    fields: list[Field] = []
+    for member in declared.members:
+        shape = tuple(each.size for each in member.dims)
+        if 0 in shape:
+            raise _fault(member, f"member `{member.name}` has a dimension of length 0")
+        if any(each.name == member.name for each in fields):
+            raise _fault(member, f"two members of `{declared.name}` have the name `{member.name}`")
+        if names.problem(member.name) is not None:
+            raise _fault(member, f"netCDF does not allow the name `{member.name[:40]}` of a member")
+        fields.append(Field(name=member.name, type=_type_of(member, scope), shape=shape))
+    made = _named(declared, CompoundType(name="_", fields=tuple(fields)), scope, "t")
+    try:
+        check_size(made, {names.join("/", each.name): each for each in scope.types})
+    except ValueError as found_fault:
+        raise _fault(declared, f"`{declared.name}` is too large: {found_fault}") from None
+    if declared.kind != "sequence":
+        return made
+    if declared.dims:
+        raise _fault(declared, f"sequence `{declared.name}` has dimensions")
+    return _named(declared, VlenType(name="_", base=made), scope, "rows_t")
+
+
+def _named(declared: Declaration, made: CompoundType | VlenType, scope: DmrScope, ending: str) -> str:
+    """Declare a type under the name of its variable or member; equal types are one."""
+    if names.problem(f"{declared.name}_{ending}") is not None:
+        raise _fault(declared, f"netCDF does not allow the name `{declared.name[:40]}`")
+    return declare(made, f"{declared.name}_{ending}", scope)
+
+
 def slots_of(schema: Dds, scope: DmrScope) -> list[DataSlot]:
     """Return the values of a dataset in their order, declaring types in a scope. Raises TextFaultError."""
     found = []
@@ -154,11 +195,11 @@ def slots_of(schema: Dds, scope: DmrScope) -> list[DataSlot]:
         grid = declared if declared.kind == "grid" else None
         for each in declared.members if grid is not None else (declared,):
             if grid is not None and each.kind != "plain":
-                raise fault(each, f"`{each.name}` of grid `{declared.name}` is not an array")
+                raise _fault(each, f"`{each.name}` of grid `{declared.name}` is not an array")
             shape = tuple(dim.size for dim in each.dims)
             if math.prod(shape) > LARGEST or len(shape) > MOST_DIMENSIONS:
-                raise fault(each, f"`{each.name}` has too many or too large dimensions")
-            found.append(DataSlot(each, grid, type_of(each, scope), shape))
+                raise _fault(each, f"`{each.name}` has too many or too large dimensions")
+            found.append(DataSlot(each, grid, _type_of(each, scope), shape))
     return found
 
 
@@ -182,7 +223,7 @@ class _TreeBuilder:
             seen: set[str] = set()
             for declared in tree.schema.variables:
                 if declared.name in seen:
-                    raise fault(declared, f"two variables have the name `{declared.name}`")
+                    raise _fault(declared, f"two variables have the name `{declared.name}`")
                 seen.add(declared.name)
         for slot in tree.slots:
             if slot.grid is None:
@@ -204,12 +245,12 @@ class _TreeBuilder:
         """Add the variables of a grid whose slots begin at a number; return the number after them."""
         tree, array, maps = self.tree, grid.members[0], grid.members[1:]
         if len(maps) != len(array.dims):
-            raise fault(grid, f"grid `{grid.name}` has {len(maps)} maps for {len(array.dims)} dimensions")
+            raise _fault(grid, f"grid `{grid.name}` has {len(maps)} maps for {len(array.dims)} dimensions")
         dims: list[str | int] = []
         for at, (dim, each) in enumerate(zip(array.dims, maps, strict=True), number + 1):
             slot = tree.slots[at]
             if slot.shape != (dim.size,):
-                raise fault(each, f"map `{each.name}` of grid `{grid.name}` does not have the length of its dimension")
+                raise _fault(each, f"map `{each.name}` of grid `{grid.name}` does not have the length of its dimension")
             made = self._map(grid, slot, dim.name or each.name, wanted)
             tree.maps[at] = made
             dims.append(made.dimensions[0])
@@ -228,7 +269,7 @@ class _TreeBuilder:
             own = f"{grid.name}.{name}"
             made = TreeVariable(own, slot, (self.tree.dimension(own, slot.shape[0]),))
             if own in wanted or own in self.tree.variables:
-                raise fault(slot.declared, f"two variables have the name `{own}`")
+                raise _fault(slot.declared, f"two variables have the name `{own}`")
         self.tree.variables[made.name] = made
         return made
 

@@ -16,15 +16,10 @@ from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.ast.node import TypeName
 from nczarr.ast.types import EnumType, OpaqueType
 from nczarr.formats.opendap.common.columns import BrokenValuesError, SentValues, Wire
-from nczarr.formats.opendap.common.type_words import FULL, NARROW
+from nczarr.formats.opendap.common.type_words import FULL, NARROW, xdr_padding
 
 ROW, END = 0x5A000000, 0xA5000000
 """Marks before a row of a sequence, and after its last row."""
-
-
-def pad(count: int) -> int:
-    """Return the number of bytes that fill the last unit."""
-    return -count % 4
 
 
 def narrowed(type_name: TypeName) -> Callable[[NDArray[Any]], NDArray[Any]]:
@@ -65,14 +60,14 @@ class Xdr(Wire):
         if type_name != "ubyte":
             return self.values(type_name, count)
         found = np.frombuffer(self.take(count, f"an array of {count} bytes"), np.uint8)
-        self.take(pad(count), "the padding of an array")
+        self.take(xdr_padding(count), "the padding of an array")
         return found
 
     def text(self) -> bytes:
         """Read one text and its padding."""
         size = self._number("the length of a text")
         found = self.take(size, f"a text of {size} bytes")
-        self.take(pad(size), "the padding of a text")
+        self.take(xdr_padding(size), "the padding of a text")
         return found
 
     def rows(self) -> Iterator[None]:
@@ -122,8 +117,8 @@ class Xdr(Wire):
         if type_name == "ubyte":
             form = SentValues(np.dtype("|u1"), lambda values: values)
         members: list[Any] = [("count", ">u4", (1 + plain,)), ("values", form.dtype, (count,))]
-        if type_name == "ubyte" and pad(count):
-            members.append(("pad", f"|V{pad(count)}"))
+        if type_name == "ubyte" and xdr_padding(count):
+            members.append(("pad", f"|V{xdr_padding(count)}"))
 
         def convert(values: NDArray[Any]) -> NDArray[Any]:
             if not (values["count"] == count).all():

@@ -18,8 +18,7 @@ from nczarr.arrays.values.parts import escape, is_fixed
 from nczarr.ast import ATOMIC, CompoundType
 from nczarr.ast.types import Field
 from nczarr.check.checked import Checked
-from nczarr.formats.opendap.common.type_words import EXACT, WIDE
-from nczarr.formats.opendap.dap2.read.xdr import pad
+from nczarr.formats.opendap.common.type_words import EXACT, WIDE, xdr_padding
 from nczarr.formats.opendap.dap2.write.declarations import (
     ElementNode,
     GridNode,
@@ -103,7 +102,7 @@ def _array(leaf: ElementNode, sources: Parts) -> Iterator[bytes]:
         for start in range(0, len(part), step):
             yield _numbers(part[start : start + step], leaf, leaf.element.array).tobytes()
     if leaf.element.array == "|u1":
-        yield bytes(pad(number))
+        yield bytes(xdr_padding(number))
 
 
 def opaque_bytes(part: NDArray[Any], leaf: ElementNode) -> NDArray[Any]:
@@ -142,7 +141,7 @@ def _char_texts(part: NDArray[Any], length: int) -> list[bytes]:
 
 def packed(text: bytes) -> bytes:
     """Return a text in XDR."""
-    return b"%b%b%b" % (struct.pack(">I", len(text)), text, bytes(pad(len(text))))
+    return b"%b%b%b" % (struct.pack(">I", len(text)), text, bytes(xdr_padding(len(text))))
 
 
 def _word(number: int) -> bytes:
@@ -214,7 +213,7 @@ def _member(node: ElementNode | StructureNode, field: Field, given: Any, checked
         if not node.axes:
             return [data]
         lengths = np.tile(np.frombuffer(_word(number) * 2, np.uint8), (cells, 1))
-        filled = np.zeros((cells, pad(number) if node.element.array == "|u1" else 0), np.uint8)
+        filled = np.zeros((cells, xdr_padding(number) if node.element.array == "|u1" else 0), np.uint8)
         return [lengths, data, filled]
     chosen = given[wanted[: 1 + len(node.axes)]]
     texts = (

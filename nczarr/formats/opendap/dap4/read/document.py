@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from nczarr.arrays.sources.source import Parts
 from nczarr.arrays.values.parts import Types
-from nczarr.ast import Attribute, Constant, EnumType, Storage, UserType
+from nczarr.ast import Attribute, Constant, EnumType, Storage
 from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.source import Source, Span
 from nczarr.formats.opendap.common.declarations import DmrScope, FaultError
@@ -31,11 +31,13 @@ class DmrReader(DocumentReader):
     """Reader of one DMR. `described`: the variables that were read."""
 
     described: list[DescribedVariable]
+    _chunks: tuple[int, ...] | None
+    """Chunk lengths in the attributes that were read last."""
 
     def values(self, described: DescribedVariable) -> tuple[Parts, Storage]:
         """Note the variable: its values come later."""
         self.described.append(described)
-        return {}, _storage(described)
+        return {}, Storage() if self._chunks is None else described.chunked(self._chunks)
 
     def scope(self) -> DmrScope:
         """Return the scope of the root group, in which sequences are lists."""
@@ -56,7 +58,8 @@ class DmrReader(DocumentReader):
     def attributes(self, element: XmlElement, scope: DmrScope) -> tuple[Attribute, ...]:
         """Return the attributes of a group or variable, without those of the response."""
         attributes = [attribute for attribute in super().attributes(element, scope) if attribute.name not in TRANSPORT]
-        if element.first("Dim") is not None and _chunks(element, attributes):
+        self._chunks = _chunks(element, attributes)
+        if self._chunks is not None:
             attributes = [attribute for attribute in attributes if attribute.name != CHUNKS]
         maps = [map_element.attributes.get("name", "") for map_element in element.all("Map")]
         if any(path.rpartition("/")[2] not in _dimensions(element) for path in maps):
@@ -76,23 +79,8 @@ def _chunks(element: XmlElement, attributes: list[Attribute]) -> tuple[int, ...]
     if chunks is None or chunks.type not in ("int", "uint", "int64", "uint64"):
         return None
     lengths = tuple(int(length) for length in chunks.as_numbers())
-    return lengths if len(lengths) == len(element.all("Dim")) and all(length > 0 for length in lengths) else None
-
-
-def _storage(described: DescribedVariable) -> Storage:
-    element = described.element
-    written = element.first("Attribute") and [
-        attribute for attribute in element.all("Attribute") if attribute.attributes.get("name") == CHUNKS
-    ]
-    if not written:
-        return Storage()
-    texts = [value.attributes.get("value", value.text).strip() for value in written[0].all("Value")]
-    lengths = [int(text) for text in texts if text.isascii() and text.isdigit() and len(text) < 19]
-    if len(lengths) != len(described.shape) or not all(lengths) or len(texts) != len(lengths):
-        return Storage()
-    sizes = zip(lengths, described.shape, described.grows, strict=True)
-    chunks = tuple(length if grows else min(length, max(1, size)) for length, size, grows in sizes)
-    return Storage(layout="chunked", chunks=chunks)
+    fits = 0 < len(lengths) == len(element.all("Dim")) and all(length > 0 for length in lengths)
+    return lengths if fits else None
 
 
 def parsed(source: Source, report: Report) -> XmlElement | None:
@@ -146,11 +134,3 @@ def checksum_of(element: XmlElement) -> int | None:
             except ValueError:
                 raise FaultError(f"`{text[:40]}` is not a checksum") from None
     return None
-
-
-def known_types(described: list[DescribedVariable]) -> Types:
-    """Return the types of all variables by FQN."""
-    types: dict[str, UserType] = {}
-    for variable in described:
-        types.update(variable.types)
-    return types

@@ -51,10 +51,9 @@ def select(checked: Checked, expression: str) -> Projection:
         variable = _wanted(checked, dimensions, clause)
         if selected.setdefault(variable.fqn, variable) != variable:
             raise ConstraintError(f"`{variable.fqn}` is requested twice in different ways")
-    order = in_order(checked)
     if not others:
-        return Projection(tuple(SelectedVariable(fqn, _whole(checked, fqn, dimensions)) for fqn in order), dimensions)
-    return Projection(tuple(selected[fqn] for fqn in order if fqn in selected), dimensions)
+        selected = {fqn: SelectedVariable(fqn, _whole(checked, fqn, dimensions)) for fqn in checked.variables}
+    return Projection(tuple(selected[fqn] for fqn in checked.variables if fqn in selected), dimensions)
 
 
 def _whole(checked: Checked, fqn: str, dimensions: Mapping[str, range]) -> tuple[range, ...]:
@@ -73,12 +72,6 @@ def _dimension(checked: Checked, name: str, text: str, clause: str) -> tuple[str
     if match is None:
         raise ConstraintError(_SLICES_ARE.format(clause[:80]))
     return fqn, _range(match, text, range(checked.dimensions[fqn].size), clause)
-
-
-def in_order(checked: Checked) -> list[str]:
-    """Return all variables in the order of the document: those of a group before its groups."""
-    paths = (names.join(path, variable.name) for path, group in checked.groups.items() for variable in group.variables)
-    return list(paths)
 
 
 def _known(name: str, named: Mapping[str, object], kind: str) -> str:

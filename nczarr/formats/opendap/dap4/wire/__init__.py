@@ -1,1 +1,0 @@
-"""The protocol's encoding: chunks of a response, and values."""
