@@ -20,6 +20,7 @@ EXTRAS = {
     "pyarrow": "references",
     "s3fs": "remote",
     "shtab": "completion",
+    "starlette": "serve",
     "uvicorn": "serve",
 }
 """Package extra that installs a module."""
