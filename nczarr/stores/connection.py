@@ -17,7 +17,6 @@ import os
 import random
 import re
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from copy import deepcopy
@@ -25,6 +24,7 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from nczarr.diagnostics.secrets import NO_OPTIONS, StorageOptions, scrubbed, shown
+from nczarr.stores.bounded_cache import BoundedCache
 from nczarr.stores.range_request import ChangedError, RangeAnswer, UnrangedError, by_http, by_library, by_s3
 from nczarr.stores.store_request import GivenUpError, asked, awaited, is_interrupted
 from nczarr.stores.url import BadURLError, Location, location
@@ -219,7 +219,7 @@ class FileConnection:
                 return system, system._strip_protocol(self.place.path)
             system, root = url_to_fs(self.place.path, **arguments)
             if key is not None:
-                _share(key, system)
+                _shared.put(key, system)
         except ImportError as error:
             raise MissingProtocolError(self.protocol, scrubbed(str(error), self.url, self.options)) from None
         except Exception as error:  # libraries look for servers and credentials here, and raise what they like
@@ -386,14 +386,8 @@ class FileConnection:
         return OSError(_number(error), message, place)
 
 
-_shared: OrderedDict[str, AbstractFileSystem] = OrderedDict()
+_shared: BoundedCache[str, AbstractFileSystem] = BoundedCache(SHARED)
 """File systems with open connections, for the next place of the same server."""
-
-
-def _share(key: str, system: AbstractFileSystem) -> None:
-    _shared[key] = system
-    while len(_shared) > SHARED:
-        _shared.popitem(last=False)
 
 
 def _number(error: Exception) -> int:

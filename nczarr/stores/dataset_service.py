@@ -12,13 +12,12 @@ from __future__ import annotations
 
 import errno
 import re
-import threading
-from collections import OrderedDict
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nczarr.diagnostics.secrets import NO_OPTIONS, StorageOptions
 from nczarr.diagnostics.source import Source
+from nczarr.stores.bounded_cache import BoundedCache
 from nczarr.stores.connection import FileConnection, MissingProtocolError
 from nczarr.stores.url import BadURLError
 
@@ -39,8 +38,6 @@ WORDS = 300
 
 _MESSAGE = re.compile(r'\bmessage\s*=\s*"((?:\\.|[^"\\])*)|<(?:\w+:)?Message[^>]*>([^<]*)', re.IGNORECASE)
 """Messages in error documents of OPeNDAP."""
-
-_keeping = threading.Lock()
 
 
 class ServiceProtocol(NamedTuple):
@@ -144,8 +141,8 @@ class Service(FileConnection):
         return base.rstrip("/") if self.served_by.has_suffixes else base
 
     @cached_property
-    def _kept(self) -> OrderedDict[str, bytes]:
-        return OrderedDict()
+    def _kept(self) -> BoundedCache[str, bytes]:
+        return BoundedCache(KEPT_BYTES, len)
 
     @cached_property
     def _opened(self) -> tuple[AbstractFileSystem, str]:
@@ -164,20 +161,14 @@ class Service(FileConnection):
 
         `most`: maximum bytes; `size`: approximate bytes; `keep`: cache the answer.
         """
-        with _keeping:
-            cached = self._kept.get(query)
-            if cached is not None:
-                self._kept.move_to_end(query)
-                return cached
+        cached: bytes | None = self._kept.get(query)
+        if cached is not None:
+            return cached
         answer = self.ask(query, most, size)
         if self.served_by.is_binary:
             self.check(answer)
         if keep:
-            with _keeping:
-                self._kept[query] = answer.data
-                total = sum(map(len, self._kept.values()))
-                while total > KEPT_BYTES and len(self._kept) > 1:
-                    total -= len(self._kept.popitem(last=False)[1])
+            self._kept.put(query, answer.data)
         return answer.data
 
     def ask(self, query: str, most: int, size: int = 0) -> ServiceAnswer:

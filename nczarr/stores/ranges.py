@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import errno
 import os
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from threading import Lock, local
+from threading import local
 from typing import NamedTuple, Protocol, TypeVar
 from weakref import WeakValueDictionary
+
+from nczarr.stores.bounded_cache import BoundedCache
 
 OPEN_FILES = 32
 """Maximum open files."""
@@ -120,30 +121,18 @@ class _RangeFile:
             os.close(self.number)
 
 
-class _Files:
-    """Cache of recently opened files by path; replaced files are reopened."""
-
-    def __init__(self) -> None:
-        self._files: OrderedDict[str, tuple[tuple[int, int, int], _RangeFile]] = OrderedDict()
-        self._lock = Lock()
-
-    def get(self, path: str) -> _RangeFile:
-        status = os.stat(path)
-        identity = status.st_dev, status.st_ino, status.st_mtime_ns
-        with self._lock:
-            entry = self._files.get(path)
-            if entry is not None and entry[0] == identity:
-                self._files.move_to_end(path)
-                return entry[1]
-            opened = _RangeFile(path)
-            self._files[path] = identity, opened
-            self._files.move_to_end(path)
-            while len(self._files) > OPEN_FILES:
-                self._files.popitem(last=False)
-            return opened
+_files: BoundedCache[str, tuple[tuple[int, int, int], _RangeFile]] = BoundedCache(OPEN_FILES)
+"""Recently opened files by path, with the identity by which a replaced one is noticed."""
 
 
-_files = _Files()
+def _opened(path: str) -> _RangeFile:
+    status = os.stat(path)
+    identity = status.st_dev, status.st_ino, status.st_mtime_ns
+    entry = _files.get(path)
+    if entry is None or entry[0] != identity:
+        entry = identity, _RangeFile(path)
+        _files.put(path, entry)
+    return entry[1]
 
 
 def read(place: Range) -> bytes:
@@ -158,7 +147,7 @@ def pieces(place: Range) -> Iterator[bytes]:
     if far is not None:
         yield from (far.value(start, min(start + PIECE, end)) for start in range(at, end, PIECE))
         return
-    opened = _files.get(place.path)
+    opened = _opened(place.path)
     while at < end:
         data = os.pread(opened.number, min(PIECE, end - at), at)
         if not data:
@@ -191,7 +180,7 @@ def together(path: str, places: Sequence[tuple[int, int]]) -> bytes:
     far = remote(path)
     if far is not None:
         return b"".join(far.several(places))
-    opened = _files.get(path)
+    opened = _opened(path)
     data = bytearray(sum(length for _, length in places))
     view, at = memoryview(data), 0
     for offset, length in places:
@@ -244,7 +233,7 @@ def _begins_blocks(place: Range, target: int) -> bool:
 
 
 def _moved_by_buffer(place: Range, target: int) -> None:
-    opened = _files.get(place.path)
+    opened = _opened(place.path)
     if not hasattr(_own, "buffer"):
         _own.buffer = memoryview(bytearray(BUFFER))
     buffer: memoryview = _own.buffer
@@ -261,7 +250,7 @@ def _moved_by_kernel(place: Range, target: int) -> bool:
     """Return whether the kernel copied the range; if not, nothing was written."""
     if not hasattr(os, "copy_file_range"):
         return False
-    opened = _files.get(place.path)
+    opened = _opened(place.path)
     at, end = place.offset, place.offset + place.length
     while at < end:
         try:

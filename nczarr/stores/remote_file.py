@@ -12,7 +12,6 @@ import errno
 import io
 import mmap
 import os
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from copy import copy
@@ -20,6 +19,7 @@ from functools import partial
 from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
+from nczarr.stores.bounded_cache import BoundedCache
 from nczarr.stores.range_request import ChangedError, told_of
 from nczarr.stores.ranges import GAP, REMOTE, REQUEST, announce, neighbours, remote
 
@@ -58,7 +58,7 @@ class RemoteFile:
         self.name = connection.shown
         self.path = path or os.path.join(REMOTE, os.urandom(16).hex(), os.path.basename(connection.root) or "data")
         self._told = told_of(info)
-        self._blocks: OrderedDict[int, bytes] = OrderedDict()
+        self._blocks: BoundedCache[int, bytes] = BoundedCache(KEPT // BLOCK)
         self._lock = Lock()
         self._next = 0
         """Block behind the last request for headers."""
@@ -119,11 +119,8 @@ class RemoteFile:
 
     def _held(self, numbers: Iterable[int]) -> dict[int, bytes]:
         """Return the blocks of these that are kept, and keep them longer."""
-        with self._lock:
-            blocks = {number: self._blocks[number] for number in numbers if number in self._blocks}
-            for number in blocks:
-                self._blocks.move_to_end(number)
-        return blocks
+        blocks = ((number, self._blocks.get(number)) for number in numbers)
+        return {number: block for number, block in blocks if block is not None}
 
     def _fetch_run(self, first: int, stop: int) -> dict[int, bytes]:
         """Fetch adjacent blocks, and more behind them if they continue the last request. Raises OSError."""
@@ -178,24 +175,18 @@ class RemoteFile:
         view = memoryview(data)
         whole = range(0, len(data), BLOCK)
         blocks = {first + at // BLOCK: bytes(view[at : at + BLOCK]) for at in whole}
-        with self._lock:
-            for number, block in blocks.items():
-                self._blocks[number] = block
-                self._blocks.move_to_end(number)
-            while len(self._blocks) * BLOCK > KEPT:
-                self._blocks.popitem(last=False)
+        for number, block in blocks.items():
+            self._blocks.put(number, block)
         return blocks
 
     def holds(self, offset: int, length: int) -> bool:
         """Return whether all bytes of a place are kept."""
         numbers = range(offset // BLOCK, -(-min(offset + length, self.size) // BLOCK))
-        with self._lock:
-            return all(number in self._blocks for number in numbers)
+        return all(number in self._blocks for number in numbers)
 
     def kept(self) -> dict[int, bytes]:
         """Return the kept blocks by offset."""
-        with self._lock:
-            return {number * BLOCK: block for number, block in self._blocks.items()}
+        return {number * BLOCK: block for number, block in self._blocks.entries().items()}
 
     # ---- values ------------------------------------------------------------------------------------------------
     def several(self, places: Sequence[tuple[int, int]]) -> list[bytes]:
