@@ -12,7 +12,6 @@ from __future__ import annotations
 import json
 import re
 import threading
-from collections import OrderedDict
 from collections.abc import Iterator
 from importlib.util import find_spec
 from typing import Any, NamedTuple
@@ -25,6 +24,7 @@ from nczarr.formats.reference.parquet_rows import ChunkGrid, RecordFaultError, R
 from nczarr.formats.reference.parts import encode
 from nczarr.formats.reference.wire import report_repeated, text_of
 from nczarr.stores.base import Store, is_safe
+from nczarr.stores.bounded_cache import BoundedCache
 from nczarr.stores.reference import Reference
 from nczarr.syntax.json.positions import Faults, members
 from nczarr.syntax.json.tolerant import NotJsonError, parse
@@ -71,8 +71,7 @@ class ParquetReferences:
         self.noted = header.noted
         """Notes of the metadata on targets."""
         self._limits = limits
-        self._held: OrderedDict[tuple[str, int], ReferenceRows | None] = OrderedDict()
-        self._bytes = 0
+        self._cache: BoundedCache[tuple[str, int], ReferenceRows | None] = BoundedCache(HELD, _bytes)
         self._lock = threading.Lock()
 
     def find(self, key: str) -> bytes | Reference | None:
@@ -166,9 +165,9 @@ class ParquetReferences:
         """Return a file or None. One thread reads at a time: others usually want the same."""
         with self._lock:
             name = (folder, place)
-            if name in self._held:
-                self._held.move_to_end(name)
-                return self._held[name]
+            if name in self._cache:
+                known: ReferenceRows | None = self._cache.get(name)
+                return known
             data = self._store.get(_file(folder, place))
             size = self._header.record_size
             rest = self._header.arrays[folder].chunks - place * size
@@ -176,10 +175,7 @@ class ParquetReferences:
                 record = None if data is None else read(data, min(size, rest), size, self._limits.value + size * ROW)
             except RecordFaultError as error:
                 raise _fault("bad-reference-document", _file(folder, place), str(error)) from None
-            self._held[name] = record
-            self._bytes += _bytes(record)
-            while self._bytes > HELD and len(self._held) > 1:
-                self._bytes -= _bytes(self._held.popitem(last=False)[1])
+            self._cache.put(name, record)
             return record
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-from collections import OrderedDict
 from collections.abc import Callable
 from functools import partial
 from threading import Lock
@@ -15,6 +14,7 @@ from nczarr.ast import Variable
 from nczarr.ast.storage import Element
 from nczarr.integrations.xarray.values import Known, Presentation, presentation
 from nczarr.plan.simple_dimension_names import axes
+from nczarr.stores.bounded_cache import BoundedCache
 
 if TYPE_CHECKING:
     from nczarr.api.node_handles import GroupHandle
@@ -26,7 +26,7 @@ _lock = Lock()
 _known: WeakValueDictionary[str, OpenedDataset] = WeakValueDictionary()
 """All datasets of the process by token."""
 
-_kept: OrderedDict[str, OpenedDataset] = OrderedDict()
+_kept: BoundedCache[str, OpenedDataset] = BoundedCache(MOST)
 """The last datasets that were unpickled, by token: between two tasks, no array may refer to one."""
 
 
@@ -78,8 +78,5 @@ def _reopened(token: str, open_again: Callable[[], GroupHandle]) -> OpenedDatase
             dataset = OpenedDataset(open_again(), open_again)
             dataset._token = token
             _known[token] = dataset
-        _kept[token] = dataset
-        _kept.move_to_end(token)
-        if len(_kept) > MOST:
-            _kept.popitem(last=False)
+        _kept.put(token, dataset)
     return dataset
