@@ -13,7 +13,6 @@ import os
 import tempfile
 import time
 import weakref
-from collections import OrderedDict
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from threading import Lock
@@ -28,6 +27,7 @@ from nczarr.serve.link_policy import forbidden
 from nczarr.serve.places import ServedPlace
 from nczarr.serve.spool import Disk, FullError
 from nczarr.stores.base import ROOT_KEYS
+from nczarr.stores.bounded_cache import BoundedCache
 from nczarr.stores.local_file import LocalFile
 
 if TYPE_CHECKING:
@@ -136,25 +136,19 @@ class Shelf:
         self.limits = limits
         self._disk = disk or Disk(limits.spill)
         self.most = most
-        self._gone = 0
+        self._evicted = 0
         self.options = Options(
             allow_loss=UNREAD, following=following, storage=storage, memory=limits.memory, max_size=2**63
         )
-        self._kept: OrderedDict[str, CachedDataset] = OrderedDict()
+        self._datasets: BoundedCache[str, CachedDataset] = BoundedCache(limits.kept, self._weight)
         self._opening: set[str] = set()
-        self._names: OrderedDict[tuple[str, Stamp], str | None] = OrderedDict()
+        self._formats: BoundedCache[tuple[str, Stamp], str | None] = BoundedCache(KNOWN)
         self._lock = Lock()
 
     def known(self, place: ServedPlace) -> CachedDataset | None:
         """Return the open dataset at a place if it is unchanged. Raises OSError."""
-        with self._lock:
-            found = self._kept.get(place.path)
-        if found is None or not _is_same(found, place):
-            return None
-        with self._lock:
-            if place.path in self._kept:
-                self._kept.move_to_end(place.path)
-        return found
+        dataset: CachedDataset | None = self._datasets.get(place.path)
+        return dataset if dataset is not None and _is_same(dataset, place) else None
 
     def format_at(self, place: ServedPlace) -> str | None:
         """Return the name of the format at a place, None if it cannot be read. Raises OSError, CompileError.
@@ -164,17 +158,11 @@ class Shelf:
         from nczarr.operations import sources
 
         key = place.path, stamp_of(place)
-        with self._lock:
-            if key in self._names:
-                self._names.move_to_end(key)
-                return self._names[key]
-        source = sources.opened(place.path, Report(), self.options)
-        form = None if source is None else format_of(source)
-        name = None if form is None else form.name
-        with self._lock:
-            self._names[key] = name
-            while len(self._names) > KNOWN:
-                self._names.popitem(last=False)
+        if key not in self._formats:
+            source = sources.opened(place.path, Report(), self.options)
+            form = None if source is None else format_of(source)
+            self._formats.put(key, None if form is None else form.name)
+        name: str | None = self._formats.get(key)
         return name
 
     def open(self, place: ServedPlace) -> CachedDataset:
@@ -255,17 +243,14 @@ class Shelf:
         source.data = copy
 
     def _keep(self, opened: CachedDataset) -> None:
-        with self._lock:
-            self._kept[opened.place.path] = opened
-            self._kept.move_to_end(opened.place.path)
-            total = sum(each.weight for each in self._kept.values())
-            while (total > self.limits.kept or len(self._kept) > self.most) and len(self._kept) > 1:
-                total -= self._kept.popitem(last=False)[1].weight
-                self._gone += 1
-            swept = self._gone >= SWEPT
-            self._gone = 0 if swept else self._gone
-        if swept:
+        self._evicted += self._datasets.put(opened.place.path, opened)
+        if self._evicted >= SWEPT:
+            self._evicted = 0
             gc.collect()  # what is in a circle has its file open until then
+
+    def _weight(self, opened: CachedDataset) -> int:
+        """Return the share of the cache that a dataset takes: by its bytes, and by the number of datasets."""
+        return max(opened.weight, -(-self.limits.kept // self.most))
 
 
 def _copied(file: LocalFile) -> mmap.mmap:

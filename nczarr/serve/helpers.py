@@ -11,7 +11,6 @@ from __future__ import annotations
 import errno
 import os
 import subprocess
-from collections import OrderedDict
 from collections.abc import Callable
 from contextlib import suppress
 from threading import BoundedSemaphore, Lock
@@ -19,6 +18,7 @@ from typing import Any
 
 from nczarr.arrays.execution.processes import NoAnswerError, TimedProcess, started
 from nczarr.serve.limits import Limits
+from nczarr.stores.bounded_cache import BoundedCache
 
 MOST = 4
 """Maximum number of helpers, so that one hanging file does not block others."""
@@ -43,7 +43,7 @@ class Helpers:
         self._lock = Lock()
         self._idle: list[TimedProcess] = []
         self._all: set[TimedProcess] = set()
-        self._faulty: OrderedDict[tuple[Any, ...], str] = OrderedDict()
+        self._faulty: BoundedCache[tuple[Any, ...], str] = BoundedCache(REMEMBERED)
         self._closed = False
 
     def start(self) -> None:
@@ -56,8 +56,9 @@ class Helpers:
         """Call a function that opens a file. Raises its errors; NoAnswerError if it hangs or crashes."""
         status = os.stat(path)
         key = path, status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
-        if key in self._faulty:
-            raise NoAnswerError(errno.EIO, self._faulty[key])
+        fault = self._faulty.get(key)
+        if fault is not None:
+            raise NoAnswerError(errno.EIO, fault)
         if not self._room.acquire(timeout=self._seconds):
             raise NoAnswerError(errno.EBUSY, f"no reader of HDF5 files was free for {self._seconds:g} seconds")
         try:
@@ -106,10 +107,7 @@ class Helpers:
         text = f"the HDF5 library crashed (status {status})"
         if used.late:
             text = f"the HDF5 library did not return within {self._seconds:g} seconds: the file is damaged"
-        with self._lock:
-            self._faulty[key] = text
-            while len(self._faulty) > REMEMBERED:
-                self._faulty.popitem(last=False)
+        self._faulty.put(key, text)
         return text
 
     def close(self) -> None:

@@ -10,11 +10,11 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections import OrderedDict
 from collections.abc import Sequence
 from contextlib import suppress
-from threading import Lock
 from typing import NamedTuple
+
+from nczarr.stores.bounded_cache import BoundedCache
 
 UNFINISHED = re.compile(r"\.(?:partial|replaced)-")
 """Pattern in the names of unfinished and replaced targets."""
@@ -54,8 +54,7 @@ class Root:
     def __init__(self, path: str) -> None:
         self.real = os.path.realpath(path)
         status = os.stat(self.real)
-        self._stores: OrderedDict[tuple[str, int, int], bool] = OrderedDict()
-        self._lock = Lock()
+        self._stores: BoundedCache[tuple[str, int, int], bool] = BoundedCache(KNOWN_FOLDERS)
         folder = stat.S_ISDIR(status.st_mode)
         if not folder and not stat.S_ISREG(status.st_mode):
             raise OSError(None, "it is neither a folder nor a file", path)
@@ -112,17 +111,13 @@ class Root:
         """Return whether a folder is a store of any format."""
         status = os.stat(path)
         key = path, status.st_ino, status.st_mtime_ns
-        with self._lock:
-            known = self._stores.get(key)
+        known: bool | None = self._stores.get(key)
         if known is None:
             from nczarr.registry import detect_store
             from nczarr.stores.directory import DirectoryStore
 
             known = detect_store(DirectoryStore(path)) is not None
-            with self._lock:
-                self._stores[key] = known
-                while len(self._stores) > KNOWN_FOLDERS:
-                    self._stores.popitem(last=False)
+            self._stores.put(key, known)
         return known
 
     def names(self, folder: ServedPlace) -> list[str]:
