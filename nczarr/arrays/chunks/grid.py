@@ -11,9 +11,8 @@ from __future__ import annotations
 
 import math
 import sys
-from collections import OrderedDict
 from collections.abc import Iterable, Sequence
-from threading import Lock
+from operator import itemgetter
 from typing import Any, NamedTuple, NoReturn
 
 from nczarr.arrays.codecs.codec_kind import Config
@@ -27,6 +26,7 @@ from nczarr.arrays.sources.source import Descr, Layout, numpy_dtype
 from nczarr.arrays.values.elements import widened
 from nczarr.diagnostics.report import CompileError, Diagnostic, Label, Severity
 from nczarr.diagnostics.source import Source, Span
+from nczarr.stores.bounded_cache import BoundedCache
 
 LARGEST_CHUNK = 4 << 30
 """Maximum bytes of a decoded chunk."""
@@ -57,27 +57,17 @@ class ChunkCache:
     """Cache of recently decoded data of all arrays, up to `KEPT` bytes."""
 
     def __init__(self) -> None:
-        self._items: OrderedDict[tuple[object, str, Index], Any] = OrderedDict()
-        self._sizes: dict[tuple[object, str, Index], int] = {}
-        self._size = 0
-        self._lock = Lock()
+        self._items: BoundedCache[tuple[object, str, Index], tuple[Any, int]] = BoundedCache(KEPT, itemgetter(1))
 
     def get(self, key: tuple[object, str, Index]) -> Any:
         """Return the cached item, or None."""
-        return self._items.get(key)
+        entry = self._items.get(key)
+        return None if entry is None else entry[0]
 
     def put(self, key: tuple[object, str, Index], item: Any, size: int) -> None:
         """Cache an item and evict the oldest."""
-        size += ITEM
-        with self._lock:
-            if size > KEPT // 4 or key in self._items:
-                return
-            self._items[key] = item
-            self._sizes[key] = size
-            self._size += size
-            while self._size > KEPT:
-                oldest, _ = self._items.popitem(last=False)
-                self._size -= self._sizes.pop(oldest)
+        if size + ITEM <= KEPT // 4 and key not in self._items:
+            self._items.put(key, (item, size + ITEM))
 
     def put_chunk(self, identity: object, index: Index, values: NDArray[Any]) -> None:
         """Cache a decoded chunk of the array that `identity` identifies; it becomes read-only.

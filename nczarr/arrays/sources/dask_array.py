@@ -12,12 +12,12 @@ from __future__ import annotations
 import itertools
 import math
 from bisect import bisect_right
-from collections import Counter, OrderedDict
+from collections import Counter
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from secrets import token_hex
-from threading import Lock, RLock
+from threading import RLock
 from typing import Any, NamedTuple, cast
 
 from nczarr.arrays.execution.thread_pool import each
@@ -25,6 +25,7 @@ from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.regions import Selection, lengths_of
 from nczarr.arrays.sources.source import ArraySource, Layout, itemsize, numpy_dtype
 from nczarr.diagnostics.report import CompileError, Diagnostic, Severity
+from nczarr.stores.bounded_cache import BoundedCache
 
 RESULTS = 64 << 20
 """Bytes of results that are kept for further reads."""
@@ -41,31 +42,20 @@ class Results:
 
     def __init__(self, most: int = RESULTS) -> None:
         self._most = most
-        self._size = 0
-        self._held: OrderedDict[Hashable, tuple[int, Any]] = OrderedDict()
-        self._lock = Lock()
+        self._values: BoundedCache[Hashable, Any] = BoundedCache(most, _size_of)
 
     def get(self, key: Hashable) -> Any:
         """Return a result, or None."""
-        with self._lock:
-            entry = self._held.get(key)
-            if entry is None:
-                return None
-            self._held.move_to_end(key)
-            return entry[1]
+        return self._values.get(key)
 
     def put(self, key: Hashable, value: Any) -> None:
         """Keep a result, unless it is too large."""
-        size = int(getattr(value, "nbytes", OBJECT))
-        if size > self._most // 2 or value is None:
-            return
-        with self._lock:
-            if key in self._held:
-                return
-            self._held[key] = size, value
-            self._size += size
-            while self._size > self._most:
-                self._size -= self._held.popitem(last=False)[1][0]
+        if value is not None and _size_of(value) <= self._most // 2 and key not in self._values:
+            self._values.put(key, value)
+
+
+def _size_of(value: Any) -> int:
+    return int(getattr(value, "nbytes", OBJECT))
 
 
 class _Tasks(NamedTuple):
