@@ -6,10 +6,12 @@ all others text. No client gets a traceback or a path of the server.
 
 from __future__ import annotations
 
+from http import HTTPStatus
+
 from nczarr.diagnostics.report import CompileError
 from nczarr.serve.answers import HTML, HttpAnswer, text
 from nczarr.serve.dataset_cache import BUSY, FORBIDDEN, RETRY, RefusedRequestError, words
-from nczarr.serve.pages.errors import error_page
+from nczarr.serve.pages.markup import page
 from nczarr.serve.protocols import dap2, dap4
 from nczarr.serve.workers import BusyServerError
 from nczarr.stores.local_file import ReplacedError
@@ -39,8 +41,9 @@ def refused(error: Exception, home: str) -> RefusedRequestError:
 def answer(refusal: RefusedRequestError, route: str, accepted: str) -> HttpAnswer:
     """Return the answer for a refusal. `route`: first segment of the path; `accepted`: the header `Accept`."""
     if "text/html" in accepted:
-        page = error_page(refusal.status, refusal.text)
-        return HttpAnswer(page.encode("utf-8", "replace"), HTML, refusal.status, refusal.headers)
+        title = f"{refusal.status} {HTTPStatus(refusal.status).phrase}"
+        html = page("error.html", title, words=refusal.text.rstrip())
+        return HttpAnswer(html, HTML, refusal.status, refusal.headers)
     match route:
         case dap2.DAP2:
             return dap2.refusal(refusal)

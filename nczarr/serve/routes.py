@@ -38,8 +38,16 @@ from nczarr.serve.bodies import resolved
 from nczarr.serve.dataset_cache import CachedDataset, RefusedRequestError, Shelf, while_same, without_home
 from nczarr.serve.limits import Limits
 from nczarr.serve.pages import coordinates, dataset, download, plane, view
-from nczarr.serve.pages.catalog import DOCUMENT, catalog
-from nczarr.serve.pages.folder import SORTS, FolderEntry, FolderPage, folder, results, results_members
+from nczarr.serve.pages.folder import (
+    DOCUMENT,
+    SORTS,
+    FolderEntry,
+    FolderPage,
+    catalog,
+    folder,
+    results,
+    results_members,
+)
 from nczarr.serve.pages.markup import BROWSE, CATALOG, CDMREMOTE, DOWNLOAD, FILE, STATIC, VIEW
 from nczarr.serve.pages.static_files import static_file
 from nczarr.serve.pages.subset_form import subset_form
@@ -219,8 +227,7 @@ class Routes(NamedTuple):
             return DeferredWork(place)
         with while_same(opened):
             if not suffix:
-                form = subset_form(opened, dap2.view(opened), asked.query, asked.place)
-                return HttpAnswer(form.encode("utf-8", "replace"), HTML)
+                return HttpAnswer(subset_form(opened, dap2.view(opened), asked.query, asked.place), HTML)
             if suffix in dap2.DOCUMENTS:
                 return conditional(dap2.document(opened, suffix, asked.constraint), asked.headers, opened.modified)
             values = dap2.values_of(opened, suffix, asked.constraint, self.limits)
@@ -290,8 +297,7 @@ class Routes(NamedTuple):
             raise RefusedRequestError(
                 404, "there is no such catalog; that of a folder is `/catalog/FOLDER/catalog.xml`"
             )
-        found = catalog(self._listing(place, asked))
-        return conditional(HttpAnswer(found.encode(), XML), asked.headers, None)
+        return conditional(HttpAnswer(catalog(self._listing(place, asked)), XML), asked.headers, None)
 
     def _part(
         self, first: str, segments: tuple[str, ...], asked: Request, at_hand: CachedDataset | None
@@ -378,9 +384,9 @@ class Routes(NamedTuple):
         return opened
 
 
-def _as_wanted(asked: Request, members: Callable[[], Any], html: Callable[[], str]) -> HttpAnswer:
+def _as_wanted(asked: Request, members: Callable[[], Any], html: Callable[[], bytes]) -> HttpAnswer:
     """Return a page as JSON or HTML, as the client asks."""
-    found = document(members()) if asked.wants_json else HttpAnswer(html().encode(), HTML)
+    found = document(members()) if asked.wants_json else HttpAnswer(html(), HTML)
     return conditional(found, asked.headers, None)
 
 

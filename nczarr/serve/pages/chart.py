@@ -1,8 +1,4 @@
-"""Charts as HTML and SVG without scripts: lines, planes with a colour bar, histograms.
-
-Positions are percentages of a frame that has any size, so that labels keep
-their size. Scripts may replace a chart by an interactive one (`static/pages.js`).
-"""
+"""Charts: lines, planes with a colour bar and coastlines, histograms. `templates/chart.html` draws them."""
 
 from __future__ import annotations
 
@@ -14,7 +10,7 @@ from typing import NamedTuple
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.select.physical import Physical
 from nczarr.serve.pages import coastlines
-from nczarr.serve.pages.markup import number_text, text
+from nczarr.serve.pages.markup import number_text
 from nczarr.serve.pages.picture import colour_bar, indices, png
 from nczarr.serve.pages.plane import Scale, ShownAxis
 
@@ -39,6 +35,84 @@ SHORT, DATE = 7, 10
 
 UNEVEN = 4
 """Ratio of a step to the usual one from which on an axis is uneven."""
+
+
+class AxisLabel(NamedTuple):
+    """A mark on an axis with its text, as it is drawn."""
+
+    place: str
+    """Place along the axis in percent, from the left or the top."""
+    text: str
+    """Text beside it."""
+    anchor: str = ""
+    """Side of the text that stands at the place."""
+    wide: bool = False
+    """True if there is room for it on wide pages only."""
+
+
+class LineChart(NamedTuple):
+    """A line with its axes."""
+
+    title: str
+    """Name of the values."""
+    label: str
+    """Description for screen readers."""
+    width: str
+    """Class of a chart with long labels at the left."""
+    axis: str
+    """Name of the axis to the right."""
+    right: list[AxisLabel]
+    """Labels of the axis to the right."""
+    up: list[AxisLabel]
+    """Labels of the upward axis."""
+    runs: list[str]
+    """Points of each stretch without missing values, in thousandths of the frame."""
+    marks: list[tuple[str, str]]
+    """Marked points in percent."""
+    kind: str = "line"
+    """Macro that draws it."""
+
+
+class PlaneChart(NamedTuple):
+    """A plane with its axes and colour bar."""
+
+    title: str
+    """Name of the values."""
+    label: str
+    """Description for screen readers."""
+    width: str
+    """Class of a chart with long labels at the left."""
+    axis: str
+    """Name of the axis to the right."""
+    right: list[AxisLabel]
+    """Labels of the axis to the right."""
+    up_axis: str
+    """Name of the upward axis."""
+    up: list[AxisLabel]
+    """Labels of the upward axis."""
+    values: list[AxisLabel]
+    """Labels of the colour bar."""
+    height: int
+    """Height of a frame of width 1000."""
+    picture: str
+    """URL with the picture of the values."""
+    bar: str
+    """URL with the picture of the colour bar."""
+    coast: str
+    """Path of the coastlines; may be empty."""
+    kind: str = "plane"
+    """Macro that draws it."""
+
+
+class Histogram(NamedTuple):
+    """Counts of values in bins of equal width."""
+
+    heights: list[float]
+    """Heights of the bars in percent of the highest."""
+    low: str
+    """Smallest value."""
+    high: str
+    """Largest value."""
 
 
 class Tick(NamedTuple):
@@ -130,19 +204,10 @@ def spaced(ticks: Sequence[Tick], width: float) -> list[Tick]:
     return found
 
 
-def _bottom(ticks: Sequence[Tick], title: str) -> str:
+def _bottom(ticks: Sequence[Tick]) -> list[AxisLabel]:
     shown = spaced(ticks, WIDE)
     narrow = spaced(shown, NARROW)
-    marks = "".join(
-        f"<g{'' if each in narrow else ' class=wide'}>"
-        f'<line x1="{_percent(each.share)}" x2="{_percent(each.share)}" y1="0" y2="6"/>'
-        f'<text x="{_percent(each.share)}" y="20" text-anchor="{_anchor(each)}">{text(each.label)}</text></g>'
-        for each in shown
-    )
-    return (
-        f'<svg class="bottom" aria-hidden="true">{marks}'
-        f'<text class="axis" x="50%" y="42" text-anchor="middle">{text(title)}</text></svg>'
-    )
+    return [AxisLabel(_percent(each.share), each.label, _anchor(each), each not in narrow) for each in shown]
 
 
 def _anchor(tick: Tick) -> str:
@@ -151,23 +216,15 @@ def _anchor(tick: Tick) -> str:
     return "start" if tick.share < half else "end" if tick.share > 1 - half else "middle"
 
 
-def _side(ticks: Sequence[Tick], kind: str) -> str:
-    """Return the labels of an upward axis, to the left (`left`) or right (`right`) of its frame."""
-    edge, near, end = ("100%", "-9", "end") if kind == "left" else ("0", "9", "start")
-    marks = "".join(
-        f'<svg x="{edge}" y="{_percent(1 - each.share)}" overflow="visible">'
-        f'<line x1="0" x2="{"-6" if kind == "left" else "6"}" y1="0" y2="0"/>'
-        f'<text x="{near}" y="0.35em" text-anchor="{end}">{text(each.label)}</text></svg>'
-        for each in ticks
-    )
-    return f'<svg class="{kind}" aria-hidden="true">{marks}</svg>'
+def _side(ticks: Sequence[Tick]) -> list[AxisLabel]:
+    return [AxisLabel(_percent(1 - each.share), each.label) for each in ticks]
 
 
 def _data(picture: bytes) -> str:
     return "data:image/png;base64," + base64.b64encode(picture).decode("ascii")
 
 
-def line(axis: ShownAxis, values: NDArray[np.float64], scale: Physical, title: str, label: str) -> str:
+def line(axis: ShownAxis, values: NDArray[np.float64], scale: Physical, title: str, label: str) -> LineChart:
     """Return the chart of a line. `values`: float64 in one dimension, NaN where missing; `label`: description."""
     shares = _shares(axis)
     finite = values[np.isfinite(values)]
@@ -175,25 +232,14 @@ def line(axis: ShownAxis, values: NDArray[np.float64], scale: Physical, title: s
     margin = (high - low) * 0.04 or abs(low) * 0.04 or 1.0
     low, high = low - margin, high + margin
     heights = 1 - (values - low) / (high - low)
-    lines = "".join(f'<polyline points="{each}"/>' for each in _runs(shares, heights))
-    marks = ""
-    if np.isfinite(heights).sum() <= MARKED:
-        marks = "".join(
-            f'<circle cx="{_percent(x)}" cy="{_percent(y)}" r="3"/>'
-            for x, y in zip(shares.tolist(), heights.tolist(), strict=True)
-            if math.isfinite(y)
-        )
-    ticks = value_ticks(low, high)
-    grid = "".join(
-        f'<line class="grid" x1="0" x2="100%" y1="{_percent(1 - each.share)}" y2="{_percent(1 - each.share)}"/>'
-        for each in ticks
-    )
-    return (
-        f'<div class="chart lines{_wide(ticks)}"><p class="title">{text(title)}</p>{_side(ticks, "left")}'
-        f'<svg class="frame" role="img" aria-label="{text(label)}">{grid}'
-        f'<svg viewBox="0 0 1000 1000" preserveAspectRatio="none">{lines}</svg>{marks}</svg>'
-        f"{_bottom(point_ticks(axis, shares), axis.title)}</div>\n"
-    )
+    is_marked = np.isfinite(heights).sum() <= MARKED
+    marks = [
+        (_percent(x), _percent(y))
+        for x, y in zip(shares.tolist(), heights.tolist(), strict=True)
+        if is_marked and math.isfinite(y)
+    ]
+    ticks, right = value_ticks(low, high), _bottom(point_ticks(axis, shares))
+    return LineChart(title, label, _wide(ticks), axis.title, right, _side(ticks), list(_runs(shares, heights)), marks)
 
 
 def _shares(axis: ShownAxis) -> NDArray[np.float64]:
@@ -219,7 +265,7 @@ def _runs(shares: NDArray[np.float64], heights: NDArray[np.float64]) -> Iterator
         yield " ".join(run)
 
 
-def plane(x: ShownAxis, y: ShownAxis, values: NDArray[np.float64], scale: Scale, title: str, label: str) -> str:
+def plane(x: ShownAxis, y: ShownAxis, values: NDArray[np.float64], scale: Scale, title: str, label: str) -> PlaneChart:
     """Return the picture of a plane with its axes and colour bar. `values`: float64 of shape (y, x), NaN missing."""
     low, high = scale.range_of(values)
     columns, rows = directions(x, y)
@@ -227,16 +273,19 @@ def plane(x: ShownAxis, y: ShownAxis, values: NDArray[np.float64], scale: Scale,
     right = [each._replace(share=1 - each.share) if columns.step == -1 else each for each in cell_ticks(x)]
     up = [each._replace(share=1 - each.share) if rows.step != -1 else each for each in cell_ticks(y)]
     height = _height(x, y, cells.shape)
-    bar = f'<image href="{_data(colour_bar(scale.palette))}" width="100%" height="100%" preserveAspectRatio="none"/>'
-    coast = "".join(_coast(x, y, columns, rows, height)) if coastlines.are_geographic(x, y) else ""
-    return (
-        f'<div class="chart plane{_wide(up)}"><p class="title">{text(title)}</p>'
-        f'<p class="title up">{text(y.title)}</p>{_side(up, "left")}'
-        f'<svg class="frame" viewBox="0 0 1000 {height}" role="img" aria-label="{text(label)}">'
-        f'<image href="{_data(png(cells, scale.palette))}" width="1000" height="{height}" preserveAspectRatio="none"/>'
-        f"{coast}</svg>"
-        f'<svg class="bar" aria-hidden="true">{bar}</svg>{_side(value_ticks(low, high), "right")}'
-        f"{_bottom(right, x.title)}</div>\n"
+    return PlaneChart(
+        title,
+        label,
+        _wide(up),
+        x.title,
+        _bottom(right),
+        y.title,
+        _side(up),
+        _side(value_ticks(low, high)),
+        height,
+        _data(png(cells, scale.palette)),
+        _data(colour_bar(scale.palette)),
+        _coast(x, y, columns, rows, height) if coastlines.are_geographic(x, y) else "",
     )
 
 
@@ -250,17 +299,15 @@ def _height(x: ShownAxis, y: ShownAxis, shape: tuple[int, ...]) -> int:
     return round(1000 * min(1.0, max(0.35, shape[0] / max(1, shape[1]))))
 
 
-def _coast(x: ShownAxis, y: ShownAxis, columns: slice, rows: slice, height: int) -> Iterator[str]:
-    """Yield the coastlines of a plane, dark lines over light ones that show on every colour."""
+def _coast(x: ShownAxis, y: ShownAxis, columns: slice, rows: slice, height: int) -> str:
+    """Return the path of the coastlines of a plane."""
     lines = []
     for run in coastlines.paths(x, y):
         across = 1 - run[:, 0] if columns.step == -1 else run[:, 0]
         down = 1 - run[:, 1] if rows.step == -1 else run[:, 1]
         points = dict.fromkeys(zip((1000 * across).round().tolist(), (height * down).round().tolist(), strict=True))
         lines.append("M" + " ".join(f"{right:.0f},{below:.0f}" for right, below in points))
-    if lines:
-        for kind in ("halo", "coast"):
-            yield f'<path class="{kind}" d="{"".join(lines)}"/>'
+    return "".join(lines)
 
 
 def _wide(ticks: Sequence[Tick]) -> str:
@@ -277,24 +324,15 @@ def directions(x: ShownAxis, y: ShownAxis) -> tuple[slice, slice]:
     return columns, backward if grows != y.down else slice(None)
 
 
-def histogram(values: NDArray[np.float64], label: str) -> str:
-    """Return the histogram of finite values; nothing without any."""
+def histogram(values: NDArray[np.float64]) -> Histogram | None:
+    """Return the histogram of finite values; None for values that are all equal, and for no values."""
     finite = values[np.isfinite(values)]
     if not len(finite):
-        return ""
+        return None
     low, high = float(finite.min()), float(finite.max())
     with np.errstate(all="ignore"):
         if not (np.isfinite(high - low) and high > low):
-            return ""
+            return None
         counts = np.histogram(finite, bins=min(BINS, max(5, len(finite) // 2)), range=(low, high))[0]
-    most = int(counts.max())
-    heights = (100 * counts / most).tolist()
-    bars = "".join(
-        f'<rect x="{number + 0.06:.2f}" width="0.88" y="{100 - each:.2f}" height="{each:.2f}"/>'
-        for number, each in enumerate(heights)
-    )
-    return (
-        f'<figure class="histogram"><svg class="bars" viewBox="0 0 {len(counts)} 100" preserveAspectRatio="none" '
-        f'role="img" aria-label="{text(label)}">{bars}</svg>'
-        f"<figcaption><span>{number_text(low)}</span><span>{number_text(high)}</span></figcaption></figure>\n"
-    )
+    heights = (100 * counts / int(counts.max())).tolist()
+    return Histogram(heights, number_text(low), number_text(high))

@@ -1,12 +1,14 @@
-"""The page of a dataset, and its JSON form."""
+"""The page of a dataset with lines that open it in other programs, and its JSON form."""
 
 from __future__ import annotations
 
+import json
 import math
 import os
-from collections.abc import Iterator
+import shlex
+from collections.abc import Iterator, Mapping
 from functools import partial
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlencode
 
 from nczarr import names
@@ -14,32 +16,20 @@ from nczarr.api.brief import brief
 from nczarr.api.html import More, tree_html
 from nczarr.arrays.values.parts import is_fixed, size
 from nczarr.check.checked import Checked
-from nczarr.check.outline import bytes_text, stored_bytes
+from nczarr.check.outline import stored_bytes
 from nczarr.diagnostics.report import CompileError
 from nczarr.select.physical import attributes_of, text_of
 from nczarr.serve.dataset_cache import CachedDataset
-from nczarr.serve.pages.commands import commands
 from nczarr.serve.pages.coordinates import Coordinate, coordinates
 from nczarr.serve.pages.folder import FolderEntry
-from nczarr.serve.pages.markup import (
-    CDMREMOTE,
-    FILE,
-    OPENDAP,
-    VIEW,
-    attribute,
-    counted,
-    crumbs,
-    link,
-    linked,
-    page,
-    shown,
-    table,
-    text,
-)
+from nczarr.serve.pages.markup import VIEW, fragment, page, shown
 from nczarr.serve.pages.plane import variable_of
 from nczarr.serve.protocols.dap2 import view
 from nczarr.serve.protocols.zarr import VERSIONS
 from nczarr.serve.request import url
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
 
 MOST_VARIABLES = 2000
 """Maximum variables on a dataset's page."""
@@ -61,6 +51,23 @@ FACTS = (
     ("Conventions", ("Conventions",)),
 )
 """Rows of a dataset's page, and the attributes that they show, the first one that is there."""
+
+BY_DAP2 = "By DAP2: libnetcdf, which this program uses, damages attributes of type float that it reads by DAP4."
+BY_DAP4 = (
+    "By DAP4: DAP2 lacks groups or types of this dataset. libnetcdf, which this program uses, damages a _FillValue of "
+    "type float; missing_value repeats it, other attributes of type float are doubles."
+)
+
+
+class Snippet(NamedTuple):
+    """One way to open a dataset."""
+
+    title: str
+    """Name of the program or language."""
+    text: str
+    """Lines to copy."""
+    note: str = ""
+    """Reason for the choice of the lines."""
 
 
 class DatasetFacts(NamedTuple):
@@ -98,6 +105,43 @@ class DatasetFacts(NamedTuple):
         """Bytes of all values of fixed size."""
         checked = self.opened.checked
         return sum(_bytes(checked, path) or 0 for path in checked.variables)
+
+    @property
+    def attributes(self) -> list[tuple[str, str]]:
+        """Rows of global attributes: titles with texts."""
+        attributes = attributes_of(self.opened.checked, "/")
+        rows = []
+        for title, wanted in FACTS:
+            value = next((attributes[name] for name in wanted if name in attributes), None)
+            if value is not None and value != "":
+                rows.append((title, value if isinstance(value, str) else brief(value)))
+        return rows
+
+    @property
+    def choices(self) -> list[tuple[str, str]]:
+        """Variables to choose from, with their names."""
+        return [(path, path.removeprefix("/")) for path in list(self.opened.checked.variables)[:MOST_VARIABLES]]
+
+    @property
+    def largest(self) -> str:
+        """Variable that is chosen first."""
+        return variable_of(self.opened.checked, {})
+
+    @property
+    def commands(self) -> Iterator[Snippet]:
+        """Lines that open the dataset in other programs."""
+        return _commands(self.links | self.services, shown(self.opened.place.segments[-1]), dap2=self.dap2)
+
+    @property
+    def tree(self) -> Markup | str:
+        """Tree of the dataset; empty for an empty one."""
+        from markupsafe import Markup
+
+        checked = self.opened.checked
+        root = checked.dataset
+        if not (root.groups or root.variables or root.dimensions or root.types or root.attributes):
+            return ""
+        return Markup(tree_html(checked, More(partial(_note, checked), partial(_more, self))))
 
 
 def told(opened: CachedDataset, losses: dict[str, list[str]], place: str) -> DatasetFacts:
@@ -173,91 +217,9 @@ def description(found: DatasetFacts) -> dict[str, Any]:
     }
 
 
-def dataset(found: DatasetFacts) -> str:
+def dataset(found: DatasetFacts) -> bytes:
     """Return the page of a dataset."""
-    return page(found.title, _dataset(found), scripts=("pages.js",), styles=("tree.css",))
-
-
-def _dataset(found: DatasetFacts) -> Iterator[str]:
-    opened, checked = found.opened, found.opened.checked
-    yield crumbs(opened.place.segments)
-    yield f'<p class="facts-line">{" · ".join(_facts_line(found))}</p>\n'
-    if found.summary:
-        yield f'<p class="summary">{text(found.summary)}</p>\n'
-    facts = list(_facts(checked))
-    if facts:
-        rows = "".join(f"<div><dt>{title}</dt><dd>{words}</dd></div>" for title, words in facts)
-        yield f'<dl class="facts">{rows}</dl>\n'
-    yield _quick_look(found)
-    yield from _open(found)
-    if found.coordinates:
-        yield '<section aria-labelledby="coordinates"><h2 id="coordinates">Coordinates</h2>\n'
-        titles = ("Name", *(f'<th scope="col" class="n">{each}</th>' for each in ("Length", "First", "Last", "Step")))
-        yield table(
-            (*titles, "Units"), map(_coordinate, found.coordinates), kind="coordinates", label="Values of coordinates"
-        )
-        yield "</section>\n"
-    yield '<section aria-labelledby="content"><h2 id="content">Content</h2>\n'
-    yield (
-        tree_html(checked, More(partial(_note, checked), partial(_more, found)))
-        if _is_there(checked)
-        else "<p>The dataset is empty.</p>"
-    )
-    yield "</section>\n"
-    yield from _losses(found)
-
-
-def _quick_look(found: DatasetFacts) -> str:
-    """Return the form that leads to the values of a variable."""
-    checked = found.opened.checked
-    if not checked.variables:
-        return ""
-    chosen = variable_of(checked, {})
-    options = "".join(
-        f'<option value="{attribute(path)}"{" selected" * (path == chosen)}>{text(path.removeprefix("/"))}</option>'
-        for path in list(checked.variables)[:MOST_VARIABLES]
-    )
-    return (
-        f'<form class="look" action="{url(VIEW, *found.opened.place.segments)}" method="get">'
-        f'<label for="var">Quick look</label><select id="var" name="var">{options}</select>'
-        '<button class="main" type="submit">Show values</button></form>\n'
-    )
-
-
-def _is_there(checked: Checked) -> bool:
-    root = checked.dataset
-    return bool(root.groups or root.variables or root.dimensions or root.types or root.attributes)
-
-
-def _facts_line(found: DatasetFacts) -> Iterator[str]:
-    opened, checked = found.opened, found.opened.checked
-    yield f"<code>{text(opened.place.segments[-1])}</code>"
-    yield f"Format <code>{text(opened.form.name)}</code>"
-    if found.file is not None:
-        yield link(url(FILE, *opened.place.segments), f"{bytes_text(found.file)} file")
-    yield f"{bytes_text(found.values)} of values"
-    yield f"{counted(len(checked.variables), 'variable')}"
-    if len(checked.groups) > 1:
-        yield counted(len(checked.groups) - 1, "group")
-
-
-def _facts(checked: Checked) -> Iterator[tuple[str, str]]:
-    attributes = attributes_of(checked, "/")
-    for title, wanted in FACTS:
-        found = next((attributes[name] for name in wanted if name in attributes), None)
-        if found is not None and found != "":
-            yield title, linked(found) if isinstance(found, str) else text(brief(found))
-
-
-def _coordinate(each: Coordinate) -> str:
-    name = text(each.path.removeprefix("/"))
-    label = f' <span class="dim">{text(each.label)}</span>' if each.label and each.label != name else ""
-    grows = ' <span class="tag">unlimited</span>' if each.unlimited else ""
-    cells = "".join(f'<td class="n">{text(words)}</td>' for words in (each.first, each.last, each.step))
-    return (
-        f'<tr><th scope="row"><code>{name}</code>{label}{grows}</th><td class="n">{each.length:,}</td>{cells}'
-        f"<td>{text(each.units)}</td></tr>\n"
-    )
+    return page("dataset.html", found.title, scripts=("pages.js",), styles=("tree.css",), facts=found)
 
 
 def _note(checked: Checked, path: str) -> str:
@@ -269,41 +231,36 @@ def _note(checked: Checked, path: str) -> str:
 
 def _more(found: DatasetFacts, path: str) -> Iterator[str]:
     """Yield what a page adds to a variable: a link to its values, and its encoded size."""
-    checked = found.opened.checked
     query = urlencode({"var": names.to_bytes(path)})
-    words = [
-        link(f"{url(VIEW, *found.opened.place.segments)}?{query}", "Show values", f"Show values of {path}", "button")
-    ]
-    plain, stored = _bytes(checked, path), found.stored.get(path)
-    if stored is not None:
-        ratio = f" ({plain / stored:.1f}:1)" if plain and stored and plain != stored else ""
-        words.append(f"<span>{bytes_text(stored)} stored{ratio}</span>")
-    yield f'<p class="actions">{" ".join(words)}</p>'
+    place = f"{url(VIEW, *found.opened.place.segments)}?{query}"
+    plain, stored = _bytes(found.opened.checked, path), found.stored.get(path)
+    yield fragment("actions.html", place=place, path=path, plain=plain, stored=stored)
 
 
-def _open(found: DatasetFacts) -> Iterator[str]:
-    name = found.opened.place.segments[-1]
-    yield '<section aria-labelledby="open"><h2 id="open">Open it</h2>\n<div class="ways">'
-    for number, each in enumerate(commands(found.links | found.services, shown(name), dap2=found.dap2)):
-        yield f'<details class="way"{" open" * (not number)}><summary>{text(each.title)}</summary>'
-        note = f'<p class="dim">{text(each.note)}</p>' if each.note else ""
-        yield f'<pre class="copy" tabindex="0"><code>{text(each.text)}</code></pre>{note}</details>\n'
-    yield '<details class="way"><summary>Addresses</summary><ul class="links">\n'
-    for version in VERSIONS:
-        yield f"<li>Zarr v{version.removeprefix('zarr')}: <code>{text(found.links[version])}</code></li>\n"
-    for kind in OPENDAP:
-        yield f"<li>OPeNDAP ({kind.upper()}): <code>{text(found.services[kind])}</code></li>\n"
-    remote = found.links[CDMREMOTE]
-    asked = ", ".join(link(f"{remote}?req={what}", what) for what in ("form", "CDL", "NcML"))
-    yield f"<li>CDM Remote: <code>{text(remote)}</code>, {asked}</li>\n"
-    yield "</ul></details></div></section>\n"
+def _commands(links: Mapping[str, str], name: str, *, dap2: bool) -> Iterator[Snippet]:
+    """Yield the ways to open a dataset.
+
+    `links`: absolute URLs by kind; `name`: the dataset's file name; `dap2`:
+    True if DAP2 holds the dataset.
+    """
+    zarr, remote = links[VERSIONS[-1]], f"cdmremote:{links['cdmremote']}"
+    target = shlex.quote(f"{names.stem(name) or 'data'}.nc")
+    yield Snippet("xarray, as Zarr", f"import xarray as xr\nds = xr.open_zarr({json.dumps(zarr)})")
+    dap, note = (links["dap2"], BY_DAP2) if dap2 else (links["dap4"] + "#dap4", BY_DAP4)
+    yield Snippet(
+        "xarray, by OPeNDAP", f'import xarray as xr\nds = xr.open_dataset({json.dumps(dap)}, engine="netcdf4")', note
+    )
+    yield Snippet(
+        "xarray, by nczarr", f'import xarray as xr\nds = xr.open_dataset({json.dumps(remote)}, engine="nczarr")'
+    )
+    yield Snippet("ncdump", f"ncdump -h {shlex.quote(dap)}", note)
+    yield Snippet("nczarr convert", f"nczarr convert {shlex.quote(remote)} {target}")
+    yield Snippet("curl", f"curl -o {target} {shlex.quote(links['download'] + '?format=nc')}")
+    yield Snippet("R", f"library(ncdf4)\nnc <- nc_open({json.dumps(dap)})", note)
+    yield Snippet("Julia", f"using NCDatasets\nds = NCDataset({_julia(dap)})", note)
+    yield Snippet("Julia, as Zarr", f"using Zarr\ng = zopen({_julia(links[VERSIONS[0]])}, consolidated=true)")
 
 
-def _losses(found: DatasetFacts) -> Iterator[str]:
-    for version, lost in found.losses.items():
-        if not lost:
-            continue
-        title = f"What {text(version)} does not hold"
-        yield f'<details class="losses"><summary>{title} <span class="dim">({len(lost)})</span></summary>\n<ul>\n'
-        yield from (f"<li>{text(each)}</li>\n" for each in lost)
-        yield "</ul></details>\n"
+def _julia(text: str) -> str:
+    """Return a string of Julia; URLs have no other special characters."""
+    return json.dumps(text).replace("$", "\\$")

@@ -1,31 +1,18 @@
-"""The page of a folder, its JSON form, and results of searches. Only the entries on the page are inspected."""
+"""The page of a folder, its JSON form, its THREDDS catalog, and results of searches.
+
+Only the entries on the page are inspected. Source of catalogs: "Dataset Inventory Catalog Specification, version 1.0"
+(Unidata); clients are siphon, Panoply and others.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
 from nczarr import names
 from nczarr.check.outline import bytes_text
-from nczarr.serve.pages.markup import (
-    BROWSE,
-    CATALOG,
-    CDMREMOTE,
-    DOWNLOAD,
-    FILE,
-    OPENDAP,
-    VIEW,
-    attribute,
-    counted,
-    crumbs,
-    link,
-    page,
-    shown,
-    table,
-    text,
-)
+from nczarr.serve.pages.markup import BROWSE, CATALOG, CDMREMOTE, DOWNLOAD, FILE, OPENDAP, VIEW, page, rendered, shown
 from nczarr.serve.places import ServedPlace
 from nczarr.serve.protocols.zarr import VERSIONS
 from nczarr.serve.request import url
@@ -33,6 +20,14 @@ from nczarr.serve.search_index import Hits
 
 SORTS = ("name", "size", "date")
 """Columns that sort a folder; a minus before the name reverses."""
+
+DOCUMENT = "catalog.xml"
+"""Last segment of a catalog's URL."""
+
+SERVICES = (("dap2", "OPENDAP"), ("dap4", "DAP4"), (CDMREMOTE, "CdmRemote"))
+"""Protocols with the types of services in catalogs."""
+
+SCRIPTS = ("pages.js", "folder.js")
 
 
 def date_text(seconds: float) -> str:
@@ -65,6 +60,21 @@ class FolderEntry(NamedTuple):
         kinds = () if self.place.folder else (*OPENDAP, CDMREMOTE)
         return {kind: url(kind, *self.place.segments) for kind in kinds}
 
+    @property
+    def size_text(self) -> str:
+        """Size in words; may be empty."""
+        return "" if self.size is None else bytes_text(self.size)
+
+    @property
+    def date(self) -> str:
+        """Time of the last change by ISO 8601; may be empty."""
+        return "" if self.modified is None else date_text(self.modified)
+
+    @property
+    def minute(self) -> str:
+        """Time of the last change for people; may be empty."""
+        return self.date[:16].replace("T", " ")
+
     def members(self) -> dict[str, Any]:
         """Return the JSON form."""
         found: dict[str, Any] = {
@@ -74,7 +84,7 @@ class FolderEntry(NamedTuple):
         if not self.place.folder:
             found |= {"format": self.form, "size": self.size, "services": self.services}
         if self.modified is not None:
-            found["modified"] = date_text(self.modified)
+            found["modified"] = self.date
         return {**found, "links": self.links}
 
 
@@ -91,6 +101,11 @@ class FolderPage(NamedTuple):
     """Number of pages."""
     sort: str = "name"
     """Order of the entries: one of `SORTS`, perhaps behind a minus."""
+
+    @property
+    def catalog(self) -> str:
+        """URL of the THREDDS catalog."""
+        return f"{url(CATALOG, *self.folder.segments).rstrip('/')}/{DOCUMENT}"
 
     def address(self, **fields: str | int) -> str:
         """Return the URL of a page of the folder in some order."""
@@ -110,111 +125,27 @@ class FolderPage(NamedTuple):
             "page": self.page,
             "pages": self.pages,
             "next": following,
-            "catalog": url(CATALOG, *self.folder.segments).rstrip("/") + "/catalog.xml",
+            "catalog": self.catalog,
             "entries": [each.members() for each in self.entries],
         }
 
 
-def folder(listing: FolderPage) -> str:
+def folder(listing: FolderPage) -> bytes:
     """Return the page of a folder."""
     title = listing.folder.segments[-1] if listing.folder.segments else "Datasets"
-    return page(title, _folder(listing), scripts=("pages.js", "folder.js"))
+    return page("folder.html", title, scripts=SCRIPTS, listing=listing, folder=listing.folder, crumb="", query="")
 
 
-def _folder(listing: FolderPage) -> Iterator[str]:
-    yield crumbs(listing.folder.segments)
-    yield _search(listing.folder, "")
-    yield '<div id="results">'
-    if not listing.entries:
-        yield "<p>There is nothing to serve here.</p>\n"
-    else:
-        titles = ["Name", "Size", "Modified"]
-        heads = [_head(listing, title, sort) for title, sort in zip(titles, SORTS, strict=True)]
-        rows = map(_row, listing.entries)
-        yield table((heads[0], "Format", *heads[1:], "Open as"), rows, label="Content of the folder", kind="entries")
-    if listing.pages > 1:
-        yield f'<nav aria-label="Pages" class="pages"><span>page {listing.page} of {listing.pages}</span> '
-        if listing.page > 1:
-            yield link(listing.address(page=listing.page - 1), "previous", kind="button") + " "
-        if listing.page < listing.pages:
-            yield link(listing.address(page=listing.page + 1), "next", kind="button")
-        yield "</nav>\n"
-    yield "</div>\n"
-    catalog = url(CATALOG, *listing.folder.segments).rstrip("/") + "/catalog.xml"
-    json_form = f"{url(BROWSE, *listing.folder.segments)}?format=json"
-    yield f'<p class="machine">For programs: {link(catalog, "THREDDS catalog")}, {link(json_form, "JSON")}</p>\n'
-
-
-def _search(folder: ServedPlace, query: str) -> str:
-    place = attribute(url(BROWSE, *folder.segments) if folder.segments else url(""))
-    return (
-        f'<form class="search" role="search" action="{place}" method="get"><label for="q">Search</label>'
-        f'<input type="search" id="q" name="q" value="{attribute(query)}" autocomplete="off" '
-        'placeholder="names, titles, variables, standard names"><button type="submit">Search</button></form>\n'
-    )
-
-
-def _head(listing: FolderPage, title: str, sort: str) -> str:
-    """Return the head of a column that sorts the folder."""
-    current, backward = listing.sort.removeprefix("-") == sort, listing.sort.startswith("-")
-    state = f' aria-sort="{"descending" if backward else "ascending"}"' if current else ""
-    arrow = f' <span aria-hidden="true">{"▼" if backward else "▲"}</span>' if current else ""
-    following = f"-{sort}" if current and not backward else sort
-    place = attribute(listing.address(sort=following))
-    kind = ' class="n"' if sort == "size" else ""
-    return f'<th scope="col"{state}{kind}><a href="{place}">{title}{arrow}</a></th>'
-
-
-def _row(entry: FolderEntry) -> str:
-    name, links = entry.place.segments[-1], entry.links
-    day = "" if entry.modified is None else date_text(entry.modified)[:16].replace("T", " ")
-    when = f'<td class="date">{day}</td>'
-    if entry.place.folder:
-        first = link(links[BROWSE], name + "/", kind="folder")
-        return (
-            f'<tr><th scope="row">{first}</th><td>folder</td><td class="n"></td>{when}<td class="ways-of"></td></tr>\n'
-        )
-    first = link(links[BROWSE], name)
-    size = "" if entry.size is None else bytes_text(entry.size)
-    titles = {each: f"Zarr v{each.removeprefix('zarr')}" for each in VERSIONS}
-    ways = [link(links[each] + "/", title, f"{title} of {name}") for each, title in titles.items()]
-    ways.append(link(entry.services["dap2"], "OPeNDAP", f"OPeNDAP form of {name}"))
-    ways.append(link(f"{links[CDMREMOTE]}?req=form", "CDM Remote", f"CDM Remote form of {name}"))
-    ways += [link(links[FILE], "File", f"File {name}")] if FILE in links else []
-    return (
-        f'<tr><th scope="row">{first}</th><td>{text(entry.form or "unknown")}</td><td class="n">{size}</td>{when}'
-        f'<td class="ways-of">{" ".join(ways)}</td></tr>\n'
-    )
-
-
-def results(folder: ServedPlace, query: str, hits: Hits) -> str:
+def results(folder: ServedPlace, query: str, hits: Hits) -> bytes:
     """Return the page of the results of a search."""
-    return page(f"Search: {query}", _results(folder, query, hits), scripts=("pages.js", "folder.js"))
+    title = f"Search: {query}"
+    return page("results.html", title, scripts=SCRIPTS, folder=folder, crumb="Search", query=query, hits=hits)
 
 
-def _results(folder: ServedPlace, query: str, hits: Hits) -> Iterator[str]:
-    yield crumbs(folder.segments, last="Search")
-    yield _search(folder, query)
-    yield '<div id="results">'
-    more = f", the first {len(hits.found)} are shown" if hits.total > len(hits.found) else ""
-    state = "" if hits.complete else ". The index is being built: there may be more"
-    state += ". The folder has more datasets than the index takes" if hits.full else ""
-    yield f'<p role="status" class="dim">{counted(hits.total, "dataset")}{more}{state}.</p>\n'
-    if hits.found:
-        yield '<ul class="hits">\n'
-        for hit in hits.found:
-            yield f"<li>{link(url(BROWSE, *hit.segments), names.readable('/'.join(hit.segments)))}"
-            if hit.title:
-                yield f' <span class="hit-title">{text(hit.title)}</span>'
-            if hit.matches:
-                yield (
-                    '<span class="matches">'
-                    + " ".join(f"<code>{text(each)}</code>" for each in hit.matches)
-                    + "</span>"
-                )
-            yield "</li>\n"
-        yield "</ul>\n"
-    yield "</div>\n"
+def catalog(listing: FolderPage) -> bytes:
+    """Return the catalog of a folder: datasets, references to catalogs of folders, and to further pages."""
+    name = names.readable(listing.folder.name) or "Datasets"
+    return rendered("catalog.xml", listing=listing, name=name, services=SERVICES)
 
 
 def results_members(folder: ServedPlace, query: str, hits: Hits) -> dict[str, Any]:

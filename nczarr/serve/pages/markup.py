@@ -1,13 +1,25 @@
-"""Elements that all pages share: the frame, links, tables, escaped texts."""
+"""Templates of all pages, and the texts that they show.
+
+`templates/` has a file a page. Everything that a template prints becomes text that HTML shows as it is: control
+characters, direction marks and invalid UTF-8 become escapes, long texts are cut, `<` and quotes are escaped. Inside of
+attributes, which must stay whole, the filter `attribute` stands instead.
+"""
 
 from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterable, Sequence
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from nczarr import __version__, names
+from nczarr.check.outline import bytes_text
 from nczarr.serve.request import url
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+    from markupsafe import Markup
 
 BROWSE, CDMREMOTE, STATIC, VIEW, DOWNLOAD, CATALOG = "browse", "cdmremote", "static", "view", "download", "catalog"
 FILE = "file"
@@ -19,91 +31,14 @@ OPENDAP = ("dap2", "dap4")
 LONGEST = 2000
 """Maximum characters of a shown text."""
 
+FOLDER = Path(__file__).parent.parent / "templates"
+
 _URL = re.compile(r"https?://[!-~]{1,500}")
 
 
 def shown(text: str) -> str:
     """Return a name as valid Unicode, for JSON."""
     return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
-
-
-def text(value: str) -> str:
-    """Return a text that HTML shows as it is, of a bounded length.
-
-    Control characters, direction marks and invalid UTF-8 become escapes.
-    """
-    if len(value) > LONGEST:
-        value = value[:LONGEST] + "…"
-    return html.escape(names.readable(value, keep="\t\n"), quote=True)
-
-
-def attribute(value: str) -> str:
-    """Return a whole text as the value of an HTML attribute."""
-    return html.escape(shown(value), quote=True)
-
-
-def link(place: str, words: str, label: str = "", kind: str = "") -> str:
-    """Return a link. `label`: text for screen readers; `kind`: CSS class."""
-    more = f' aria-label="{text(label)}"' if label else ""
-    more += f' class="{kind}"' if kind else ""
-    return f'<a href="{html.escape(place)}"{more}>{text(words)}</a>'
-
-
-def linked(value: str) -> str:
-    """Return a text; a web address alone becomes a link."""
-    if _URL.fullmatch(value):
-        return f'<a href="{attribute(value)}" rel="noopener noreferrer">{text(value)}</a>'
-    return text(value)
-
-
-def page(
-    title: str,
-    body: Iterable[str],
-    *,
-    scripts: Sequence[str] = (),
-    styles: Sequence[str] = (),
-    heading: str | None = None,
-) -> str:
-    """Return a whole HTML page. `scripts`, `styles`: names of static files; each page has `pages.css`."""
-    home, icon = url(""), url(STATIC, "icon.svg")
-    sheets = "".join(f'<link rel="stylesheet" href="{url(STATIC, name)}">' for name in (*styles, "pages.css"))
-    loaded = "".join(f'<script src="{url(STATIC, name)}" defer></script>' for name in scripts)
-    return "".join((
-        f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>{text(title)}</title>',
-        '<meta name="viewport" content="width=device-width, initial-scale=1">',
-        f'<meta name="color-scheme" content="light dark"><link rel="icon" href="{icon}" '
-        f'type="image/svg+xml">{sheets}{loaded}</head>\n<body>',
-        '<a class="skip" href="#main">Skip to the content</a>\n',
-        f'<header class="top"><a class="brand" href="{home}"><img src="{icon}" alt="" width="22" height="22">'
-        "nczarr</a></header>\n",
-        f'<main id="main">\n<h1>{text(title if heading is None else heading)}</h1>\n',
-        *body,
-        f'</main>\n<footer><p>Served by nczarr {text(__version__)}, read-only.</p></footer></body></html>\n',
-    ))  # fmt: skip
-
-
-def crumbs(segments: Sequence[str], *, last: str = "") -> str:
-    """Return the links from the root to a place. `last`: name of a page below it."""
-    found = [link(url(""), "Datasets")]
-    found += [link(url(BROWSE, *segments[:number]), segment) for number, segment in enumerate(segments, 1)]
-    if last:
-        found.append(f'<span aria-current="page">{text(last)}</span>')
-    else:
-        found[-1] = f'<span aria-current="page">{text(segments[-1] if segments else "Datasets")}</span>'
-    items = "".join(f"<li>{each}</li>" for each in found)
-    return f'<nav aria-label="Path" class="crumbs"><ol>{items}</ol></nav>\n'
-
-
-def table(titles: Iterable[str], rows: Iterable[str], *, label: str, kind: str = "") -> str:
-    """Return a table that scrolls if it is too wide.
-
-    `titles`: texts or HTML cells of the head; `label`: name for screen readers.
-    """
-    head = "".join(title if title.startswith("<th") else f'<th scope="col">{title}</th>' for title in titles)
-    return (
-        f'<div class="scroll" tabindex="0" role="region" aria-label="{text(label)}"><table class="{kind}">'
-        f"<thead><tr>{head}</tr></thead>\n<tbody>\n{''.join(rows)}</tbody></table></div>\n"
-    )
 
 
 def counted(count: int, what: str) -> str:
@@ -114,3 +49,68 @@ def counted(count: int, what: str) -> str:
 def number_text(value: float) -> str:
     """Return a number with up to six significant digits."""
     return f"{value:.6g}"
+
+
+@cache
+def _environment() -> Environment:
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+    from markupsafe import Markup
+
+    from nczarr.serve.protocols.zarr import VERSIONS
+
+    def text(value: Any) -> Any:
+        """Return a text that HTML shows as it is, of a bounded length."""
+        if isinstance(value, Markup) or not isinstance(value, str):
+            return value
+        bounded = value[:LONGEST] + "…" if len(value) > LONGEST else value
+        return Markup(html.escape(names.readable(bounded, keep="\t\n")))
+
+    def attribute(value: str) -> Markup:
+        """Return a whole text as the value of an HTML attribute."""
+        return Markup(value if isinstance(value, Markup) else html.escape(shown(value)))
+
+    environment = Environment(
+        loader=FileSystemLoader(FOLDER),
+        autoescape=True,
+        auto_reload=False,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=text,
+    )
+    environment.filters |= {"attribute": attribute, "readable": names.readable}
+    environment.tests["web_address"] = lambda value: isinstance(value, str) and _URL.fullmatch(value) is not None
+    environment.globals |= {
+        "url": lambda *segments: Markup(url(*segments)),
+        "path": lambda segments: Markup(url(*segments).removeprefix(url(""))),
+        "counted": counted,
+        "bytes_text": bytes_text,
+        "version": __version__,
+        "zarr_versions": VERSIONS,
+    }
+    return environment
+
+
+def rendered(template: str, **values: Any) -> bytes:
+    """Return the document of a template."""
+    return _environment().get_template(template).render(values).encode("utf-8", "replace")
+
+
+def fragment(template: str, **values: Any) -> Markup:
+    """Return a part of a page."""
+    from markupsafe import Markup
+
+    return Markup(rendered(template, **values).decode())
+
+
+def page(
+    template: str,
+    title: str,
+    *,
+    scripts: tuple[str, ...] = (),
+    styles: tuple[str, ...] = (),
+    heading: str = "",
+    **values: Any,
+) -> bytes:
+    """Return a whole HTML page. `scripts`, `styles`: names of static files; each page has `pages.css`."""
+    return rendered(template, title=title, heading=heading, scripts=scripts, styles=styles, **values)

@@ -6,9 +6,8 @@ and the addresses of the section.
 
 from __future__ import annotations
 
-import html
-from collections.abc import Iterator, Mapping
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 from urllib.parse import quote, unquote, urlencode
 
 from nczarr import names
@@ -17,7 +16,7 @@ from nczarr.arrays.values.time_units import CALENDARS, date
 from nczarr.formats.opendap.dap2 import write as dap2
 from nczarr.select.section_syntax import written
 from nczarr.serve.dataset_cache import CachedDataset, RefusedRequestError
-from nczarr.serve.pages.markup import DOWNLOAD, OPENDAP, attribute, crumbs, link, page, table, text
+from nczarr.serve.pages.markup import DOWNLOAD, OPENDAP, page
 from nczarr.serve.pages.plane import ShownAxis, axis_at
 from nczarr.serve.request import url
 
@@ -49,36 +48,28 @@ class Side(NamedTuple):
     """Chosen indices."""
 
 
-def subset_form(opened: CachedDataset, known: dap2.Mapping, query: Mapping[str, str], place: str) -> str:
+def subset_form(opened: CachedDataset, known: dap2.Mapping, query: Mapping[str, str], place: str) -> bytes:
     """Return the form. `known`: the dataset in DAP2; `place`: scheme and host. Raises RefusedRequestError, OSError."""
     name = query.get("var") or next(iter(known.nodes), "")
     name = name if name in known.nodes else known.spellings.get(unquote(name), name)
     if name not in known.nodes and query.get("var"):
         raise RefusedRequestError(400, f"there is no variable `{names.readable(name)}`")
-    title = f"OPeNDAP: {opened.place.segments[-1]}"
-    return page(title, _form(opened, known, name, query, place), scripts=("pages.js",))
-
-
-def _form(opened: CachedDataset, known: dap2.Mapping, name: str, query: Mapping[str, str], place: str) -> Iterator[str]:
-    here = url(OPENDAP[0], *opened.place.segments)
-    yield crumbs(opened.place.segments, last="OPeNDAP")
-    yield f'<p>Address for clients: <code>{text(place + here)}</code></p>\n<ul class="buttons">'
-    for suffix in ("dds", "das", "ascii"):
-        yield f"<li>{link(f'{here}.{suffix}', suffix.upper(), kind='button')}</li>"
-    yield "</ul>\n"
-    if not known.nodes:
-        yield "<p>DAP2 holds no variable of this dataset.</p>\n"
-        return
-    yield f'<form class="look" action="{html.escape(here)}" method="get"><label for="var">Variable</label>'
-    yield '<select id="var" name="var">'
-    for each in list(known.nodes)[:MOST_VARIABLES]:
-        yield f'<option value="{attribute(each)}"{" selected" * (each == name)}>{text(each)}</option>'
-    yield '</select><button type="submit">Choose</button></form>\n'
-    leaf = next(each for each, _ in dap2.leaves(known.nodes[name]))
-    sides = [_side(opened, leaf.fqn, number, query) for number in range(len(opened.checked.shapes[leaf.fqn]))]
-    if sides:
-        yield from _ranges(here, name, sides)
-    yield from _addresses(opened, known, name, leaf.fqn, sides, place)
+    segments, values = opened.place.segments, dict[str, Any](sides=[], constraint="", downloads=[])
+    if name in known.nodes:
+        leaf = next(each for each, _ in dap2.leaves(known.nodes[name]))
+        sides = [_side(opened, leaf.fqn, number, query) for number in range(len(opened.checked.shapes[leaf.fqn]))]
+        values = {"sides": sides, **_addresses(opened, known, name, leaf.fqn, sides)}
+    return page(
+        "subset.html",
+        f"OPeNDAP: {segments[-1]}",
+        scripts=("pages.js",),
+        segments=segments,
+        place=place,
+        here=url(OPENDAP[0], *segments),
+        variables=[(each, each) for each in list(known.nodes)[:MOST_VARIABLES]],
+        name=name,
+        **values,
+    )
 
 
 def _side(opened: CachedDataset, path: str, number: int, query: Mapping[str, str]) -> Side:
@@ -136,47 +127,15 @@ def _is_number(words: str) -> bool:
         return False
 
 
-def _ranges(here: str, name: str, sides: list[Side]) -> Iterator[str]:
-    """Yield the form of ranges."""
-    yield f'<form action="{html.escape(here)}" method="get">'
-    yield f'<input type="hidden" name="var" value="{attribute(name)}">\n'
-    rows = (_row(number, side) for number, side in enumerate(sides))
-    yield table(("Dimension", "First", "Last", "From", "To", "Step"), rows, label="Ranges of coordinates")
-    yield '<p><button class="main" type="submit">Show addresses</button></p></form>\n'
-
-
-def _row(number: int, side: Side) -> str:
-    cells = "".join(f"<td>{text(each)}</td>" for each in side.ends)
-    for word, bound in zip(("from", "to"), side.bounds, strict=True):
-        cells += (
-            f'<td><input type="text" name="{word}{number}" value="{attribute(bound)}" size="14" '
-            f'aria-label="{text(f"{word} along {side.title}")}"></td>'
-        )
-    cells += (
-        f'<td><input type="number" name="step{number}" min="1" max="{side.length}" value="{side.chosen.step}" '
-        f'aria-label="{text(f"step along {side.title}")}"></td>'
-    )
-    return f'<tr><th scope="row">{text(side.title)}</th>{cells}</tr>\n'
-
-
-def _addresses(
-    opened: CachedDataset, known: dap2.Mapping, name: str, path: str, sides: list[Side], place: str
-) -> Iterator[str]:
-    """Yield the addresses of the chosen section."""
+def _addresses(opened: CachedDataset, known: dap2.Mapping, name: str, path: str, sides: list[Side]) -> dict[str, Any]:
+    """Return the constraint and the downloads of the chosen section."""
     chosen = [side.chosen for side in sides]
     node = known.nodes[name]
     axes = node.array.axes if isinstance(node, dap2.GridNode) else node.axes
     slabs = "".join(f"[{each[0]}:{each.step}:{each[-1]}]" for each in chosen[: len(axes)])
-    constraint = quote(name, safe="") + quote(slabs, safe=":")
-    here = url(OPENDAP[0], *opened.place.segments)
-    yield '<section aria-labelledby="section"><h2 id="section">Section</h2>\n'
-    yield f'<pre class="copy" tabindex="0"><code>{text(f"{place}{here}.dods?{constraint}")}</code></pre>\n'
-    yield f'<ul class="buttons"><li>{link(f"{here}.ascii?{constraint}", "ASCII", kind="button")}</li>'
-    yield f"<li>{link(f'{here}.dods?{constraint}', 'DODS', kind='button')}</li>"
-    section = written(names.split(path), tuple(chosen))
-    for suffix, title in DOWNLOADS.items():
-        where = (
-            f"{url(DOWNLOAD, *opened.place.segments)}?{urlencode({'var': names.to_bytes(section), 'format': suffix})}"
-        )
-        yield f"<li>{link(where, title, kind='button')}</li>"
-    yield "</ul></section>\n"
+    section = names.to_bytes(written(names.split(path), tuple(chosen)))
+    there = url(DOWNLOAD, *opened.place.segments)
+    downloads = [
+        (title, f"{there}?{urlencode({'var': section, 'format': suffix})}") for suffix, title in DOWNLOADS.items()
+    ]
+    return {"constraint": quote(name, safe="") + quote(slabs, safe=":"), "downloads": downloads}

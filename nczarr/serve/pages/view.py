@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import html
 import json
+import math
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
@@ -18,7 +18,7 @@ from nczarr.serve.answers import HTML, JSON, HttpAnswer
 from nczarr.serve.dataset_cache import CachedDataset, RefusedRequestError
 from nczarr.serve.pages import chart
 from nczarr.serve.pages.download import FORMATS
-from nczarr.serve.pages.markup import DOWNLOAD, VIEW, attribute, crumbs, number_text, page, shown, table, text
+from nczarr.serve.pages.markup import DOWNLOAD, VIEW, number_text, page, shown
 from nczarr.serve.pages.picture import PALETTES, indices, png
 from nczarr.serve.pages.plane import PlaneView, ShownAxis, axis_at, axis_of, read
 from nczarr.serve.request import url
@@ -50,13 +50,13 @@ def answer(opened: CachedDataset, view: PlaneView, form: str) -> HttpAnswer:
     if not is_numeric(checked, view.path):
         if form != "html":
             raise RefusedRequestError(400, f"the values of `{names.readable(view.path)}` are not numbers")
-        return HttpAnswer(_page(opened, view, _texts(checked, view)).encode(), HTML)
+        return HttpAnswer(_page(opened, view, "texts.html", _texts(checked, view)), HTML)
     seen = _seen(checked, view)
     if form == "json":
         return HttpAnswer(json.dumps(_members(seen), allow_nan=False).encode("ascii") + b"\n", JSON)
     if form == "png":
         return HttpAnswer(_picture(seen), "image/png")
-    return HttpAnswer(_page(opened, view, _picture_page(opened, seen)).encode(), HTML)
+    return HttpAnswer(_page(opened, view, "picture.html", _picture_values(opened, seen)), HTML)
 
 
 def _seen(checked: Checked, view: PlaneView) -> ViewedValues:
@@ -127,150 +127,99 @@ def _picture(seen: ViewedValues) -> bytes:
     return png(indices(seen.values[rows, columns], *scale.range_of(seen.values)), scale.palette)
 
 
-def _page(opened: CachedDataset, view: PlaneView, content: Iterator[str]) -> str:
-    name = names.readable(view.path.removeprefix("/"))
+def _page(opened: CachedDataset, view: PlaneView, template: str, values: dict[str, Any]) -> bytes:
+    name, segments = names.readable(view.path.removeprefix("/")), opened.place.segments
     return page(
-        f"{name} – {shown(opened.place.segments[-1])}",
-        (
-            crumbs(opened.place.segments, last=name),
-            '<div id="view" class="view">',
-            _controls(opened, view),
-            '<div class="seen" aria-live="polite">\n',
-            *content,
-            "</div></div>\n",
-        ),
+        template,
+        f"{name} – {shown(segments[-1])}",
         heading=name,
         scripts=("uplot.js", "pages.js", "view.js"),
         styles=("uplot.css",),
+        segments=segments,
+        controls=_controls(opened.checked, view),
+        **values,
     )
 
 
-def _controls(opened: CachedDataset, view: PlaneView) -> str:
-    """Return the form that chooses a variable, its axes and the place along others."""
-    checked = opened.checked
-    variable = checked.variables[view.path]
-    found = [
-        f'<form class="controls" action="{html.escape(url(VIEW, *opened.place.segments))}" method="get">'
-        f'<input type="hidden" name="of" value="{attribute(view.path)}">',
-        _select(
-            "var", "Variable", [(path, path.removeprefix("/")) for path in _choices(checked, view.path)], view.path
-        ),
-    ]
-    axes = [
-        (str(number), f"{_axis_name(each, number)} ({length:,})")
-        for number, (each, length) in enumerate(zip(variable.dimensions, checked.shapes[view.path], strict=True))
-    ]
-    if view.x is not None and len(axes) > 1:
-        found.append(_select("x", "To the right", axes, str(view.x)))
-        if is_numeric(checked, view.path):
-            found.append(
-                _select("y", "Upward", [("none", "none: a line"), *axes], "none" if view.y is None else str(view.y))
-            )
-    for number, length in enumerate(checked.shapes[view.path]):
-        if number not in view.shown and length > 1:
-            found.append(_index(checked, view, number, length))
-    if view.y is not None:
-        found += _colours(view)
-    found += _part(checked, view)
-    found.append('<p class="do"><button class="main" type="submit">Show</button></p></form>\n')
-    return "".join(found)
-
-
-def _choices(checked: Checked, path: str) -> list[str]:
+def _controls(checked: Checked, view: PlaneView) -> dict[str, Any]:
+    """Return the fields of the form that chooses a variable, its axes and the place along others."""
+    variable, shape = checked.variables[view.path], checked.shapes[view.path]
+    axis_names = [_axis_name(each, number) for number, each in enumerate(variable.dimensions)]
     chosen = list(checked.variables)[:MOST_VARIABLES]
-    return chosen if path in chosen else [path, *chosen]
+    axes = []
+    if view.x is not None and len(shape) > 1:
+        options = [
+            (str(number), f"{name} ({length:,})")
+            for number, (name, length) in enumerate(zip(axis_names, shape, strict=True))
+        ]
+        axes.append(("x", "To the right", options, str(view.x)))
+        if is_numeric(checked, view.path):
+            y = "none" if view.y is None else str(view.y)
+            axes.append(("y", "Upward", [("none", "none: a line"), *options], y))
+    windows = [
+        {"axis": axis, "name": axis_names[axis], "most": shape[axis] - 1, "first": window[0], "last": window[-1]}
+        for axis in view.shown
+        if (window := view.windows[axis])
+    ]
+    return {
+        "path": view.path,
+        "choices": [
+            (path, path.removeprefix("/")) for path in (chosen if view.path in chosen else [view.path, *chosen])
+        ],
+        "axes": axes,
+        "places": [
+            {
+                "axis": number,
+                "name": axis_names[number],
+                "most": length - 1,
+                "index": view.ranges[number][0],
+                "words": _place(checked, view, number),
+            }
+            for number, length in enumerate(shape)
+            if number not in view.shown and length > 1
+        ],
+        "scale": None if view.y is None else view.scale,
+        "is_scaled": view.scale != type(view.scale)(),
+        "palettes": [(name, name) for name in PALETTES],
+        "windows": windows if len(windows) == len(view.shown) else [],
+        "is_part": any(len(view.windows[axis]) < shape[axis] for axis in view.shown),
+    }
 
 
 def _axis_name(reference: str | int, number: int) -> str:
     return f"axis {number}" if isinstance(reference, int) else names.last(reference)
 
 
-def _select(name: str, label: str, options: list[tuple[str, str]], chosen: str) -> str:
-    listed = "".join(
-        f'<option value="{attribute(value)}"{" selected" * (value == chosen)}>{text(words)}</option>'
-        for value, words in options
-    )
-    return f'<p><label for="{name}">{label}</label><select id="{name}" name="{name}">{listed}</select></p>'
-
-
-def _index(checked: Checked, view: PlaneView, number: int, length: int) -> str:
-    """Return the field of an index along an axis that is not shown."""
+def _place(checked: Checked, view: PlaneView, number: int) -> str:
+    """Return the coordinate at the index along an axis that is not shown; empty without one."""
     reference, index = checked.variables[view.path].dimensions[number], view.ranges[number][0]
     axis = axis_at(checked, reference, range(index, index + 1), number)
-    words = "" if axis.title.endswith(", index") else f' <span class="dim">{text(_with_units(axis))}</span>'
-    name = text(_axis_name(reference, number))
-    return (
-        f'<p class="index"><label for="i{number}">{name}, 0 to {length - 1}</label><input type="number" id="i{number}" '
-        f'name="i{number}" min="0" max="{length - 1}" value="{index}" required>{words}</p>'
-    )
+    units = f" {axis.physical.units}" if axis.physical.times is None else ""
+    return "" if axis.title.endswith(", index") else axis.text(0) + units
 
 
-def _with_units(axis: ShownAxis) -> str:
-    return axis.text(0) + (f" {axis.physical.units}" if axis.physical.times is None else "")
-
-
-def _colours(view: PlaneView) -> Iterator[str]:
-    """Yield the fields of the palette and its range, which holds for all places along other axes."""
-    scale = view.scale
-    is_set = scale != type(scale)()
-    yield f'<details class="part"{" open" * is_set}><summary>Colours</summary>'
-    yield _select("palette", "Palette", [(name, name) for name in PALETTES], scale.palette)
-    yield '<p class="pair"><span>Range</span>'
-    for name, value in (("low", scale.low), ("high", scale.high)):
-        shown = "" if value is None else repr(value)
-        yield (
-            f'<input type="number" step="any" name="{name}" value="{shown}" placeholder="automatic" '
-            f'aria-label="value of the {name}est colour">'
+def _picture_values(opened: CachedDataset, seen: ViewedValues) -> dict[str, Any]:
+    view, dimensions = seen.view, opened.checked.variables[seen.view.path].dimensions
+    statistics = ", ".join(f"{name.lower()} {value}" for name, value in seen.statistics.items())
+    label = f"{seen.physical.axis}: {statistics}"
+    drawn: chart.LineChart | chart.PlaneChart | None = None
+    if seen.x is not None and seen.values.size:
+        drawn = (
+            chart.line(seen.x, seen.values, seen.physical, seen.physical.axis, label)
+            if seen.y is None
+            else chart.plane(seen.x, seen.y, seen.values, view.scale, seen.physical.axis, label)
         )
-    yield "</p></details>"
-
-
-def _part(checked: Checked, view: PlaneView) -> Iterator[str]:
-    """Yield the fields of the first and last index along shown axes."""
-    shape = checked.shapes[view.path]
-    if not view.shown or not all(shape[axis] for axis in view.shown):
-        return
-    is_part = any(len(view.windows[axis]) < shape[axis] for axis in view.shown)
-    yield f'<details class="part"{" open" * is_part}><summary>Part of the axes</summary>'
-    for axis in view.shown:
-        window, most = view.windows[axis], shape[axis] - 1
-        name = text(_axis_name(checked.variables[view.path].dimensions[axis], axis))
-        yield f'<p class="pair"><span id="p{axis}">{name}</span>'
-        for letter, label, value in (("a", "first", window[0]), ("b", "last", window[-1])):
-            yield (
-                f'<input type="number" name="{letter}{axis}" min="0" max="{most}" value="{value}" '
-                f'aria-label="{label} index along {name}">'
-            )
-        yield "</p>"
-    yield "</details>"
-
-
-def _picture_page(opened: CachedDataset, seen: ViewedValues) -> Iterator[str]:
-    view, checked = seen.view, opened.checked
-    told = ", ".join(f"{name.lower()} {value}" for name, value in seen.statistics.items())
-    label = f"{seen.physical.axis}: {told}"
-    if seen.x is None:
-        yield f'<p class="value">{text(seen.physical.text(float(seen.values[()])))} {text(seen.physical.units)}</p>\n'
-    elif not seen.values.size:
-        yield "<p>There are no values.</p>\n"
-    elif seen.y is None:
-        yield f'<div class="drawn" data-values="{html.escape(_address(opened, view))}">'
-        yield chart.line(seen.x, seen.values, seen.physical, seen.physical.axis, label) + "</div>"
-    else:
-        yield f'<div class="drawn" data-values="{html.escape(_address(opened, view))}">'
-        yield chart.plane(seen.x, seen.y, seen.values, view.scale, seen.physical.axis, label) + "</div>"
-    if view.decimated:
-        steps = " and ".join(
-            f"every {_ordinal(view.ranges[axis].step)} along <code>"
-            f"{text(_axis_name(checked.variables[view.path].dimensions[axis], axis))}</code>"
-            for axis in view.shown
-            if view.ranges[axis].step > 1
-        )
-        yield f'<p class="note">Not all values are shown: {steps}. Choose a part of the axes to see more.</p>\n'
-    yield '<div class="below">'
-    yield from _numbers(seen)
-    yield from _downloads(opened, view)
-    yield "</div>\n"
+    steps = [(axis, view.ranges[axis].step) for axis in view.shown if view.ranges[axis].step > 1]
+    return {
+        "value": (f"{seen.physical.text(float(seen.values[()]))} {seen.physical.units}" if seen.x is None else None),
+        "chart": drawn,
+        "address": _address(opened, view),
+        "steps": [(_ordinal(step), _axis_name(dimensions[axis], axis)) for axis, step in steps],
+        "histogram": chart.histogram(seen.values),
+        "statistics": seen.statistics,
+        "count": math.prod(map(len, view.windows)),
+        "downloads": list(_downloads(opened, view)),
+    }
 
 
 def _ordinal(number: int) -> str:
@@ -278,32 +227,14 @@ def _ordinal(number: int) -> str:
     return f"{number:,}{suffix} value"
 
 
-def _numbers(seen: ViewedValues) -> Iterator[str]:
-    yield '<section aria-labelledby="statistics"><h2 id="statistics">Statistics</h2>\n'
-    if seen.view.decimated:
-        yield '<p class="dim">Of the values that are shown.</p>'
-    yield chart.histogram(seen.values, "Histogram of the values, from the smallest to the largest")
-    rows = "".join(f"<div><dt>{name}</dt><dd>{text(value)}</dd></div>" for name, value in seen.statistics.items())
-    yield f'<dl class="statistics">{rows}</dl></section>\n'
-
-
-def _downloads(opened: CachedDataset, view: PlaneView) -> Iterator[str]:
-    """Yield the links that download the whole section, which is not decimated."""
-    section = written(names.split(view.path), view.windows) if all(view.windows) else ""
-    if not section:
+def _downloads(opened: CachedDataset, view: PlaneView) -> Iterator[tuple[str, str]]:
+    """Yield titles and links that download the whole section, which is not decimated."""
+    if not all(view.windows):
         return
-    count = 1
-    for each in view.windows:
-        count *= len(each)
-    yield '<section aria-labelledby="download"><h2 id="download">Download</h2>\n'
-    told = f"{'All ' if view.decimated else ''}{count:,} value{'s' * (count != 1)} of this section, with coordinates"
-    yield f'<p class="dim">{told}.</p>'
-    yield '<ul class="buttons">'
+    section = written(names.split(view.path), view.windows)
     for suffix, title in FORMATS.items():
         query = urlencode({"var": names.to_bytes(section), "format": suffix[1:]})
-        place = html.escape(f"{url(DOWNLOAD, *opened.place.segments)}?{query}")
-        yield f'<li><a class="button" href="{place}">{title}</a></li>'
-    yield "</ul></section>\n"
+        yield title, f"{url(DOWNLOAD, *opened.place.segments)}?{query}"
 
 
 def _address(opened: CachedDataset, view: PlaneView) -> str:
@@ -318,28 +249,18 @@ def _address(opened: CachedDataset, view: PlaneView) -> str:
     return f"{url(VIEW, *opened.place.segments)}?{query}"
 
 
-def _texts(checked: Checked, view: PlaneView) -> Iterator[str]:
-    """Yield values that are not numbers as a table."""
+def _texts(checked: Checked, view: PlaneView) -> dict[str, Any]:
+    """Return values that are not numbers: one, or rows of a table."""
     values = read(checked, view)
-    if not values.size:
-        yield "<p>There are no values.</p>\n"
-        return
-    if not values.ndim:
-        yield f'<p class="value">{text(_plain(values[()]))}</p>'
-        return
-    if checked.variables[view.path].type == "char":
-        yield f'<p class="value">{text(_plain(b"".join(values.tolist()).rstrip(bytes(1))))}</p>'
-        return
-    assert view.x is not None
-    start = view.ranges[view.x].start
-    rows = (
-        f'<tr><th scope="row" class="n">{start + number:,}</th><td>{text(_plain(each))}</td></tr>\n'
-        for number, each in enumerate(values)
-    )
-    yield table(('<th scope="col" class="n">Index</th>', "Value"), rows, label="Values", kind="values")
-    total = checked.shapes[view.path][view.x]
-    if len(values) < total:
-        yield f'<p class="note">{len(values)} of {total:,} values are shown.</p>\n'
+    value, rows, total = None, list[str](), 0
+    if values.size and not values.ndim:
+        value = _plain(values[()])
+    elif values.size and checked.variables[view.path].type == "char":
+        value = _plain(b"".join(values.tolist()).rstrip(bytes(1)))
+    elif values.size and view.x is not None:
+        rows, total = list(map(_plain, values)), checked.shapes[view.path][view.x]
+    start = view.ranges[view.x].start if rows and view.x is not None else 0
+    return {"value": value, "rows": rows, "start": start, "total": total}
 
 
 def _plain(value: Any) -> str:

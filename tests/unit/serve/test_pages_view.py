@@ -390,12 +390,11 @@ def test_labels_neither_overlap_nor_vanish() -> None:
 def test_degrees_have_one_length() -> None:
     x, y = axis(np.arange(-170, 180, 10), "degrees_east"), axis(np.arange(0, 41, 2), "degrees_north")
     made = chart.plane(x, y, np.zeros((21, 35)), Scale(), "", "")
-    assert 'viewBox="0 0 1000 120"' not in made  # flat pictures have a least height
-    assert 'viewBox="0 0 1000 200"' in made
+    assert made.height == 200  # flat pictures have a least height, this one would have 120
     half = chart.plane(x, axis(np.arange(-85, 90, 10), "degreeN"), np.zeros((18, 35)), Scale(), "", "")
-    assert 'viewBox="0 0 1000 514"' in half
-    assert 'class="coast"' in half
-    assert 'class="coast"' not in chart.plane(x, axis(np.arange(18), "m"), np.zeros((18, 35)), Scale(), "", "")
+    assert half.height == 514
+    assert half.coast != ""
+    assert chart.plane(x, axis(np.arange(18), "m"), np.zeros((18, 35)), Scale(), "", "").coast == ""
 
 
 @pytest.mark.parametrize("longitudes", [np.arange(-179.5, 180), np.arange(0.5, 360), np.arange(359.5, 0, -1)])
@@ -424,7 +423,7 @@ def test_colours_are_chosen(looked: Served) -> None:
     assert '<option value="blue-red" selected>' in other.text
     assert 'name="low" value="-10.0"' in other.text
     later = looked.get("/view/p.cdl?var=packed&palette=blue-red&low=-10&high=40&i0=1")
-    bars = [re.findall(r'class="right".*?</svg></svg>', each.text) for each in (other, later)]
+    bars = [re.findall(r'class="right".*?</svg>\s*</svg>', each.text, re.DOTALL) for each in (other, later)]
     assert bars[0] == bars[1] != []
     for wrong in ("palette=none", "low=5&high=5", "low=x", "high=inf"):
         assert looked.get(f"/view/p.cdl?var=packed&{wrong}").status == 400
