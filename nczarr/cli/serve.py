@@ -171,10 +171,10 @@ def _application(arguments: argparse.Namespace, root: Root, metrics: Metrics) ->
     """Return the application. Raises OSError if its log cannot be written."""
     from nczarr.serve import sockets
     from nczarr.serve.application import Application, to_stderr
+    from nczarr.serve.context import ServerContext
     from nczarr.serve.dataset_cache import Shelf
     from nczarr.serve.operations.access_log import AccessLog
     from nczarr.serve.request import set_base
-    from nczarr.serve.routes import Routes
     from nczarr.serve.search_index import SearchIndex
     from nczarr.serve.sites import Sites
     from nczarr.serve.spool import Disk
@@ -192,8 +192,8 @@ def _application(arguments: argparse.Namespace, root: Root, metrics: Metrics) ->
     access = None if arguments.access_log is None else AccessLog(arguments.access_log)
     if access is not None and arguments.processes == 1 and hasattr(signal, "SIGHUP"):
         signal.signal(signal.SIGHUP, lambda number, frame: access.reopen())
-    routes = Routes(root, shelf, limits, disk, SearchIndex(root, shelf.read))
-    return Application(routes, sites, to_stderr if arguments.verbose else None, metrics, access, public)
+    context = ServerContext(root, shelf, limits, disk, SearchIndex(root, shelf.read))
+    return Application(context, sites, to_stderr if arguments.verbose else None, metrics, access, public)
 
 
 def _announce(url: str) -> None:
@@ -206,8 +206,11 @@ def _serve(arguments: argparse.Namespace, messages: Messages) -> None:
     from nczarr.serve.places import Root
 
     root = Root(arguments.root)  # a wrong folder is reported before the server is loaded
-    if importlib.util.find_spec("uvicorn") is None:
-        text = "`nczarr serve` needs `uvicorn`, which is not installed"
+    missing = next(
+        (name for name in ("uvicorn", "starlette", "jinja2") if importlib.util.find_spec(name) is None), None
+    )
+    if missing is not None:
+        text = f"`nczarr serve` needs `{missing}`, which is not installed"
         messages.report.error("missing-library", text, helps=["run `pip install 'nczarr[serve]'`"])
         return
     count = arguments.processes
@@ -219,7 +222,7 @@ def _serve(arguments: argparse.Namespace, messages: Messages) -> None:
     if arguments.access_log is not None:
         AccessLog(arguments.access_log)
     socket = bound(arguments.host, arguments.port)
-    metrics = Metrics(ROUTES, count)
+    metrics = Metrics([row.name for row in ROUTES], count)
 
     def announce() -> None:
         _announce(url_of(socket))
@@ -263,6 +266,6 @@ def _answer(
         helpers.start()
         sockets.run(server, socket, announce)
     finally:
-        application.routes.searched.close()
+        application.context.searched.close()
         application.workers.close()
         helpers.close()

@@ -11,26 +11,29 @@ import asyncio
 import os
 import sys
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping, MutableMapping
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nczarr.diagnostics.report import CompileError
 from nczarr.serve import refusals
-from nczarr.serve.answers import HttpAnswer, text
+from nczarr.serve.answers import HttpAnswer, compressed, text
 from nczarr.serve.bodies import weight
-from nczarr.serve.compression import compressed
+from nczarr.serve.context import Answer, Handler, ServerContext
 from nczarr.serve.dataset_cache import CachedDataset, RefusedRequestError
 from nczarr.serve.delivery import Client, CutError, Delivery, Receive, Send
 from nczarr.serve.limits import Limits
-from nczarr.serve.operations.finished import Finished
-from nczarr.serve.operations.metrics import KIND, Metrics
+from nczarr.serve.operations.metrics import KIND, Finished, Metrics
 from nczarr.serve.places import ServedPlace
 from nczarr.serve.request import Request, below_base, direct, first_segment, request
-from nczarr.serve.routes import ROUTES, DeferredWork, Routes
+from nczarr.serve.routes import ROUTES
 from nczarr.serve.sites import Sites
 from nczarr.serve.workers import BusyServerError, Share, Workers
+
+if TYPE_CHECKING:
+    from starlette.requests import Request as StarletteRequest
 
 METHODS = ("GET", "HEAD")
 NEW = (("Cache-Control", "no-store"),)
@@ -61,8 +64,19 @@ SAFETY = (
 Log = Callable[[str], None]
 
 
+@dataclass(frozen=True, slots=True)
+class _Response:
+    """The answer to a request, which Starlette hands on to `Application`."""
+
+    answer: HttpAnswer
+    """Answer to send."""
+
+    async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
+        scope["answers"].append(self.answer)
+
+
 class Application:
-    """ASGI application.
+    """ASGI application: Starlette finds routes of requests and handlers of errors, `Delivery` sends the answers.
 
     `sites`: sites whose pages may read answers; `log`: receives requests and internal errors; `metrics`: counts of
     all requests; `access`: receives each finished request; `public`: scheme and host as clients see them, if they are
@@ -71,22 +85,33 @@ class Application:
 
     def __init__(
         self,
-        routes: Routes,
+        context: ServerContext,
         sites: Sites,
         log: Log | None = None,
         metrics: Metrics | None = None,
         access: Callable[[Finished], None] | None = None,
         public: str | None = None,
     ) -> None:
-        self.routes = routes
-        self.limits: Limits = routes.limits
-        self.workers = Workers(routes.limits, routes.disk)
+        from starlette.middleware.exceptions import ExceptionMiddleware
+        from starlette.routing import Route, Router
+
+        self.context = context
+        self.limits: Limits = context.limits
+        self.workers = Workers(context.limits, context.disk)
         self.sites = sites
         self.log = log
-        self.metrics = metrics or Metrics(ROUTES)
+        self.metrics = metrics or Metrics([row.name for row in ROUTES])
         self.access = access
         self.public = public
         self._opening: dict[tuple[str, str | None], asyncio.Task[CachedDataset]] = {}
+        paths: dict[str, Callable[..., Any]] = {"/healthz": self._health, "/metrics": self._counts}
+        paths["/"] = partial(self._answered, ROUTES[0].answer)
+        for row in ROUTES:
+            paths |= dict.fromkeys((f"/{row.name}", f"/{row.name}/{{rest:path}}"), partial(self._answered, row.answer))
+        routes = [Route(path, endpoint) for path, endpoint in paths.items()]
+        self._router = Router(routes, redirect_slashes=False, default=_missing)
+        handlers: dict[Any, Any] = {Exception: self._refused}
+        self._routed = ExceptionMiddleware(self._allowed, handlers)
 
     async def __call__(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
         """Answer one request.
@@ -103,10 +128,13 @@ class Application:
         client, share = Client(receive, send, scope.get("has_room")), Share(self.workers)
         delivery: Delivery | None = None
         try:
-            answer = self._dressed(await self._answer(scope, client, share), scope)
+            answers: list[HttpAnswer] = []
+            raw = bytes(scope.get("raw_path") or b"").partition(b"?")[0].decode("latin-1")
+            given = {"path": raw, "root_path": "", "answers": answers, "client_of": client, "share": share}
+            await self._routed({**scope, **given}, receive, send)
+            answer = self._dressed(answers.pop(), scope)
             status = answer.status
-            again = partial(self._again, scope, client, share)
-            delivery = Delivery(answer, again, self.workers, share, head=scope["method"] == "HEAD")
+            delivery = Delivery(answer, self.workers, share, head=scope["method"] == "HEAD")
             del answer  # or its body would stay in memory
             await delivery.give(client)
         except asyncio.CancelledError:
@@ -138,20 +166,13 @@ class Application:
         if self.log is not None:
             self.log(finished.line)
 
-    async def _again(self, scope: dict[str, Any], client: Client, share: Share) -> HttpAnswer:
-        """Return the answer to a request that was answered before. Raises the same errors."""
-        return await self._made(request(scope, self.public), client, share)
-
-    async def _answer(self, scope: dict[str, Any], client: Client, share: Share) -> HttpAnswer:
-        """Return the answer to a request; errors become refusals."""
-        try:
-            return await self._answered(scope, client, share)
-        except CutError:
-            raise
-        except Exception as error:
-            self._note(error)
-            refusal = refusals.refused(error, self.routes.root.home)
-            return refusals.answer(refusal, first_segment(scope), _header(scope, b"accept"))
+    async def _refused(self, asked: StarletteRequest, error: Exception) -> _Response:
+        """Return the answer to a request that failed. Raises CutError for a client that has gone."""
+        if isinstance(error, CutError):
+            raise error
+        self._note(error)
+        refusal = refusals.refused(error, self.context.root.home)
+        return _Response(refusals.answer(refusal, first_segment(asked.scope), asked.headers.get("accept", "")))
 
     def _note(self, error: Exception) -> None:
         """Log an error whose refusal does not say everything."""
@@ -164,44 +185,48 @@ class Application:
 
             self.log("".join(traceback.format_exception(error)))
 
-    async def _answered(self, scope: dict[str, Any], client: Client, share: Share) -> HttpAnswer:
-        """Return the answer to a request. Raises RefusedRequestError, BusyServerError, CompileError, OSError."""
+    async def _allowed(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
+        """Route a request for this machine. Raises RefusedRequestError."""
         if not self.sites.are_meant(_header(scope, b"host")):
             raise RefusedRequestError(
                 403, "this server answers only requests for this machine; `--origin` allows others"
             )
         if scope["method"] == "OPTIONS" and self._is_preflight(scope):
-            return HttpAnswer(b"", "", 204, PREFLIGHT)
+            await _Response(HttpAnswer(b"", "", 204, PREFLIGHT))(scope, receive, send)
+            return
         if scope["method"] not in METHODS:
             raise RefusedRequestError(405, "the server is read-only: GET and HEAD", (("Allow", ", ".join(METHODS)),))
-        found = await self._operation(scope)
-        return await self._made(request(scope, self.public), client, share) if found is None else found
+        scope["asked"] = request(scope, self.public)
+        await self._router(scope, receive, send)
 
-    async def _operation(self, scope: dict[str, Any]) -> HttpAnswer | None:
-        """Return the answer of `/healthz` and `/metrics`, None for all other requests. Raises OSError."""
-        match bytes(scope.get("raw_path") or b"").partition(b"?")[0]:
-            case b"/healthz":
-                await self.workers.do(partial(os.stat, self.routes.root.real))  # a lost disk may never answer
-                return text(200, "ok", NEW)
-            case b"/metrics":
-                return HttpAnswer(self.metrics.text().encode("ascii"), KIND, headers=NEW)
-        return None
+    async def _health(self, asked: StarletteRequest) -> _Response:
+        """Answer `/healthz`. Raises OSError."""
+        await self.workers.do(partial(os.stat, self.context.root.real))  # a lost disk may never answer
+        return _Response(text(200, "ok", NEW))
 
-    async def _made(self, asked: Request, client: Client, share: Share) -> HttpAnswer:
-        """Return the answer to an allowed request. Concurrent requests open a dataset once."""
+    async def _counts(self, asked: StarletteRequest) -> _Response:
+        """Answer `/metrics`."""
+        return _Response(HttpAnswer(self.metrics.text().encode("ascii"), KIND, headers=NEW))
+
+    async def _answered(self, handler: Handler, asked: StarletteRequest) -> _Response:
+        """Answer a request of a route. Concurrent requests open a dataset once.
+
+        Raises RefusedRequestError, BusyServerError, CompileError, OSError.
+        """
         opened: CachedDataset | None = None
+        client, share, made = asked.scope["client_of"], asked.scope["share"], asked.scope["asked"]
         for _ in range(3):  # a dataset may change between being opened and being asked
-            work = partial(_compressed, self.routes, asked, opened)
-            found = await self.workers.do(work, share=share, weigh=_weight)
-            if isinstance(found, HttpAnswer):
-                return found
-            if found.work is not None:
-                making = self.workers.do(found.work, found.need, begun=True, heavy=True, share=share, weigh=weight)
-                return compressed(await _while_there(client, making), asked.headers)
-            assert found.place is not None
-            opened = await self._opened(found.place, None, None)
-            if found.version is not None:
-                opened = await self._opened(found.place, found.version, opened)
+            work = partial(_compressed, handler, self.context, made, opened)
+            answer = await self.workers.do(work, share=share, weigh=_weight)
+            if isinstance(answer, HttpAnswer):
+                return _Response(answer)
+            if answer.work is not None:
+                making = self.workers.do(answer.work, answer.need, begun=True, heavy=True, share=share, weigh=weight)
+                return _Response(compressed(await _while_there(client, making), made.headers))
+            assert answer.place is not None
+            opened = await self._opened(answer.place, None, None)
+            if answer.version is not None:
+                opened = await self._opened(answer.place, answer.version, opened)
         raise BusyServerError("the dataset changes")
 
     async def _opened(self, place: ServedPlace, version: str | None, at_hand: CachedDataset | None) -> CachedDataset:
@@ -209,7 +234,7 @@ class Application:
         task = self._opening.get(key)
         if task is None:
             task = asyncio.ensure_future(
-                self.workers.do(partial(self.routes.load, place, version, at_hand), begun=True, heavy=True)
+                self.workers.do(partial(self.context.load, place, version, at_hand), begun=True, heavy=True)
             )
             self._opening[key] = task
 
@@ -221,7 +246,7 @@ class Application:
             task.add_done_callback(done)
         return await asyncio.shield(task)
 
-    def _is_preflight(self, scope: dict[str, Any]) -> bool:
+    def _is_preflight(self, scope: Mapping[str, Any]) -> bool:
         return not self.sites.are_none and any(name == b"access-control-request-method" for name, _ in scope["headers"])
 
     def _dressed(self, answer: HttpAnswer, scope: dict[str, Any]) -> HttpAnswer:
@@ -252,14 +277,18 @@ class Application:
         )
 
 
-def _compressed(routes: Routes, asked: Request, opened: CachedDataset | None) -> HttpAnswer | DeferredWork:
-    """Return the answer as the client takes it. Raises what `Routes.answer` raises."""
-    found = routes.answer(asked, opened)
-    return compressed(found, asked.headers) if isinstance(found, HttpAnswer) else found
+async def _missing(scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
+    raise RefusedRequestError(404, "there is no such page; `/` lists what there is")
 
 
-def _weight(found: HttpAnswer | DeferredWork) -> int:
-    return weight(found) if isinstance(found, HttpAnswer) else 0
+def _compressed(handler: Handler, context: ServerContext, asked: Request, opened: CachedDataset | None) -> Answer:
+    """Return the answer as the client takes it. Raises what the handler raises."""
+    answer = handler(context, asked, opened)
+    return compressed(answer, asked.headers) if isinstance(answer, HttpAnswer) else answer
+
+
+def _weight(answer: Answer) -> int:
+    return weight(answer) if isinstance(answer, HttpAnswer) else 0
 
 
 async def _while_there(client: Client, making: Coroutine[Any, Any, HttpAnswer]) -> HttpAnswer:
@@ -283,7 +312,7 @@ def _joined(headers: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]
     return (*(each for each in headers if each[0] != "Vary"), ("Vary", ", ".join(varying)))
 
 
-def _header(scope: dict[str, Any], wanted: bytes) -> str:
+def _header(scope: Mapping[str, Any], wanted: bytes) -> str:
     """Return the first header of a name, empty if it is missing."""
     return next((value.decode("latin-1") for name, value in scope["headers"] if name == wanted), "")
 

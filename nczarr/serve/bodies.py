@@ -8,7 +8,6 @@ from collections import deque
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
-from nczarr.arrays.codecs.crc32 import crc32
 from nczarr.serve.answers import Body, HttpAnswer
 from nczarr.serve.limits import PIECE
 from nczarr.serve.spool import Disk, FullError, Spool
@@ -19,12 +18,9 @@ from nczarr.stores.ranges import Range
 READY = 1 << 20
 """Bytes of a file that one thread reads at once; they are sent in smaller pieces."""
 
-FULL = (errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE)
-"""Error numbers of a full disk."""
-
 
 class DeliveredBody:
-    """Body of an answer during delivery. One thread at a time calls `next`, `skip` and `put_away`.
+    """Body of an answer during delivery. One thread at a time calls `next` and `put_away`.
 
     `ready` returns bytes in memory without waiting. `making`: memory in bytes
     that a stream needs until its end; `length`: bytes of the whole body, if
@@ -116,41 +112,27 @@ class DeliveredBody:
     def _release(self) -> None:
         self._view, self._data, self._read = memoryview(b""), b"", None
 
-    def skip(self, count: int) -> int:
-        """Skip the first bytes and return their CRC-32.
-
-        Raises OSError if there are fewer, and errors of making them.
-        """
-        found = 0
-        while count > 0:
-            piece = self.next(min(count, READY))
-            if piece is None:
-                raise OSError(errno.EIO, "the answer is shorter than before")
-            count -= len(piece)
-            found = crc32(piece, found)
-        return found
-
     def put_away(self, disk: Disk) -> bool:
         """Release memory: file ranges are read again later, everything else goes to a temporary file.
 
-        Returns False without room for one: then the body has to be made again.
-        Raises errors of making it.
+        Returns False without room for all of it. Raises errors of making the rest, and OSError if the disk is full.
         """
         self._unread()
         if not self.memory:
             return True
         if not disk.has(max(len(self._view), self._length - self._taken)):
             return False
-        spool = None
+        spool, piece = Spool(disk), None
         try:
-            spool = Spool(disk)
             while (piece := self.next(READY)) is not None:
                 spool.write(piece)
-        except BaseException as error:
-            if spool is not None:
-                spool.close()
-            if isinstance(error, FullError) or (isinstance(error, OSError) and error.errno in FULL):
-                return False
+        except FullError:  # other answers took the room meanwhile
+            assert piece is not None
+            self._parts.extendleft((bytes(self._view), piece, spool))
+            self._release()
+            return False
+        except BaseException:
+            spool.close()
             raise
         self._parts.append(spool)
         return True

@@ -63,8 +63,8 @@ UNKNOWN = 404
 BUSY = 503
 """Status of files that another process seems to be writing, and of a server without room."""
 
-RETRY = (("Retry-After", "2"),)
-"""Headers of answers with that status."""
+RETRY, SOON = (("Retry-After", "2"),), (("Retry-After", "1"),)
+"""Headers of answers with that status; the second of those that need a moment."""
 
 CUT = frozenset({"missing-values"})
 """Codes of warnings about files that end too early."""
@@ -172,7 +172,7 @@ class Shelf:
             return known
         with self._lock:
             if place.path in self._opening:
-                raise RefusedRequestError(BUSY, f"`{place.name}` is being opened", (("Retry-After", "1"),))
+                raise RefusedRequestError(BUSY, f"`{place.name}` is being opened", SOON)
             self._opening.add(place.path)
         try:
             made = self.read(place, self.limits.kept)
@@ -323,7 +323,7 @@ def while_same(opened: CachedDataset) -> Iterator[None]:
 def check_same(opened: CachedDataset) -> None:
     """Raise RefusedRequestError if a single-file dataset has changed since it was opened, OSError if it is gone."""
     if opened.alone and stamp_of(opened.place) != opened.stamp:
-        raise RefusedRequestError(BUSY, "the dataset has changed in the meantime", (("Retry-After", "1"),))
+        raise RefusedRequestError(BUSY, "the dataset has changed in the meantime", SOON)
 
 
 def _is_same(opened: CachedDataset, place: ServedPlace) -> bool:

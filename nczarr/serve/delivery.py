@@ -1,12 +1,12 @@
 """Delivery of answers: piece by piece, each after the client has taken the previous one.
 
-No thread waits for a client. The bytes of an answer in memory count towards the
-memory of all answers. If a client delays an answer by a second in total, or
-less while others wait for memory, the rest moves to a temporary file. Without
-room for one, the rest is dropped and made again when the client continues. So a
-very slow client costs a connection and one piece. A client that takes nothing
-within the time limit is cut off. An answer that fails midway is also cut,
-because its status is sent: the client sees that the body is incomplete.
+No thread waits for a client. An answer is computed once; its bytes in memory
+count towards the memory of all answers. If a client delays it by a second in
+total, or less while others wait for memory, the rest moves to a temporary file.
+Without room for one it stays in memory, until others wait for that memory: then
+the client is cut off, as is one that takes nothing within the time limit. An
+answer that fails midway is also cut, because its status is sent: the client
+sees that the body is incomplete.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ from contextlib import suppress
 from functools import partial
 from typing import Any, TypeVar
 
-from nczarr.arrays.codecs.crc32 import crc32
 from nczarr.serve.answers import HttpAnswer
 from nczarr.serve.bodies import DeliveredBody
 from nczarr.serve.workers import BusyServerError, Share, Workers
@@ -27,8 +26,6 @@ T = TypeVar("T")
 Message = MutableMapping[str, Any]
 Send = Callable[[Message], Awaitable[None]]
 Receive = Callable[[], Awaitable[Message]]
-Again = Callable[[], Awaitable[HttpAnswer]]
-"""Makes an answer once more."""
 
 HASTE = 10
 """Factor by which answers leave memory sooner while others wait for it."""
@@ -68,27 +65,24 @@ class Client:
 
 
 class Delivery:
-    """Delivery of one answer. `again` makes it once more, within the same memory share."""
+    """Delivery of one answer within a memory share."""
 
-    def __init__(self, answer: HttpAnswer, again: Again, workers: Workers, share: Share, *, head: bool) -> None:
-        self.answer = answer._replace(body=b"")  # nothing but `held` may keep the body
+    def __init__(self, answer: HttpAnswer, workers: Workers, share: Share, *, head: bool) -> None:
+        self.answer = answer._replace(body=b"")  # nothing but `body` may keep the bytes
         self.length = answer.length
         self.workers = workers
         self.share = share
-        self.again = again
         self.head = head
         self.count = 0
-        self.held: DeliveredBody | None = DeliveredBody(
+        self.body = DeliveredBody(
             b"" if head else answer.body, answer.need, answer.length or answer.size, answer.states
         )
-        self._stream = self.length is None
-        self._sum = 0
         self._waited = 0.0
         self._settle()
 
     def _settle(self, more: int = 0) -> None:
         """Update the memory share."""
-        self.share.resize(more + (self.held.memory if self.held is not None else 0))
+        self.share.resize(more + self.body.memory)
 
     async def give(self, client: Client) -> None:
         """Send the answer; headers only for HEAD. Raises CutError, and errors of making the body."""
@@ -96,7 +90,7 @@ class Delivery:
         try:
             await client.send(self._start())
             if self.head or (self.length is not None and self.length <= self.workers.piece and self._at_once()):
-                piece = b"" if self.head or self.held is None else self.held.ready(self.workers.piece) or b""
+                piece = b"" if self.head else self.body.ready(self.workers.piece) or b""
                 self.count = len(piece)
                 await self._sent({"type": "http.response.body", "body": piece, "more_body": True}, client)
                 await self._sent({"type": "http.response.body", "body": b""}, client)
@@ -106,12 +100,13 @@ class Delivery:
             raise CutError(str(error)) from None
         finally:
             self.workers.giving -= 1
-            self._close()
+            with suppress(ValueError):  # a thread still works on it, without a waiting client
+                self.body.close()
             self.share.close()
 
     def _at_once(self) -> bool:
         """Return whether the whole body is one piece in memory."""
-        return self.held is not None and self.held.memory == self.length
+        return self.body.memory == self.length
 
     def _start(self) -> Message:
         answer = self.answer
@@ -137,38 +132,22 @@ class Delivery:
                 break
             stuck = len(piece)
             self.count += stuck
-            if self._stream:
-                self._sum = crc32(piece, self._sum)
             await self._sent({"type": "http.response.body", "body": piece, "more_body": True}, client)
 
     async def _piece(self) -> bytes | None:
-        """Return the next piece, None at the end. Raises BusyServerError, CutError, and errors of making it."""
+        """Return the next piece, None at the end. Raises BusyServerError, and errors of making it."""
         size = self.workers.piece
-        if self.held is None:
-            await self._remake()
-        assert self.held is not None
-        held = self.held
-        return held.ready(size) or await self._work(held, partial(held.next, size))
+        return self.body.ready(size) or await self._work(partial(self.body.next, size))
 
-    async def _work(self, held: DeliveredBody, work: Callable[[], T]) -> T:
-        """Run work on a body in a thread; then set the share to the memory of the body."""
-        return await self.workers.do(work, held.making, begun=True, share=self.share, weigh=lambda _: held.memory)
-
-    async def _remake(self) -> None:
-        """Make the body again and skip the sent part. Raises BusyServerError, CutError."""
-        answer = await self.again()
-        same = (answer.status, answer.length, _tag(answer)) == (self.answer.status, self.length, _tag(self.answer))
-        self.held = held = DeliveredBody(answer.body, answer.need, answer.length or answer.size, answer.states)
-        del answer
-        if not same:
-            raise CutError("the dataset has changed")
-        if await self._work(held, partial(held.skip, self.count)) != self._sum and self._stream:
-            raise CutError("the dataset has changed")
+    async def _work(self, work: Callable[[], T]) -> T:
+        """Run work on the body in a thread; then set the share to the memory of the body."""
+        body = self.body
+        return await self.workers.do(work, body.making, begun=True, share=self.share, weigh=lambda _: body.memory)
 
     async def _sent(self, message: Message, client: Client, stuck: int = 0) -> None:
         """Send one message when the connection has room; put the rest away if that takes long.
 
-        Raises CutError if the connection gets no room.
+        Raises CutError if the connection gets no room, or others need the memory of the rest.
         """
         if client.has_room():
             await client.send(message)
@@ -177,38 +156,32 @@ class Delivery:
         limits = self.workers.limits
         sending = asyncio.ensure_future(client.send(message))
         begun = time.monotonic()
-        end, waiting = begun + limits.timeout, True
+        is_away = is_full = False
         try:
             while True:
-                left = max(0.0, end - time.monotonic())
-                done, _ = await asyncio.wait({sending}, timeout=min(left, limits.slow / HASTE) if waiting else left)
+                left = max(0.0, begun + limits.timeout - time.monotonic())
+                done, _ = await asyncio.wait({sending}, timeout=left if is_away else min(left, limits.slow / HASTE))
+                waited, pressed = time.monotonic() - begun, self.workers.pressed
                 if done:
                     break
-                now = time.monotonic()
-                if now >= end:
+                if waited >= limits.timeout:
                     raise CutError(f"the client has read nothing for {limits.timeout:g} seconds")
-                patience = limits.slow / HASTE if self.workers.pressed else limits.slow
-                if waiting and self._waited + now - begun >= patience:
-                    await self._put_away(stuck)
-                    waiting = False
-            self._waited = self._waited + time.monotonic() - begun if waiting else 0.0
+                if is_full and pressed:
+                    raise CutError("the client is slow, and others need the memory of its answer")
+                patience = limits.slow / HASTE if pressed else limits.slow
+                if not is_away and not is_full and self._waited + waited >= patience:
+                    is_away = await self._put_away(stuck)
+                    is_full = not is_away
+            self._waited = 0.0 if is_away else self._waited + waited
             sending.result()
         finally:
             sending.cancel()
 
-    async def _put_away(self, stuck: int) -> None:
-        """Move the body out of memory; `stuck` bytes are in the connection's buffer."""
-        held = self.held
-        if held is not None and held.memory and not await self._work(held, partial(held.put_away, self.workers.disk)):
-            self._close()
+    async def _put_away(self, stuck: int) -> bool:
+        """Move the body out of memory if there is room, and return whether there was.
+
+        `stuck` bytes are in the connection's buffer.
+        """
+        is_away = not self.body.memory or await self._work(partial(self.body.put_away, self.workers.disk))
         self._settle(stuck)
-
-    def _close(self) -> None:
-        held, self.held = self.held, None
-        if held is not None:
-            with suppress(ValueError):  # a thread still works on it, without a waiting client
-                held.close()
-
-
-def _tag(answer: HttpAnswer) -> str | None:
-    return next((value for name, value in answer.headers if name == "ETag"), None)
+        return is_away

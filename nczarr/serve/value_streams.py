@@ -13,7 +13,7 @@ from itertools import chain
 from nczarr.arrays.sources.source import ArraySource, itemsize
 from nczarr.ast.rectilinear import largest
 from nczarr.check.checked import Checked
-from nczarr.serve.dataset_cache import CachedDataset, RefusedRequestError, while_same
+from nczarr.serve.dataset_cache import RETRY, CachedDataset, RefusedRequestError, while_same
 from nczarr.serve.limits import PIECE, Limits
 from nczarr.serve.spool import Disk, FullError, Spool
 
@@ -124,7 +124,7 @@ def whole(pieces: Iterator[bytes], disk: Disk) -> bytes | Spool:
             spool.write(piece)
     except FullError as error:
         spool.close()
-        raise RefusedRequestError(503, str(error), (("Retry-After", "2"),)) from None
+        raise RefusedRequestError(503, str(error), RETRY) from None
     except BaseException:
         spool.close()
         raise

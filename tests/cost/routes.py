@@ -12,14 +12,15 @@ from nczarr.diagnostics.secrets import NO_OPTIONS
 from nczarr.options import Following
 from nczarr.serve.answers import HttpAnswer
 from nczarr.serve.bodies import DeliveredBody
+from nczarr.serve.context import DeferredWork, ServerContext
 from nczarr.serve.dataset_cache import RefusedRequestError, Shelf
 from nczarr.serve.limits import Limits
 from nczarr.serve.places import Root
 from nczarr.serve.request import request
-from nczarr.serve.routes import DeferredWork, Routes
 from nczarr.serve.search_index import SearchIndex
 from nczarr.serve.spool import Disk
 from tests.cost.sources import Shape
+from tests.support.serving import answer
 
 REPEATS = 4
 """How often a request is sent: the first one opens the dataset, the others cost what they ask for."""
@@ -99,24 +100,24 @@ OF_VALUES = ("serve view", "serve dods", "serve dap", "serve chunk")
 """Operations that read values."""
 
 
-def routes_of(folder: Path) -> Routes:
-    """The routes of a server of a folder, with its default limits."""
+def context_of(folder: Path) -> ServerContext:
+    """The context of a server of a folder, with its default limits."""
     root, limits = Root(str(folder)), Limits()
     shelf = Shelf(limits, Following(roots=(root.home,)), NO_OPTIONS)
-    return Routes(root, shelf, limits, Disk(limits.spill), SearchIndex(root, shelf.read))
+    return ServerContext(root, shelf, limits, Disk(limits.spill), SearchIndex(root, shelf.read))
 
 
 def send(operation: str, source: Path, ranges: Ranges, shape: Shape) -> None:
     """Send the request of an operation to one server, several times. Raises RuntimeError for a server's fault."""
-    routes = routes_of(source.parent)
+    context = context_of(source.parent)
     asked = REQUESTS[operation](quote(source.name), ranges, shape)
     for _ in range(REPEATS):
-        status = _answered(routes, asked)
+        status = _answered(context, asked)
         if status not in (200, 206, *REFUSALS):
             raise RuntimeError(f"status {status}: {asked}")
 
 
-def _answered(routes: Routes, asked: Request) -> int:
+def _answered(context: ServerContext, asked: Request) -> int:
     """Send a request, and take all of its answer. Return the status."""
     headers = [(b"accept", asked.accepts.encode())]
     headers += [(b"range", asked.range.encode())] if asked.range else []
@@ -124,7 +125,7 @@ def _answered(routes: Routes, asked: Request) -> int:
     made = request({"method": "GET", "path": "/", "raw_path": path, "query_string": query, "headers": headers})
     try:
         for _ in range(3):
-            found = routes.answer(made)
+            found = answer(context, made)
             if isinstance(found, DeferredWork) and found.work is not None:
                 found = found.work()
             if isinstance(found, HttpAnswer):
@@ -133,9 +134,9 @@ def _answered(routes: Routes, asked: Request) -> int:
                     pass
                 return found.status
             assert found.place is not None
-            opened = routes.load(found.place, None)
+            opened = context.load(found.place, None)
             if found.version is not None:
-                routes.load(found.place, found.version, opened)
+                context.load(found.place, found.version, opened)
     except RefusedRequestError as error:
         return error.status
     except CompileError:

@@ -15,14 +15,15 @@ from nczarr.options import Following
 from nczarr.serve import refusals
 from nczarr.serve.answers import HttpAnswer, part
 from nczarr.serve.bodies import DeliveredBody
+from nczarr.serve.context import DeferredWork, ServerContext
 from nczarr.serve.dataset_cache import RefusedRequestError, Shelf
 from nczarr.serve.limits import Limits
 from nczarr.serve.places import Root
 from nczarr.serve.request import request
-from nczarr.serve.routes import DeferredWork, Routes
 from nczarr.serve.search_index import SearchIndex
 from nczarr.serve.spool import Disk
 from tests.conftest import ROOT
+from tests.support.serving import answer
 
 WORDS = [
     b"zarr2", b"zarr3", b"browse", b"cdmremote", b"dap2", b"",
@@ -59,19 +60,19 @@ def scope(chosen: random.Random) -> dict[str, Any]:
     return {"method": "GET", "path": "/", "raw_path": raw, "query_string": query, "headers": headers}
 
 
-def ask(routes: Routes, asked: dict[str, Any]) -> HttpAnswer | RefusedRequestError | CompileError:
+def ask(context: ServerContext, asked: dict[str, Any]) -> HttpAnswer | RefusedRequestError | CompileError:
     """The answer, as the server finds it, or a refusal."""
     try:
         made = request(asked)
         for _ in range(3):
-            found = routes.answer(made)
+            found = answer(context, made)
             if isinstance(found, HttpAnswer):
                 return found
             assert isinstance(found, DeferredWork)
             if found.work is not None:
                 return found.work()
             assert found.place is not None
-            routes.load(found.place, found.version)
+            context.load(found.place, found.version)
     except (RefusedRequestError, CompileError) as error:
         return error
     raise AssertionError(asked)
@@ -82,21 +83,21 @@ def test_any_request(seed: int) -> None:
     root = Root(str(ROOT / "samples"))
     limits = Limits()._replace(page=3, response=1 << 20)
     shelf = Shelf(limits, Following(roots=(root.home,)), NO_OPTIONS)
-    routes = Routes(root, shelf, limits, Disk(limits.spill), SearchIndex(root, shelf.read))
+    context = ServerContext(root, shelf, limits, Disk(limits.spill), SearchIndex(root, shelf.read))
     chosen = random.Random(seed)
     statuses: dict[int, int] = {}
     for _ in range(2500):
         asked = scope(chosen)
-        answer = ask(routes, asked)
-        status = 0 if isinstance(answer, CompileError) else answer.status
+        reply = ask(context, asked)
+        status = 0 if isinstance(reply, CompileError) else reply.status
         statuses[status] = statuses.get(status, 0) + 1
-        if isinstance(answer, HttpAnswer):
-            held = DeliveredBody(answer.body)
+        if isinstance(reply, HttpAnswer):
+            held = DeliveredBody(reply.body)
             size = sum(map(len, iter(held.next, None)))
-            assert answer.length in (None, size)
-            assert str(ROOT).encode() not in (answer.body if isinstance(answer.body, bytes) else b"")
+            assert reply.length in (None, size)
+            assert str(ROOT).encode() not in (reply.body if isinstance(reply.body, bytes) else b"")
         else:
-            assert str(answer)
+            assert str(reply)
     assert {200, 206, 400, 404} <= set(statuses)
 
 
@@ -133,14 +134,14 @@ def constrained(count: int, protocol: str, suffixes: list[str], prefix: str, wor
     root = Root(str(ROOT / "samples"))
     limits = Limits()._replace(response=1 << 20)
     shelf = Shelf(limits, Following(roots=(root.home,)), NO_OPTIONS)
-    routes = Routes(root, shelf, limits, Disk(limits.spill), SearchIndex(root, shelf.read))
+    context = ServerContext(root, shelf, limits, Disk(limits.spill), SearchIndex(root, shelf.read))
     chosen = random.Random(count)
     statuses: set[int] = set()
     for _ in range(count):
         name = chosen.choice(["04-cmip.cdl", "05-every-type.cdl", "06-strings.cdl"])
         path = f"/{protocol}/{name}.{chosen.choice(suffixes)}".encode()
         query = (prefix + "".join(chosen.choices(words, k=chosen.randint(0, 5)))).encode("latin-1")
-        found = ask(routes, {"method": "GET", "path": "/", "raw_path": path, "query_string": query, "headers": []})
+        found = ask(context, {"method": "GET", "path": "/", "raw_path": path, "query_string": query, "headers": []})
         if isinstance(found, RefusedRequestError):
             found = refusals.answer(found, protocol, "*/*")
         assert isinstance(found, HttpAnswer)

@@ -13,6 +13,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
+from nczarr.serve.answers import HttpAnswer
+from nczarr.serve.context import DeferredWork, ServerContext
+from nczarr.serve.dataset_cache import CachedDataset, RefusedRequestError
+from nczarr.serve.request import Request
 from tests.conftest import ROOT
 
 SECONDS = 30
@@ -102,6 +106,17 @@ class Served:
             if self.process.poll() is None:
                 self.process.kill()
                 self.process.wait(SECONDS)
+
+
+def answer(context: ServerContext, asked: Request, at_hand: CachedDataset | None = None) -> HttpAnswer | DeferredWork:
+    """The answer of a route, without an event loop. Raises what the route raises."""
+    from nczarr.serve.routes import ROUTES
+
+    name = ROUTES[0].name if asked.segments == ("",) else asked.segments[0]
+    row = next((row for row in ROUTES if row.name == name), None)
+    if row is None:
+        raise RefusedRequestError(404, "there is no such page")
+    return row.answer(context, asked, at_hand)
 
 
 @contextmanager

@@ -13,7 +13,7 @@ import time
 from contextlib import suppress
 from typing import NamedTuple
 
-from nczarr.serve.operations.finished import Finished
+from nczarr.serve.operations.metrics import Finished
 
 FORMS = ("common", "json")
 """Forms of a line."""

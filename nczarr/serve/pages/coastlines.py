@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from functools import cache
 
 from nczarr.arrays.lazy_numpy import NDArray, np
+from nczarr.serve.pages.markup import STATIC_FILES
 from nczarr.serve.pages.plane import ShownAxis
-from nczarr.serve.pages.static_files import FOLDER
 
 TURN = 360.0
 """Degrees of longitude after which lines repeat."""
@@ -70,7 +70,7 @@ def _runs(points: NDArray[np.float64]) -> Iterator[NDArray[np.float64]]:
 @cache
 def _lines() -> tuple[NDArray[np.float64], ...]:
     """Return the lines in degrees, of shape (points, 2)."""
-    text = (FOLDER / "coastlines.txt").read_text(encoding="ascii")
+    text = (STATIC_FILES / "coastlines.txt").read_text(encoding="ascii")
     return tuple(
         np.cumsum([[int(number) for number in point.split(",")] for point in line.split()], axis=0) / 10
         for line in text.splitlines()

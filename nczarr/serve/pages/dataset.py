@@ -11,22 +11,28 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlencode
 
-from nczarr import names
+from nczarr import names, registry
 from nczarr.api.brief import brief
 from nczarr.api.html import More, tree_html
 from nczarr.arrays.values.parts import is_fixed, size
 from nczarr.check.checked import Checked
 from nczarr.check.outline import stored_bytes
-from nczarr.diagnostics.report import CompileError
+from nczarr.diagnostics.report import CompileError, Report
+from nczarr.operations import pipeline
+from nczarr.options import Options
 from nczarr.select.physical import attributes_of, text_of
-from nczarr.serve.dataset_cache import CachedDataset
-from nczarr.serve.pages.coordinates import Coordinate, coordinates
-from nczarr.serve.pages.folder import FolderEntry
+from nczarr.serve.answers import HttpAnswer
+from nczarr.serve.context import Answer, DeferredWork, ServerContext, as_wanted, trimmed
+from nczarr.serve.dataset_cache import CachedDataset, RefusedRequestError, without_home
+from nczarr.serve.pages import folder
+from nczarr.serve.pages.coordinates import BUDGET, Coordinate, coordinates
+from nczarr.serve.pages.coordinates import paths as coordinate_paths
 from nczarr.serve.pages.markup import VIEW, fragment, page, shown
 from nczarr.serve.pages.plane import variable_of
+from nczarr.serve.places import ServedPlace
 from nczarr.serve.protocols.dap2 import view
 from nczarr.serve.protocols.zarr import VERSIONS
-from nczarr.serve.request import url
+from nczarr.serve.request import Request, url
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -144,15 +150,65 @@ class DatasetFacts(NamedTuple):
         return Markup(tree_html(checked, More(partial(_note, checked), partial(_more, self))))
 
 
-def told(opened: CachedDataset, losses: dict[str, list[str]], place: str) -> DatasetFacts:
+def answer(context: ServerContext, asked: Request, at_hand: CachedDataset | None) -> Answer:
+    """Answer `/` and `/browse/PATH` by the page of a folder or dataset, or its JSON form."""
+    place = context.place(trimmed(asked.segments[1:]))
+    return folder.answer(context, asked, place) if place.folder else dataset_page(context, asked, place, at_hand)
+
+
+def dataset_page(context: ServerContext, asked: Request, place: ServedPlace, at_hand: CachedDataset | None) -> Answer:
+    """Return the page of a dataset, or its JSON form. Raises RefusedRequestError, OSError."""
+    if place.behind:
+        raise RefusedRequestError(404, "there is no such dataset")
+    opened = context.opened(place, at_hand)
+    if opened is None:
+        return DeferredWork(place)
+
+    def work() -> HttpAnswer:
+        facts = _facts_of(opened, context, asked.place)
+        return as_wanted(asked, partial(_members, facts), partial(_page, facts))
+
+    return context.now_or_later(opened, work, BUDGET if coordinate_paths(opened.checked) else 0)
+
+
+def _facts_of(opened: CachedDataset, context: ServerContext, place: str) -> DatasetFacts:
     """Return what is known of a dataset; reads coordinates. `place`: scheme and host. Raises OSError."""
     checked = opened.checked
-    entry = FolderEntry(opened.place, opened.form.name)
-    links = {kind: place + way for kind, way in entry.links.items()}
-    services = {kind: place + way for kind, way in entry.services.items()}
-    file = None if opened.place.store else os.stat(opened.place.path).st_size
-    dap2 = view(opened).is_complete
-    return DatasetFacts(opened, losses, links, services, list(coordinates(checked)), dict(_stored(checked)), file, dap2)
+    entry = folder.FolderEntry(opened.place, opened.form.name)
+    return DatasetFacts(
+        opened,
+        losses={version: _losses(opened, version, context) for version in VERSIONS},
+        links={kind: place + way for kind, way in entry.links.items()},
+        services={kind: place + way for kind, way in entry.services.items()},
+        coordinates=list(coordinates(checked)),
+        stored=dict(_stored(checked)),
+        file=None if opened.place.store else os.stat(opened.place.path).st_size,
+        dap2=view(opened).is_complete,
+    )
+
+
+def _losses(opened: CachedDataset, version: str, context: ServerContext) -> list[str]:
+    """Return messages for everything that a Zarr version cannot store of a dataset, as its plan says; cached."""
+    key = f"losses of {version}"
+    with opened.lock:
+        messages: list[str] | None = opened.views.get(key)
+        if messages is None:
+            report = Report(limit=100)
+            form = registry.named(version)
+            assert form is not None
+            options = Options(allow_loss=frozenset({"all"}), consolidated=True, memory=context.limits.memory)
+            planned = pipeline.plan_store(opened.checked, form, report, options)
+            if planned is None or report.errors:
+                messages = [without_home(f"everything: {each.message}", context.root.home) for each in report.sorted()]
+            else:
+                messages = [
+                    each.message + (" (annotation)" if weight == "annotation" else "")
+                    for weight in ("value", "annotation")
+                    for each in planned.losses
+                    if each.weight == weight
+                ]
+            opened.views[key] = messages
+    return messages
 
 
 def _stored(checked: Checked) -> Iterator[tuple[str, int]]:
@@ -183,7 +239,7 @@ def _bytes(checked: Checked, path: str) -> int | None:
     return math.prod(checked.shapes[path]) * size(name, checked.types) if fixed else None
 
 
-def description(found: DatasetFacts) -> dict[str, Any]:
+def _members(found: DatasetFacts) -> dict[str, Any]:
     """Return the JSON form of a dataset."""
     opened, checked = found.opened, found.opened.checked
     variables = [
@@ -217,7 +273,7 @@ def description(found: DatasetFacts) -> dict[str, Any]:
     }
 
 
-def dataset(found: DatasetFacts) -> bytes:
+def _page(found: DatasetFacts) -> bytes:
     """Return the page of a dataset."""
     return page("dataset.html", found.title, scripts=("pages.js",), styles=("tree.css",), facts=found)
 

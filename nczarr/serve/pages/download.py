@@ -13,6 +13,7 @@ import math
 import os
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 from nczarr import names
@@ -26,10 +27,12 @@ from nczarr.select.indexing import read_outer
 from nczarr.select.physical import is_numeric, physical
 from nczarr.select.section_syntax import sections
 from nczarr.serve.answers import HttpAnswer, attachment
-from nczarr.serve.dataset_cache import CachedDataset, RefusedRequestError, check_same, words
+from nczarr.serve.context import Answer, DeferredWork, ServerContext, of_dataset
+from nczarr.serve.dataset_cache import RETRY, CachedDataset, RefusedRequestError, check_same, words
 from nczarr.serve.limits import Limits
 from nczarr.serve.pages.plane import ShownAxis, axis_at
 from nczarr.serve.protocols.cdmremote import size_of, wanted_of
+from nczarr.serve.request import Request
 from nczarr.serve.spool import Disk, FullError, Spool
 from nczarr.serve.value_streams import bounded, chunk_size, whole
 
@@ -65,7 +68,7 @@ class DownloadRequest(NamedTuple):
     """Approximate memory in bytes."""
 
 
-def wanted(opened: CachedDataset, query: Mapping[str, str], limits: Limits, home: str) -> DownloadRequest:
+def _wanted(opened: CachedDataset, query: Mapping[str, str], limits: Limits, home: str) -> DownloadRequest:
     """Return the download that a query requests. Raises RefusedRequestError.
 
     `format`: suffix; `var`: sections, by default the whole dataset.
@@ -106,7 +109,14 @@ def _with_coordinates(checked: Checked, paths: Mapping[str, object]) -> Iterator
                 yield each
 
 
-def answer(opened: CachedDataset, asked: DownloadRequest, limits: Limits, disk: Disk) -> HttpAnswer:
+@of_dataset
+def answer(context: ServerContext, asked: Request, opened: CachedDataset) -> Answer:
+    """Answer `/download/PATH?var=…&format=…` by a section as a file."""
+    wanted = _wanted(opened, asked.query, context.limits, context.root.home)
+    return DeferredWork(work=partial(_answer, opened, wanted, context.limits, context.disk), need=wanted.need)
+
+
+def _answer(opened: CachedDataset, asked: DownloadRequest, limits: Limits, disk: Disk) -> HttpAnswer:
     """Return the file. Raises RefusedRequestError, CompileError, OSError."""
     if asked.suffix == ".csv":
         body = whole(bounded(_csv(opened.checked, asked.ranges), limits), disk)
@@ -125,7 +135,7 @@ def _file(opened: CachedDataset, asked: DownloadRequest, limits: Limits, disk: D
 
     report = Report(limit=100)
     if not disk.has(asked.size):
-        raise RefusedRequestError(503, "the folder for temporary files is full", (("Retry-After", "2"),))
+        raise RefusedRequestError(503, "the folder for temporary files is full", RETRY)
     with tempfile.TemporaryDirectory(prefix="nczarr-") as folder:
         path = os.path.join(folder, f"download{asked.suffix}")
         form = target_format(path, None, report)
@@ -140,7 +150,7 @@ def _file(opened: CachedDataset, asked: DownloadRequest, limits: Limits, disk: D
         try:
             return Spool.taken(disk, path)
         except FullError as error:
-            raise RefusedRequestError(503, str(error), (("Retry-After", "2"),)) from None
+            raise RefusedRequestError(503, str(error), RETRY) from None
 
 
 def _csv(checked: Checked, ranges: Mapping[str, tuple[range, ...]]) -> Iterator[bytes]:

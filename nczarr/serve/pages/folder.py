@@ -6,16 +6,22 @@ Only the entries on the page are inspected. Source of catalogs: "Dataset Invento
 
 from __future__ import annotations
 
+import os
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
 from nczarr import names
 from nczarr.check.outline import bytes_text
+from nczarr.diagnostics.report import CompileError
+from nczarr.serve.answers import XML, HttpAnswer, conditional
+from nczarr.serve.context import ServerContext, as_wanted
+from nczarr.serve.dataset_cache import CachedDataset, RefusedRequestError
 from nczarr.serve.pages.markup import BROWSE, CATALOG, CDMREMOTE, DOWNLOAD, FILE, OPENDAP, VIEW, page, rendered, shown
 from nczarr.serve.places import ServedPlace
 from nczarr.serve.protocols.zarr import VERSIONS
-from nczarr.serve.request import url
+from nczarr.serve.request import Request, url
 from nczarr.serve.search_index import Hits
 
 SORTS = ("name", "size", "date")
@@ -130,25 +136,76 @@ class FolderPage(NamedTuple):
         }
 
 
-def folder(listing: FolderPage) -> bytes:
+def answer(context: ServerContext, asked: Request, place: ServedPlace) -> HttpAnswer:
+    """Return the page of a folder, or the results of a search in it. Raises RefusedRequestError, OSError."""
+    words = asked.query.get("q", "").strip()
+    if words:
+        hits = context.searched.search(words, place.segments, context.limits.page)
+        found = place, words, hits
+        return as_wanted(asked, partial(_results_members, *found), partial(_results, *found))
+    listing = _listing(context, place, asked)
+    if not asked.wants_json:
+        context.searched.refresh()
+    return as_wanted(asked, listing.members, partial(_folder, listing))
+
+
+def catalog_answer(context: ServerContext, asked: Request, at_hand: CachedDataset | None) -> HttpAnswer:
+    """Answer `/catalog/FOLDER/catalog.xml` by the THREDDS catalog of a folder."""
+    segments = asked.segments[1:]
+    place = context.place(segments[:-1]) if segments[-1:] == (DOCUMENT,) else None
+    if place is None or not place.folder:
+        raise RefusedRequestError(404, "there is no such catalog; that of a folder is `/catalog/FOLDER/catalog.xml`")
+    listing = _listing(context, place, asked)
+    name = names.readable(place.name) or "Datasets"
+    catalog = rendered("catalog.xml", listing=listing, name=name, services=SERVICES)
+    return conditional(HttpAnswer(catalog, XML), asked.headers, None)
+
+
+def _listing(context: ServerContext, place: ServedPlace, asked: Request) -> FolderPage:
+    """Return one page of a folder. Raises RefusedRequestError for a missing page."""
+    sort = asked.query.get("sort", "name")
+    if sort.removeprefix("-") not in SORTS:
+        raise RefusedRequestError(400, f"`sort` must be one of {', '.join(SORTS)}, perhaps behind a minus")
+    listed = context.root.names(place) if sort == "name" else context.root.sorted(place, sort)
+    size = context.limits.page
+    count = max(1, -(-len(listed) // size))
+    wanted = asked.query.get("page", "1")
+    number = int(wanted) if wanted.isascii() and wanted.isdigit() and len(wanted) < 10 else 0
+    if not 1 <= number <= count:
+        raise RefusedRequestError(404, f"pages are 1 to {count}")
+    entries = [entry_of(context, place, name) for name in listed[(number - 1) * size : number * size]]
+    return FolderPage(place, [each for each in entries if each is not None], number, count, sort)
+
+
+def entry_of(context: ServerContext, folder: ServedPlace, name: str) -> FolderEntry | None:
+    """Return the entry of a name in a folder, None if nothing is served there."""
+    try:
+        place = context.root.child(folder, name)
+        if place is None:
+            return None
+        status = os.stat(place.path)
+        if place.folder:
+            return FolderEntry(place, modified=status.st_mtime)
+        form = context.shelf.format_at(place)
+        size = None if place.store else status.st_size
+    except (OSError, CompileError):
+        return None  # inaccessible: a request for it gets the reason
+    return None if form is None else FolderEntry(place, form, size, status.st_mtime)
+
+
+def _folder(listing: FolderPage) -> bytes:
     """Return the page of a folder."""
     title = listing.folder.segments[-1] if listing.folder.segments else "Datasets"
     return page("folder.html", title, scripts=SCRIPTS, listing=listing, folder=listing.folder, crumb="", query="")
 
 
-def results(folder: ServedPlace, query: str, hits: Hits) -> bytes:
+def _results(folder: ServedPlace, query: str, hits: Hits) -> bytes:
     """Return the page of the results of a search."""
     title = f"Search: {query}"
     return page("results.html", title, scripts=SCRIPTS, folder=folder, crumb="Search", query=query, hits=hits)
 
 
-def catalog(listing: FolderPage) -> bytes:
-    """Return the catalog of a folder: datasets, references to catalogs of folders, and to further pages."""
-    name = names.readable(listing.folder.name) or "Datasets"
-    return rendered("catalog.xml", listing=listing, name=name, services=SERVICES)
-
-
-def results_members(folder: ServedPlace, query: str, hits: Hits) -> dict[str, Any]:
+def _results_members(folder: ServedPlace, query: str, hits: Hits) -> dict[str, Any]:
     """Return the JSON form of the results of a search."""
     return {
         "path": shown(folder.name),

@@ -31,7 +31,8 @@ OPENDAP = ("dap2", "dap4")
 LONGEST = 2000
 """Maximum characters of a shown text."""
 
-FOLDER = Path(__file__).parent.parent / "templates"
+TEMPLATES, STATIC_FILES = (Path(__file__).parent.parent / name for name in ("templates", "static"))
+"""Folders with the templates, and with styles, scripts and other files."""
 
 _URL = re.compile(r"https?://[!-~]{1,500}")
 
@@ -70,7 +71,7 @@ def _environment() -> Environment:
         return Markup(value if isinstance(value, Markup) else html.escape(shown(value)))
 
     environment = Environment(
-        loader=FileSystemLoader(FOLDER),
+        loader=FileSystemLoader(TEMPLATES),
         autoescape=True,
         auto_reload=False,
         undefined=StrictUndefined,

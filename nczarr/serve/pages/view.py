@@ -14,14 +14,15 @@ from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.check.checked import Checked
 from nczarr.select.physical import Physical, is_numeric, physical
 from nczarr.select.section_syntax import written
-from nczarr.serve.answers import HTML, JSON, HttpAnswer
+from nczarr.serve.answers import HTML, JSON, HttpAnswer, conditional
+from nczarr.serve.context import Answer, ServerContext, of_dataset
 from nczarr.serve.dataset_cache import CachedDataset, RefusedRequestError
 from nczarr.serve.pages import chart
 from nczarr.serve.pages.download import FORMATS
 from nczarr.serve.pages.markup import DOWNLOAD, VIEW, number_text, page, shown
 from nczarr.serve.pages.picture import PALETTES, indices, png
-from nczarr.serve.pages.plane import PlaneView, ShownAxis, axis_at, axis_of, read
-from nczarr.serve.request import url
+from nczarr.serve.pages.plane import PlaneView, ShownAxis, axis_at, axis_of, read, view_of
+from nczarr.serve.request import Request, url
 
 MOST_VARIABLES = 1000
 """Maximum variables to choose from."""
@@ -44,8 +45,22 @@ class ViewedValues(NamedTuple):
     """Axis upward."""
 
 
-def answer(opened: CachedDataset, view: PlaneView, form: str) -> HttpAnswer:
-    """Return the page of a view, or another form: `json`, `png`. Raises RefusedRequestError, CompileError, OSError."""
+@of_dataset
+def answer(context: ServerContext, asked: Request, opened: CachedDataset) -> Answer:
+    """Answer `/view/PATH?var=…` by a picture of a variable: as a page, `json` or `png`."""
+    view = view_of(opened.checked, asked.query, context.limits)
+    form = "json" if asked.wants_json else asked.query.get("format", "html")
+    if form not in ("html", "json", "png"):
+        raise RefusedRequestError(400, "`format` must be one of html, json, png")
+
+    def work() -> HttpAnswer:
+        return conditional(_answer(opened, view, form), asked.headers, None)
+
+    return context.now_or_later(opened, work, view.need(opened.checked))
+
+
+def _answer(opened: CachedDataset, view: PlaneView, form: str) -> HttpAnswer:
+    """Return the page of a view, or another form. Raises RefusedRequestError, CompileError, OSError."""
     checked = opened.checked
     if not is_numeric(checked, view.path):
         if form != "html":

@@ -58,6 +58,7 @@ CASES = {
     "jinja2": ("references", ["refs expand jinja.json --jinja"]),
     "distributed": ("dask", ["convert t.zarr o.zarr --dask tcp://127.0.0.1:1"]),
     "uvicorn": ("serve", ["serve ."]),
+    "starlette": ("serve", ["serve ."]),
 }  # fmt: skip
 
 

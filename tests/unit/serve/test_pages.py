@@ -12,7 +12,7 @@ import pytest
 
 import nczarr
 from nczarr import names
-from nczarr.serve.pages.static_files import FOLDER
+from nczarr.serve.pages.markup import STATIC_FILES
 from tests.support.serving import Served, serving
 
 HOSTILE = """netcdf h {
@@ -177,7 +177,7 @@ def test_sizes(served: Served, datasets: Path) -> None:
 
 
 def test_static_files(served: Served) -> None:
-    for path in sorted(FOLDER.iterdir()):
+    for path in sorted(STATIC_FILES.iterdir()):
         reply = served.get(f"/static/{path.name}")
         assert (reply.status, reply.body) == (200, path.read_bytes())
         assert served.get(f"/static/{path.name}", If_None_Match=reply.headers["etag"]).status == 304

@@ -1,0 +1,126 @@
+"""Context of all routes: the root, open datasets and limits. All of this runs in worker threads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial, wraps
+from typing import Any, NamedTuple, TypeAlias
+
+from nczarr.serve.answers import HTML, HttpAnswer, conditional, document
+from nczarr.serve.dataset_cache import CachedDataset, RefusedRequestError, Shelf, while_same
+from nczarr.serve.limits import Limits
+from nczarr.serve.places import Root, ServedPlace
+from nczarr.serve.protocols import zarr
+from nczarr.serve.request import Request
+from nczarr.serve.search_index import SearchIndex
+from nczarr.serve.spool import Disk
+
+
+class DeferredWork(NamedTuple):
+    """Work that waits for resources: open a dataset and come again, or run `work`."""
+
+    place: ServedPlace | None = None
+    """Dataset to open."""
+    version: str | None = None
+    """Version of Zarr to open it in."""
+    work: Callable[[], HttpAnswer] | None = None
+    """Function to run."""
+    need: int = 0
+    """Memory of the work in bytes."""
+
+
+class ServerContext(NamedTuple):
+    """Everything that routes share."""
+
+    root: Root
+    """Served folder or dataset."""
+    shelf: Shelf
+    """Open datasets."""
+    limits: Limits
+    """Resource limits."""
+    disk: Disk
+    """Account of temporary files."""
+    searched: SearchIndex
+    """Search index."""
+
+    def place(self, segments: tuple[str, ...]) -> ServedPlace:
+        """Return the place of path segments. Raises RefusedRequestError."""
+        place = self.root.find(segments)
+        if place is None:
+            raise RefusedRequestError(404, "there is no such dataset")
+        return place
+
+    def dataset(self, segments: tuple[str, ...]) -> ServedPlace:
+        """Return the dataset of path segments, all of them. Raises RefusedRequestError."""
+        place = self.place(trimmed(segments))
+        if place.folder or place.behind:
+            raise RefusedRequestError(404, "there is no such dataset")
+        return place
+
+    def opened(self, place: ServedPlace, at_hand: CachedDataset | None) -> CachedDataset | None:
+        """Return the dataset at a place if it is open. Raises OSError."""
+        return at_hand if at_hand is not None and at_hand.place.path == place.path else self.shelf.known(place)
+
+    def load(self, place: ServedPlace, version: str | None, at_hand: CachedDataset | None = None) -> CachedDataset:
+        """Open a dataset, with its view in a Zarr version if given.
+
+        Raises RefusedRequestError, CompileError, OSError.
+        """
+        opened = self.opened(place, at_hand) or self.shelf.open(place)
+        if version is not None:
+            zarr.view(opened, version, self.limits)
+        return opened
+
+    def now_or_later(self, opened: CachedDataset, work: Callable[[], HttpAnswer], need: int) -> Answer:
+        """Return the answer of some work on a dataset, or the work if it needs much memory."""
+        steady = partial(_while_same, opened, work)
+        return steady() if need <= self.limits.immediate else DeferredWork(work=steady, need=need)
+
+
+Answer: TypeAlias = HttpAnswer | DeferredWork
+Handler = Callable[[ServerContext, Request, CachedDataset | None], Answer]
+"""Returns the answer to a request; the dataset is the one that was opened for it, cached or not.
+
+Raises RefusedRequestError, CompileError, OSError.
+"""
+
+
+class ServerRoute(NamedTuple):
+    """One route: all paths with a first segment."""
+
+    name: str
+    """First segment."""
+    answer: Handler
+    """Function that answers."""
+
+
+def of_dataset(answer: Callable[[ServerContext, Request, CachedDataset], Answer]) -> Handler:
+    """Return the handler of a route whose paths name datasets, which are open when it is called."""
+
+    @wraps(answer)
+    def opened_first(context: ServerContext, asked: Request, at_hand: CachedDataset | None) -> Answer:
+        place = context.dataset(asked.segments[1:])
+        opened = context.opened(place, at_hand)
+        if opened is None:
+            return DeferredWork(place)
+        with while_same(opened):
+            return answer(context, asked, opened)
+
+    return opened_first
+
+
+def as_wanted(asked: Request, members: Callable[[], Any], html: Callable[[], bytes]) -> HttpAnswer:
+    """Return a page as JSON or HTML, as the client asks."""
+    page = document(members()) if asked.wants_json else HttpAnswer(html(), HTML)
+    return conditional(page, asked.headers, None)
+
+
+def _while_same(opened: CachedDataset, work: Callable[[], HttpAnswer]) -> HttpAnswer:
+    """Return the answer of some work. Raises RefusedRequestError if the dataset has changed since it was opened."""
+    with while_same(opened):
+        return work()
+
+
+def trimmed(segments: tuple[str, ...]) -> tuple[str, ...]:
+    """Return segments without the empty one of a trailing slash."""
+    return segments[:-1] if segments and segments[-1] == "" else segments
