@@ -241,6 +241,12 @@ class ArraySource:
         """
         return self
 
+    def chunk_table(self) -> Any:
+        """Return the places of all chunks, for the same source in another process; None without any. Raises OSError."""
+
+    def note_chunk_table(self, table: Any) -> None:
+        """Take the places of all chunks from another process."""
+
     def manifest(self, region: Region | None = None) -> Manifest | None:
         """Return the byte ranges of encoded chunks; None for values of a text or computed ones. Raises OSError.
 

@@ -7,24 +7,17 @@ reads other storage and elements without a `Descr`.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from contextlib import suppress
 from typing import Any
 
 from nczarr.arrays.codecs import chain as codecs
 from nczarr.arrays.codecs import table
-from nczarr.arrays.execution.library_lock import LOCK
-from nczarr.arrays.regions import grid_of
 from nczarr.arrays.sources import decoded_parts
 from nczarr.arrays.sources.memory import fill_source
 from nczarr.arrays.sources.source import ArraySource, Layout, Parts, Stored, itemsize, little_descr
 from nczarr.arrays.sources.strided import AffineArray
 from nczarr.arrays.values.elements import in_order
 from nczarr.arrays.values.parts import descr, is_fixed
-from nczarr.formats.netcdf4.chunk_index import ChunkTable
 from nczarr.formats.netcdf4.chunked_array import ChunkedArray
-from nczarr.formats.netcdf4.hdf5 import hdf5, opened_file
-from nczarr.formats.netcdf4.library import library
 from nczarr.formats.netcdf4.objects import CHUNKED, CONTIGUOUS, DatasetInfo
 from nczarr.formats.netcdf4.stored_variable import StoredVariable
 
@@ -93,28 +86,3 @@ def _steps(dataset: DatasetInfo, size: int) -> tuple[dict[str, Any], ...] | None
     if not codecs.expressible(dataset.filters, table.decoded_filters()) or dataset.shuffled not in (None, size):
         return None
     return tuple(codecs.to_configs(dataset.filters, size))
-
-
-SMALL_TABLES = 4096
-"""Chunks, and one for each array, whose places are read with the header of a file."""
-
-
-def small_tables(parts: Mapping[str, Parts], path: str) -> dict[tuple[str, str], ChunkTable]:
-    """Return the chunk tables of small arrays by variable and part, up to `SMALL_TABLES` chunks in all.
-
-    Raises OSError if the file cannot be opened; a damaged index is left out.
-    """
-    tables: dict[tuple[str, str], ChunkTable] = {}
-    left = SMALL_TABLES
-    with LOCK, opened_file(hdf5(library()), path, needed=True):  # it stays open for all of them
-        for fqn, parts_of_variable in parts.items():
-            for part, source in parts_of_variable.items():
-                if not isinstance(source, ChunkedArray):
-                    continue
-                chunks = 1 + math.prod(grid_of(source.layout.shape, source.layout.chunks))
-                if chunks > left:
-                    continue
-                left -= chunks
-                with suppress(OSError):  # whoever asks for it learns why
-                    tables[fqn, part] = source.looked_up()
-    return tables

@@ -228,7 +228,11 @@ class ChunkedArray(ChunkGridArray):
         rows = rows_between(table.chunk, grid_of(self.layout.shape, self.layout.chunks), ranges)
         return ChunkTable(table.chunk[rows], table.offset[rows], table.length[rows], table.mask[rows])
 
-    def note_table(self, table: ChunkTable) -> None:
+    def chunk_table(self) -> ChunkTable:
+        """Read the chunk table with the HDF5 library of this process. Raises OSError."""
+        return self.looked_up()
+
+    def note_chunk_table(self, table: ChunkTable) -> None:
         """Take the chunk table that another process has read."""
         self._known.table = table
 
