@@ -26,7 +26,7 @@ class DasAttributes:
 
     def __init__(self, tree: Tree, report: Report) -> None:
         self.tree, self.report = tree, report
-        self.found: dict[str, Attribute] = {}
+        self.attributes: dict[str, Attribute] = {}
         """Attributes of the dataset."""
         self.unlimited: set[str] = set()
         """Names of unlimited dimensions."""
@@ -35,49 +35,49 @@ class DasAttributes:
         """Assign the entries of a DAS."""
         for entry in entries:
             if entry.type:
-                self._item(self.found, entry, "", None)
+                self._item(self.attributes, entry, "", None)
                 continue
             if entry.name == EXTRA:
                 self._extra(entry)
                 continue
             owners = list(self._owners(entry))
-            for made, declared, prefix in owners:
-                self._container(made, declared, entry, prefix)
+            for variable, declared, prefix in owners:
+                self._container(variable, declared, entry, prefix)
             if not owners:
                 plain = entry.name.lower().endswith("global")
                 name, entry = container_name(entry)
-                self._all(self.found, entry, "" if plain else f"{name}.", None)
+                self._all(self.attributes, entry, "" if plain else f"{name}.", None)
 
     def _extra(self, entry: DasEntry) -> None:
         """Read the container with the unlimited dimension; attributes without use stay attributes."""
-        for each in entry.entries:
-            if each.name == UNLIMITED and each.values and set(each.values) <= self.tree.dimensions.keys():
-                self.unlimited |= set(each.values)
+        for inner in entry.entries:
+            if inner.name == UNLIMITED and inner.values and set(inner.values) <= self.tree.dimensions.keys():
+                self.unlimited |= set(inner.values)
             else:
-                self._all(self.found, entry._replace(entries=(each,)), f"{entry.name}.", None)
+                self._all(self.attributes, entry._replace(entries=(inner,)), f"{entry.name}.", None)
 
     def _owners(self, entry: DasEntry) -> Iterator[tuple[TreeVariable, Declaration | None, str]]:
         """Yield the variables that a container names, the declaration, and the prefix of members."""
-        made = self.tree.variables.get(entry.name)
-        if made is not None:
-            yield made, made.slot.grid or made.slot.declared, ""
+        variable = self.tree.variables.get(entry.name)
+        if variable is not None:
+            yield variable, variable.slot.grid or variable.slot.declared, ""
             return
-        for each in self.tree.variables.values():
-            if each.slot.grid is None:
-                for path, member in _members(each.slot.declared, ""):
-                    if entry.name in (member.name, f"{each.name}.{path}"):
-                        yield each, member, f"{path}."
+        for variable in self.tree.variables.values():
+            if variable.slot.grid is None:
+                for path, member in _members(variable.slot.declared, ""):
+                    if entry.name in (member.name, f"{variable.name}.{path}"):
+                        yield variable, member, f"{path}."
 
-    def _container(self, made: TreeVariable, declared: Declaration | None, entry: DasEntry, prefix: str) -> None:
+    def _container(self, variable: TreeVariable, declared: Declaration | None, entry: DasEntry, prefix: str) -> None:
         """Add a container's attributes to a variable; those of the parts of a grid to their variables."""
-        grid = made.slot.grid if not prefix else None
-        for each in entry.entries:
-            part = None if grid is None or each.type else self._part(grid, each.name)
+        grid = variable.slot.grid if not prefix else None
+        for member in entry.entries:
+            part = None if grid is None or member.type else self._part(grid, member.name)
             if part is not None:
-                for inner in each.entries:
-                    self._item(part.attributes, inner, "", part, shared=part is not made)
+                for inner in member.entries:
+                    self._item(part.attributes, inner, "", part, shared=part is not variable)
             else:
-                self._item(made.attributes, each, prefix, made)
+                self._item(variable.attributes, member, prefix, variable)
 
     def _part(self, grid: Declaration, name: str) -> TreeVariable | None:
         """Return the variable of a grid's array or map."""
@@ -85,53 +85,55 @@ class DasAttributes:
             return self.tree.variables[grid.name]
         return next(
             (
-                made
-                for number, made in self.tree.maps.items()
+                variable
+                for number, variable in self.tree.maps.items()
                 if self.tree.slots[number].grid is grid and self.tree.slots[number].declared.name == name
             ),
             None,
         )
 
-    def _all(self, found: dict[str, Attribute], entry: DasEntry, prefix: str, made: TreeVariable | None) -> None:
-        for each in entry.entries:
-            self._item(found, each, prefix, made)
+    def _all(
+        self, attributes: dict[str, Attribute], entry: DasEntry, prefix: str, variable: TreeVariable | None
+    ) -> None:
+        for inner in entry.entries:
+            self._item(attributes, inner, prefix, variable)
 
     def _item(
         self,
-        found: dict[str, Attribute],
+        attributes: dict[str, Attribute],
         entry: DasEntry,
         prefix: str,
-        made: TreeVariable | None,
+        variable: TreeVariable | None,
         *,
         shared: bool = False,
     ) -> None:
         """Add an attribute, or those of a container with its name before theirs."""
         if not entry.type:
-            for each in entry.entries:
-                self._item(found, each, f"{prefix}{entry.name}.", made, shared=shared)
+            for inner in entry.entries:
+                self._item(attributes, inner, f"{prefix}{entry.name}.", variable, shared=shared)
             return
         name = prefix + entry.name
         if names.problem(name) is not None:
             self._lost(entry, f"attribute `{name[:80]}` is left out: netCDF does not allow its name")
             return
-        value = self._value(entry, made.slot.type if made is not None and name == FILL else None)
+        value = self._value(entry, variable.slot.type if variable is not None and name == FILL else None)
         if value is None:
             return
-        known = found.setdefault(name, Attribute(name=name, value=value, span=entry.span))
-        if known.value != value and not shared:
+        first = attributes.setdefault(name, Attribute(name=name, value=value, span=entry.span))
+        if first.value != value and not shared:
             self._lost(entry, f"attribute `{name}` is left out: another one has the same name")
 
     def _lost(self, entry: DasEntry, text: str) -> None:
         self.report.warning("foreign-member", text, entry.span)
 
-    def _value(self, entry: DasEntry, wanted: str | None) -> Constant | None:
-        """Return the value of an attribute; `wanted`: the type of a fill value. Reports values that do not fit."""
-        texts = [each.encode("utf-8", "surrogateescape") for each in entry.values]
+    def _value(self, entry: DasEntry, fill_type: str | None) -> Constant | None:
+        """Return the value of an attribute; `fill_type`: the type of a fill value. Reports values that do not fit."""
+        texts = [value.encode("utf-8", "surrogateescape") for value in entry.values]
         kind = ATOMIC_OF_DAP2.get(entry.type.lower())
-        if wanted is not None:
-            value = self._fill(entry, texts, wanted)
+        if fill_type is not None:
+            value = self._fill(entry, texts, fill_type)
             if value is None:
-                self._lost(entry, f"attribute `{entry.name}` is left out: it is not one value of type {wanted}")
+                self._lost(entry, f"attribute `{entry.name}` is left out: it is not one value of type {fill_type}")
             return value
         if kind is None and entry.type.lower() != "alias":
             self._lost(entry, f"attribute `{entry.name}` is read as text: `{entry.type[:40]}` is not a type of DAP2")
@@ -142,16 +144,16 @@ class DasAttributes:
             wrong = entry.values[numbers.index(None)]
             self._lost(entry, f"attribute `{entry.name}` is read as text: `{wrong[:40]}` is not a {entry.type}")
             return Constant.strings(texts) if len(texts) != 1 else Constant.text(texts[0])
-        return Constant(type=kind, count=len(numbers), data=b"".join(each or b"" for each in numbers))
+        return Constant(type=kind, count=len(numbers), data=b"".join(packed or b"" for packed in numbers))
 
-    def _fill(self, entry: DasEntry, texts: list[bytes], wanted: str) -> Constant | None:
+    def _fill(self, entry: DasEntry, texts: list[bytes], fill_type: str) -> Constant | None:
         """Return a fill value in the type of its variable, or None."""
-        if wanted == "string":
+        if fill_type == "string":
             return Constant.strings(texts) if len(texts) == 1 else None
-        if wanted not in ATOMIC or len(texts) != 1:
+        if fill_type not in ATOMIC or len(texts) != 1:
             return None
-        found = number(entry.values[0], wanted)
-        return None if found is None else Constant(type=wanted, count=1, data=found)
+        packed = number(entry.values[0], fill_type)
+        return None if packed is None else Constant(type=fill_type, count=1, data=packed)
 
 
 def number(text: str, type_name: str) -> bytes | None:
@@ -175,6 +177,6 @@ def number(text: str, type_name: str) -> bytes | None:
 
 def _members(declared: Declaration, prefix: str) -> Iterator[tuple[str, Declaration]]:
     """Yield the members of a declaration at any depth, with their paths."""
-    for each in declared.members:
-        yield prefix + each.name, each
-        yield from _members(each, f"{prefix}{each.name}.")
+    for member in declared.members:
+        yield prefix + member.name, member
+        yield from _members(member, f"{prefix}{member.name}.")

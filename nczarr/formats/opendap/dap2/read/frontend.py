@@ -86,7 +86,7 @@ class _File:
     def __init__(self, source: Source, text: Source, stop: int, start: int) -> None:
         self.source = source
         self.schema, self.scope, self.slots = declarations(text, 0, stop)
-        self.types = {names.join("/", each.name): each for each in self.scope.types}
+        self.types = {names.join("/", declaration.name): declaration for declaration in self.scope.types}
         self.file = FileBytes.of(source)
         self.arrays: dict[int, Parts] = {}
         wire = Xdr(source.data, start, self.types)
@@ -103,23 +103,23 @@ class _File:
     def read(self, das: Source | None, report: Report) -> Unchecked | None:
         """Return the dataset; None after an error in the DAS."""
         tree = tree_of(self.schema, self.slots, self.scope, self._equal)
-        made = dataset(tree, das, report)
-        if made is None:
+        described = dataset(tree, das, report)
+        if described is None:
             return None
         numbers = {id(slot): number for number, slot in enumerate(self.slots)}
         arrays = {}
-        for each in tree.variables.values():
-            found = self.arrays[numbers[id(each.slot)]]
-            if each.chars is not None:
-                found = {"": in_memory("|S1", chars_of(self._values(each.slot), each.chars))}
-            arrays[names.join("/", each.name)] = found
-        return Unchecked(made, parts=arrays)
+        for variable in tree.variables.values():
+            parts = self.arrays[numbers[id(variable.slot)]]
+            if variable.chars is not None:
+                parts = {"": in_memory("|S1", chars_of(self._values(variable.slot), variable.chars))}
+            arrays[names.join("/", variable.name)] = parts
+        return Unchecked(described, parts=arrays)
 
     def _equal(self, one: DataSlot, other: DataSlot) -> bool:
         return same_values(self._values(one), self._values(other), one.type)
 
     def _values(self, slot: DataSlot) -> NDArray[Any]:
-        (array,) = self.arrays[next(number for number, each in enumerate(self.slots) if each is slot)].values()
+        (array,) = self.arrays[next(number for number, other in enumerate(self.slots) if other is slot)].values()
         return array.read(all_of(slot.shape))
 
     def _arrays(self, wire: Xdr, slot: DataSlot) -> Parts:

@@ -112,20 +112,20 @@ class _Strict(DefaultErrorStrategy):  # type: ignore[misc]
 
     def _fault(self, recognizer: Any) -> TextFaultError:
         token = recognizer.getCurrentToken()
-        wanted = [P.literalNames[kind] if kind < len(P.literalNames) else "" for kind in _types(recognizer)]
-        words = sorted({word.strip("'") for word in wanted if word and word != "<INVALID>"})
+        literals = [P.literalNames[kind] if kind < len(P.literalNames) else "" for kind in _types(recognizer)]
+        words = sorted({word.strip("'") for word in literals if word and word != "<INVALID>"})
         expected = " or ".join(f"`{word}`" for word in words) if words else "another word"
-        found = self._source.text(token.start, token.end)[:40]
-        text = f"`{found}` is unexpected" if token.type != P.EOF else "the text ends too early"
+        text = self._source.text(token.start, token.end)[:40]
+        text = f"`{text}` is unexpected" if token.type != P.EOF else "the text ends too early"
         return TextFaultError(f"{text}: {expected} must follow", token.start, max(token.end, token.start))
 
 
 def _types(recognizer: Any) -> list[int]:
     """Return the types of expected tokens."""
-    found: list[int] = []
+    kinds: list[int] = []
     for interval in recognizer.getExpectedTokens().intervals or ():
-        found += [kind for kind in interval if kind > 0]
-    return found
+        kinds += [kind for kind in interval if kind > 0]
+    return kinds
 
 
 class _TextReader:
@@ -153,7 +153,7 @@ class _TextReader:
 
     def declarations(self, contexts: Any) -> tuple[Declaration, ...]:
         """Return declarations. Raises TextFaultError."""
-        return tuple(self.declaration(each.getChild(0)) for each in contexts)
+        return tuple(self.declaration(context.getChild(0)) for context in contexts)
 
     def declaration(self, context: Any) -> Declaration:
         """Return one declaration. Raises TextFaultError."""
@@ -174,28 +174,30 @@ class _TextReader:
 
     def dims(self, context: Any) -> tuple[Dim, ...]:
         """Return the dimensions of an array. Raises TextFaultError."""
-        found = []
-        for each in context.dimension():
-            size = each.WORD()
-            written = self.written(each.name() if size is None else size)
+        dims = []
+        for dimension in context.dimension():
+            size = dimension.WORD()
+            written = self.written(dimension.name() if size is None else size)
             if not (written.isascii() and written.isdigit() and len(written) <= MOST_DIGITS):
-                where = self.span(each.name())
+                where = self.span(dimension.name())
                 raise TextFaultError(f"`{written[:40]}` is not the length of a dimension", where.start, where.end)
-            found.append(Dim(None if size is None else self.name(each.name()), int(written)))
-        return tuple(found)
+            dims.append(Dim(None if size is None else self.name(dimension.name()), int(written)))
+        return tuple(dims)
 
     def entries(self, contexts: Any) -> tuple[DasEntry, ...]:
         """Return the entries of a container."""
-        found = []
-        for each in contexts:
-            first = each.name(0)
-            if each.LBRACE() is not None:
-                found.append(DasEntry(self.name(first), "", (), self.entries(each.entry()), self.span(first)))
+        entries = []
+        for entry in contexts:
+            first = entry.name(0)
+            if entry.LBRACE() is not None:
+                entries.append(DasEntry(self.name(first), "", (), self.entries(entry.entry()), self.span(first)))
                 continue
-            values = tuple(self.written(value.name()) for value in each.value())
-            found.append(DasEntry(self.name(each.name(1)), self.written(first), values, (), self.span(each.name(1))))
-        return tuple(found)
+            values = tuple(self.written(value.name()) for value in entry.value())
+            entries.append(
+                DasEntry(self.name(entry.name(1)), self.written(first), values, (), self.span(entry.name(1)))
+            )
+        return tuple(entries)
 
 
-def _unescaped(found: re.Match[str]) -> str:
-    return found[1] or bytes.fromhex(found[2]).decode("ascii", "surrogateescape")
+def _unescaped(match: re.Match[str]) -> str:
+    return match[1] or bytes.fromhex(match[2]).decode("ascii", "surrogateescape")

@@ -97,8 +97,8 @@ class Dap2Codec:
         if place is None:
             words = message(data[:4096].decode("utf-8", "replace"))
             raise BrokenValuesError(f"it has no values: {words[:200]}", 0)
-        found = parse_dds(Source("answer", data), 0, place[0]).variables
-        if len(found) != 1 or not self._fits(found[0], shape):
+        declared = parse_dds(Source("answer", data), 0, place[0]).variables
+        if len(declared) != 1 or not self._fits(declared[0], shape):
             raise BrokenValuesError("it declares other variables or another shape", 0)
         wire = Xdr(data, place[1], self.types)
         values = decoded(wire, self.slot.type, shape, array=self.slot.array)
@@ -106,17 +106,24 @@ class Dap2Codec:
             raise BrokenValuesError(f"{wire.end - wire.at} bytes follow the values", wire.at)
         return values
 
-    def _fits(self, found: Declaration, shape: tuple[int, ...]) -> bool:
+    def _fits(self, declared: Declaration, shape: tuple[int, ...]) -> bool:
         """Return whether a declaration is that of this variable with another shape."""
-        own = self.slot.declared
-        if self.slot.grid is not None and found.kind in ("structure", "grid") and not found.dims:
-            if found.name != self.slot.grid.name or len(found.members) != 1:
+        expected = self.slot.declared
+        if self.slot.grid is not None and declared.kind in ("structure", "grid") and not declared.dims:
+            if declared.name != self.slot.grid.name or len(declared.members) != 1:
                 return False
-            found = found.members[0]
-        elif found.name not in (own.name, f"{self.slot.grid.name}.{own.name}" if self.slot.grid else own.name):
+            declared = declared.members[0]
+        elif declared.name not in (
+            expected.name,
+            f"{self.slot.grid.name}.{expected.name}" if self.slot.grid else expected.name,
+        ):
             return False
-        lengths = tuple(each.size for each in found.dims)
-        same = (found.kind, found.type.lower(), found.members) == (own.kind, own.type.lower(), own.members)
+        lengths = tuple(dim.size for dim in declared.dims)
+        same = (declared.kind, declared.type.lower(), declared.members) == (
+            expected.kind,
+            expected.type.lower(),
+            expected.members,
+        )
         return same and lengths == shape
 
 
@@ -129,7 +136,7 @@ def read(source: Served, report: Report) -> Unchecked | None:
     try:
         with building():
             schema, scope, slots = declarations(source, 0, len(source.data))
-            types = {names.join("/", each.name): each for each in scope.types}
+            types = {names.join("/", declaration.name): declaration for declaration in scope.types}
             codecs = {id(slot): Dap2Codec(slot, types) for slot in slots}
 
             def equal(one: DataSlot, other: DataSlot) -> bool:
@@ -142,11 +149,11 @@ def read(source: Served, report: Report) -> Unchecked | None:
                 return same_values(first, second, one.type)
 
             tree = tree_of(schema, slots, scope, equal)
-            made = dataset(tree, das, report)
+            described = dataset(tree, das, report)
     except TextFaultError as fault:
         report.error("bad-dap2", str(fault), Span(source, fault.start, fault.end))
         return None
-    if made is None:
+    if described is None:
         return None
     parts = {
         names.join("/", variable.name): RemoteVariable(
@@ -154,4 +161,4 @@ def read(source: Served, report: Report) -> Unchecked | None:
         ).parts()
         for variable in tree.variables.values()
     }
-    return Unchecked(made, parts=parts)
+    return Unchecked(described, parts=parts)

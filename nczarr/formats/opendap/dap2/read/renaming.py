@@ -18,29 +18,29 @@ def restore_names(tree: Tree, unlimited: set[str]) -> set[str]:
     """
     renamed: dict[str, str | None] = {}
     variables = set(tree.variables)
-    for made in tree.variables.values():
-        flat = _flat_names(made)
+    for variable in tree.variables.values():
+        flat = _flat_names(variable)
         if flat is None:
             continue
-        del made.attributes[NAMES]
+        del variable.attributes[NAMES]
         if flat[0] and flat[0] not in variables:
-            made.name = flat[0]
-            variables.add(made.name)
-        for dimension, name in zip(made.dimensions, flat[1:], strict=True):
+            variable.name = flat[0]
+            variables.add(variable.name)
+        for dimension, name in zip(variable.dimensions, flat[1:], strict=True):
             if isinstance(dimension, str):
                 renamed.setdefault(names.split(dimension)[0], name)
-    tree.variables = {made.name: made for made in tree.variables.values()}
+    tree.variables = {variable.name: variable for variable in tree.variables.values()}
     _rename_dimensions(tree, renamed)
-    return {renamed.get(each, each) or each for each in unlimited}
+    return {renamed.get(name, name) or name for name in unlimited}
 
 
 def container_name(entry: DasEntry) -> tuple[str, DasEntry]:
     """Return the name of a container of a group, and the container without the attribute that tells it."""
-    text = next((each.values for each in entry.entries if each.name == NAMES), ())
+    text = next((inner.values for inner in entry.entries if inner.name == NAMES), ())
     flat = _flat(text[0]) if len(text) == 1 else None
     if not flat:
         return entry.name, entry
-    return flat, entry._replace(entries=tuple(each for each in entry.entries if each.name != NAMES))
+    return flat, entry._replace(entries=tuple(inner for inner in entry.entries if inner.name != NAMES))
 
 
 def _rename_dimensions(tree: Tree, renamed: dict[str, str | None]) -> None:
@@ -51,10 +51,10 @@ def _rename_dimensions(tree: Tree, renamed: dict[str, str | None]) -> None:
             renamed[old] = old if name in taken else name
             taken.add(name)
     lengths = tree.dimensions
-    for made in tree.variables.values():
-        made.dimensions = tuple(
-            each if isinstance(each, int) else _dimension(names.split(each)[0], renamed, lengths)
-            for each in made.dimensions
+    for variable in tree.variables.values():
+        variable.dimensions = tuple(
+            dimension if isinstance(dimension, int) else _dimension(names.split(dimension)[0], renamed, lengths)
+            for dimension in variable.dimensions
         )
     pairs = ((renamed.get(old, old), length) for old, length in lengths.items())
     tree.dimensions = {name: length for name, length in pairs if name is not None}
@@ -66,17 +66,17 @@ def _dimension(name: str, renamed: dict[str, str | None], lengths: dict[str, int
     return lengths[name] if new is None else names.join("/", new)
 
 
-def _flat_names(made: TreeVariable) -> list[str | None] | None:
+def _flat_names(variable: TreeVariable) -> list[str | None] | None:
     """Return the names of a variable and its dimensions, None for anonymous ones; None without a valid attribute."""
-    attribute = made.attributes.get(NAMES)
+    attribute = variable.attributes.get(NAMES)
     if attribute is None:
         return None
     data = attribute.value.data
-    texts = [each or b"" for each in data] if isinstance(data, tuple) else [data]
-    if len(texts) != 1 + len(made.dimensions) or not all(isinstance(each, bytes) for each in texts):
+    texts = [text or b"" for text in data] if isinstance(data, tuple) else [data]
+    if len(texts) != 1 + len(variable.dimensions) or not all(isinstance(text, bytes) for text in texts):
         return None
-    found = [_flat(each.decode("utf-8", "surrogateescape")) for each in texts if isinstance(each, bytes)]
-    return None if None in found else [each or None for each in found]
+    flat_names = [_flat(text.decode("utf-8", "surrogateescape")) for text in texts if isinstance(text, bytes)]
+    return None if None in flat_names else [name or None for name in flat_names]
 
 
 def _flat(fqn: str) -> str | None:

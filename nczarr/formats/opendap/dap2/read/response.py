@@ -25,8 +25,8 @@ _MESSAGE = re.compile(rb'message\s*=\s*("(?:\\.|[^"\\])*"|[^;]*)', re.IGNORECASE
 
 def values_at(data: Buffer) -> tuple[int, int] | None:
     """Return the end of the DDS of a response, and the start of its values; None without values."""
-    found = _DATA.search(data)
-    return None if found is None else (found.start() + 1, found.end())
+    match = _DATA.search(data)
+    return None if match is None else (match.start() + 1, match.end())
 
 
 def declarations(text: Source, start: int, stop: int) -> tuple[Dds, DmrScope, list[DataSlot]]:
@@ -48,11 +48,11 @@ def chars_of(texts: NDArray[Any], length: int) -> NDArray[Any]:
 
     Raises BrokenValuesError.
     """
-    given, size = texts.reshape(-1).tolist(), length or 1
-    longest = max(map(len, given), default=0)
+    items, size = texts.reshape(-1).tolist(), length or 1
+    longest = max(map(len, items), default=0)
     if longest > size:
         raise BrokenValuesError(f"a text has {longest} bytes, but `{TEXT_LENGTH}` is {size}", 0)
-    chars = np.array(given, f"S{size}").view("S1")
+    chars = np.array(items, f"S{size}").view("S1")
     return chars.reshape(*texts.shape, length) if length else chars.reshape(texts.shape)
 
 
@@ -89,7 +89,7 @@ def dataset(tree: Tree, das: Source | None, report: Report) -> Dataset | None:
         types=tuple(tree.types),
         dimensions=dimensions,
         variables=variables,
-        attributes=tuple(attributes.found.values()),
+        attributes=tuple(attributes.attributes.values()),
     )
 
 

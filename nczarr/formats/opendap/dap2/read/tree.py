@@ -97,35 +97,40 @@ class Tree:
 
     def restore_chars(self) -> None:
         """Make chars of texts whose attributes have the length, and the name, of a last dimension of chars."""
-        for made in self.variables.values():
-            length, name = made.attributes.get(TEXT_LENGTH), made.attributes.get(TEXT_DIMENSION)
-            if made.slot.type != "string" or length is None or length.value.type != "int" or length.value.count != 1:
+        for variable in self.variables.values():
+            length, name = variable.attributes.get(TEXT_LENGTH), variable.attributes.get(TEXT_DIMENSION)
+            if (
+                variable.slot.type != "string"
+                or length is None
+                or length.value.type != "int"
+                or length.value.count != 1
+            ):
                 continue
             size = int(length.value.as_numbers()[0])
             written = None if name is None else name.value.data
-            if written is None and size == 1 and not made.slot.shape:
-                made.chars = 0
-            elif isinstance(written, bytes) and 0 < size * max(1, math.prod(made.slot.shape)) <= MOST_CHARS:
-                wanted = decoded_name(written.decode("utf-8", "surrogateescape"))
-                made.dimensions = (*made.dimensions, self.dimension(wanted, size))
-                made.chars = size
+            if written is None and size == 1 and not variable.slot.shape:
+                variable.chars = 0
+            elif isinstance(written, bytes) and 0 < size * max(1, math.prod(variable.slot.shape)) <= MOST_CHARS:
+                name_of_chars = decoded_name(written.decode("utf-8", "surrogateescape"))
+                variable.dimensions = (*variable.dimensions, self.dimension(name_of_chars, size))
+                variable.chars = size
             else:
                 continue
-            made.attributes.pop(TEXT_LENGTH)
-            made.attributes.pop(TEXT_DIMENSION, None)
-            fill = made.attributes.get(FILL)
+            variable.attributes.pop(TEXT_LENGTH)
+            variable.attributes.pop(TEXT_DIMENSION, None)
+            fill = variable.attributes.get(FILL)
             if fill is not None and fill.value.type == "string":
                 (text,) = fill.value.data
                 assert isinstance(text, bytes)
-                made.attributes[FILL] = fill.model_copy(update={"value": Constant.text(text)})
+                variable.attributes[FILL] = fill.model_copy(update={"value": Constant.text(text)})
 
     def dimension(self, name: str, size: int) -> str:
         """Return the FQN of a dimension of this length; other lengths of one name get a number behind it."""
-        wanted, number = name, 1
-        while self.dimensions.setdefault(wanted, size) != size:
+        free_name, number = name, 1
+        while self.dimensions.setdefault(free_name, size) != size:
             number += 1
-            wanted = f"{name}_{number}"
-        return names.join("/", wanted)
+            free_name = f"{name}_{number}"
+        return names.join("/", free_name)
 
     def nodes(self, unlimited: set[str]) -> tuple[tuple[Dimension, ...], tuple[Variable, ...]]:
         """Return dimensions and variables as nodes."""
@@ -134,13 +139,13 @@ class Tree:
         )
         variables = tuple(
             Variable(
-                name=each.name,
-                type=each.type,
-                dimensions=each.dimensions,
-                attributes=tuple(each.attributes.values()),
-                span=each.slot.declared.span,
+                name=variable.name,
+                type=variable.type,
+                dimensions=variable.dimensions,
+                attributes=tuple(variable.attributes.values()),
+                span=variable.slot.declared.span,
             )
-            for each in self.variables.values()
+            for variable in self.variables.values()
         )
         return dimensions, variables
 
@@ -153,54 +158,54 @@ def _fault(declared: Declaration, text: str) -> TextFaultError:
 def _type_of(declared: Declaration, scope: DmrScope) -> str:
     """Return the type of a variable or member, declaring compounds and lists. Raises TextFaultError."""
     if declared.kind == "plain":
-        found = ATOMIC_OF_DAP2.get(declared.type.lower())
-        if found is None:
+        atomic = ATOMIC_OF_DAP2.get(declared.type.lower())
+        if atomic is None:
             raise _fault(declared, f"`{declared.type[:40]}` is not a type of DAP2")
-        return found
+        return atomic
     if not declared.members:
         raise _fault(declared, f"{declared.kind} `{declared.name}` has no members")
     fields: list[Field] = []
     for member in declared.members:
-        shape = tuple(each.size for each in member.dims)
+        shape = tuple(dim.size for dim in member.dims)
         if 0 in shape:
             raise _fault(member, f"member `{member.name}` has a dimension of length 0")
-        if any(each.name == member.name for each in fields):
+        if any(field.name == member.name for field in fields):
             raise _fault(member, f"two members of `{declared.name}` have the name `{member.name}`")
         if names.problem(member.name) is not None:
             raise _fault(member, f"netCDF does not allow the name `{member.name[:40]}` of a member")
         fields.append(Field(name=member.name, type=_type_of(member, scope), shape=shape))
-    made = _named(declared, CompoundType(name="_", fields=tuple(fields)), scope, "t")
+    compound = _named(declared, CompoundType(name="_", fields=tuple(fields)), scope, "t")
     try:
-        check_size(made, {names.join("/", each.name): each for each in scope.types})
+        check_size(compound, {names.join("/", declaration.name): declaration for declaration in scope.types})
     except ValueError as found_fault:
         raise _fault(declared, f"`{declared.name}` is too large: {found_fault}") from None
     if declared.kind != "sequence":
-        return made
+        return compound
     if declared.dims:
         raise _fault(declared, f"sequence `{declared.name}` has dimensions")
-    return _named(declared, VlenType(name="_", base=made), scope, "rows_t")
+    return _named(declared, VlenType(name="_", base=compound), scope, "rows_t")
 
 
-def _named(declared: Declaration, made: CompoundType | VlenType, scope: DmrScope, ending: str) -> str:
+def _named(declared: Declaration, declaration: CompoundType | VlenType, scope: DmrScope, ending: str) -> str:
     """Declare a type under the name of its variable or member; equal types are one."""
     if names.problem(f"{declared.name}_{ending}") is not None:
         raise _fault(declared, f"netCDF does not allow the name `{declared.name[:40]}`")
-    return declare(made, f"{declared.name}_{ending}", scope)
+    return declare(declaration, f"{declared.name}_{ending}", scope)
 
 
 def slots_of(schema: Dds, scope: DmrScope) -> list[DataSlot]:
     """Return the values of a dataset in their order, declaring types in a scope. Raises TextFaultError."""
-    found = []
+    slots = []
     for declared in schema.variables:
         grid = declared if declared.kind == "grid" else None
-        for each in declared.members if grid is not None else (declared,):
-            if grid is not None and each.kind != "plain":
-                raise _fault(each, f"`{each.name}` of grid `{declared.name}` is not an array")
-            shape = tuple(dim.size for dim in each.dims)
+        for member in declared.members if grid is not None else (declared,):
+            if grid is not None and member.kind != "plain":
+                raise _fault(member, f"`{member.name}` of grid `{declared.name}` is not an array")
+            shape = tuple(dim.size for dim in member.dims)
             if math.prod(shape) > LARGEST or len(shape) > MOST_DIMENSIONS:
-                raise _fault(each, f"`{each.name}` has too many or too large dimensions")
-            found.append(DataSlot(each, grid, _type_of(each, scope), shape))
-    return found
+                raise _fault(member, f"`{member.name}` has too many or too large dimensions")
+            slots.append(DataSlot(member, grid, _type_of(member, scope), shape))
+    return slots
 
 
 def tree_of(schema: Dds, slots: list[DataSlot], scope: DmrScope, equal: Callable[[DataSlot, DataSlot], bool]) -> Tree:
@@ -218,8 +223,8 @@ class _TreeBuilder:
     def build(self) -> Tree:
         """Return the tree. Names of variables come first, so that a map never takes the name of one."""
         tree = self.tree
-        wanted = {declared.name for declared in tree.schema.variables}
-        if len(wanted) < len(tree.schema.variables):
+        taken = {declared.name for declared in tree.schema.variables}
+        if len(taken) < len(tree.schema.variables):
             seen: set[str] = set()
             for declared in tree.schema.variables:
                 if declared.name in seen:
@@ -227,59 +232,61 @@ class _TreeBuilder:
                 seen.add(declared.name)
         for slot in tree.slots:
             if slot.grid is None:
-                made = TreeVariable(slot.declared.name, slot, self._dimensions(slot.declared.dims))
-                tree.variables[made.name] = made
+                variable = TreeVariable(slot.declared.name, slot, self._dimensions(slot.declared.dims))
+                tree.variables[variable.name] = variable
         number = 0
         while number < len(tree.slots):
             grid = tree.slots[number].grid
-            number = number + 1 if grid is None else self._grid(grid, number, wanted)
+            number = number + 1 if grid is None else self._grid(grid, number, taken)
         order = [slot.grid.name if slot.grid else slot.declared.name for slot in tree.slots]
         ranks = {name: rank for rank, name in reversed(list(enumerate(order)))}
-        mapped = {made.name: number for number, made in reversed(tree.maps.items())}
+        mapped = {variable.name: number for number, variable in reversed(tree.maps.items())}
         tree.variables = dict(
             sorted(tree.variables.items(), key=lambda item: ranks.get(item[0], mapped.get(item[0], len(order))))
         )
         return tree
 
-    def _grid(self, grid: Declaration, number: int, wanted: set[str]) -> int:
+    def _grid(self, grid: Declaration, number: int, taken: set[str]) -> int:
         """Add the variables of a grid whose slots begin at a number; return the number after them."""
         tree, array, maps = self.tree, grid.members[0], grid.members[1:]
         if len(maps) != len(array.dims):
             raise _fault(grid, f"grid `{grid.name}` has {len(maps)} maps for {len(array.dims)} dimensions")
         dims: list[str | int] = []
-        for at, (dim, each) in enumerate(zip(array.dims, maps, strict=True), number + 1):
+        for at, (dim, declared) in enumerate(zip(array.dims, maps, strict=True), number + 1):
             slot = tree.slots[at]
             if slot.shape != (dim.size,):
-                raise _fault(each, f"map `{each.name}` of grid `{grid.name}` does not have the length of its dimension")
-            made = self._map(grid, slot, dim.name or each.name, wanted)
-            tree.maps[at] = made
-            dims.append(made.dimensions[0])
+                raise _fault(
+                    declared, f"map `{declared.name}` of grid `{grid.name}` does not have the length of its dimension"
+                )
+            variable = self._map(grid, slot, dim.name or declared.name, taken)
+            tree.maps[at] = variable
+            dims.append(variable.dimensions[0])
         tree.variables[grid.name] = TreeVariable(grid.name, tree.slots[number], tuple(dims))
         return number + 1 + len(maps)
 
-    def _map(self, grid: Declaration, slot: DataSlot, dimension: str, wanted: set[str]) -> TreeVariable:
+    def _map(self, grid: Declaration, slot: DataSlot, dimension: str, taken: set[str]) -> TreeVariable:
         """Return the coordinate variable of a map: an existing one with equal values, or a new one."""
         name = slot.declared.name
-        known = self.tree.variables.get(name)
-        if known is None and name not in wanted:
-            made = TreeVariable(name, slot, (self.tree.dimension(dimension, slot.shape[0]),))
-        elif known is not None and self._same(known, slot, dimension):
-            return known
+        existing = self.tree.variables.get(name)
+        if existing is None and name not in taken:
+            variable = TreeVariable(name, slot, (self.tree.dimension(dimension, slot.shape[0]),))
+        elif existing is not None and self._same(existing, slot, dimension):
+            return existing
         else:
-            own = f"{grid.name}.{name}"
-            made = TreeVariable(own, slot, (self.tree.dimension(own, slot.shape[0]),))
-            if own in wanted or own in self.tree.variables:
-                raise _fault(slot.declared, f"two variables have the name `{own}`")
-        self.tree.variables[made.name] = made
-        return made
+            own_name = f"{grid.name}.{name}"
+            variable = TreeVariable(own_name, slot, (self.tree.dimension(own_name, slot.shape[0]),))
+            if own_name in taken or own_name in self.tree.variables:
+                raise _fault(slot.declared, f"two variables have the name `{own_name}`")
+        self.tree.variables[variable.name] = variable
+        return variable
 
-    def _same(self, known: TreeVariable, slot: DataSlot, dimension: str) -> bool:
-        other = known.slot
-        if (other.type, other.shape) != (slot.type, slot.shape) or known.slot.declared.kind != "plain":
+    def _same(self, existing: TreeVariable, slot: DataSlot, dimension: str) -> bool:
+        other = existing.slot
+        if (other.type, other.shape) != (slot.type, slot.shape) or existing.slot.declared.kind != "plain":
             return False
-        if other.grid is None and known.dimensions != (self.tree.dimension(dimension, slot.shape[0]),):
+        if other.grid is None and existing.dimensions != (self.tree.dimension(dimension, slot.shape[0]),):
             return False
         return self.equal(other, slot)
 
     def _dimensions(self, dims: tuple[Dim, ...]) -> tuple[str | int, ...]:
-        return tuple(each.size if each.name is None else self.tree.dimension(each.name, each.size) for each in dims)
+        return tuple(dim.size if dim.name is None else self.tree.dimension(dim.name, dim.size) for dim in dims)

@@ -32,8 +32,8 @@ def narrowed(type_name: TypeName) -> Callable[[NDArray[Any]], NDArray[Any]]:
     high = (0xFFFFFFFF << bits) & 0xFFFFFFFF
 
     def convert(values: NDArray[Any]) -> NDArray[Any]:
-        given = values & np.uint32(high)
-        if not ((given == 0) | (given == high)).all():
+        upper = values & np.uint32(high)
+        if not ((upper == 0) | (upper == high)).all():
             raise ValueError(f"a value does not fit in {bits} bits")
         unsigned = (values & np.uint32(0xFFFFFFFF >> (32 - bits))).astype(f"<u{bits // 8}")
         return unsigned.view("<i2") if type_name == "short" else unsigned
@@ -51,24 +51,24 @@ class Xdr(Wire):
         """Read and check the length before an array; numbers have it twice."""
         numbers = type_name in FULL or type_name in NARROW
         for _ in range(1 + numbers):
-            at, found = self.at, self._number("the length of an array")
-            if found != count:
-                raise BrokenValuesError(f"an array has {found} elements, but its declaration has {count}", at)
+            at, length = self.at, self._number("the length of an array")
+            if length != count:
+                raise BrokenValuesError(f"an array has {length} elements, but its declaration has {count}", at)
 
     def array_values(self, type_name: TypeName, count: int) -> NDArray[Any]:
         """Read the elements of an array: bytes are packed."""
         if type_name != "ubyte":
             return self.values(type_name, count)
-        found = np.frombuffer(self.take(count, f"an array of {count} bytes"), np.uint8)
+        values = np.frombuffer(self.take(count, f"an array of {count} bytes"), np.uint8)
         self.take(xdr_padding(count), "the padding of an array")
-        return found
+        return values
 
     def text(self) -> bytes:
         """Read one text and its padding."""
         size = self._number("the length of a text")
-        found = self.take(size, f"a text of {size} bytes")
+        text = self.take(size, f"a text of {size} bytes")
         self.take(xdr_padding(size), "the padding of a text")
-        return found
+        return text
 
     def rows(self) -> Iterator[None]:
         """Yield once before each row of a sequence."""
@@ -84,7 +84,7 @@ class Xdr(Wire):
         """Read all rows of a sequence of fixed-size records: shape (rows,), the type's dtype."""
         form = self.element(type_name)
         dtype = np.dtype([("mark", ">u4"), ("value", form.dtype)])
-        found: list[NDArray[Any]] = []
+        pieces: list[NDArray[Any]] = []
         some = 64
         while True:
             room = min(some, (self.end - self.at) // dtype.itemsize)
@@ -92,13 +92,13 @@ class Xdr(Wire):
             other = np.flatnonzero(rows["mark"] != ROW)
             count = int(other[0]) if len(other) else room
             if count:
-                found.append(self.converted(form, rows["value"][:count], count * dtype.itemsize))
+                pieces.append(self.converted(form, rows["value"][:count], count * dtype.itemsize))
             if count < room or not room:
                 break
             some *= 2
         for _ in self.rows():
             raise BrokenValuesError("the last row of a sequence is incomplete", self.at)
-        return np.concatenate(found) if found else form.convert(np.empty(0, form.dtype))
+        return np.concatenate(pieces) if pieces else form.convert(np.empty(0, form.dtype))
 
     def atom(self, type_name: TypeName, declared: EnumType | OpaqueType | None) -> SentValues:
         """Return the form of a single number."""

@@ -1,8 +1,8 @@
 """DAP2, the older protocol of OPeNDAP: documents and values of a dataset, made for a server.
 
-    known = write.mapping(checked, "a.nc")
-    nodes = write.select(known, "tas[0:1:3][0][0]")
-    b"".join(write.response(known, nodes))
+    mapped = write.mapping(checked, "a.nc")
+    nodes = write.select(mapped, "tas[0:1:3][0][0]")
+    b"".join(write.response(mapped, nodes))
 
 Values are made in pieces, in bounded memory.
 """

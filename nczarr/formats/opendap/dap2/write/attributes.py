@@ -31,24 +31,24 @@ MOST_STRINGS = 1 << 16
 """Maximum strings of a variable that are read for `DODS.strlen`."""
 
 
-def das(known: Mapping) -> str:
+def das(mapped: Mapping) -> str:
     """Return the attributes of a dataset. Raises OSError."""
-    return "\n".join(["Attributes {", *(STEP + line for line in _DasWriter(known).lines()), "}", ""])
+    return "\n".join(["Attributes {", *(STEP + line for line in _DasWriter(mapped).lines()), "}", ""])
 
 
 class _DasWriter:
-    def __init__(self, known: Mapping) -> None:
-        self.known = known
-        self.checked = known.checked
-        self.types: Types = known.checked.types
-        self.left_out = list(known.left_out)
+    def __init__(self, mapped: Mapping) -> None:
+        self.mapped = mapped
+        self.checked = mapped.checked
+        self.types: Types = mapped.checked.types
+        self.left_out = list(mapped.left_out)
         self.padded = 0
         """Number of texts with NULs at their end, which other clients refuse or show."""
 
     def lines(self) -> Iterator[str]:
         """Yield the containers."""
         root = list(self._attributes(self.checked.dataset.attributes, "/"))
-        rest = [line for name in self.known.nodes for line in self._variable(name)]
+        rest = [line for name in self.mapped.nodes for line in self._variable(name)]
         for path, group in self.checked.groups.items():
             if path != "/":
                 rest += self._group(path, group)
@@ -58,7 +58,7 @@ class _DasWriter:
         if self.padded:
             self.left_out.append(f"attributes: NULs at the end of {self.padded} text{'s' * (self.padded > 1)}")
         if self.left_out:
-            texts = ", ".join(quoted(each.encode("utf-8", "surrogateescape")) for each in self.left_out)
+            texts = ", ".join(quoted(message.encode("utf-8", "surrogateescape")) for message in self.left_out)
             root.append(f"String {LEFT_OUT} {texts};")
         if root:
             yield from _container("NC_GLOBAL", root)
@@ -68,31 +68,31 @@ class _DasWriter:
     def _group(self, path: str, group: Group) -> Iterator[str]:
         lines = list(self._attributes(group.attributes, path))
         if lines:
-            name = self.known.identifiers[path]
-            lines += _names(() if self.known.identifiers.tells(path) else (path,))
+            name = self.mapped.identifiers[path]
+            lines += _names(() if self.mapped.identifiers.tells(path) else (path,))
             yield from _container(name, lines)
 
     def _variable(self, name: str) -> Iterator[str]:
-        node = self.known.nodes[name]
+        node = self.mapped.nodes[name]
         leaf = node if isinstance(node, ElementNode | StructureNode) else node.array
         assert leaf.fqn is not None
         variable = self.checked.variables[leaf.fqn]
         lines = list(self._attributes(variable.attributes, leaf.fqn))
         if isinstance(leaf, ElementNode):
             lines += self._hints(leaf, variable)
-        lines += _names(self.known.identifiers.fqns(leaf.fqn))
+        lines += _names(self.mapped.identifiers.fqns(leaf.fqn))
         yield from _container(name, lines)
 
     def _hints(self, leaf: ElementNode, variable: Variable) -> Iterator[str]:
         """Yield attributes that tell libnetcdf how to read a variable."""
-        if leaf.type in UNSIGNED and all(each.name != "_Unsigned" for each in variable.attributes):
+        if leaf.type in UNSIGNED and all(attribute.name != "_Unsigned" for attribute in variable.attributes):
             yield 'String _Unsigned "true";'
         longest = self._longest(leaf)
         if longest > USUAL:
             yield f"Int32 DODS.strlen {longest};"
         if leaf.hidden is not None:
             yield f"Int32 DODS.strlen {leaf.hidden};"
-            name = hidden_name(leaf, self.known)
+            name = hidden_name(leaf, self.mapped)
             if name is not None:
                 yield f'String DODS.dimName "{name}";'
 
@@ -105,10 +105,10 @@ class _DasWriter:
 
     def _unlimited(self) -> Iterator[str]:
         """Yield an unlimited dimension. DAP2 has one at most, and libnetcdf expects it first in all its variables."""
-        later = {each for known in self.checked.variables.values() for each in known.dimensions[1:]}
+        later = {dimension for variable in self.checked.variables.values() for dimension in variable.dimensions[1:]}
         for fqn, dimension in self.checked.dimensions.items():
             if dimension.unlimited and dimension.size and fqn not in later:
-                line = f'String Unlimited_Dimension "{self.known.identifiers[fqn]}";'
+                line = f'String Unlimited_Dimension "{self.mapped.identifiers[fqn]}";'
                 yield from _container(UNLIMITED, [line])
                 return
 
@@ -140,7 +140,7 @@ class _DasWriter:
         if value.type in WIDE and any(abs(number) > EXACT for number in numbers):
             self.left_out.append(f"{place}: its 64-bit integers are no doubles")
             return
-        yield f"{WORDS[value.type].dap2} {name} {', '.join(_number(each, value.type) for each in numbers)};"
+        yield f"{WORDS[value.type].dap2} {name} {', '.join(_number(number, value.type) for number in numbers)};"
 
     def _texts(self, value: Constant, place: str) -> Iterator[str]:
         """Yield the texts of an attribute between quotes, without NULs at the end."""
@@ -161,7 +161,7 @@ def _container(name: str, lines: list[str]) -> Iterator[str]:
 
 def _names(fqns: tuple[str, ...]) -> Iterator[str]:
     if fqns:
-        yield f"String {NAMES} {', '.join(quoted(each.encode('utf-8', 'surrogateescape')) for each in fqns)};"
+        yield f"String {NAMES} {', '.join(quoted(fqn.encode('utf-8', 'surrogateescape')) for fqn in fqns)};"
 
 
 def _number(value: int | float, type_name: str) -> str:

@@ -22,7 +22,7 @@ class ConstraintError(ValueError):
     """An invalid constraint expression; the text says why."""
 
 
-def select(known: Mapping, expression: str) -> tuple[Node, ...]:
+def select(mapped: Mapping, expression: str) -> tuple[Node, ...]:
     """Return the requested nodes in definition order; all for an empty expression.
 
     libnetcdf misreads grids in another order.
@@ -33,16 +33,16 @@ def select(known: Mapping, expression: str) -> tuple[Node, ...]:
     projection, _, selection = unquote(_protected(expression)).partition("&")
     if selection.strip("&"):
         raise ConstraintError("selections apply to sequences; the dataset has arrays only")
-    clauses = [each.strip() for each in projection.split(",")] if projection.strip() else []
+    clauses = [clause.strip() for clause in projection.split(",")] if projection.strip() else []
     if len(clauses) > MOST_CLAUSES:
         raise ConstraintError(f"an expression has at most {MOST_CLAUSES} projections")
     if not clauses:
-        return tuple(known.nodes.values())
-    made: dict[str, Node] = {}
+        return tuple(mapped.nodes.values())
+    nodes: dict[str, Node] = {}
     for clause in clauses:
-        node = _projected(known, clause)
-        made[node.name] = _merged(made[node.name], node, clause) if node.name in made else node
-    return tuple(made[name] for name in known.nodes if name in made)
+        node = _projected(mapped, clause)
+        nodes[node.name] = _merged(nodes[node.name], node, clause) if node.name in nodes else node
+    return tuple(nodes[name] for name in mapped.nodes if name in nodes)
 
 
 def _protected(expression: str) -> str:
@@ -50,17 +50,17 @@ def _protected(expression: str) -> str:
     return re.sub(r"%(?!5[BbDd]|2[Cc]|3[Aa]|2[Aa]|20|26|25)", "%25", expression)
 
 
-def _projected(known: Mapping, clause: str) -> Node:
+def _projected(mapped: Mapping, clause: str) -> Node:
     """Return the node of one projection. Raises ConstraintError."""
     path = _path(clause)
-    found = _find(known, path)
-    if found is None:
+    place = _find(mapped, path)
+    if place is None:
         name = path[0][0]
-        meant = names.closest(name[:80], known.nodes)
+        meant = names.closest(name[:80], mapped.nodes)
         hint = f"; did you mean `{meant}`?" if meant else ""
         raise ConstraintError(f"there is no variable `{name[:80]}`{hint}")
-    node, rest = found
-    return _narrowed(node, rest, clause, known)
+    node, rest = place
+    return _narrowed(node, rest, clause, mapped)
 
 
 def _path(clause: str) -> Path:
@@ -70,11 +70,11 @@ def _path(clause: str) -> Path:
     steps: Path = []
     at = 0
     while True:
-        found = _STEP.match(clause, at)
-        if found is None:
+        match = _STEP.match(clause, at)
+        if match is None:
             raise ConstraintError(f"`{clause[:80]}` is not a projection: `var`, `var[start:stride:stop]`, `var.member`")
-        steps.append((found[1].strip(), found[2]))
-        at = found.end()
+        steps.append((match[1].strip(), match[2]))
+        at = match.end()
         if at == len(clause):
             return steps
         if clause[at] != ".":
@@ -82,19 +82,19 @@ def _path(clause: str) -> Path:
         at += 1
 
 
-def _find(known: Mapping, path: Path) -> tuple[Node, Path] | None:
+def _find(mapped: Mapping, path: Path) -> tuple[Node, Path] | None:
     """Return the node that the first steps name, and the steps from it on: a name may contain dots."""
     for stop in range(len(path), 0, -1):
         if any(slabs for _, slabs in path[: stop - 1]):
             continue
         written = ".".join(name for name, _ in path[:stop])
-        node = known.nodes.get(written) or known.nodes.get(known.spellings.get(unquote(written), ""))
+        node = mapped.nodes.get(written) or mapped.nodes.get(mapped.spellings.get(unquote(written), ""))
         if node is not None:
             return node, [(node.name, path[stop - 1][1]), *path[stop:]]
     return None
 
 
-def _narrowed(node: Node, path: Path, clause: str, known: Mapping) -> Node:
+def _narrowed(node: Node, path: Path, clause: str, mapped: Mapping) -> Node:
     """Return the requested part of a node. Raises ConstraintError."""
     slabs = _slabs(path[0][1], clause)
     match node:
@@ -106,30 +106,32 @@ def _narrowed(node: Node, path: Path, clause: str, known: Mapping) -> Node:
             if len(path) == 1:
                 array = node.array._replace(axes=_cut(node.array.axes, slabs, clause))
                 pairs = zip(node.maps, array.axes, strict=True)
-                return GridNode(node.name, array, tuple(each._replace(axes=(axis,)) for each, axis in pairs))
+                return GridNode(
+                    node.name, array, tuple(coordinate._replace(axes=(axis,)) for coordinate, axis in pairs)
+                )
             if slabs:
                 raise ConstraintError(f"brackets belong behind the member: `{clause[:80]}`")
-            part = _member((node.array, *node.maps), path[1:], node.name, clause, known)
+            part = _member((node.array, *node.maps), path[1:], node.name, clause, mapped)
             return StructureNode(node.name, None, (), (part,))
         case StructureNode():
             axes = _cut(node.axes, slabs, clause)
             if len(path) == 1:
                 return node._replace(axes=axes)
-            part = _member(node.members, path[1:], node.name, clause, known)
-            field = node.fields[[each.name for each in node.members].index(part.name)]
+            part = _member(node.members, path[1:], node.name, clause, mapped)
+            field = node.fields[[member.name for member in node.members].index(part.name)]
             return node._replace(axes=axes, members=(part,), fields=(field,))
 
 
 def _member(
-    members: tuple[ElementNode | StructureNode, ...], path: Path, owner: str, clause: str, known: Mapping
+    members: tuple[ElementNode | StructureNode, ...], path: Path, owner: str, clause: str, mapped: Mapping
 ) -> ElementNode | StructureNode:
     written, slabs = path[0]
     plain = unquote(written)
-    alike = (written, known.spellings.get(plain)) if "/" in plain else (written,)
-    found = next((each for each in members if each.name in alike or unquote(each.name) == plain), None)
-    if found is None:
+    alike = (written, mapped.spellings.get(plain)) if "/" in plain else (written,)
+    member = next((member for member in members if member.name in alike or unquote(member.name) == plain), None)
+    if member is None:
         raise ConstraintError(f"`{owner}` has no member `{written[:80]}`")
-    narrowed = _narrowed(found, [(found.name, slabs), *path[1:]], clause, known)
+    narrowed = _narrowed(member, [(member.name, slabs), *path[1:]], clause, mapped)
     assert not isinstance(narrowed, GridNode)
     return narrowed
 
@@ -139,23 +141,23 @@ def _merged(one: Node, other: Node, clause: str) -> Node:
     if one == other:
         return one
     if isinstance(one, StructureNode) and isinstance(other, StructureNode) and one.axes == other.axes:
-        own = {each.name: each for each in one.members}
-        fields = dict(zip(own, one.fields, strict=False))
-        for number, each in enumerate(other.members):
-            if each.name in own and own[each.name] != each:
-                merged = _merged(own[each.name], each, clause)
+        merged_members = {member.name: member for member in one.members}
+        fields = dict(zip(merged_members, one.fields, strict=False))
+        for number, member in enumerate(other.members):
+            if member.name in merged_members and merged_members[member.name] != member:
+                merged = _merged(merged_members[member.name], member, clause)
                 assert not isinstance(merged, GridNode)
-                own[each.name] = merged
-            own.setdefault(each.name, each)
+                merged_members[member.name] = merged
+            merged_members.setdefault(member.name, member)
             if other.fields:
-                fields.setdefault(each.name, other.fields[number])
-        return one._replace(members=tuple(own.values()), fields=tuple(fields.values()))
+                fields.setdefault(member.name, other.fields[number])
+        return one._replace(members=tuple(merged_members.values()), fields=tuple(fields.values()))
     raise ConstraintError(f"`{one.name}` is requested twice in different ways: `{clause[:80]}`")
 
 
 def _slabs(text: str, clause: str) -> Slabs:
     """Return the ranges of brackets; None for `[*]`. Raises ConstraintError."""
-    found: Slabs = []
+    slabs: Slabs = []
     at = 0
     while at < len(text):
         slab = _SLAB.match(text, at)
@@ -166,7 +168,7 @@ def _slabs(text: str, clause: str) -> Slabs:
         at = slab.end()
         every, start, second, third = slab.groups()
         if every:
-            found.append(None)
+            slabs.append(None)
             continue
         first = int(start)
         last = int(third if third is not None else second if second is not None else start)
@@ -175,8 +177,8 @@ def _slabs(text: str, clause: str) -> Slabs:
             raise ConstraintError(f"`{clause[:80]}`: a stride is at least 1")
         if last < first:
             raise ConstraintError(f"`{clause[:80]}`: the section {slab[0]} is empty")
-        found.append(range(first, last + 1, stride))
-    return found
+        slabs.append(range(first, last + 1, stride))
+    return slabs
 
 
 def _cut(axes: tuple[NodeAxis, ...], slabs: Slabs, clause: str) -> tuple[NodeAxis, ...]:
@@ -185,10 +187,10 @@ def _cut(axes: tuple[NodeAxis, ...], slabs: Slabs, clause: str) -> tuple[NodeAxi
         return axes
     if len(slabs) != len(axes):
         raise ConstraintError(f"`{clause[:80]}` has {len(slabs)} brackets for {len(axes)} dimensions")
-    made = []
+    cut_axes = []
     for axis, slab in zip(axes, slabs, strict=True):
         indices = axis.indices if slab is None else slab
         if indices.stop > axis.indices.stop:
             raise ConstraintError(f"`{clause[:80]}`: indices of a dimension end at {axis.indices.stop - 1}")
-        made.append(axis._replace(indices=indices))
-    return tuple(made)
+        cut_axes.append(axis._replace(indices=indices))
+    return tuple(cut_axes)

@@ -123,8 +123,8 @@ def mapping(checked: Checked, name: str) -> Mapping:
     left_out: list[str] = []
     for fqn, variable in checked.variables.items():
         try:
-            made = _variable(checked, identifiers, fqn, variable)
-            nodes[made.name] = made
+            declared = _variable(checked, identifiers, fqn, variable)
+            nodes[declared.name] = declared
         except _UnsayableError as reason:
             left_out.append(f"{fqn}: {reason}")
     for key, node in nodes.items():
@@ -161,10 +161,10 @@ def _node(
             raise _UnsayableError("DAP2 has no lists of variable length")
         case CompoundType():
             members = tuple(
-                _node(checked, fqn, wire_name((each.name,)), each.type, _unnamed(checked, each))
-                for each in declared.fields
+                _node(checked, fqn, wire_name((field.name,)), field.type, _unnamed(checked, field))
+                for field in declared.fields
             )
-            return StructureNode(name, fqn, axes, members, tuple(each.name for each in declared.fields))
+            return StructureNode(name, fqn, axes, members, tuple(field.name for field in declared.fields))
     if type_name == "char":
         return ElementNode(name, fqn, type_name, WORDS["char"], axes[:-1], len(axes[-1].indices) if axes else 1)
     return ElementNode(name, fqn, type_name, WORDS[type_name], axes)
@@ -181,29 +181,29 @@ def _as_grid(node: Node, nodes: dict[str, Node], checked: Checked) -> Node:
     """Return an array as a grid if all its dimensions have coordinate variables, and it is not one itself."""
     if not isinstance(node, ElementNode) or not node.axes:
         return node
-    own = {axis.name for axis in node.axes}
-    if node.name in own or len(own) < len(node.axes):
+    axis_names = {axis.name for axis in node.axes}
+    if node.name in axis_names or len(axis_names) < len(node.axes):
         return node
     maps: list[ElementNode] = []
     for axis in node.axes:
-        found = nodes.get(axis.name or "")
-        if not isinstance(found, ElementNode) or found.axes != (axis,) or found.element.dap2 == "String":
+        coordinate = nodes.get(axis.name or "")
+        if not isinstance(coordinate, ElementNode) or coordinate.axes != (axis,) or coordinate.element.dap2 == "String":
             return node
-        maps.append(found)
+        maps.append(coordinate)
     return GridNode(node.name, node, tuple(maps))
 
 
-def hidden_name(node: ElementNode, known: Mapping) -> str | None:
+def hidden_name(node: ElementNode, mapped: Mapping) -> str | None:
     """Return the identifier of the dimension of chars that a text replaces; None if it has no name."""
-    variable = known.checked.variables[node.fqn]
-    axes = known.identifiers.axes(variable, known.checked.shapes[node.fqn])
+    variable = mapped.checked.variables[node.fqn]
+    axes = mapped.identifiers.axes(variable, mapped.checked.shapes[node.fqn])
     return axes[-1] if axes else None
 
 
-def dds(known: Mapping, nodes: tuple[Node, ...]) -> str:
+def dds(mapped: Mapping, nodes: tuple[Node, ...]) -> str:
     """Return the declarations of nodes."""
     lines = [f"{STEP}{line}" for node in nodes for line in _lines(node)]
-    return "\n".join(["Dataset {", *lines, f"}} {known.name};", ""])
+    return "\n".join(["Dataset {", *lines, f"}} {mapped.name};", ""])
 
 
 def _lines(node: Node) -> Iterator[str]:
@@ -215,11 +215,11 @@ def _lines(node: Node) -> Iterator[str]:
             yield "  Array:"
             yield from (STEP + line for line in _lines(node.array))
             yield "  Maps:"
-            yield from (STEP + line for each in node.maps for line in _lines(each))
+            yield from (STEP + line for part in node.maps for line in _lines(part))
             yield f"}} {node.name};"
         case StructureNode():
             yield "Structure {"
-            yield from (STEP + line for each in node.members for line in _lines(each))
+            yield from (STEP + line for part in node.members for line in _lines(part))
             yield f"}} {node.name}{_brackets(node.axes)};"
 
 
@@ -235,10 +235,10 @@ def leaves(node: Node) -> Iterator[tuple[ElementNode, int]]:
         case ElementNode():
             yield node, 1
         case GridNode():
-            yield from ((each, 1) for each in (node.array, *node.maps))
+            yield from ((part, 1) for part in (node.array, *node.maps))
         case StructureNode():
             cells = count(node.axes)
-            yield from ((leaf, cells * often) for each in node.members for leaf, often in leaves(each))
+            yield from ((leaf, cells * often) for part in node.members for leaf, often in leaves(part))
 
 
 def count(axes: tuple[NodeAxis, ...]) -> int:

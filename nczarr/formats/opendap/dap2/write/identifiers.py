@@ -38,15 +38,15 @@ class Identifiers:
     def axes(self, variable: Variable, shape: tuple[int, ...]) -> tuple[str, ...]:
         """Return the identifiers of the dimensions of a variable, of opaque values with that of their bytes."""
         declared = self.checked.types.get(variable.type)
-        found: list[str] = []
+        identifiers: list[str] = []
         for reference, length in _axes(variable, shape, declared.size if isinstance(declared, OpaqueType) else None):
-            found.append(self[reference] if isinstance(reference, str) else self._unnamed(length, found))
-        return tuple(found)
+            identifiers.append(self[reference] if isinstance(reference, str) else self._unnamed(length, identifiers))
+        return tuple(identifiers)
 
     def fqns(self, fqn: str) -> tuple[str, ...]:
         """Return the FQNs of a variable and its dimensions, empty for anonymous ones; none if identifiers tell all."""
         variable = self.checked.variables[fqn]
-        dimensions = [each if isinstance(each, str) else "" for each in variable.dimensions]
+        dimensions = [dimension if isinstance(dimension, str) else "" for dimension in variable.dimensions]
         declared = self.checked.types.get(variable.type)
         paths = (fqn, *dimensions, *("",) * isinstance(declared, OpaqueType))
         return () if all(path and self.tells(path) for path in paths) else paths
@@ -66,9 +66,9 @@ class Identifiers:
 
     def _free(self, name: str) -> str:
         """Return the name with a number behind it if another one reads alike."""
-        found = names.free(name, lambda each: unquote(each) in self._taken)
-        self._taken.add(unquote(found))
-        return found
+        free_name = names.free(name, lambda other: unquote(other) in self._taken)
+        self._taken.add(unquote(free_name))
+        return free_name
 
 
 def _axes(variable: Variable, shape: tuple[int, ...], size: int | None) -> list[tuple[str | int, int]]:

@@ -21,15 +21,15 @@ class UnprintableError(ValueError):
     """A request whose values have no text."""
 
 
-def ascii_response(known: Mapping, nodes: tuple[Node, ...]) -> Iterator[bytes]:
+def ascii_response(mapped: Mapping, nodes: tuple[Node, ...]) -> Iterator[bytes]:
     """Yield the declarations, a line, and the values: one line for each index of the leading dimensions.
 
     Raises OSError; UnprintableError for structures.
     """
-    found = list(itertools.chain.from_iterable(map(_arrays, nodes)))
-    yield dds(known, nodes).encode() + b"-" * 45 + b"\n"
-    for name, leaf in found:
-        yield from _array(known, name, leaf)
+    arrays = list(itertools.chain.from_iterable(map(_arrays, nodes)))
+    yield dds(mapped, nodes).encode() + b"-" * 45 + b"\n"
+    for name, leaf in arrays:
+        yield from _array(mapped, name, leaf)
 
 
 def error_document(code: int, message: str) -> str:
@@ -43,8 +43,8 @@ def _arrays(node: Node, outer: str = "") -> Iterator[tuple[str, ElementNode]]:
         case ElementNode():
             yield outer + node.name, node
         case GridNode():
-            for each in (node.array, *node.maps):
-                yield f"{node.name}.{each.name}", each
+            for leaf in (node.array, *node.maps):
+                yield f"{node.name}.{leaf.name}", leaf
         case StructureNode(fqn=None):
             for part in node.members:
                 yield from _arrays(part, f"{node.name}.")
@@ -52,8 +52,8 @@ def _arrays(node: Node, outer: str = "") -> Iterator[tuple[str, ElementNode]]:
             raise UnprintableError(f"`{node.name}` is a structure, which has no text; ask for `.dods`")
 
 
-def _array(known: Mapping, name: str, leaf: ElementNode) -> Iterator[bytes]:
-    words = _words(known, leaf)
+def _array(mapped: Mapping, name: str, leaf: ElementNode) -> Iterator[bytes]:
+    words = _words(mapped, leaf)
     shape = tuple(len(axis.indices) for axis in leaf.axes)
     if not shape:
         yield f"{name}, {next(words)}\n\n".encode()
@@ -70,8 +70,8 @@ def _array(known: Mapping, name: str, leaf: ElementNode) -> Iterator[bytes]:
     yield b"\n"
 
 
-def _words(known: Mapping, leaf: ElementNode) -> Iterator[str]:
-    source = sources_of(known.checked, leaf)[""]
+def _words(mapped: Mapping, leaf: ElementNode) -> Iterator[str]:
+    source = sources_of(mapped.checked, leaf)[""]
     if not leaf.element.array:
         for texts in text_slabs(leaf, source):
             yield from map(quoted, texts)

@@ -47,11 +47,11 @@ class InexactError(ValueError):
     """A value that no type of DAP2 represents."""
 
 
-def response(known: Mapping, nodes: tuple[Node, ...]) -> Iterator[bytes]:
+def response(mapped: Mapping, nodes: tuple[Node, ...]) -> Iterator[bytes]:
     """Yield the data response: declarations, `Data:`, values. Raises OSError, InexactError."""
-    yield dds(known, nodes).encode() + b"\nData:\n"
+    yield dds(mapped, nodes).encode() + b"\nData:\n"
     for node in nodes:
-        yield from values(known.checked, node)
+        yield from values(mapped.checked, node)
 
 
 def values(checked: Checked, node: Node) -> Iterator[bytes]:
@@ -60,8 +60,8 @@ def values(checked: Checked, node: Node) -> Iterator[bytes]:
         case ElementNode():
             yield from _array(node, sources_of(checked, node))
         case GridNode():
-            for each in (node.array, *node.maps):
-                yield from values(checked, each)
+            for leaf in (node.array, *node.maps):
+                yield from values(checked, leaf)
         case StructureNode(fqn=None):
             for part in node.members:
                 yield from values(checked, part)
@@ -107,9 +107,9 @@ def _array(leaf: ElementNode, sources: Parts) -> Iterator[bytes]:
 
 def opaque_bytes(part: NDArray[Any], leaf: ElementNode) -> NDArray[Any]:
     """Return the requested bytes of opaque values (cells,) as uint8 (cells, bytes)."""
-    wanted = leaf.axes[-1].indices
+    indices = leaf.axes[-1].indices
     cells = np.ascontiguousarray(part).view(np.uint8).reshape(len(part), -1)
-    return np.ascontiguousarray(cells[:, wanted.start : wanted.stop : wanted.step])
+    return np.ascontiguousarray(cells[:, indices.start : indices.stop : indices.step])
 
 
 def _numbers(part: NDArray[Any], leaf: ElementNode, dtype: str) -> NDArray[Any]:
@@ -117,8 +117,8 @@ def _numbers(part: NDArray[Any], leaf: ElementNode, dtype: str) -> NDArray[Any]:
     if leaf.type in WIDE and part.size:
         low, high = int(part.min()), int(part.max())
         if low < -EXACT or high > EXACT:
-            found = high if high > EXACT else low
-            raise InexactError(f"`{leaf.fqn}` has the {leaf.type} value {found}, which no type of DAP2 holds; use DAP4")
+            value = high if high > EXACT else low
+            raise InexactError(f"`{leaf.fqn}` has the {leaf.type} value {value}, which no type of DAP2 holds; use DAP4")
     return np.ascontiguousarray(part).astype(dtype)
 
 
@@ -126,7 +126,7 @@ def text_slabs(leaf: ElementNode, source: ArraySource) -> Iterator[list[bytes]]:
     """Yield the texts of an array, without trailing NULs of chars."""
     if leaf.hidden is None:
         for part in slabs(source, TEXTS):
-            yield [each or b"" for each in part.tolist()]
+            yield [text or b"" for text in part.tolist()]
         return
     length = leaf.hidden
     for part in slabs(source, max(1, TEXTS * 16 // max(1, length)) * max(1, length)):
@@ -135,8 +135,8 @@ def text_slabs(leaf: ElementNode, source: ArraySource) -> Iterator[list[bytes]]:
 
 def _char_texts(part: NDArray[Any], length: int) -> list[bytes]:
     """Return the texts of chars |S1."""
-    found: list[bytes] = np.ascontiguousarray(part).reshape(-1).view(f"|S{length}").tolist()
-    return found
+    texts: list[bytes] = np.ascontiguousarray(part).reshape(-1).view(f"|S{length}").tolist()
+    return texts
 
 
 def packed(text: bytes) -> bytes:
@@ -170,8 +170,10 @@ def _read(sources: Parts, type_name: str, checked: Checked, region: tuple[slice,
         declared = checked.types.get(type_name)
         if isinstance(declared, CompoundType) and not is_fixed(type_name, checked.types):
             return tuple(
-                member(f"{path}/{escape(each.name)}" if path else escape(each.name), each.type, (*lengths, *each.shape))
-                for each in declared.fields
+                member(
+                    f"{path}/{escape(field.name)}" if path else escape(field.name), field.type, (*lengths, *field.shape)
+                )
+                for field in declared.fields
             )
         rest = all_of(lengths)
         return sources[path].read((*region, *rest)).reshape(cells, *lengths)
@@ -179,24 +181,26 @@ def _read(sources: Parts, type_name: str, checked: Checked, region: tuple[slice,
     return member("", type_name, ())
 
 
-def _structures(node: StructureNode, found: Any, checked: Checked, type_name: str, cells: int) -> list[Column]:
-    """Return the columns of the requested members. `found`: values of `cells` records."""
+def _structures(node: StructureNode, records: Any, checked: Checked, type_name: str, cells: int) -> list[Column]:
+    """Return the columns of the requested members. `records`: values of `cells` records."""
     declared = checked.types[type_name]
     assert isinstance(declared, CompoundType)
-    numbers = {each.name: number for number, each in enumerate(declared.fields)}
+    numbers = {field.name: number for number, field in enumerate(declared.fields)}
     columns: list[Column] = []
     for inner, name in zip(node.members, node.fields, strict=True):
         field = declared.fields[numbers[name]]
-        given = found[numbers[name]] if isinstance(found, tuple) else found[name]
-        columns += _member(inner, field, given, checked, cells)
+        values_of_field = records[numbers[name]] if isinstance(records, tuple) else records[name]
+        columns += _member(inner, field, values_of_field, checked, cells)
     return columns
 
 
-def _member(node: ElementNode | StructureNode, field: Field, given: Any, checked: Checked, cells: int) -> list[Column]:
-    wanted = (slice(None), *(slice(axis.indices.start, axis.indices.stop, axis.indices.step) for axis in node.axes))
+def _member(
+    node: ElementNode | StructureNode, field: Field, values_of_field: Any, checked: Checked, cells: int
+) -> list[Column]:
+    cuts = (slice(None), *(slice(axis.indices.start, axis.indices.stop, axis.indices.step) for axis in node.axes))
     number = count(node.axes)
     if isinstance(node, StructureNode):
-        inner = _taken(given, wanted, cells * number)
+        inner = _taken(values_of_field, cuts, cells * number)
         columns = _structures(node, inner, checked, field.type, cells * number)
         if not node.axes:
             return columns
@@ -205,21 +209,23 @@ def _member(node: ElementNode | StructureNode, field: Field, given: Any, checked
         return [[head + b"".join(rows[at : at + number]) for at in range(0, cells * number, number)]]
     if node.element.array:
         if node.type not in ATOMIC:
-            chosen = given[wanted[: given.ndim]]
+            chosen = values_of_field[cuts[: values_of_field.ndim]]
             part = opaque_bytes(chosen.reshape(-1), node).reshape(cells, -1)
         else:
-            part = _numbers(little(given[wanted]), node, node.element.array if node.axes else node.element.scalar)
+            part = _numbers(
+                little(values_of_field[cuts]), node, node.element.array if node.axes else node.element.scalar
+            )
         data = np.ascontiguousarray(part).reshape(cells, -1).view(np.uint8)
         if not node.axes:
             return [data]
         lengths = np.tile(np.frombuffer(_word(number) * 2, np.uint8), (cells, 1))
         filled = np.zeros((cells, xdr_padding(number) if node.element.array == "|u1" else 0), np.uint8)
         return [lengths, data, filled]
-    chosen = given[wanted[: 1 + len(node.axes)]]
+    chosen = values_of_field[cuts[: 1 + len(node.axes)]]
     texts = (
         _char_texts(chosen, node.hidden)
         if node.hidden is not None
-        else [each or b"" for each in chosen.reshape(-1).tolist()]
+        else [text or b"" for text in chosen.reshape(-1).tolist()]
     )
     if not node.axes:
         return [list(map(packed, texts))]
@@ -227,16 +233,16 @@ def _member(node: ElementNode | StructureNode, field: Field, given: Any, checked
     return [[head + b"".join(map(packed, texts[at : at + number])) for at in range(0, cells * number, number)]]
 
 
-def _taken(given: Any, wanted: tuple[slice, ...], cells: int) -> Any:
+def _taken(records: Any, cuts: tuple[slice, ...], cells: int) -> Any:
     """Return the requested records inside records, as one dimension of them."""
-    if isinstance(given, tuple):
-        return tuple(_taken(each, wanted, cells) for each in given)
-    found = given[wanted]
-    return found.reshape(cells, *found.shape[len(wanted) :])
+    if isinstance(records, tuple):
+        return tuple(_taken(member, cuts, cells) for member in records)
+    chosen = records[cuts]
+    return chosen.reshape(cells, *chosen.shape[len(cuts) :])
 
 
 def _rows(columns: list[Column]) -> Iterator[bytes]:
-    if all(not isinstance(each, list) for each in columns):
+    if all(not isinstance(column, list) for column in columns):
         yield np.concatenate(columns, axis=1).tobytes()
         return
     yield b"".join(_joined(columns, len(columns[0])))
@@ -244,5 +250,5 @@ def _rows(columns: list[Column]) -> Iterator[bytes]:
 
 def _joined(columns: Sequence[Column], cells: int) -> list[bytes]:
     """Return the bytes of each record."""
-    lists = [each if isinstance(each, list) else list(map(bytes, each)) for each in columns]
+    lists = [column if isinstance(column, list) else list(map(bytes, column)) for column in columns]
     return [b"".join(parts) for parts in zip(*lists, strict=True)] if lists else [b""] * cells
