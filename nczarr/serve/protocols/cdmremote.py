@@ -50,7 +50,7 @@ class CdmQuery(NamedTuple):
 class SectionRequest(NamedTuple):
     """Requested sections."""
 
-    wanted: list[tuple[str, tuple[range, ...]]]
+    requested: list[tuple[str, tuple[range, ...]]]
     """Variables with their index ranges."""
     deflate: int | None
     """Compression level; None: uncompressed."""
@@ -108,25 +108,25 @@ def _cdl(opened: CachedDataset, limits: Limits) -> str:
 def sections_of(opened: CachedDataset, asked: CdmQuery, limits: Limits, home: str) -> SectionRequest:
     """Return the sections that a query requests. Raises RefusedRequestError, OSError."""
     checked = opened.checked
-    wanted = wanted_of(checked, asked.query.get("var", ""), home)
-    sizes = [size_of(checked, fqn, ranges) for fqn, ranges in wanted]
+    requested = wanted_of(checked, asked.query.get("var", ""), home)
+    sizes = [size_of(checked, fqn, ranges) for fqn, ranges in requested]
     least = sum(sizes)
     check_size(least, limits)
     deflate = _deflate(asked.query.get("deflate"))
-    in_pieces = {fqn: is_fixed(checked.variables[fqn].type, checked.types) and deflate is None for fqn, _ in wanted}
+    in_pieces = {fqn: is_fixed(checked.variables[fqn].type, checked.types) and deflate is None for fqn, _ in requested}
     needs = (
         memory_for(checked, [fqn], size, at_once=not in_pieces[fqn])
-        for (fqn, _), size in zip(wanted, sizes, strict=True)
+        for (fqn, _), size in zip(requested, sizes, strict=True)
     )
-    return SectionRequest(wanted, deflate, least, max(needs))
+    return SectionRequest(requested, deflate, least, max(needs))
 
 
 def data(opened: CachedDataset, asked: SectionRequest, limits: Limits, disk: Disk) -> HttpAnswer:
     """Return the answer to sections. Raises RefusedRequestError, CompileError, OSError."""
     checked = opened.checked
-    pieces = steady(bounded(ncstream.data_messages(checked, asked.wanted, deflate=asked.deflate), limits), opened)
-    known = all(is_fixed(checked.variables[fqn].type, checked.types) for fqn, _ in asked.wanted)
-    body = begun(pieces) if known else whole(pieces, disk)
+    pieces = steady(bounded(ncstream.data_messages(checked, asked.requested, deflate=asked.deflate), limits), opened)
+    fixed = all(is_fixed(checked.variables[fqn].type, checked.types) for fqn, _ in asked.requested)
+    body = begun(pieces) if fixed else whole(pieces, disk)
     return HttpAnswer(body, BYTES, headers=NCSTREAM, need=asked.need, size=asked.size)
 
 
@@ -141,9 +141,9 @@ def wanted_of(checked: Checked, spec: str, home: str) -> list[tuple[str, tuple[r
     report = Report(limit=20)
     if not spec.strip():
         raise RefusedRequestError(400, "`req=data` needs `var=`: sections of variables, with `;` between them")
-    found = sections(spec, report, "var", members=True)
-    wanted: list[tuple[str, tuple[range, ...]]] = []
-    for section in found:
+    parsed = sections(spec, report, "var", members=True)
+    requested: list[tuple[str, tuple[range, ...]]] = []
+    for section in parsed:
         fqn = _fqn(section)
         if fqn not in checked.variables:
             meant = names.closest(fqn, checked.variables)
@@ -153,10 +153,10 @@ def wanted_of(checked: Checked, spec: str, home: str) -> list[tuple[str, tuple[r
         if ncstream.is_sequence(checked, fqn):
             section = section._replace(extents=None)  # sections of sequences mean nothing
         ranges = ranges_of([(fqn, section)], checked, report)
-        wanted.append((fqn, ranges[fqn]))
-    if report.errors or not wanted:
+        requested.append((fqn, ranges[fqn]))
+    if report.errors or not requested:
         raise RefusedRequestError(400, words(report.sorted(), home) or "`var` does not name a variable")
-    return wanted
+    return requested
 
 
 def _fqn(section: Section) -> str:
@@ -175,10 +175,10 @@ def size_of(checked: Checked, fqn: str, ranges: tuple[range, ...]) -> int:
     counts, declared = parts.get("counts"), checked.types.get(type_name)
     if counts is None or not isinstance(declared, VlenType) or not is_fixed(declared.base, checked.types):
         return whole * cells // max(1, math.prod(checked.shapes[fqn]))
-    box = tuple(slice(each.start, max(each.start, each[-1] + 1 if each else 0)) for each in ranges)
+    box = tuple(slice(part.start, max(part.start, part[-1] + 1 if part else 0)) for part in ranges)
     if math.prod(lengths_of(box)) * COUNT > PIECES:
         return whole
-    values = counts.read(box)[tuple(slice(None, None, each.step) for each in ranges)]
+    values = counts.read(box)[tuple(slice(None, None, part.step) for part in ranges)]
     return cells * COUNT + int(values.sum()) * size(declared.base, checked.types)
 
 

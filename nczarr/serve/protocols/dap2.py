@@ -51,8 +51,8 @@ def split_suffix(name: str) -> tuple[str, str]:
     """Return a last segment without its suffix, and the suffix without its dot. Raises RefusedRequestError."""
     stem, dot, suffix = name.rpartition(".")
     if not dot or not stem or suffix not in (*DOCUMENTS, *VALUES, *PAGES):
-        known = ", ".join(f".{each}" for each in (*DOCUMENTS, *VALUES, *PAGES))
-        raise RefusedRequestError(404, f"an URL ends in one of {known}")
+        suffixes = ", ".join(f".{suffix}" for suffix in (*DOCUMENTS, *VALUES, *PAGES))
+        raise RefusedRequestError(404, f"an URL ends in one of {suffixes}")
     return stem, suffix
 
 
@@ -64,30 +64,30 @@ def has_suffix(name: str) -> bool:
 
 def document(opened: CachedDataset, suffix: str, expression: str) -> HttpAnswer:
     """Return a document other than values. Raises RefusedRequestError."""
-    known = view(opened)
+    mapped = view(opened)
     match suffix:
         case "dds":
-            made = dap2.dds(known, _selected(known, expression))
+            text = dap2.dds(mapped, _selected(mapped, expression))
         case "das":
-            made = dap2.das(known)
+            text = dap2.das(mapped)
         case _:
-            made = f"Core version: DAP/2.0\nServer version: nczarr/{__version__}\n"
+            text = f"Core version: DAP/2.0\nServer version: nczarr/{__version__}\n"
     description = () if suffix == "ver" else (("Content-Description", f"dods_{suffix}"),)
-    return HttpAnswer(made.encode("utf-8", "replace"), TEXT, headers=(*_HEADERS, *description))
+    return HttpAnswer(text.encode("utf-8", "replace"), TEXT, headers=(*_HEADERS, *description))
 
 
 def view(opened: CachedDataset) -> dap2.Mapping:
     """Return a dataset in DAP2; cached."""
     with opened.lock:
-        found: dap2.Mapping | None = opened.views.get(DAP2)
-        if found is None:
-            found = opened.views[DAP2] = dap2.mapping(opened.checked, opened.place.segments[-1])
-        return found
+        mapped: dap2.Mapping | None = opened.views.get(DAP2)
+        if mapped is None:
+            mapped = opened.views[DAP2] = dap2.mapping(opened.checked, opened.place.segments[-1])
+        return mapped
 
 
-def _selected(known: dap2.Mapping, expression: str) -> tuple[dap2.Node, ...]:
+def _selected(mapped: dap2.Mapping, expression: str) -> tuple[dap2.Node, ...]:
     try:
-        return dap2.select(known, expression)
+        return dap2.select(mapped, expression)
     except dap2.ConstraintError as error:
         raise RefusedRequestError(400, str(error)) from None
 
@@ -102,16 +102,16 @@ def values_of(opened: CachedDataset, suffix: str, expression: str, limits: Limit
     return Dap2Values(nodes, kind, size, memory_for(opened.checked, variables, size))
 
 
-def data(opened: CachedDataset, wanted: Dap2Values, limits: Limits, disk: Disk) -> HttpAnswer:
+def data(opened: CachedDataset, values: Dap2Values, limits: Limits, disk: Disk) -> HttpAnswer:
     """Return the answer with values. Raises RefusedRequestError, CompileError, OSError."""
-    known = view(opened)
-    text = wanted.suffix == "ascii"
-    made = dap2.ascii_response(known, wanted.nodes) if text else dap2.response(known, wanted.nodes)
-    pieces = steady(bounded(_refusing(made), limits), opened)
-    fixed = all(leaf.type != "string" for node in wanted.nodes for leaf, _ in dap2.leaves(node))
+    mapped = view(opened)
+    as_text = values.suffix == "ascii"
+    response = dap2.ascii_response(mapped, values.nodes) if as_text else dap2.response(mapped, values.nodes)
+    pieces = steady(bounded(_refusing(response), limits), opened)
+    fixed = all(leaf.type != "string" for node in values.nodes for leaf, _ in dap2.leaves(node))
     body = begun(pieces) if fixed else whole(pieces, disk)
-    headers = (*_HEADERS, ("Content-Description", "dods_ascii" if text else "dods_data"))
-    return HttpAnswer(body, TEXT if text else BYTES, headers=headers, need=wanted.need, size=wanted.size)
+    headers = (*_HEADERS, ("Content-Description", "dods_ascii" if as_text else "dods_data"))
+    return HttpAnswer(body, TEXT if as_text else BYTES, headers=headers, need=values.need, size=values.size)
 
 
 def _refusing(pieces: Iterator[bytes]) -> Iterator[bytes]:

@@ -26,7 +26,7 @@ from nczarr.serve.value_streams import FIRST, begun, bounded, check_size, memory
 DAP4 = "dap4"
 """First segment of URLs."""
 
-DMR, DATA, ERROR = (f"application/vnd.opendap.dap4.{each}" for each in ("dataset-metadata+xml", "data", "error+xml"))
+DMR, DATA, ERROR = (f"application/vnd.opendap.dap4.{kind}" for kind in ("dataset-metadata+xml", "data", "error+xml"))
 _SUFFIXES = {".dmr.xml": "dmr", ".dmr": "dmr", ".dap": "dap"}
 _HEADERS = (("XDODS-Server", f"nczarr/{__version__}"), ("XDAP", "4.0"))
 
@@ -63,8 +63,8 @@ def _selected(opened: CachedDataset, query: Mapping[str, str]) -> dap4.Projectio
 
 def document(opened: CachedDataset, query: Mapping[str, str]) -> HttpAnswer:
     """Return the document of the requested variables. Raises RefusedRequestError."""
-    made = dap4.dmr(opened.checked, _selected(opened, query), opened.place.segments[-1])
-    return HttpAnswer(made.encode("utf-8", "replace"), DMR, headers=_HEADERS)
+    text = dap4.dmr(opened.checked, _selected(opened, query), opened.place.segments[-1])
+    return HttpAnswer(text.encode("utf-8", "replace"), DMR, headers=_HEADERS)
 
 
 def values_of(opened: CachedDataset, query: Mapping[str, str], limits: Limits) -> Dap4Values:
@@ -82,9 +82,11 @@ def values_of(opened: CachedDataset, query: Mapping[str, str], limits: Limits) -
 def data(opened: CachedDataset, values: Dap4Values, limits: Limits, disk: Disk) -> HttpAnswer:
     """Return the answer with values. Raises RefusedRequestError, CompileError, OSError."""
     checked = opened.checked
-    made = dap4.response(checked, values.projection, opened.place.segments[-1], checksums=values.checksums)
-    pieces = steady(bounded(made, limits), opened)
-    fixed = all(is_fixed(checked.variables[each.fqn].type, checked.types) for each in values.projection.variables)
+    response = dap4.response(checked, values.projection, opened.place.segments[-1], checksums=values.checksums)
+    pieces = steady(bounded(response, limits), opened)
+    fixed = all(
+        is_fixed(checked.variables[variable.fqn].type, checked.types) for variable in values.projection.variables
+    )
     body = begun(_ended(pieces)) if fixed else whole(pieces, disk)
     return HttpAnswer(body, DATA, headers=_HEADERS, need=values.need, size=values.size)
 

@@ -54,13 +54,13 @@ def text(checked: Checked, location: str | None) -> str:
 def _quoted(value: str) -> str:
     """Return a text as a quoted XML attribute value."""
     clean = _NOT_XML.sub("\ufffd", value)
-    return '"' + _NEEDS.sub(lambda found: _MARKUP[found.group()], clean) + '"'
+    return '"' + _NEEDS.sub(lambda match: _MARKUP[match.group()], clean) + '"'
 
 
 def _element(name: str, ending: str = "/>", /, **attributes: str | None) -> str:
     """Return a start tag without the attributes whose value is None."""
-    given = "".join(f" {key}={_quoted(value)}" for key, value in attributes.items() if value is not None)
-    return f"<{name}{given}{ending}"
+    members = "".join(f" {key}={_quoted(value)}" for key, value in attributes.items() if value is not None)
+    return f"<{name}{members}{ending}"
 
 
 class _Value(NamedTuple):
@@ -166,8 +166,8 @@ class _NcmlWriter:
         """Return the FQN of the enum that a typedef refers to in a group."""
         while True:
             here = names.join(path, name)
-            found = self.types.get(here)
-            if isinstance(found, EnumType) and ATOMIC[found.base].size in _ENUMS:
+            declared = self.types.get(here)
+            if isinstance(declared, EnumType) and ATOMIC[declared.base].size in _ENUMS:
                 return here
             if path == "/":
                 return None
@@ -186,10 +186,10 @@ class _NcmlWriter:
                 yield _atomic(name, value)
             case EnumType():
                 codes = Constant(type=declared.base, count=value.count, data=value.data)
-                labels = {each.value: each.name for each in declared.constants}
-                found = [labels.get(int(code)) for code in codes.as_numbers()]
-                known = [label for label in found if label is not None]
-                yield _texts(name, known) if len(known) == len(found) else _atomic(name, codes)
+                labels = {constant.value: constant.name for constant in declared.constants}
+                texts = [labels.get(int(code)) for code in codes.as_numbers()]
+                names_of_codes = [label for label in texts if label is not None]
+                yield _texts(name, names_of_codes) if len(names_of_codes) == len(texts) else _atomic(name, codes)
             case OpaqueType():
                 data = value.data if isinstance(value.data, bytes) else b""
                 yield _atomic(name, Constant(type="ubyte", count=len(data), data=data))
@@ -200,8 +200,8 @@ class _NcmlWriter:
                 if not value.count:
                     yield _Value(name, None, None)
                     return
-                for field, each in self._members(declared, value):
-                    yield from self._values(f"{name}.{field}", each)
+                for field, member in self._members(declared, value):
+                    yield from self._values(f"{name}.{field}", member)
 
     def _members(self, declared: CompoundType, value: Constant) -> Iterator[tuple[str, Constant]]:
         """Yield the values of each member, concatenated over all records."""
@@ -248,7 +248,7 @@ def _texts(name: str, texts: Sequence[str]) -> _Value:
     if len(texts) < 2:
         return _Value(name, None, texts[0] if texts else None)
     used = set().union(*texts)
-    separator = next(each for each in (*_SEPARATORS, *map(chr, range(0x2500, 0xD800))) if each not in used)
+    separator = next(mark for mark in (*_SEPARATORS, *map(chr, range(0x2500, 0xD800))) if mark not in used)
     return _Value(name, None, separator.join(texts), separator)
 
 

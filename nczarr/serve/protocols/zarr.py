@@ -27,14 +27,13 @@ TIMES = 3
 def view(opened: CachedDataset, version: str, limits: Limits) -> StoreView:
     """Return a dataset in one version; cached. Raises CompileError if it cannot be represented, OSError."""
     with opened.lock:
-        known = opened.views.get(version)
-        if known is None:
-            known = opened.views[version] = _made(opened, version, limits)
-        found: StoreView = known
-        return found
+        cached: StoreView | None = opened.views.get(version)
+        if cached is None:
+            cached = opened.views[version] = _planned_view(opened, version, limits)
+        return cached
 
 
-def _made(opened: CachedDataset, version: str, limits: Limits) -> StoreView:
+def _planned_view(opened: CachedDataset, version: str, limits: Limits) -> StoreView:
     from nczarr import registry
     from nczarr.operations import pipeline
 
@@ -43,10 +42,10 @@ def _made(opened: CachedDataset, version: str, limits: Limits) -> StoreView:
     report = Report(limit=100)
     options = Options(allow_loss=frozenset({"all"}), consolidated=True, memory=limits.memory)
     planned = pipeline.plan_store(opened.checked, form, report, options)
-    made = None if planned is None else store_view.store_view(store_view.without_default_fills(planned), report)
-    if made is None or report.errors:
+    store = None if planned is None else store_view.store_view(store_view.without_default_fills(planned), report)
+    if store is None or report.errors:
         raise CompileError(report.sorted())
-    return made
+    return store
 
 
 def check(array: WrittenPart, limits: Limits) -> int:
@@ -63,8 +62,8 @@ def chunk(array: WrittenPart, index: Index, limits: Limits) -> list[Piece] | Non
 
     Raises CompileError if it is unreadable, OSError, RefusedRequestError.
     """
-    found = store_view.chunk(array, index)
-    size = sum(map(length_of, found or ()))
+    pieces = store_view.chunk(array, index)
+    size = sum(map(length_of, pieces or ()))
     if size > limits.response:
         raise RefusedRequestError(413, f"the chunk has {size} bytes; the limit of an answer is {limits.response}")
-    return found
+    return pieces

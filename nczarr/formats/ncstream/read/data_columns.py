@@ -36,7 +36,7 @@ _BULK = frozenset({PRIMITIVES, LENGTHS, MEMBERS, NIL})
 _RUNS = frozenset({STRINGS, LENGTHS, OPAQUES})
 _MEMBER = frozenset({1})
 _UNPACKED = {STRINGS: STRINGS, OPAQUES: OPAQUES, LENGTHS: LENGTHS | UNPACKED, NIL: NIL | UNPACKED}
-"""Fields with one tag per value, and their keys in `MessageColumn.found` (with `UNPACKED` for integers)."""
+"""Fields with one tag per value, and their keys in `MessageColumn.ranges` (with `UNPACKED` for integers)."""
 
 Places = tuple[tuple[int, int], ...]
 """Byte ranges (start, end) in a buffer."""
@@ -49,7 +49,7 @@ class MessageColumn(NamedTuple):
     """The message without its values."""
     start: int
     """Start in the buffer."""
-    found: dict[int, list[tuple[int, int]]]
+    ranges: dict[int, list[tuple[int, int]]]
     """Ranges of the values by field number."""
     members: tuple[MessageColumn, ...]
     """Columns of its members."""
@@ -62,7 +62,7 @@ class MessageColumn(NamedTuple):
     @property
     def payload(self) -> tuple[int, int] | None:
         """Byte range of the numbers, None without numbers."""
-        places = self.found.get(PRIMITIVES)
+        places = self.ranges.get(PRIMITIVES)
         return places[-1] if places else None
 
 
@@ -193,7 +193,7 @@ class ColumnDecoder:
         def lengths(run: Any) -> Sequence[int]:
             return pb.DataCol.FromString(run).vlens
 
-        return protobuf.repeated(self._buffer, column.found, LENGTHS, lengths, base=self._base).astype(np.int64)
+        return protobuf.repeated(self._buffer, column.ranges, LENGTHS, lengths, base=self._base).astype(np.int64)
 
     def _flat(self, column: MessageColumn, count: int) -> Tree:
         """Return `count` elements that are not lists."""
@@ -224,7 +224,7 @@ class ColumnDecoder:
 
     def _items(self, column: MessageColumn, number: int) -> list[Any]:
         items: list[Any] = []
-        for place in column.found.get(number, ()):
+        for place in column.ranges.get(number, ()):
             message = pb.DataCol.FromString(self._view(*place))
             items += message.stringdata if number == STRINGS else message.opaquedata
         return items
@@ -233,7 +233,7 @@ class ColumnDecoder:
         def runs(run: Any) -> Sequence[int]:
             return pb.DataCol.FromString(run).nil
 
-        some = protobuf.repeated(self._buffer, column.found, NIL, runs, wide=True, base=self._base)
+        some = protobuf.repeated(self._buffer, column.ranges, NIL, runs, wide=True, base=self._base)
         return np.concatenate([np.array(column.message.nil, np.uint64), some])
 
     def _view(self, start: int, end: int) -> Any:

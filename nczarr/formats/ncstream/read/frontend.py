@@ -128,7 +128,7 @@ class _StreamReader(HeaderReader):
     def __init__(self, source: Source, stream: list[StreamEntry], report: Report, options: Options) -> None:
         data = [entry for entry in stream if entry.kind in ("data", "column")]
         headers = [entry for entry in stream if entry.kind == "header"]
-        header = header_merge.merged([entry.message for entry in headers]) if headers else header_merge.made_up(data)
+        header = header_merge.merged([entry.message for entry in headers]) if headers else header_merge.derived(data)
         first = headers[0] if headers else stream[0]
         super().__init__(source, header, Span(source, first.offset, first.end), report, options)
         self._file = FileBytes.of(source)
@@ -151,7 +151,7 @@ class _StreamReader(HeaderReader):
         """Report skipped data as an error, unless the options allow the loss."""
         self._asked.lost("unreadable-array", message, Span(self._source, entry.offset, entry.end))
 
-    def _given(self, path: str, entry: StreamEntry, shape: tuple[int, ...] | None) -> RegionMessage | None:
+    def _region_message(self, path: str, entry: StreamEntry, shape: tuple[int, ...] | None) -> RegionMessage | None:
         """Return a message with its region, or report an invalid region and return None."""
         ragged = entry.kind == "column" or is_counted(entry.message)
         try:
@@ -179,7 +179,7 @@ class _StreamReader(HeaderReader):
     ) -> Parts | None:
         variable = declarations.variables[path]
         messages = self._data.pop(self._named.wire_name(path), [])
-        regions = [message for entry in messages if (message := self._given(path, entry, shape)) is not None]
+        regions = [message for entry in messages if (message := self._region_message(path, entry, shape)) is not None]
         if shape is None:
             return None
         if not regions:

@@ -64,10 +64,10 @@ class _Merged:
                 self._groups[inner.name] = _Merged(copy)
 
 
-def made_up(entries: Iterable[StreamEntry]) -> pb.Header:
+def derived(entries: Iterable[StreamEntry]) -> pb.Header:
     """Return a header derived from data messages, whose sections are taken as whole variables."""
     header = pb.Header(root=pb.Group(name=b""))
-    root = _Made(header.root)
+    root = _DerivedGroup(header.root)
     for entry in entries:
         if entry.kind == "column" and entry.column is not None:
             home, name = root.home(entry.column.message.name)
@@ -78,13 +78,13 @@ def made_up(entries: Iterable[StreamEntry]) -> pb.Header:
     return header
 
 
-class _Made:
+class _DerivedGroup:
     """A derived group and the names in it."""
 
     def __init__(self, group: pb.Group) -> None:
         self.group = group
         self._taken: set[bytes] = set()
-        self._inner: dict[bytes, _Made] = {}
+        self._inner: dict[bytes, _DerivedGroup] = {}
 
     def takes(self, name: bytes) -> bool:
         """Reserve a variable name; return whether it was free."""
@@ -92,18 +92,18 @@ class _Made:
         self._taken.add(name)
         return new
 
-    def home(self, full: bytes) -> tuple[_Made, bytes]:
+    def home(self, full: bytes) -> tuple[_DerivedGroup, bytes]:
         """Return the group of a variable, created if missing, and its name, from the full name."""
         *groups, name = full.removeprefix(b"/").split(b"/")
         home = self
         for group_name in map(_unescaped, groups):
             if group_name not in home._inner:
-                home._inner[group_name] = _Made(home.group.groups.add(name=group_name))
+                home._inner[group_name] = _DerivedGroup(home.group.groups.add(name=group_name))
             home = home._inner[group_name]
         return home, _unescaped(name)
 
 
-def _data(root: _Made, entry: StreamEntry) -> None:
+def _data(root: _DerivedGroup, entry: StreamEntry) -> None:
     message: pb.Data = entry.message
     if message.dataType in (pb.STRUCTURE, pb.SEQUENCE):
         return  # nothing says what their members are

@@ -53,10 +53,12 @@ class HeaderReader(ABC):
             return None
         unchecked.namesakes += self._named.namesakes
         declarations = tables(unchecked.dataset)
-        fills, shapes = told_fills(self._header), shapes_of(declarations)
+        fills, shapes = _fills_of(self._header), _shapes_of(declarations)
         for path, variable in declarations.variables.items():
             shape = shapes.get(path)
-            replaced = {} if shape is None else suited_fills(fills.get(path, {}), variable, declarations, self._ignored)
+            replaced = (
+                {} if shape is None else _suited_fills(fills.get(path, {}), variable, declarations, self._ignored)
+            )
             pieces = self._parts(path, shape, declarations, replaced)
             if pieces:
                 unchecked.parts[path] = pieces
@@ -97,7 +99,7 @@ def dataset_of(header: pb.Header, asked: header_tree.HeaderContext, name: str) -
     return Unchecked(header_tree.dataset(header, asked))
 
 
-def told_fills(header: pb.Header) -> dict[str, dict[str, bytes]]:
+def _fills_of(header: pb.Header) -> dict[str, dict[str, bytes]]:
     """Return the fill bytes in the header, by variable FQN and part."""
     fills: dict[str, dict[str, bytes]] = {}
     for fill in header.fills:
@@ -106,7 +108,7 @@ def told_fills(header: pb.Header) -> dict[str, dict[str, bytes]]:
     return fills
 
 
-def shapes_of(declarations: Tables) -> dict[str, tuple[int, ...]]:
+def _shapes_of(declarations: Tables) -> dict[str, tuple[int, ...]]:
     """Return the shapes of variables with valid dimensions and types; a check pass reports the others."""
     sound = sound_types(declarations.types)
     unsuited = oversized(sound)
@@ -129,7 +131,7 @@ def shapes_of(declarations: Tables) -> dict[str, tuple[int, ...]]:
     return shapes
 
 
-def suited_fills(
+def _suited_fills(
     fills: Mapping[str, bytes], variable: Variable, declarations: Tables, lost: Callable[[str], None]
 ) -> dict[str, bytes]:
     """Return the fills that are one element of their part; report the others through `lost`."""

@@ -151,20 +151,20 @@ def _shaped(values: Values, every: Iterable[Part]) -> dict[str, NDArray[Any]]:
 class MessageDecoder(VariableSections):
     """Decoder of a variable's messages for all its parts, with a cache of recent messages."""
 
-    def __init__(self, held: VariableMessages) -> None:
-        self.held = held
-        self.type, self.shape, self.types = held.type, held.shape, held.types
-        self.is_consecutive = held.is_consecutive
-        self._recent = lru_cache(KEPT)(lambda section: _read(lambda: held.decoded(held.pieces[section])))
+    def __init__(self, variable: VariableMessages) -> None:
+        self.variable = variable
+        self.type, self.shape, self.types = variable.type, variable.shape, variable.types
+        self.is_consecutive = variable.is_consecutive
+        self._recent = lru_cache(KEPT)(lambda section: _read(lambda: variable.decoded(variable.pieces[section])))
         self._ends: dict[str, list[int]] | None = None
         self._whole: dict[str, NDArray[Any]] | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return MessageDecoder, (self.held,)
+        return MessageDecoder, (self.variable,)
 
     def meeting(self, region: tuple[range, ...]) -> Iterator[tuple[int, tuple[range, ...]]]:
         """Yield the messages that intersect a region, by number."""
-        for number, piece in enumerate(self.held.pieces):
+        for number, piece in enumerate(self.variable.pieces):
             inside, _ = overlap(piece.ranges, region)
             if all(part.start < part.stop for part in inside):
                 yield number, piece.ranges
@@ -182,7 +182,7 @@ class MessageDecoder(VariableSections):
         if self.is_consecutive:
             return self.decoded(stretch)
         if self._whole is None:
-            self._whole = _read(self.held.merged)
+            self._whole = _read(self.variable.merged)
         return self._whole
 
     def ends(self, part: str, stop: int | None = None) -> list[int]:
@@ -191,7 +191,7 @@ class MessageDecoder(VariableSections):
             ragged = [
                 part_of_type.path for part_of_type in parts(self.type, (), self.types) if None in part_of_type.shape
             ]
-            count = len(self.held.pieces) if self.is_consecutive else 1
+            count = len(self.variable.pieces) if self.is_consecutive else 1
             every = [{path: len(self.content(number)[path]) for path in ragged} for number in range(count)]
             self._ends = {path: list(itertools.accumulate(arrays[path] for arrays in every)) for path in ragged}
         return self._ends[part]
@@ -202,7 +202,7 @@ class MessageDecoder(VariableSections):
             return super().occupied(chunks, region)
         boxes = (
             (*(range(cells[0], cells[-1] + 1) for cells in piece.ranges), *region[len(self.shape) :])
-            for piece in self.held.pieces
+            for piece in self.variable.pieces
             if piece.cells
         )
         return blocks_of_boxes(boxes, chunks, region)

@@ -33,7 +33,7 @@ from nczarr.formats.ncstream.read import header_merge
 from nczarr.formats.ncstream.read.decode import column_tree
 from nczarr.formats.ncstream.read.header_reader import HeaderReader, immediate_values
 from nczarr.formats.ncstream.read.lazy_local import values_of
-from nczarr.formats.ncstream.read.scan import entries, refuse_error, said, scan
+from nczarr.formats.ncstream.read.scan import entries, error_text, refuse_error, scan
 from nczarr.formats.ncstream.wire.definitions import Definitions
 from nczarr.formats.ncstream.wire.element_types import full_bytes
 from nczarr.formats.ncstream.wire.framing import Incoming
@@ -87,7 +87,7 @@ class CdmCodec:
         full_name = full_bytes(self.path)
         for entry in entries(Incoming(data, DEFAULT), values=True):
             if entry.kind == "error":
-                raise ValueError(f"the server reports: {said(entry)}")
+                raise ValueError(f"the server reports: {error_text(entry)}")
             if entry.kind not in ("data", "column"):
                 continue
             answer = column_tree(entry, data, Definitions(pb.Header.FromString(self.declared)))

@@ -19,8 +19,7 @@ from google.protobuf.message import DecodeError
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
 from nczarr.formats.ncstream.read.scan import StreamEntry, parsed
-from nczarr.formats.ncstream.wire import definitions as known
-from nczarr.formats.ncstream.wire import protobuf
+from nczarr.formats.ncstream.wire import definitions, protobuf
 from nczarr.formats.ncstream.wire.definitions import Declared, Layouts, RowLayout
 from nczarr.formats.ncstream.wire.element_types import Section, shape_of
 from nczarr.formats.ncstream.wire.limits import Limits, bad, contradictory
@@ -156,7 +155,7 @@ class RowReader:
         """
         if section is None or rows == math.prod(shape_of(section)):
             return None
-        whole = known.shape_of(self._declared) if self._declared is not None else (rows,)
+        whole = definitions.shape_of(self._declared) if self._declared is not None else (rows,)
         inside = all(not len(indices) or indices[-1] < size for indices, size in zip(section, whole, strict=False))
         if math.prod(whole) != rows or len(whole) != len(section) or not inside:
             if self._declared is None:

@@ -74,10 +74,10 @@ def refuse(error: UnreadableStreamError, source: Source, report: Report) -> None
 
 def refuse_error(entry: StreamEntry, span: Span, report: Report) -> None:
     """Report an error message of the sender."""
-    report.error("stream-error", f"the sender of the stream reported an error: {said(entry)!r}", span)
+    report.error("stream-error", f"the sender of the stream reported an error: {error_text(entry)!r}", span)
 
 
-def said(entry: StreamEntry) -> str:
+def error_text(entry: StreamEntry) -> str:
     """Return the text of an error message."""
     text: bytes = entry.message.message
     return text.decode("utf-8", "replace")

@@ -27,7 +27,7 @@ class Walked(NamedTuple):
 
     small: bytes
     """Everything but bulk, serialized."""
-    found: dict[int, list[tuple[int, int]]]
+    ranges: dict[int, list[tuple[int, int]]]
     """Ranges of bulk fields by number: the content of bytes fields, whole tagged fields for runs."""
 
 
@@ -186,7 +186,7 @@ def integers(buffer: Buffer, start: int, end: int, *, wide: bool = False, base: 
 
 def repeated(
     buffer: Buffer,
-    found: Mapping[int, Sequence[tuple[int, int]]],
+    ranges: Mapping[int, Sequence[tuple[int, int]]],
     number: int,
     single: Callable[[Any], Sequence[int]],
     *,
@@ -197,8 +197,8 @@ def repeated(
 
     `single`: parses a run of tags. Raises UnreadableStreamError.
     """
-    pieces = [integers(buffer, *place, wide=wide, base=base) for place in found.get(number, ())]
-    for first, last in found.get(number | UNPACKED, ()):
+    pieces = [integers(buffer, *place, wide=wide, base=base) for place in ranges.get(number, ())]
+    for first, last in ranges.get(number | UNPACKED, ()):
         values = single(memoryview(buffer)[first:last])
         pieces.append(np.fromiter(values, np.uint64, len(values)))
     return pieces[0] if len(pieces) == 1 else np.concatenate([np.zeros(0, np.uint64), *pieces])
