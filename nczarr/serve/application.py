@@ -172,7 +172,8 @@ class Application:
             raise error
         self._note(error)
         refusal = refusals.refused(error, self.context.root.home)
-        return _Response(refusals.answer(refusal, first_segment(asked.scope), asked.headers.get("accept", "")))
+        document = next((row.refusal for row in ROUTES if row.name == first_segment(asked.scope)), None)
+        return _Response(refusals.answer(refusal, document, asked.headers.get("accept", "")))
 
     def _note(self, error: Exception) -> None:
         """Log an error whose refusal does not say everything."""

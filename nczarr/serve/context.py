@@ -92,6 +92,8 @@ class ServerRoute(NamedTuple):
     """First segment."""
     answer: Handler
     """Function that answers."""
+    refusal: Callable[[RefusedRequestError], HttpAnswer] | None = None
+    """Error document of the protocol, if it has one."""
 
 
 def of_dataset(answer: Callable[[ServerContext, Request, CachedDataset], Answer]) -> Handler:

@@ -6,6 +6,7 @@ all others text. No client gets a traceback or a path of the server.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from http import HTTPStatus
 
 from nczarr.diagnostics.report import CompileError
@@ -38,16 +39,15 @@ def refused(error: Exception, home: str) -> RefusedRequestError:
             return RefusedRequestError(500, "internal error of the server; `--verbose` writes details to its log")
 
 
-def answer(refusal: RefusedRequestError, route: str, accepted: str) -> HttpAnswer:
-    """Return the answer for a refusal. `route`: first segment of the path; `accepted`: the header `Accept`."""
+def answer(
+    refusal: RefusedRequestError, document: Callable[[RefusedRequestError], HttpAnswer] | None, accepted: str
+) -> HttpAnswer:
+    """Return the answer for a refusal.
+
+    `document`: error document of the protocol, if it has one; `accepted`: the header `Accept`.
+    """
     if "text/html" in accepted:
         title = f"{refusal.status} {HTTPStatus(refusal.status).phrase}"
         html = page("error.html", title, words=refusal.text.rstrip())
         return HttpAnswer(html, HTML, refusal.status, refusal.headers)
-    match route:
-        case dap2.DAP2:
-            return dap2.refusal(refusal)
-        case dap4.DAP4:
-            return dap4.refusal(refusal)
-        case _:
-            return text(refusal.status, refusal.text, refusal.headers)
+    return document(refusal) if document is not None else text(refusal.status, refusal.text, refusal.headers)

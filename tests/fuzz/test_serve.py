@@ -20,6 +20,7 @@ from nczarr.serve.dataset_cache import RefusedRequestError, Shelf
 from nczarr.serve.limits import Limits
 from nczarr.serve.places import Root
 from nczarr.serve.request import request
+from nczarr.serve.routes import ROUTES
 from nczarr.serve.search_index import SearchIndex
 from nczarr.serve.spool import Disk
 from tests.conftest import ROOT
@@ -136,6 +137,7 @@ def constrained(count: int, protocol: str, suffixes: list[str], prefix: str, wor
     shelf = Shelf(limits, Following(roots=(root.home,)), NO_OPTIONS)
     context = ServerContext(root, shelf, limits, Disk(limits.spill), SearchIndex(root, shelf.read))
     chosen = random.Random(count)
+    documents = {row.name: row.refusal for row in ROUTES}
     statuses: set[int] = set()
     for _ in range(count):
         name = chosen.choice(["04-cmip.cdl", "05-every-type.cdl", "06-strings.cdl"])
@@ -143,7 +145,7 @@ def constrained(count: int, protocol: str, suffixes: list[str], prefix: str, wor
         query = (prefix + "".join(chosen.choices(words, k=chosen.randint(0, 5)))).encode("latin-1")
         found = ask(context, {"method": "GET", "path": "/", "raw_path": path, "query_string": query, "headers": []})
         if isinstance(found, RefusedRequestError):
-            found = refusals.answer(found, protocol, "*/*")
+            found = refusals.answer(found, documents[protocol], "*/*")
         assert isinstance(found, HttpAnswer)
         statuses.add(found.status)
         yield found

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import math
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.select.physical import Physical
@@ -48,71 +48,6 @@ class AxisLabel(NamedTuple):
     """Side of the text that stands at the place."""
     wide: bool = False
     """True if there is room for it on wide pages only."""
-
-
-class LineChart(NamedTuple):
-    """A line with its axes."""
-
-    title: str
-    """Name of the values."""
-    label: str
-    """Description for screen readers."""
-    width: str
-    """Class of a chart with long labels at the left."""
-    axis: str
-    """Name of the axis to the right."""
-    right: list[AxisLabel]
-    """Labels of the axis to the right."""
-    up: list[AxisLabel]
-    """Labels of the upward axis."""
-    runs: list[str]
-    """Points of each stretch without missing values, in thousandths of the frame."""
-    marks: list[tuple[str, str]]
-    """Marked points in percent."""
-    kind: str = "line"
-    """Macro that draws it."""
-
-
-class PlaneChart(NamedTuple):
-    """A plane with its axes and colour bar."""
-
-    title: str
-    """Name of the values."""
-    label: str
-    """Description for screen readers."""
-    width: str
-    """Class of a chart with long labels at the left."""
-    axis: str
-    """Name of the axis to the right."""
-    right: list[AxisLabel]
-    """Labels of the axis to the right."""
-    up_axis: str
-    """Name of the upward axis."""
-    up: list[AxisLabel]
-    """Labels of the upward axis."""
-    values: list[AxisLabel]
-    """Labels of the colour bar."""
-    height: int
-    """Height of a frame of width 1000."""
-    picture: str
-    """URL with the picture of the values."""
-    bar: str
-    """URL with the picture of the colour bar."""
-    coast: str
-    """Path of the coastlines; may be empty."""
-    kind: str = "plane"
-    """Macro that draws it."""
-
-
-class Histogram(NamedTuple):
-    """Counts of values in bins of equal width."""
-
-    heights: list[float]
-    """Heights of the bars in percent of the highest."""
-    low: str
-    """Smallest value."""
-    high: str
-    """Largest value."""
 
 
 class Tick(NamedTuple):
@@ -224,8 +159,11 @@ def _data(picture: bytes) -> str:
     return "data:image/png;base64," + base64.b64encode(picture).decode("ascii")
 
 
-def line(axis: ShownAxis, values: NDArray[np.float64], scale: Physical, title: str, label: str) -> LineChart:
-    """Return the chart of a line. `values`: float64 in one dimension, NaN where missing; `label`: description."""
+def line(axis: ShownAxis, values: NDArray[np.float64], scale: Physical, title: str, label: str) -> dict[str, Any]:
+    """Return what the template draws of a line.
+
+    `values`: float64 in one dimension, NaN where missing; `label`: description.
+    """
     shares = _shares(axis)
     finite = values[np.isfinite(values)]
     low, high = (float(finite.min()), float(finite.max())) if len(finite) else (0.0, 1.0)
@@ -238,8 +176,18 @@ def line(axis: ShownAxis, values: NDArray[np.float64], scale: Physical, title: s
         for x, y in zip(shares.tolist(), heights.tolist(), strict=True)
         if is_marked and math.isfinite(y)
     ]
-    ticks, right = value_ticks(low, high), _bottom(point_ticks(axis, shares))
-    return LineChart(title, label, _wide(ticks), axis.title, right, _side(ticks), list(_runs(shares, heights)), marks)
+    ticks = value_ticks(low, high)
+    return {
+        "kind": "line",
+        "title": title,
+        "label": label,
+        "width": _wide(ticks),
+        "axis": axis.title,
+        "right": _bottom(point_ticks(axis, shares)),
+        "up": _side(ticks),
+        "runs": list(_runs(shares, heights)),
+        "marks": marks,
+    }
 
 
 def _shares(axis: ShownAxis) -> NDArray[np.float64]:
@@ -265,28 +213,34 @@ def _runs(shares: NDArray[np.float64], heights: NDArray[np.float64]) -> Iterator
         yield " ".join(run)
 
 
-def plane(x: ShownAxis, y: ShownAxis, values: NDArray[np.float64], scale: Scale, title: str, label: str) -> PlaneChart:
-    """Return the picture of a plane with its axes and colour bar. `values`: float64 of shape (y, x), NaN missing."""
+def plane(
+    x: ShownAxis, y: ShownAxis, values: NDArray[np.float64], scale: Scale, title: str, label: str
+) -> dict[str, Any]:
+    """Return what the template draws of a plane with its axes and colour bar.
+
+    `values`: float64 of shape (y, x), NaN where missing; `label`: description.
+    """
     low, high = scale.range_of(values)
     columns, rows = directions(x, y)
     cells = indices(values[rows, columns], low, high)
     right = [each._replace(share=1 - each.share) if columns.step == -1 else each for each in cell_ticks(x)]
     up = [each._replace(share=1 - each.share) if rows.step != -1 else each for each in cell_ticks(y)]
     height = _height(x, y, cells.shape)
-    return PlaneChart(
-        title,
-        label,
-        _wide(up),
-        x.title,
-        _bottom(right),
-        y.title,
-        _side(up),
-        _side(value_ticks(low, high)),
-        height,
-        _data(png(cells, scale.palette)),
-        _data(colour_bar(scale.palette)),
-        _coast(x, y, columns, rows, height) if coastlines.are_geographic(x, y) else "",
-    )
+    return {
+        "kind": "plane",
+        "title": title,
+        "label": label,
+        "width": _wide(up),
+        "axis": x.title,
+        "right": _bottom(right),
+        "up_axis": y.title,
+        "up": _side(up),
+        "scale": _side(value_ticks(low, high)),
+        "height": height,
+        "picture": _data(png(cells, scale.palette)),
+        "bar": _data(colour_bar(scale.palette)),
+        "coast": _coast(x, y, columns, rows, height) if coastlines.are_geographic(x, y) else "",
+    }
 
 
 def _height(x: ShownAxis, y: ShownAxis, shape: tuple[int, ...]) -> int:
@@ -324,7 +278,7 @@ def directions(x: ShownAxis, y: ShownAxis) -> tuple[slice, slice]:
     return columns, backward if grows != y.down else slice(None)
 
 
-def histogram(values: NDArray[np.float64]) -> Histogram | None:
+def histogram(values: NDArray[np.float64]) -> dict[str, Any] | None:
     """Return the histogram of finite values; None for values that are all equal, and for no values."""
     finite = values[np.isfinite(values)]
     if not len(finite):
@@ -335,4 +289,4 @@ def histogram(values: NDArray[np.float64]) -> Histogram | None:
             return None
         counts = np.histogram(finite, bins=min(BINS, max(5, len(finite) // 2)), range=(low, high))[0]
     heights = (100 * counts / int(counts.max())).tolist()
-    return Histogram(heights, number_text(low), number_text(high))
+    return {"heights": heights, "low": number_text(low), "high": number_text(high)}

@@ -217,7 +217,7 @@ def _picture_values(opened: CachedDataset, seen: ViewedValues) -> dict[str, Any]
     view, dimensions = seen.view, opened.checked.variables[seen.view.path].dimensions
     statistics = ", ".join(f"{name.lower()} {value}" for name, value in seen.statistics.items())
     label = f"{seen.physical.axis}: {statistics}"
-    drawn: chart.LineChart | chart.PlaneChart | None = None
+    drawn: dict[str, Any] | None = None
     if seen.x is not None and seen.values.size:
         drawn = (
             chart.line(seen.x, seen.values, seen.physical, seen.physical.axis, label)

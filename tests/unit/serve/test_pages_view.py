@@ -390,11 +390,11 @@ def test_labels_neither_overlap_nor_vanish() -> None:
 def test_degrees_have_one_length() -> None:
     x, y = axis(np.arange(-170, 180, 10), "degrees_east"), axis(np.arange(0, 41, 2), "degrees_north")
     made = chart.plane(x, y, np.zeros((21, 35)), Scale(), "", "")
-    assert made.height == 200  # flat pictures have a least height, this one would have 120
+    assert made["height"] == 200  # flat pictures have a least height, this one would have 120
     half = chart.plane(x, axis(np.arange(-85, 90, 10), "degreeN"), np.zeros((18, 35)), Scale(), "", "")
-    assert half.height == 514
-    assert half.coast != ""
-    assert chart.plane(x, axis(np.arange(18), "m"), np.zeros((18, 35)), Scale(), "", "").coast == ""
+    assert half["height"] == 514
+    assert half["coast"] != ""
+    assert chart.plane(x, axis(np.arange(18), "m"), np.zeros((18, 35)), Scale(), "", "")["coast"] == ""
 
 
 @pytest.mark.parametrize("longitudes", [np.arange(-179.5, 180), np.arange(0.5, 360), np.arange(359.5, 0, -1)])
