@@ -12,7 +12,7 @@ import pytest
 
 import nczarr
 from nczarr import names
-from nczarr.serve.pages.markup import STATIC_FILES
+from nczarr.serve.pages.markup import STATIC_FILES, TEMPLATES
 from tests.support.serving import Served, serving
 
 HOSTILE = """netcdf h {
@@ -212,3 +212,27 @@ def test_a_coordinate_with_large_chunks_is_not_read(tmp_path: Path) -> None:
     by_path = {each["path"]: each for each in told["coordinates"]}
     assert by_path["/x"]["step"] == "not read: its chunks are large"
     assert (by_path["/y"]["first"], by_path["/y"]["last"], by_path["/y"]["step"]) == ("1", "5", "")
+
+
+def test_templates_escape_everything() -> None:
+    """Values in attributes are quoted, and what is safe is computed: paths of SVG, pictures, one constant."""
+    templates = {path.name: path.read_text(encoding="utf-8") for path in sorted(TEMPLATES.iterdir())}
+    assert len(templates) > 10
+    for name, text in templates.items():
+        assert not re.search(r"\s[\w-]+=\{\{", text), name
+        assert "autoescape" not in text, name
+        safe = set(re.findall(r"\{\{ ([^{}]*)\|safe \}\}", text))
+        assert text.count("|safe") == len(re.findall(r"\|safe \}\}", text)), name
+        assert safe <= {
+            "points", "chart.picture", "chart.coast", "chart.bar", 'facts.tree or "<p>The dataset is empty.</p>"'
+        }, name  # fmt: skip
+        for expression in re.findall(r'(?:href|action|value|src)="\{\{ (.*?) \}\}', text):
+            is_number = re.fullmatch(
+                r"(side\.chosen\.step|each\.index|value|\"\" if value is none else value)", expression
+            )
+            assert (
+                expression.startswith("url(") or expression.endswith("|attribute") or is_number or "|safe" in expression
+            ), (
+                name,
+                expression,
+            )
