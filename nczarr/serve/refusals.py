@@ -13,7 +13,6 @@ from nczarr.diagnostics.report import CompileError
 from nczarr.serve.answers import HTML, HttpAnswer, text
 from nczarr.serve.dataset_cache import BUSY, FORBIDDEN, RETRY, RefusedRequestError, words
 from nczarr.serve.pages.markup import page
-from nczarr.serve.protocols import dap2, dap4
 from nczarr.serve.workers import BusyServerError
 from nczarr.stores.local_file import ReplacedError
 
