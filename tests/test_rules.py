@@ -395,7 +395,7 @@ TOLD = {
     "nczarr.serve.protocols.dap2": "`dap2` is the first segment of its URLs",
     "nczarr.serve.protocols.dap4": "`dap4` is the first segment of its URLs",
     "nczarr.serve.protocols.cdmremote": "`cdl` and `ncstream` are words of CDM Remote's queries",
-    "nczarr.cli.missing": "`ncstream` is an extra of the package",
+    "nczarr.cli.shared": "`ncstream` is an extra of the package",
 }
 """Modules that may have the name of a format, and why."""
 

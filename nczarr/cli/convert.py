@@ -11,21 +11,161 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from nczarr.cli.inputs import input_of
-from nczarr.cli.nccopy import add_nccopy_options, chunk_lengths, codec_of
-from nczarr.cli.parser import ARGUMENTS, RUN, Command, add_verify, command
+from nczarr.cli.parser import ARGUMENTS, CHUNKS, RUN, SELECTION, Command, add_verify, command
 from nczarr.cli.progress import json_steps, progress, text_steps
 from nczarr.cli.result import CommandResult, summary
 from nczarr.cli.shared import Messages
 from nczarr.cli.streams import misuse, write_product
 from nczarr.cli.subsets import add_subset_options, subset_of
-from nczarr.cli.targets import add_target_options, options_of
-from nczarr.diagnostics.secrets import shown
-from nczarr.options import Options, Subset
+from nczarr.cli.targets import add_target_options, options_of, positive
+from nczarr.diagnostics.report import Report
+from nczarr.diagnostics.secrets import StorageOptions, shown
+from nczarr.options import WHOLE, Options, Subset
 from nczarr.stores.url import is_remote
 
 if TYPE_CHECKING:
     from nczarr.operations.convert import ReadyConversion
     from nczarr.plan.plans import Conversion
+
+
+STORE, FILE = ".zarr", ".nc"
+"""Suffixes of targets of files and texts, and of stores."""
+
+
+def destinations(
+    sources: list[str], target: str, to: str | None, storage: StorageOptions, report: Report
+) -> dict[str, str] | None:
+    """Return the target of each source; None after an error."""
+    if len(sources) == 1:
+        return {sources[0]: target}
+    if not is_remote(target) and os.path.lexists(target) and not os.path.isdir(target):
+        report.error("target-exists", f"`{target}` is not a folder", helps=["several sources need a folder as target"])
+        return None
+    suffix = _suffix_of(to, report) if to else None
+    if report.errors:
+        return None
+    targets: dict[str, str] = {}
+    homes: dict[str, str] = {}
+    for source in sources:
+        path = _inside(target, _stem(source) + (suffix or _suffix_for(source, storage)))
+        if path in homes:
+            report.error(
+                "clashing-targets",
+                f"`{shown(homes[path])}` and `{shown(source)}` would both be written to `{shown(path)}`",
+                helps=["convert one of them separately, to another name"],
+            )
+        homes.setdefault(path, source)
+        targets[source] = path
+    return targets if not report.errors else None
+
+
+def _inside(folder: str, name: str) -> str:
+    """Return the path or URL of a name in a folder; URL modes remain at the end."""
+    if not is_remote(folder):
+        return os.path.join(folder, name)
+    url, mark, modes = folder.rpartition("#mode=")
+    return f"{url.rstrip('/')}/{name}{mark}{modes}" if mark else f"{folder.rstrip('/')}/{name}"
+
+
+def _suffix_of(name: str, report: Report) -> str:
+    """Return the suffix of a named format."""
+    from nczarr.operations import targets
+
+    form = targets.target_format("", name, report)
+    if form is None:
+        return ""
+    return STORE if form.emit else form.suffixes[0] if form.suffixes else FILE
+
+
+def _suffix_for(source: str, storage: StorageOptions) -> str:
+    """Return the default suffix of a source's target."""
+    from nczarr.stores.open import is_store
+
+    return FILE if source != "-" and is_store(source, storage.of("source")) else STORE
+
+
+def _stem(source: str) -> str:
+    """Return the name of a source without folder and format suffix."""
+    from nczarr import registry
+    from nczarr.stores.url import BadURLError, location
+
+    if source == "-":
+        return "stdin"
+    try:
+        place = location(source)
+        path = place.repository.place if place.repository else place.path
+    except BadURLError:  # told when it is read
+        path = source
+    name = os.path.basename(path.rstrip("/")) or "root"
+    suffixes = [suffix for form in registry.formats() for suffix in form.suffixes]
+    longest = max((suffix for suffix in suffixes if name.lower().endswith(suffix)), key=len, default="")
+    stem = name[: len(name) - len(longest)] or name
+    return stem[: -len(STORE)] if longest == ".zip" and stem.lower().endswith(STORE) and stem != STORE else stem
+
+
+def add_nccopy_options(subparser: Command) -> None:
+    """Add nccopy's options."""
+    subparser.option(
+        CHUNKS,
+        "-d",
+        dest="level",
+        type=_level,
+        metavar="N",
+        help="deflate at level 1 to 9, or 0 for no codecs (nccopy)",
+    )
+    subparser.option(
+        CHUNKS, "-s", dest="shuffle", action="store_true", help="shuffle bytes before deflating, with -d (nccopy)"
+    )
+    subparser.option(
+        CHUNKS,
+        "-c",
+        dest="chunkspecs",
+        action="append",
+        default=[],
+        metavar="SPEC",
+        help="chunk lengths by dimension (time/10,lat/20; lon/ for all of it) or of one variable (/g1/temp:1,12) "
+        "(nccopy); repeatable",
+    )
+    subparser.option(
+        SELECTION, "-u", dest="fixed", action="store_true", help="make unlimited dimensions fixed (nccopy)"
+    )
+
+
+def _level(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) == 1):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a level; write 0 to 9")
+    return int(text)
+
+
+def codec_of(level: int | None, *, shuffle: bool) -> str | None:
+    """Return the codec specification of `-d` and `-s`, or None. Raises ValueError for `-s` alone."""
+    if not level:
+        if shuffle:
+            raise ValueError("-s: shuffling alone does not compress; give a level with `-d`, or `--codec shuffle`")
+        return None if level is None else "none"
+    return f"shuffle+zlib:{level}" if shuffle else f"noshuffle+zlib:{level}"
+
+
+def chunk_lengths(spec: str) -> list[tuple[str, tuple[int, ...]]]:
+    """Return chunk lengths by name: `time/10,lat/`, `/g/v:1,12`. Raises ValueError for other texts."""
+    text = f"-c {spec}"
+    variable, colon, lengths = spec.rpartition(":")
+    if colon:
+        pair = (
+            variable if variable.startswith("/") else f"/{variable}",
+            tuple(positive(length, text) for length in lengths.split(",")),
+        )
+        if not variable:
+            raise ValueError(f"{text}: write DIMENSION/LENGTH,… or VARIABLE:LENGTH,…")
+        return [pair]
+    lengths_by_name: list[tuple[str, tuple[int, ...]]] = []
+    for item in spec.split(","):
+        name, slash, length = item.rpartition("/")
+        if not (name and slash):
+            raise ValueError(f"{text}: write DIMENSION/LENGTH,… or VARIABLE:LENGTH,…")
+        lengths_by_name.append((name, (positive(length, text) if length else WHOLE,)))
+    return lengths_by_name
+
 
 EXAMPLES = (
     ("convert netCDF to a compressed Zarr v3 store", "convert ocean.nc ocean.zarr --to zarr3 --codec zstd:5"),
@@ -109,8 +249,6 @@ class _Conversions:
 
     def prepare(self) -> None:
         """Check everything that does not depend on the sources' content."""
-        from nczarr.cli.destinations import destinations
-
         report = self.messages.report
         subset = subset_of(self.arguments, report)
         asked = self.arguments

@@ -3,31 +3,91 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from nczarr import names
 from nczarr.arrays.codecs import chain as codecs
 from nczarr.arrays.codecs import table
+from nczarr.arrays.codecs.chain import registered, to_configs
 from nczarr.arrays.codecs.shuffle import SHUFFLE
+from nczarr.arrays.codecs.table import is_registered
 from nczarr.arrays.sources.source import Parts, is_number, itemsize
 from nczarr.arrays.values.parts import is_fixed, size
-from nczarr.ast import Storage, Variable
+from nczarr.ast import Codec, Storage, Variable
 from nczarr.ast.rectilinear import largest, varies, volume
 from nczarr.ast.walk import groups
 from nczarr.check.checked import Checked
 from nczarr.check.restrict_to_kind import without
-from nczarr.diagnostics.report import Report
+from nczarr.diagnostics.report import Diagnostic, Report, Severity
 from nczarr.options import Options
 from nczarr.plan.chunk_lengths import ShardRequest, can_shard, fits, problem
 from nczarr.plan.keys import check_keys
 from nczarr.plan.layout import lay
 from nczarr.plan.losses import losses, report_losses
 from nczarr.plan.plans import Loss, PartTarget, StorePlan
-from nczarr.plan.registered_names import report_unregistered_codecs, report_unregistered_types, with_registered_codecs
 from nczarr.plan.requested_storage import storage_of, storage_requests
 from nczarr.plan.simple_dimension_names import axes
 from nczarr.plan.storage_roundtrip import metadata_storage, normalized, unkept
 from nczarr.registry import Format
+
+
+def with_registered_codecs(storage: Mapping[str, Storage], report: Report) -> dict[str, Storage]:
+    """Return all storage with registered codecs. Reports encoded-again for each chain that changes."""
+    registered_storage: dict[str, Storage] = {}
+    changed: dict[tuple[str, str], list[str]] = {}
+    for path, original in storage.items():
+        chain = registered(original.codecs)
+        registered_storage[path] = (
+            original if chain == original.codecs else original.model_copy(update={"codecs": chain})
+        )
+        if chain != original.codecs:
+            changed.setdefault((_named(original.codecs), _named(chain)), []).append(path)
+    for (before, after), paths in changed.items():
+        text = f"chunks of {_listed(paths)} are encoded again: {before} becomes {after}, which is registered"
+        report.add(Diagnostic("encoded-again", Severity.NOTE, text))
+    return registered_storage
+
+
+def report_unregistered_codecs(targets: Mapping[str, Mapping[str, PartTarget]], report: Report) -> None:
+    """Report codecs that only zarr-python names, as `numcodecs.zlib`: unregistered-codec."""
+    users: dict[str, dict[str, None]] = {}
+    for path, parts in targets.items():
+        for target in parts.values():
+            for config in to_configs(target.layout.codecs, itemsize(target.layout.dtype)):
+                if not is_registered(config["id"]):
+                    users.setdefault(str(config["id"]), {})[path] = None
+    if users:
+        names = ", ".join(f"`numcodecs.{name}`" for name in users)
+        paths = list({path: None for users_of_name in users.values() for path in users_of_name})
+        verb = "is no registered codec" if len(users) == 1 else "are no registered codecs"
+        text = f"{_listed(paths)}: {names} {verb} of Zarr v3; zarr-python and xarray decode the chunks, others may not"
+        helps = ["`--zarr-names registered` encodes the chunks again with registered codecs, for every reader"]
+        report.warning("unregistered-codec", text, helps=helps)
+
+
+def report_unregistered_types(targets: Mapping[str, Mapping[str, PartTarget]], report: Report) -> None:
+    """Report types that have no registered name: unregistered-name."""
+    for letter, name in (("S", "null_terminated_bytes"), ("V", "raw_bytes")):
+        paths = [
+            path
+            for path, part_targets in targets.items()
+            if any(
+                isinstance(target.layout.dtype, str) and target.layout.dtype[1] == letter
+                for target in part_targets.values()
+            )
+        ]
+        if paths:
+            report.warning("unregistered-name", f"{_listed(paths)}: data type `{name}` is not registered")
+
+
+def _named(chain: Sequence[Codec]) -> str:
+    return " + ".join(codec.name or str(codec.id) for codec in chain)
+
+
+def _listed(paths: Sequence[str]) -> str:
+    more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
+    return f"`{paths[0]}`{more}"
+
 
 LARGEST_FILL = 1 << 27
 """Maximum ragged elements that a fill value may make; see `fill_parts`."""

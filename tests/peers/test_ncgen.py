@@ -19,7 +19,7 @@ from nczarr.ast import Kind
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.source import Source
-from nczarr.formats.netcdf4.chunking import default_chunks
+from nczarr.formats.netcdf4.define import default_chunks
 from nczarr.operations import pipeline
 from nczarr.options import Options
 from tests.conftest import run_command

@@ -6,7 +6,7 @@ Each kind of object has the order of the tree, but types follow those they use.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple, assert_never
 
 from nczarr import names
@@ -31,12 +31,56 @@ from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report
 from nczarr.formats.netcdf4 import library as c
 from nczarr.formats.netcdf4.c_values import constant_values
-from nczarr.formats.netcdf4.chunking import default_chunks
 from nczarr.formats.netcdf4.fill_values import declared as declared_attributes
 from nczarr.formats.netcdf4.fill_values import own_fill
 from nczarr.formats.netcdf4.library import Library, integers, sizes
 from nczarr.plan.hdf5_losses import without_nil
 from nczarr.plan.plans import FilePlan
+
+CHUNK_BYTES = 16 << 20
+"""Target size of a chunk, in bytes."""
+
+LARGEST = (1 << 32) - 1
+"""Largest chunk of HDF5, in bytes; lengths of a larger one are halved."""
+
+LONE_BYTES = 4096
+"""Chunk size along a single unlimited dimension, in bytes."""
+
+
+def default_chunks(lengths: Sequence[int | None], itemsize: int, room: int = CHUNK_BYTES) -> tuple[int, ...]:
+    """Return the chunk lengths of an array; None stands for an unlimited dimension.
+
+    `itemsize`: bytes of an element in memory; `room`: limit of a chunk in
+    bytes, if below `CHUNK_BYTES`.
+    """
+    room = min(room, CHUNK_BYTES)
+    fixed = [length for length in lengths if length is not None]
+    if not fixed and len(lengths) == 1:
+        return (max(1, max(1, min(LONE_BYTES, room // itemsize)) // itemsize),)
+    if not fixed:
+        edge = int(math.pow(room / itemsize, 1 / len(lengths))) if lengths else 1
+        chunks = [max(1, edge)] * len(lengths)
+    else:
+        total = math.prod(float(length) for length in fixed) * itemsize
+        factor = math.pow(room / total, 1 / len(fixed)) if total else math.inf
+        chunks = [1 if length is None else _share(length, factor) for length in lengths]
+    while math.prod(chunks) * itemsize > LARGEST and max(chunks) > 1:
+        chunks = [max(1, chunk // 2) for chunk in chunks]
+    return tuple(_trimmed(chunk, length) for chunk, length in zip(chunks, lengths, strict=True))
+
+
+def _share(length: int, factor: float) -> int:
+    if factor == math.inf:
+        return max(1, length)
+    return max(1, min(length, int(max(0.0, factor * length - 0.5))))
+
+
+def _trimmed(chunk: int, length: int | None) -> int:
+    """Shorten a chunk to spread the excess of the last chunk."""
+    if not length:
+        return chunk
+    count = -(-length // chunk)
+    return chunk - (count * chunk - length) // count
 
 
 class Ids(NamedTuple):

@@ -16,14 +16,15 @@ from collections.abc import Callable, Sequence
 from nczarr import registry
 from nczarr.arrays.execution.counts import Watcher
 from nczarr.arrays.sources.concatenate import unlike
+from nczarr.arrays.values.parts import descr, is_fixed
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Diagnostic, Report, Severity
 from nczarr.diagnostics.secrets import shown
 from nczarr.diagnostics.source import Source
+from nczarr.link.fill import emit
+from nczarr.operations import pipeline, targets
 from nczarr.operations import sources as endpoints
-from nczarr.operations import targets
 from nczarr.operations.append.placement import RecordRun, is_cut, pieces_of, placed
-from nczarr.operations.append.projection import projected
 from nczarr.operations.append.request import Appended, AppendRequest, ExtendableTarget
 from nczarr.operations.combine import CombineSpec, combine
 from nczarr.operations.combine.recode import recoded
@@ -35,9 +36,55 @@ from nczarr.registry import Format
 from nczarr.stores import extension
 from nczarr.stores.base import JOURNAL, Store
 from nczarr.stores.lock import Lock, NoLock
+from nczarr.stores.memory import MemoryStore
 from nczarr.stores.repository.layout import is_repository
 from nczarr.stores.stat import identity
 from nczarr.stores.url import BadURLError, Repository, is_remote, trimmed
+
+
+def projected(
+    name: str, checked: Checked, form: Format, is_store: bool, report: Report, options: Options
+) -> Checked | None:
+    """Return a source in the model of a format; None after a reported loss of values.
+
+    Values and their arrays stay those of the source.
+    """
+    if not is_store or form.capabilities.typed_attributes:
+        return checked
+    own_report = Report(strict=report.strict)
+    plain = Options(allow_loss=options.allow_loss, memory=options.memory)
+    planned = pipeline.plan_store(checked, form, own_report, plain)
+    documents = None if planned is None else dict(emit(planned, own_report))
+    for finding in own_report.sorted():
+        if finding.severity is Severity.ERROR:
+            report.add(finding._replace(notes=(*finding.notes, f"of `{name}`")))
+    if planned is None or documents is None or own_report.errors:
+        return None
+    back = pipeline.read(MemoryStore(documents), Report(), plain, form)
+    if back is None:
+        return checked
+    before = report.errors
+    for path in checked.parts.keys() & back.variables.keys():
+        if not _is_same(checked, back, path):
+            types_of_both = (
+                f"is {checked.variables[path].type} in `{name}`, which the target holds as {back.variables[path].type}"
+            )
+            report.error("unequal-sources", f"`{path}` {types_of_both}", helps=[f"convert it to {form.name} first"])
+    if report.errors > before:
+        return None
+    parts = {path: checked.parts.get(path, own_parts) for path, own_parts in back.parts.items()}
+    return back._replace(parts=parts)
+
+
+def _is_same(one: Checked, other: Checked, path: str) -> bool:
+    """Return whether a variable has the same elements in both."""
+    first, second = one.variables[path].type, other.variables[path].type
+    if "string" in (first, second):
+        return first == second
+    if not (is_fixed(first, one.types) and is_fixed(second, other.types)):
+        return first == second
+    return descr(first, one.types) == descr(second, other.types)
+
 
 LACKING = frozenset({"unseen-object", "missing-values"})
 """Warnings of files that are not read whole. A file that is written again would lose the rest."""

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import nczarr
-from nczarr.api.first_values import BYTES, VARIABLES, FirstValues
+from nczarr.api.html import BYTES, VARIABLES, FirstValues
 from nczarr.arrays.sources.source import ArraySource
 
 TEXT = """netcdf t {

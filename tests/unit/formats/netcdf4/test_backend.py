@@ -15,7 +15,7 @@ import pytest
 import nczarr
 from nczarr.diagnostics.report import CompileError
 from nczarr.formats.netcdf4 import backend
-from nczarr.formats.netcdf4.chunking import default_chunks
+from nczarr.formats.netcdf4.define import default_chunks
 from nczarr.formats.netcdf4.library import MissingLibraryError
 
 Peer = Callable[[str], ModuleType]

@@ -8,8 +8,8 @@ from types import ModuleType
 
 import pytest
 
+from nczarr.formats.netcdf4.backend import take_fills
 from nczarr.formats.netcdf4.library import library
-from nczarr.formats.netcdf4.no_fill import take_fills
 from nczarr.formats.netcdf4.object_headers import lookup3
 from tests.conftest import Ran
 

@@ -13,7 +13,7 @@ import pytest
 import nczarr
 from nczarr.diagnostics.report import CompileError
 from nczarr.formats.awkward0.columns.nodes import ArrayPieces, BackReference, Flat, ListNode, Objects, TableNode
-from nczarr.formats.awkward0.read.functions import FUNCTIONS, canonical
+from nczarr.formats.awkward0.read.evaluation import FUNCTIONS, canonical
 from nczarr.formats.awkward0.read.whitelist import allows, patterns
 from nczarr.formats.awkward0.wire import dtypes
 from nczarr.formats.awkward0.wire.limits import UnreadableDocumentError

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nczarr.formats.cdl.values.decimals import LARGEST, decimals
+from nczarr.formats.cdl.values.bulk_numbers import LARGEST, decimals
 
 DIGITS = st.text("0123456789", max_size=17)
 FRACTIONS = st.tuples(st.sampled_from(["", "-", "+"]), DIGITS, st.sampled_from(["", "."]), DIGITS).map("".join)

@@ -34,7 +34,7 @@ from nczarr.check import check
 from nczarr.check.checked import Checked, Unchecked
 from nczarr.diagnostics.report import Report, Severity
 from nczarr.diagnostics.source import Source
-from nczarr.formats.cdl.write.inexact_values import in_constant
+from nczarr.formats.cdl.write.losses import in_constant
 from nczarr.integrations.testing.strategies import datasets_with_data
 from nczarr.operations import pipeline
 from nczarr.options import Options
