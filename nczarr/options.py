@@ -155,9 +155,28 @@ class Options(NamedTuple):
     following: Following = FOLLOWING
     """Options for following references."""
 
+    @property
+    def fingerprint(self) -> str:
+        """Text of all options that may change a byte of the target, equal for equal ones."""
+        return repr([(name, _plain(getattr(self, name))) for name in self._fields if name not in RUN_ONLY])
+
     def accepts(self, loss: str) -> bool:
         """Return whether this loss is a warning in the run."""
         return loss in self.allow_loss or "all" in self.allow_loss
+
+
+RUN_ONLY = frozenset(
+    {"overwrite", "max_size", "verbose", "memory", "workers", "verify", "resume", "unfinished", "storage", "source"}
+    | {"target", "nodes", "dask", "survey", "message", "author"}
+)
+"""Options that change no byte of the target."""
+
+
+def _plain(value: object) -> object:
+    """Return a value whose text does not depend on the order of a mapping or set."""
+    if isinstance(value, Mapping):
+        return sorted(value.items())
+    return sorted(value) if isinstance(value, frozenset) else value
 
 
 class Extent(NamedTuple):

@@ -127,21 +127,17 @@ def journal(plan: StorePlan) -> StoreJournal:
 def fingerprint(plan: StorePlan, identity: str) -> str:
     """Return the fingerprint of a plan for a source with this identity: equal for the same source and target.
 
-    A resumed run compares it to recognize its own work in the target. Options
-    that change no byte, such as threads and memory, do not count.
+    A resumed run compares it to recognize its own work in the target.
     """
     import hashlib  # loads a library: only where there is a journal
 
-    options = plan.options
     text_hash = hashlib.sha256()
     for text in (
         __version__,
         plan.form.name,
-        options.part,
         identity,
         repr(plan.checked.dataset),
-        repr((plan.consolidates, options.char_netcdf, options.tables, options.xarray, sorted(options.allow_loss))),
-        options.zarr_names,
+        plan.options.fingerprint,
         *(repr((path, targets)) for path, targets in plan.targets.items()),
     ):
         data = text.encode("utf-8", "surrogateescape")
