@@ -146,10 +146,8 @@ def wanted_of(checked: Checked, spec: str, home: str) -> list[tuple[str, tuple[r
     for section in parsed:
         fqn = _fqn(section)
         if fqn not in checked.variables:
-            meant = names.closest(fqn, checked.variables)
-            raise RefusedRequestError(
-                400, f"there is no variable `{fqn}`" + (f"; did you mean `{meant}`?" if meant else "")
-            )
+            hints = names.suggested(fqn, checked.variables)
+            raise RefusedRequestError(400, "; ".join((f"there is no variable `{fqn}`", *hints)))
         if ncstream.is_sequence(checked, fqn):
             section = section._replace(extents=None)  # sections of sequences mean nothing
         ranges = ranges_of([(fqn, section)], checked, report)

@@ -9,8 +9,9 @@ Values are made in pieces, in bounded memory.
 
 from __future__ import annotations
 
+from nczarr.formats.opendap.common.constraints import ConstraintError
 from nczarr.formats.opendap.dap2.write.attributes import das
-from nczarr.formats.opendap.dap2.write.constraints import ConstraintError, select
+from nczarr.formats.opendap.dap2.write.constraints import select
 from nczarr.formats.opendap.dap2.write.declarations import GridNode, Mapping, Node, dds, leaves, mapping, size_of
 from nczarr.formats.opendap.dap2.write.text_values import UnprintableError, ascii_response, error_document
 from nczarr.formats.opendap.dap2.write.xdr import InexactError, response

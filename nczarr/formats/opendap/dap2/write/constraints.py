@@ -5,21 +5,14 @@ from __future__ import annotations
 import re
 from urllib.parse import unquote
 
-from nczarr import names
+from nczarr.formats.opendap.common.constraints import MOST_CLAUSES, ConstraintError, missing
 from nczarr.formats.opendap.dap2.write.declarations import ElementNode, GridNode, Mapping, Node, NodeAxis, StructureNode
-
-MOST_CLAUSES = 1000
-"""Maximum projections of one expression."""
 
 _SLAB = re.compile(r"\[\s*(?:(\*)|([0-9]{1,18})\s*(?::\s*([0-9]{1,18})\s*)?(?::\s*([0-9]{1,18})\s*)?)\]")
 _STEP = re.compile(r"([^.\[\],()&]+)((?:\[[^\[\]]{0,80}\])*)")
 
 Slabs = list[range | None]
 Path = list[tuple[str, str]]
-
-
-class ConstraintError(ValueError):
-    """An invalid constraint expression; the text says why."""
 
 
 def select(mapped: Mapping, expression: str) -> tuple[Node, ...]:
@@ -55,10 +48,7 @@ def _projected(mapped: Mapping, clause: str) -> Node:
     path = _path(clause)
     place = _find(mapped, path)
     if place is None:
-        name = path[0][0]
-        meant = names.closest(name[:80], mapped.nodes)
-        hint = f"; did you mean `{meant}`?" if meant else ""
-        raise ConstraintError(f"there is no variable `{name[:80]}`{hint}")
+        raise missing("variable", path[0][0], path[0][0], mapped.nodes)
     node, rest = place
     return _narrowed(node, rest, clause, mapped)
 

@@ -8,9 +8,10 @@ Values are made in pieces, in bounded memory.
 
 from __future__ import annotations
 
+from nczarr.formats.opendap.common.constraints import ConstraintError
 from nczarr.formats.opendap.common.dmr_writer import Projection
 from nczarr.formats.opendap.dap4.write.document import dmr
-from nczarr.formats.opendap.dap4.write.selection import ConstraintError, select
+from nczarr.formats.opendap.dap4.write.selection import select
 from nczarr.formats.opendap.dap4.write.values import error_chunk, error_document, response, size_of
 
 __all__ = ["ConstraintError", "Projection", "dmr", "error_chunk", "error_document", "response", "select", "size_of"]

@@ -11,20 +11,14 @@ from collections.abc import Mapping
 
 from nczarr import names
 from nczarr.check.checked import Checked
+from nczarr.formats.opendap.common.constraints import MOST_CLAUSES, ConstraintError, missing
 from nczarr.formats.opendap.common.dmr_writer import Projection, SelectedVariable
-
-MOST_CLAUSES = 1000
-"""Maximum variables in one expression."""
 
 _SLICES = re.compile(r"((?:\[[^\[\]]{0,80}\])*)\s*")
 _UNESCAPED = re.compile(r"\\(.)")
 _DIMENSION = re.compile(r"([^\[=]+)=\s*(\[[^\[\]]{0,80}\])")
 _SLICES_ARE = "`{}`: slices are `[start:stride:stop]`, `[start:stop]`, `[index]`, `[]`"
 _SLICE = re.compile(r"\[\s*(?:([0-9]{1,18})\s*(?::\s*([0-9]{1,18})\s*)?(?::\s*([0-9]{1,18})?\s*)?)?\]")
-
-
-class ConstraintError(ValueError):
-    """An invalid constraint expression; the text says why."""
 
 
 def select(checked: Checked, expression: str) -> Projection:
@@ -48,7 +42,7 @@ def select(checked: Checked, expression: str) -> Projection:
     dimensions = {fqn: range(dimension.size) for fqn, dimension in checked.dimensions.items()} | slices
     selected: dict[str, SelectedVariable] = {}
     for clause in others:
-        variable = _wanted(checked, dimensions, clause)
+        variable = _selected(checked, dimensions, clause)
         if selected.setdefault(variable.fqn, variable) != variable:
             raise ConstraintError(f"`{variable.fqn}` is requested twice in different ways")
     if not others:
@@ -67,27 +61,26 @@ def _whole(checked: Checked, fqn: str, dimensions: Mapping[str, range]) -> tuple
 
 def _dimension(checked: Checked, name: str, text: str, clause: str) -> tuple[str, range]:
     """Return the FQN and the slice of a dimension. Raises ConstraintError."""
-    fqn = _known(name.strip(), checked.dimensions, "dimension")
+    fqn = _fqn_of(name.strip(), checked.dimensions, "dimension")
     match = _SLICE.fullmatch(text)
     if match is None:
         raise ConstraintError(_SLICES_ARE.format(clause[:80]))
     return fqn, _range(match, text, range(checked.dimensions[fqn].size), clause)
 
 
-def _known(name: str, named: Mapping[str, object], kind: str) -> str:
+def _fqn_of(name: str, named: Mapping[str, object], kind: str) -> str:
     """Return the FQN that is written as `name`, perhaps with escapes. Raises ConstraintError."""
     fqn = "/" + name.removeprefix("/")
     if fqn not in named:
         fqn = names.fqn(_UNESCAPED.sub(r"\1", segment) for segment in fqn[1:].split("/"))
     if fqn not in named:
-        meant = names.closest(fqn[:80], named)
-        raise ConstraintError(f"there is no {kind} `{name[:80]}`" + (f"; did you mean `{meant}`?" if meant else ""))
+        raise missing(kind, name, fqn, named)
     return fqn
 
 
-def _wanted(checked: Checked, dimensions: Mapping[str, range], clause: str) -> SelectedVariable:
+def _selected(checked: Checked, dimensions: Mapping[str, range], clause: str) -> SelectedVariable:
     name, bracket, rest = clause.partition("[")
-    fqn = _known(name.strip(), checked.variables, "variable")
+    fqn = _fqn_of(name.strip(), checked.variables, "variable")
     text = bracket + rest
     if not _SLICES.fullmatch(text):
         raise ConstraintError(f"`{clause[:80]}` is not a variable with slices: structures are sent whole")
