@@ -16,7 +16,6 @@ from typing import NamedTuple
 
 from nczarr import names
 from nczarr.arrays.sources.decoded_parts import in_one_piece
-from nczarr.arrays.sources.memory import ArrayInMemory
 from nczarr.arrays.sources.source import Parts
 from nczarr.arrays.sources.strided import AffineArray, FileBytes
 from nczarr.arrays.values.parts import Types, descr
@@ -32,7 +31,7 @@ from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
 from nczarr.formats.ncstream.points import reader
 from nczarr.formats.ncstream.read import header_merge
 from nczarr.formats.ncstream.read.decode import column_tree
-from nczarr.formats.ncstream.read.header_reader import HeaderReader, immediate_values
+from nczarr.formats.ncstream.read.header_reader import HeaderReader
 from nczarr.formats.ncstream.read.lazy_local import MessageCells, VariableMessages, sources
 from nczarr.formats.ncstream.read.scan import StreamEntry, entries, is_counted, refuse, refuse_error, scan
 from nczarr.formats.ncstream.wire.definitions import Definitions
@@ -183,7 +182,11 @@ class _StreamReader(HeaderReader):
         if shape is None:
             return None
         if not regions:
-            return self._immediate(path, shape, declarations)
+            try:
+                return self._immediate(path, shape, declarations)
+            except ValueError as fault:
+                self._ignored(f"the values of `{path}` in the header are left out: {fault}")
+                return None
         if len(regions) == 1:
             plain = self._plain(regions[0], variable.type, shape, declarations.types, fills)
             if plain is not None:
@@ -220,18 +223,6 @@ class _StreamReader(HeaderReader):
             dtype = dtype.replace("<", ">")
             fill = None if fill is None else fill[::-1]
         return AffineArray(in_one_piece(dtype, shape, fill), self._file, place[0], math.prod(shape[1:]) * width)
-
-    def _immediate(self, path: str, shape: tuple[int, ...], declarations: Tables) -> Parts | None:
-        """Return the values of a variable that the header contains, None without values."""
-        type_name = declarations.variables[path].type
-        try:
-            values = immediate_values(self._declared(path), type_name, shape, declarations.types)
-        except ValueError as fault:
-            self._ignored(f"the values of `{path}` in the header are left out: {fault}")
-            return None
-        if values is None:
-            return None
-        return {"": ArrayInMemory(in_one_piece(descr(type_name, declarations.types), shape), values)}
 
     def _opaque_size(self, path: str, members: tuple[str, ...]) -> int | None:
         sizes: set[int] = set()

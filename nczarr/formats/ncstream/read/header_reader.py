@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from typing import Any
 
-from nczarr.arrays.lazy_numpy import NDArray, np
+from nczarr.arrays.lazy_numpy import np
+from nczarr.arrays.sources.decoded_parts import in_one_piece
+from nczarr.arrays.sources.memory import ArrayInMemory
 from nczarr.arrays.sources.source import Parts, itemsize
-from nczarr.arrays.values.parts import Types, descr, is_fixed, parts, size
+from nczarr.arrays.values.parts import descr, is_fixed, parts, size
 from nczarr.arrays.values.validate_constant import sound_types
 from nczarr.ast import ATOMIC, Dimension, Variable
-from nczarr.ast.node import TypeName
 from nczarr.ast.types import CompoundType
 from nczarr.check.checked import Tables, Unchecked, tables
 from nczarr.check.type_sizes import oversized
@@ -73,6 +73,17 @@ class HeaderReader(ABC):
     @abstractmethod
     def _opaque_size(self, path: str, members: tuple[str, ...]) -> int | None:
         """Return the common size of the opaque values of a variable or member, else None."""
+
+    def _immediate(
+        self, path: str, shape: tuple[int, ...], declarations: Tables, fill: bytes | None = None
+    ) -> Parts | None:
+        """Return the values of a variable that the header contains, or None. Raises ValueError if they do not fit."""
+        declared, types = self._declared(path), declarations.types
+        if not isinstance(declared, pb.Variable) or not declared.HasField("data"):
+            return None
+        type_name = declarations.variables[path].type
+        values = fixed(_numbers(declared), type_name, shape, types)
+        return {"": ArrayInMemory(in_one_piece(descr(type_name, types), shape, fill), values)}
 
     def _ignored(self, message: str) -> None:
         """Warn about ignored values of the header."""
@@ -146,19 +157,6 @@ def _suited_fills(
         elif fill is not None:
             suited[part.path] = fill
     return suited
-
-
-def immediate_values(
-    declared: Declared | None, type_name: TypeName, shape: tuple[int, ...], types: Types
-) -> NDArray[Any] | None:
-    """Return the values of a variable that the header contains, or None.
-
-    They have this shape and the packed little-endian dtype of the type. Raises
-    ValueError if they do not fit.
-    """
-    if not isinstance(declared, pb.Variable) or not declared.HasField("data"):
-        return None
-    return fixed(_numbers(declared), type_name, shape, types)
 
 
 def _numbers(declared: pb.Variable) -> Tree:

@@ -9,17 +9,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 from nczarr import names
 from nczarr.arrays.lazy_numpy import NDArray
 from nczarr.arrays.regions import Region
-from nczarr.arrays.sources.decoded_parts import in_one_piece
-from nczarr.arrays.sources.memory import ArrayInMemory
 from nczarr.arrays.sources.part_fills import all_fill
 from nczarr.arrays.sources.source import Parts
-from nczarr.arrays.values.parts import Types, descr
+from nczarr.arrays.values.parts import Types
 from nczarr.ast.node import TypeName
 from nczarr.ast.types import ATOMIC, CompoundType
 from nczarr.ast.walk import building
@@ -31,7 +30,7 @@ from nczarr.formats.common.remote_variable import RemoteVariable
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
 from nczarr.formats.ncstream.read import header_merge
 from nczarr.formats.ncstream.read.decode import column_tree
-from nczarr.formats.ncstream.read.header_reader import HeaderReader, immediate_values
+from nczarr.formats.ncstream.read.header_reader import HeaderReader
 from nczarr.formats.ncstream.read.lazy_local import values_of
 from nczarr.formats.ncstream.read.scan import entries, error_text, refuse_error, scan
 from nczarr.formats.ncstream.wire.definitions import Definitions
@@ -135,21 +134,15 @@ class _RemoteReader(HeaderReader):
         if not math.prod(shape):
             return dict(usual)
         filled = {part: fills.get(part, source.layout.fill) for part, source in usual.items()}
-        values = self._immediate(path, declaration.type, shape, types)
-        if values is not None:
-            return {"": ArrayInMemory(in_one_piece(descr(declaration.type, types), shape, filled[""]), values)}
+        with suppress(ValueError):  # values that do not fit are asked for
+            immediate = self._immediate(path, shape, declarations, filled.get(""))
+            if immediate is not None:
+                return immediate
         declared = self._declared(path)
         behind = max(0, len(declared.shape) - len(shape)) if declared is not None else 0
         codec = CdmCodec(self._written(path), declaration.type, shape, types, behind, self._alone(path))
         keep = behind == 0 and isinstance(types.get(declaration.type), CompoundType)  # old servers send all
         return RemoteVariable(self._service, codec).parts(filled, keep=keep)
-
-    def _immediate(self, path: str, type_name: TypeName, shape: tuple[int, ...], types: Types) -> NDArray[Any] | None:
-        """Return a variable's values in the header, in this shape and the type's dtype; None if missing or unfit."""
-        try:
-            return immediate_values(self._declared(path), type_name, shape, types)
-        except ValueError:
-            return None  # then they are asked for
 
     def _opaque_size(self, path: str, members: tuple[str, ...]) -> int | None:
         declared = self._declared(path)
