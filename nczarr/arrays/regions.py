@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeAlias
 
 from nczarr.ast.rectilinear import Lengths, volume
@@ -139,17 +139,43 @@ def lengths_of(region: Selection) -> tuple[int, ...]:
     return tuple(part.stop - part.start for part in region)
 
 
+def chunk_ranges(unit: tuple[int, ...], region: Selection | Region) -> list[range]:
+    """Return the range of chunks from the first to the last index of a region along each dimension."""
+    spans = [
+        (part.start, part.stop) if isinstance(part, slice) else (part[0], part[-1] + 1) if part else (0, 0)
+        for part in region
+    ]
+    return [range(start // length, -(-stop // length)) for (start, stop), length in zip(spans, unit, strict=True)]
+
+
+def covering_regions(regions: Iterable[Selection], chunks: tuple[int, ...]) -> set[Index]:
+    """Return the chunks of a grid that meet some regions."""
+    return {index for region in regions for index in every_index(chunk_ranges(chunks, region))}
+
+
+def bounding(indices: Sequence[Index], unit: tuple[int, ...], shape: tuple[int, ...]) -> Selection:
+    """Return the smallest region with all cells of some chunks, or keys, of shape `unit`."""
+    columns = list(zip(*indices, strict=True))
+    corners = zip(map(min, columns), map(max, columns), unit, shape, strict=True)
+    return tuple(slice(first * length, min((last + 1) * length, end)) for first, last, length, end in corners)
+
+
 def cut_along(region: Selection, cells: tuple[int, ...]) -> Iterator[Selection]:
     """Cut a region along the array's grid of these cell lengths, in C order."""
     return itertools.product(
         *(
-            [
-                slice(max(part.start, number * length), min(part.stop, (number + 1) * length))
-                for number in range(part.start // length, -(-part.stop // length))
-            ]
-            for part, length in zip(region, cells, strict=True)
+            [slice(max(part.start, number * length), min(part.stop, (number + 1) * length)) for number in numbers]
+            for part, length, numbers in zip(region, cells, chunk_ranges(cells, region), strict=True)
         )
     )
+
+
+def in_one(bounds: list[tuple[int, int]], chunks: tuple[int, ...]) -> bool:
+    """Return whether a region lies in one chunk, or is empty."""
+    return all(
+        stop <= start or (stop - 1) // chunk_length == start // chunk_length
+        for (start, stop), chunk_length in zip(bounds, chunks, strict=True)
+    ) or any(stop <= start for start, stop in bounds)
 
 
 def linear_pieces(region: Selection, room: int) -> Iterator[Selection]:

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 
 from nczarr.arrays.execution.counts import Counts
 from nczarr.arrays.lazy_numpy import NDArray
-from nczarr.arrays.regions import Selection, lengths_of, region_of
+from nczarr.arrays.regions import Selection, bounding, lengths_of, region_of
 from nczarr.arrays.sources.source import ArraySource, Layout, numpy_dtype
 from nczarr.arrays.sources.windows import Window
 from nczarr.diagnostics.report import CompileError
@@ -149,10 +149,7 @@ def boxes(array: WrittenPart, task: Task) -> Iterator[tuple[Task, Selection]]:
     layout = array.target.layout
     indices = task.indices
     regions = [region_of(index, array.unit, layout.shape) for index in indices]
-    box = tuple(
-        slice(min(part.start for part in parts), max(part.stop for part in parts))
-        for parts in zip(*regions, strict=True)
-    )
+    box = bounding(indices, array.unit, layout.shape)
     if math.prod(lengths_of(box)) == sum(math.prod(lengths_of(part)) for part in regions):
         yield Keys(task.array, indices), box
         return

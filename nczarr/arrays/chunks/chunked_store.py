@@ -18,10 +18,10 @@ from nczarr.arrays.chunks.assembly import MANY
 from nczarr.arrays.chunks.chunk_grid_array import FetchedChunk
 from nczarr.arrays.chunks.chunk_keys import KeyListing
 from nczarr.arrays.chunks.chunk_references import WHOLE
-from nczarr.arrays.chunks.grid import covering_regions, in_one, unreadable
+from nczarr.arrays.chunks.grid import unreadable
 from nczarr.arrays.chunks.index_table import indices_of
 from nczarr.arrays.chunks.manifest import ChunkPlace, Manifest, PlaceColumns, columns_from
-from nczarr.arrays.chunks.occupancy import blocks_of_chunks, blocks_of_runs, chunk_ranges, chunks_in
+from nczarr.arrays.chunks.occupancy import blocks_of_chunks, blocks_of_runs, chunks_in
 from nczarr.arrays.chunks.shards import (
     KeyedArray,
     columns_in_shards,
@@ -36,7 +36,19 @@ from nczarr.arrays.codecs.decode import DECODING_ERRORS, decoded
 from nczarr.arrays.codecs.lengths import decoded_length, encoded_length, is_plain, misfit
 from nczarr.arrays.codecs.texts import texts_end
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.arrays.regions import Index, Region, Selection, bounds_of, grid_of, number_of, region_or_all
+from nczarr.arrays.regions import (
+    Index,
+    Region,
+    Selection,
+    bounds_of,
+    chunk_ranges,
+    clipped,
+    covering_regions,
+    grid_of,
+    in_one,
+    number_of,
+    region_or_all,
+)
 from nczarr.arrays.sources.memory import put_nil
 from nczarr.arrays.sources.source import ArraySource, Stored, itemsize
 from nczarr.ast.rectilinear import largest, varies
@@ -183,9 +195,8 @@ class StoredArray(KeyedArray):
         """Return the values of a region, in its shape and the layout's dtype; NIL strings are None."""
         layout, out = self.layout, KeyedArray.read(self, selection)
         if self.nil and layout.dtype == "|O":
-            bounds = zip(selection, layout.shape, strict=True)
             out = out if out.flags.writeable else out.copy()
-            put_nil(out, self.nil, [part.indices(length)[0] for part, length in bounds], layout.shape)
+            put_nil(out, self.nil, [start for start, _ in bounds_of(selection, layout.shape)], layout.shape)
         return out
 
     def near(self, selection: Selection) -> Self:
@@ -249,15 +260,11 @@ class StoredArray(KeyedArray):
         layout = self.layout
         if not self.store.listed or layout.shards is not None:
             return False
-        bounds = bounds_of(selection, layout.shape)
-        box = [
-            (start // chunk_length, -(-stop // chunk_length))
-            for (start, stop), chunk_length in zip(bounds, layout.chunks, strict=True)
-        ]
-        count = math.prod(max(0, stop - start) for start, stop in box)
+        box = chunk_ranges(layout.chunks, clipped(selection, layout.shape))
+        count = math.prod(map(len, box))
         if count <= MANY:
             return False
-        first, end = np.array(box, np.int64).T
+        first, end = np.array([(part.start, part.stop) for part in box], np.int64).T
         table = self.keys.table()
         return 2 * int(((table >= first) & (table < end)).all(axis=1).sum()) < count
 

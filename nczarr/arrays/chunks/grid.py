@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from operator import itemgetter
 from typing import Any, NamedTuple, NoReturn
 
@@ -21,7 +21,7 @@ from nczarr.arrays.codecs.lengths import misfit
 from nczarr.arrays.codecs.shuffle import unshuffle
 from nczarr.arrays.codecs.texts import texts_of
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.arrays.regions import Index, Selection, every_index
+from nczarr.arrays.regions import Index, Selection
 from nczarr.arrays.sources.source import Descr, Layout, numpy_dtype
 from nczarr.arrays.values.elements import widened
 from nczarr.diagnostics.report import CompileError, Diagnostic, Label, Severity
@@ -212,18 +212,6 @@ def _code_points(values: NDArray[Any]) -> NDArray[np.uint32]:
     return np.ascontiguousarray(values).view(values.dtype.str[0] + "u4")
 
 
-def covering_regions(regions: Iterable[Selection], chunks: tuple[int, ...]) -> set[Index]:
-    """Return the chunks of a grid that meet some regions."""
-    indices: set[Index] = set()
-    for region in regions:
-        ranges = [
-            range(part.start // chunk_length, -(-part.stop // chunk_length))
-            for part, chunk_length in zip(region, chunks, strict=True)
-        ]
-        indices.update(every_index(ranges))
-    return indices
-
-
 def unreadable(
     name: str, text: str, key: str | None = None, *, offset: int = 0, helps: tuple[str, ...] = ()
 ) -> NoReturn:
@@ -232,11 +220,3 @@ def unreadable(
     span = Span(Source(name, b"", binary=binary, key=key), offset, offset)
     place = Label(span, key=key, offset=offset if binary else None)
     raise CompileError([Diagnostic("unreadable-chunk", Severity.ERROR, text, place, helps=helps)]) from None
-
-
-def in_one(bounds: list[tuple[int, int]], chunks: tuple[int, ...]) -> bool:
-    """Return whether a region lies in one chunk, or is empty."""
-    return all(
-        stop <= start or (stop - 1) // chunk_length == start // chunk_length
-        for (start, stop), chunk_length in zip(bounds, chunks, strict=True)
-    ) or any(stop <= start for start, stop in bounds)

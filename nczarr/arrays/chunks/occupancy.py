@@ -38,14 +38,6 @@ def blocks_of_chunks(
     return _expanded(_bounds(table, unit, blocks, region), box) if all(box) else iter(())
 
 
-def chunk_ranges(unit: tuple[int, ...], region: Region) -> list[range]:
-    """Return the range of chunks between the first and last index of a region along each dimension."""
-    return [
-        range(indices[0] // length, indices[-1] // length + 1) if indices else range(0)
-        for length, indices in zip(unit, region, strict=True)
-    ]
-
-
 def rows_between(numbers: NDArray[np.int64], counts: tuple[int, ...], ranges: Sequence[range]) -> slice:
     """Return the rows of ascending chunk numbers from the first to the last chunk of some ranges.
 

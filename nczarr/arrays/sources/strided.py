@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Any
 from weakref import ref
 
 from nczarr.arrays.chunks.manifest import Affine, ChunkPlace, Manifest, PlaceColumns
-from nczarr.arrays.chunks.occupancy import chunk_ranges
 from nczarr.arrays.execution.thread_pool import each
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.regions import (
@@ -28,6 +27,7 @@ from nczarr.arrays.regions import (
     Region,
     Selection,
     bounds_of,
+    chunk_ranges,
     clipped,
     every_block,
     grid_of,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from itertools import accumulate, groupby, islice
@@ -22,6 +22,7 @@ from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.regions import (
     Index,
     Selection,
+    bounding,
     cut_along,
     grid_of,
     index_of,
@@ -148,14 +149,7 @@ def slabs(
     per_slab = grid_of(slab, unit)
     for _, group in groupby(indices, lambda index: tuple(map(floordiv, index, per_slab))):
         keys = tuple(group)
-        yield _bounding(keys, unit, shape), iter(keys)
-
-
-def _bounding(keys: Sequence[Index], unit: tuple[int, ...], shape: tuple[int, ...]) -> Selection:
-    """Return the smallest region with all elements of some keys of shape `unit`."""
-    columns = list(zip(*keys, strict=True))
-    corners = zip(map(min, columns), map(max, columns), unit, shape, strict=True)
-    return tuple(slice(first * length, min((last + 1) * length, end)) for first, last, length, end in corners)
+        yield bounding(keys, unit, shape), iter(keys)
 
 
 def _cells(source: ArraySource) -> tuple[int, ...]:
@@ -200,7 +194,7 @@ def blocks(
         if not len(group):
             continue
         indices_of_keys = tuple(index_of(key, counts) for key in group.tolist())
-        yield _bounding(indices_of_keys, unit, shape), indices_of_keys
+        yield bounding(indices_of_keys, unit, shape), indices_of_keys
 
 
 def along(region: Selection, cells: tuple[int, ...], element: int, most: int = PIECE) -> Iterator[list[Selection]]:

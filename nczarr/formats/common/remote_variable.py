@@ -23,6 +23,7 @@ from nczarr.arrays.lazy_numpy import NDArray
 from nczarr.arrays.regions import (
     Region,
     all_of,
+    chunk_ranges,
     every_index,
     grid_of,
     index_of,
@@ -169,11 +170,7 @@ class Blocks(_RemoteSections):
 
     def meeting(self, region: Region) -> Iterator[tuple[int, Region]]:
         """Yield the blocks that intersect a region, by number."""
-        blocks = [
-            range(part.start // length, -(-part.stop // length))
-            for part, length in zip(region, self.block, strict=True)
-        ]
-        for index in every_index(blocks):
+        for index in every_index(chunk_ranges(self.block, region)):
             number = number_of(index, self.counts)
             yield number, self.region(number)
 

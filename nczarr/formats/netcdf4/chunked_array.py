@@ -15,10 +15,10 @@ from typing import Any, NoReturn
 from nczarr.arrays.chunks import small_chunks
 from nczarr.arrays.chunks.chunk_grid_array import ChunkGridArray, FetchedChunk
 from nczarr.arrays.chunks.chunk_references import unmasked
-from nczarr.arrays.chunks.grid import Encoding, covering_regions, kept, unreadable
+from nczarr.arrays.chunks.grid import Encoding, kept, unreadable
 from nczarr.arrays.chunks.index_table import distinct, indices_of, raveled, table_of, unraveled
 from nczarr.arrays.chunks.manifest import ChunkPlace, Manifest, PlaceColumns
-from nczarr.arrays.chunks.occupancy import blocks_of_chunks, chunk_ranges, chunks_in, rows_between
+from nczarr.arrays.chunks.occupancy import blocks_of_chunks, chunks_in, rows_between
 from nczarr.arrays.codecs.lengths import linked_length, misfit
 from nczarr.arrays.execution.library_lock import LOCK
 from nczarr.arrays.lazy_numpy import NDArray, np
@@ -26,6 +26,8 @@ from nczarr.arrays.regions import (
     Index,
     Region,
     Selection,
+    chunk_ranges,
+    covering_regions,
     every_block,
     every_index,
     grid_of,

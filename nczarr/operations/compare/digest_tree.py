@@ -13,7 +13,7 @@ import math
 from collections.abc import Callable
 from hashlib import sha256
 
-from nczarr.arrays.regions import Index, Selection, grid_of, linear_block
+from nczarr.arrays.regions import Index, Selection, chunk_ranges, grid_of, linear_block
 
 LEAF = 1 << 16
 """Bytes of a leaf, unless one value is larger."""
@@ -97,8 +97,7 @@ class Folding:
 
     def places(self, region: Selection) -> tuple[range, ...]:
         """Return the grid places of the leaves in a region, along the dimensions up to the cut."""
-        bounds = zip(region[: self.cut + 1], self._leaf, strict=False)
-        return tuple(range(part.start // leaf_length, -(-part.stop // leaf_length)) for part, leaf_length in bounds)
+        return tuple(chunk_ranges(self._leaf[: self.cut + 1], region[: self.cut + 1]))
 
     def put(self, places: tuple[range, ...], hashes: bytes) -> None:
         """Add the hashes of leaves at these grid places, up to the cut, in C order.

@@ -14,9 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import nczarr
-from nczarr.arrays.chunks.grid import covering_regions
 from nczarr.arrays.chunks.index_table import covering, indices_of, table_of
-from nczarr.arrays.regions import cut_along, every_block, grid_of, region_of
+from nczarr.arrays.regions import covering_regions, cut_along, every_block, grid_of, region_of
 from nczarr.ast import Storage
 from nczarr.ast.rectilinear import Lengths, chunk_length, read_lengths, runs_of, shape_of, varies, volume
 from tests.support.rectilinear import store, written
