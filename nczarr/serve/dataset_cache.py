@@ -243,7 +243,9 @@ class Shelf:
         source.data = copy
 
     def _keep(self, opened: CachedDataset) -> None:
-        self._evicted += self._datasets.put(opened.place.path, opened)
+        before = len(self._datasets)
+        self._datasets.put(opened.place.path, opened)
+        self._evicted += max(0, before + 1 - len(self._datasets))
         if self._evicted >= SWEPT:
             self._evicted = 0
             gc.collect()  # what is in a circle has its file open until then

@@ -30,19 +30,18 @@ class BoundedCache(Generic[K, V]):
         with self._lock:
             return default if self._entries is None else self._entries.get(key, default)
 
-    def put(self, key: K, value: V) -> int:
-        """Add or replace an entry; return the number of entries that others lost their place to."""
+    def put(self, key: K, value: V) -> None:
+        """Add or replace an entry."""
         with self._lock:
             if self._entries is None:
-                from cachetools import LRUCache
-
-                self._entries = LRUCache(self.most, self._bounded_size)
-            before = len(self._entries) + (key not in self._entries)
+                self._entries = self._made()
             self._entries[key] = value
-            return before - len(self._entries)
 
-    def _bounded_size(self, value: V) -> int:
-        return 1 if self._size_of is None else min(self.most, self._size_of(value))
+    def _made(self) -> LRUCache[K, V]:
+        from cachetools import LRUCache
+
+        most, size_of = self.most, self._size_of
+        return LRUCache(most, None if size_of is None else lambda value: min(most, size_of(value)))
 
     def entries(self) -> dict[K, V]:
         """Return all entries, the least recently used first."""

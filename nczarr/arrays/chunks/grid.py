@@ -66,7 +66,7 @@ class ChunkCache:
 
     def put(self, key: tuple[object, str, Index], item: Any, size: int) -> None:
         """Cache an item and evict the oldest."""
-        if size + ITEM <= KEPT // 4 and key not in self._items:
+        if size + ITEM <= KEPT // 4:
             self._items.put(key, (item, size + ITEM))
 
     def put_chunk(self, identity: object, index: Index, values: NDArray[Any]) -> None:
