@@ -103,7 +103,7 @@ def prepare(
         journal = journal_of(target, spec, len(request.inputs), resume=options.resume)
     if options.resume and journal is None:
         text = "only a combination to a reference document in a local file or folder is resumed"
-        report.error("unknown-target", text, helps=["name a file with `-o`, such as `-o all.json`"])
+        report.error("unknown-target", text, helps=["name one as the target, such as `all.json`"])
         return None
     try:
         combination = combined(
