@@ -3,9 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple, assert_never
 
+from nczarr.arrays.codecs.chain import of_hdf5
+from nczarr.arrays.codecs.deflate import DEFLATE
+from nczarr.arrays.codecs.fletcher32 import FLETCHER32
+from nczarr.arrays.codecs.shuffle import SHUFFLE
+from nczarr.arrays.codecs.szip import SZIP
 from nczarr.arrays.values.c_structs import stored_size, struct
-from nczarr.ast import Storage
+from nczarr.arrays.values.parts import Types, is_fixed
+from nczarr.ast import ATOMIC, Codec, CompoundType, EnumType, Group, OpaqueType, Storage, Variable, VlenType
 from nczarr.ast.kinds import KIND_NAMES
 from nczarr.ast.rectilinear import varies
 from nczarr.ast.storage import DEFAULT_STORAGE
@@ -15,13 +23,243 @@ from nczarr.check.classic_sizes import check_sizes
 from nczarr.check.kinds import check_target
 from nczarr.check.restrict_to_kind import reduced
 from nczarr.diagnostics.report import Report
+from nczarr.diagnostics.source import Span
 from nczarr.options import Options
-from nczarr.plan.hdf5_limits import check_limits, hdf5_storage
 from nczarr.plan.hdf5_losses import hdf5_losses
 from nczarr.plan.losses import report_losses, unknown_extensions
 from nczarr.plan.plans import FilePlan, Loss
 from nczarr.plan.requested_storage import StorageRequests, storage_of, storage_requests
 from nczarr.registry import NETCDF_KINDS, Format
+
+COMPACT_BYTES = (1 << 16) - 5
+"""Maximum size of a compact variable: its data are in an object header message, after four bytes."""
+
+CHUNK_BYTES = (1 << 32) - 1
+"""Maximum chunk size of HDF5."""
+
+_FIRST = (FLETCHER32, SHUFFLE)
+"""Filters that the library puts first, in this order (measured: libnetcdf 4.9.0, 4.10.1)."""
+
+
+def hdf5_storage(request: Storage, shape: tuple[int, ...], itemsize: int, *, atomic: bool) -> tuple[Storage, list[str]]:
+    """Return a variable's storage, and its unmet requests as texts of annotation losses.
+
+    `itemsize`: bytes of a value in the file.
+    """
+    chunks, codecs = request.chunks, of_hdf5(request.codecs)
+    doubled = len({codec.id for codec in codecs}) < len(codecs)
+    too_large = request.layout == "compact" and math.prod(shape) * itemsize > COMPACT_BYTES
+    too_long = chunks is not None and math.prod(chunks) * itemsize > CHUNK_BYTES
+    checks = {
+        "codecs that HDF5 does not have": codecs != request.codecs,
+        "filters of the same number": doubled,
+        "the order of filters": not doubled and pipeline(codecs) != codecs,
+        f"compact storage of more than {COMPACT_BYTES} bytes": too_large,
+        f"chunks of more than {CHUNK_BYTES} bytes": too_long,
+        "filters of a scalar": bool(request.codecs) and not shape,
+        "the byte order of a declared type": request.endian is not None and not atomic,
+        f"the element kind {request.element}": request.element is not None,
+    }
+    possible = Storage(
+        layout="chunked" if chunks is not None and shape else None if too_large else request.layout,
+        chunks=chunks if shape and not too_long else None,
+        codecs=pipeline(codecs) if shape else (),
+        endian=request.endian if atomic else None,
+        no_fill=request.no_fill,
+        quantize=request.quantize,
+    )
+    return (request if possible == request else possible), [what for what, unmet in checks.items() if unmet]
+
+
+def pipeline(codecs: tuple[Codec, ...]) -> tuple[Codec, ...]:
+    """Return a chain in the library's order. Of several filters with one id, the last replaces the first."""
+    codecs = tuple({codec.id: codec for codec in codecs}.values())
+    first = [codec for number in _FIRST for codec in codecs if codec.id == number]
+    return (*first, *(codec for codec in codecs if codec.id not in _FIRST))
+
+
+MAX_RANK = 32
+"""Maximum rank of a variable, and of an array in a record (H5S_MAX_RANK)."""
+
+MESSAGE_BYTES = 65535
+"""Maximum size of an object header message; a type and a fill value are one each."""
+
+FILL_BYTES = MESSAGE_BYTES - 6
+"""Maximum size of a fill value. Variables of declared types have one, except
+under `_NoFill`; those with strings or lists have one even there until the file
+is closed.
+"""
+
+MAX_ATTRIBUTES = 65520
+"""Maximum attributes of a group or variable: 65,535 minus some for the library."""
+
+MAX_FILTERS = 31
+"""Maximum number of filters; one more overruns a table of HDF5 and ends the process."""
+
+MAX_PARAMETERS = 256
+"""Maximum filter parameters; files with more can be written but not read."""
+
+FLOAT_DIGITS = 6
+"""Maximum decimal digits for rounding a float (7 in netCDF 4.9, but not in 4.10)."""
+
+_CHECKSUM = 4
+"""Bytes that fletcher32 adds to a chunk."""
+
+_SCALE_OFFSET = 6
+
+
+class _Problem(NamedTuple):
+    """Content that netCDF-4 cannot represent."""
+
+    code: str
+    """Diagnostic code."""
+    message: str
+    """Message of the diagnostic."""
+    span: Span
+    """Position of the content."""
+    help: str
+    """Remedy."""
+
+
+def check_limits(checked: Checked, storage: Mapping[str, Storage], report: Report) -> None:
+    """Report everything that the library would fail on."""
+    for fault in (*_types(checked), *_variables(checked, storage), *_attributes(checked)):
+        report.error(fault.code, fault.message, fault.span, helps=[fault.help])
+
+
+def _types(checked: Checked) -> Iterator[_Problem]:
+    for path, declared in checked.types.items():
+        fields = declared.fields if isinstance(declared, CompoundType) else ()
+        deep = next((field for field in fields if len(field.shape) > MAX_RANK), None)
+        size = 0 if deep is not None else message_size(path, checked.types)
+        if deep is not None:
+            text = f"field `{deep.name}` of `{path}` has {len(deep.shape)} dimensions"
+            yield _Problem("rank-limit", f"{text}; HDF5 files have at most {MAX_RANK}", deep.span, _STORE)
+        elif size > MESSAGE_BYTES:
+            text = f"the description of type `{path}` needs {size} bytes; the limit of HDF5 files is {MESSAGE_BYTES}"
+            yield _Problem(
+                "format-conflict", text, declared.span, "use fewer members or shorter names, or write a store"
+            )
+
+
+_STORE = "write a store, which has no such limit"
+
+
+def _variables(checked: Checked, storage: Mapping[str, Storage]) -> Iterator[_Problem]:
+    for path, variable in checked.variables.items():
+        rank = len(variable.dimensions)
+        if rank > MAX_RANK:
+            text = f"`{path}` has {rank} dimensions; HDF5 files have at most {MAX_RANK}"
+            yield _Problem("rank-limit", text, variable.span, _STORE)
+        size = stored_size(variable.type, checked.types)
+        filled = not (storage[path].no_fill and is_fixed(variable.type, checked.types))
+        if variable.type in checked.types and filled and size > FILL_BYTES:
+            text = f"the fill value of `{path}` has {size} bytes; the limit of HDF5 files is {FILL_BYTES}"
+            helps = "use `_NoFill`, a smaller type, or write a store"
+            yield _Problem("format-conflict", text, variable.span, helps)
+        quantize = storage[path].quantize
+        digits = quantize.digits if quantize is not None and quantize.algorithm != "bitround" else 0
+        if variable.type == "float" and digits > FLOAT_DIGITS:
+            text = f"`{path}` cannot be rounded to {digits} digits; the netCDF library supports 1 to {FLOAT_DIGITS}"
+            yield _Problem("refused-storage", text, variable.span, "omit the rounding: a float has no more digits")
+        if variable.dimensions and storage[path].codecs:
+            wrong = _filters(variable, checked.shapes[path], storage[path], checked)
+            if wrong is not None:
+                text = f"`{path}` has unsupported storage: {wrong}"
+                yield _Problem("refused-storage", text, variable.span, "choose other filters, or none with `--codec`")
+
+
+def _attributes(checked: Checked) -> Iterator[_Problem]:
+    owners: list[tuple[str, Group | Variable]] = [*checked.groups.items(), *checked.variables.items()]
+    for path, owner in owners:
+        if len(owner.attributes) > MAX_ATTRIBUTES:
+            text = f"`{path}` has {len(owner.attributes)} attributes; HDF5 files have at most {MAX_ATTRIBUTES}"
+            yield _Problem("format-conflict", text, owner.span, "use longer lists, or a variable")
+
+
+def _filters(variable: Variable, shape: tuple[int, ...], storage: Storage, checked: Checked) -> str | None:
+    """Return why the library refuses a filter chain, or None."""
+    if len(storage.codecs) > MAX_FILTERS:
+        return f"it has {len(storage.codecs)} filters; the limit is {MAX_FILTERS}"
+    fixed = [
+        1 if isinstance(ref, str) and checked.dimensions[ref].unlimited else length
+        for ref, length in zip(variable.dimensions, shape, strict=True)
+    ]
+    room = min(math.prod(fixed), math.prod(storage.chunks or fixed))
+    ids = {codec.id for codec in storage.codecs}
+    for codec in storage.codecs:
+        if len(codec.parameters) > MAX_PARAMETERS:
+            return f"filter {codec.id} has {len(codec.parameters)} parameters; the limit is {MAX_PARAMETERS}"
+        if codec.id == DEFLATE and codec.parameters and codec.parameters[0] > 9:
+            return f"deflate has the levels 0 to 9, not {codec.parameters[0]}"
+        if codec.id == _SCALE_OFFSET and (variable.type not in ATOMIC or variable.type in ("char", "string")):
+            return f"the scale-offset filter is for numbers, not for {variable.type}"
+        if codec.id == SZIP:
+            wrong = _szip(codec, variable.type, checked.types, room)
+            if wrong is not None or DEFLATE in ids:
+                return wrong or "szip and deflate exclude each other"
+            if FLETCHER32 in ids and _bytes(variable.type, checked.types) > _CHECKSUM:
+                return "fletcher32 comes first and appends 4 bytes, but szip needs whole values of 8 bytes"
+    return None
+
+
+def _bytes(type_name: str, types: Types) -> int:
+    """Return the size of a number or enum value; else 0."""
+    declared = types.get(type_name)
+    base = declared.base if isinstance(declared, EnumType) else type_name
+    return ATOMIC[base].size if base in ATOMIC and base != "string" else 0
+
+
+def _szip(codec: Codec, type_name: str, types: Types, room: int) -> str | None:
+    """Return why szip fails, or None; `room`: elements of a chunk."""
+    if type_name == "char" or isinstance(types.get(type_name), OpaqueType | CompoundType):
+        return f"szip is for numbers, not for {type_name}"
+    if len(codec.parameters) != 2:
+        return f"szip has two parameters, a mask and the pixels per block, not {len(codec.parameters)}"
+    pixels = codec.parameters[1]
+    if pixels % 2 or not 2 <= pixels <= 32:
+        return f"szip needs an even number of 2 to 32 pixels per block, not {pixels}"
+    return f"szip has blocks of {pixels} pixels, but a chunk has {room}" if pixels > room else None
+
+
+def message_size(type_name: str, types: Types) -> int:
+    """Return the size of a type's description: datatype messages of version 3, without padding."""
+    sizes: dict[str, int] = {}
+
+    def of(name: str) -> int:
+        declared = types.get(name)
+        if name in sizes:
+            return sizes[name]
+        match declared:
+            case None:
+                length = _ATOMIC_MESSAGES.get(name, 8 + 4 if ATOMIC[name].is_integer else 8 + 12)
+            case OpaqueType():
+                length = 8
+            case VlenType():
+                length = 8 + of(declared.base)
+            case EnumType():
+                width = ATOMIC[declared.base].size
+                length = 8 + of(declared.base) + sum(_text(item.name) + width for item in declared.constants)
+            case CompoundType():
+                place = max(1, (stored_size(name, types).bit_length() + 7) // 8)
+                length = 8
+                for field in declared.fields:
+                    array = 8 + 1 + 4 * len(field.shape) if field.shape else 0
+                    length += _text(field.name) + place + array + of(field.type)
+            case _:
+                assert_never(declared)
+        sizes[name] = length
+        return length
+
+    return of(type_name)
+
+
+_ATOMIC_MESSAGES = {"char": 8, "string": 8 + 12}
+
+
+def _text(name: str) -> int:
+    return len(name.encode()) + 1
+
 
 GROWING = 2**31 - 1
 """Maximum chunk length along an unlimited dimension."""

@@ -2,16 +2,182 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+import operator
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.select.boxes import Indices
-from nczarr.select.index_keys import Axis, IndexKey, outer_axis, parsed
 from nczarr.select.reader import PartAssembler, dtype_of, reader_of
 
 if TYPE_CHECKING:
     from nczarr.check.checked import Checked
+
+
+Axis: TypeAlias = "int | range | NDArray[np.int64]"
+"""Non-negative indices of one dimension. An integer drops the dimension; an array has int64 and one dimension."""
+
+
+class IndexKey(NamedTuple):
+    """An index of an array, with its bounds checked."""
+
+    axes: tuple[int | range | None, ...]
+    """Basic index of each dimension; None where `points` has one."""
+    points: Mapping[int, NDArray[np.int64]] = MappingProxyType({})
+    """Non-negative indices by dimension, broadcast together: int64, of shape `broadcast`."""
+    broadcast: tuple[int, ...] = ()
+    """Shape of the advanced part."""
+    place: int | None = None
+    """First axis of the advanced part in the result; None without an advanced part."""
+    new: tuple[int, ...] = ()
+    """Axes of length 1 that the result has besides, ascending."""
+
+
+def parsed(key: Any, shape: tuple[int, ...]) -> IndexKey:
+    """Return the index of an array of this shape.
+
+    Raises IndexError out of bounds, for too many indices, and for masks and
+    arrays of wrong shapes; TypeError for anything that is not an index.
+    """
+    items = [_item(part) for part in (key if isinstance(key, tuple) else (key,))]
+    dots = [number for number, item in enumerate(items) if item is Ellipsis]
+    if len(dots) > 1:
+        raise IndexError("an index can have only one `...`")
+    used = sum(map(_consumed, items))
+    if used > len(shape):
+        raise IndexError(f"{used} indices for {len(shape)} dimensions")
+    if not dots:
+        items.append(Ellipsis)
+    is_advanced = any(isinstance(item, np.ndarray) for item in items)
+    axes: list[int | range | None] = []
+    arrays: list[tuple[int | None, NDArray[np.int64]]] = []
+    new: list[int] = []
+    places: list[tuple[int, int]] = []
+    rank = 0
+    for number, item in enumerate(items):
+        axis = len(axes)
+        if item is Ellipsis:
+            axes += map(range, shape[axis : axis + len(shape) - used])
+            rank += len(shape) - used
+        elif item is None:
+            new.append(rank)
+            rank += 1
+        elif isinstance(item, slice):
+            axes.append(range(*item.indices(shape[axis])))
+            rank += 1
+        elif isinstance(item, int) and not is_advanced:
+            axes.append(bounded(item, shape[axis], axis))
+        else:
+            places.append((number, rank))
+            index_arrays = _arrays_of(item, shape, axis)
+            arrays += index_arrays
+            axes += [None] * _consumed(item)
+    return _placed(tuple(axes), arrays, places, new)
+
+
+def outer_axis(item: Any, length: int, axis: int) -> Axis:
+    """Return the indices of one dimension: an integer, a slice, or an array or mask of one dimension.
+
+    For the errors see `parsed`.
+    """
+    indices = _item(item)
+    if isinstance(indices, slice):
+        return range(*indices.indices(length))
+    if isinstance(indices, int):
+        return bounded(indices, length, axis)
+    if not isinstance(indices, np.ndarray) or indices.ndim != 1:
+        raise IndexError("an outer index has one integer, slice or one-dimensional array for each dimension")
+    return _arrays_of(indices, (0,) * axis + (length,), axis)[0][1]
+
+
+def bounded(index: int, length: int, axis: int) -> int:
+    """Return a non-negative index. Raises IndexError out of bounds."""
+    if not -length <= index < length:
+        raise IndexError(f"index {index} is out of bounds for dimension {axis} of length {length}")
+    return index + length if index < 0 else index
+
+
+def _item(part: Any) -> Any:
+    """Return one part of a key as None, Ellipsis, a slice, an integer, or an array of int64 or bool."""
+    if part is None or part is Ellipsis or isinstance(part, slice):
+        return part
+    is_array = hasattr(part, "__array__") and not isinstance(part, np.generic)
+    is_bool = isinstance(part, bool | np.bool_) or getattr(part, "dtype", None) == np.bool_
+    if not is_bool and hasattr(part, "__index__") and not (is_array and part.ndim):
+        return operator.index(part)
+    if isinstance(part, str | bytes) or not (is_array or isinstance(part, Sequence | bool | np.bool_)):
+        raise _no_index(part)
+    try:
+        values = np.asarray(part)
+    except ValueError:
+        raise IndexError("the lists of an index have unequal lengths") from None
+    if not values.size and not is_array:
+        values = values.astype(np.int64)
+    if values.dtype == np.bool_:
+        return values
+    if values.dtype.kind not in "iu":
+        raise _no_index(part)
+    if values.dtype == np.uint64 and values.size and values.max() > np.iinfo(np.int64).max:
+        raise IndexError(f"index {values.max()} is out of bounds")
+    return values.astype(np.int64)
+
+
+def _no_index(part: Any) -> TypeError:
+    what = type(part).__name__ if not hasattr(part, "dtype") else f"an array of {part.dtype}"
+    return TypeError(f"an index must be an integer, a slice, `...`, None, or an array of integers or bool, not {what}")
+
+
+def _consumed(item: Any) -> int:
+    """Return the number of dimensions that a part of a key indexes."""
+    if item is None or item is Ellipsis:
+        return 0
+    return item.ndim if isinstance(item, np.ndarray) and item.dtype == np.bool_ else 1
+
+
+def _arrays_of(item: Any, shape: tuple[int, ...], axis: int) -> list[tuple[int | None, NDArray[np.int64]]]:
+    """Return the index arrays of an integer, array or mask that begins at a dimension, with the dimension of each.
+
+    A mask without dimensions has an array of length 0 or 1 for no dimension.
+    """
+    if not isinstance(item, np.ndarray) or item.dtype != np.bool_:
+        indices = np.asarray(item, np.int64)
+        length = shape[axis]
+        wrong = (indices < -length) | (indices >= length)
+        if wrong.any():
+            bounded(int(indices[wrong].flat[0]), length, axis)
+        return [(axis, np.where(indices < 0, indices + length, indices))]
+    if not item.ndim:
+        return [(None, np.zeros(int(item), np.int64))]
+    if item.shape != shape[axis : axis + item.ndim]:
+        expected = shape[axis : axis + item.ndim]
+        raise IndexError(f"a mask of shape {item.shape} cannot index dimensions of shape {expected}")
+    return [(axis + number, places.astype(np.int64)) for number, places in enumerate(np.nonzero(item))]
+
+
+def _placed(
+    axes: tuple[int | range | None, ...],
+    arrays: list[tuple[int | None, NDArray[np.int64]]],
+    places: list[tuple[int, int]],
+    new: list[int],
+) -> IndexKey:
+    """Return the key with its arrays broadcast, and the place of its advanced part.
+
+    It stands where its parts stand if they are neighbours, and otherwise first.
+    """
+    if not arrays:
+        return IndexKey(axes, new=tuple(new))
+    try:
+        broadcast = np.broadcast_shapes(*(indices.shape for _, indices in arrays))
+    except ValueError:
+        shapes = ", ".join(str(indices.shape) for _, indices in arrays)
+        raise IndexError(f"index arrays of the shapes {shapes} cannot be broadcast together") from None
+    first, place = places[0]
+    if [number for number, _ in places] != list(range(first, first + len(places))):
+        place = 0
+    moved = tuple(position + len(broadcast) if position >= place else position for position in new)
+    points = {axis: np.broadcast_to(indices, broadcast) for axis, indices in arrays if axis is not None}
+    return IndexKey(axes, points, broadcast, place, moved)
 
 
 def read(checked: Checked, path: str, key: Any) -> Any:

@@ -13,7 +13,7 @@ import pytest
 import nczarr
 from nczarr import registry
 from nczarr.diagnostics.report import Report
-from nczarr.operations.compare.second_reader import verify_elsewhere
+from nczarr.operations.compare.verify import verify_elsewhere
 from nczarr.options import Options
 from nczarr.plan.planner import plan
 from nczarr.plan.plans import Plan
@@ -130,7 +130,7 @@ def test_what_the_library_cannot_read_is_a_warning(
 def test_without_the_library_only_our_reader_verifies(
     source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("nczarr.operations.compare.second_reader.MODULES", {"zarr": "no_such_package"})
+    monkeypatch.setattr("nczarr.operations.compare.verify.MODULES", {"zarr": "no_such_package"})
     done = nczarr.convert(source, tmp_path / "t.zarr", "nczarr3", verify=True)
     assert done.verified_with == ("nczarr",)
 

@@ -10,14 +10,181 @@ they become shorter.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.formats.reference.expressions import quoted
-from nczarr.formats.reference.families import FEWEST, ChunkFamily, bundle, family_of, generators, kin
-from nczarr.formats.reference.grouping import LONGEST, PatternGroup, TargetURL, grouped
+from nczarr.formats.reference.fit_affine import Fit, IndexGrid, as_range, fit, grid
+from nczarr.formats.reference.grouping import LONGEST, Pattern, PatternGroup, TargetURL, grouped
 from nczarr.formats.reference.parts import encode, quote
-from nczarr.formats.reference.write_expressions import PACKED
+from nczarr.formats.reference.write_expressions import PACKED, chosen, fitted, hole, joined, literal, pack
+
+if TYPE_CHECKING:
+    Integers = NDArray[np.int64]
+
+
+FEWEST = 3
+"""Minimum number of chunks in a family."""
+
+REGULAR = 0.9
+"""Minimum fraction of a grid's chunks that an affine generator must match."""
+
+MOST = 16
+"""Maximum number of arrays in a generator; its expressions have a branch for each."""
+
+ARRAY = "v"
+"""Dimension that selects the array."""
+
+
+class ChunkFamily(NamedTuple):
+    """Chunks of one pattern as columns."""
+
+    pattern: Pattern
+    """The pattern."""
+    indices: list[Integers]
+    """Numbers in keys, one column per number."""
+    columns: list[Integers]
+    """Numbers in URLs, offsets and lengths, one column per number."""
+    widths: list[int]
+    """Digits of zero-padded numbers in URLs; 0: without padding."""
+
+
+def family_of(group: PatternGroup, targets: list[TargetURL]) -> ChunkFamily | None:
+    """Return chunks as columns; None for irregular zero padding in URLs."""
+    columns = [group.column(group.offsets), group.column(group.lengths)] if group.pattern.ranged else []
+    numbers, places = np.unique(group.column(group.targets), return_inverse=True)
+    parts = [targets[number].parts for number in numbers.tolist()]
+    widths = []
+    for place in range(len(group.pattern.url) - 1):
+        digits = [part[2 * place + 1] for part in parts]
+        lengths = set(map(len, digits))
+        padded = any(number[0] == "0" and len(number) > 1 for number in digits)
+        if padded and len(lengths) > 1:
+            return None
+        widths.append(lengths.pop() if padded else 0)
+        columns.append(np.array(list(map(int, digits)), dtype=np.int64)[places])
+    return ChunkFamily(group.pattern, group.axes(), columns, widths)
+
+
+def generators(family: ChunkFamily) -> Iterator[dict[str, Any]]:
+    """Yield the generators of a family: one, or a second that overrides entries of the first."""
+    family, index_grid = arranged(family)
+    if index_grid is None:
+        line = np.arange(len(family.indices[0]), dtype=np.int64)
+        flat = (0,) * len(family.indices)
+        fits = [Fit(int(column.min()), flat, column - column.min()) for column in family.columns]
+        yield _packed(family, fits, line)
+        return
+    fits = [fit(column, index_grid) for column in family.columns]
+    odd = np.zeros(len(index_grid.order), dtype=bool)
+    for column_fit in fits:
+        odd |= column_fit.rest != 0
+    wrong = np.flatnonzero(odd)
+    if len(wrong) <= (1 - REGULAR) * len(odd):
+        yield _affine(family, index_grid, fits)
+        if not len(wrong):
+            return
+    else:
+        wrong = np.arange(len(odd), dtype=np.int64)
+    yield _packed(family, fits, wrong)
+
+
+def arranged(family: ChunkFamily) -> tuple[ChunkFamily, IndexGrid | None]:
+    """Return a family in grid order with its grid; unchanged and None without a grid."""
+    index_grid = grid(family.indices)
+    if index_grid is None:
+        return family, None
+    indices = [column[index_grid.order] for column in family.indices]
+    return family._replace(indices=indices, columns=[column[index_grid.order] for column in family.columns]), index_grid
+
+
+def _affine(family: ChunkFamily, index_grid: IndexGrid, fits: list[Fit]) -> dict[str, Any]:
+    """Return a generator with a dimension for each index."""
+    names = [f"i{axis}" if len(index_grid.values) > 8 else "ijklmnop"[axis] for axis in range(len(index_grid.values))]
+    sums = [fitted(column_fit, names) for column_fit in fits]
+    dimensions = {name: as_range(values) for name, values in zip(names, index_grid.values, strict=True)}
+    return generator(family, names, sums, dimensions)
+
+
+def _packed(family: ChunkFamily, fits: list[Fit], rows: Integers) -> dict[str, Any]:
+    """Return a generator with one dimension: a number for each row.
+
+    It packs the indices, within their bounding box, and the columns'
+    differences from their affine parts. `rows`: row numbers, int64, shape
+    (rows,).
+    """
+    indices = [column[rows] for column in family.indices]
+    packed = pack([*indices, *(column_fit.rest[rows] for column_fit in fits)])
+    names, added = packed.expressions[: len(indices)], packed.expressions[len(indices) :]
+    sums = [fitted(column_fit, names, more) for column_fit, more in zip(fits, added, strict=True)]
+    return generator(family, names, sums, {PACKED: packed.numbers})
+
+
+def generator(family: ChunkFamily, names: list[str], sums: list[str], dimensions: dict[str, Any]) -> dict[str, Any]:
+    """Return an item of `gen` with indices and columns as expressions."""
+    item: dict[str, Any] = {"key": joined(family.pattern.key, [hole(name) for name in names])}
+    ranged = 2 if family.pattern.ranged else 0
+    numbers = [hole(total, width) for total, width in zip(sums[ranged:], family.widths, strict=True)]
+    item["url"] = joined(family.pattern.url, numbers)
+    if ranged:
+        item["offset"], item["length"] = map(hole, sums[:2])
+    item["dimensions"] = dimensions
+    return item
+
+
+def kin(family: ChunkFamily) -> tuple[object, ...] | None:
+    """Return the common key of families that may form a bundle, or None."""
+    if not family.pattern.ranged:
+        return None
+    pattern = family.pattern
+    return pattern.key[1:], pattern.url, tuple(family.widths), len(family.indices[0])
+
+
+def bundle(families: Sequence[ChunkFamily]) -> dict[str, Any] | None:
+    """Return the generator of families; None if indices or URLs differ or fill no grid."""
+    in_order = [arranged(family) for family in families]
+    grids = [pair[1] for pair in in_order]
+    if not 2 <= len(in_order) <= MOST or grids[0] is None:
+        return None
+    members = sorted((family for family, _ in in_order), key=lambda family: float(family.columns[0].mean()))
+    first = members[0]
+    for other in members[1:]:
+        pairs = [
+            *zip(first.indices, other.indices, strict=True),
+            *zip(first.columns[2:], other.columns[2:], strict=True),
+        ]
+        if not all(np.array_equal(one, another) for one, another in pairs):
+            return None
+    columns = [*first.columns[2:], *_chain(members)]
+    fits = [fit(column, grids[0]) for column in columns]
+    packed = pack([*first.indices, *(column_fit.rest for column_fit in fits)])
+    names, added = packed.expressions[: len(first.indices)], packed.expressions[len(first.indices) :]
+    sums = [fitted(column_fit, names, more) for column_fit, more in zip(fits, added, strict=True)]
+    urls, gaps, lengths = sums[: -2 * len(members)], sums[-2 * len(members) :: 2], sums[-2 * len(members) + 1 :: 2]
+    offset = gaps[0]
+    for number, (length, gap) in enumerate(zip(lengths, gaps[1:], strict=False)):
+        offset += f"+({length}{f'+({gap})' if gap != '0' else ''} if {ARRAY}>{number} else 0)"
+    begins = chosen(ARRAY, [literal(member.pattern.key[0]) for member in members])
+    alone = first._replace(pattern=first.pattern._replace(key=("", *first.pattern.key[1:])))
+    dimensions = {ARRAY: {"stop": len(members)}, PACKED: packed.numbers}
+    item = generator(alone, names, [offset, chosen(ARRAY, lengths), *urls], dimensions)
+    return {**item, "key": f"{{{{{begins}}}}}{item['key']}"}
+
+
+def _chain(members: Sequence[ChunkFamily]) -> list[Integers]:
+    """Return gap and length columns of each array; the first gap is the first array's offset.
+
+    All columns: int64, shape (chunks,).
+    """
+    columns: list[Integers] = []
+    end: Integers | int = 0
+    for member in members:
+        offset, length = member.columns[:2]
+        columns += [offset - end, length]
+        end = offset + length
+    return columns
+
 
 PIECE = 1 << 16
 """Characters per output piece."""

@@ -10,7 +10,7 @@ import pytest
 
 import nczarr
 from nczarr.diagnostics.report import CompileError
-from nczarr.plan.hdf5_limits import MAX_ATTRIBUTES, MESSAGE_BYTES, message_size
+from nczarr.plan.file import MAX_ATTRIBUTES, MESSAGE_BYTES, message_size
 
 Peer = Callable[[str], ModuleType]
 Builder = nczarr.DatasetBuilder

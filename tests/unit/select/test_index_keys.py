@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nczarr.select.index_keys import outer_axis, parsed
+from nczarr.select.indexing import outer_axis, parsed
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from nczarr.check.classic_sizes import check_sizes
 from nczarr.check.kinds import choose
 from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.source import Source
-from nczarr.formats.netcdf3 import data
+from nczarr.formats.netcdf3 import backend as data
 from nczarr.formats.netcdf3.backend import header
 from nczarr.operations import pipeline
 from nczarr.options import Options

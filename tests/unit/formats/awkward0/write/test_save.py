@@ -17,7 +17,7 @@ import pytest
 
 from nczarr.diagnostics.report import CompileError
 from nczarr.formats.awkward0.columns.nodes import Flat, ListNode
-from nczarr.formats.awkward0.write import archive
+from nczarr.formats.awkward0.write import save as archive
 from nczarr.formats.awkward0.write.save import NameTakenError, put, remove, save
 from nczarr.formats.awkward0.write.serialize import LostPartsWarning
 
