@@ -353,7 +353,7 @@ def _classes_of_sources_and_stores() -> set[str]:
 def test_nobody_decides_by_the_class_of_a_source_or_store() -> None:
     """What is to be known of one is a property of `ArraySource` or `Store`, which all that wrap others pass on."""
     classes = _classes_of_sources_and_stores()
-    assert {"StoredArray", "ChunkedArray", "AffineArray", "Joined", "Sliced", "Runs", "DerivedSource"} <= classes
+    assert {"KeyChunkArray", "IndexChunkArray", "AffineArray", "Joined", "Sliced", "Runs", "DerivedSource"} <= classes
     assert {"ReferenceStore", "RemoteStore", "ZipStore", "DirectoryStore", "MemoryStore"} <= classes
     for module in modules():
         name = module.name

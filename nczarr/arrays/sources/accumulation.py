@@ -14,8 +14,8 @@ from itertools import pairwise
 from typing import Any
 
 from nczarr.arrays.chunks.index_table import distinct
-from nczarr.arrays.chunks.located import Facts, LocatedArray, LocatedForm
 from nczarr.arrays.chunks.manifest import PlaceColumns
+from nczarr.arrays.chunks.table_chunk_array import Facts, LocatedForm, TableChunkArray
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.regions import grid_of
 from nczarr.arrays.sources.memory import ArrayInMemory
@@ -65,7 +65,7 @@ class _Run:
         self.valued = True
 
     def add(
-        self, number: int, length: int, source: LocatedArray, targets: Targets, values: NDArray[Any] | None
+        self, number: int, length: int, source: TableChunkArray, targets: Targets, values: NDArray[Any] | None
     ) -> None:
         """Add a source."""
         table, place = source.table, len(self.numbers)
@@ -96,7 +96,7 @@ class _Run:
         edges = sorted({0, len(lengths), *ragged, *(number + 1 for number in ragged)})
         yield from pairwise(edges)
 
-    def located(self, axis: int, begin: int, end: int, targets: Targets) -> LocatedArray:
+    def located(self, axis: int, begin: int, end: int, targets: Targets) -> TableChunkArray:
         """Return some sources as one array."""
         lengths = np.frombuffer(self.lengths, np.int64)[begin:end]
         ends = np.frombuffer(self.ends, np.int64)
@@ -129,7 +129,7 @@ class _Run:
                 number: self.held[place, chunk]
                 for number, (place, chunk) in zip(moved.tolist(), keys.tolist(), strict=True)
             }
-        return LocatedArray(self.form, shape, table, chunk_bytes, targets.facts, targets.storage)
+        return TableChunkArray(self.form, shape, table, chunk_bytes, targets.facts, targets.storage)
 
     def _numbers(
         self, axis: int, lengths: NDArray[np.int64], chunk: NDArray[np.int64], source_rows: NDArray[np.int64]
@@ -170,7 +170,7 @@ class Accumulation:
         if number == 0:
             self._first = whole
         self._compare(number, source)
-        if not isinstance(source, LocatedArray):
+        if not isinstance(source, TableChunkArray):
             self._items.append((number, source))
             return
         axis, shape = self.axis, source.shape

@@ -17,7 +17,7 @@ from nczarr.arrays.sources.source import ArraySource, Layout, Parts, Stored, ite
 from nczarr.arrays.sources.strided import AffineArray
 from nczarr.arrays.values.elements import in_order
 from nczarr.arrays.values.parts import descr, is_fixed
-from nczarr.formats.netcdf4.chunked_array import ChunkedArray
+from nczarr.formats.netcdf4.index_chunk_array import IndexChunkArray
 from nczarr.formats.netcdf4.objects import CHUNKED, CONTIGUOUS, DatasetInfo
 from nczarr.formats.netcdf4.stored_variable import StoredVariable
 
@@ -76,7 +76,7 @@ def _chunked(variable: StoredVariable, dataset: DatasetInfo, layout: Layout) -> 
     stored = Stored(dataset.dtype, dataset.chunks, dataset.filters)
     steps = _steps(dataset, itemsize(dataset.dtype))
     edges = dataset.unfiltered_edges
-    return ChunkedArray(
+    return IndexChunkArray(
         layout, variable.file, dataset.extent, stored, steps, edges, through_library, unwritten, undefined
     )
 

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from nczarr.arrays.chunks.located import Facts, LocatedArray, located
+from nczarr.arrays.chunks.table_chunk_array import Facts, TableChunkArray, located
 from nczarr.arrays.lazy_numpy import NDArray
 from nczarr.arrays.regions import all_of
 from nczarr.arrays.sources.expand_dims import Raised
@@ -82,7 +82,7 @@ class VariablePiece(NamedTuple):
 
     parts: Parts
     """Its arrays, which need the opened source; empty if it is located."""
-    located: LocatedArray | None = None
+    located: TableChunkArray | None = None
     """Its only array, described by places."""
     values: NDArray[Any] | None = None
     """All values of a located array, if they were read and are few; in its shape and dtype."""
@@ -179,7 +179,7 @@ def _piece(
     return VariablePiece({}, places, values), order
 
 
-def _is_ragged(source: LocatedArray, path: str, model: Model, axis: int) -> bool:
+def _is_ragged(source: TableChunkArray, path: str, model: Model, axis: int) -> bool:
     """Return whether a source's chunks probably make no grid with those of the model."""
     if model.way.new_dim:
         return False
@@ -187,13 +187,13 @@ def _is_ragged(source: LocatedArray, path: str, model: Model, axis: int) -> bool
     return first is None or first != source.stored.chunks or source.shape[axis] % first[axis] != 0
 
 
-def _raised(source: LocatedArray) -> LocatedArray:
+def _raised(source: TableChunkArray) -> TableChunkArray:
     """Return an array with an additional first dimension, as `Raised`."""
     stored = source.stored._replace(chunks=(1, *source.stored.chunks))
     return source.replaced(form=source.form._replace(stored=stored), shape=(1, *source.shape))
 
 
-def _located(source: ArraySource, short: int) -> LocatedArray | None:
+def _located(source: ArraySource, short: int) -> TableChunkArray | None:
     """Return a source by public places; None if they do not define it.
 
     A fetched file is named by its URL. Its short chunks stay there, as those of

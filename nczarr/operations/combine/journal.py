@@ -22,8 +22,8 @@ from contextlib import suppress
 from types import TracebackType
 from typing import Any, BinaryIO
 
-from nczarr.arrays.chunks.located import LocatedArray, LocatedForm
 from nczarr.arrays.chunks.manifest import PlaceColumns
+from nczarr.arrays.chunks.table_chunk_array import LocatedForm, TableChunkArray
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.sources.source import Descr, Stored, numpy_dtype
 from nczarr.ast.storage import Codec
@@ -261,7 +261,7 @@ def _piece(members: list[Any], forms: list[LocatedForm], paths: list[str], facts
     form = forms[number]
     chunk, source, offset, length, mask = np.frombuffer(_data(rows), "<i8").reshape(5, -1).astype(np.int64)
     table = PlaceColumns(tuple(paths), chunk, source, offset, length, mask.astype(np.int32))
-    array = LocatedArray(form, tuple(shape), table, {chunk: _data(text) for chunk, text in chunk_texts}, facts)
+    array = TableChunkArray(form, tuple(shape), table, {chunk: _data(text) for chunk, text in chunk_texts}, facts)
     read_values = None if values is None else np.frombuffer(_data(values), numpy_dtype(form.dtype)).reshape(shape)
     return VariablePiece({}, array, read_values)
 

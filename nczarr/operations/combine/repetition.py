@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from nczarr.arrays.chunks.chunk_references import WHOLE
-from nczarr.arrays.chunks.located import LocatedArray
+from nczarr.arrays.chunks.table_chunk_array import TableChunkArray
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report
@@ -36,11 +36,11 @@ class KnownPlaces:
         return all(path in self._arrays and _is_within(array, self._arrays[path]) for path, array in placed.items())
 
 
-def _targets(array: LocatedArray) -> Iterable[str]:
+def _targets(array: TableChunkArray) -> Iterable[str]:
     return (path if is_remote(path) else os.path.realpath(path) for path in array.table.sources)
 
 
-def _is_within(one: LocatedArray, other: LocatedArray) -> bool:
+def _is_within(one: TableChunkArray, other: TableChunkArray) -> bool:
     """Return whether all bytes of one array are bytes of another; their chunks may differ."""
     numbers: dict[str, int] = {}
     for target in (*_targets(one), *_targets(other)):
@@ -53,7 +53,7 @@ def _is_within(one: LocatedArray, other: LocatedArray) -> bool:
     return True
 
 
-def _places(array: LocatedArray, numbers: Mapping[str, int]) -> NDArray[np.int64]:
+def _places(array: TableChunkArray, numbers: Mapping[str, int]) -> NDArray[np.int64]:
     """Return target, begin and end of each chunk, sorted, shape (chunks, 3)."""
     table = array.table
     targets = np.array([numbers[target] for target in _targets(array)] or [0], np.int64)[table.source]

@@ -17,7 +17,7 @@ pytest.importorskip("fsspec", reason="fsspec is not installed: nczarr[remote]")
 pytest.importorskip("aiohttp", reason="aiohttp is not installed: nczarr[remote]")
 
 import nczarr
-from nczarr.formats.netcdf4.chunked_array import ChunkedArray
+from nczarr.formats.netcdf4.index_chunk_array import IndexChunkArray
 from tests.conftest import ROOT, run_command
 
 SAMPLE = str(ROOT / "samples" / "05-every-type.cdl")
@@ -200,7 +200,7 @@ def test_a_fetched_file_that_is_gone_is_said_of_the_url(peer: Callable[[str], Mo
     peer("netCDF4")
     nczarr.write(nczarr.from_cdl(VALUES.format("v:_DeflateLevel = 1 ;")), web.folder / "t.nc")
     source = nczarr.open(f"{web.url}/t.nc").checked.parts["/v"][""]
-    assert isinstance(source, ChunkedArray)
+    assert isinstance(source, IndexChunkArray)
     assert source.file.path is not None
     os.utime(source.file.path, ns=(1, 1))
     with pytest.raises(OSError, match="changed") as error:

@@ -9,8 +9,8 @@ from types import MappingProxyType
 from typing import NamedTuple, cast
 
 from nczarr import names
-from nczarr.arrays.chunks.chunked_store import StoredArray
 from nczarr.arrays.chunks.grid import Encoding
+from nczarr.arrays.chunks.key_chunk_array import KeyChunkArray
 from nczarr.arrays.codecs.chain import to_configs
 from nczarr.arrays.codecs.deflate import DEFLATE
 from nczarr.arrays.codecs.shuffle import SHUFFLE
@@ -274,7 +274,7 @@ class ArrayReader:
         elif padded is not None:
             raw = f"|V{size}"
             raw_fill = None if fill is None else padded_fill(fill, dtype, stored, padded)
-        stored_array = StoredArray(
+        stored_array = KeyChunkArray(
             layout._replace(dtype=raw if text or padded else dtype, fill=raw_fill),
             self._store,
             ChunkKeys(_prefix(it.path)),

@@ -7,8 +7,8 @@ import math
 import struct
 from typing import Any, Literal, NamedTuple
 
-from nczarr.arrays.chunks.chunked_store import StoredArray
 from nczarr.arrays.chunks.grid import Encoding
+from nczarr.arrays.chunks.key_chunk_array import KeyChunkArray
 from nczarr.arrays.codecs.chain import from_configs
 from nczarr.arrays.sources.source import Descr, Layout, is_number, itemsize
 from nczarr.arrays.values.elements import element_of, model_bytes, text_element
@@ -97,7 +97,7 @@ class ArrayMetadata(NamedTuple):
         shape: tuple[int, ...],
         nil: Runs = (),
         replacement: bytes | None = None,
-    ) -> StoredArray:
+    ) -> KeyChunkArray:
         """Return the values as elements of `model`. `replacement`: used if the documents have no fill value, or NaN."""
         dtype = self.encoding.dtype
         exact = replacement is not None and (self.fill is None or _is_nan(self.fill, dtype))
@@ -115,7 +115,7 @@ class ArrayMetadata(NamedTuple):
         reverse = order is not None and order == tuple(reversed(range(len(shape))))
         layout = Layout(model, shape, self.chunks, self.codecs or (), fill, self.shards, "F" if reverse else "C")
         undefined = self.fill is None and replacement is None and is_number(dtype)
-        return StoredArray(layout, documents.store, self.chunk_keys, self.encoding, nil, undefined)
+        return KeyChunkArray(layout, documents.store, self.chunk_keys, self.encoding, nil, undefined)
 
 
 def _is_nan(fill: bytes, dtype: Descr) -> bool:

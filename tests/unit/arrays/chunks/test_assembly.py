@@ -20,8 +20,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nczarr.arrays.chunks import assembly
-from nczarr.arrays.chunks.chunked_store import StoredArray
 from nczarr.arrays.chunks.grid import Encoding
+from nczarr.arrays.chunks.key_chunk_array import KeyChunkArray
 from nczarr.arrays.codecs import chain as codecs
 from nczarr.arrays.codecs.decode import with_fill
 from nczarr.arrays.codecs.sharding_indexed import shard_step
@@ -52,7 +52,7 @@ TEXTS = [b"", b"a", "\u00e9\u00e9\u00e9".encode()]
 class Case(NamedTuple):
     """An array in a store, and all its values."""
 
-    source: StoredArray
+    source: KeyChunkArray
     values: NDArray[Any]
 
 
@@ -113,7 +113,7 @@ def cases(draw: st.DrawFn) -> Case:
     if kind == "steps" and rank and dtype != "|O":
         return Case(in_steps(layout, encoding, made), values)
     store = MemoryStore({keys.key(index): data for index, data in made.items()})
-    return Case(StoredArray(layout, store, keys, encoding, masks=masks), values)
+    return Case(KeyChunkArray(layout, store, keys, encoding, masks=masks), values)
 
 
 keys = ChunkKeys("v/", ".", "")
@@ -134,7 +134,7 @@ def shard_of(chunks: dict[Index, bytes], counts: tuple[int, ...], first: Index) 
     return data + table
 
 
-def in_shards(draw: st.DrawFn, layout: Layout, encoding: Encoding, made: dict[Index, bytes]) -> StoredArray:
+def in_shards(draw: st.DrawFn, layout: Layout, encoding: Encoding, made: dict[Index, bytes]) -> KeyChunkArray:
     times = tuple(draw(st.integers(1, 3)) for _ in layout.shape)
     shards = tuple(each * count for each, count in zip(layout.chunks, times, strict=True))
     content = {}
@@ -144,10 +144,10 @@ def in_shards(draw: st.DrawFn, layout: Layout, encoding: Encoding, made: dict[In
         if any(place in made for place in inner):
             content[keys.key(index)] = shard_of(made, times, first)
     encoding = encoding._replace(index_steps=({"id": "bytes", "endian": "little"},))
-    return StoredArray(layout._replace(shards=shards), MemoryStore(content), keys, encoding)
+    return KeyChunkArray(layout._replace(shards=shards), MemoryStore(content), keys, encoding)
 
 
-def in_steps(layout: Layout, encoding: Encoding, made: dict[Index, bytes]) -> StoredArray:
+def in_steps(layout: Layout, encoding: Encoding, made: dict[Index, bytes]) -> KeyChunkArray:
     """Make each chunk a shard of one chunk, inside another one, as nested sharding does."""
     size, index = numpy_dtype(encoding.dtype).itemsize, ({"id": "bytes", "endian": "little"},)
     inner = shard_step(
@@ -159,7 +159,7 @@ def in_steps(layout: Layout, encoding: Encoding, made: dict[Index, bytes]) -> St
         keys.key(place): shard_of({ones: shard_of({ones: data}, ones, ones)}, ones, ones)
         for place, data in made.items()
     }
-    return StoredArray(layout, MemoryStore(nested), keys, Encoding(encoding.dtype, with_fill((outer,), bytes(size))))
+    return KeyChunkArray(layout, MemoryStore(nested), keys, Encoding(encoding.dtype, with_fill((outer,), bytes(size))))
 
 
 def regions(shape: tuple[int, ...]) -> st.SearchStrategy[Selection]:
@@ -289,7 +289,7 @@ def test_a_chunk_that_cannot_be_decoded_has_one_message() -> None:
         store.content[f"v/{broken}"] = store.content[f"v/{broken}"][:-5]
     steps = tuple(codecs.to_configs(chain_of((2, 1)), 4))
     for workers, least in WAYS:
-        source = StoredArray(Layout("<f4", (32768,), (1024,)), store, keys, Encoding("<f4", steps))
+        source = KeyChunkArray(Layout("<f4", (32768,), (1024,)), store, keys, Encoding("<f4", steps))
         with ways(workers, least), pytest.raises(CompileError) as failed:
             source.read((slice(0, 32768),))
         (found,) = failed.value.diagnostics
@@ -308,7 +308,7 @@ def test_a_compressed_chunk_of_a_wrong_length_has_one_message(number: int, count
     for data in (made, made[:-1]):
         store = MemoryStore({"v/0": data, "v/1": codecs.encode(chain_of((number,)), bytes(16), 4)})
         for workers, least in WAYS:
-            source = StoredArray(Layout("<f4", (8,), (4,)), store, keys, Encoding("<f4", steps))
+            source = KeyChunkArray(Layout("<f4", (8,), (4,)), store, keys, Encoding("<f4", steps))
             with ways(workers, least), pytest.raises(CompileError) as failed:
                 source.read((slice(0, 8),))
             texts.add((len(data), failed.value.diagnostics[0].message))
@@ -372,7 +372,7 @@ def test_large_chunks_are_decoded_by_fewer_threads() -> None:
     assert len(used) == 2
 
 
-def numbers(count: int, length: int, chain: tuple[int, ...] = ()) -> StoredArray:
+def numbers(count: int, length: int, chain: tuple[int, ...] = ()) -> KeyChunkArray:
     """Return an array of so many chunks, which counts from 0."""
     content = {
         f"v/{place}": codecs.encode(
@@ -381,7 +381,9 @@ def numbers(count: int, length: int, chain: tuple[int, ...] = ()) -> StoredArray
         for place in range(count)
     }
     steps = tuple(codecs.to_configs(chain_of(chain), 4))
-    return StoredArray(Layout("<i4", (count * length,), (length,)), MemoryStore(content), keys, Encoding("<i4", steps))
+    return KeyChunkArray(
+        Layout("<i4", (count * length,), (length,)), MemoryStore(content), keys, Encoding("<i4", steps)
+    )
 
 
 @pytest.mark.parametrize(("count", "length", "started"), [(64, 1 << 16, 2), (2, 1 << 14, 0), (1024, 1 << 10, 0)])

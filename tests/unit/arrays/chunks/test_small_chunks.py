@@ -201,7 +201,7 @@ def test_a_listing_saves_requests_for_missing_chunks(
     found = source.read((slice(0, 1 << 20), slice(0, 2)))
     assert calls == []
     assert np.unique(found, return_counts=True)[1].tolist() == [2, 2, (1 << 21) - 4]
-    monkeypatch.setattr("nczarr.arrays.chunks.chunked_store.MANY", 2)
+    monkeypatch.setattr("nczarr.arrays.chunks.key_chunk_array.MANY", 2)
     assert source.read((slice(4, 8), slice(0, 2))).tolist() == [[7, 7], [1, 1], [7, 7], [7, 7]]
     assert calls == []
     assert source.read((slice(4, 6), slice(0, 2))).tolist() == [[7, 7], [1, 1]]

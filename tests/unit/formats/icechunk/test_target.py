@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import nczarr
-from nczarr.arrays.chunks.chunked_store import StoredArray
+from nczarr.arrays.chunks.key_chunk_array import KeyChunkArray
 from nczarr.diagnostics.report import CompileError
 from nczarr.formats.icechunk import target
 from tests.conftest import ROOT, run_command
@@ -195,7 +195,7 @@ def test_a_run_that_differs_is_not_published(tmp_path: Path, monkeypatch: pytest
     """`verify` reads the snapshot before a branch names it."""
     old = tmp_path / "old"
     nczarr.write(dataset(3), f"icechunk:{old}")
-    original = StoredArray.read
+    original = KeyChunkArray.read
 
     def wrong(self: Any, *arguments: Any) -> Any:
         found = original(self, *arguments)
@@ -205,7 +205,7 @@ def test_a_run_that_differs_is_not_published(tmp_path: Path, monkeypatch: pytest
     nczarr.write(dataset(4), source, "zarr2")
     for place in (old, tmp_path / "r"):
         with monkeypatch.context() as patch:
-            patch.setattr(StoredArray, "read", wrong)
+            patch.setattr(KeyChunkArray, "read", wrong)
             with pytest.raises(CompileError, match="unequal-target"):
                 nczarr.convert(source, f"icechunk:{place}", overwrite=True, verify=True)
     assert values(old) == [1, 2, 3]

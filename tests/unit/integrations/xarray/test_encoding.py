@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from nczarr.arrays.chunks.chunked_store import StoredArray
 from nczarr.arrays.chunks.grid import Encoding
+from nczarr.arrays.chunks.key_chunk_array import KeyChunkArray
 from nczarr.arrays.sources.memory import fill_source
 from nczarr.arrays.sources.source import ArraySource, Layout
 from nczarr.ast.storage import Codec, Storage
@@ -20,10 +20,10 @@ NONE = {
 CHUNKED = {"contiguous": False, "chunksizes": (2, 3), "preferred_chunks": {"y": 2, "x": 3}}
 
 
-def stored() -> StoredArray:
+def stored() -> KeyChunkArray:
     """An array of a store, in shards."""
     layout = Layout("<i4", (4, 6), (2, 3), shards=(4, 6))
-    return StoredArray(layout, MemoryStore({}), ChunkKeys(), Encoding("<i4", ()))
+    return KeyChunkArray(layout, MemoryStore({}), ChunkKeys(), Encoding("<i4", ()))
 
 
 STORED: ArraySource = stored()

@@ -61,19 +61,19 @@ def test_chunks_memory_and_threads_do_not_count(
 
 
 def test_tall_chunks_are_decoded_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from nczarr.arrays.chunks.chunked_store import StoredArray
+    from nczarr.arrays.chunks.key_chunk_array import KeyChunkArray
 
     values = np.arange(60 * 64 * 64, dtype="f4").reshape(60, 64, 64)
     made = checked(dataset("float", values.shape, (30, 16, 16)), {"/v": values})
     nczarr.write(DatasetHandle(made), tmp_path / "a.zarr", codecs="zlib:1")
     decoded: list[None] = []
-    real = StoredArray._raw
+    real = KeyChunkArray._raw
 
     def counted(*arguments: Any) -> Any:
         decoded.append(None)
         return real(*arguments)
 
-    monkeypatch.setattr(StoredArray, "_raw", counted)
+    monkeypatch.setattr(KeyChunkArray, "_raw", counted)
     monkeypatch.setattr(digest_values, "BLOCK", 1 << 16)
     monkeypatch.setattr("nczarr.arrays.chunks.grid.KEPT", 0)
     found = digest(nczarr.open(tmp_path / "a.zarr").checked, Options(memory=4 << 20, workers=2))

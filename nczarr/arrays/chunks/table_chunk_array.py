@@ -61,7 +61,7 @@ class LocatedForm(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class LocatedArray(ChunkGridArray):
+class TableChunkArray(ChunkGridArray):
     """An array of chunks at known places."""
 
     form: LocatedForm
@@ -218,7 +218,7 @@ def form_of(source: ArraySource) -> LocatedForm | None:
     return LocatedForm(layout.dtype, stored, layout.fill, source.undefined, source.distant)
 
 
-def located(source: ArraySource, short: int) -> LocatedArray | None:
+def located(source: ArraySource, short: int) -> TableChunkArray | None:
     """Return a source as places; None if they do not define its values. Raises OSError, CompileError.
 
     Chunks of at most `short` bytes that are not remote become bytes, as do those
@@ -254,4 +254,4 @@ def located(source: ArraySource, short: int) -> LocatedArray | None:
             if data is None or size > HELD:
                 return None
             chunk_bytes[number] = data
-    return LocatedArray(form, shape, table, chunk_bytes)
+    return TableChunkArray(form, shape, table, chunk_bytes)

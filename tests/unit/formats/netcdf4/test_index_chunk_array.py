@@ -20,7 +20,7 @@ from nczarr.arrays.sources.source import ArraySource, little
 from nczarr.arrays.sources.strided import AffineArray
 from nczarr.ast import Codec
 from nczarr.diagnostics.report import CompileError
-from nczarr.formats.netcdf4.chunked_array import ChunkedArray
+from nczarr.formats.netcdf4.index_chunk_array import IndexChunkArray
 from nczarr.formats.netcdf4.library import library
 from tests.support.reading_ways import read_every_way
 
@@ -48,7 +48,7 @@ def whole(source: ArraySource) -> Any:
     return read_every_way(source, tuple(slice(0, length) for length in source.layout.shape))
 
 
-def through_library(source: ChunkedArray) -> Any:
+def through_library(source: IndexChunkArray) -> Any:
     return little(np.asarray(source.library.read(tuple(slice(0, length) for length in source.layout.shape))))
 
 
@@ -77,7 +77,7 @@ def test_chunks_are_decoded_here(
     source = made(
         lambda file: file.create_dataset("v", data=values, chunks=(4, 5), **options), userblock_size=user_block
     )["v"]
-    assert isinstance(source, ChunkedArray)
+    assert isinstance(source, IndexChunkArray)
     assert source.steps is not None
     assert source.stored == (dtype, (4, 5), codecs)
     assert whole(source).tolist() == values.tolist() == through_library(source).tolist()
@@ -105,7 +105,7 @@ def test_filters_have_the_order_of_the_file(made: Callable[..., dict[str, ArrayS
         h5py.h5d.create(file.id, b"v", h5py.h5t.STD_I32LE, space, plist).write(h5py.h5s.ALL, h5py.h5s.ALL, VALUES)
 
     source = made(work)["v"]
-    assert isinstance(source, ChunkedArray)
+    assert isinstance(source, IndexChunkArray)
     assert [codec.id for codec in source.stored.codecs] == [1, 3, 2]
     assert whole(source).tolist() == VALUES.tolist()
 
@@ -183,7 +183,7 @@ def test_edges_that_are_stored_without_filters(tmp_path: Path, peer: Callable[[s
     peer("netCDF4")
     unfiltered_edges(tmp_path / "t.h5")
     source = nczarr.open(tmp_path / "t.h5").checked.parts["/v"][""]
-    assert isinstance(source, ChunkedArray)
+    assert isinstance(source, IndexChunkArray)
     assert source.unfiltered_edges
     assert [place.mask for place in map(source.place, source.occupied((4, 5))) if place] == [0, 0, 1, 0, 0, 1, 1, 1, 1]
     assert whole(source).tolist() == VALUES.tolist()
@@ -227,7 +227,7 @@ def test_what_lies_in_other_files_comes_through_the_library(
 def test_filters_that_only_hdf5_has(made: Callable[..., dict[str, ArraySource]]) -> None:
     """Chunks can be moved, values come through the library."""
     source = made(lambda file: file.create_dataset("v", data=VALUES, chunks=(4, 5), scaleoffset=0))["v"]
-    assert isinstance(source, ChunkedArray)
+    assert isinstance(source, IndexChunkArray)
     assert source.steps is None
     assert [codec.id for codec in source.stored.codecs] == [6]
     assert whole(source).tolist() == VALUES.tolist()
@@ -262,7 +262,7 @@ def test_a_variable_that_ends_within_a_chunk(tmp_path: Path, peer: Callable[[str
         file.createVariable("long", "i4", ("t",), chunksizes=(4,))[:11] = range(11)
     arrays = nczarr.open(tmp_path / "t.nc").checked.parts
     short, long = arrays["/short"][""], arrays["/long"][""]
-    assert isinstance(short, ChunkedArray)
+    assert isinstance(short, IndexChunkArray)
     assert [short.place((number,)) is not None for number in range(3)] == [True, False, False]
     assert [long.place((number,)) is not None for number in range(3)] == [True] * 3
     assert isinstance(short.manifest(), PlaceColumns)

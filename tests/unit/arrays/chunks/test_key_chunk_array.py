@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import nczarr
-from nczarr.arrays.chunks.chunked_store import StoredArray
+from nczarr.arrays.chunks.key_chunk_array import KeyChunkArray
 from nczarr.arrays.sources.source import ArraySource
 from nczarr.diagnostics.report import Report
 from nczarr.operations import pipeline
@@ -34,7 +34,7 @@ def source_of(path: Path) -> ArraySource:
     found = pipeline.read_path(str(path), Report(), Options())
     assert found is not None
     source = found.parts["/v"][""]
-    assert isinstance(source, StoredArray)
+    assert isinstance(source, KeyChunkArray)
     return source
 
 

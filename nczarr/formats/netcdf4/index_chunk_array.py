@@ -61,7 +61,7 @@ MANY = 1 << 12
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ChunkedArray(ChunkGridArray):
+class IndexChunkArray(ChunkGridArray):
     """A dataset whose chunks are decoded here. Beyond its extent, values are the layout's fill."""
 
     layout: Layout
@@ -93,7 +93,7 @@ class ChunkedArray(ChunkGridArray):
             self.layout, self.file, self.reach, self.form, self.steps, self.unfiltered_edges, self.library,
             self.own, self.undefined,
         )  # fmt: skip
-        return ChunkedArray, described
+        return IndexChunkArray, described
 
     @property
     def stored(self) -> Stored:
@@ -126,7 +126,7 @@ class ChunkedArray(ChunkGridArray):
         """The whole array if the file is remote: chunks may be adjacent anywhere."""
         return tuple(max(1, length) for length in self.layout.shape) if self.distant else None
 
-    def fetched(self, regions: Sequence[Selection]) -> ChunkedArray:
+    def fetched(self, regions: Sequence[Selection]) -> IndexChunkArray:
         """Return the array with the encoded chunks of a remote file in memory; near ones share a request."""
         remote = self.file.remote
         if remote is None:
@@ -142,7 +142,7 @@ class ChunkedArray(ChunkGridArray):
         offsets = (offset for offset, _ in places)
         return replace(self, _own=self._own, _at_hand=dict(zip(offsets, data, strict=True)))
 
-    def near(self, selection: Selection) -> ChunkedArray:
+    def near(self, selection: Selection) -> IndexChunkArray:
         """Return the array with the chunks of a region in memory, if the file is remote; else look up their places."""
         if self.distant and self._at_hand:
             return self
@@ -196,7 +196,7 @@ class ChunkedArray(ChunkGridArray):
         in_process = self._known
         path = str(self.file.path)
         if in_process.table is None and not is_here(path):  # two threads may ask; nothing waits for a file that hangs
-            in_process.table = call_for_arrays(str(self.file.path), ChunkedArray.looked_up, self)
+            in_process.table = call_for_arrays(str(self.file.path), IndexChunkArray.looked_up, self)
         if in_process.table is None:
             with LOCK:
                 if in_process.table is None:
@@ -216,7 +216,7 @@ class ChunkedArray(ChunkGridArray):
         if new and not self.distant and len(in_process.rows) + len(new) > FEW_LOCAL:
             return self._table
         if new:
-            looked_up = call_for_arrays(str(self.file.path), ChunkedArray.looked_up_few, self, chunks[new])
+            looked_up = call_for_arrays(str(self.file.path), IndexChunkArray.looked_up_few, self, chunks[new])
             in_process.note([numbers[row] for row in new], looked_up)
         return in_process.few(numbers)
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import nczarr
-from nczarr.arrays.chunks.located import LocatedArray, form_of, located
+from nczarr.arrays.chunks.table_chunk_array import TableChunkArray, form_of, located
 from nczarr.arrays.sources.accumulation import Accumulation, Targets
 from nczarr.diagnostics.secrets import NO_OPTIONS
 from nczarr.stores.target_urls import noted
@@ -93,5 +93,5 @@ def test_sources_of_one_form_are_one_table(tmp_path: Path, axis: int, lengths: t
     read = [each.read(tuple(slice(0, length) for length in each.layout.shape)) for each in sources]
     assert np.array_equal(np.concatenate(read, axis), whole)
     for source in sources:
-        if isinstance(source, LocatedArray):
+        if isinstance(source, TableChunkArray):
             assert (np.diff(source.table.chunk) > 0).all()

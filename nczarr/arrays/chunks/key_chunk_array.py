@@ -57,7 +57,7 @@ from nczarr.stores.ranges import Range
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class StoredArray(KeyedArray):
+class KeyChunkArray(KeyedArray):
     """One array of a store."""
 
     nil: tuple[tuple[int, int], ...] = ()
@@ -374,8 +374,8 @@ class StoredArray(KeyedArray):
         return (index for index, _ in groupby(merge(blocks, nil)))
 
 
-def _elsewhere(described: tuple[Any, ...], keys: str | None) -> StoredArray:
+def _elsewhere(described: tuple[Any, ...], keys: str | None) -> KeyChunkArray:
     """Return an array from another process's description and key digest."""
-    array = StoredArray(*described)
+    array = KeyChunkArray(*described)
     array._own.append(array._listed(keys))
     return array
