@@ -18,9 +18,8 @@ from nczarr.arrays.chunks.grid import Encoding, kept, unreadable
 from nczarr.arrays.chunks.index_table import LARGEST, covering, indices_of, raveled, unraveled
 from nczarr.arrays.chunks.manifest import PlaceColumns, columns_from
 from nczarr.arrays.chunks.occupancy import chunks_in
-from nczarr.arrays.chunks.shard_index import ShardIndex, shard_index
 from nczarr.arrays.codecs.decode import DECODING_ERRORS
-from nczarr.arrays.codecs.sharding_indexed import index_size, index_table
+from nczarr.arrays.codecs.sharding_indexed import ShardIndex, index_size, index_table, shard_index
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.regions import Index, Region, grid_of, number_of
 from nczarr.arrays.sources.source import Layout

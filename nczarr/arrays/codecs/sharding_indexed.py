@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from nczarr.arrays.codecs.bounds import TOO_MUCH
 from nczarr.arrays.codecs.codec_kind import CodecKind, Config, Step
@@ -128,6 +128,36 @@ def _inner_chunk(step: Config, data: bytes) -> NDArray[Any]:
     if permutation is None:
         return flat.reshape(chunks)
     return flat.reshape([chunks[axis] for axis in permutation]).transpose(np.argsort(permutation))
+
+
+class ShardIndex(NamedTuple):
+    """Places of stored chunks in one shard, a row for each."""
+
+    number: NDArray[np.int64]
+    """Number of the chunk in the shard, in C order; ascending."""
+    offset: NDArray[np.uint64]
+    """Start in the shard, in bytes."""
+    length: NDArray[np.uint64]
+    """Length in bytes."""
+
+    @property
+    def size(self) -> int:
+        """Bytes of the index in memory."""
+        return self.number.nbytes + self.offset.nbytes + self.length.nbytes
+
+    def rows(self, numbers: NDArray[np.int64]) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
+        """Return which chunks are stored: bool, shape (chunks,), and the rows of those: int64, shape (stored,)."""
+        rows = np.searchsorted(self.number, numbers)
+        stored = rows < len(self.number)
+        stored[stored] = self.number[rows[stored]] == numbers[stored]
+        return stored, rows[stored]
+
+
+def shard_index(table: NDArray[np.uint64]) -> ShardIndex:
+    """Return the index of a decoded table: uint64, shape (2 × chunks,), offset and length alternate."""
+    offset, length = table[0::2], table[1::2]
+    number = np.flatnonzero((offset != ABSENT) | (length != ABSENT))
+    return ShardIndex(number, offset[number].astype(np.uint64), length[number].astype(np.uint64))
 
 
 CODECS = (ShardingIndexed(),)

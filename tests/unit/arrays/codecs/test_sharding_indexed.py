@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from nczarr.arrays.chunks.shard_index import shard_index
-from nczarr.arrays.codecs.sharding_indexed import ABSENT
+from nczarr.arrays.codecs.sharding_indexed import ABSENT, shard_index
 
 
 def table(places: dict[int, tuple[int, int]], count: int) -> np.ndarray:
