@@ -160,3 +160,14 @@ def test_targets_are_hdf5_files(tmp_path: Path) -> None:
     assert run_command("convert", str(tmp_path / "t.nc"), str(tmp_path / "t.nc.dmrpp")).status == 0
     assert b"dmrpp:missingdata" in (tmp_path / "t.nc.dmrpp").read_bytes()
     assert not differences(tmp_path / "t.nc", tmp_path / "t.nc.dmrpp")
+
+
+def test_maps_are_variables_of_the_document(tmp_path: Path) -> None:
+    """A coordinate variable that is left out is no map."""
+    cdl = "netcdf t { types: int(*) row ; dimensions: x = 2 ; y = 1 ; variables: row x(x) ; int y(y) ; int v(y, x) ; }"
+    (tmp_path / "t.cdl").write_text(cdl)
+    target = tmp_path / "t.dmrpp"
+    ran = run_command("convert", str(tmp_path / "t.cdl"), str(target), "--allow-loss", "all")
+    assert ran.status == 0, ran.err
+    lines = [line.strip() for line in target.read_text().splitlines()]
+    assert [line for line in lines if line.startswith("<Map")] == ['<Map name="/y"/>']
