@@ -241,8 +241,11 @@ class ArraySource:
         """
         return self
 
-    def chunk_table(self) -> Any:
-        """Return the places of all chunks, for the same source in another process; None without any. Raises OSError."""
+    def chunk_table(self, most: int) -> Any:
+        """Return the places of all chunks, for the same source in another process. Raises OSError.
+
+        None: there are none, or the grid has more than `most` chunks.
+        """
 
     def note_chunk_table(self, table: Any) -> None:
         """Take the places of all chunks from another process."""

@@ -6,16 +6,13 @@ names and the classic model. `library_reader.py` asks it.
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any, NamedTuple
 
 from nczarr.arrays.execution.library_lock import LOCK
-from nczarr.arrays.regions import grid_of
 from nczarr.arrays.sources.source import Parts
-from nczarr.ast.rectilinear import largest
 from nczarr.ast.walk import building
 from nczarr.check.checked import Unchecked
 from nczarr.diagnostics.report import Diagnostic, Report
@@ -143,11 +140,9 @@ def _small_tables(parts: Mapping[str, Parts], path: str) -> dict[tuple[str, str]
     with LOCK, opened_file(hdf5(library()), path, needed=True):  # it stays open for all of them
         for fqn, parts_of_variable in parts.items():
             for part, source in parts_of_variable.items():
-                chunks = 1 + math.prod(grid_of(source.layout.shape, largest(source.layout.chunks)))
-                if chunks <= left:
-                    with suppress(OSError):  # reading the values reports it
-                        table = source.chunk_table()
-                        if table is not None:
-                            tables[fqn, part] = table
-                            left -= chunks
+                with suppress(OSError):  # reading the values reports it
+                    table = source.chunk_table(left)
+                    if table is not None:
+                        tables[fqn, part] = table
+                        left -= 1 + len(table.chunk)
     return tables

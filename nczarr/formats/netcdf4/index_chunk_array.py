@@ -230,9 +230,9 @@ class IndexChunkArray(ChunkGridArray):
         rows = rows_between(table.chunk, grid_of(self.layout.shape, self.layout.chunks), ranges)
         return ChunkTable(table.chunk[rows], table.offset[rows], table.length[rows], table.mask[rows])
 
-    def chunk_table(self) -> ChunkTable:
-        """Read the chunk table with the HDF5 library of this process. Raises OSError."""
-        return self.looked_up()
+    def chunk_table(self, most: int) -> ChunkTable | None:
+        """Read the chunk table with the HDF5 library of this process, as `ArraySource.chunk_table`."""
+        return self.looked_up() if math.prod(grid_of(self.layout.shape, self.layout.chunks)) <= most else None
 
     def note_chunk_table(self, table: ChunkTable) -> None:
         """Take the chunk table that another process has read."""

@@ -228,3 +228,13 @@ def test_a_file_of_small_arrays_takes_one_call(
     assert calls == ["_read_apart"] * 3
     nczarr.convert(paths[0], tmp_path / "one.zarr")
     assert calls[3:] == ["_read_apart"]
+
+
+def test_arrays_without_cells_are_converted(tmp_path: Path, peer: Callable[[str], ModuleType], guard: None) -> None:
+    with peer("h5py").File(tmp_path / "t.h5", "w") as file:
+        file.create_dataset("contiguous", (0,), "i1")
+        file.create_dataset("chunked", (0,), "i1", maxshape=(None,), chunks=(4,))
+        file.create_dataset("scalar", (), "i1")
+    nczarr.convert(tmp_path / "t.h5", tmp_path / "t.zarr")
+    dataset = nczarr.open(tmp_path / "t.zarr")
+    assert [dataset[name].shape for name in ("contiguous", "chunked", "scalar")] == [(0,), (0,), ()]
