@@ -139,9 +139,9 @@ class DeliveredBody:
 
     def close(self) -> None:
         """Release everything. Raises ValueError while a thread uses it."""
-        for pieces in self._pieces:
+        generators, self._pieces = self._pieces, []  # they refer to this object: nothing else ends that circle
+        for pieces in generators:
             pieces.close()
-        self._pieces.clear()
         self.memory = self.making = 0
         for spool in self._spools:
             spool.close()
@@ -149,7 +149,15 @@ class DeliveredBody:
 
 def weight(answer: HttpAnswer) -> int:
     """Return the approximate memory in bytes of an answer until it is sent."""
-    return DeliveredBody(answer.body, answer.need).memory
+    match answer.body:
+        case bytes() as data:
+            return len(data)
+        case tuple() as parts:
+            return sum(len(part) for part in parts if isinstance(part, bytes))
+        case Spool():
+            return 0
+        case _:
+            return answer.need
 
 
 def resolved(answer: HttpAnswer) -> HttpAnswer:
