@@ -90,7 +90,7 @@ class Delivery:
         try:
             await client.send(self._start())
             if self.head or (self.length is not None and self.length <= self.workers.piece and self._at_once()):
-                piece = b"".join(iter(self.body.next, None))
+                piece = b"" if self.head else self.body.ready(self.workers.piece) or b""
                 self.count = len(piece)
                 await self._sent({"type": "http.response.body", "body": piece, "more_body": True}, client)
                 await self._sent({"type": "http.response.body", "body": b""}, client)
@@ -136,7 +136,8 @@ class Delivery:
 
     async def _piece(self) -> bytes | None:
         """Return the next piece, None at the end. Raises BusyServerError, and errors of making it."""
-        return await self._work(partial(self.body.next, self.workers.piece))
+        size = self.workers.piece
+        return self.body.ready(size) or await self._work(partial(self.body.next, size))
 
     async def _work(self, work: Callable[[], T]) -> T:
         """Run work on the body in a thread; then set the share to the memory of the body."""
