@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import time
 from functools import cache
 from pathlib import Path
 
 from nczarr.serve.answers import BYTES, HttpAnswer, attachment, conditional, tag_of
-from nczarr.serve.context import ServerContext
-from nczarr.serve.dataset_cache import CachedDataset, RefusedRequestError
+from nczarr.serve.context import Answer, DeferredWork, ServerContext
+from nczarr.serve.dataset_cache import RECENT, CachedDataset, RefusedRequestError, check_same
 from nczarr.serve.pages.folder import entry_of
 from nczarr.serve.pages.markup import STATIC_FILES
 from nczarr.serve.request import Request
@@ -27,13 +28,19 @@ TREE = Path(__file__).parent.parent / "api" / "html.css"
 """The style of the tree, which notebooks use too."""
 
 
-def file(context: ServerContext, asked: Request, at_hand: CachedDataset | None) -> HttpAnswer:
-    """Answer `/file/PATH` by the file of a dataset, as it is."""
+def file(context: ServerContext, asked: Request, at_hand: CachedDataset | None) -> Answer:
+    """Answer `/file/PATH` by the file of a dataset, as it is. One that was changed a moment ago must be whole."""
     segments = asked.segments[1:]
     place = context.place(segments)
     if place.folder or place.store or place.behind:
         raise RefusedRequestError(404, "there is no such file")
     state = identity_of(os.stat(place.path))
+    if time.time_ns() - state[-1] < RECENT:  # a copy that is under way has the size that it has reached
+        opened = context.opened(place, at_hand)
+        if opened is None:
+            return DeferredWork(place)
+        check_same(opened)
+        state = opened.stamp[0]
     if entry_of(context, context.place(segments[:-1]), place.segments[-1]) is None:
         raise RefusedRequestError(404, f"`{place.name}` is not in a format that can be read")
     body = (Range(place.path, 0, state[2]),)

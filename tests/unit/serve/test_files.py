@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from urllib.parse import quote
 
 import pytest
 
-from tests.support.serving import Served
+from tests.support.serving import Served, serving
 
 
 def test_a_file_is_sent_as_it_is(served: Served, datasets: Path) -> None:
@@ -49,3 +50,20 @@ def test_links_to_files(served: Served) -> None:
 def test_documents_of_dap4_are_compressed(served: Served) -> None:
     reply = served.get("/dap4/cmip.nc.dmr", Accept_Encoding="gzip")
     assert reply.headers["content-encoding"] == "gzip"
+
+
+def test_half_a_copy_is_not_sent(tmp_path: Path) -> None:
+    peer = pytest.importorskip("netCDF4")
+    with peer.Dataset(tmp_path / "t.nc", "w") as file:
+        file.createDimension("x", 1000)
+        file.createVariable("v", "f8", ("x",))[:] = 1
+    data = (tmp_path / "t.nc").read_bytes()
+    with serving(tmp_path) as served:
+        (tmp_path / "t.nc").write_bytes(data[: len(data) // 2])
+        reply = served.get("/file/t.nc")
+        assert (reply.status, reply.headers["retry-after"]) == (503, "2")
+        (tmp_path / "t.nc").write_bytes(data)
+        assert served.get("/file/t.nc").body == data
+        (tmp_path / "t.nc").write_bytes(data[: len(data) // 2])
+        os.utime(tmp_path / "t.nc", (1, 1))  # half a file of long ago is a file
+        assert served.get("/file/t.nc").body == data[: len(data) // 2]
