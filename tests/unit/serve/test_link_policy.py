@@ -105,7 +105,7 @@ def test_pipes_in_stores_hold_nobody_up(tmp_path: Path) -> None:
         (store / "v" / ".zarray").write_text(json.dumps(ARRAY), encoding="utf-8")
         os.mkfifo(store / (".zattrs" if name == "attributes" else "v/0"))
     with serving(tmp_path, "--timeout", "5") as served:
-        for name in ("attributes", "chunk"):
+        for name, status in (("attributes", 404), ("chunk", 500)):  # a pipe is listed, but holds no chunk
             for _ in range(3):
                 assert served.get(f"/zarr2/{name}.zarr/.zgroup").status == 200
-            assert served.get(f"/zarr3/{name}.zarr/v/c/0").status == 404
+            assert served.get(f"/zarr3/{name}.zarr/v/c/0").status == status
