@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import nczarr
+from nczarr.stores.bounded_cache import BoundedCache
 from tests.conftest import ROOT
 
 pytestmark = pytest.mark.peer
@@ -302,7 +303,7 @@ def test_threads_read_side_by_side(xr: ModuleType, tmp_path: Path) -> None:
         assert failures == []
 
 
-def test_arrays_pickle_as_path_and_options(xr: ModuleType, tmp_path: Path) -> None:
+def test_arrays_pickle_as_path_and_options(xr: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Arrays of one dataset open it once, in this process not at all; a secret is not printed."""
     from nczarr.integrations.xarray.engine import _opened
     from nczarr.integrations.xarray.opened import OpenedDataset
@@ -320,7 +321,7 @@ def test_arrays_pickle_as_path_and_options(xr: ModuleType, tmp_path: Path) -> No
     del first, second, opened
     from nczarr.integrations.xarray import opened as module
 
-    module._kept.clear()
+    monkeypatch.setattr(module, "_kept", BoundedCache(module.MOST))
     fresh = pickle.loads(data)[0]
     assert isinstance(fresh, OpenedDataset)
     assert fresh._token == token

@@ -244,7 +244,7 @@ class ArraySource:
     def chunk_table(self, most: int) -> Any:
         """Return the places of all chunks, for the same source in another process. Raises OSError.
 
-        None: there are none, or the grid has more than `most` chunks.
+        None without chunks, or with more than `most` in the grid.
         """
 
     def note_chunk_table(self, table: Any) -> None:

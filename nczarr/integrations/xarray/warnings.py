@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import sys
 import warnings
+from pathlib import Path
 
 import xarray
 
 from nczarr.diagnostics.report import DataWarning
 
-_OURS = tuple(os.path.dirname(os.path.dirname(file)) + os.sep for file in (__file__, xarray.__file__ + os.sep))
+_OURS = tuple(f"{folder}{os.sep}" for folder in (Path(__file__).parents[2], Path(xarray.__file__).parent))
 """Folders of code that is not the user's."""
 
 
