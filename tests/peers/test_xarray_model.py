@@ -321,7 +321,7 @@ def test_arrays_pickle_as_path_and_options(xr: ModuleType, tmp_path: Path, monke
     del first, second, opened
     from nczarr.integrations.xarray import opened as module
 
-    monkeypatch.setattr(module, "_kept", BoundedCache(module.MOST))
+    module._kept = BoundedCache(module.MOST)
     fresh = pickle.loads(data)[0]
     assert isinstance(fresh, OpenedDataset)
     assert fresh._token == token
