@@ -12,6 +12,10 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from types import ModuleType
 
+    from nczarr.api import awkward0 as awkward0
+    from nczarr.api import ncstream as ncstream
+    from nczarr.api import refs as refs
+    from nczarr.api import zarr3_2019 as zarr3_2019
     from nczarr.api.append import append
     from nczarr.api.builder import DatasetBuilder
     from nczarr.api.check import check
@@ -23,6 +27,8 @@ if TYPE_CHECKING:
     from nczarr.api.node_handles import DimensionHandle, GroupHandle, VariableHandle
     from nczarr.api.xarray_objects import from_xarray
     from nczarr.diagnostics.report import CompileError, DataWarning, Diagnostic
+    from nczarr.integrations import testing as testing
+    from nczarr.integrations import virtualizarr as virtualizarr
     from nczarr.integrations.zarr_python.open import zarr_store
     from nczarr.operations.compare.difference import Difference
     from nczarr.plan.plans import Conversion
