@@ -174,9 +174,9 @@ def _started() -> TimedProcess:
         _guard.end()
         _guard = None
     if _guard is None or _owner != os.getpid():
-        _has_numpy = "numpy" in sys.modules
         with LOCK:
             process = ForkedProcess(_serve) if _can_copy() else started("nczarr.formats.netcdf4.isolation")
+        _has_numpy = "numpy" in sys.modules  # `started` loads it here, and a new process needs no other
         if not _owner:
             atexit.register(close)
             at_exit.append(close)
