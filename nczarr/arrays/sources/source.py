@@ -241,15 +241,6 @@ class ArraySource:
         """
         return self
 
-    def chunk_table(self, most: int) -> Any:
-        """Return the places of all chunks, for the same source in another process. Raises OSError.
-
-        None without chunks, or with more than `most` in the grid.
-        """
-
-    def note_chunk_table(self, table: Any) -> None:
-        """Take the places of all chunks from another process."""
-
     def manifest(self, region: Region | None = None) -> Manifest | None:
         """Return the byte ranges of encoded chunks; None for values of a text or computed ones. Raises OSError.
 

@@ -77,7 +77,16 @@ def _chunked(variable: StoredVariable, dataset: DatasetInfo, layout: Layout) -> 
     steps = _steps(dataset, itemsize(dataset.dtype))
     edges = dataset.unfiltered_edges
     return IndexChunkArray(
-        layout, variable.file, dataset.extent, stored, steps, edges, through_library, unwritten, undefined
+        layout,
+        variable.file,
+        dataset.extent,
+        stored,
+        steps,
+        edges,
+        through_library,
+        unwritten,
+        undefined,
+        dataset.chunk_index,
     )
 
 

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Iterable, Sequence
 from ctypes import byref, c_int, c_uint, c_uint64
 from typing import Any, NamedTuple
 
 from nczarr.arrays.chunks.index_table import raveled
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.regions import grid_of
+from nczarr.formats.netcdf4.chunk_table import ChunkTable, in_grid_order, located
 from nczarr.formats.netcdf4.hdf5 import ON_CHUNK, Hdf5, closing
 
 EXTENSIBLE_ARRAY = 4
@@ -28,56 +28,11 @@ UNLIMITED = 2**64 - 1
 UNDEFINED = 2**64 - 1
 """HADDR_UNDEF."""
 
-FARTHEST = 1 << 62
-"""Largest address in a table."""
-
 _BATCH = 1 << 15
 """Chunks collected as Python numbers before conversion to columns."""
 
 _PROOFS = 256
 """Corrected positions that are verified."""
-
-
-class ChunkTable(NamedTuple):
-    """Allocated chunks in C order."""
-
-    chunk: NDArray[np.int64]
-    """Linear index in the grid."""
-    offset: NDArray[np.int64]
-    """Address in the file."""
-    length: NDArray[np.int64]
-    """Size in bytes."""
-    mask: NDArray[np.int32]
-    """Filter mask."""
-
-
-class KnownChunks:
-    """Places of an array's chunks in one process, as far as they were asked for; also the array's cache key."""
-
-    def __init__(self) -> None:
-        self.table: ChunkTable | None = None
-        """The chunk table, once it was needed."""
-        self.rows: dict[int, tuple[int, int, int] | None] = {}
-        """Offset, length and mask of chunks that were looked up one by one; None: not allocated."""
-        self.lengths: dict[int, int | None] = {}
-        """Size of a chunk in bytes by mask of skipped steps; None if it depends on the values."""
-
-    def unknown(self, numbers: Sequence[int]) -> list[int]:
-        """Return the rows of chunk numbers that were not looked up."""
-        return [row for row, number in enumerate(numbers) if number not in self.rows]
-
-    def note(self, numbers: Iterable[int], table: ChunkTable) -> None:
-        """Record the table of chunks that were looked up."""
-        places = zip(table.offset.tolist(), table.length.tolist(), table.mask.tolist(), strict=True)
-        rows: dict[int, tuple[int, int, int] | None] = dict.fromkeys(numbers)
-        rows.update(zip(table.chunk.tolist(), places, strict=True))
-        self.rows.update(rows)
-
-    def few(self, numbers: Iterable[int]) -> ChunkTable:
-        """Return the table of some chunks that were looked up."""
-        rows = [(number, *row) for number in sorted(numbers) if (row := self.rows[number]) is not None]
-        columns = np.array(rows, np.int64).reshape(-1, 4).T.copy()
-        return ChunkTable(columns[0], columns[1], columns[2], columns[3].astype(np.int32))
 
 
 class _IndexCorrection(NamedTuple):
@@ -135,16 +90,7 @@ def few_chunks(
         h5.do("H5Dget_chunk_info_by_coord", dataset, first, byref(mask), byref(address), byref(size))
         if address.value != UNDEFINED:
             rows.append((number, address.value, size.value, mask.value))
-    return _table(np.array([row[0] for row in rows], np.int64), np.array([row[1:] for row in rows], np.uint64))
-
-
-def _table(chunk: NDArray[np.int64], facts: NDArray[np.uint64]) -> ChunkTable:
-    """Return the table of chunks; `facts`: address, size and mask, uint64, shape (chunks, 3).
-
-    A damaged index has any address: one beyond int64 is after the end of every file.
-    """
-    facts = np.minimum(facts.reshape(-1, 3), np.uint64(FARTHEST))
-    return ChunkTable(chunk, facts[:, 0].astype(np.int64), facts[:, 1].astype(np.int64), facts[:, 2].astype(np.int32))
+    return located(np.array([row[0] for row in rows], np.int64), np.array([row[1:] for row in rows], np.uint64))
 
 
 def _turn(h5: Hdf5, dataset: int, chunks: tuple[int, ...]) -> _IndexCorrection | None:
@@ -200,7 +146,7 @@ class _IndexWalk:
             turned = np.flatnonzero((reported != places).any(axis=1))[: _PROOFS - len(self._proofs)]
             self._proofs += [(tuple(places[row].tolist()), int(rest[row, 1])) for row in turned]
         inside = (places < self._within).all(axis=1)
-        for column, values in zip(self._columns, _table(places[inside] @ self._steps, rest[inside]), strict=True):
+        for column, values in zip(self._columns, located(places[inside] @ self._steps, rest[inside]), strict=True):
             column.append(values)
 
     def proved(self, h5: Hdf5, dataset: int) -> bool:
@@ -220,7 +166,4 @@ class _IndexWalk:
         for pieces in self._columns:
             columns.append(np.concatenate(pieces))
             pieces.clear()
-        if (columns[0][1:] <= columns[0][:-1]).any():
-            order = np.argsort(columns[0], kind="stable")
-            columns = [column[order] for column in columns]
-        return ChunkTable(*columns)
+        return in_grid_order(ChunkTable(*columns))

@@ -21,7 +21,7 @@ from nczarr.check.checked import Checked
 from nczarr.check.fill_values import default_fill
 from nczarr.formats.netcdf4.c_values import c_dtype, unpacked
 from nczarr.formats.netcdf4.hdf5 import Hdf5, closing
-from nczarr.formats.netcdf4.inquiry import Inquiry
+from nczarr.formats.netcdf4.inquiry import ModelInquiry
 from nczarr.formats.netcdf4.library import BYTE_ORDER
 from nczarr.formats.netcdf4.objects import DatasetInfo, descr_of, find
 from nczarr.plan.plans import FilePlan
@@ -58,7 +58,7 @@ def library_default(type_name: str, types: Types) -> bytes | None:
 
 
 def beyond(
-    ask: Inquiry, at: tuple[int, int], type_name: str, types: Types, dataset: DatasetInfo | None, *, no_fill: bool
+    ask: ModelInquiry, at: tuple[int, int], type_name: str, types: Types, dataset: DatasetInfo | None, *, no_fill: bool
 ) -> bytes | None:
     """Return the packed element that the library shows beyond the extent of a dataset.
 
@@ -72,9 +72,9 @@ def beyond(
         return None
     if no_fill:
         return library_default(type_name, types)
+    if dataset is not None and dataset.dtype is not None and dataset.fill is not None:
+        return in_order(dataset.fill, dataset.dtype, descr(type_name, types))
     if type_name in ATOMIC:
-        if dataset is not None and dataset.dtype is not None and dataset.fill is not None:
-            return in_order(dataset.fill, dataset.dtype, descr(type_name, types))
         data = ask.fill(*at, ATOMIC[type_name].size)
         return data if BYTE_ORDER == "little" else data[::-1]
     dtype = c_dtype(type_name, types)

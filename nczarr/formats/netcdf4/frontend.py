@@ -7,19 +7,16 @@ names and the classic model. `library_reader.py` asks it.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from contextlib import suppress
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from nczarr.arrays.execution.library_lock import LOCK
-from nczarr.arrays.sources.source import Parts
 from nczarr.ast.walk import building
 from nczarr.check.checked import Unchecked
 from nczarr.diagnostics.report import Diagnostic, Report
 from nczarr.diagnostics.source import Source
 from nczarr.formats.netcdf4 import isolation
 from nczarr.formats.netcdf4 import library as c
-from nczarr.formats.netcdf4.hdf5 import hdf5, opened_file
+from nczarr.formats.netcdf4.header_reader import read_header
 from nczarr.formats.netcdf4.inquiry import (
     Inquiry,
 )
@@ -43,6 +40,14 @@ def read(source: Source, report: Report, options: Options | None = None) -> Unch
         text = f"`{source.name}` is not a file; netCDF-4 is read only from files"
         report.error("unreadable-file", text, helps=["save it to a file first"])
         return None
+    if remote_file.at(source.path) is None and not isolation.is_open(source.path):
+        try:
+            unchecked = read_header(source, report)
+        except OSError as error:
+            report.error("unreadable-file", f"`{source.name}`: {error.strerror or error}")
+            return None
+        if unchecked is not None:
+            return unchecked
     try:
         lib = library()
     except MissingLibraryError:
@@ -55,18 +60,13 @@ def read(source: Source, report: Report, options: Options | None = None) -> Unch
         except isolation.SuspectError:
             isolation.suspect(source.path)
     remote = remote_file.at(source.path)
-    survey = options is not None and options.survey and remote is None
-    call = isolation.call_for_arrays if survey else isolation.called
     try:
-        outcome: _ReadApart = call(source.path, _read_apart, source.name, source.path, remote, survey)
+        outcome: _ReadApart = isolation.called(source.path, _read_apart, source.name, source.path, remote)
     except OSError as error:
         report.error("unreadable-file", f"`{source.name}`: {error.strerror or error}")
         return None
     for diagnostic in outcome.diagnostics:
         report.add(diagnostic)
-    if outcome.unchecked is not None:
-        for (fqn, part), table in outcome.tables.items():
-            outcome.unchecked.parts[fqn][part].note_chunk_table(table)
     return outcome.unchecked
 
 
@@ -77,19 +77,13 @@ class _ReadApart(NamedTuple):
     """Its dataset; None after an error."""
     diagnostics: list[Diagnostic]
     """Diagnostics of the reading."""
-    tables: dict[tuple[str, str], Any]
-    """Chunk tables of small arrays by variable and part: to ask for each takes longer than to read it."""
 
 
-def _read_apart(name: str, path: str, remote: RemoteFile | None, survey: bool) -> _ReadApart:
-    """Return the dataset of a file, for another process. `remote`: the file, if it is remote.
-
-    `survey`: all of the file will be read.
-    """
+def _read_apart(name: str, path: str, remote: RemoteFile | None) -> _ReadApart:
+    """Return the dataset of a file, for another process. `remote`: the file, if it is remote."""
     report, lib = Report(), library()
     unchecked = _read(lib, _readable(lib, Source(name, b"", binary=True, path=path)), report)
-    tables = _small_tables(unchecked.parts, path) if survey and unchecked is not None else {}
-    return _ReadApart(unchecked, report.sorted(), tables)
+    return _ReadApart(unchecked, report.sorted())
 
 
 def _readable(lib: c.Library, source: Source) -> Source:
@@ -112,7 +106,8 @@ def _read(lib: c.Library, source: Source, report: Report) -> Unchecked | None:
             def tree(file: int, shown: Survey | None) -> tuple[Unchecked, Report]:
                 noted = Report()
                 with datasets(lib, source.path, {} if shown is None else shown.objects) as datasets_of_file:
-                    return LibraryReader(Inquiry(lib), file, source, noted, datasets_of_file).read(shown), noted
+                    reader = LibraryReader(Inquiry(lib), file, source, noted, datasets_of_file)
+                    return reader.read_surveyed(shown), noted
 
             # the library opens the file before `datasets`, as it wants it closed
             unchecked, noted = use_library_file(lib, source.path, survey, tree)
@@ -124,25 +119,3 @@ def _read(lib: c.Library, source: Source, report: Report) -> Unchecked | None:
         helps = [f"{why}; netCDF does not support this" if why else "the file is damaged, or not a netCDF-4 file"]
         report.error("unreadable-file", f"`{source.name}`: {error}", helps=helps)
         return None
-
-
-SMALL_TABLES = 4096
-"""Chunks, and one for each array, whose places are read with the header of a file."""
-
-
-def _small_tables(parts: Mapping[str, Parts], path: str) -> dict[tuple[str, str], Any]:
-    """Return the chunk tables of small arrays by variable and part, up to `SMALL_TABLES` chunks in all.
-
-    Raises OSError if the file cannot be opened; a damaged index is left out.
-    """
-    tables: dict[tuple[str, str], Any] = {}
-    left = SMALL_TABLES
-    with LOCK, opened_file(hdf5(library()), path, needed=True):  # it stays open for all of them
-        for fqn, parts_of_variable in parts.items():
-            for part, source in parts_of_variable.items():
-                with suppress(OSError):  # reading the values reports it
-                    table = source.chunk_table(left)
-                    if table is not None:
-                        tables[fqn, part] = table
-                        left -= 1 + len(table.chunk)
-    return tables

@@ -38,8 +38,11 @@ from nczarr.arrays.regions import (
 from nczarr.arrays.sources.decoded_parts import DecodedCells
 from nczarr.arrays.sources.source import ArraySource, Layout, Stored, itemsize
 from nczarr.arrays.sources.strided import AffineArray, FileBytes
-from nczarr.formats.netcdf4.chunk_index import ChunkTable, KnownChunks, chunk_table, few_chunks
+from nczarr.formats.netcdf4.chunk_index import chunk_table, few_chunks
+from nczarr.formats.netcdf4.chunk_table import ChunkTable, KnownChunks
 from nczarr.formats.netcdf4.hdf5 import Hdf5, closing, hdf5, opened_file
+from nczarr.formats.netcdf4.header.chunk_addresses import ChunkIndex, read_chunks
+from nczarr.formats.netcdf4.header.file_bytes import DAMAGE, header_file
 from nczarr.formats.netcdf4.isolation import call_for_arrays, is_here
 from nczarr.formats.netcdf4.library import library
 from nczarr.formats.netcdf4.objects import find
@@ -82,6 +85,8 @@ class IndexChunkArray(ChunkGridArray):
     """Value of unwritten cells within the extent."""
     undefined: bool = False
     """True if HDF5 does not initialize unwritten cells."""
+    index: ChunkIndex | None = None
+    """Index of the chunks in a local file, if it is read here; else HDF5 reads it."""
     _own: list[Any] = field(default_factory=list, repr=False)
     """Process-local `KnownChunks`, in a list that is empty until the first lookup."""
     _at_hand: Mapping[int, bytes] = field(default_factory=dict, repr=False)
@@ -91,7 +96,7 @@ class IndexChunkArray(ChunkGridArray):
         """Pickle the description alone."""
         described = (
             self.layout, self.file, self.reach, self.form, self.steps, self.unfiltered_edges, self.library,
-            self.own, self.undefined,
+            self.own, self.undefined, self.index,
         )  # fmt: skip
         return IndexChunkArray, described
 
@@ -195,6 +200,8 @@ class IndexChunkArray(ChunkGridArray):
         """Chunk table, read from HDF5 once in a process. Raises OSError."""
         in_process = self._known
         path = str(self.file.path)
+        if in_process.table is None:
+            in_process.table = self._read_here(None)
         if in_process.table is None and not is_here(path):  # two threads may ask; nothing waits for a file that hangs
             in_process.table = call_for_arrays(str(self.file.path), IndexChunkArray.looked_up, self)
         if in_process.table is None:
@@ -216,7 +223,9 @@ class IndexChunkArray(ChunkGridArray):
         if new and not self.distant and len(in_process.rows) + len(new) > FEW_LOCAL:
             return self._table
         if new:
-            looked_up = call_for_arrays(str(self.file.path), IndexChunkArray.looked_up_few, self, chunks[new])
+            looked_up = self._read_here(chunks[new])
+            if looked_up is None:
+                looked_up = call_for_arrays(str(self.file.path), IndexChunkArray.looked_up_few, self, chunks[new])
             in_process.note([numbers[row] for row in new], looked_up)
         return in_process.few(numbers)
 
@@ -230,13 +239,22 @@ class IndexChunkArray(ChunkGridArray):
         rows = rows_between(table.chunk, grid_of(self.layout.shape, self.layout.chunks), ranges)
         return ChunkTable(table.chunk[rows], table.offset[rows], table.length[rows], table.mask[rows])
 
-    def chunk_table(self, most: int) -> ChunkTable | None:
-        """Read the chunk table with the HDF5 library of this process, as `ArraySource.chunk_table`."""
-        return self.looked_up() if math.prod(grid_of(self.layout.shape, self.layout.chunks)) <= most else None
+    def _read_here(self, chunks: NDArray[np.int64] | None) -> ChunkTable | None:
+        """Return the chunk table, read from the file itself; None if HDF5 must read it. Raises OSError.
 
-    def note_chunk_table(self, table: ChunkTable) -> None:
-        """Take the chunk table that another process has read."""
-        self._known.table = table
+        `chunks`: only these are needed, int64, shape (chunks, dimensions), in C order.
+        """
+        if self.index is None or self.distant:
+            return None
+        self.file.check()
+        wanted = None if chunks is None else list(indices_of(chunks))
+        try:
+            with header_file(str(self.file.path)) as file:
+                file.root()
+                table = read_chunks(file, self.index, self.layout.chunks, self.extent, self.layout.shape, wanted)
+        except DAMAGE:  # HDF5 says what is wrong
+            return None
+        return self._masked(table)
 
     def looked_up(self) -> ChunkTable:
         """Read the chunk table with the HDF5 library of this process. Raises OSError."""

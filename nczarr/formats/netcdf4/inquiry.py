@@ -8,7 +8,7 @@ from __future__ import annotations
 import ctypes
 from ctypes import byref, c_int, c_size_t, c_uint, c_void_p, create_string_buffer
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from nczarr.formats.netcdf4.library import Library
 from nczarr.names import to_bytes
@@ -260,6 +260,54 @@ class Inquiry:
         self._do("nc_reclaim_data", c_int(file), c_int(kind), c_void_p(address), c_size_t(count))
 
 
+class ModelInquiry(Protocol):
+    """Answers about the model of a file, as those of `Inquiry`."""
+
+    def is_classic_model(self, file: int) -> bool:
+        """Return whether the file has the classic model (nc7)."""
+        ...
+
+    def groups(self, group: int) -> tuple[int, ...]:
+        """Return the child groups in definition order."""
+        ...
+
+    def group_name(self, group: int) -> str:
+        """Return the simple name of a group."""
+        ...
+
+    def dimensions(self, group: int) -> dict[int, tuple[str, int, bool]]:
+        """Return a group's own dimensions by id: name, length, whether unlimited."""
+        ...
+
+    def types(self, group: int) -> dict[int, TypeInfo]:
+        """Return a group's own types by id, in definition order."""
+        ...
+
+    def fields(self, group: int, number: int, count: int) -> list[FieldInfo]:
+        """Return the fields of a compound type."""
+        ...
+
+    def members(self, group: int, number: int, count: int) -> list[tuple[str, bytes]]:
+        """Return an enum's members."""
+        ...
+
+    def variables(self, group: int) -> dict[int, VariableInfo]:
+        """Return a group's variables by id, in definition order."""
+        ...
+
+    def attribute_count(self, group: int) -> int:
+        """Return the number of attributes of a group."""
+        ...
+
+    def storage(self, group: int, variable: int, rank: int, *, filters: bool = True) -> StorageInfo:
+        """Return the storage of a variable."""
+        ...
+
+    def fill(self, group: int, variable: int, size: int) -> bytes:
+        """Return the value of an atomic variable's unwritten cells: `size` bytes, native order."""
+        ...
+
+
 @dataclass
 class GroupMembers:
     """Members of a group by id."""
@@ -280,7 +328,7 @@ class GroupMembers:
     """Variable ids by the file's spelling; several if one is stored under another's name."""
 
     @classmethod
-    def of(cls, ask: Inquiry, group: int) -> GroupMembers:
+    def of(cls, ask: ModelInquiry, group: int) -> GroupMembers:
         """Query the members of a group."""
         below = {child: ask.group_name(child) for child in ask.groups(group)}
         members = cls(ask.types(group), ask.dimensions(group), ask.variables(group), below, {}, {}, {})

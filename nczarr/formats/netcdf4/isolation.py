@@ -95,10 +95,10 @@ def is_here(path: str) -> bool:
         return True
     if _suspects and _identity(path) in _suspects:
         return False
-    return remote_file.at(path) is not None or _is_open(path)
+    return remote_file.at(path) is not None or is_open(path)
 
 
-def _is_open(path: str) -> bool:
+def is_open(path: str) -> bool:
     """Return whether HDF5 has a file open in this process: another one may not read it, or reads an earlier state."""
     lib = loaded()
     if lib is None:

@@ -15,6 +15,7 @@ from nczarr.arrays.sources.source import Descr, itemsize
 from nczarr.ast import Codec
 from nczarr.check.duplicate_names import apart
 from nczarr.formats.netcdf4.hdf5 import Hdf5, closing, hdf5, object_path, opened_file
+from nczarr.formats.netcdf4.header.chunk_addresses import ChunkIndex
 from nczarr.formats.netcdf4.library import Library
 
 NON_COORDINATE = "_nc4_non_coord_"
@@ -41,8 +42,8 @@ _NEVER = 1
 _NOT_ALLOCATED = 0
 """H5D_SPACE_STATUS_NOT_ALLOCATED."""
 
-_SZIP = 4
-_SZIP_CHOICES = 4 | 32
+SZIP = 4
+SZIP_CHOICES = 4 | 32
 """User-defined bits of szip's first parameter: entropy coding or nearest neighbour."""
 
 _MOST_DIMENSIONS = 32
@@ -116,6 +117,8 @@ class DatasetInfo(NamedTuple):
     """Structure of the elements, if `dtype` is None."""
     fixed: FixedText | None = None
     """Type of fixed-length texts of more than one byte."""
+    chunk_index: ChunkIndex | None = None
+    """Index of the chunks, if the header was read here."""
 
 
 class ListedObject(NamedTuple):
@@ -317,8 +320,8 @@ class Describer:
             if number == SHUFFLE:
                 shuffled = values_of_filter[0] if values_of_filter else 0
             parameters = () if number in (SHUFFLE, FLETCHER32) else values_of_filter
-            if number == _SZIP and len(values_of_filter) > 1:
-                parameters = values_of_filter[0] & _SZIP_CHOICES, values_of_filter[1]
+            if number == SZIP and len(values_of_filter) > 1:
+                parameters = values_of_filter[0] & SZIP_CHOICES, values_of_filter[1]
             codec = self._codecs.get((number, parameters))
             if codec is None:
                 codec = self._codecs[number, parameters] = Codec(id=number, parameters=parameters)

@@ -1,0 +1,130 @@
+"""Attributes of objects of HDF5 files: names, types, shapes and bytes.
+
+Source: HDF5 File Format Specification 3.0, IV.A.2.m (attribute), IV.A.2.v (attribute info).
+"""
+
+from __future__ import annotations
+
+import math
+from struct import unpack_from
+from typing import NamedTuple
+
+from nczarr.formats.netcdf4.header.datatypes import Datatype, datatype
+from nczarr.formats.netcdf4.header.file_bytes import UNDEFINED, HeaderFile, UnreadableHeaderError
+from nczarr.formats.netcdf4.header.heaps import FractalHeap, GlobalHeap, records
+from nczarr.formats.netcdf4.header.messages import (
+    ATTRIBUTE,
+    ATTRIBUTE_INFO,
+    DATATYPE,
+    Dataspace,
+    Messages,
+    dataspace,
+    messages,
+    only,
+    shared_address,
+)
+
+BY_NAME = 8
+"""Type of the B-tree of an object's attributes by name."""
+
+_TRACKED = 1
+"""Flag of an object whose attributes have a creation order."""
+
+_SHARED_TYPE, _SHARED_SPACE = 1, 2
+"""Flags of an attribute."""
+
+
+class HeaderAttribute(NamedTuple):
+    """Attribute of an object."""
+
+    name: str
+    """Name in the file's spelling."""
+    type: Datatype
+    """Type of its values."""
+    declared: int | None
+    """Address of the named type; None for a type without a name."""
+    shape: tuple[int, ...] | None
+    """Shape; None without values."""
+    data: bytes
+    """Values as they are stored."""
+
+
+class AttributeReader:
+    """Reader of the attributes of one file. Types and shapes of equal bytes are parsed once."""
+
+    def __init__(self, file: HeaderFile) -> None:
+        self._file = file
+        self.texts = GlobalHeap(file)
+        """Texts and lists of variable length."""
+        self._types: dict[bytes, Datatype] = {}
+        self._spaces: dict[bytes, Dataspace] = {}
+        self._named: dict[int, Datatype] = {}
+
+    def type(self, body: bytes, *, shared: bool) -> tuple[Datatype, int | None]:
+        """Return a type, and its address if it is a named one. Raises UnreadableHeaderError."""
+        if shared:
+            address = shared_address(body)
+            return self.named_type(address, messages(self._file, address)), address
+        parsed = self._types.get(body)
+        if parsed is None:
+            parsed = self._types[body] = datatype(body)
+        return parsed, None
+
+    def named_type(self, address: int, found: Messages) -> Datatype:
+        """Return the type at an address. Raises UnreadableHeaderError."""
+        parsed = self._named.get(address)
+        if parsed is None:
+            message = only(found, DATATYPE)
+            if message.flags & 2:
+                raise UnreadableHeaderError("shared datatype")
+            parsed = self._named[address] = datatype(message.body)
+        return parsed
+
+    def space(self, body: bytes) -> Dataspace:
+        """Return a shape. Raises UnreadableHeaderError."""
+        parsed = self._spaces.get(body)
+        if parsed is None:
+            parsed = self._spaces[body] = dataspace(body)
+        return parsed
+
+    def attributes(self, found: Messages) -> list[HeaderAttribute]:
+        """Return the attributes of an object, in the order of their creation. Raises UnreadableHeaderError."""
+        ordered = [(message.order, message.body) for message in found.get(ATTRIBUTE, ())]
+        if ATTRIBUTE_INFO in found:
+            info = only(found, ATTRIBUTE_INFO).body
+            heap, tree = unpack_from("<QQ", info, 4 if info[1] & _TRACKED else 2)
+            if heap != UNDEFINED:
+                blocks = FractalHeap(self._file, heap)
+                for record in records(self._file, tree, BY_NAME):
+                    if record[8] & 2:
+                        raise UnreadableHeaderError("shared attribute")
+                    ordered.append((int.from_bytes(record[9:13], "little"), blocks.get(record[:8])))
+        ordered.sort(key=lambda pair: pair[0])
+        attributes = [self._attribute(body) for _, body in ordered]
+        if len({attribute.name for attribute in attributes}) < len(attributes):
+            raise UnreadableHeaderError("attributes of one name")
+        return attributes
+
+    def _attribute(self, body: bytes) -> HeaderAttribute:
+        version, flags, name_size, type_size, space_size = unpack_from("<BBHHH", body)
+        if version == 1:
+            at, flags, gap = 8, 0, 7
+        elif version in (2, 3):
+            at, gap = 8 + (version == 3), 0
+        else:
+            raise UnreadableHeaderError("attribute")
+        if flags & _SHARED_SPACE or not name_size:
+            raise UnreadableHeaderError("attribute")
+        name = body[at : at + name_size].partition(b"\0")[0]
+        at += name_size + (-name_size & gap)
+        kind, address = self.type(body[at : at + type_size], shared=bool(flags & _SHARED_TYPE))
+        at += type_size + (-type_size & gap)
+        shape = self.space(body[at : at + space_size]).shape
+        at += space_size + (-space_size & gap)
+        size = 0 if shape is None else math.prod(shape) * kind.size
+        if len(body) < at + size:
+            raise UnreadableHeaderError("attribute")
+        try:
+            return HeaderAttribute(name.decode(), kind, address, shape, body[at : at + size])
+        except UnicodeDecodeError:
+            raise UnreadableHeaderError("name of an attribute") from None

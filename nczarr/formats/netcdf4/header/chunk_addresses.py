@@ -1,0 +1,207 @@
+"""Addresses of the chunks of one dataset, from the index in the file.
+
+Source: HDF5 File Format Specification 3.0, III.A.1 (version 1 B-trees), III.A.2 (version 2), VII (single chunk,
+implicit, fixed array). Extensible arrays are not read here.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from collections.abc import Iterator
+from struct import unpack_from
+from typing import Any, NamedTuple
+
+from nczarr.arrays.chunks.index_table import unraveled
+from nczarr.arrays.lazy_numpy import NDArray, np
+from nczarr.arrays.regions import Index, grid_of
+from nczarr.formats.netcdf4.chunk_table import ChunkTable, table_of_chunks
+from nczarr.formats.netcdf4.header.file_bytes import CHECKSUM, UNDEFINED, HeaderFile, UnreadableHeaderError
+from nczarr.formats.netcdf4.header.heaps import DEEPEST, records
+
+OLD_TREE, SINGLE, IMPLICIT, FIXED_ARRAY, EXTENSIBLE_ARRAY, NEW_TREE = range(6)
+"""Kinds of indexes; layouts of version 4 number all but the first so."""
+
+READ = frozenset({OLD_TREE, SINGLE, IMPLICIT, FIXED_ARRAY, NEW_TREE})
+"""Kinds that are read here."""
+
+MOST_NODES = 1 << 22
+"""Maximum nodes of a tree."""
+
+_BY_CHUNK, _BY_CHUNK_FILTERED = 10, 11
+"""Types of version 2 B-trees of chunks."""
+
+
+class ChunkIndex(NamedTuple):
+    """Index of the chunks of a dataset."""
+
+    kind: int
+    """Kind of the index."""
+    address: int
+    """Address of the index."""
+    size: int
+    """Bytes of an element."""
+    filtered: bool
+    """True if chunks are filtered."""
+    unfiltered_edges: bool = False
+    """True if chunks that exceed the extent are unfiltered."""
+    single: tuple[int, int] | None = None
+    """Bytes and filter mask of a single filtered chunk."""
+    most: tuple[int, ...] = ()
+    """Maximum length of each dimension."""
+
+
+def read_chunks(
+    file: HeaderFile,
+    index: ChunkIndex,
+    chunks: tuple[int, ...],
+    extent: tuple[int, ...],
+    shape: tuple[int, ...],
+    wanted: list[Index] | None = None,
+) -> ChunkTable:
+    """Return allocated chunks within `extent`, indexed in the grid of `shape`. Raises UnreadableHeaderError.
+
+    `wanted`: only these chunks, sorted, each by its index along each dimension; others may be in the table too.
+    """
+    if index.address == UNDEFINED:
+        places = np.empty((0, len(chunks)), np.int64)
+        return table_of_chunks(places, np.empty((0, 3), np.uint64), chunks, extent, shape)
+    size = math.prod(chunks) * index.size
+    if index.kind == OLD_TREE:
+        walk = _OldTree(file, chunks, None if wanted is None else [_first(place, chunks) for place in wanted])
+        places, facts = walk.through(index.address)
+    elif index.kind == NEW_TREE:
+        places, facts = _new_tree(file, index, len(chunks), size)
+    else:
+        counts = grid_of(index.most, chunks)
+        count = math.prod(counts)
+        if index.kind == SINGLE:
+            facts = np.array([(index.address, *(index.single or (size, 0)))], np.uint64)
+        elif index.kind == IMPLICIT:
+            file.need(index.address, count * size)
+            facts = _of_one_size(np.arange(count, dtype=np.uint64) * np.uint64(size) + np.uint64(index.address), size)
+        else:
+            facts = _fixed_array(file, index, count, size)
+        if len(facts) not in (0, count):
+            raise UnreadableHeaderError("index of chunks")
+        allocated = np.flatnonzero(facts[:, 0] != UNDEFINED)
+        places, facts = unraveled(allocated, counts), facts[allocated]
+    facts[:, 0] += np.uint64(file.base)
+    return table_of_chunks(places, facts, chunks, extent, shape)
+
+
+def _first(place: Index, chunks: tuple[int, ...]) -> Index:
+    """Return the first cell of a chunk."""
+    return tuple(number * length for number, length in zip(place, chunks, strict=True))
+
+
+class _OldTree:
+    """Version 1 B-tree of chunks. `wanted`: first cells of the chunks that are looked up; None: all."""
+
+    def __init__(self, file: HeaderFile, chunks: tuple[int, ...], wanted: list[Index] | None) -> None:
+        self._file = file
+        self._chunks = np.array(chunks, np.uint64)
+        self._wanted = wanted
+        rank = len(chunks)
+        self._entry = np.dtype([("size", "<u4"), ("mask", "<u4"), ("cell", "<u8", (rank + 1,)), ("address", "<u8")])
+        self._seen: set[int] = set()
+
+    def through(self, address: int) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
+        """Return the index of each chunk along each dimension, and its address, size and mask."""
+        leaves = list(self._leaves(address, None))
+        entries = np.concatenate(leaves) if leaves else np.empty(0, self._entry)
+        cells = entries["cell"][:, :-1]
+        places = cells // self._chunks
+        if (places * self._chunks != cells).any():
+            raise UnreadableHeaderError("index of chunks")
+        facts = np.empty((len(entries), 3), np.uint64)
+        facts[:, 0], facts[:, 1], facts[:, 2] = entries["address"], entries["size"], entries["mask"]
+        return places.astype(np.int64), facts
+
+    def _leaves(self, address: int, level: int | None) -> Iterator[NDArray[Any]]:
+        """Yield the entries of the leaves below a node. `level`: of the node; None for the root."""
+        if address in self._seen or len(self._seen) > MOST_NODES:
+            raise UnreadableHeaderError("index of chunks")
+        self._seen.add(address)
+        head = self._file.read(address, 24)
+        kind, depth, count = unpack_from("<BBH", head, 4)
+        if not head.startswith(b"TREE") or kind != 1 or depth > DEEPEST or level not in (None, depth):
+            raise UnreadableHeaderError("index of chunks")
+        entries = np.frombuffer(self._file.read(address + 24, count * self._entry.itemsize), self._entry)
+        if not depth:
+            yield entries
+            return
+        children = entries["address"].tolist()
+        for place in range(count) if self._wanted is None else self._touched(entries):
+            yield from self._leaves(children[place], depth - 1)
+
+    def _touched(self, entries: NDArray[Any]) -> list[int]:
+        """Return the children that may have chunks that are looked up."""
+        cells = [tuple(cell) for cell in entries["cell"][:, :-1].tolist()]
+        return sorted({max(0, bisect_right(cells, cell) - 1) for cell in self._wanted or ()} if cells else ())
+
+
+def _new_tree(
+    file: HeaderFile, index: ChunkIndex, rank: int, size: int
+) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
+    """Return the places and the addresses, sizes and masks of the chunks in a version 2 B-tree."""
+    kind = _BY_CHUNK_FILTERED if index.filtered else _BY_CHUNK
+    rows = list(records(file, index.address, kind))
+    table = np.frombuffer(b"".join(rows), np.uint8).reshape(len(rows), -1 if rows else 8 + 8 * rank)
+    end = table.shape[1] - 8 * rank
+    if end != 8 if kind == _BY_CHUNK else not 12 < end <= 20:
+        raise UnreadableHeaderError("index of chunks")
+    places = np.ascontiguousarray(table[:, end:]).view("<u8").reshape(len(rows), rank).astype(np.int64)
+    return places, _facts(table[:, :end], size)
+
+
+def _facts(table: NDArray[np.uint8], size: int) -> NDArray[np.uint64]:
+    """Return address, size and mask of chunks: uint64, shape (chunks, 3).
+
+    `table`: the address, and of filtered chunks size and mask, uint8, shape (chunks, bytes); `size`: of others.
+    """
+    addresses = _numbers(table[:, :8])
+    if table.shape[1] == 8:
+        return _of_one_size(addresses, size)
+    return np.stack([addresses, _numbers(table[:, 8:-4]), _numbers(table[:, -4:])], axis=1)
+
+
+def _of_one_size(addresses: NDArray[np.uint64], size: int) -> NDArray[np.uint64]:
+    """Return address, size and mask of chunks without filters: uint64, shape (chunks, 3)."""
+    return np.stack([addresses, np.full_like(addresses, size), np.zeros_like(addresses)], axis=1)
+
+
+def _numbers(table: NDArray[np.uint8]) -> NDArray[np.uint64]:
+    """Return little-endian numbers of one to eight bytes: uint64, shape (rows,)."""
+    wide = np.zeros((len(table), 8), np.uint8)
+    wide[:, : table.shape[1]] = table
+    return wide.view("<u8").reshape(-1)
+
+
+def _fixed_array(file: HeaderFile, index: ChunkIndex, count: int, size: int) -> NDArray[np.uint64]:
+    """Return address, size and mask of each chunk of a fixed array; no rows if none is allocated."""
+    head = file.checked(index.address, 24, b"FAHD")
+    client, width, bits, entries, block = unpack_from("<BBBQQ", head, 5)
+    if head[4] or entries != count or client != index.filtered or not (13 <= width <= 20 if client else width == 8):
+        raise UnreadableHeaderError("index of chunks")
+    if block == UNDEFINED:
+        return np.empty((0, 3), np.uint64)
+    file.need(block, count * width)
+    per_page = 1 << min(bits, 62)
+    if count <= per_page:
+        data = file.checked(block, 14 + count * width, b"FADB")[14:]
+    else:
+        data = _pages(file, block, count, width, per_page)
+    return _facts(np.frombuffer(data, np.uint8).reshape(count, width), size)
+
+
+def _pages(file: HeaderFile, block: int, count: int, width: int, per_page: int) -> bytes:
+    """Return the entries of a fixed array in pages; those of pages that were not written have no address."""
+    lengths = [width * min(per_page, count - first) for first in range(0, count, per_page)]
+    prefix = file.checked(block, 14 + (len(lengths) + 7) // 8, b"FADB")
+    at, pages = block + len(prefix) + CHECKSUM, []
+    for page, length in enumerate(lengths):
+        is_written = prefix[14 + page // 8] >> (7 - page % 8) & 1
+        pages.append(file.checked(at, length, b"") if is_written else b"\xff" * length)
+        at += length + CHECKSUM
+    return b"".join(pages)

@@ -1,0 +1,240 @@
+"""Metadata of datasets: the messages of a header → `DatasetInfo`, and where the index of the chunks is.
+
+Source: HDF5 File Format Specification 3.0, IV.A.2.e and f (fill values), i (layout), l (filters).
+"""
+
+from __future__ import annotations
+
+from struct import unpack_from
+from typing import NamedTuple
+
+from nczarr.arrays.codecs.fletcher32 import FLETCHER32
+from nczarr.arrays.codecs.shuffle import SHUFFLE
+from nczarr.ast import Codec
+from nczarr.formats.netcdf4.header.attributes import AttributeReader
+from nczarr.formats.netcdf4.header.chunk_addresses import (
+    EXTENSIBLE_ARRAY,
+    FIXED_ARRAY,
+    IMPLICIT,
+    NEW_TREE,
+    OLD_TREE,
+    READ,
+    SINGLE,
+    ChunkIndex,
+)
+from nczarr.formats.netcdf4.header.datatypes import Datatype
+from nczarr.formats.netcdf4.header.file_bytes import UNDEFINED, UnreadableHeaderError
+from nczarr.formats.netcdf4.header.messages import (
+    DATASPACE,
+    DATATYPE,
+    FILL,
+    FILTERS,
+    LAYOUT,
+    OLD_FILL,
+    SHARED,
+    Messages,
+    only,
+)
+from nczarr.formats.netcdf4.objects import (
+    CHUNKED,
+    COMPACT,
+    CONTIGUOUS,
+    STRING,
+    SZIP,
+    SZIP_CHOICES,
+    DatasetInfo,
+    text_of,
+)
+
+_NEVER = 1
+"""H5D_FILL_TIME_NEVER."""
+
+
+_PARAMETERS = {SINGLE: 0, IMPLICIT: 0, FIXED_ARRAY: 1, EXTENSIBLE_ARRAY: 5, NEW_TREE: 6}
+"""Bytes of parameters of the kinds of indexes."""
+
+
+class HeaderDataset(NamedTuple):
+    """Dataset of a file."""
+
+    info: DatasetInfo
+    """Its metadata."""
+    type: Datatype
+    """Type of its elements."""
+    declared: int | None
+    """Address of the named type; None for a type without a name."""
+    most: tuple[int, ...]
+    """Maximum length of each dimension."""
+
+
+class DatasetReader:
+    """Reader of the datasets of one file. `base`: place of address 0."""
+
+    def __init__(self, types: AttributeReader, base: int) -> None:
+        self._types = types
+        self._base = base
+        self._codecs: dict[tuple[int, tuple[int, ...]], Codec] = {}
+        self._filters: dict[bytes, tuple[tuple[Codec, ...], int | None]] = {b"": ((), None)}
+
+    def dataset(self, found: Messages) -> HeaderDataset:
+        """Return the dataset of a header. Raises UnreadableHeaderError."""
+        message = only(found, DATATYPE)
+        kind, declared = self._types.type(message.body, shared=bool(message.flags & SHARED))
+        space = self._types.space(only(found, DATASPACE).body)
+        layout = only(found, LAYOUT).body
+        filters, shuffled = self._pipeline(only(found, FILTERS).body if FILTERS in found else b"")
+        fill, undefined, given = self._fill(found)
+        dtype = kind.descr
+        text = None
+        if dtype is None:
+            text = self._text(kind, fill) if given else None
+        elif not given:
+            fill = bytes(kind.size)
+        elif len(fill) != kind.size:
+            raise UnreadableHeaderError("fill value")
+        number, chunks, address, index = _layout(layout, len(space.shape or ()), kind.size, bool(filters))
+        extent = space.shape
+        info = DatasetInfo(
+            dtype,
+            extent,
+            number,
+            chunks,
+            filters if number == CHUNKED else (),
+            fill if dtype is not None else None,
+            None if address is None else self._base + address,
+            False,
+            index is not None and index.unfiltered_edges,
+            shuffled,
+            undefined,
+            given,
+            text,
+            kind.outline if dtype is None else None,
+            kind.fixed_text if dtype is None else None,
+            None if index is None or index.kind not in READ else index._replace(most=space.most),
+        )
+        return HeaderDataset(info, kind, declared, space.most)
+
+    def _text(self, kind: Datatype, fill: bytes) -> bytes | None:
+        """Return the fill value of strings; None if it is empty, or for other types."""
+        if kind.is_text:
+            return self._types.texts.get(fill, 1) or None
+        if kind.family != STRING:
+            return None
+        return text_of(fill, terminated=kind.form == 0) or None
+
+    def _fill(self, found: Messages) -> tuple[bytes, bool, bool]:
+        """Return the fill value, whether unwritten cells lack it, whether it is user-defined."""
+        if FILL not in found:
+            old = only(found, OLD_FILL).body if OLD_FILL in found else bytes(4)
+            size = int.from_bytes(old[:4], "little")
+            return old[4 : 4 + size], not size, size > 0
+        body = only(found, FILL).body
+        version = body[0]
+        if version in (1, 2):
+            when, defined, at = body[2], bool(body[3]), 4
+            size = unpack_from("<i", body, at)[0] if defined or version == 1 else -1
+        elif version == 3:
+            flags = body[1]
+            when, at = flags >> 2 & 3, 2
+            size = unpack_from("<i", body, at)[0] if flags & 0x20 else -1 if flags & 0x10 else 0
+        else:
+            raise UnreadableHeaderError("fill value")
+        data = body[at + 4 : at + 4 + size] if size > 0 else b""
+        if len(data) != max(0, size):
+            raise UnreadableHeaderError("fill value")
+        return data, size < 0 or when == _NEVER, size > 0
+
+    def _pipeline(self, body: bytes) -> tuple[tuple[Codec, ...], int | None]:
+        """Return the filters in encoding order, and shuffle's element size."""
+        parsed = self._filters.get(body)
+        if parsed is None:
+            parsed = self._filters[body] = self._parsed(body)
+        return parsed
+
+    def _parsed(self, body: bytes) -> tuple[tuple[Codec, ...], int | None]:
+        version, count = body[0], body[1]
+        if version not in (1, 2):
+            raise UnreadableHeaderError("filters")
+        at, codecs, shuffled = 8 if version == 1 else 2, [], None
+        for _ in range(count):
+            (number,) = unpack_from("<H", body, at)
+            at += 2
+            length = 0
+            if version == 1 or number >= 256:
+                (length,) = unpack_from("<H", body, at)
+                at += 2
+            _, parameters = unpack_from("<HH", body, at)
+            at += 4 + (length + 7) // 8 * 8 if version == 1 else 4 + length
+            values = unpack_from(f"<{parameters}I", body, at)
+            at += 4 * (parameters + (parameters & 1 if version == 1 else 0))
+            if number == SHUFFLE:
+                shuffled = values[0] if values else 0
+            if number in (SHUFFLE, FLETCHER32):
+                values = ()
+            elif number == SZIP and len(values) > 1:
+                values = values[0] & SZIP_CHOICES, values[1]
+            codec = self._codecs.get((number, values))
+            if codec is None:
+                codec = self._codecs[number, values] = Codec(id=number, parameters=values)
+            codecs.append(codec)
+        return tuple(codecs), shuffled
+
+
+def _layout(
+    body: bytes, rank: int, size: int, filtered: bool
+) -> tuple[int, tuple[int, ...], int | None, ChunkIndex | None]:
+    """Return the layout of a dataset: its number, chunk lengths, address of contiguous data, index of chunks."""
+    version = body[0]
+    if version in (3, 4, 5):
+        kind = body[1]
+        if kind == COMPACT:
+            return kind, (), None, None
+        if kind == CONTIGUOUS:
+            (address,) = unpack_from("<Q", body, 2)
+            return kind, (), None if address == UNDEFINED else address, None
+        if kind != CHUNKED:
+            raise UnreadableHeaderError("layout")
+        if version == 3:
+            (address,) = unpack_from("<Q", body, 3)
+            return _chunked(OLD_TREE, address, unpack_from(f"<{body[2]}I", body, 11), rank, size, filtered)
+        return _new_chunked(body, rank, size, filtered)
+    if version not in (1, 2):
+        raise UnreadableHeaderError("layout")
+    dimensions, kind = body[1], body[2]
+    if kind == COMPACT:
+        return kind, (), None, None
+    (address,) = unpack_from("<Q", body, 8)
+    if kind == CONTIGUOUS:
+        return kind, (), None if address == UNDEFINED else address, None
+    if kind != CHUNKED:
+        raise UnreadableHeaderError("layout")
+    return _chunked(OLD_TREE, address, unpack_from(f"<{dimensions}I", body, 16), rank, size, filtered)
+
+
+def _chunked(
+    kind: int, address: int, lengths: tuple[int, ...], rank: int, size: int, filtered: bool
+) -> tuple[int, tuple[int, ...], None, ChunkIndex]:
+    if len(lengths) != rank + 1 or lengths[-1] != size or 0 in lengths or not rank:
+        raise UnreadableHeaderError("layout")
+    return CHUNKED, tuple(lengths[:-1]), None, ChunkIndex(kind, address, size, filtered)
+
+
+def _new_chunked(body: bytes, rank: int, size: int, filtered: bool) -> tuple[int, tuple[int, ...], None, ChunkIndex]:
+    """Return the layout in a message of version 4 or 5."""
+    flags, dimensions, width = body[2], body[3], body[4]
+    at = 5
+    lengths = tuple(int.from_bytes(body[at + n * width : at + (n + 1) * width], "little") for n in range(dimensions))
+    at += dimensions * width
+    kind = body[at]
+    at += 1
+    single: tuple[int, int] | None = None
+    if kind == SINGLE and flags & 2:
+        single = unpack_from("<QI", body, at)
+        at += 12
+    elif kind in _PARAMETERS:
+        at += _PARAMETERS[kind]
+    else:
+        raise UnreadableHeaderError("index of chunks")
+    (address,) = unpack_from("<Q", body, at)
+    layout, chunks, _, index = _chunked(kind, address, lengths, rank, size, filtered)
+    return layout, chunks, None, index._replace(unfiltered_edges=bool(flags & 1), single=single)

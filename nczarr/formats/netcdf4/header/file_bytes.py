@@ -1,0 +1,184 @@
+"""Bytes of an HDF5 file by address: bounded reads, checksums, the superblock.
+
+Source: HDF5 File Format Specification 3.0, II and VII.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from ctypes import c_char_p, c_size_t, c_uint32
+from functools import partial
+from struct import unpack_from
+
+from nczarr.formats.netcdf4.header.lookup3 import lookup3
+from nczarr.formats.netcdf4.library import MissingLibraryError, library, loaded
+
+UNDEFINED = 2**64 - 1
+"""Address of nothing."""
+
+CHECKSUM = 4
+"""Bytes of a checksum."""
+
+PAGE = 1 << 13
+"""Bytes that are read at once."""
+
+PAGES = 512
+"""Pages that stay in memory."""
+
+SUPERBLOCK = 96
+"""Bytes of the longest superblock."""
+
+USER_BLOCKS = (0, 512, 1024, 2048, 4096, 8192, 16384, 32768)
+"""Possible places of the superblock."""
+
+_SIGNATURE = b"\x89HDF\r\n\x1a\n"
+_IN_USE = 3
+"""Flags of a file that a program had open; in version 3, HDF5 refuses it then."""
+
+_EIGHT = 8
+"""Bytes of addresses and lengths."""
+
+_IN_PYTHON = 1 << 15
+"""Bytes whose checksums are computed in Python, before the HDF5 library is loaded for them."""
+
+
+class UnreadableHeaderError(Exception):
+    """The metadata are damaged, or have a structure that is not read here."""
+
+
+DAMAGE = (UnreadableHeaderError, struct.error, IndexError, OverflowError, RecursionError)
+"""Errors of a header that is damaged, or not read here."""
+
+
+class HeaderFile:
+    """Metadata of a file by address. Everything raises UnreadableHeaderError for damage, and OSError."""
+
+    def __init__(self, read: Callable[[int, int], bytes], size: int) -> None:
+        self._read = read
+        self._size = size
+        self._pages: dict[int, bytes] = {}
+        self.base = 0
+        """Place of address 0 in the file: after a user block."""
+
+    def read(self, address: int, size: int) -> bytes:
+        """Return the bytes at an address."""
+        data = self.peek(address, size)
+        if len(data) != size:
+            raise UnreadableHeaderError("a structure is not within the file")
+        return data
+
+    def need(self, address: int, size: int) -> None:
+        """Raise UnreadableHeaderError unless the file has so many bytes at an address."""
+        if self.base + address + size > self._size:
+            raise UnreadableHeaderError("a structure is not within the file")
+
+    def peek(self, address: int, size: int) -> bytes:
+        """Return the bytes at an address, fewer at the end of the file."""
+        start = self.base + address
+        number, first = divmod(start, PAGE)
+        if first + size <= PAGE:
+            page = self._pages.get(number)
+            return (self._page(number) if page is None else page)[first : first + size]
+        return self._read(start, max(0, min(size, self._size - start)))
+
+    def _page(self, number: int) -> bytes:
+        if len(self._pages) >= PAGES:
+            self._pages.clear()
+        start = number * PAGE
+        page = self._pages[number] = self._read(start, min(PAGE, self._size - start)) if start < self._size else b""
+        return page
+
+    def checked(self, address: int, size: int, signature: bytes) -> bytes:
+        """Return a structure of `size` bytes without its checksum, which follows."""
+        data = self.read(address, size + CHECKSUM)
+        if not data.startswith(signature):
+            raise UnreadableHeaderError(f"no {signature.decode()} at {address}")
+        return without_checksum(data)
+
+    def root(self) -> int:
+        """Return the address of the root group's header, and set `base`."""
+        for place in USER_BLOCKS:
+            block = self._read(place, min(SUPERBLOCK, max(0, self._size - place)))
+            if block.startswith(_SIGNATURE):
+                break
+        else:
+            raise UnreadableHeaderError("no superblock")
+        version = block[8]
+        if version in (2, 3):
+            return self._checked_superblock(place, block, version)
+        if version not in (0, 1) or len(block) < SUPERBLOCK or block[13:15] != bytes((_EIGHT, _EIGHT)):
+            raise UnreadableHeaderError("superblock")
+        at = 24 if version == 0 else 28
+        base, extension, end, driver = unpack_from("<QQQQ", block, at)
+        root, cached = unpack_from("<QI", block, at + 40)
+        if block[20] & ~_IN_USE or any(block[21:24]) or extension != UNDEFINED or cached > 1:
+            raise UnreadableHeaderError("superblock")
+        self._placed(place, base, end, driver)
+        return int(root)
+
+    def _checked_superblock(self, place: int, block: bytes, version: int) -> int:
+        """Return the root's address in a superblock of version 2 or 3, which has a checksum."""
+        if len(block) < 48 or block[9:11] != bytes((_EIGHT, _EIGHT)) or block[11] & ~(_IN_USE if version == 2 else 0):
+            raise UnreadableHeaderError("superblock")
+        base, extension, end, root = unpack_from("<QQQQ", without_checksum(block[:48]), 12)
+        self._placed(place, base, end, extension)
+        return int(root)
+
+    def _placed(self, place: int, base: int, end: int, extension: int) -> None:
+        """Set the base; files with a driver or an extension are not read here."""
+        if base != place or extension != UNDEFINED or end > self._size:
+            raise UnreadableHeaderError("superblock")
+        self.base = base
+
+
+def without_checksum(data: bytes) -> bytes:
+    """Return a structure without its last bytes, which are its checksum."""
+    body = data[:-CHECKSUM]
+    verify(body, data[-CHECKSUM:])
+    return body
+
+
+def verify(data: bytes, checksum: bytes) -> None:
+    """Raise UnreadableHeaderError unless the checksum of bytes is right."""
+    if _sum(data) != int.from_bytes(checksum, "little"):
+        raise UnreadableHeaderError("checksum")
+
+
+_left = _IN_PYTHON
+_fast: Callable[[bytes, int, int], int] | None = None
+
+
+def _sum(data: bytes) -> int:
+    """Return the checksum of bytes, by the HDF5 library if it is loaded or there are many."""
+    global _left, _fast
+    if _fast is not None:
+        return _fast(data, len(data), 0)
+    _left -= len(data)
+    if _left < 0 or loaded() is not None:
+        try:
+            function = library().dll.H5_checksum_metadata
+        except (MissingLibraryError, AttributeError):
+            _left = 1 << 62
+            return lookup3(data)
+        function.argtypes, function.restype = (c_char_p, c_size_t, c_uint32), c_uint32
+        _fast = function
+        return _sum(data)
+    return lookup3(data)
+
+
+@contextmanager
+def header_file(path: str) -> Iterator[HeaderFile]:
+    """Open the metadata of a local file. Raises OSError."""
+    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0))
+    try:
+        yield HeaderFile(partial(_read, descriptor), os.fstat(descriptor).st_size)
+    finally:
+        os.close(descriptor)
+
+
+def _read(descriptor: int, offset: int, size: int) -> bytes:
+    """Return bytes of an open file."""
+    return os.pread(descriptor, size, offset) if size > 0 else b""

@@ -1,0 +1,235 @@
+"""Heaps and B-trees of groups, attributes and texts of variable length.
+
+Source: HDF5 File Format Specification 3.0, III.A.2 (version 2 B-trees), III.D (local heaps), III.E (global heaps),
+III.G (fractal heaps).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from struct import unpack_from
+from typing import NamedTuple
+
+from nczarr.formats.netcdf4.header.file_bytes import CHECKSUM, UNDEFINED, HeaderFile, UnreadableHeaderError, verify
+
+DEEPEST = 32
+"""Maximum depth of a tree."""
+
+MOST_RECORDS = 1 << 22
+"""Maximum records of a B-tree."""
+
+
+def bytes_for(number: int) -> int:
+    """Return the bytes that hold a number."""
+    return (number.bit_length() + 7) // 8 or 1
+
+
+# ---- version 2 B-trees ----------------------------------------------------------------------------------------------
+class _Tree(NamedTuple):
+    """Form of the nodes of a B-tree."""
+
+    kind: int
+    """Type of the records."""
+    node: int
+    """Bytes of a node."""
+    record: int
+    """Bytes of a record."""
+    width: int
+    """Bytes of a node's number of records."""
+    totals: tuple[int, ...]
+    """Bytes of the number of records below a node, by its depth; 0 for leaves."""
+
+
+def records(file: HeaderFile, address: int, kind: int) -> Iterator[bytes]:
+    """Yield the records of a B-tree of a type, in their order. Raises UnreadableHeaderError."""
+    if address == UNDEFINED:
+        return
+    head = file.checked(address, 34, b"BTHD")
+    _, found, node, record, depth, _, _, root, count, total = unpack_from("<BBIHHBBQHQ", head, 4)
+    if head[4] or found != kind or depth > DEEPEST or not record or node < 10 + record or total > MOST_RECORDS:
+        raise UnreadableHeaderError("B-tree")
+    most = (node - 10) // record
+    below, width, totals = most, bytes_for(most), [0]
+    for _ in range(depth):
+        pointer = 8 + width + totals[-1]
+        fitting = (node - 10 - pointer) // (record + pointer)
+        below = (fitting + 1) * below + fitting
+        totals.append(bytes_for(below))
+    if root == UNDEFINED:
+        return
+    out = list(_records(file, _Tree(kind, node, record, width, tuple(totals)), root, count, depth))
+    if len(out) != total:
+        raise UnreadableHeaderError("B-tree")
+    yield from out
+
+
+def _records(file: HeaderFile, tree: _Tree, address: int, count: int, depth: int) -> Iterator[bytes]:
+    size = tree.record
+    pointer = 8 + tree.width + tree.totals[depth - 1] if depth else 0
+    length = 6 + count * size + (count + 1) * pointer
+    if length + CHECKSUM > tree.node:
+        raise UnreadableHeaderError("B-tree")
+    node = file.checked(address, length, b"BTIN" if depth else b"BTLF")
+    if node[4] or node[5] != tree.kind:
+        raise UnreadableHeaderError("B-tree")
+    at = 6 + count * size
+    for place in range(count + 1):
+        if depth:
+            child = at + place * pointer
+            (below,) = unpack_from("<Q", node, child)
+            number = int.from_bytes(node[child + 8 : child + 8 + tree.width], "little")
+            yield from _records(file, tree, below, number, depth - 1)
+        if place < count:
+            yield node[6 + place * size : 6 + (place + 1) * size]
+
+
+# ---- fractal heaps --------------------------------------------------------------------------------------------------
+_HUGE, _HUGE_OBJECT = 1, 0x10
+"""Type of the B-tree of objects with places of their own; first byte of their IDs."""
+
+
+class FractalHeap:
+    """Heap of links or attributes. Everything raises UnreadableHeaderError."""
+
+    def __init__(self, file: HeaderFile, address: int) -> None:
+        head = file.checked(address, 142, b"FRHP")
+        filters = int.from_bytes(head[7:9], "little")
+        (largest,) = unpack_from("<I", head, 10)
+        (self._huge_objects,) = unpack_from("<Q", head, 22)
+        self._columns, self._start, direct, bits = unpack_from("<HQQH", head, 110)
+        self._root, self._rows = unpack_from("<QH", head, 132)
+        if head[4] or filters or not self._columns or not self._start or bits > 64:
+            raise UnreadableHeaderError("fractal heap")
+        self._file = file
+        self._has_checksums = bool(head[9] & 2)
+        self._offset = (bits + 7) // 8
+        self._length = min(bytes_for(largest), (direct.bit_length() - 1 + 7) // 8)
+        self._direct_rows = direct.bit_length() - self._start.bit_length() + 2
+        self._blocks: dict[int, bytes] = {}
+
+    def get(self, number: bytes) -> bytes:
+        """Return an object by its heap ID."""
+        if number[0] == _HUGE_OBJECT:
+            return self._huge(int.from_bytes(number[1:], "little"))
+        if number[0]:  # objects within their ID, and other versions
+            raise UnreadableHeaderError("fractal heap")
+        offset = int.from_bytes(number[1 : 1 + self._offset], "little")
+        length = int.from_bytes(number[1 + self._offset : 1 + self._offset + self._length], "little")
+        block, first = self._block(offset)
+        data = block[offset - first : offset - first + length]
+        if len(data) != length or not length:
+            raise UnreadableHeaderError("fractal heap")
+        return data
+
+    def _huge(self, number: int) -> bytes:
+        """Return an object that has its own place in the file, by its number."""
+        for record in records(self._file, self._huge_objects, _HUGE):
+            address, length, owner = unpack_from("<QQQ", record)
+            if owner == number:
+                return self._file.read(address, length)
+        raise UnreadableHeaderError("fractal heap")
+
+    def _block(self, offset: int) -> tuple[bytes, int]:
+        """Return the direct block that has an offset, and its own offset."""
+        if not self._rows:
+            return self._direct(self._root, self._start, 0), 0
+        address, rows, first = self._root, self._rows, 0
+        for _ in range(DEEPEST):
+            children = self._indirect(address, rows, first)
+            row, size, start = 0, self._start, first
+            while offset >= start + size * self._columns:
+                start += size * self._columns
+                row += 1
+                size = self._start << max(0, row - 1)
+                if row >= rows:
+                    raise UnreadableHeaderError("fractal heap")
+            column = (offset - start) // size
+            address, first = children[row * self._columns + column], start + column * size
+            if row < self._direct_rows:
+                return self._direct(address, size, first), first
+            rows = size.bit_length() - (self._start * self._columns).bit_length() + 1
+        raise UnreadableHeaderError("fractal heap")
+
+    def _indirect(self, address: int, rows: int, first: int) -> tuple[int, ...]:
+        """Return the addresses in an indirect block."""
+        count, start = rows * self._columns, 13 + self._offset
+        block = self._file.checked(address, start + 8 * count, b"FHIB")
+        if int.from_bytes(block[13:start], "little") != first:
+            raise UnreadableHeaderError("fractal heap")
+        return unpack_from(f"<{count}Q", block, start)
+
+    def _direct(self, address: int, size: int, first: int) -> bytes:
+        block = self._blocks.get(address)
+        if block is None:
+            block = self._file.read(address, size)
+            start = 13 + self._offset
+            if not block.startswith(b"FHDB\0") or int.from_bytes(block[13:start], "little") != first:
+                raise UnreadableHeaderError("fractal heap")
+            if self._has_checksums:
+                unsealed = block[:start] + bytes(CHECKSUM) + block[start + CHECKSUM :]
+                verify(unsealed, block[start : start + CHECKSUM])
+            self._blocks[address] = block
+        return block
+
+
+# ---- local and global heaps -----------------------------------------------------------------------------------------
+_NO_FREE_SPACE = 1
+"""Offset after the last free space."""
+
+
+def local_heap(file: HeaderFile, address: int) -> bytes:
+    """Return the data of a group's local heap. Raises UnreadableHeaderError."""
+    head = file.read(address, 32)
+    size, free, data = unpack_from("<QQQ", head, 8)
+    if not head.startswith(b"HEAP\0"):
+        raise UnreadableHeaderError("local heap")
+    block = file.read(data, size)
+    for _ in range(size // 16 + 1):  # HDF5 refuses a heap with a damaged list of free space
+        if free == _NO_FREE_SPACE:
+            return block
+        start = free
+        free, length = unpack_from("<QQ", block, start)
+        if not length or start + length > size:
+            break
+    raise UnreadableHeaderError("local heap")
+
+
+class GlobalHeap:
+    """Texts and lists of variable length, by the address of a collection and an index."""
+
+    def __init__(self, file: HeaderFile) -> None:
+        self._file = file
+        self._collections: dict[int, tuple[bytes, dict[int, slice]]] = {}
+
+    def get(self, element: bytes, size: int) -> bytes:
+        """Return the bytes of a list. `element`: its 16 bytes; `size`: of an item. Raises UnreadableHeaderError."""
+        length, address, index = unpack_from("<IQI", element)
+        if not length:
+            return b""
+        collection = self._collections.get(address)
+        if collection is None:
+            collection = self._collections[address] = self._collection(address)
+        data, places = collection
+        place = places.get(index)
+        if place is None or place.stop - place.start < length * size:
+            raise UnreadableHeaderError("global heap")
+        return data[place.start : place.start + length * size]
+
+    def _collection(self, address: int) -> tuple[bytes, dict[int, slice]]:
+        head = self._file.read(address, 16)
+        (size,) = unpack_from("<Q", head, 8)
+        if not head.startswith(b"GCOL\1") or size < 16:
+            raise UnreadableHeaderError("global heap")
+        data = self._file.read(address, size)
+        places: dict[int, slice] = {}
+        at = 16
+        while at + 16 <= size:
+            index, _, _, length = unpack_from("<HHIQ", data, at)
+            if not index:
+                break
+            at += 16
+            if at + length > size or index in places:
+                raise UnreadableHeaderError("global heap")
+            places[index] = slice(at, at + length)
+            at += (length + 7) // 8 * 8
+        return data, places
