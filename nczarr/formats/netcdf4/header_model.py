@@ -13,12 +13,12 @@ from typing import NamedTuple
 from nczarr.arrays.sources.source import Descr
 from nczarr.arrays.values.elements import swapped
 from nczarr.formats.netcdf4 import library as c
-from nczarr.formats.netcdf4.header.attributes import AttributeReader, HeaderAttribute
-from nczarr.formats.netcdf4.header.dataset_info import DatasetReader, HeaderDataset
+from nczarr.formats.netcdf4.header.attributes import HeaderAttribute
+from nczarr.formats.netcdf4.header.dataset_info import HeaderDataset
 from nczarr.formats.netcdf4.header.datatypes import REFERENCE, Datatype
 from nczarr.formats.netcdf4.header.file_bytes import UNDEFINED, HeaderFile, UnreadableHeaderError
-from nczarr.formats.netcdf4.header.groups import links
-from nczarr.formats.netcdf4.header.messages import DATASPACE, LAYOUT, LINK_INFO, SYMBOL_TABLE, Messages, messages
+from nczarr.formats.netcdf4.header.file_objects import read_objects
+from nczarr.formats.netcdf4.header.groups import Link
 from nczarr.formats.netcdf4.inquiry import COMPOUND, ENUM, OPAQUE, VLEN, FieldInfo, StorageInfo, TypeInfo, VariableInfo
 from nczarr.formats.netcdf4.objects import (
     CHUNKED,
@@ -46,9 +46,6 @@ NO_VARIABLE = b"This is a netCDF dimension but not a netCDF variable"
 
 FIRST_TYPE = 32
 """Id of the first user-defined type."""
-
-DEEPEST = 64
-"""Maximum nesting of groups."""
 
 CLASSES = {RECORD: COMPOUND, ENUMERATION: ENUM, BYTES: OPAQUE, LIST: VLEN}
 """The library's classes of user-defined types by HDF5's."""
@@ -141,10 +138,8 @@ class HeaderModel:
     """Answers of the netCDF library about one file. Raises UnreadableHeaderError, and OSError, when it is made."""
 
     def __init__(self, file: HeaderFile) -> None:
-        self.file = file
-        self._attributes = AttributeReader(file)
         root = file.root()
-        self._datasets = DatasetReader(self._attributes, file.base)
+        self._objects = read_objects(file, root)
         self._groups: list[HeaderGroup] = []
         self._scales: dict[int, _Scale] = {}
         self._dimension_ids: dict[int, int] = {}
@@ -152,7 +147,6 @@ class HeaderModel:
         self._types: dict[int, tuple[str, Datatype]] = {}
         self._named: dict[int, int] = {}
         self._keys: dict[tuple[object, ...], int] = {}
-        self._seen = {root}
         self._next_dimension = 0
         self.classic = False
         self._collect("/", (), root)
@@ -161,31 +155,23 @@ class HeaderModel:
     # ---- collection -----------------------------------------------------------------------------------------------
     def _collect(self, name: str, path: tuple[str, ...], address: int) -> int:
         """Record a group and all below it; return its id."""
-        if len(path) > DEEPEST:
-            raise UnreadableHeaderError("groups")
-        found = messages(self.file, address)
         group, number = HeaderGroup(name, path), len(self._groups)
         self._groups.append(group)
-        attributes = self._attributes.attributes(found)
+        attributes, links, _, _ = self._objects[address]
         if not path:
             self.classic = any(attribute.name == STRICT for attribute in attributes)
         group.attributes = tuple(attribute for attribute in attributes if attribute.name not in HIDDEN)
         if any(attribute.name in (CLASS, NAME) for attribute in attributes):
             raise UnreadableHeaderError("attribute of a group")
         below = []
-        for link in links(self.file, found):
-            if link.address in self._seen:
-                raise UnreadableHeaderError("several links to an object")
-            self._seen.add(link.address)
-            of_object = messages(self.file, link.address)
-            if SYMBOL_TABLE in of_object or LINK_INFO in of_object:
+        for link in links or ():
+            _, of_group, dataset, kind = self._objects[link.address]
+            if of_group is not None:
                 below.append(link)
-            elif LAYOUT in of_object:
-                self._dataset(group, link.name, link.address, of_object)
-            elif DATASPACE not in of_object:
-                self._type(group, link.name, link.address, of_object)
-            else:
-                raise UnreadableHeaderError("object")
+            elif dataset is not None:
+                self._dataset(group, link, dataset)
+            elif kind is not None:
+                self._type(group, link, kind)
         for link in below:
             group.children.append(self._collect(link.name, (*path, link.name), link.address))
         for stored in group.stored:  # dimensions without a scale are made of the deepest groups first
@@ -193,14 +179,13 @@ class HeaderModel:
         self._check_attributes(group)
         return number
 
-    def _type(self, group: HeaderGroup, name: str, address: int, found: Messages) -> None:
+    def _type(self, group: HeaderGroup, link: Link, kind: Datatype) -> None:
         """Record a named type."""
-        kind = self._attributes.named_type(address, found)
-        if kind.family not in CLASSES or kind.is_text or self._attributes.attributes(found):
+        if kind.family not in CLASSES or kind.is_text or self._objects[link.address].attributes:
             raise UnreadableHeaderError("named type")
         number = FIRST_TYPE + len(self._types)
-        self._types[number] = name, kind
-        self._named[address] = number
+        self._types[number] = link.name, kind
+        self._named[link.address] = number
         if kind.key in self._keys:  # which of two equal types a field has is not in the file
             raise UnreadableHeaderError("types that are equal")
         self._keys[kind.key] = number
@@ -224,10 +209,10 @@ class HeaderModel:
             return c.ATOMIC_IDS[ATOMIC[kind.number.lstrip("<>")]]
         raise UnreadableHeaderError("type without a name")
 
-    def _dataset(self, group: HeaderGroup, name: str, address: int, found: Messages) -> None:
+    def _dataset(self, group: HeaderGroup, link: Link, dataset: HeaderDataset) -> None:
         """Record a dataset: a dimension, a variable, or both."""
-        dataset = self._datasets.dataset(found)
-        attributes = self._attributes.attributes(found)
+        name, address = link
+        attributes = self._objects[address].attributes
         internal = {attribute.name: attribute for attribute in attributes if attribute.name in HIDDEN}
         if dataset.info.extent is None:
             raise UnreadableHeaderError("dataset without values")
@@ -294,9 +279,9 @@ class HeaderModel:
         if base is None or base.family != REFERENCE or base.form or base.size != 8:
             raise UnreadableHeaderError("list of dimensions")
         numbers = []
-        for at in range(0, len(attribute.data), attribute.type.size):
-            scales = self._attributes.texts.get(attribute.data[at : at + attribute.type.size], 8)
-            if len(scales) != 8 or (number := self._dimension_ids.get(int.from_bytes(scales, "little"))) is None:
+        for scales in attribute.lists:
+            number = self._dimension_ids.get(int.from_bytes(scales or b"", "little"))
+            if number is None or len(scales or b"") != base.size:
                 raise UnreadableHeaderError("list of dimensions")
             numbers.append(number)
         return tuple(numbers)
@@ -390,19 +375,6 @@ class HeaderModel:
         """Return the attributes of a group or of a variable of it, without internal ones."""
         members = self._groups[group]
         return members.attributes if variable is None else members.variables[variable].attributes
-
-    def texts(self, attribute: HeaderAttribute) -> tuple[bytes | None, ...]:
-        """Return the texts of an attribute of strings."""
-        kind, data = attribute.type, attribute.data
-        elements = [data[at : at + kind.size] for at in range(0, len(data), kind.size)]
-        if not kind.is_text:
-            return tuple(text_of(element, terminated=False) for element in elements)
-        return tuple(self._text(element) for element in elements)
-
-    def _text(self, element: bytes) -> bytes | None:
-        """Return a text of variable length, up to its first NUL; None for NIL."""
-        _, address, _ = unpack("<IQI", element)
-        return self._attributes.texts.get(element, 1).partition(b"\0")[0] if address else None
 
     @cached_property
     def _infos(self) -> dict[tuple[tuple[str, ...], str], DatasetInfo]:

@@ -8,6 +8,7 @@ from nczarr.arrays.sources.source import numpy_dtype
 from nczarr.arrays.values.parts import descr, is_fixed
 from nczarr.ast import Attribute, Constant, Variable
 from nczarr.ast.kinds import RESERVED_ATTRIBUTES
+from nczarr.ast.walk import building
 from nczarr.check.checked import Unchecked
 from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.source import Source
@@ -17,7 +18,7 @@ from nczarr.formats.netcdf4.header.file_bytes import DAMAGE, UnreadableHeaderErr
 from nczarr.formats.netcdf4.header_model import HeaderModel
 from nczarr.formats.netcdf4.inquiry import TypeInfo
 from nczarr.formats.netcdf4.model_reader import ModelReader, Owner
-from nczarr.formats.netcdf4.objects import STRING
+from nczarr.formats.netcdf4.objects import STRING, text_of
 from nczarr.formats.netcdf4.survey import ReadNames
 
 
@@ -25,7 +26,7 @@ def read_header(source: Source, report: Report) -> Unchecked | None:
     """Return the dataset of a local file; None if its header is damaged, or not read here. Raises OSError."""
     noted = Report()
     try:
-        with header_file(source.path) as file:
+        with header_file(source.path) as file, building():
             model = HeaderModel(file)
             unchecked = FileHeaderReader(model, source, noted).read()
     except DAMAGE:
@@ -62,7 +63,7 @@ class FileHeaderReader(ModelReader):
 
     def _attribute(self, stored: HeaderAttribute) -> Attribute:
         name, kind = stored.name, stored.type
-        key = name, str(kind.key) if kind.number is None else kind.number, stored.data
+        key = name, kind.number or kind.key, stored.data, stored.shape
         attribute = self.attributes.get(key)
         if attribute is None or kind.is_text:
             if name in RESERVED_ATTRIBUTES or names.problem(name) is not None or names.normal(name) != name:
@@ -77,7 +78,7 @@ class FileHeaderReader(ModelReader):
         if kind.family == STRING and not stored.shape:
             return Constant(type="char", count=len(data), data=data)
         if kind.is_text or kind.family == STRING:
-            return Constant.strings(self._model.texts(stored))
+            return Constant.strings(_texts(stored))
         type_name = self.type_names[self._model.number(kind, stored.declared)]
         if not is_fixed(type_name, self.types) or kind.descr is None:
             raise UnreadableHeaderError("values of an attribute")
@@ -85,3 +86,11 @@ class FileHeaderReader(ModelReader):
         if kind.descr != dtype:
             data = np.frombuffer(data, numpy_dtype(kind.descr)).astype(numpy_dtype(dtype)).tobytes()
         return Constant(type=type_name, count=count, data=data)
+
+
+def _texts(stored: HeaderAttribute) -> tuple[bytes | None, ...]:
+    """Return the texts of an attribute. One of variable length ends at its first NUL; None is NIL."""
+    if stored.type.is_text:
+        return tuple(None if text is None else text.partition(b"\0")[0] for text in stored.lists)
+    size, data = stored.type.size, stored.data
+    return tuple(text_of(data[at : at + size], terminated=False) for at in range(0, len(data), size))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any, NoReturn
 
@@ -244,23 +244,27 @@ class IndexChunkArray(ChunkGridArray):
 
         `chunks`: only these are needed, int64, shape (chunks, dimensions), in C order.
         """
-        if self.index is None or self.distant:
+        if self.index is None:
             return None
         self.file.check()
         wanted = None if chunks is None else list(indices_of(chunks))
         try:
-            with header_file(str(self.file.path)) as file:
+            with self._reading_index(chunks), header_file(str(self.file.path)) as file:
                 file.root()
                 table = read_chunks(file, self.index, self.layout.chunks, self.extent, self.layout.shape, wanted)
         except DAMAGE:  # HDF5 says what is wrong
             return None
         return self._masked(table)
 
+    def _reading_index(self, chunks: NDArray[np.int64] | None) -> AbstractContextManager[None]:
+        """Prepare a remote file for a walk through the whole index; `chunks`: through a part of it."""
+        remote = self.file.remote
+        return nullcontext() if remote is None or chunks is not None else remote.reading_index()
+
     def looked_up(self) -> ChunkTable:
         """Read the chunk table with the HDF5 library of this process. Raises OSError."""
         self.file.check()
-        remote = self.file.remote
-        with nullcontext() if remote is None else remote.reading_index(), self._opened() as (h5, dataset):
+        with self._reading_index(None), self._opened() as (h5, dataset):
             table = chunk_table(h5, dataset, self.layout.chunks, self.extent, self.layout.shape)
         return self._masked(table)
 

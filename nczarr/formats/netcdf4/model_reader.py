@@ -95,7 +95,7 @@ class ModelReader(ABC):
         self.members: dict[int, GroupMembers] = {}
         self.seen: dict[str, ReadNames] = {}
         self.namesakes: list[Namesake] = []
-        self.attributes: dict[tuple[str, str, bytes], Attribute] = {}
+        self.attributes: dict[tuple[object, ...], Attribute] = {}
         self.storages: dict[_StorageKey, Storage] = {}
 
     def read(self) -> Unchecked:

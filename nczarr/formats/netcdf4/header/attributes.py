@@ -23,6 +23,7 @@ from nczarr.formats.netcdf4.header.messages import (
     only,
     shared_address,
 )
+from nczarr.formats.netcdf4.objects import VLEN
 
 BY_NAME = 8
 """Type of the B-tree of an object's attributes by name."""
@@ -47,6 +48,8 @@ class HeaderAttribute(NamedTuple):
     """Shape; None without values."""
     data: bytes
     """Values as they are stored."""
+    lists: tuple[bytes | None, ...]
+    """Bytes of each text or list of variable length; None for NIL."""
 
 
 class AttributeReader:
@@ -125,6 +128,15 @@ class AttributeReader:
         if len(body) < at + size:
             raise UnreadableHeaderError("attribute")
         try:
-            return HeaderAttribute(name.decode(), kind, address, shape, body[at : at + size])
+            data = body[at : at + size]
+            return HeaderAttribute(name.decode(), kind, address, shape, data, self._lists(kind, data))
         except UnicodeDecodeError:
             raise UnreadableHeaderError("name of an attribute") from None
+
+    def _lists(self, kind: Datatype, data: bytes) -> tuple[bytes | None, ...]:
+        """Return the bytes of each value of variable length."""
+        if kind.family != VLEN or kind.base is None:
+            return ()
+        elements = [data[at : at + kind.size] for at in range(0, len(data), kind.size)]
+        item = kind.base.size
+        return tuple([self.texts.get(element, item) if any(element[4:12]) else None for element in elements])

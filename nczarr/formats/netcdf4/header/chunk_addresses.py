@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from collections.abc import Iterator
+from functools import partial
 from struct import unpack_from
 from typing import Any, NamedTuple
 
@@ -24,9 +24,6 @@ OLD_TREE, SINGLE, IMPLICIT, FIXED_ARRAY, EXTENSIBLE_ARRAY, NEW_TREE = range(6)
 
 READ = frozenset({OLD_TREE, SINGLE, IMPLICIT, FIXED_ARRAY, NEW_TREE})
 """Kinds that are read here."""
-
-MOST_NODES = 1 << 22
-"""Maximum nodes of a tree."""
 
 _BY_CHUNK, _BY_CHUNK_FILTERED = 10, 11
 """Types of version 2 B-trees of chunks."""
@@ -104,11 +101,22 @@ class _OldTree:
         self._wanted = wanted
         rank = len(chunks)
         self._entry = np.dtype([("size", "<u4"), ("mask", "<u4"), ("cell", "<u8", (rank + 1,)), ("address", "<u8")])
-        self._seen: set[int] = set()
 
     def through(self, address: int) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
         """Return the index of each chunk along each dimension, and its address, size and mask."""
-        leaves = list(self._leaves(address, None))
+        nodes, level, leaves = [address], None, []
+        while nodes:
+            below: list[int] = []
+            read = self._file.together([partial(self._node, node) for node in nodes])
+            if len(set(nodes)) < len(nodes) or {depth for depth, _ in read} != {read[0][0] if level is None else level}:
+                raise UnreadableHeaderError("index of chunks")
+            for depth, entries in read:
+                if not depth:
+                    leaves.append(entries)
+                else:
+                    children = entries["address"].tolist()
+                    below += children if self._wanted is None else [children[at] for at in self._touched(entries)]
+            nodes, level = below, read[0][0] - 1
         entries = np.concatenate(leaves) if leaves else np.empty(0, self._entry)
         cells = entries["cell"][:, :-1]
         places = cells // self._chunks
@@ -118,22 +126,13 @@ class _OldTree:
         facts[:, 0], facts[:, 1], facts[:, 2] = entries["address"], entries["size"], entries["mask"]
         return places.astype(np.int64), facts
 
-    def _leaves(self, address: int, level: int | None) -> Iterator[NDArray[Any]]:
-        """Yield the entries of the leaves below a node. `level`: of the node; None for the root."""
-        if address in self._seen or len(self._seen) > MOST_NODES:
-            raise UnreadableHeaderError("index of chunks")
-        self._seen.add(address)
+    def _node(self, address: int) -> tuple[int, NDArray[Any]]:
+        """Return the depth of a node above the leaves, and its entries."""
         head = self._file.read(address, 24)
         kind, depth, count = unpack_from("<BBH", head, 4)
-        if not head.startswith(b"TREE") or kind != 1 or depth > DEEPEST or level not in (None, depth):
+        if not head.startswith(b"TREE") or kind != 1 or depth > DEEPEST:
             raise UnreadableHeaderError("index of chunks")
-        entries = np.frombuffer(self._file.read(address + 24, count * self._entry.itemsize), self._entry)
-        if not depth:
-            yield entries
-            return
-        children = entries["address"].tolist()
-        for place in range(count) if self._wanted is None else self._touched(entries):
-            yield from self._leaves(children[place], depth - 1)
+        return depth, np.frombuffer(self._file.read(address + 24, count * self._entry.itemsize), self._entry)
 
     def _touched(self, entries: NDArray[Any]) -> list[int]:
         """Return the children that may have chunks that are looked up."""

@@ -83,7 +83,7 @@ class Datatype:
         self.shape = shape
         """Shape of an array type."""
 
-    @property
+    @cached_property
     def key(self) -> tuple[object, ...]:
         """Value by which types are compared."""
         members = tuple((m.name, m.offset, m.shape, m.type.key) for m in self.members)

@@ -7,14 +7,19 @@ from __future__ import annotations
 
 import os
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from ctypes import c_char_p, c_size_t, c_uint32
 from functools import partial
 from struct import unpack_from
+from typing import TypeVar
 
 from nczarr.formats.netcdf4.header.lookup3 import lookup3
 from nczarr.formats.netcdf4.library import MissingLibraryError, library, loaded
+from nczarr.stores import remote_file
+from nczarr.stores.remote_file import RemoteFile
+
+T = TypeVar("T")
 
 UNDEFINED = 2**64 - 1
 """Address of nothing."""
@@ -35,6 +40,12 @@ USER_BLOCKS = (0, 512, 1024, 2048, 4096, 8192, 16384, 32768)
 """Possible places of the superblock."""
 
 _SIGNATURE = b"\x89HDF\r\n\x1a\n"
+_ROUNDS = 64
+"""Maximum rounds of requests for metadata that follow each other."""
+
+_LEAST = 1 << 11
+"""Bytes of metadata that are fetched at least."""
+
 _IN_USE = 3
 """Flags of a file that a program had open; in version 3, HDF5 refuses it then."""
 
@@ -53,12 +64,23 @@ DAMAGE = (UnreadableHeaderError, struct.error, IndexError, OverflowError, Recurs
 """Errors of a header that is damaged, or not read here."""
 
 
+class _AbsentBytesError(Exception):
+    """Bytes of a remote file that are not in memory."""
+
+    def __init__(self, start: int, size: int) -> None:
+        super().__init__(start, size)
+        self.start = start
+        self.size = size
+
+
 class HeaderFile:
     """Metadata of a file by address. Everything raises UnreadableHeaderError for damage, and OSError."""
 
-    def __init__(self, read: Callable[[int, int], bytes], size: int) -> None:
+    def __init__(self, read: Callable[[int, int], bytes], size: int, remote: RemoteFile | None = None) -> None:
         self._read = read
         self._size = size
+        self._remote = remote
+        self._collects = False
         self._pages: dict[int, bytes] = {}
         self.base = 0
         """Place of address 0 in the file: after a user block."""
@@ -78,11 +100,45 @@ class HeaderFile:
     def peek(self, address: int, size: int) -> bytes:
         """Return the bytes at an address, fewer at the end of the file."""
         start = self.base + address
+        if self._remote is not None:
+            if self._collects and not self._remote.holds(start, size):
+                raise _AbsentBytesError(start, size)
+            return self._remote.read(start, size)
         number, first = divmod(start, PAGE)
         if first + size <= PAGE:
             page = self._pages.get(number)
             return (self._page(number) if page is None else page)[first : first + size]
         return self._read(start, max(0, min(size, self._size - start)))
+
+    def together(self, tasks: Sequence[Callable[[], T]]) -> list[T]:
+        """Return the results of functions that read metadata. Those of a remote file share their requests.
+
+        A function is called again once the bytes are there that it lacked.
+        """
+        if self._remote is None:
+            return [task() for task in tasks]
+        results: dict[int, T] = {}
+        for _ in range(_ROUNDS):
+            absent = []
+            self._collects = True
+            try:
+                for place, task in enumerate(tasks):
+                    if place not in results:
+                        try:
+                            results[place] = task()
+                        except _AbsentBytesError as error:
+                            absent.append((error.start, max(error.size, _LEAST)))
+            finally:
+                self._collects = False
+            if not absent:
+                break
+            self._remote.fetch(absent)
+        return [results[place] if place in results else task() for place, task in enumerate(tasks)]
+
+    def expect(self, address: int, size: int) -> None:
+        """Note the place of the first part of a chunk index, which may be read later."""
+        if self._remote is not None:
+            self._remote.indexes.append((self.base + address, size))
 
     def _page(self, number: int) -> bytes:
         if len(self._pages) >= PAGES:
@@ -171,7 +227,11 @@ def _sum(data: bytes) -> int:
 
 @contextmanager
 def header_file(path: str) -> Iterator[HeaderFile]:
-    """Open the metadata of a local file. Raises OSError."""
+    """Open the metadata of a file. Raises OSError."""
+    remote = remote_file.at(path)
+    if remote is not None:
+        yield HeaderFile(remote.read, remote.size, remote)
+        return
     descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0))
     try:
         yield HeaderFile(partial(_read, descriptor), os.fstat(descriptor).st_size)
