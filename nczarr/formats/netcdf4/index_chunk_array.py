@@ -43,7 +43,7 @@ from nczarr.formats.netcdf4.chunk_table import ChunkTable, KnownChunks
 from nczarr.formats.netcdf4.hdf5 import Hdf5, closing, hdf5, opened_file
 from nczarr.formats.netcdf4.header.chunk_addresses import ChunkIndex, read_chunks
 from nczarr.formats.netcdf4.header.file_bytes import DAMAGE, header_file
-from nczarr.formats.netcdf4.isolation import call_for_arrays, is_here
+from nczarr.formats.netcdf4.isolation import called, is_here
 from nczarr.formats.netcdf4.library import library
 from nczarr.formats.netcdf4.objects import find
 from nczarr.formats.netcdf4.stored_variable import StoredVariable
@@ -203,7 +203,7 @@ class IndexChunkArray(ChunkGridArray):
         if in_process.table is None:
             in_process.table = self._read_here(None)
         if in_process.table is None and not is_here(path):  # two threads may ask; nothing waits for a file that hangs
-            in_process.table = call_for_arrays(str(self.file.path), IndexChunkArray.looked_up, self)
+            in_process.table = called(str(self.file.path), IndexChunkArray.looked_up, self)
         if in_process.table is None:
             with LOCK:
                 if in_process.table is None:
@@ -225,7 +225,7 @@ class IndexChunkArray(ChunkGridArray):
         if new:
             looked_up = self._read_here(chunks[new])
             if looked_up is None:
-                looked_up = call_for_arrays(str(self.file.path), IndexChunkArray.looked_up_few, self, chunks[new])
+                looked_up = called(str(self.file.path), IndexChunkArray.looked_up_few, self, chunks[new])
             in_process.note([numbers[row] for row in new], looked_up)
         return in_process.few(numbers)
 

@@ -62,7 +62,6 @@ _refused: dict[tuple[Any, ...], str] = {}
 _lock = Lock()
 _guard: TimedProcess | None = None
 _owner = 0
-_has_numpy = True
 
 
 class SuspectError(Exception):
@@ -119,13 +118,6 @@ def called(path: str, function: Callable[..., Any], *arguments: Any) -> Any:
     return _guarded(path, function, arguments)
 
 
-def call_for_arrays(path: str, function: Callable[..., Any], *arguments: Any) -> Any:
-    """Call a function like `called`. It returns arrays: a guard process that is a copy of this one has NumPy then."""
-    import numpy  # noqa: F401
-
-    return called(path, function, *arguments)
-
-
 def suspect(path: str) -> None:
     """Read a file in the guard process from now on, until it changes. Raises SuspectError in a process apart."""
     if _apart:
@@ -164,19 +156,11 @@ def _guarded(path: str, function: Callable[..., Any], arguments: tuple[Any, ...]
 
 
 def _started() -> TimedProcess:
-    """Return the guard process, which a process that was forked from this one does not share.
-
-    A copy of this process from before it loaded NumPy is replaced: a new copy is
-    made in less time than NumPy is loaded in.
-    """
-    global _guard, _owner, _has_numpy
-    if _guard is not None and not _has_numpy and "numpy" in sys.modules and _owner == os.getpid() and _can_copy():
-        _guard.end()
-        _guard = None
+    """Return the guard process, which a process that was forked from this one does not share."""
+    global _guard, _owner
     if _guard is None or _owner != os.getpid():
         with LOCK:
             process = ForkedProcess(_serve) if _can_copy() else started("nczarr.formats.netcdf4.isolation")
-        _has_numpy = "numpy" in sys.modules  # `started` loads it here, and a new process needs no other
         if not _owner:
             atexit.register(close)
             at_exit.append(close)

@@ -19,11 +19,9 @@ from nczarr.ast import ATOMIC, CompoundType, EnumType, OpaqueType, VlenType
 from nczarr.formats.netcdf4 import objects
 from nczarr.formats.netcdf4.damage import scan
 from nczarr.formats.netcdf4.hdf5 import DATASET, GROUP, hdf5, opened_file
-from nczarr.formats.netcdf4.image import base_of
 from nczarr.formats.netcdf4.isolation import SuspectError, is_apart
 from nczarr.formats.netcdf4.library import Library
 from nczarr.formats.netcdf4.objects import NON_COORDINATE, DatasetInfo, FileDatasets, Outline
-from nczarr.formats.netcdf4.read_ahead import ReadAhead
 from nczarr.formats.netcdf4.survey import (
     ReadNames,
     Survey,
@@ -45,8 +43,7 @@ def look(lib: Library, path: str) -> Survey | None:
     h5 = hdf5(lib)
     with opened_file(h5, path) as file:
         remote = remote_file.at(path)
-        ahead = None if remote is None else ReadAhead(h5, remote, base_of(remote))
-        surveyed = None if file < 0 else survey(h5, file, ahead)
+        surveyed = None if file < 0 else survey(h5, file, remote=remote is not None)
         if surveyed is None or not surveyed.is_damaged:
             return surveyed
         if not is_apart():

@@ -38,7 +38,7 @@ from nczarr.formats.netcdf4.c_values import c_dtype, unpacked
 from nczarr.formats.netcdf4.filter_plugins import lend_readers, missing_filters
 from nczarr.formats.netcdf4.hdf5 import Hdf5, closing, hdf5, opened_for_values
 from nczarr.formats.netcdf4.inquiry import Inquiry
-from nczarr.formats.netcdf4.isolation import call_for_arrays
+from nczarr.formats.netcdf4.isolation import called
 from nczarr.formats.netcdf4.library import CallError, Library, library, sizes
 from nczarr.formats.netcdf4.library_file import use_library_file
 from nczarr.formats.netcdf4.objects import FixedText, find, text_of
@@ -117,7 +117,7 @@ class StoredVariable(VariableSections):
         Raises OSError, CompileError with `unreadable-chunk`.
         """
         try:
-            values: dict[str, NDArray[Any]] = call_for_arrays(self.path, StoredVariable.given_here, self, region)
+            values: dict[str, NDArray[Any]] = called(self.path, StoredVariable.given_here, self, region)
         except NoAnswerError as error:
             path = names.fqn((*self.group, self.name))
             unreadable(self.file.name, f"the values of `{path}` cannot be read: {error.strerror or error}")

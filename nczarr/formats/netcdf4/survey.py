@@ -25,7 +25,6 @@ from nczarr.formats.netcdf4.hdf5 import (
     links,
 )
 from nczarr.formats.netcdf4.objects import CHUNKED, FLOAT, INTEGER, NON_COORDINATE, STRING, Describer, ListedObject
-from nczarr.formats.netcdf4.read_ahead import HARD, ReadAhead
 from nczarr.formats.netcdf4.unsafe_fill_values import is_fatal
 
 LONGEST_NAME = 255
@@ -57,6 +56,9 @@ _NULL = 2
 _TIME = 2
 """H5T_TIME."""
 
+_BY_NAME, _BY_CREATION = 0, 1
+"""Orders of links and attributes (H5_index_t)."""
+
 _SCALE = frozenset({"CLASS", "NAME"})
 """Internal attributes of dimension scales, which the library always hides."""
 
@@ -83,9 +85,9 @@ class Survey(NamedTuple):
 
 
 class _GroupWalk:
-    def __init__(self, h5: Hdf5, ahead: ReadAhead | None) -> None:
+    def __init__(self, h5: Hdf5, *, remote: bool) -> None:
         self._h5 = h5
-        self._ahead = ahead
+        self._is_remote = remote
         self._describer = Describer(h5)
         self._info = ObjectInfo()
         self.objects: dict[str, ListedObject] = {}
@@ -104,9 +106,8 @@ class _GroupWalk:
         """Record all objects of a file. Raises OSError."""
         h5, info = self._h5, self._info
         h5.do("H5Oget_info_by_name3", file, b"/", byref(info), BASIC | ATTRIBUTES, 0)
-        if self._ahead is not None:
-            self._ahead.headers([(b"/", HARD, int.from_bytes(bytes(info.token)[:8], "little"))])
-            self._ahead.attributes(file, info.attributes)
+        if self._is_remote:
+            _read_attributes(h5, file, info.attributes)
         self.objects["/"] = ListedObject(info.type, info.attributes, info.file, self._reserved(file, _OF_ROOT))
         self.group(file, "/", ((info.file, bytes(info.token)),))
 
@@ -114,16 +115,16 @@ class _GroupWalk:
         """Record the objects below an open group."""
         h5, info = self._h5, self._info
         found = links(h5, group, b".")
-        if self._ahead is not None:
-            self._ahead.headers(found)
-            self._ahead.links(group)
+        if self._is_remote:
+            h5.links = []
+            h5.H5Literate_by_name2(group, b".", _BY_CREATION, 0, None, h5.on_link, None, 0)
         for name, link, _ in found:
             place = f"{path.rstrip('/')}/{name.decode('utf-8', 'surrogateescape')}"
             wrong = _fault_of(name)
             if wrong is not None:
                 self.hidden.append((place, f"the name of {name!r} in `{path}` {wrong}"))
                 continue
-            if self._ahead is not None and link == EXTERNAL:
+            if self._is_remote and link == EXTERNAL:
                 self.elsewhere.append(place)
                 continue
             if h5.H5Oget_info_by_name3(group, name, byref(info), BASIC | ATTRIBUTES, 0) < 0:
@@ -169,8 +170,8 @@ class _GroupWalk:
         attributes: int,
     ) -> None:
         with closing(self._h5, "H5Gclose", self._h5.do("H5Gopen2", group, name, 0)) as opened:
-            if self._ahead is not None:
-                self._ahead.attributes(opened, attributes)
+            if self._is_remote:
+                _read_attributes(self._h5, opened, attributes)
             self.group(opened, path, above)
 
     def _dataset(self, group: int, name: bytes, identity: tuple[int, bytes]) -> ListedObject:
@@ -182,8 +183,8 @@ class _GroupWalk:
         if dataset >= 0:
             with closing(h5, "H5Dclose", dataset):
                 found = self._describer.describe_flat(dataset)
-                if self._ahead is not None:
-                    self._ahead.attributes(dataset, attributes)
+                if self._is_remote:
+                    _read_attributes(h5, dataset, attributes)
                     if (found is None or found.layout != CHUNKED) and self._has_files(dataset):
                         self._with_files.add(identity)
                         h5.forget_other_file()
@@ -213,12 +214,40 @@ class _GroupWalk:
         return sum(answer > 0 for answer in answers)
 
 
-def survey(h5: Hdf5, file: int, ahead: ReadAhead | None = None) -> Survey:
-    """Return all objects of a file. `ahead`: of a remote file. Raises OSError."""
-    walk = _GroupWalk(h5, ahead)
+def survey(h5: Hdf5, file: int, *, remote: bool = False) -> Survey:
+    """Return all objects of a file. Raises OSError.
+
+    `remote`: read everything that the netCDF library will read, which has only the bytes that were read before.
+    """
+    walk = _GroupWalk(h5, remote=remote)
     walk.root(file)
     left_out = tuple(walk.broken), tuple(walk.elsewhere), tuple(walk.hidden)
     return Survey(walk.objects, *left_out, tuple(walk.fatal), walk.is_damaged)
+
+
+def _read_attributes(h5: Hdf5, opened: int, count: int) -> None:
+    """Read the attributes of an open object. HDF5 reports those that it cannot read later, where they are used."""
+    for order in (_BY_NAME, _BY_CREATION):
+        for number in range(count):
+            attribute = h5.H5Aopen_by_idx(opened, b".", order, 0, number, 0, 0)
+            if attribute < 0:
+                break
+            with closing(h5, "H5Aclose", attribute):
+                if order == _BY_NAME:
+                    _read_value(h5, attribute)
+
+
+def _read_value(h5: Hdf5, attribute: int) -> None:
+    """Read the value of an open attribute, with lists and texts, and release it."""
+    with (
+        closing(h5, "H5Tclose", h5.H5Aget_type(attribute)) as element,
+        closing(h5, "H5Sclose", h5.H5Aget_space(attribute)) as space,
+    ):
+        size = h5.H5Tget_size(element) * max(0, h5.H5Sget_simple_extent_npoints(space))
+        if size:
+            memory = create_string_buffer(size)
+            if h5.H5Aread(attribute, element, memory) >= 0:
+                h5.H5Treclaim(element, space, 0, memory)
 
 
 def _fault_of(name: bytes) -> str | None:

@@ -184,10 +184,10 @@ class HeaderFile:
         return int(root)
 
     def _placed(self, place: int, base: int, end: int, extension: int) -> None:
-        """Set the base; files with a driver or an extension are not read here."""
-        if base != place or extension != UNDEFINED or end > self._size:
+        """Set the base, which HDF5 takes from the place of the superblock; files with an extension are not read here."""
+        if extension != UNDEFINED or end + place - base > self._size:
             raise UnreadableHeaderError("superblock")
-        self.base = base
+        self.base = place
 
 
 def without_checksum(data: bytes) -> bytes:

@@ -1,0 +1,219 @@
+"""Headers of netCDF-4 files that are read here: the tree is the netCDF library's, chunks are where HDF5 has them."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+from nczarr.arrays.chunks.index_table import raveled, table_of
+from nczarr.arrays.regions import grid_of
+from nczarr.arrays.sources.source import Parts
+from nczarr.ast import Dataset
+from nczarr.check import check
+from nczarr.check.checked import Unchecked
+from nczarr.diagnostics.report import Report
+from nczarr.diagnostics.source import Source
+from nczarr.formats.netcdf4 import frontend, isolation
+from nczarr.formats.netcdf4.header.file_bytes import HeaderFile
+from nczarr.formats.netcdf4.header_reader import read_header
+from nczarr.formats.netcdf4.index_chunk_array import IndexChunkArray
+from nczarr.integrations.testing.strategies import datasets_with_data
+from nczarr.operations import pipeline, targets
+from nczarr.options import Options
+from nczarr.stores.single import open_source
+from tests.support.damaged_hdf5 import changed, write_every_structure
+from tests.support.exact_storage import exact_storage
+from tests.support.proof import share
+
+SIGNATURE = b"\x89HDF"
+
+
+def by_header(path: Path) -> Unchecked | None:
+    """Return the tree that is read here, without diagnostics; None if the libraries must read it."""
+    report = Report()
+    unchecked = read_header(Source(str(path), b"", binary=True, path=str(path)), report)
+    return unchecked if not report.sorted() else None
+
+
+def by_library(path: Path) -> Unchecked | None:
+    """Return the tree that the libraries read, in a process apart."""
+    outcome: Any = isolation.called(str(path), frontend._read_apart, str(path), str(path), None)
+    found: Unchecked | None = outcome.unchecked
+    return found
+
+
+def sources(unchecked: Unchecked) -> dict[tuple[str, str], str]:
+    """Return what is known of each array source, without the place of its chunk index."""
+    return {
+        (name, part): repr((type(source), source.layout, source.stored, getattr(source, "own", None)))
+        for name, parts in unchecked.parts.items()
+        for part, source in parts.items()
+    }
+
+
+def is_equal(path: Path) -> bool | None:
+    """Return whether both readers show the same; None if the file is not read here."""
+    ours = by_header(path)
+    if ours is None:
+        return None
+    theirs = by_library(path)
+    assert theirs is not None
+    assert ours.dataset == theirs.dataset
+    assert ours.namesakes == theirs.namesakes
+    return sources(ours) == sources(theirs)
+
+
+def test_trees_of_the_corpora(shared: Path, peer: Callable[[str], ModuleType]) -> None:
+    peer("netCDF4")
+    files = [path for path in sorted((shared / "data").rglob("*")) if path.is_file()]
+    files = [path for path in files if path.read_bytes()[:4] == SIGNATURE and "FValue_string" not in path.name]
+    outcome = [is_equal(path) for path in files]
+    assert False not in outcome
+    assert outcome.count(True) >= 100
+
+
+def test_a_fill_value_of_fixed_texts_is_one(shared: Path, peer: Callable[[str], ModuleType]) -> None:
+    """The library reads this file without its fill value, on which it fails, and says that there is none."""
+    path = next((shared / "data" / "dmrpp" / "targets").glob("*FValue_string.h5"))
+    ours = by_header(path)
+    assert ours is not None
+    assert not ours.dataset.variables[0].storage.no_fill
+    with peer("h5py").File(path) as file:
+        assert file[ours.dataset.variables[0].name].fillvalue
+
+
+@pytest.mark.parametrize("draws", [40, pytest.param(2000, marks=pytest.mark.slow)])
+def test_trees_of_drawn_files(draws: int, tmp_path: Path, peer: Callable[[str], ModuleType]) -> None:
+    peer("netCDF4")
+    outcome: list[bool | None] = []
+    path = tmp_path / "t.nc"
+
+    @settings(max_examples=share(draws), deadline=None, suppress_health_check=list(HealthCheck), database=None)
+    @given(datasets_with_data())
+    def compare(drawn: tuple[Dataset, dict[str, Parts]]) -> None:
+        checked, report = check(Unchecked(exact_storage(drawn[0]), parts=drawn[1]), Report(), kind="nc4"), Report()
+        assert checked is not None
+        form = targets.target_format("t.nc", None, report)
+        assert form is not None
+        path.unlink(missing_ok=True)
+        options = Options(kind="nc4", allow_loss=frozenset({"all"}))
+        if pipeline.write(checked, str(path), form, report, options) is not None:
+            outcome.append(is_equal(path))
+
+    compare()
+    assert False not in outcome
+    assert outcome.count(True) > len(outcome) // 2
+
+
+def indexed(h5py: ModuleType, path: Path, version: str) -> None:
+    """Write datasets with every kind of chunk index, some chunks not allocated."""
+    with h5py.File(path, "w", libver=version) as file:
+        file.create_dataset("single", data=np.arange(6.0), chunks=(6,))
+        file.create_dataset("packed", data=np.arange(6.0), chunks=(6,), compression="gzip")
+        file.create_dataset("fixed", data=np.arange(40).reshape(5, 8), chunks=(2, 3))
+        file.create_dataset("filtered", (50, 60), "f4", chunks=(1, 2), compression="gzip")[::3, ::7] = 1
+        file.create_dataset("two", (6, 6), "i2", chunks=(2, 2), maxshape=(None, None))[1:4, 3:] = 3
+        file.create_dataset("both", (6, 6), "i2", chunks=(2, 2), maxshape=(None, None), compression="gzip")[:] = 3
+        file.create_dataset("empty", (6, 6), "i2", chunks=(2, 2))
+        early = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+        early.set_chunk((2, 3))
+        early.set_alloc_time(h5py.h5d.ALLOC_TIME_EARLY)
+        space = h5py.h5s.create_simple((5, 8))
+        h5py.h5d.create(file.id, b"early", h5py.h5t.STD_I32LE, space, early)
+
+
+def places(dataset: Any) -> list[tuple[tuple[int, ...], int, int, int]]:
+    """Return first cell, offset, size and mask of each chunk by h5py."""
+    number = dataset.id.get_num_chunks()
+    return sorted(
+        (info.chunk_offset, info.byte_offset, info.size, info.filter_mask)
+        for info in (dataset.id.get_chunk_info(place) for place in range(number))
+    )
+
+
+@pytest.mark.parametrize("version", ["earliest", "latest"])
+@pytest.mark.parametrize("block", [0, 1024])
+def test_places_of_chunks(version: str, block: int, tmp_path: Path, peer: Callable[[str], ModuleType]) -> None:
+    peer("netCDF4")
+    h5py, path = peer("h5py"), tmp_path / "t.h5"
+    indexed(h5py, path, version)
+    if block:  # what stands before HDF5's data
+        path.write_bytes(bytes(block) + path.read_bytes())
+    ours = by_header(path)
+    assert ours is not None
+    with h5py.File(path) as file:
+        for name, dataset in file.items():
+            source = ours.parts[f"/{name}"][""]
+            assert isinstance(source, IndexChunkArray)
+            table = source._read_here(None)
+            assert table is not None, name
+            counts = grid_of(dataset.shape, dataset.chunks)
+            rows = places(dataset)
+            cells = table_of([tuple(np.floor_divide(row[0], dataset.chunks)) for row in rows], len(dataset.shape))
+            expected = [(*row[:1], *row[1][1:]) for row in zip(raveled(cells, counts).tolist(), rows, strict=True)]
+            assert list(zip(*(column.tolist() for column in table), strict=True)) == expected, name
+
+
+def damaged(h5py: ModuleType, netcdf: ModuleType, folder: Path, seed: int, count: int) -> Iterator[Path]:
+    """Yield damaged files, one at a time."""
+    pick, originals = random.Random(seed), []
+    for version in ("earliest", "latest"):
+        write_every_structure(h5py, folder / f"{version}.h5", version)
+        indexed(h5py, folder / f"i{version}.h5", version)
+        originals += [folder / f"{version}.h5", folder / f"i{version}.h5"]
+    for kind in ("NETCDF4", "NETCDF4_CLASSIC"):
+        with netcdf.Dataset(folder / f"{kind}.nc", "w", format=kind) as file:
+            file.createDimension("t", None)
+            file.createDimension("x", 6)
+            for number in range(12):
+                variable = file.createVariable(f"v{number}", "f4", ("t", "x"), zlib=number % 2 == 0)
+                variable.setncatts({f"a{place}": "text" * place for place in range(number)})
+                variable[:2] = number
+        originals.append(folder / f"{kind}.nc")
+    contents = [original.read_bytes() for original in originals]
+    for _ in range(count):
+        (folder / "damaged.h5").write_bytes(changed(pick.choice(contents), pick))
+        yield folder / "damaged.h5"
+
+
+@pytest.mark.parametrize("count", [1000, pytest.param(20_000, marks=pytest.mark.slow)])
+def test_damaged_files_are_refused_or_read(count: int, tmp_path: Path, peer: Callable[[str], ModuleType]) -> None:
+    """Any other exception fails the test; so does a file that takes much memory or time."""
+    read = 0
+    for path in damaged(peer("h5py"), peer("netCDF4"), tmp_path, count, count):
+        ours = by_header(path)
+        if ours is not None:
+            read += 1
+            for parts in ours.parts.values():
+                for source in parts.values():
+                    if isinstance(source, IndexChunkArray):
+                        source._read_here(None)
+    assert 0 < read < count
+
+
+def test_few_chunks_of_many_are_looked_up(
+    tmp_path: Path, peer: Callable[[str], ModuleType], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To find a chunk among 40,000 reads a path through the tree, not the tree."""
+    netcdf, path = peer("netCDF4"), tmp_path / "t.nc"
+    with netcdf.Dataset(path, "w") as file:
+        file.createDimension("t", None)
+        file.createDimension("x", 200)
+        file.createVariable("v", "i1", ("t", "x"), chunksizes=(1, 1))[:200] = 1
+    sizes: list[int] = []
+    real = HeaderFile._page
+    monkeypatch.setattr(HeaderFile, "_page", lambda self, number: sizes.append(1) or real(self, number))
+    checked = pipeline.read(open_source(str(path)), Report(), Options())
+    assert checked is not None
+    opened = len(sizes)
+    assert opened < 20
+    source = checked.parts["/v"][""]
+    assert source.read((slice(150, 151), slice(7, 8))).tolist() == [[1]]
+    assert len(sizes) - opened < 20
