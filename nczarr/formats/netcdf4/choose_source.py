@@ -7,6 +7,7 @@ reads other storage and elements without a `Descr`.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 from nczarr.arrays.codecs import chain as codecs
@@ -17,14 +18,19 @@ from nczarr.arrays.sources.source import ArraySource, Layout, Parts, Stored, ite
 from nczarr.arrays.sources.strided import AffineArray
 from nczarr.arrays.values.elements import in_order
 from nczarr.arrays.values.parts import descr, is_fixed
+from nczarr.formats.netcdf4.header.heaps import ELEMENT, UNWRITTEN
 from nczarr.formats.netcdf4.index_chunk_array import IndexChunkArray
-from nczarr.formats.netcdf4.objects import CHUNKED, CONTIGUOUS, DatasetInfo
+from nczarr.formats.netcdf4.objects import CHUNKED, CONTIGUOUS, STRING, DatasetInfo, Outline
 from nczarr.formats.netcdf4.stored_variable import StoredVariable
 
 
 def sources(variable: StoredVariable, dataset: DatasetInfo | None) -> Parts:
     """Return the source of every part. `dataset`: HDF5 metadata, None if unknown."""
-    return _read_here(variable, dataset) or decoded_parts.sources(variable, {"": variable.fill})
+    read_here = _read_here(variable, dataset)
+    if read_here is not None:
+        return read_here
+    variable = replace(variable, elements=_text_elements(variable, dataset))
+    return decoded_parts.sources(variable, {"": variable.fill})
 
 
 def _read_here(variable: StoredVariable, dataset: DatasetInfo | None) -> Parts | None:
@@ -40,6 +46,21 @@ def _read_here(variable: StoredVariable, dataset: DatasetInfo | None) -> Parts |
     return None if source is None else {"": source}
 
 
+def _text_elements(variable: StoredVariable, dataset: DatasetInfo | None) -> ArraySource | None:
+    """Return the elements of texts, which have the places of the texts; None if the library reads the variable."""
+    if dataset is None or dataset.extent is None or dataset.fixed is not None:
+        return None
+    if variable.type != "string" or dataset.outline != Outline(STRING, ELEMENT):
+        return None
+    inside = replace(variable, shape=dataset.extent, extent=None)
+    elements = dataset._replace(dtype=f"|V{ELEMENT}", fill=UNWRITTEN)
+    layout = Layout(f"|V{ELEMENT}", dataset.extent, dataset.extent, fill=UNWRITTEN)
+    chunked = _chunked(inside, elements, layout)
+    if chunked is not None:
+        return chunked if dataset.chunk_index is not None and chunked.steps is not None else None
+    return _contiguous(inside, elements, layout)
+
+
 def _contiguous(variable: StoredVariable, dataset: DatasetInfo, layout: Layout) -> ArraySource | None:
     """Return a source of contiguous or unallocated data; None for other datasets."""
     if dataset.layout != CONTIGUOUS or dataset.elsewhere or dataset.extent != variable.shape:
@@ -53,7 +74,7 @@ def _contiguous(variable: StoredVariable, dataset: DatasetInfo, layout: Layout) 
     return AffineArray(layout, variable.file, dataset.address, row)
 
 
-def _chunked(variable: StoredVariable, dataset: DatasetInfo, layout: Layout) -> ArraySource | None:
+def _chunked(variable: StoredVariable, dataset: DatasetInfo, layout: Layout) -> IndexChunkArray | None:
     """Return a source of chunked data; None for other datasets."""
     if (
         dataset.layout != CHUNKED

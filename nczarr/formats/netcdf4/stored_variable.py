@@ -10,7 +10,7 @@ from __future__ import annotations
 import errno
 import itertools
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from ctypes import byref, c_char_p, c_int, c_size_t, c_uint, c_void_p
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -30,13 +30,15 @@ from nczarr.arrays.regions import (
 )
 from nczarr.arrays.sources.decoded_parts import VariableSections
 from nczarr.arrays.sources.memory import fill_array
-from nczarr.arrays.sources.source import Layout, numpy_dtype
+from nczarr.arrays.sources.source import ArraySource, Layout, numpy_dtype
 from nczarr.arrays.sources.strided import FileBytes
 from nczarr.arrays.values.parts import descr, is_fixed, parts
 from nczarr.ast import UserType
 from nczarr.formats.netcdf4.c_values import c_dtype, unpacked
 from nczarr.formats.netcdf4.filter_plugins import lend_readers, missing_filters
 from nczarr.formats.netcdf4.hdf5 import Hdf5, closing, hdf5, opened_for_values
+from nczarr.formats.netcdf4.header.file_bytes import DAMAGE, HeaderFile, header_file
+from nczarr.formats.netcdf4.header.heaps import ELEMENT, UNWRITTEN, GlobalHeap
 from nczarr.formats.netcdf4.inquiry import Inquiry
 from nczarr.formats.netcdf4.isolation import called
 from nczarr.formats.netcdf4.library import CallError, Library, library, sizes
@@ -74,6 +76,8 @@ class StoredVariable(VariableSections):
     """Type of strings that are stored as fixed-length texts."""
     is_found: bool = False
     """True if HDF5 finds the dataset by the variable's name; else the netCDF library reads it."""
+    elements: ArraySource | None = None
+    """Elements of texts, which have the places of the texts in the file; None if the library reads them."""
     origin: tuple[int, ...] = ()
     """First indices of the part in the file's variable; empty for the whole variable."""
 
@@ -116,12 +120,27 @@ class StoredVariable(VariableSections):
 
         Raises OSError, CompileError with `unreadable-chunk`.
         """
+        if self.elements is not None:
+            with suppress(*DAMAGE), header_file(self.path) as file:  # HDF5 says what is wrong
+                return {"": self._texts(file, self.elements.read(region))}
         try:
             values: dict[str, NDArray[Any]] = called(self.path, StoredVariable.given_here, self, region)
         except NoAnswerError as error:
             path = names.fqn((*self.group, self.name))
             unreadable(self.file.name, f"the values of `{path}` cannot be read: {error.strerror or error}")
         return values
+
+    def _texts(self, file: HeaderFile, elements: NDArray[Any]) -> NDArray[Any]:
+        """Return the texts of elements: `bytes`, None for NIL, in their shape. Raises UnreadableHeaderError."""
+        self.file.check()
+        file.root()
+        data = elements.tobytes()
+        heap, texts = GlobalHeap(file), np.empty(elements.shape, object)
+        parts = [data[at : at + ELEMENT] for at in range(0, len(data), ELEMENT)]
+        heap.load(parts)
+        unwritten = self.fill
+        texts.reshape(-1)[:] = [unwritten if part == UNWRITTEN else heap.text(part) for part in parts]
+        return texts
 
     def given_here(self, region: Selection) -> dict[str, NDArray[Any]]:
         """Read the parts of a region within the extent by the library of this process.

@@ -184,7 +184,7 @@ class HeaderFile:
         return int(root)
 
     def _placed(self, place: int, base: int, end: int, extension: int) -> None:
-        """Set the base, which HDF5 takes from the place of the superblock; files with an extension are not read here."""
+        """Set the base, as HDF5 does, to the place of the superblock. Files with an extension are not read here."""
         if extension != UNDEFINED or end + place - base > self._size:
             raise UnreadableHeaderError("superblock")
         self.base = place

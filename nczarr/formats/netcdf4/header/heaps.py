@@ -6,7 +6,8 @@ III.G (fractal heaps).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from functools import partial
 from struct import unpack_from
 from typing import NamedTuple
 
@@ -194,12 +195,35 @@ def local_heap(file: HeaderFile, address: int) -> bytes:
     raise UnreadableHeaderError("local heap")
 
 
+ELEMENT = 16
+"""Bytes of an element of variable length: number of items, address of a collection, index in it."""
+
+UNWRITTEN = b"\xff" * ELEMENT
+"""Element that stands for a cell without one."""
+
+
+def _address(element: bytes) -> int:
+    """Return the address of the collection in an element."""
+    return int.from_bytes(element[4:12], "little")
+
+
 class GlobalHeap:
     """Texts and lists of variable length, by the address of a collection and an index."""
 
     def __init__(self, file: HeaderFile) -> None:
         self._file = file
         self._collections: dict[int, tuple[bytes, dict[int, slice]]] = {}
+
+    def load(self, elements: Iterable[bytes]) -> None:
+        """Read the collections of many elements, those of a remote file side by side. Raises UnreadableHeaderError."""
+        addresses = {_address(element) for element in elements if element != UNWRITTEN}
+        new = sorted(addresses - self._collections.keys() - {0})
+        collections = self._file.together([partial(self._collection, address) for address in new])
+        self._collections.update(zip(new, collections, strict=True))
+
+    def text(self, element: bytes) -> bytes | None:
+        """Return a text up to its first NUL; None for NIL. Raises UnreadableHeaderError."""
+        return self.get(element, 1).partition(b"\0")[0] if _address(element) else None
 
     def get(self, element: bytes, size: int) -> bytes:
         """Return the bytes of a list. `element`: its 16 bytes; `size`: of an item. Raises UnreadableHeaderError."""
