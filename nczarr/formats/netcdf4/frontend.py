@@ -40,7 +40,7 @@ def read(source: Source, report: Report, options: Options | None = None) -> Unch
         text = f"`{source.name}` is not a file; netCDF-4 is read only from files"
         report.error("unreadable-file", text, helps=["save it to a file first"])
         return None
-    if remote_file.at(source.path) is not None or not isolation.is_open(source.path):
+    if remote_file.at(source.path) is not None or not isolation.is_open(source.path, writing=True):
         try:
             unchecked = read_header(source, report)
         except OSError as error:

@@ -11,7 +11,7 @@ import errno
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from ctypes import POINTER, c_char_p, c_double, c_int, c_int64, c_size_t, c_uint, c_uint32, c_uint64, c_void_p
+from ctypes import POINTER, byref, c_char_p, c_double, c_int, c_int64, c_size_t, c_uint, c_uint32, c_uint64, c_void_p
 from typing import Any
 
 from nczarr.formats.netcdf4.library import Library
@@ -106,6 +106,7 @@ _PROTOTYPES: dict[str, tuple[Any, ...]] = {
     "H5Pclose": (_HERR, _ID),
     "H5Fopen": (_ID, c_char_p, c_uint, _ID),
     "H5Fclose": (_HERR, _ID),
+    "H5Fget_intent": (_HERR, _ID, POINTER(c_uint)),
     "H5Fget_name": (c_int64, _ID, c_char_p, c_size_t),
     "H5Fget_obj_count": (c_int64, _ID, c_uint),
     "H5Fget_obj_ids": (c_int64, _ID, c_uint, c_size_t, POINTER(_ID)),
@@ -263,16 +264,23 @@ def open_objects(h5: Hdf5, file: int, kinds: int) -> list[int]:
     return ids[: max(0, h5.H5Fget_obj_ids(file, kinds, count, ids))] if count else []
 
 
+_WRITABLE = 1
+"""H5F_ACC_RDWR."""
+
+
 def has_open_files(h5: Hdf5) -> bool:
     """Return whether a file is open in this process."""
     return bool(h5.H5Fget_obj_count(ALL_FILES, FILES) > 0)
 
 
-def has_open(h5: Hdf5, path: str) -> bool:
-    """Return whether the file at a path is open in this process."""
+def has_open(h5: Hdf5, path: str, *, writing: bool = False) -> bool:
+    """Return whether the file at a path is open in this process; `writing`: to be written."""
     if not has_open_files(h5):
         return False
+    intent = c_uint()
     for file in open_objects(h5, ALL_FILES, FILES):
+        if writing and h5.H5Fget_intent(file, byref(intent)) >= 0 and not intent.value & _WRITABLE:
+            continue
         name = ctypes.create_string_buffer(max(0, h5.H5Fget_name(file, None, 0)) + 1)
         h5.H5Fget_name(file, name, len(name))
         with suppress(OSError):  # an image in memory, or a file that was removed

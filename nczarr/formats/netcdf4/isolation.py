@@ -97,13 +97,16 @@ def is_here(path: str) -> bool:
     return remote_file.at(path) is not None or is_open(path)
 
 
-def is_open(path: str) -> bool:
-    """Return whether HDF5 has a file open in this process: another one may not read it, or reads an earlier state."""
+def is_open(path: str, *, writing: bool = False) -> bool:
+    """Return whether HDF5 has a file open in this process: another one may not read it, or reads an earlier state.
+
+    `writing`: open to be written, so that what is on disk is not all of it.
+    """
     lib = loaded()
     if lib is None:
         return False
     with LOCK:
-        return has_open(hdf5(lib), path)
+        return has_open(hdf5(lib), path, writing=writing)
 
 
 def called(path: str, function: Callable[..., Any], *arguments: Any) -> Any:
