@@ -64,7 +64,7 @@ class Quiet(SimpleHTTPRequestHandler):
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[str]:
     with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(tmp_path))) as found:
-        thread = Thread(target=found.serve_forever)
+        thread = Thread(target=found.serve_forever, args=(0.01,))
         thread.start()
         yield f"http://127.0.0.1:{found.server_port}"
         found.shutdown()

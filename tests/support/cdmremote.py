@@ -86,7 +86,7 @@ def serving(answering: Answering) -> Iterator[Asked]:
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         server.daemon_threads = True
         asked = Asked(server.server_address[1])
-        thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
         thread.start()
         try:
             yield asked

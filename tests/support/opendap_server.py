@@ -135,7 +135,7 @@ def serving(arrays: Arrays, change: Change = lambda request, reply: reply) -> It
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     found = Asked(server.server_port)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
     thread.start()
     try:
         yield found

@@ -58,7 +58,7 @@ class Proxy:
         self.server.daemon_threads = True
         self.server.handle_error = lambda *request: None  # type: ignore[method-assign]  # clients that are killed
         self.endpoint = f"http://127.0.0.1:{self.server.server_address[1]}"
-        Thread(target=self.server.serve_forever, daemon=True).start()
+        Thread(target=self.server.serve_forever, args=(0.01,), daemon=True).start()
 
     def close(self) -> None:
         self.server.shutdown()

@@ -52,7 +52,7 @@ class RangedServer:
         self._server.daemon_threads = True
         self._server.handle_error = lambda *request: None  # type: ignore[method-assign]  # connections that we cut
         self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
-        Thread(target=self._server.serve_forever, daemon=True).start()
+        Thread(target=self._server.serve_forever, args=(0.01,), daemon=True).start()
 
     def close(self) -> None:
         self._server.shutdown()

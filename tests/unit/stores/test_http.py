@@ -49,7 +49,7 @@ class Unlisted(Quiet):
 def served(handler: type[Quiet], folder: Path) -> Iterator[Web]:
     server = ThreadingHTTPServer(("127.0.0.1", 0), partial(handler, directory=str(folder)))
     server.daemon_threads = True
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
     yield Web(f"http://127.0.0.1:{server.server_address[1]}", folder)
     server.shutdown()
     server.server_close()

@@ -58,7 +58,8 @@ def guard() -> Iterator[None]:
 
     def end() -> None:
         if isolation._guard is not None:
-            isolation._end(isolation._guard)
+            isolation._guard.end()  # at once: `_end` waits for the reason of its end
+            isolation._guard = None
         isolation._suspects.clear()
         isolation._refused.clear()
 
