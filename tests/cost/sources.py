@@ -64,7 +64,10 @@ FORMS: dict[str, tuple[str, dict[str, object]]] = {
     "ncstream": (".ncs", {"format": "ncstream", "allow_loss": "all"}),
     "cdl": (".cdl", {"format": "cdl"}),
 }
-"""Suffix and options of each kind of source; references and DMR++ describe the netCDF-4 file."""
+"""Suffix and options of each kind of source."""
+
+OF_FILES = ("reference", "parquet", "dmrpp")
+"""Sources that describe the netCDF-4 file."""
 
 SHARDS = {"dense": (16, ROWS, ROWS), "sparse": (100, 50_000, 50_000), "tiny": (TILES, TILES)}
 """Shard lengths: those of the sparse array have 10^6 chunks."""
@@ -88,17 +91,17 @@ def values_of(shape: Shape) -> NDArray[np.float32]:
     )
 
 
-def _broad(path: Path) -> None:
-    """Write the netCDF-4 file of many variables."""
+def _broad(path: Path, options: dict[str, object]) -> None:
+    """Write the dataset of many variables."""
     names = ["v", *(f"v{number}" for number in range(1, VARIABLES))]
     variables = "".join(f'float {name}(x) ; {name}:units = "K" ; ' for name in names)
     data = "".join(f"{name} = 0, 1, 2, 3 ; " for name in names)
     text = f"netcdf broad {{ dimensions: x = 4 ; variables: {variables} data: {data} }}"
-    nczarr.write(nczarr.from_cdl(text), path, format="netcdf4")
+    nczarr.write(nczarr.from_cdl(text), path, **options)  # type: ignore[arg-type]
 
 
 def _netcdf4(shape: Shape, path: Path) -> None:
-    """Write the netCDF-4 file from which all other sources are made."""
+    """Write the netCDF-4 file from which all other sources of a shape are made."""
     import netCDF4
 
     with netCDF4.Dataset(path, "w") as file:
@@ -122,11 +125,13 @@ def made(shape: Shape, form: str, folder: Path) -> Path | None:
     if path.exists():
         return path
     unfinished = folder / f"unfinished{suffix}"
-    if form == "netcdf4":
-        _broad(unfinished) if shape is BROAD else _netcdf4(shape, unfinished)
+    if shape is BROAD and form not in OF_FILES:
+        _broad(unfinished, options)
+    elif form == "netcdf4":
+        _netcdf4(shape, unfinished)
     else:
         chosen = dict(options)
-        if form == "shards" and shape is not BROAD:
+        if form == "shards":
             chosen["shards"] = {"/v": SHARDS[shape.name]}
         nczarr.convert(made(shape, "netcdf4", folder), unfinished, **chosen)  # type: ignore[arg-type]
     unfinished.rename(path)
