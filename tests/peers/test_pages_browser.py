@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -40,15 +40,21 @@ class Browser:
         self, url: str, *steps: tuple[str, ...], width: int = 900, scheme: str = "light", script: bool = True
     ) -> list[Any]:
         """The answers of the steps on a page that has no errors."""
-        asked = {"url": url, "steps": steps, "width": width, "scheme": scheme, "script": script}
+        return self.ask_all({url: steps}, width=width, scheme=scheme, script=script)[0]
+
+    def ask_all(
+        self, pages: Mapping[str, Sequence[tuple[str, ...]]], *, width: int, scheme: str, script: bool = True
+    ) -> list[list[Any]]:
+        """The answers of steps on some pages, which have no errors, side by side; `pages`: steps by URL."""
+        common = {"width": width, "scheme": scheme, "script": script}
+        asked = [{"url": url, "steps": steps, **common} for url, steps in pages.items()]
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         self.process.stdin.write(json.dumps(asked) + "\n")
         self.process.stdin.flush()
         found = json.loads(self.process.stdout.readline())
-        assert found["errors"] == []
-        answers: list[Any] = found["answers"]
-        return answers
+        assert [each["errors"] for each in found] == [[]] * len(pages)
+        return [each["answers"] for each in found]
 
 
 @pytest.fixture(scope="module")
@@ -211,8 +217,9 @@ def test_pages_fit_and_have_no_serious_fault(width: int, scheme: str, browser: B
         "line": "view/ocean/sst.nc?var=/mean",
         "form": "cdmremote/ocean/sst.nc?req=form",
     }
+    steps: dict[str, list[tuple[str, ...]]] = {}
     for name, path in pages.items():
-        steps = [("overflow",), ("faults",)]
-        if shots:
-            steps.append(("shot", str(Path(shots) / f"{name}-{scheme}-{width}.png")))
-        assert browser.ask(served.url + path, *steps, width=width, scheme=scheme)[:2] == [0, []], name
+        shot = [("shot", str(Path(shots) / f"{name}-{scheme}-{width}.png"))] if shots else []
+        steps[served.url + path] = [("overflow",), ("faults",), *shot]
+    answers = browser.ask_all(steps, width=width, scheme=scheme)
+    assert {name: each[:2] for name, each in zip(pages, answers, strict=True)} == dict.fromkeys(pages, [0, []])

@@ -1,5 +1,6 @@
 // Chromium, driven by playwright-core, as a program that answers lines of JSON. Arguments: the folder with node_modules.
-// {"url", "width", "scheme", "script", "steps": [[name, argument, …], …]} → {"errors": […], "answers": […]}
+// A line has pages, which are opened side by side: [{"url", "width", "scheme", "script", "steps": [[name, argument, …], …]},
+// …] → [{"errors": […], "answers": […]}, …]
 import { createRequire } from "node:module";
 import readline from "node:readline";
 import fs from "node:fs";
@@ -37,14 +38,13 @@ const steps = {
     return file.suggestedFilename();
   },
   faults: async page => {
-    const found = await page.evaluate(`${axe}; axe.run(document)`);
+    const found = await page.evaluate(`${axe}; axe.run(document, { resultTypes: ["violations"] })`);
     return found.violations.filter(each => ["serious", "critical"].includes(each.impact))
       .map(each => `${each.id}: ${each.nodes.slice(0, 3).map(node => node.html.slice(0, 200)).join(" | ")}`);
   },
 };
 
-for await (const line of readline.createInterface({ input: process.stdin })) {
-  const asked = JSON.parse(line);
+async function visit(asked) {
   const context = await browser.newContext({
     viewport: { width: asked.width, height: 900 }, colorScheme: asked.scheme, javaScriptEnabled: asked.script,
   });
@@ -66,6 +66,10 @@ for await (const line of readline.createInterface({ input: process.stdin })) {
     errors.push(String(error));
   }
   await context.close();
-  process.stdout.write(JSON.stringify({ errors, answers }) + "\n");
+  return { errors, answers };
+}
+
+for await (const line of readline.createInterface({ input: process.stdin })) {
+  process.stdout.write(JSON.stringify(await Promise.all(JSON.parse(line).map(visit))) + "\n");
 }
 await browser.close();
