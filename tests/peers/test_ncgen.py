@@ -81,6 +81,7 @@ def _check_given(path: Path, checked: Checked) -> None:
             assert flat[start : start + high - low].tolist() == source.values[low:high].tolist(), fqn
 
 
+@pytest.mark.program
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize(("stem", "kind"), marked(CASES))
 def test_the_corpus_as_ncgen_writes_it(stem: str, kind: Kind, same: Callable[[bytes, str, Kind], list[str]]) -> None:
@@ -93,6 +94,7 @@ def test_the_corpus_as_ncgen_writes_it(stem: str, kind: Kind, same: Callable[[by
     assert unexplained(stem, kind, same(text, stem, kind)) == []
 
 
+@pytest.mark.program
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize(("stem", "kind"), marked([case for case in CASES if case not in REFUSED]))
 def test_our_dumps_compile_the_same_by_ncgen(

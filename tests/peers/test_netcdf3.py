@@ -42,6 +42,7 @@ TAKEN: dict[str, tuple[Kind, ...]] = {
 """Which kinds ncgen takes of the files in `ncgen3` that declare 4 GB; the netCDF format specification says so too."""
 
 
+@pytest.mark.program
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize(("stem", "kind"), [pytest.param(*case, id="-".join(case)) for case in cases()])
 def test_the_corpus_byte_for_byte(stem: str, kind: Kind, tmp_path: Path, tool: Tool, shared: Path) -> None:
@@ -89,6 +90,8 @@ def test_sizes_are_taken_and_refused_as_by_ncgen(stem: str, kind: Kind, shared: 
 TEXTS = [pytest.param(text, kind, id=f"{name}-{kind}") for name, text, kinds in texts() for kind in kinds]
 
 
+@pytest.mark.program
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("text", "kind"), TEXTS)
 def test_byte_for_byte(text: str, kind: Kind, tmp_path: Path, tool: Tool) -> None:
     source = tmp_path / "t.cdl"

@@ -57,6 +57,8 @@ def plain(dataset: Dataset) -> Dataset:
     return rebuilt(dataset, name="", variables=variables)
 
 
+@pytest.mark.program
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(("stem", "kind"), [pytest.param(*case, id="-".join(case)) for case in SMALL])
 def test_the_corpus_there_and_back(stem: str, kind: Kind) -> None:
     text = (corpus() / f"{stem}.cdl").read_bytes()
@@ -68,6 +70,8 @@ def test_the_corpus_there_and_back(stem: str, kind: Kind) -> None:
     assert b"".join(pieces(found, kind)) == data
 
 
+@pytest.mark.program
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(("stem", "kind"), [pytest.param(*case, id="-".join(case)) for case in SMALL])
 def test_files_of_ncgen_there_and_back(stem: str, kind: Kind, tmp_path: Path, tool: Tool) -> None:
     data = theirs(tool("ncgen"), corpus() / f"{stem}.cdl", kind, tmp_path / "theirs.nc")
