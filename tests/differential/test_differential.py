@@ -21,7 +21,7 @@ from .worker import Judge
 
 pytestmark = pytest.mark.peer
 
-SECONDS = 5
+SECONDS = 3
 """Of the quick search; a slow machine draws less, and the same draws first."""
 EXAMPLES = 25
 """Sources of one batch."""

@@ -29,16 +29,18 @@ TIMES: dict[str, tuple[str, Any]] = {
 }
 
 
-@pytest.fixture(params=[2, 3])
-def store(request: pytest.FixtureRequest, tmp_path: Path, peer: Callable[[str], ModuleType]) -> Path:
+@pytest.fixture(scope="module", params=[2, 3])
+def store(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, peer: Callable[[str], ModuleType]
+) -> Path:
     """What zarr-python writes: with chunks that are missing, compressed and not, over the edge."""
-    zarr = peer("zarr")
-    group = zarr.open_group(tmp_path / "s.zarr", mode="w", zarr_format=request.param)
+    zarr, path = peer("zarr"), tmp_path_factory.mktemp("elements") / "s.zarr"
+    group = zarr.open_group(path, mode="w", zarr_format=request.param)
     for name, (dtype, fill) in (ARRAYS | TIMES).items():
         packed: dict[str, Any] = {} if name in ("half", "complex") else {"compressors": None}
         array = group.create_array(name, shape=(5, 3), chunks=(2, 2), dtype=dtype, fill_value=fill, **packed)
         array[:3] = (np.arange(9).reshape(3, 3) % 2).astype(dtype)
-    return tmp_path / "s.zarr"
+    return path
 
 
 @pytest.mark.parametrize("form", ["zarr2", "zarr3", "nczarr3"])

@@ -72,9 +72,7 @@ def sayable(*sizes: int) -> bool:
     ("kind", "step"),
     [("nc3", 5), *(pytest.param(kind, 1, marks=pytest.mark.slow, id=kind) for kind in CLASSIC_KINDS)],
 )
-def test_the_limits_are_those_of_the_library(
-    kind: Kind, step: int, tmp_path: Path, tool: Callable[[str], str]
-) -> None:
+def test_the_limits_are_those_of_the_library(kind: Kind, step: int, tmp_path: Path, tool: Callable[[str], str]) -> None:
     source, target = tmp_path / "t.cdl", tmp_path / "t.nc"
     wrong, taken = [], 0
     for fixed, records in itertools.islice(cases(), 0, None, step):

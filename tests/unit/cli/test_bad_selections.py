@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -22,12 +23,18 @@ data:
 }"""
 
 
+@pytest.fixture(scope="module")
+def sources(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("sources")
+    for name in ("t.nc", "t.zarr"):
+        nczarr.write(nczarr.from_cdl(TEXT), folder / name)
+    return folder
+
+
 @pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(sources: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    nczarr.write(nczarr.from_cdl(TEXT), "t.nc")
-    nczarr.write(nczarr.from_cdl(TEXT), "t.zarr")
-    return tmp_path
+    return Path(shutil.copytree(sources, tmp_path, dirs_exist_ok=True))
 
 
 def refused(ran: Ran, code: str = "") -> None:

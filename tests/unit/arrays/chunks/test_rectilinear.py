@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import nczarr
@@ -171,6 +171,7 @@ def test_the_model_takes_lengths() -> None:
             Storage.model_validate_json(json.dumps({"chunks": wrong}))
 
 
+@settings(max_examples=40)
 @given(data=st.data())
 def test_regions_and_indices_are_those_of_numpy(data: st.DataObject, tmp_path_factory: pytest.TempPathFactory) -> None:
     runs = data.draw(st.lists(RUNS, min_size=1, max_size=2))
