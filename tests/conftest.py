@@ -138,7 +138,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
         for module in pkgutil.walk_packages(nczarr.__path__, "nczarr."):
             importlib.import_module(module.name)
     gc.collect()
-    gc.freeze()
+    # gc.freeze()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -24,6 +24,7 @@ from nczarr.options import Options
 from nczarr.plan.plans import Conversion
 from tests.conftest import ROOT, run_command
 from tests.support.peers.cluster import Cluster
+from tests.support.series import content
 
 Peer = Callable[[str], ModuleType]
 
@@ -71,10 +72,6 @@ def sources(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     for path in found.values():
         nczarr.write(dataset(), path)
     return found
-
-
-def content(folder: Path) -> dict[str, bytes]:
-    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 def checked_at(path: Path) -> Checked:

@@ -43,14 +43,6 @@ def reader(peer: Callable[[str], object]) -> Iterator[Worker]:
     found.close()
 
 
-def quick(items: list[Path], step: int) -> list[object]:
-    """All of them as cases, most of them slow."""
-    return [
-        pytest.param(each, id=each.stem, marks=[pytest.mark.slow] if number % step else [])
-        for number, each in enumerate(items)
-    ]
-
-
 def assert_agrees(path: Path, reader: Worker) -> None:
     if path.stem in MISREAD:
         pytest.skip(MISREAD[path.stem])
@@ -73,7 +65,8 @@ def test_the_other_implementation_is_short_and_takes_nothing_of_ours() -> None:
     assert len([line for line in source.partition('"""\n\n')[2].splitlines() if line.strip()]) <= 60
 
 
-@pytest.mark.parametrize("path", quick(TEXTS, 8))
+@pytest.mark.sampled(8)
+@pytest.mark.parametrize("path", corpus.cases(TEXTS))
 def test_a_text_as_netcdf_has_the_digest_that_the_other_implementation_finds(
     path: Path, tmp_path: Path, reader: Worker
 ) -> None:
@@ -89,7 +82,8 @@ def test_a_text_as_netcdf_has_the_digest_that_the_other_implementation_finds(
 
 
 @needs_files
-@pytest.mark.parametrize("path", quick([each.path for each in FILES], 20))
+@pytest.mark.sampled(20)
+@pytest.mark.parametrize("path", corpus.cases([each.path for each in FILES]))
 def test_a_real_file_has_the_digest_that_the_other_implementation_finds(path: Path, reader: Worker) -> None:
     assert_agrees(path, reader)
 

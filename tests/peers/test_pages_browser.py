@@ -222,4 +222,4 @@ def test_pages_fit_and_have_no_serious_fault(width: int, scheme: str, browser: B
         shot = [("shot", str(Path(shots) / f"{name}-{scheme}-{width}.png"))] if shots else []
         steps[served.url + path] = [("overflow",), ("faults",), *shot]
     answers = browser.ask_all(steps, width=width, scheme=scheme)
-    assert {name: each[:2] for name, each in zip(pages, answers, strict=True)} == dict.fromkeys(pages, [0, []])
+    assert {name: each[:2] for name, each in zip(pages, answers, strict=True)} == {name: [0, []] for name in pages}

@@ -136,11 +136,7 @@ def test_what_we_write_of_every_real_file(subject: Subject, xr: ModuleType, tmp_
 
 @needs_texts
 @pytest.mark.sampled(12)
-@pytest.mark.parametrize(
-    "path",
-    [path if "big" not in path.name else pytest.param(path, marks=pytest.mark.slow) for path in TEXTS],
-    ids=[path.stem for path in TEXTS],
-)
+@pytest.mark.parametrize("path", corpus.cases(TEXTS))
 def test_the_corpus(path: Path, xr: ModuleType, tmp_path: Path) -> None:
     """Each text, compiled to a netCDF file: every group opens, and has what netCDF4's engine has of it.
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 from nczarr.check import check
 from nczarr.check.checked import Checked
@@ -38,10 +41,17 @@ EXCUSED = {
 
 
 def files(shared: Path) -> Iterator[Path]:
-    """Every CDL file of the corpus."""
+    """Every CDL file of the corpus, without those with the same text as one before."""
+    known: set[bytes] = set()
     for path in sorted((shared / "data/netcdf-c/cdl").glob("*.cdl")):
-        if not path.name.endswith(".dump.cdl"):
+        if not path.name.endswith(".dump.cdl") and (text := path.read_bytes()) not in known:
+            known.add(text)
             yield path
+
+
+def cases(paths: Iterable[Path]) -> list[Any]:
+    """Return paths as cases with the names of the files; those that declare gigabytes are slow."""
+    return [pytest.param(path, id=path.stem, marks=pytest.mark.slow if "big" in path.name else ()) for path in paths]
 
 
 def checked(path: Path) -> Checked | None:

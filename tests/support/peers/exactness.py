@@ -133,14 +133,15 @@ def declared(checked: Checked) -> int:
 
 def judge(source: Path, target: Path, tools: Path, ncdump: str, *, data: bool = True) -> tuple[Word, list[str]]:
     """Whether two files are the same, and what differs."""
-    found = _same(source, target, tools)
+    found = same(source, target, tools)
     found += dumps.unlike(ncdump, source, target, data=data)
     if not found:
         return "exact", []
-    return ("different" if _same(source, target, tools, "--no-storage") else "values"), found
+    return ("different" if same(source, target, tools, "--no-storage") else "values"), found
 
 
-def _same(source: Path, target: Path, tools: Path, *flags: str) -> list[str]:
+def same(source: Path, target: Path, tools: Path, *flags: str) -> list[str]:
+    """What `nc-same` finds different in two files."""
     answer = _worker().ask("\t".join([str(tools / "nc-same"), *flags, str(source), str(target)]))
     if "error" in answer:
         return [answer["error"]]

@@ -17,15 +17,11 @@ from nczarr.diagnostics.source import Source
 from nczarr.operations import pipeline
 from nczarr.options import Options
 from nczarr.registry import named
-from tests.conftest import shared_folder
+
+from .ncgen_cases import corpus
 
 HUGE = ("ncgen3__big", "bigf3", "bigr3")
 """Parts of the names of files that declare 4 GB."""
-
-
-def corpus() -> Path:
-    folder = shared_folder()
-    return folder / "data/netcdf-c/cdl" if folder else Path()
 
 
 def cases() -> Iterator[tuple[str, Kind]]:
