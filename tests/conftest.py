@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import importlib
 import io
 import os
@@ -129,16 +128,12 @@ def nczarr_command() -> Callable[..., Ran]:
 def pytest_collection_finish(session: pytest.Session) -> None:
     """Import the whole of nczarr before tests with generated examples: Hypothesis draws from the constants of modules
     that are loaded, so that the examples would hang on which tests the process ran before.
-
-    Nothing that is loaded by then is ever garbage: without `freeze` each full collection looks at all of it.
     """
     if any(getattr(getattr(item, "obj", None), "is_hypothesis_test", False) for item in session.items):
         import nczarr
 
         for module in pkgutil.walk_packages(nczarr.__path__, "nczarr."):
             importlib.import_module(module.name)
-    gc.collect()
-    # gc.freeze()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
