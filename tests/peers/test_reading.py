@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -15,7 +13,7 @@ import pytest
 
 import nczarr
 from tests.conftest import run_command, shared_folder
-from tests.support.peers import corpus
+from tests.support.peers import corpus, exactness
 from tests.support.peers.compare import same
 
 pytestmark = pytest.mark.peer
@@ -186,12 +184,9 @@ def through_a_store(path: Path, folder: Path) -> str | None:
     ran = run_command("compile", store, "-o", second, "--kind", "nc4")
     if ran.status:
         return ran.err
-    command = [sys.executable, str(SHARED / "tools" / "nc-same"), "--max", "0", first, second]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    undefined = [f"{name}: data" for end, found in UNDEFINED.items() if path.stem.endswith(end) for name in found]
-    if all(line.startswith(tuple(undefined)) for line in done.stdout.splitlines()) and not done.stderr:
-        return None
-    return done.stdout + done.stderr if done.returncode else None
+    undefined = tuple(f"{name}: data" for end, found in UNDEFINED.items() if path.stem.endswith(end) for name in found)
+    lines = exactness.same(Path(first), Path(second), SHARED / "tools", "--max", "0")
+    return "\n".join(line for line in lines if not line.startswith(undefined)) or None
 
 
 @pytest.mark.sampled(4)
