@@ -12,7 +12,7 @@ from nczarr.arrays.chunks.key_chunk_array import KeyChunkArray
 from nczarr.arrays.codecs.chain import from_configs
 from nczarr.arrays.sources.source import Descr, Layout, is_number, itemsize
 from nczarr.arrays.values.elements import element_of, model_bytes, text_element
-from nczarr.ast import Attribute, Codec, Quantize, Storage
+from nczarr.ast import Codec, Quantize, Storage
 from nczarr.ast.storage import FILTER_LIMIT, Element
 from nczarr.formats.common.documents import DocumentCache, Json
 from nczarr.formats.zarr.core.stored_types import plain_type
@@ -123,19 +123,6 @@ def _is_nan(fill: bytes, dtype: Descr) -> bool:
     if dtype not in ("<f4", "<f8", ">f4", ">f8"):
         return False
     return math.isnan(struct.unpack(str(dtype)[0] + "fd"[str(dtype)[2] == "8"], fill)[0])
-
-
-def own_fill(type_name: str, attributes: tuple[Attribute, ...]) -> bytes | None:
-    """Return a `_FillValue` that Zarr v2 documents cannot hold: of char, or a NaN's bits."""
-    fills = [
-        attribute.value
-        for attribute in attributes
-        if attribute.name == "_FillValue" and attribute.value.type == type_name
-    ]
-    if not fills or fills[0].count != 1 or not isinstance(fills[0].data, bytes):
-        return None
-    nan = type_name in ("float", "double") and math.isnan(fills[0].as_numbers()[0])
-    return fills[0].data if type_name == "char" or nan else None
 
 
 def chain(configs: list[Json]) -> tuple[Codec, ...] | None:

@@ -18,8 +18,8 @@ from nczarr.ast.walk import groups
 from nczarr.check.checked import Foreign
 from nczarr.diagnostics.report import Report
 from nczarr.formats.zarr.core.attributes import untyped
+from nczarr.formats.zarr.core.fill_attribute import fill_of
 from nczarr.formats.zarr.core.fill_values import Json
-from nczarr.formats.zarr.core.read_zarr import fill_of
 from nczarr.formats.zarr.core.stored_types import Inventor, plain_type
 from nczarr.formats.zarr.core.writer import Entry, Writer
 from nczarr.formats.zarr.draft2019 import dtypes, keys, protocol_extension, wire

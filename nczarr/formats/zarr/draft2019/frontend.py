@@ -18,7 +18,7 @@ from nczarr.check.checked import Foreign, Unchecked
 from nczarr.diagnostics.report import Report
 from nczarr.formats.common.documents import Json
 from nczarr.formats.common.strict_json import StrictDocuments
-from nczarr.formats.zarr.core import read_zarr
+from nczarr.formats.zarr.core import hierarchy
 from nczarr.formats.zarr.core.array_metadata import ArrayMetadata, chain
 from nczarr.formats.zarr.core.attributes import untyped
 from nczarr.formats.zarr.core.reader import NodeReader
@@ -27,7 +27,6 @@ from nczarr.formats.zarr.draft2019 import protocol_extension as extension
 from nczarr.formats.zarr.draft2019.keys import Kind
 from nczarr.formats.zarr.draft2019.protocol import Hierarchy, Nodes, nodes_of
 from nczarr.formats.zarr.draft2019.protocol_extension import ExtensionObject
-from nczarr.formats.zarr.nczarr import read_nczarr
 from nczarr.options import Options
 from nczarr.registry import ChunkKeys
 from nczarr.stores.base import Store
@@ -204,7 +203,7 @@ def holds(store: Store) -> bool:
 def read(store: Store, report: Report, options: Options) -> Unchecked | None:
     """Read the dataset of a store. Reports unreadable parts; raises OSError."""
     version = Draft2019Reader(NodeDocuments(store, report, options))
-    unchecked = read_nczarr.read(version) if version.is_extended() else read_zarr.read(version)
+    unchecked = hierarchy.read(version, hidden=version.is_extended())
     if version.documents.refused:
         return None
     for path, fqn in version.fqns().items():

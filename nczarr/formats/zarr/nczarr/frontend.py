@@ -8,7 +8,7 @@ from __future__ import annotations
 from nczarr.check.checked import Unchecked
 from nczarr.diagnostics.report import Report
 from nczarr.formats.common.documents import DocumentCache
-from nczarr.formats.zarr.nczarr import read_nczarr
+from nczarr.formats.zarr.core import hierarchy
 from nczarr.formats.zarr.v2 import frontend as zarr2
 from nczarr.formats.zarr.v2.frontend import Zarr2Reader
 from nczarr.options import Options
@@ -24,7 +24,7 @@ def holds(store: Store) -> bool:
 
 def read(store: Store, report: Report, options: Options) -> Unchecked | None:
     """Read the dataset of a store. Reports unreadable parts; raises OSError."""
-    return read_nczarr.read(Zarr2Reader(DocumentCache(store, report, options), netcdf=True))
+    return hierarchy.read(Zarr2Reader(DocumentCache(store, report, options), netcdf=True), hidden=True)
 
 
 def holds3(store: Store) -> bool:
@@ -38,4 +38,4 @@ def read3(store: Store, report: Report, options: Options) -> Unchecked | None:
     """Read the dataset of a store on Zarr v3. Reports unreadable parts; raises OSError."""
     from nczarr.formats.zarr.v3.frontend import Zarr3Reader
 
-    return read_nczarr.read(Zarr3Reader(DocumentCache(store, report, options)))
+    return hierarchy.read(Zarr3Reader(DocumentCache(store, report, options)), hidden=True)

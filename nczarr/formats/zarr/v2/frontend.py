@@ -20,7 +20,7 @@ from nczarr.ast.plain import encoded
 from nczarr.check.checked import Unchecked
 from nczarr.diagnostics.report import Report
 from nczarr.formats.common.documents import DocumentCache, Json
-from nczarr.formats.zarr.core import read_zarr
+from nczarr.formats.zarr.core import hierarchy
 from nczarr.formats.zarr.core.array_metadata import ArrayMetadata, chain, lengths, sensible
 from nczarr.formats.zarr.core.fill_values import shown
 from nczarr.formats.zarr.core.reader import BadDocumentError, NodeReader, axes_of
@@ -57,19 +57,18 @@ def read(store: Store, report: Report, options: Options) -> Unchecked | None:
     """Read the dataset of a store. Reports unreadable parts; raises OSError."""
     reader = Zarr2Reader(DocumentCache(store, report, options))
     reader.masking_fill = options.masking_fill
-    return read_zarr.read(reader)
+    return hierarchy.read(reader)
 
 
 class Zarr2Reader(NodeReader):
     """Documents of Zarr v2. `netcdf`: text fill values are plain, and `<U1` is a char of one byte."""
 
-    texts_are_strings = True
     axes_member = "_ARRAY_DIMENSIONS"
     names = (".zarray", ".zattrs", ".zgroup")
 
     def __init__(self, documents: DocumentCache, *, netcdf: bool = False) -> None:
         super().__init__(documents)
-        self._netcdf = netcdf
+        self.texts_are_strings = netcdf
         self._described: dict[int, ArrayMetadata] = {}
         """Metadata by the document's `id`: equal documents are mostly one object, which `documents` keeps alive."""
         if not (documents.store.listed and (documents.has(".zgroup") or documents.has(".zarray"))):
@@ -185,7 +184,7 @@ class Zarr2Reader(NodeReader):
             return ("|" if number[1:] == "1" and order != ">" else ">" if order == ">" else "<") + number
         if letter:
             return f"{'>' if (order, letter, length) == ('>', 'S', '1') and not field else '|'}{letter}{length}"
-        if wide and self._netcdf and not field:
+        if wide and self.texts_are_strings and not field:
             return ">S1"
         if wide or wider:
             return f"{'>' if order == '>' else '<'}U{wider or 1}"
@@ -216,11 +215,11 @@ class Zarr2Reader(NodeReader):
 
     def _chars(self, size: int, written: Any) -> bytes:
         """Return a fixed-length text fill value: base64, or netCDF-C's plain text."""
-        number = type(written) is int and self._netcdf
+        number = type(written) is int and self.texts_are_strings
         if not isinstance(written, str) and not number:
             raise ValueError(f"{shown(written)} is not a string")
         text = encoded(str(written))
-        coded = _is_base64(text, size) and (len(text) > size or not self._netcdf)
+        coded = _is_base64(text, size) and (len(text) > size or not self.texts_are_strings)
         plainly = base64.b64decode(text, validate=True) if coded else text
         if len(plainly) > size:
             raise ValueError(f"{shown(written)} has {len(plainly)} bytes, but the type has {size}")

@@ -18,7 +18,7 @@ from nczarr.ast.rectilinear import Lengths, read_lengths, total_of
 from nczarr.check.checked import Unchecked
 from nczarr.diagnostics.report import Report
 from nczarr.formats.common.documents import DocumentCache, Json
-from nczarr.formats.zarr.core import read_zarr
+from nczarr.formats.zarr.core import hierarchy
 from nczarr.formats.zarr.core.array_metadata import LARGEST_LENGTH, ArrayMetadata, chain, lengths, sensible
 from nczarr.formats.zarr.core.fill_values import FAULTS
 from nczarr.formats.zarr.core.reader import BadDocumentError, NodeReader, axes_of
@@ -47,7 +47,7 @@ def holds(store: Store) -> bool:
 
 def read(store: Store, report: Report, options: Options) -> Unchecked | None:
     """Read the dataset of a store. Reports unreadable parts; raises OSError."""
-    return read_zarr.read(Zarr3Reader(DocumentCache(store, report, options)))
+    return hierarchy.read(Zarr3Reader(DocumentCache(store, report, options)))
 
 
 class Zarr3Reader(NodeReader):

@@ -1,36 +1,35 @@
-"""Variables of a hierarchy with hidden attributes: type, dimensions, storage and arrays.
+"""Variables of a Zarr hierarchy: type, dimensions, storage and arrays.
 
 The extension is checked against the plain documents: type against dtype,
-dimensions against shape, storage against the model.
+dimensions against shape, storage against the model. Dtypes unknown to the model
+(records, raw bytes) get an invented type. Axes without a dimension of their
+length are anonymous, with a warning.
 """
 
 from __future__ import annotations
 
 import base64
 import functools
+from collections.abc import Sequence
 from contextlib import suppress
-from typing import Any, NamedTuple
+from typing import Any
 
 from nczarr import names
 from nczarr.arrays.chunks.key_segments import paths
 from nczarr.arrays.sources.source import ArraySource, Parts, is_number
 from nczarr.arrays.values.elements import is_element_name
 from nczarr.arrays.values.parts import Types, descr, is_fixed, parts, size
-from nczarr.ast import ATOMIC, Codec, Dimension, Storage, UserType, Variable
+from nczarr.ast import ATOMIC, Attribute, Codec, Dimension, Storage, UserType, Variable
+from nczarr.ast.plain import plain
 from nczarr.ast.rectilinear import Lengths
 from nczarr.ast.storage import FILTER_LIMIT
 from nczarr.check.fill_values import default_fill
 from nczarr.check.infer_shapes import check_storage
 from nczarr.diagnostics.report import Report
 from nczarr.formats.common.documents import Json
-from nczarr.formats.zarr.core.array_metadata import (
-    LARGEST_LENGTH,
-    ArrayMetadata,
-    made_storage,
-    own_fill,
-)
+from nczarr.formats.zarr.core.array_metadata import LARGEST_LENGTH, ArrayMetadata, made_storage
 from nczarr.formats.zarr.core.attributes import NodeAttributes
-from nczarr.formats.zarr.core.read_zarr import with_fill
+from nczarr.formats.zarr.core.fill_attribute import own_fill, with_fill
 from nczarr.formats.zarr.core.reader import NodeReader
 from nczarr.formats.zarr.core.stored_types import Inventor, holds
 from nczarr.formats.zarr.extension.model import ArrayExtension
@@ -40,68 +39,78 @@ from nczarr.syntax.json.positions import pointer
 SILENT = ArrayExtension()
 """Extension of a variable without one."""
 
-
-class Frame(NamedTuple):
-    """Declarations for variables by FQN."""
-
-    types: dict[str, UserType]
-    """Types."""
-    dimensions: dict[str, Dimension]
-    """Dimensions."""
-    anonymous: dict[str, Dimension]
-    """Dimensions that stand for sizes."""
-    respelled: dict[str, str]
-    """FQNs of renamed dimensions, by their FQN in the store."""
+References = tuple[str | int, ...]
 
 
 class Variables:
-    """Reader of variables; `parts` are the arrays read so far."""
+    """Reader of variables, with the declarations that they refer to.
 
-    def __init__(self, reader: NodeReader, frame: Frame) -> None:
+    `has_hidden`: the store has netCDF-C's hidden attributes.
+    """
+
+    def __init__(self, reader: NodeReader, *, hidden: bool) -> None:
         self.reader = reader
         self.documents = reader.documents
-        self.frame = frame
+        self.has_hidden = hidden
         self.parts: dict[str, Parts] = {}
+        """Arrays read so far, by FQN."""
+        self.types: dict[str, UserType] = {}
+        """Types by FQN."""
+        self.dimensions: dict[str, Dimension] = {}
+        """Dimensions by FQN."""
+        self.anonymous: dict[str, Dimension] = {}
+        """Dimensions that stand for sizes, by FQN."""
+        self._respelled: dict[str, str] = {}
+        """FQNs of renamed dimensions, by their FQN in the store."""
         self._fqns: dict[str, str] = {}
 
-    def sized(self, path: str, dimension: Dimension) -> Dimension:
-        """Return a dimension of the tree."""
-        return self.frame.dimensions.get(names.join(path, dimension.name), dimension)
+    def hidden(self, prefix: str, what: str) -> tuple[Json | None, str]:
+        """Return the hidden `superblock`, `group`, `array` or `attr` of a node, and its document key."""
+        if self.has_hidden:
+            return self.reader.hidden(prefix, what)
+        return (self.reader.declared_types(prefix) if what == "attr" else None), self.reader.key(prefix)
 
-    def read(self, path: str, name: str, prefix: str, inventor: Inventor) -> Variable | None:
-        """Return the variable at a prefix; None (reported) if unreadable."""
-        if self.reader.is_array(prefix):
-            described = self.reader.array(prefix)
-            return None if described is None else self._array(path, name, described, inventor)
-        return self._parts(path, name, prefix)
+    def dimension_names(self, path: str, written: Sequence[str], keys: Sequence[str]) -> list[str]:
+        """Return unique names of a group's dimensions; `keys`: their documents."""
+        shown = self.documents.apart([("dimension", name) for name in written], keys, path)
+        for spelled, name in zip(written, shown, strict=True):
+            if name != spelled:
+                self._respelled[names.join(path, spelled)] = names.join(path, name)
+        return shown
+
+    def read(
+        self, path: str, name: str, prefix: str, metadata: ArrayMetadata | None, inventor: Inventor
+    ) -> Variable | None:
+        """Return the variable at a prefix; None (reported) if unreadable. `metadata`: that of its array."""
+        if metadata is not None:
+            return self._array(path, name, metadata, inventor)
+        return None if self.reader.is_array(prefix) else self._parts(path, name, prefix)
 
     def _stale(self, message: str, key: str, where: str = "") -> None:
         self.documents.warn("stale-extension", message, key, where)
 
     # ---- one array -------------------------------------------------------------------------------------------------
     def _array(self, path: str, name: str, described: ArrayMetadata, inventor: Inventor) -> Variable | None:
-        hidden, key = self.reader.hidden(described.prefix, "array")
+        hidden, key = self.hidden(described.prefix, "array")
         extension = self._extension((hidden or {}).get("nczarr", {}), key)
-        plain = self._plain_references(hidden, described, key)
-        if plain == () and described.shape in ((), (1,)):
+        plain = self._listed(hidden or {}, described, key) if self.has_hidden else self._axes(path, described)
+        if plain == () and described.shape == (1,):
             described = described.scalar()
         type_name = self._type(extension, name, described, inventor, key)
         if type_name is None:
             return None
-        types = self.frame.types
+        types = self.types
         if inventor.made:
             types = {**types, **{names.join(path, label): declared for label, declared in inventor.made.items()}}
-        references = self._references(extension, plain, described, path, key)
-        shape = tuple(ref if isinstance(ref, int) else self.frame.dimensions[ref].size for ref in references)
-        attributes = self._attributes(described.attributes, described.prefix, type_name)
+        references = self._references(extension, plain, described, key)
+        attributes = self.attributes(described.attributes, described.prefix, type_name)
+        storage = described.storage(texts=not self.has_hidden, fill_mode=self.has_hidden or self.reader.fill_mode)
         variable = Variable(
             name=name,
             type=type_name,
             dimensions=references,
-            attributes=with_fill(attributes, type_name, types, described, self.reader)
-            if any(attribute.name == "_FillValue" for attribute in attributes)
-            else attributes,
-            storage=self._storage(extension, described.storage(texts=False), references, type_name, key),
+            attributes=with_fill(attributes, type_name, types, described, self.reader, restored=not self.has_hidden),
+            storage=self._storage(extension, storage, references, type_name, key),
             span=self.documents.span(described.key),
         )
         nil = extension.nil.get("", ()) if type_name == "string" else ()
@@ -109,9 +118,12 @@ class Variables:
         undeclared = self._undeclared_fill(extension, described, type_name, types, key)
         if undeclared is not None:
             described, fill = described._replace(fill=None), undeclared
-        source = described.source(self.documents, descr(type_name, types), shape, nil, fill)
+        source = described.source(self.documents, descr(type_name, types), self._shape(references), nil, fill)
         self.parts[names.join(path, name)] = {"": source}
         return variable
+
+    def _shape(self, references: References) -> tuple[int, ...]:
+        return tuple(ref if isinstance(ref, int) else self.dimensions[ref].size for ref in references)
 
     def _undeclared_fill(
         self, extension: ArrayExtension, described: ArrayMetadata, type_name: str, types: Types, key: str
@@ -137,9 +149,24 @@ class Variables:
             return None
         return data
 
-    def _plain_references(self, hidden: Json | None, described: ArrayMetadata, key: str) -> tuple[str, ...] | None:
+    def _axes(self, path: str, described: ArrayMetadata) -> tuple[str | None, ...] | None:
+        """Return the FQNs of an array's axes in its group; None (reported) without a name for each."""
+        shape, axes = described.shape, described.axes
+        if axes is not None and len(axes) == len(shape):
+            fqns = (None if axis is None else (names.join(path, axis), axis) for axis in axes)
+            return tuple(
+                fqn and (self._respelled.get(fqn[0]) or names.join(path, names.normal(fqn[1]))) for fqn in fqns
+            )
+        if shape and self.reader.axes_member:
+            text = "the dimensions have no names" if axes is None else f"{len(axes)} names for {len(shape)} dimensions"
+            self.documents.warn("unnamed-dimension", f"{text}: they are anonymous", self.reader.key(described.prefix))
+        return None
+
+    def _axis(self, path: str, axis: str) -> str:
+        return self._respelled.get(names.join(path, axis)) or names.join(path, names.normal(axis))
+
+    def _listed(self, hidden: Json, described: ArrayMetadata, key: str) -> tuple[str | None, ...] | None:
         """Return the FQNs in the plain list; `()` for a scalar; None (reported) if missing."""
-        hidden = hidden or {}
         references = next((hidden[member] for member in ("dimension_references", "dimrefs") if member in hidden), None)
         if hidden.get("scalar") == 1 or hidden.get("storage") == "scalar":
             return ()
@@ -152,7 +179,7 @@ class Variables:
     def _type(
         self, extension: ArrayExtension, name: str, described: ArrayMetadata, inventor: Inventor, key: str
     ) -> str | None:
-        type_name, types = extension.type, self.frame.types
+        type_name, types = extension.type, self.types
         if type_name is not None:
             is_known = type_name in ATOMIC or type_name in types
             if (
@@ -172,13 +199,8 @@ class Variables:
             return None
 
     def _references(
-        self,
-        extension: ArrayExtension,
-        plain: tuple[str, ...] | None,
-        described: ArrayMetadata,
-        path: str,
-        key: str,
-    ) -> tuple[str | int, ...]:
+        self, extension: ArrayExtension, plain: tuple[str | None, ...] | None, described: ArrayMetadata, key: str
+    ) -> References:
         """Return the extension's dimensions if they fit the shape, else the plain ones, else sizes."""
         shape = described.shape
         if extension.dimensions is not None:
@@ -188,24 +210,23 @@ class Variables:
             self._stale("the dimensions of the extension do not match the shape", key)
         if plain is None:
             return shape
-        if self._fit(plain, shape):
-            return plain
+        names_of_axes = plain if len(plain) == len(shape) else [None] * len(shape)
+        where = pointer("_nczarr_array" if self.has_hidden else self.reader.axes_member)
         references: list[str | int] = []
-        for number, length in enumerate(shape):
-            reference = plain[number] if len(plain) == len(shape) else None
+        for reference, length in zip(names_of_axes, shape, strict=True):
             if reference is not None and self._fit((reference,), (length,)):
                 references.append(reference)
                 continue
             references.append(length)
-            stands = self.frame.anonymous.get(reference or "")
+            stands = self.anonymous.get(reference or "")
             if stands is None or stands.size != length:
                 what = (
                     "a dimension has no name" if reference is None else f"`{reference}` does not have length {length}"
                 )
-                self.documents.warn("unnamed-dimension", f"{what}: it is anonymous", key, pointer("_nczarr_array"))
+                self.documents.warn("unnamed-dimension", f"{what}: it is anonymous", key, where)
         return tuple(references)
 
-    def _resolved(self, references: tuple[str | int, ...]) -> tuple[str | int, ...]:
+    def _resolved(self, references: References) -> References:
         """Return unescaped references as FQNs."""
         return tuple(
             self._reference(reference) if isinstance(reference, str) else reference for reference in references
@@ -215,15 +236,13 @@ class Variables:
         """Return the FQN of an unescaped path; cached, because variables share dimensions."""
         fqn = self._fqns.get(written)
         if fqn is None:
-            fqn = self._fqns[written] = self._fqn(written)
+            *groups, last = written.removeprefix("/").split("/")
+            groups = [names.normal(group) for group in groups]
+            fqn = self._respelled.get(names.fqn([*groups, last])) or names.fqn([*groups, names.normal(last)])
+            self._fqns[written] = fqn
         return fqn
 
-    def _fqn(self, written: str) -> str:
-        *groups, last = written.removeprefix("/").split("/")
-        groups = [names.normal(group) for group in groups]
-        return self.frame.respelled.get(names.fqn([*groups, last])) or names.fqn([*groups, names.normal(last)])
-
-    def _fit(self, references: tuple[str | int, ...], shape: tuple[int, ...]) -> bool:
+    def _fit(self, references: References, shape: tuple[int, ...]) -> bool:
         """Return whether dimensions have these lengths; unlimited ones may be longer."""
         if len(references) != len(shape):
             return False
@@ -232,29 +251,25 @@ class Variables:
                 if reference != length:
                     return False
                 continue
-            dimension = self.frame.dimensions.get(reference)
+            dimension = self.dimensions.get(reference)
             if dimension is None or not (dimension.size == length or (dimension.unlimited and length < dimension.size)):
                 return False
         return True
 
     # ---- a group of parts ------------------------------------------------------------------------------------------
     def _parts(self, path: str, name: str, prefix: str) -> Variable | None:
-        hidden, key = self.reader.hidden(prefix, "group")
+        hidden, key = self.hidden(prefix, "group")
         extension = self._extension(((hidden or {}).get("nczarr") or {}).get("variable"), key)
         type_name = extension.type or ""
-        types = self.frame.types
+        types = self.types
         references = self._resolved(extension.dimensions or ())
-        are_known = all(isinstance(reference, int) or reference in self.frame.dimensions for reference in references)
+        are_known = all(isinstance(reference, int) or reference in self.dimensions for reference in references)
         if type_name not in types or is_fixed(type_name, types) or not are_known:
             text = f"variable `{name}` has an undefined type or dimension"
             self.documents.lost("unreadable-array", text, key)
             return None
-        shape = tuple(
-            reference if isinstance(reference, int) else self.frame.dimensions[reference].size
-            for reference in references
-        )
         sources: dict[str, ArraySource] = {}
-        pieces = list(parts(type_name, shape, types))
+        pieces = list(parts(type_name, self._shape(references), types))
         places = paths(piece.path for piece in pieces) if self.reader.portable_names else {}
         for part in pieces:
             inside = f"{prefix}{places.get(part.path, part.path)}/"
@@ -280,20 +295,21 @@ class Variables:
             name=name,
             type=type_name,
             dimensions=references,
-            attributes=self._attributes(self.reader.attributes(prefix), prefix, type_name),
+            attributes=self.attributes(self.reader.attributes(prefix), prefix, type_name),
             storage=self._storage(extension, Storage(), references, type_name, key),
             span=self.documents.span(key),
         )
 
     # ---- what the extension says -----------------------------------------------------------------------------------
-    def _attributes(self, document: Json, prefix: str, type_name: str) -> tuple[Any, ...]:
-        hidden, _ = self.reader.hidden(prefix, "attr")
-        return NodeAttributes(self.documents, self.frame.types).read(
+    def attributes(self, document: Json, prefix: str, owner: str = "") -> tuple[Attribute, ...]:
+        """Return the attributes of a group, or of a variable of the type `owner`."""
+        hidden, _ = self.hidden(prefix, "attr")
+        return NodeAttributes(self.documents, self.types).read(
             document,
             self.reader.key(prefix),
             hidden,
-            lambda value: self.reader.own_fill(type_name, value),
-            self.reader.shown_fill,
+            (lambda value: self.reader.own_fill(owner, value)) if owner else None,
+            self.reader.shown_fill if owner else plain,
         )
 
     def _extension(self, written: Any, key: str) -> ArrayExtension:
@@ -339,7 +355,7 @@ class Variables:
     ) -> Storage:
         """Return the plain documents' storage, updated by a valid extension."""
         dimensions = [
-            self.frame.dimensions[reference] if isinstance(reference, str) else Dimension(name="_", size=reference)
+            self.dimensions[reference] if isinstance(reference, str) else Dimension(name="_", size=reference)
             for reference in references
         ]
         filters, endian = extension.filters, extension.endian
@@ -367,7 +383,7 @@ class Variables:
         report = Report()
         if storage is not None:
             named = Variable(name="_", type=type_name, storage=storage)
-            check_storage(named, dimensions, self.frame.types, report)
+            check_storage(named, dimensions, self.types, report)
         if storage is None or report.errors:
             self._stale("the storage in the extension does not suit the array", key)
             return plainly

@@ -1,0 +1,361 @@
+"""A Zarr hierarchy → the tree, with or without hidden attributes.
+
+With netCDF-C's hidden attributes, members and dimensions come from the lists of
+groups, and types from our extension. The extension is verified: if another
+program changed the store, the plain keys win, with a warning. A bad array gives
+one diagnostic and affects no others. Groups with types and dimensions are read
+first, then variables, which may refer to any group.
+
+Without, members come from listing. A dimension belongs to the group of its
+array; its length is that of its coordinate variable, else of the first array
+that uses it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from nczarr import names
+from nczarr.arrays.values.validate_constant import sound_types
+from nczarr.ast import ATOMIC, CompoundType, Dataset, Dimension, EnumType, Group, Kind, UserType
+from nczarr.ast.node import members_of
+from nczarr.ast.walk import MAX_DEPTH, building
+from nczarr.check.checked import Unchecked
+from nczarr.check.type_sizes import oversized
+from nczarr.formats.common.documents import Json
+from nczarr.formats.zarr.core.array_metadata import LARGEST_LENGTH, ArrayMetadata
+from nczarr.formats.zarr.core.reader import NodeReader
+from nczarr.formats.zarr.core.stored_types import Inventor
+from nczarr.formats.zarr.core.variables import Variables
+from nczarr.formats.zarr.extension.model import Superblock, type_from_json
+from nczarr.formats.zarr.nczarr import unread_draft
+from nczarr.names import name_problem, stem
+from nczarr.syntax.json.positions import pointer
+
+KINDS: dict[str, Kind] = {"nc3": "nc3", "nc6": "nc6", "nc5": "nc5", "nc4": "nc4", "nc7": "nc7"}
+
+Members = list[tuple[str, str]]
+"""Names and prefixes of variables or groups."""
+
+
+class ZarrGroup(NamedTuple):
+    """A group from its documents."""
+
+    name: str
+    """Name of the group."""
+    path: str
+    """FQN of the group."""
+    prefix: str
+    """Prefix of its keys."""
+    variables: Members
+    """Its variables."""
+    children: tuple[ZarrGroup, ...]
+    """Child groups."""
+    types: tuple[UserType, ...] = ()
+    """Declared types."""
+    dimensions: tuple[Dimension, ...] = ()
+    """Declared dimensions."""
+
+
+def read(reader: NodeReader, *, hidden: bool = False) -> Unchecked:
+    """Return the dataset of a store, without unreadable parts (reported). Raises OSError.
+
+    `hidden`: the store has hidden attributes.
+    """
+    with building():
+        return _Hierarchy(reader, Variables(reader, hidden=hidden)).read()
+
+
+class _Hierarchy:
+    """State of one run."""
+
+    def __init__(self, reader: NodeReader, variables: Variables) -> None:
+        self.reader = reader
+        self.documents = reader.documents
+        self.variables = variables
+
+    def read(self) -> Unchecked:
+        """Return the dataset."""
+        superblock, key = self.variables.hidden("", "superblock")
+        described = self._superblock(superblock or {}, key)
+        if self.reader.is_array(""):
+            root = ZarrGroup(described.name or "root", "/", "", [(names.normal(described.name) or "data", "")], ())
+        else:
+            root = self._node("", "/", described.name or "root", 0)
+        types = self.variables.types
+        sound = sound_types(types)
+        large = oversized(sound)
+        sound = sound_types({path: user_type for path, user_type in sound.items() if path not in large})
+        for path in types.keys() - sound.keys():
+            self._stale(f"type `{path}` is too large, or uses undefined types", key)
+        self.variables.types = sound
+        members = members_of(self._group(root))
+        del members["name"]
+        name = described.name if self.variables.has_hidden or self.reader.named_by_file else ""
+        dataset = Dataset(name=name, kind=described.kind, version=described.model or "2.0.0", **members)
+        return Unchecked(dataset, forward=True, parts=self.variables.parts, namesakes=self.documents.namesakes)
+
+    def _superblock(self, document: Json, key: str) -> Superblock:
+        """Return the extension's data about the dataset; without it, only the file's name."""
+        extension = document.get("nczarr")
+        if extension is None:
+            return Superblock(name=stem(self.documents.store.title))
+        if not isinstance(extension, dict):
+            extension = {}
+            self._stale("the extension of the superblock is not an object", key)
+        kind, name, model = extension.get("kind"), extension.get("name", ""), extension.get("model")
+        if kind is not None and not (isinstance(kind, str) and kind in KINDS):
+            self._stale(f"the kind of netCDF file {kind!r} is unknown", key)
+            kind = None
+        if model is not None and not (isinstance(model, str) and _is_version(model)):
+            self._stale(f"the version of the data model {model!r} is invalid", key)
+            model = None
+        if not isinstance(name, str):
+            self._stale("the name of the dataset is not a string", key)
+            name = ""
+        return Superblock(KINDS.get(kind or ""), name, model)
+
+    def _stale(self, message: str, key: str, where: str = "") -> None:
+        self.documents.warn("stale-extension", message, key, where)
+
+    # ---- groups ----------------------------------------------------------------------------------------------------
+    def _node(self, prefix: str, path: str, name: str, depth: int) -> ZarrGroup:
+        """Return the group at a prefix with its descendants; add its types and dimensions to those of variables."""
+        document, key = self.variables.hidden(prefix, "group")
+        document = document or {}
+        extension = document.get("nczarr", {})
+        if not isinstance(extension, dict):
+            self._stale("the extension of the group is not an object", key)
+            extension = {}
+        variables, groups = self._members(prefix, path, document, extension, key)
+        children = []
+        for child, inside in groups:
+            if depth >= MAX_DEPTH:
+                text = f"groups are nested more than {MAX_DEPTH} deep; `{child}` is left out"
+                self.documents.lost("unreadable-array", text, key)
+            else:
+                children.append(self._node(inside, names.join(path, child), child, depth + 1))
+        taken = {member for member, _ in (*variables, *groups)}
+        types = self._types(extension.get("types", []), key, taken)
+        clashing = {declared for declared, _ in groups} | {declared.name for declared in types}
+        dimensions = self._dimensions(document, path, key, clashing)
+        hidden = extension.get("anonymous", [])
+        stand_ins = (
+            set(hidden) if isinstance(hidden, list) and all(isinstance(label, str) for label in hidden) else set()
+        )
+        declared = tuple(dimension for dimension in dimensions if dimension.name not in stand_ins)
+        self.variables.types.update({names.join(path, user_type.name): user_type for user_type in types})
+        for dimension in dimensions:
+            place = self.variables.anonymous if dimension.name in stand_ins else self.variables.dimensions
+            place[names.join(path, dimension.name)] = dimension
+        return ZarrGroup(name, path, prefix, variables, tuple(children), types, declared)
+
+    def _members(self, prefix: str, path: str, document: Json, extension: Json, key: str) -> tuple[Members, Members]:
+        """Return the variables and groups that are listed, in the order of the extension."""
+        if not self.variables.has_hidden:
+            below = self.documents.children(prefix)
+            self.documents.expect((f"{prefix}{child}/" for child in below), self.reader.names)
+            return self._sorted(path, below, prefix, set(), key)
+        for message, where in unread_draft.subgroups(document):
+            self.documents.lost("draft-layout", message, key, where)
+        groups = self._list(document, ("groups",), key)
+        order = [*self._list(document, ("arrays", "vars"), key), *groups]
+        added = extension.get("members", [])
+        valid = isinstance(added, list) and all(isinstance(member, str) for member in added)
+        if not valid:
+            self._stale("the members of the extension are not a list of names", key)
+        below = [*order, *added] if valid else order
+        self.documents.expect((f"{prefix}{member}/" for member in below), self.reader.names)
+        if valid and added:
+            present = set(order)
+            gone = {member for member in added if member not in present and not self._stands(prefix, member)}
+            for missing in added:
+                if missing in gone:
+                    self._stale(f"`{missing}` was removed by a program that left its name", key)
+            order = list(dict.fromkeys([*(member for member in added if member not in gone), *order]))
+        return self._sorted(path, order, prefix, set(groups), key)
+
+    def _sorted(self, path: str, order: list[str], prefix: str, groups: set[str], key: str) -> tuple[Members, Members]:
+        """Split the members into variables and groups."""
+        nodes: list[tuple[str, str, str]] = []
+        for written in order:
+            if not _is_segment(written):
+                self.documents.lost("bad-metadata", f"{written!r} is not the name of an array or group", key)
+                continue
+            inside = f"{prefix}{written}/"
+            is_array, is_group = self.reader.is_array(inside), self.reader.is_group(inside)
+            if not (is_array or is_group or written in groups):
+                if self.variables.has_hidden:
+                    self.documents.lost("bad-metadata", f"array `{written}` is listed but does not exist", key)
+                continue
+            spelled = self.reader.name(inside)
+            if self.documents.name(spelled, key, "", "an array or group") is None:
+                continue
+            if is_array and is_group:
+                text = f"`/{inside[:-1]}` is both an array and a group; the nodes below it are left out"
+                self.documents.lost("ambiguous-node", text, self.reader.key(inside))
+            nodes.append(("variable" if is_array or self._is_variable(inside) else "group", spelled, inside))
+        items = [(kind, spelled) for kind, spelled, _ in nodes]
+        shown = self.documents.apart(items, [self.reader.key(inside) for _, _, inside in nodes], path)
+        members: dict[str, Members] = {"variable": [], "group": []}
+        for name, (kind, _, inside) in zip(shown, nodes, strict=True):
+            members[kind].append((name, inside))
+        return members["variable"], members["group"]
+
+    def _stands(self, prefix: str, name: str) -> bool:
+        inside = f"{prefix}{name}/"
+        return _is_segment(name) and (self.reader.is_array(inside) or self.reader.is_group(inside))
+
+    def _is_variable(self, prefix: str) -> bool:
+        """Return whether a group is a variable that is stored in parts."""
+        document, _ = self.variables.hidden(prefix, "group")
+        extension = (document or {}).get("nczarr")
+        return isinstance(extension, dict) and isinstance(extension.get("variable"), dict)
+
+    def _list(self, document: Json, spoken: tuple[str, ...], key: str) -> list[str]:
+        listed: Any = next((document[name] for name in spoken if name in document), [])
+        if isinstance(listed, list) and all(isinstance(name, str) for name in listed):
+            return list(dict.fromkeys(listed))
+        self.documents.lost("bad-metadata", f"`{spoken[0]}` is not a list of names", key)
+        return [name for name in listed if isinstance(name, str)] if isinstance(listed, list) else []
+
+    def _types(self, written: Any, key: str, taken: set[str]) -> tuple[UserType, ...]:
+        """Return the extension's types that are valid individually."""
+        types: dict[str, UserType] = {}
+        for number, item in enumerate(written if isinstance(written, list) else []):
+            where = pointer("_nczarr_group", "nczarr", "types", number)
+            try:
+                user_type = type_from_json(item)
+                wrong = _wrong(user_type)
+            except (KeyError, TypeError, ValueError, AttributeError) as fault:
+                text = f"a type cannot be read: {str(fault).splitlines()[0] if str(fault) else fault!r}"
+                self._stale(text, key, where)
+                continue
+            if wrong is None and (user_type.name in taken or user_type.name in types):
+                text = f"type `{user_type.name}` has a name that is in use, and is left out"
+                self.documents.lost("duplicate-name", text, key, where)
+            elif wrong is not None:
+                self._stale(f"type `{user_type.name}` {wrong}", key, where)
+            else:
+                types[user_type.name] = user_type
+        return tuple(types.values())
+
+    def _dimensions(self, document: Json, path: str, key: str, clashing: set[str]) -> list[Dimension]:
+        """Return the declared dimensions of a group."""
+        lengths: Any = next((document[name] for name in ("dimensions", "dims") if name in document), {})
+        if not isinstance(lengths, dict):
+            unread = list(unread_draft.dimensions(document))
+            for message, where in unread:
+                self.documents.lost("draft-layout", message, key, where)
+            if not unread:
+                self.documents.lost("bad-metadata", "the dimensions are not an object", key)
+            return []
+        dimensions: dict[str, Dimension] = {}
+        shown = self.variables.dimension_names(path, list(lengths), [key] * len(lengths))
+        for name, size in zip(shown, lengths.values(), strict=True):
+            unlimited = False
+            if isinstance(size, dict):
+                unlimited = size.get("unlimited") == 1 and size.get("unlimited") is not True
+                size = size.get("size")
+            wrong = name_problem(name)
+            if wrong is not None or name in clashing:
+                text = wrong if wrong is not None else f"the name of dimension `{name}` is in use"
+                self.documents.lost("bad-metadata", text, key)
+            elif type(size) is not int or not 0 <= size <= LARGEST_LENGTH:
+                self.documents.lost("bad-metadata", f"dimension `{name}` has no length", key)
+            else:
+                dimensions[name] = Dimension(name=name, size=size, unlimited=unlimited, span=self.documents.span(key))
+        return list(dimensions.values())
+
+    def _inferred(self, node: ZarrGroup, arrays: Mapping[str, ArrayMetadata]) -> tuple[Dimension, ...]:
+        """Return the dimensions of a group without hidden attributes, in order of first use."""
+        spelled: dict[str, str] = {}
+        for array in arrays.values():
+            for axis in array.axes or ():
+                if axis is not None:
+                    spelled.setdefault(axis, array.key)
+        shown = self.variables.dimension_names(node.path, list(spelled), list(spelled.values()))
+        called = dict(zip(spelled, shown, strict=True))
+        span, taken = self.documents.span(self.reader.key(node.prefix)), {child.name for child in node.children}
+        dimensions: dict[str, Dimension] = {}
+        for array in arrays.values():
+            for axis, length in zip(array.axes or (), array.shape, strict=False):
+                if axis is None or len(array.axes or ()) != len(array.shape):
+                    continue
+                name = called[axis]
+                coordinate = arrays.get(name)
+                if coordinate is not None and coordinate.axes == (axis,) and len(coordinate.shape) == 1:
+                    length = coordinate.shape[0]
+                if name_problem(name) is None and name not in taken and name not in dimensions:
+                    dimensions[name] = Dimension(name=name, size=length, span=span)
+        self.variables.dimensions.update(
+            {names.join(node.path, name): dimension for name, dimension in dimensions.items()}
+        )
+        return tuple(dimensions.values())
+
+    def _group(self, node: ZarrGroup) -> Group:
+        """Return the group with its variables."""
+        arrays: dict[str, ArrayMetadata] = {}
+        for name, prefix in node.variables:
+            array = self.reader.array(prefix) if self.reader.is_array(prefix) else None
+            if array is not None:
+                arrays[name] = array
+        inferred = () if self.variables.has_hidden else self._inferred(node, arrays)
+        declared = (*node.types, *node.dimensions, *inferred, *node.children)
+        inventor = Inventor(node.path, {*(item.name for item in declared), *(name for name, _ in node.variables)})
+        variables = []
+        for name, prefix in node.variables:
+            variable = self.variables.read(node.path, name, prefix, arrays.get(name), inventor)
+            if variable is not None:
+                variables.append(variable)
+        self.documents.namesakes += inventor.namesakes
+        used = {ref for variable in variables for ref in variable.dimensions}
+        sound = (item for item in node.types if names.join(node.path, item.name) in self.variables.types)
+        named = (dimension for dimension in inferred if names.join(node.path, dimension.name) in used)
+        attributes = {} if self.reader.is_array(node.prefix) else self.reader.attributes(node.prefix)
+        return Group(
+            name=node.name,
+            types=(*sound, *inventor.made.values()),
+            dimensions=(*node.dimensions, *named),
+            variables=tuple(variables),
+            attributes=self.variables.attributes(attributes, node.prefix),
+            groups=tuple(map(self._group, node.children)),
+            span=self.documents.span(self.reader.key(node.prefix)),
+        )
+
+
+def _is_segment(name: str) -> bool:
+    """Return whether a name is a valid key segment and not reserved by stores."""
+    return bool(name) and not name.startswith(".") and "/" not in name and "\0" not in name
+
+
+def _is_version(text: str) -> bool:
+    words = text.split(".")
+    return len(words) == 3 and all(word.isascii() and word.isdigit() for word in words)
+
+
+def _wrong(user_type: UserType) -> str | None:
+    """Return the fault of a type by itself, or None."""
+    problem = name_problem(user_type.name)
+    if problem is not None:
+        return f"is invalid: {problem}"
+    inner = (
+        user_type.constants
+        if isinstance(user_type, EnumType)
+        else user_type.fields
+        if isinstance(user_type, CompoundType)
+        else ()
+    )
+    if any(names.normal(declared.name) != declared.name for declared in (user_type, *inner)):
+        return "has a name that is not in NFC"
+    distinct = len({declared.name for declared in inner}) == len(inner) > 0
+    if isinstance(user_type, EnumType):
+        atomic, values = ATOMIC[user_type.base], {constant.value for constant in user_type.constants}
+        if not distinct or len(values) < len(inner):
+            return "has no constants, or two constants of the same name or value"
+        if any(not atomic.low <= value <= atomic.high for value in values):
+            return f"has a constant that is not of type {user_type.base}"
+    if isinstance(user_type, CompoundType) and (not distinct or any(name_problem(field.name) for field in inner)):
+        return "has no fields, two fields of the same name, or an invalid name"
+    return None
