@@ -25,11 +25,10 @@ from nczarr.check.checked import Unchecked
 from nczarr.check.type_sizes import oversized
 from nczarr.formats.common.documents import Json
 from nczarr.formats.zarr.core.array_metadata import LARGEST_LENGTH, ArrayMetadata
-from nczarr.formats.zarr.core.reader import NodeReader
+from nczarr.formats.zarr.core.reader import UNREAD, NodeReader, name_list
 from nczarr.formats.zarr.core.stored_types import Inventor
 from nczarr.formats.zarr.core.variables import Variables
 from nczarr.formats.zarr.extension.model import Superblock, type_from_json
-from nczarr.formats.zarr.nczarr import unread_draft
 from nczarr.names import name_problem, stem
 from nczarr.syntax.json.positions import pointer
 
@@ -157,10 +156,12 @@ class _Hierarchy:
             below = self.documents.children(prefix)
             self.documents.expect((f"{prefix}{child}/" for child in below), self.reader.names)
             return self._sorted(path, below, prefix, set(), key)
-        for message, where in unread_draft.subgroups(document):
-            self.documents.lost("draft-layout", message, key, where)
-        groups = self._list(document, ("groups",), key)
-        order = [*self._list(document, ("arrays", "vars"), key), *groups]
+        if document.get("subgroups"):
+            where = pointer("attributes", "_nczarr_group", "subgroups")
+            self.documents.lost("draft-layout", f"`subgroups` {UNREAD}", key, where)
+        groups = name_list(self.documents, document, "groups", key)
+        arrays = "vars" if "vars" in document and "arrays" not in document else "arrays"
+        order = [*name_list(self.documents, document, arrays, key), *groups]
         added = extension.get("members", [])
         valid = isinstance(added, list) and all(isinstance(member, str) for member in added)
         if not valid:
@@ -213,13 +214,6 @@ class _Hierarchy:
         extension = (document or {}).get("nczarr")
         return isinstance(extension, dict) and isinstance(extension.get("variable"), dict)
 
-    def _list(self, document: Json, spoken: tuple[str, ...], key: str) -> list[str]:
-        listed: Any = next((document[name] for name in spoken if name in document), [])
-        if isinstance(listed, list) and all(isinstance(name, str) for name in listed):
-            return list(dict.fromkeys(listed))
-        self.documents.lost("bad-metadata", f"`{spoken[0]}` is not a list of names", key)
-        return [name for name in listed if isinstance(name, str)] if isinstance(listed, list) else []
-
     def _types(self, written: Any, key: str, taken: set[str]) -> tuple[UserType, ...]:
         """Return the extension's types that are valid individually."""
         types: dict[str, UserType] = {}
@@ -245,10 +239,10 @@ class _Hierarchy:
         """Return the declared dimensions of a group."""
         lengths: Any = next((document[name] for name in ("dimensions", "dims") if name in document), {})
         if not isinstance(lengths, dict):
-            unread = list(unread_draft.dimensions(document))
-            for message, where in unread:
-                self.documents.lost("draft-layout", message, key, where)
-            if not unread:
+            if isinstance(lengths, list):
+                where = pointer("attributes", "_nczarr_group", "dimensions")
+                self.documents.lost("draft-layout", f"the list of dimensions {UNREAD}", key, where)
+            else:
                 self.documents.lost("bad-metadata", "the dimensions are not an object", key)
             return []
         dimensions: dict[str, Dimension] = {}

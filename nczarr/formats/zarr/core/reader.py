@@ -12,6 +12,9 @@ from nczarr.formats.zarr.core.array_metadata import ArrayMetadata
 from nczarr.formats.zarr.core.fill_values import FAULTS, INVALID
 from nczarr.syntax.json.positions import pointer
 
+UNREAD = "is in the layout of a netCDF-C draft, below a root of another dialect, and is not read"
+"""Message about metadata of the draft in a node of another dialect."""
+
 
 class BadDocumentError(ValueError):
     """Invalid or unsupported `member` of a document."""
@@ -112,6 +115,15 @@ class NodeReader:
     def shown_fill(self, constant: Constant) -> JsonConstant:
         """Return the plain form of a `_FillValue` attribute."""
         return plain(constant)
+
+
+def name_list(documents: DocumentCache, document: Json, member: str, key: str, where: str = "") -> list[str]:
+    """Return the names that a member lists, each once; report one that is no list of names."""
+    listed = document.get(member, [])
+    if not isinstance(listed, list) or not all(isinstance(name, str) for name in listed):
+        documents.lost("bad-metadata", f"`{member}` is not a list of names", key, where)
+        listed = [name for name in listed if isinstance(name, str)] if isinstance(listed, list) else []
+    return list(dict.fromkeys(listed))
 
 
 def axes_of(written: Any) -> tuple[str | None, ...] | None:

@@ -24,8 +24,7 @@ from nczarr.formats.zarr.core.fill_values import FAULTS
 from nczarr.formats.zarr.core.reader import BadDocumentError, NodeReader, axes_of
 from nczarr.formats.zarr.core.time_attributes import with_times
 from nczarr.formats.zarr.extension.hidden_text import unpacked
-from nczarr.formats.zarr.nczarr import unread_draft
-from nczarr.formats.zarr.nczarr.pull_request_3068 import DraftMetadata, is_draft
+from nczarr.formats.zarr.nczarr.pull_request_3068 import DraftMetadata, has_types, is_draft, unread, without_types
 from nczarr.formats.zarr.v3 import DOCUMENT, dtypes, nz
 from nczarr.formats.zarr.v3.read_codecs import Chain, named, read_chain
 from nczarr.options import Options
@@ -94,19 +93,12 @@ class Zarr3Reader(NodeReader):
         written = document.get("attributes")
         attributes = unpacked(nz.undeclared(written)) if isinstance(written, dict) else {}
         if self._draft is not None:
-            return self._draft.attributes(attributes)
+            return without_types(attributes)
         if prefix not in self._announced:
             self._announced.add(prefix)
-            for unread in (
-                unread_draft.members(document),
-                unread_draft.attribute_types(attributes),
-                unread_draft.array_type(attributes, document.get("data_type")),
-            ):
-                for message, where in unread:
-                    self.documents.lost("draft-layout", message, prefix + DOCUMENT, where)
-        if unread_draft.is_attribute_types(attributes.get(unread_draft.ATTRIBUTE_TYPES)):
-            return {name: value for name, value in attributes.items() if name != unread_draft.ATTRIBUTE_TYPES}
-        return attributes
+            for message, where in unread(document, attributes):
+                self.documents.lost("draft-layout", message, prefix + DOCUMENT, where)
+        return without_types(attributes) if has_types(attributes) else attributes
 
     def hidden(self, prefix: str, what: str) -> tuple[Json | None, str]:
         """Return netCDF-C's hidden `superblock`, `group`, `array` or `attr`, and its document key."""
