@@ -16,13 +16,11 @@ from nczarr.ast import Codec, Quantize, Storage
 from nczarr.ast.storage import FILTER_LIMIT, Element
 from nczarr.formats.common.documents import DocumentCache, Json
 from nczarr.formats.zarr.core.stored_types import plain_type
+from nczarr.formats.zarr.extension.model import LARGEST_LENGTH
 from nczarr.plan.plans import Runs
 from nczarr.registry import ChunkKeys
 
 Endian = Literal["little", "big"] | None
-
-LARGEST_LENGTH = 2**63 - 1
-"""Largest length of a dimension."""
 
 
 @functools.lru_cache(maxsize=4096)

@@ -13,8 +13,9 @@ that uses it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple, get_args
 
 from nczarr import names
 from nczarr.arrays.values.validate_constant import sound_types
@@ -24,15 +25,20 @@ from nczarr.ast.walk import MAX_DEPTH, building
 from nczarr.check.checked import Unchecked
 from nczarr.check.type_sizes import oversized
 from nczarr.formats.common.documents import Json
-from nczarr.formats.zarr.core.array_metadata import LARGEST_LENGTH, ArrayMetadata
+from nczarr.formats.zarr.core.array_metadata import ArrayMetadata
 from nczarr.formats.zarr.core.reader import UNREAD, NodeReader, name_list
 from nczarr.formats.zarr.core.stored_types import Inventor
 from nczarr.formats.zarr.core.variables import Variables
-from nczarr.formats.zarr.extension.model import Superblock, type_from_json
+from nczarr.formats.zarr.extension.model import LARGEST_LENGTH, type_from_json
 from nczarr.names import name_problem, stem
 from nczarr.syntax.json.positions import pointer
 
-KINDS: dict[str, Kind] = {"nc3": "nc3", "nc6": "nc6", "nc5": "nc5", "nc4": "nc4", "nc7": "nc7"}
+_SUPERBLOCK: dict[str, tuple[str, Callable[[str], object]]] = {
+    "name": ("name", lambda name: True),
+    "kind": ("kind", get_args(Kind).__contains__),
+    "model": ("version", re.compile(r"[0-9]+\.[0-9]+\.[0-9]+").fullmatch),
+}
+"""Members of the superblock's extension: fields of `Dataset`, and tests of their values."""
 
 Members = list[tuple[str, str]]
 """Names and prefixes of variables or groups."""
@@ -79,9 +85,9 @@ class _Hierarchy:
         superblock, key = self.variables.hidden("", "superblock")
         described = self._superblock(superblock or {}, key)
         if self.reader.is_array(""):
-            root = ZarrGroup(described.name or "root", "/", "", [(names.normal(described.name) or "data", "")], ())
+            root = ZarrGroup("root", "/", "", [(names.normal(described["name"]) or "data", "")], ())
         else:
-            root = self._node("", "/", described.name or "root", 0)
+            root = self._node("", "/", "root", 0)
         types = self.variables.types
         sound = sound_types(types)
         large = oversized(sound)
@@ -91,29 +97,27 @@ class _Hierarchy:
         self.variables.types = sound
         members = members_of(self._group(root))
         del members["name"]
-        name = described.name if self.variables.has_hidden or self.reader.named_by_file else ""
-        dataset = Dataset(name=name, kind=described.kind, version=described.model or "2.0.0", **members)
+        if not self.variables.has_hidden and not self.reader.named_by_file:
+            described["name"] = ""
+        dataset = Dataset(**described, **members)
         return Unchecked(dataset, forward=True, parts=self.variables.parts, namesakes=self.documents.namesakes)
 
-    def _superblock(self, document: Json, key: str) -> Superblock:
-        """Return the extension's data about the dataset; without it, only the file's name."""
+    def _superblock(self, document: Json, key: str) -> Json:
+        """Return name, kind and version of the dataset from the extension; without it, only the file's name."""
         extension = document.get("nczarr")
         if extension is None:
-            return Superblock(name=stem(self.documents.store.title))
+            return {"name": stem(self.documents.store.title)}
+        members: Json = {"name": ""}
         if not isinstance(extension, dict):
-            extension = {}
             self._stale("the extension of the superblock is not an object", key)
-        kind, name, model = extension.get("kind"), extension.get("name", ""), extension.get("model")
-        if kind is not None and not (isinstance(kind, str) and kind in KINDS):
-            self._stale(f"the kind of netCDF file {kind!r} is unknown", key)
-            kind = None
-        if model is not None and not (isinstance(model, str) and _is_version(model)):
-            self._stale(f"the version of the data model {model!r} is invalid", key)
-            model = None
-        if not isinstance(name, str):
-            self._stale("the name of the dataset is not a string", key)
-            name = ""
-        return Superblock(KINDS.get(kind or ""), name, model)
+            return members
+        for name, (field, is_valid) in _SUPERBLOCK.items():
+            value = extension.get(name)
+            if isinstance(value, str) and is_valid(value):
+                members[field] = value
+            elif value is not None:
+                self._stale(f"`{name}` of the superblock is invalid: {value!r}", key)
+        return members
 
     def _stale(self, message: str, key: str, where: str = "") -> None:
         self.documents.warn("stale-extension", message, key, where)
@@ -322,11 +326,6 @@ class _Hierarchy:
 def _is_segment(name: str) -> bool:
     """Return whether a name is a valid key segment and not reserved by stores."""
     return bool(name) and not name.startswith(".") and "/" not in name and "\0" not in name
-
-
-def _is_version(text: str) -> bool:
-    words = text.split(".")
-    return len(words) == 3 and all(word.isascii() and word.isdigit() for word in words)
 
 
 def _wrong(user_type: UserType) -> str | None:

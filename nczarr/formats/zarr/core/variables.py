@@ -9,7 +9,6 @@ length are anonymous, with a warning.
 from __future__ import annotations
 
 import base64
-import functools
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
@@ -17,17 +16,14 @@ from typing import Any
 from nczarr import names
 from nczarr.arrays.chunks.key_segments import paths
 from nczarr.arrays.sources.source import ArraySource, Parts, is_number
-from nczarr.arrays.values.elements import is_element_name
 from nczarr.arrays.values.parts import Types, descr, is_fixed, parts, size
 from nczarr.ast import ATOMIC, Attribute, Codec, Dimension, Storage, UserType, Variable
 from nczarr.ast.plain import plain
-from nczarr.ast.rectilinear import Lengths
-from nczarr.ast.storage import FILTER_LIMIT
 from nczarr.check.fill_values import default_fill
 from nczarr.check.infer_shapes import check_storage
 from nczarr.diagnostics.report import Report
 from nczarr.formats.common.documents import Json
-from nczarr.formats.zarr.core.array_metadata import LARGEST_LENGTH, ArrayMetadata, made_storage
+from nczarr.formats.zarr.core.array_metadata import ArrayMetadata, made_storage
 from nczarr.formats.zarr.core.attributes import NodeAttributes
 from nczarr.formats.zarr.core.fill_attribute import own_fill, with_fill
 from nczarr.formats.zarr.core.reader import NodeReader
@@ -316,34 +312,12 @@ class Variables:
         """Return the extension of a variable, without invalid members."""
         if written == {}:
             return SILENT
-        try:
-            extension = ArrayExtension.from_json(written)
-            nil = {part: runs for part, runs in extension.nil.items() if all(_is_run(run) for run in runs)}
-        except (KeyError, TypeError, ValueError, AttributeError, IndexError):
+        if not isinstance(written, dict):
             self._stale("the extension of the array cannot be read", key)
             return ArrayExtension()
-        checks = {
-            "type": extension.type is None or isinstance(extension.type, str),
-            "dimensions": extension.dimensions is None
-            or all(
-                isinstance(dimension, str) or (type(dimension) is int and 0 <= dimension <= LARGEST_LENGTH)
-                for dimension in extension.dimensions
-            ),
-            "layout": extension.layout in (None, "contiguous", "compact", "chunked"),
-            "chunks": extension.chunks is None
-            or all(isinstance(chunk, Lengths) or (type(chunk) is int and chunk > 0) for chunk in extension.chunks),
-            "filters": extension.filters is None
-            or all(codec and _is_run(codec, FILTER_LIMIT - 1) for codec in extension.filters),
-            "endian": extension.endian in (None, "little", "big", "native"),
-            "fill_mode": extension.fill_mode in (None, "fill", "nofill"),
-            "nil": len(nil) == len(extension.nil),
-            "element": extension.element is None or is_element_name(extension.element),
-        }
-        wrong = [member for member, right in checks.items() if not right]
-        for member in wrong:
-            self._stale(f"`{member}` of the array's extension is invalid", key)
-        defaults: dict[str, Any] = {member: {} if member == "nil" else None for member in wrong}
-        return extension._replace(**defaults)
+        return ArrayExtension.from_json(
+            written, lambda member: self._stale(f"`{member}` of the array's extension is invalid", key)
+        )
 
     def _storage(
         self,
@@ -388,9 +362,3 @@ class Variables:
             self._stale("the storage in the extension does not suit the array", key)
             return plainly
         return storage
-
-
-@functools.lru_cache(maxsize=1024)
-def _is_run(run: tuple[Any, ...], most: int = LARGEST_LENGTH // 2) -> bool:
-    """Return whether all items are integers within a limit."""
-    return all(type(number) is int and 0 <= number <= most for number in run)

@@ -8,34 +8,50 @@ what the draft cannot express; no node has it if the dataset needs none
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TypeVar
 
 from nczarr import names
 from nczarr.arrays.sources.source import itemsize
 from nczarr.arrays.values.elements import element_of
-from nczarr.ast import ATOMIC, Attribute, Dataset, EnumType, Group, Variable
-from nczarr.ast.plain import plain
+from nczarr.ast import Attribute, Dataset, EnumType, Group, Variable
 from nczarr.ast.walk import groups
 from nczarr.check.checked import Foreign
 from nczarr.diagnostics.report import Report
 from nczarr.formats.zarr.core.attributes import untyped
-from nczarr.formats.zarr.core.fill_attribute import fill_of
 from nczarr.formats.zarr.core.fill_values import Json
-from nczarr.formats.zarr.core.stored_types import Inventor, plain_type
+from nczarr.formats.zarr.core.stored_types import plain_type
 from nczarr.formats.zarr.core.writer import Entry, Writer
 from nczarr.formats.zarr.draft2019 import dtypes, keys, protocol_extension, wire
-from nczarr.formats.zarr.draft2019.dtypes import has_odd_bits
+from nczarr.formats.zarr.draft2019.frontend import read
 from nczarr.formats.zarr.extension import documents
-from nczarr.formats.zarr.extension.documents import MODEL, PlainNames, array_extension
+from nczarr.options import Options
 from nczarr.plan.plans import PartTarget, StorePlan
-from nczarr.plan.storage_roundtrip import own_type
+from nczarr.stores.memory import MemoryStore
+
+GroupNode = TypeVar("GroupNode", bound=Group)
 
 
 def is_bare(plan: StorePlan) -> bool:
-    """Return whether the documents of the draft express everything."""
+    """Return whether the documents of the draft express everything: they read back as the same dataset."""
     dataset = plan.checked.dataset
-    if dataset.name or dataset.kind is not None or dataset.version != MODEL:
+    if dataset.name or dataset.kind is not None or any(group.dimensions for _, group in groups(dataset)):
         return False
-    return all(_is_bare_group(plan, path, group) for path, group in groups(dataset))
+    dtypes_of_arrays = [target.layout.dtype for targets in plan.targets.values() for target in targets.values()]
+    if not all(element_of(dtype) or (isinstance(dtype, str) and dtype[1] in "iuf") for dtype in dtypes_of_arrays):
+        return False
+    store = MemoryStore(dict(Draft2019Writer(plan, bare=True).entries()))
+    reread = read(store, Report(), Options(allow_loss=frozenset({"all"})))
+    return reread is not None and reread.dataset == _with_storage(dataset, "/", plan)
+
+
+def _with_storage(group: GroupNode, path: str, plan: StorePlan) -> GroupNode:
+    """Return a group whose variables have the storage of the plan."""
+    variables = (
+        variable.model_copy(update={"storage": plan.storage[names.join(path, variable.name)]})
+        for variable in group.variables
+    )
+    children = (_with_storage(child, names.join(path, child.name), plan) for child in group.groups)
+    return group.model_copy(update={"variables": tuple(variables), "groups": tuple(children)})
 
 
 def as_it_was(attribute: Attribute, foreign: Foreign) -> bool:
@@ -44,66 +60,18 @@ def as_it_was(attribute: Attribute, foreign: Foreign) -> bool:
     return attribute.name in originals and untyped(originals[attribute.name]) == attribute.value
 
 
-def _is_bare_group(plan: StorePlan, path: str, group: Group) -> bool:
-    foreign = plan.checked.foreign.get(path, Foreign())
-    if group.dimensions or not all(_is_bare_attribute(attribute, foreign) for attribute in group.attributes):
-        return False
-    for children in ([child.name for child in group.variables], [child.name for child in group.groups]):
-        if children != sorted(children):
-            return False
-    children = [*(child.name for child in group.variables), *(child.name for child in group.groups)]
-    if any(plan.prefix(names.join(path, name)).rpartition("/")[0].rpartition("/")[2] != name for name in children):
-        return False
-    inventor = Inventor(path, set(children))
-    return all(_is_bare_variable(plan, path, variable, inventor) for variable in group.variables) and (
-        tuple(inventor.made.values()) == group.types
-    )
-
-
-def _is_bare_variable(plan: StorePlan, path: str, variable: Variable, inventor: Inventor) -> bool:
-    fqn = names.join(path, variable.name)
-    whole = plan.targets[fqn].get("")
-    if whole is None or any(isinstance(dimension, str) for dimension in variable.dimensions):
-        return False
-    if has_odd_bits(whole.layout.dtype, whole.layout.fill):
-        return False
-    dtype = whole.layout.dtype
-    if element_of(dtype) is not None:
-        inferred = inventor.type_of(dtype, variable.name) if element_of(dtype) != "float16" else "float"
-    elif isinstance(dtype, str) and dtype[1] in "iuf":
-        inferred = variable.type if variable.type in ATOMIC else ""
-    else:
-        return False
-    extension = array_extension(plan, fqn, variable, PlainNames(), inferred)
-    if inferred != variable.type or extension._replace(dimensions=None).to_json():
-        return False
-    fill_type = own_type(variable.type, plan.checked.types)
-    foreign = plan.checked.foreign.get(fqn, Foreign())
-    return all(_is_bare_attribute(attribute, foreign, fill_type) for attribute in variable.attributes)
-
-
-def _is_bare_attribute(attribute: Attribute, foreign: Foreign, owner: str = "") -> bool:
-    """Return whether an attribute reads back from plain JSON, `_FillValue` in its `owner` type."""
-    shown = plain(attribute.value).value
-    if shown is None or names.problem(attribute.name) is not None:
-        return False
-    if attribute.name == "_FillValue" and owner:
-        return fill_of(owner, shown) == attribute.value
-    return untyped(shown) == attribute.value or as_it_was(attribute, foreign)
-
-
 def emit(plan: StorePlan, report: Report) -> Iterator[Entry]:
     """Yield every metadata key with its document, children first, the root last."""
-    return Draft2019Writer(plan).entries()
+    return Draft2019Writer(plan, bare=is_bare(plan)).entries()
 
 
 class Draft2019Writer(Writer):
     """Documents of the draft. "Attributes" here are members: `attributes`, `extensions`, an enum's `data_type`."""
 
-    def __init__(self, plan: StorePlan) -> None:
+    def __init__(self, plan: StorePlan, *, bare: bool = False) -> None:
         super().__init__(plan)
         self.known = documents.PlainNames()
-        self.bare = is_bare(plan)
+        self.bare = bare
 
     def group(self, prefix: str, attributes: Json) -> Iterator[Entry]:
         """Yield the document of a group."""

@@ -15,7 +15,7 @@ from nczarr.arrays.values.elements import model_bytes
 from nczarr.ast import ATOMIC, Attribute, Constant, Dataset, Group, Storage, Variable
 from nczarr.ast.plain import HIDDEN, JsonConstant, plain
 from nczarr.check.fill_values import default_fill
-from nczarr.formats.zarr.extension.model import ArrayExtension, AttributeExtension, GroupExtension, Json, Superblock
+from nczarr.formats.zarr.extension.model import VERSION, ArrayExtension, AttributeExtension, Json, stated, type_to_json
 from nczarr.plan.plans import Runs, StorePlan
 from nczarr.plan.storage_roundtrip import metadata_storage
 
@@ -39,7 +39,8 @@ class PlainNames(dict[str, str]):
 def superblock(dataset: Dataset, members: Mapping[str, Any]) -> Json:
     """Return `_nczarr_superblock` of the root; `members` are netCDF-C's."""
     model = None if dataset.version == MODEL else dataset.version
-    return {**members, "nczarr": Superblock(dataset.kind, dataset.name, model).to_json()}
+    extension = {"version": VERSION, "kind": dataset.kind, "name": dataset.name or None, "model": model}
+    return {**members, "nczarr": stated(extension)}
 
 
 def group(described: Group, axes: Callable[[str], tuple[str, ...]], arrays: list[str], children: list[str]) -> Json:
@@ -62,7 +63,13 @@ def group(described: Group, axes: Callable[[str], tuple[str, ...]], arrays: list
         *(variable.name for variable in described.variables),
         *(child.name for child in described.groups),
     )
-    extension = GroupExtension(described.types, everything if hidden else None, tuple(anonymous)).to_json()
+    extension = stated(
+        {
+            "types": [type_to_json(declared) for declared in described.types] or None,
+            "members": everything if hidden else None,
+            "anonymous": tuple(anonymous) or None,
+        }
+    )
     lists = {"dimensions": dimensions | anonymous, "arrays": arrays, "groups": children}
     return {**lists, "nczarr": extension} if extension else lists
 
@@ -71,7 +78,7 @@ def group_of_parts(plan: StorePlan, path: str, variable: Variable, plain_names: 
     """Return `_nczarr_group` of a group that is a variable: the extension has all data."""
     nil = {part: target.nil for part, target in plan.targets[path].items() if target.nil}
     extension = _extension(plan.storage[path], Storage(), variable.type, plain_names.references(variable), nil)
-    return {"dimensions": {}, "arrays": [], "groups": [], "nczarr": GroupExtension(variable=extension).to_json()}
+    return {"dimensions": {}, "arrays": [], "groups": [], "nczarr": {"variable": extension.to_json()}}
 
 
 def array(plan: StorePlan, path: str, variable: Variable, plain_names: PlainNames, said_type: str) -> Json:

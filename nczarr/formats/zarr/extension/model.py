@@ -1,4 +1,4 @@
-"""The extension as named tuples, one for each hidden attribute, convertible to and from its JSON object.
+"""The extension of the four hidden attributes as JSON objects, and named tuples of two of them.
 
 ::
 
@@ -24,25 +24,25 @@ module.
 from __future__ import annotations
 
 import base64
-from collections.abc import Mapping
-from contextlib import suppress
+import functools
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
+from nczarr.arrays.values.elements import is_element_name
 from nczarr.ast import (
     CompoundType,
     Constant,
     EnumConstant,
     EnumType,
     Field,
-    Kind,
     OpaqueType,
     Quantize,
     UserType,
     VlenType,
 )
 from nczarr.ast.rectilinear import Lengths, read_lengths
-from nczarr.ast.storage import Element
+from nczarr.ast.storage import FILTER_LIMIT, Element
 from nczarr.plan.plans import Runs
 
 Json = dict[str, Any]
@@ -50,27 +50,8 @@ Json = dict[str, Any]
 VERSION = "1"
 """Version of the extension."""
 
-
-class Superblock(NamedTuple):
-    """Data of the dataset."""
-
-    kind: Kind | None = None
-    """Kind of netCDF file."""
-    name: str = ""
-    """Name of the dataset."""
-    model: str | None = None
-    """Version of the model, unless 2.0.0."""
-    version: str = VERSION
-    """Version of the extension."""
-
-    def to_json(self) -> Json:
-        """Return the JSON object."""
-        return _given({"version": self.version, "kind": self.kind, "name": self.name or None, "model": self.model})
-
-    @classmethod
-    def from_json(cls, document: Json) -> Superblock:
-        """Invert `to_json`."""
-        return cls(document.get("kind"), document.get("name", ""), document.get("model"), document["version"])
+LARGEST_LENGTH = 2**63 - 1
+"""Largest length of a dimension."""
 
 
 class ArrayExtension(NamedTuple):
@@ -104,7 +85,7 @@ class ArrayExtension(NamedTuple):
         nil = {path: [list(run) for run in runs] for path, runs in self.nil.items() if runs}
         quantize = None if self.quantize is None else [self.quantize.algorithm, self.quantize.digits]
         chunks = self.chunks and [chunk.written if isinstance(chunk, Lengths) else chunk for chunk in self.chunks]
-        return _given(
+        return stated(
             {
                 **self._asdict(),
                 "chunks": chunks,
@@ -114,57 +95,68 @@ class ArrayExtension(NamedTuple):
         )
 
     @classmethod
-    def from_json(cls, document: Json) -> ArrayExtension:
-        """Invert `to_json`."""
-        nil = document.get("nil", {})
-        by_path = nil if isinstance(nil, dict) else {"": nil}
-        quantize = document.get("quantize")
-        filters = document.get("filters")
-        return cls(
-            document.get("type"),
-            _tuple(document.get("dimensions")),
-            document.get("layout"),
-            None if document.get("chunks") is None else tuple(map(_length, document["chunks"])),
-            None if filters is None else tuple(map(tuple, filters)),
-            document.get("endian"),
-            document.get("fill_mode"),
-            Quantize(algorithm=quantize[0], digits=quantize[1]) if quantize else None,
-            {path: tuple((first, count) for first, count in runs) for path, runs in by_path.items()},
-            document.get("element"),
-            document.get("fill"),
-        )
+    def from_json(cls, document: Json, refuse: Callable[[str], None]) -> ArrayExtension:
+        """Invert `to_json`; call `refuse` with the name of each invalid member."""
+        members = {}
+        for name, read in _READERS.items():
+            if document.get(name) is not None:
+                try:
+                    members[name] = read(document[name])
+                except (KeyError, TypeError, ValueError, AttributeError, IndexError):
+                    refuse(name)
+        return cls(**members)
 
 
-class GroupExtension(NamedTuple):
-    """Data of one group that the plain documents lack."""
+def _valid(written: Any, *, when: bool) -> Any:
+    """Return a value. Raises ValueError unless it is valid."""
+    if not when:
+        raise ValueError("not a valid value")
+    return written
 
-    types: tuple[UserType, ...] = ()
-    """Types in definition order."""
-    members: tuple[str, ...] | None = None
-    """Names of variables, then groups, in definition order; None if the plain lists are complete."""
-    anonymous: tuple[str, ...] = ()
-    """Names of dimensions that stand for sizes."""
-    variable: ArrayExtension | None = None
-    """Data of a variable that is stored as a group."""
 
-    def to_json(self) -> Json:
-        """Return the JSON object, possibly empty."""
-        types = [type_to_json(declared) for declared in self.types]
-        variable = None if self.variable is None else self.variable.to_json()
-        return _given(
-            {"types": types or None, "members": self.members, "anonymous": self.anonymous or None, "variable": variable}
-        )
+def _one_of(*words: str) -> Callable[[Any], Any]:
+    return lambda written: _valid(written, when=written in words)
 
-    @classmethod
-    def from_json(cls, document: Json) -> GroupExtension:
-        """Invert `to_json`."""
-        variable = document.get("variable")
-        return cls(
-            tuple(type_from_json(declared) for declared in document.get("types", ())),
-            _tuple(document.get("members")),
-            tuple(document.get("anonymous", ())),
-            None if variable is None else ArrayExtension.from_json(variable),
-        )
+
+def _number(written: Any, most: int = LARGEST_LENGTH, least: int = 0) -> Any:
+    return _valid(written, when=type(written) is int and least <= written <= most)
+
+
+def _dimension(written: Any) -> Any:
+    return written if isinstance(written, str) else _number(written)
+
+
+def _chunk(written: Any) -> Any:
+    return read_lengths(written) if isinstance(written, list) else _number(written, least=1)
+
+
+@functools.lru_cache(maxsize=1024)
+def _run(first: Any, count: Any) -> tuple[int, int]:
+    """Return a run of indices; cached, because variables share runs."""
+    return _number(first, LARGEST_LENGTH // 2), _number(count, LARGEST_LENGTH // 2)
+
+
+def _filter(written: Any) -> tuple[int, ...]:
+    return tuple(_number(number, FILTER_LIMIT - 1) for number in _valid(written, when=bool(written)))
+
+
+_READERS: dict[str, Callable[[Any], Any]] = {
+    "type": lambda written: _valid(written, when=isinstance(written, str)),
+    "dimensions": lambda written: tuple(map(_dimension, written)),
+    "layout": _one_of("contiguous", "compact", "chunked"),
+    "chunks": lambda written: tuple(map(_chunk, written)),
+    "filters": lambda written: tuple(map(_filter, written)),
+    "endian": _one_of("little", "big", "native"),
+    "fill_mode": _one_of("fill", "nofill"),
+    "quantize": lambda written: Quantize(algorithm=written[0], digits=written[1]),
+    "nil": lambda written: {
+        part: tuple(_run(*run) for run in runs)
+        for part, runs in (written if isinstance(written, dict) else {"": written}).items()
+    },
+    "element": lambda written: _valid(written, when=is_element_name(written)),
+    "fill": lambda written: written,
+}
+"""Readers of the members of the extension of an array."""
 
 
 class AttributeExtension(NamedTuple):
@@ -184,7 +176,7 @@ class AttributeExtension(NamedTuple):
         else:
             form = value.to_json()
             content = {key: form[key] for key in ("values", "elements") if key in form}
-        return _given({"type": value.type, "length": value.count, **content, "at": self.at})
+        return stated({"type": value.type, "length": value.count, **content, "at": self.at})
 
     @classmethod
     def from_json(cls, document: Json) -> AttributeExtension:
@@ -227,19 +219,7 @@ def type_from_json(document: Json) -> UserType:
             raise ValueError(f"unknown kind of type: {other!r}")
 
 
-def _given(members: Json) -> Json:
+def stated(members: Json) -> Json:
     """Omit members with the value None, and convert tuples to lists."""
     present = {key: value for key, value in members.items() if value is not None}
     return {key: list(value) if isinstance(value, tuple) else value for key, value in present.items()}
-
-
-def _length(written: Any) -> Any:
-    """Return the chunk length of a dimension; an invalid one as it is."""
-    if isinstance(written, list):
-        with suppress(ValueError):
-            return read_lengths(written)
-    return written
-
-
-def _tuple(values: list[Any] | None) -> tuple[Any, ...] | None:
-    return None if values is None else tuple(values)

@@ -19,11 +19,12 @@ from nczarr.check.checked import Unchecked
 from nczarr.diagnostics.report import Report
 from nczarr.formats.common.documents import DocumentCache, Json
 from nczarr.formats.zarr.core import hierarchy
-from nczarr.formats.zarr.core.array_metadata import LARGEST_LENGTH, ArrayMetadata, chain, lengths, sensible
+from nczarr.formats.zarr.core.array_metadata import ArrayMetadata, chain, lengths, sensible
 from nczarr.formats.zarr.core.fill_values import FAULTS
 from nczarr.formats.zarr.core.reader import BadDocumentError, NodeReader, axes_of
 from nczarr.formats.zarr.core.time_attributes import with_times
 from nczarr.formats.zarr.extension.hidden_text import unpacked
+from nczarr.formats.zarr.extension.model import LARGEST_LENGTH
 from nczarr.formats.zarr.nczarr.pull_request_3068 import DraftMetadata, has_types, is_draft, unread, without_types
 from nczarr.formats.zarr.v3 import DOCUMENT, dtypes, nz
 from nczarr.formats.zarr.v3.read_codecs import Chain, named, read_chain
