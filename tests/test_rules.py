@@ -91,7 +91,7 @@ LAZY = {
 """Packages that cost too much to be imported at the top of a module."""
 
 MAY_IMPORT = {
-    "nczarr.formats.reference.sandbox": {"jinja2"},
+    "nczarr.formats.reference.jinja_evaluation": {"jinja2"},
     "nczarr.integrations.testing": LAZY,
     "nczarr.integrations.zarr_python": {"zarr"},
     "nczarr.integrations.xarray": {"numpy", "xarray"},

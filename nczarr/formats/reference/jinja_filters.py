@@ -7,6 +7,7 @@ RefusedTextError.
 
 from __future__ import annotations
 
+import functools
 import math
 import operator
 from collections.abc import Callable, Iterable
@@ -14,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from nczarr.formats.reference.limits import Account, Limits, RefusedTextError, check_length
-from nczarr.formats.reference.operators import filtered, formatted
+from nczarr.formats.reference.operators import Undefined, filtered, formatted
 
 HELD = 64 << 20
 """Approximate memory limit for the values of one text, in bytes."""
@@ -70,18 +71,37 @@ class Rendering:
             )
         return value
 
+    def text(self, value: Any) -> str:
+        """Return a scalar as text, empty for an undefined name, which is noted. Raises RefusedTextError."""
+        if isinstance(value, Undefined) and value.name is not None:
+            self.missing[value.name] = None
+        return str(self.scalar(value))
+
     def joined(self, values: Iterable[Any], between: str = "") -> str:
         """Join texts. Raises RefusedTextError."""
-        texts = [str(self.scalar(value)) for value in values]
+        texts = list(map(self.text, values))
         check_length(sum(map(len, texts)) + len(between) * len(texts), self.limits)
         return between.join(texts)
 
 
 def is_scalar(value: Any) -> bool:
     """Return whether a value is a text, number, boolean, None or undefined."""
-    from jinja2 import Undefined
+    return value is None or isinstance(value, str | int | float)
 
-    return value is None or isinstance(value, str | int | float | Undefined)
+
+_COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
+    "eq": operator.eq, "ne": operator.ne, "lt": operator.lt, "lteq": operator.le, "gt": operator.gt,
+    "gteq": operator.ge, "in": lambda left, right: left in right, "notin": lambda left, right: left not in right,
+}  # fmt: skip
+
+
+def same(comparison: str, left: Any, right: Any) -> bool:
+    """Return whether a comparison of jinja2 holds. Raises TypeError; RefusedTextError for an undefined name."""
+    if isinstance(left, Undefined) or isinstance(right, Undefined):
+        if comparison not in ("eq", "ne"):
+            raise RefusedTextError("bad-expression", "an undefined name is not allowed in a comparison")
+        return (type(left) is type(right)) is (comparison == "eq")
+    return bool(_COMPARISONS[comparison](left, right))
 
 
 def fits(count: int, most: int, what: str) -> None:
@@ -92,30 +112,20 @@ def fits(count: int, most: int, what: str) -> None:
         )
 
 
-def _text(run: Rendering, value: Any) -> str:
-    return str(run.scalar(value))
-
-
 def _width(run: Rendering, value: Any) -> int:
     check_length(int(value), run.limits)
     return int(value)
 
 
 def _replaced(run: Rendering, value: Any, old: Any, new: Any, count: int | None = None) -> str:
-    text, old, new = _text(run, value), _text(run, old), _text(run, new)
+    text, old, new = run.text(value), run.text(old), run.text(new)
     places = text.count(old) if count is None or count < 0 else min(text.count(old), count)
     check_length(len(text) + places * max(len(new) - len(old), 0), run.limits)
     return text.replace(old, new, -1 if count is None else count)
 
 
-def _is_undefined(value: Any) -> bool:
-    from jinja2 import Undefined
-
-    return isinstance(value, Undefined)
-
-
 def _default(run: Rendering, value: Any, default: Any = "", boolean: bool = False) -> Any:
-    return default if _is_undefined(value) or (boolean and not value) else value
+    return default if isinstance(value, Undefined) or (boolean and not value) else value
 
 
 def _rounded(run: Rendering, value: Any, precision: int = 0, method: str = "common") -> Any:
@@ -129,7 +139,7 @@ def _rounded(run: Rendering, value: Any, precision: int = 0, method: str = "comm
 
 def _indented(run: Rendering, value: Any, width: Any = 4, first: bool = False, blank: bool = False) -> str:
     before = " " * _width(run, width) if not isinstance(width, str) else width
-    text = _text(run, value) + "\n"
+    text = run.text(value) + "\n"
     check_length(len(text) + len(before) * text.count("\n"), run.limits)
     begin, *lines = text.splitlines()
     rest = [before + line if line or blank else line for line in lines]
@@ -165,7 +175,7 @@ def _extreme(choose: Callable[..., Any]) -> Callable[..., Any]:
 def _title(run: Rendering, value: Any) -> str:
     from jinja2.filters import do_title
 
-    return do_title(_text(run, value))
+    return do_title(run.text(value))
 
 
 def _computed(name: str) -> Callable[..., Any]:
@@ -179,21 +189,19 @@ def _element(place: int) -> Callable[..., Any]:
 FILTERS: dict[str, Callable[..., Any]] = {
     **{name: _computed(name) for name in ("upper", "lower", "string")},
     "int": lambda run, value, default=0: filtered("int", [_number(run, value), default], run.limits),
-    "format": lambda run, value, *arguments: formatted(
-        _text(run, value), tuple(map(run.scalar, arguments)), run.limits
-    ),
+    "format": lambda run, value, *arguments: formatted(run.text(value), tuple(map(run.scalar, arguments)), run.limits),
     "float": lambda run, value, default=0.0: _real(value, default),
     "abs": lambda run, value: abs(value),
     "round": _rounded,
-    "capitalize": lambda run, value: _text(run, value).capitalize(),
+    "capitalize": lambda run, value: run.text(value).capitalize(),
     "title": _title,
-    "trim": lambda run, value, chars=None: _text(run, value).strip(chars),
-    "center": lambda run, value, width=80: _text(run, value).center(_width(run, width)),
+    "trim": lambda run, value, chars=None: run.text(value).strip(chars),
+    "center": lambda run, value, width=80: run.text(value).center(_width(run, width)),
     "indent": _indented,
     "replace": _replaced,
     "default": _default,
     "d": _default,
-    "join": lambda run, value, d="": run.joined(_values(value), _text(run, d)),
+    "join": lambda run, value, d="": run.joined(_values(value), run.text(d)),
     "length": lambda run, value: len(_values(value)),
     "count": lambda run, value: len(_values(value)),
     "list": lambda run, value: _values(value),
@@ -210,7 +218,7 @@ FILTERS: dict[str, Callable[..., Any]] = {
 
 
 def _number(run: Rendering, value: Any) -> Any:
-    return value if isinstance(value, int | float) else _text(run, value)
+    return value if isinstance(value, int | float) else run.text(value)
 
 
 def _real(value: Any, default: Any) -> Any:
@@ -260,9 +268,12 @@ def _integer(value: Any) -> int:
     return value
 
 
+_SPELLINGS = {"eq": "eq == equalto", "ne": "ne !=", "lt": "lt < lessthan", "lteq": "le <=",
+              "gt": "gt > greaterthan", "gteq": "ge >="}  # fmt: skip
+
 TESTS: dict[str, Callable[..., bool]] = {
-    "defined": lambda value: not _is_undefined(value),
-    "undefined": _is_undefined,
+    "defined": lambda value: not isinstance(value, Undefined),
+    "undefined": lambda value: isinstance(value, Undefined),
     "none": lambda value: value is None,
     "boolean": lambda value: value is True or value is False,
     "true": lambda value: value is True,
@@ -270,16 +281,11 @@ TESTS: dict[str, Callable[..., bool]] = {
     "integer": lambda value: isinstance(value, int) and not isinstance(value, bool),
     "float": lambda value: isinstance(value, float),
     "number": lambda value: isinstance(value, int | float),
-    "string": lambda value: isinstance(value, str),
+    "string": lambda value: isinstance(value, str) and not isinstance(value, Undefined),
     "odd": _remainder(2, 1),
     "even": _remainder(2, 0),
     "divisibleby": lambda value, divisor: _integer(value) % _integer(divisor) == 0,
-    **dict.fromkeys(("eq", "==", "equalto"), operator.eq),
-    **dict.fromkeys(("ne", "!="), operator.ne),
-    **dict.fromkeys(("lt", "<", "lessthan"), operator.lt),
-    **dict.fromkeys(("le", "<="), operator.le),
-    **dict.fromkeys(("gt", ">", "greaterthan"), operator.gt),
-    **dict.fromkeys(("ge", ">="), operator.ge),
-    "in": lambda value, values: value in values,
+    **{name: functools.partial(same, sign) for sign, names in _SPELLINGS.items() for name in names.split()},
+    "in": functools.partial(same, "in"),
 }
 """Tests by name; values are already counted."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Self
 
 from nczarr.formats.reference.limits import INTEGER_BITS, Limits, RefusedTextError, check_length
 
@@ -20,7 +20,14 @@ Value = int | float | str | None
 class Undefined(str):
     """Empty text of an undefined name; computing with it is an error."""
 
-    __slots__ = ()
+    name: str | None
+    """The name, to be reported where the text is used."""
+
+    def __new__(cls, name: str | None = None) -> Self:
+        """Return the text."""
+        undefined = super().__new__(cls)
+        undefined.name = name
+        return undefined
 
 
 UNDEFINED = Undefined()
