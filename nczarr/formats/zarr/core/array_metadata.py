@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import math
 import struct
+from collections.abc import Iterable
 from typing import Any, Literal, NamedTuple
 
 from nczarr.arrays.chunks.grid import Encoding
@@ -140,6 +141,22 @@ def lengths(written: Any, *, least: int = 0) -> tuple[int, ...] | None:
     if not all(type(length) is int and least <= length <= LARGEST_LENGTH for length in written):
         return None
     return tuple(written)
+
+
+def record(fields: Iterable[tuple[Any, Descr, Any]]) -> Descr:
+    """Return the dtype of a record from names, dtypes and shapes of its fields. Raises ValueError."""
+    members: dict[str, tuple[str, Descr, tuple[int, ...]]] = {}
+    for name, dtype, shape in fields:
+        if not isinstance(name, str) or not name:
+            raise ValueError("a record with a field without a name")
+        if name in members:
+            raise ValueError(f"a record with two fields `{name}`")
+        if dtype == "|O" or lengths(list(shape), least=1) is None:
+            raise ValueError(f"a record whose field `{name}` has no fixed size")
+        members[name] = (name, dtype, tuple(shape))
+    if not members:
+        raise ValueError("a record without fields")
+    return tuple(members.values())
 
 
 def sensible(shape: tuple[int, ...]) -> bool:

@@ -9,7 +9,7 @@ import struct
 from typing import Any
 
 from nczarr.arrays.values.elements import NAT, halves
-from nczarr.ast.values import json_number
+from nczarr.ast.values import SPECIAL_FLOATS, json_number
 
 Json = dict[str, Any]
 
@@ -40,11 +40,13 @@ def json_of(dtype: str, data: bytes) -> int | float | str | list[Any]:
 
 
 def number(dtype: str, value: Any) -> bytes:
-    """Return the bytes of a JSON int or float, a bool for `b1`, a list of two for complex types.
+    """Return the bytes of a JSON int or float, a word such as `NaN`, a bool for `b1`, a list of two for complex types.
 
     Raises ValueError for others.
     """
     kind = dtype[1]
+    if kind == "f" and isinstance(value, str):
+        value = SPECIAL_FLOATS.get(value, value)
     if kind == "b":
         if not isinstance(value, bool):
             raise ValueError(f"{shown(value)} is neither true nor false")

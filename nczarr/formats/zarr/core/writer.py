@@ -79,6 +79,10 @@ class Writer:
         )
         return shown | (self.axes_attributes(path) if "" in self.plan.targets[path] else {})
 
+    def finished(self, attributes: Json, *, group: bool) -> Json:
+        """Return the attributes of a node as its document has them."""
+        return attributes
+
     def axes_attributes(self, path: str) -> Json:
         """Return the attributes that name an array's dimensions, if the version has any."""
         return {}
@@ -102,7 +106,8 @@ class Writer:
             yield from self._group(names.join(path, child.name), child)
         for variable in group.variables:
             yield from self._variable(names.join(path, variable.name), variable)
-        yield from self.group(self.plan.prefix(path), self.group_attributes(path, group))
+        attributes = self.group_attributes(path, group)
+        yield from self.group(self.plan.prefix(path), self.finished(attributes, group=True))
 
     def _variable(self, path: str, variable: Variable) -> Iterator[Entry]:
         prefix = self.plan.prefix(path)
@@ -111,7 +116,7 @@ class Writer:
         whole = targets.get("")
         if whole is not None:
             shown = without_times(attributes, whole.layout.dtype, whole.layout.fill)
-            yield from self.array(prefix, whole, self.plan.axes[path], shown)
+            yield from self.array(prefix, whole, self.plan.axes[path], self.finished(shown, group=False))
             return
         yield from self._parts(path, targets)
         arrays = self.plan.form.capabilities.arrays
@@ -119,7 +124,7 @@ class Writer:
             from nczarr.formats.common.awkward import sidecar  # few datasets have lists
 
             yield from sidecar.entries(self.plan, path)
-        yield from self.group(prefix, attributes)
+        yield from self.group(prefix, self.finished(attributes, group=False))
 
     def _parts(self, path: str, targets: Mapping[str, PartTarget]) -> Iterator[Entry]:
         """Yield the documents of a variable's parts, and of the groups between."""

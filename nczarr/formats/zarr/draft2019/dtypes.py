@@ -13,19 +13,15 @@ fields.
 from __future__ import annotations
 
 import base64
-import math
-import struct
 from collections.abc import Sequence
 from typing import Any
 
 from nczarr.arrays.codecs.chain import Config, to_configs
 from nczarr.arrays.sources.source import Descr, itemsize
-from nczarr.arrays.values.elements import halves
 from nczarr.ast import Codec
-from nczarr.ast.values import SPECIAL_FLOATS
-from nczarr.formats.zarr.core.fill_values import Json, code, json_of
+from nczarr.formats.zarr.core.array_metadata import record
+from nczarr.formats.zarr.core.fill_values import Json, json_of, number
 from nczarr.formats.zarr.draft2019.protocol_extension import URI
-from nczarr.syntax.json.tolerant import Real
 
 CORE: dict[str, str] = {
     "bool": "|b1", "i1": "|i1", "u1": "|u1",
@@ -80,20 +76,8 @@ def descr(written: Any) -> Descr:
                 raise ValueError("an opaque type without a size")
             return f"|V{written['size']}"
         case "compound":
-            return _record(written["fields"])
+            return record((field["name"], descr(field["type"]), field.get("shape", [])) for field in written["fields"])
     raise ValueError(f"the data type {written['type']!r}")
-
-
-def _record(fields: Any) -> Descr:
-    record = []
-    for field in fields:
-        name, inner, shape = field["name"], descr(field["type"]), field.get("shape", [])
-        if not isinstance(name, str) or not name or inner == "|O" or any(type(n) is not int or n < 1 for n in shape):
-            raise ValueError("a compound with a field that has no name, size or shape")
-        record.append((name, inner, tuple(shape)))
-    if not record or len({name for name, _, _ in record}) < len(record):
-        raise ValueError("a compound without fields, or with two fields of the same name")
-    return tuple(record)
 
 
 def fill_value(descr: Descr, fill: bytes | None, *, utf8: bool = True) -> Any:
@@ -119,7 +103,7 @@ def has_odd_bits(descr: Descr, fill: bytes | None) -> bool:
     """Return whether `fill_value` loses the unusual bits of a NaN."""
     if fill is None or not isinstance(descr, str) or descr[1] not in "fc":
         return False
-    return _number_bytes(descr, fill_value(descr, fill)) != fill
+    return number(descr, fill_value(descr, fill)) != fill
 
 
 def fill_bytes(written_type: Any, written: Any) -> bytes | None:
@@ -132,35 +116,13 @@ def fill_bytes(written_type: Any, written: Any) -> bytes | None:
             raise TypeError("no text")
         return written.encode() if written_type["type"] == "string" else base64.b64decode(written, validate=True)
     if isinstance(dtype, str) and dtype[1] not in "VS":
-        return _number_bytes(dtype, written)
+        return number(dtype, written)
     if isinstance(dtype, str) and dtype[1] == "S":
-        return _number_bytes("|u1", written)
+        return number("|u1", written)
     data = base64.b64decode(written, validate=True)
     if len(data) != itemsize(dtype):
         raise ValueError("of another length")
     return data
-
-
-def _number_bytes(descr: str, written: Any) -> bytes:
-    """Return the bytes of a number: no rounding, no overflow, only the three special words."""
-    match descr[1]:
-        case "b":
-            if not isinstance(written, bool):
-                raise TypeError("neither true nor false")
-            return bytes([written])
-        case "c":
-            if not isinstance(written, list) or len(written) != 2:
-                raise TypeError("not a list of two numbers")
-            return b"".join(_number_bytes(part, half) for part, half in zip(halves(descr), written, strict=True))
-        case "f":
-            value = SPECIAL_FLOATS[written] if isinstance(written, str) else written
-            if type(value) not in (int, float, Real) or (not isinstance(written, str) and math.isinf(float(value))):
-                raise TypeError("not a number")
-        case _:
-            value = written
-            if type(value) is not int:
-                raise TypeError("not a number without fraction or exponent")
-    return struct.pack(code(descr), value)
 
 
 def written_codecs(codecs: Sequence[Codec], itemsize: int) -> list[Json]:

@@ -260,11 +260,7 @@ def _fill(fill: Any, used: Any) -> Iterator[DocumentFault]:
         requirement = _WANTED.get(dtype[1], "of its type") if isinstance(dtype, str) else "of its type"
         if isinstance(dtype, str) and dtype[1] == "c":
             requirement = requirement.format(halves(dtype)[0])
-        reason = str(fault) if isinstance(fault, TypeError) else ""
-        yield _bad(
-            where,
-            f"the fill value is not a value of the data type: {requirement}{' (' + reason + ')' if reason else ''}",
-        )
+        yield _bad(where, f"the fill value is not a value of the data type: {requirement} ({fault})")
 
 
 _WANTED = {

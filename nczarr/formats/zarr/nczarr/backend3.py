@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from types import MappingProxyType
 
-from nczarr.ast import Attribute, Group, Variable
+from nczarr.ast import Attribute
 from nczarr.ast.plain import JsonConstant, plain
 from nczarr.diagnostics.report import Report
 from nczarr.formats.zarr.core.fill_values import Json
@@ -35,10 +35,6 @@ class NCZarr3Writer(HiddenAttributes, Zarr3Writer):
         """Return an attribute in plain JSON."""
         return self.fill_form(attribute.value) if attribute.name == "_FillValue" else plain(attribute.value)
 
-    def group_attributes(self, path: str, group: Group) -> Json:
-        """Return the attributes of a group, and the hidden ones."""
-        return packed(super().group_attributes(path, group), encode)
-
-    def variable_attributes(self, path: str, variable: Variable) -> Json:
-        """Return the attributes of a variable, and the hidden ones."""
-        return packed(super().variable_attributes(path, variable), encode)
+    def finished(self, attributes: Json, *, group: bool) -> Json:
+        """Return the attributes, and the hidden ones as one text."""
+        return packed(attributes, encode)

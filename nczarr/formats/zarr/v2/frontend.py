@@ -21,7 +21,7 @@ from nczarr.check.checked import Unchecked
 from nczarr.diagnostics.report import Report
 from nczarr.formats.common.documents import DocumentCache, Json
 from nczarr.formats.zarr.core import hierarchy
-from nczarr.formats.zarr.core.array_metadata import ArrayMetadata, chain, lengths, sensible
+from nczarr.formats.zarr.core.array_metadata import ArrayMetadata, chain, lengths, record, sensible
 from nczarr.formats.zarr.core.fill_values import shown
 from nczarr.formats.zarr.core.reader import BadDocumentError, NodeReader, axes_of
 from nczarr.formats.zarr.core.time_attributes import with_times
@@ -168,9 +168,7 @@ class Zarr2Reader(NodeReader):
     def _known(self, written: Descr, configs: list[Json], *, field: bool = False) -> Descr:
         """Return the dtype as a `Descr`. Raises ValueError with the dtype as its text."""
         if not isinstance(written, str):
-            if not written or len({name for name, _, _ in written}) < len(written):
-                raise ValueError(f"a record of {len(written)} fields")
-            return tuple(self._field(name, inner, shape) for name, inner, shape in written)
+            return record((name, self._known(inner, [], field=True), shape) for name, inner, shape in written)
         match = _KNOWN.fullmatch(written)
         if match is None:
             raise ValueError(f"dtype `{written}`")
@@ -195,11 +193,6 @@ class Zarr2Reader(NodeReader):
         if any(config["id"] == "pickle" for config in configs):
             raise ValueError(f"dtype `{written}` with filter `pickle`, which runs code")
         raise ValueError(f"dtype `{written}`")
-
-    def _field(self, name: Any, inner: Descr, shape: Any) -> tuple[str, Descr, tuple[int, ...]]:
-        if not isinstance(name, str) or not name or lengths(list(shape), least=1) is None:
-            raise ValueError("a record with a field that has no name or shape")
-        return name, self._known(inner, [], field=True), tuple(shape)
 
     def _element(self, dtype: Descr, written: Any) -> bytes | None:
         """Return one element in the stored dtype; None for null. Raises one of `FAULTS`."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from nczarr.ast import Constant, Group, Variable
+from nczarr.ast import Constant
 from nczarr.ast.plain import JsonConstant
 from nczarr.ast.rectilinear import Lengths, runs_of, varies, written_runs
 from nczarr.diagnostics.report import Report
@@ -78,15 +78,9 @@ class Zarr3Writer(Writer):
                 entries.append((key.removesuffix(DOCUMENT).removesuffix("/"), document))
             yield key, document
 
-    def group_attributes(self, path: str, group: Group) -> Json:
-        """Return the attributes of a group, with a declaration of a convention if requested."""
-        attributes = super().group_attributes(path, group)
-        return nz.declared(attributes, group=True) if self.plan.options.declare else attributes
-
-    def variable_attributes(self, path: str, variable: Variable) -> Json:
-        """Return the attributes of a variable, with a declaration of a convention if requested."""
-        attributes = super().variable_attributes(path, variable)
-        return nz.declared(attributes, group=False) if self.plan.options.declare else attributes
+    def finished(self, attributes: Json, *, group: bool) -> Json:
+        """Return the attributes, with a declaration of a convention if requested."""
+        return nz.declared(attributes, group=group) if self.plan.options.declare else attributes
 
     def fill_form(self, constant: Constant) -> JsonConstant:
         """Return a fill value in xarray's encoding."""

@@ -28,8 +28,8 @@ from nczarr.arrays.sources.source import Descr, itemsize
 from nczarr.arrays.values.elements import Record, element_of, halves, is_element_name, is_utf32, time_unit
 from nczarr.ast import Constant
 from nczarr.ast.plain import JsonConstant, encoded, plain
-from nczarr.ast.values import SPECIAL_FLOATS
-from nczarr.formats.zarr.core.fill_values import Json, encoded_bytes, json_of, number, parts_of, shown, type_name
+from nczarr.formats.zarr.core.array_metadata import record
+from nczarr.formats.zarr.core.fill_values import Json, encoded_bytes, json_of, number, parts_of, shown
 
 _NUMBERS = {"i1": "int8", "u1": "uint8", "i2": "int16", "u2": "uint16", "i4": "int32", "u4": "uint32", "i8": "int64",
             "u8": "uint64", "f4": "float32", "f8": "float64", "f2": "float16",
@@ -93,7 +93,7 @@ def descr(written: Any) -> Descr:
         case {"name": "numpy.timedelta64", "configuration": {"unit": str(unit), "scale_factor": int(factor)}}:
             return _time("<m8", unit, factor)
         case {"name": "struct" | "structured", "configuration": {"fields": [*fields]}}:
-            return _record(fields)
+            return record(map(_field_of, fields))
         case {"name": str(name)} | str(name):
             raise ValueError(f"`{name[:60]}`")
     raise ValueError("a value that does not name a type")
@@ -107,29 +107,15 @@ def _time(code: str, unit: str, factor: int) -> Descr:
     return dtype
 
 
-def _record(fields: list[Any]) -> Descr:
-    """Return a record from its fields: objects in `struct`, pairs in `structured`."""
-    members: list[tuple[str, Descr, tuple[int, ...]]] = []
-    for field in fields:
-        match field:
-            case {"name": name, "data_type": inner} | [name, inner]:
-                pass
-            case _:
-                raise ValueError("a record whose fields are not pairs of name and type")
-        if not isinstance(name, str) or not name:
-            raise ValueError("a record with a field without a name")
-        if any(name == other for other, _, _ in members):
-            raise ValueError(f"a record with two fields `{name}`")
-        try:
-            dtype = descr(inner)
-        except ValueError as fault:
-            raise ValueError(f"a record whose field `{name}` has type {fault}") from None
-        if dtype == "|O":
-            raise ValueError(f"a record whose field `{name}` has no fixed size")
-        members.append((name, dtype, ()))
-    if not members:
-        raise ValueError("a record without fields")
-    return tuple(members)
+def _field_of(written: Any) -> tuple[Any, Descr, tuple[int, ...]]:
+    """Return a field: an object in `struct`, a pair in `structured`."""
+    match written:
+        case {"name": name, "data_type": inner} | [name, inner]:
+            try:
+                return name, descr(inner), ()
+            except ValueError as fault:
+                raise ValueError(f"a record whose field `{name}` has type {fault}") from None
+    raise ValueError("a record whose fields are not pairs of name and type")
 
 
 def fill_value(descr: Descr, fill: bytes | None, *, utf8: bool = True, registered: bool = False) -> Any:
@@ -154,7 +140,7 @@ def fill_value(descr: Descr, fill: bytes | None, *, utf8: bool = True, registere
     if descr[1] == "c":
         return [fill_value(part, half) for part, half in parts_of(descr, data)]
     value = json_of(descr, data)
-    if isinstance(value, str) and number(descr, SPECIAL_FLOATS[value]) != data:
+    if isinstance(value, str) and number(descr, value) != data:
         return "0x" + (data if descr[0] == ">" else data[::-1]).hex()
     return value
 
@@ -192,11 +178,7 @@ def fill_bytes(descr: Descr, written: Any, *, utf8: bool = True) -> bytes:
         return encoded_bytes(written, size, shorter=descr[1] == "S")
     if descr[1] == "c" and isinstance(written, list) and len(written) == 2:
         return b"".join(fill_bytes(part, half) for part, half in zip(halves(descr), written, strict=True))
-    if descr[1] == "f" and isinstance(written, str):
-        if written in SPECIAL_FLOATS:
-            return number(descr, SPECIAL_FLOATS[written])
-        if re.fullmatch(f"0x[0-9a-fA-F]{{{2 * size}}}", written) is None:
-            raise ValueError(f"{shown(written)} is not a number of type {type_name(descr)}")
+    if descr[1] == "f" and re.fullmatch(f"0x[0-9a-fA-F]{{{2 * size}}}", str(written)):
         return bytes.fromhex(written[2:])[:: 1 if descr[0] == ">" else -1]
     return number(descr, written)
 
