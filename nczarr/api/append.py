@@ -95,7 +95,7 @@ def append(
     from nczarr.diagnostics.report import Report
     from nczarr.operations.append import AppendRequest
     from nczarr.operations.append import append as run
-    from nczarr.options import Subset
+    from nczarr.select.selection import Subset
     from nczarr.stores.spool import passing
 
     if region not in (None, "auto"):

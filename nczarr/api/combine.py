@@ -226,7 +226,7 @@ def append(
     from nczarr.operations.append import append as run
     from nczarr.operations.combine import Recoding
     from nczarr.operations.inputs import for_reading
-    from nczarr.options import Subset
+    from nczarr.select.selection import Subset
     from nczarr.stores.spool import passing
 
     report, path = Report(), os.fspath(document)

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 from nczarr.diagnostics.report import CompileError, Report
 from nczarr.operations.compare.difference import Difference
 from nczarr.operations.compare.elements import Tolerance
-from nczarr.options import DEFAULT_MEMORY, UNREAD, Options, Subset
+from nczarr.options import DEFAULT_MEMORY, UNREAD, Options
+from nczarr.select.selection import Subset
 
 if TYPE_CHECKING:
     from nczarr.api.handle import DatasetHandle

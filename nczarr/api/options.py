@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar, Unpack
 from nczarr import names
 from nczarr.ast.kinds import KIND_SPELLINGS
 from nczarr.diagnostics.secrets import StorageOptions
-from nczarr.options import Following, Options, Section, Subset, Writing
+from nczarr.options import Following, Options, Writing
+from nczarr.select.selection import Section, Subset
 
 if TYPE_CHECKING:
     from nczarr.diagnostics.report import Report

@@ -20,7 +20,8 @@ from nczarr.cli.subsets import add_subset_options, subset_of
 from nczarr.cli.targets import add_target_options, options_of, positive
 from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.secrets import StorageOptions, shown
-from nczarr.options import WHOLE, Options, Subset
+from nczarr.options import WHOLE, Options
+from nczarr.select.selection import Subset
 from nczarr.stores.url import is_remote
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from nczarr.cli.parser import SELECTION, Command
-from nczarr.options import CoordinateRange, DimensionRange, Section, Subset
+from nczarr.select.selection import CoordinateRange, DimensionRange, Section, Subset
 
 if TYPE_CHECKING:
     from nczarr.diagnostics.report import Report

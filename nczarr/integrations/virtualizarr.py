@@ -17,7 +17,8 @@ from nczarr.api.options import options_from
 from nczarr.arrays.chunks.chunk_references import WHOLE, Referred
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.diagnostics.report import CompileError, Diagnostic, Report, Severity
-from nczarr.options import FOLLOWING, UNREAD, Following, Options, Subset, Writing
+from nczarr.options import FOLLOWING, UNREAD, Following, Options, Writing
+from nczarr.select.selection import Subset
 from nczarr.stores.memory import is_metadata
 
 if TYPE_CHECKING:

@@ -16,9 +16,10 @@ from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report
 from nczarr.operations import pipeline, targets
 from nczarr.operations.inputs import Input
-from nczarr.options import WHOLE, Options, Subset, part_in_words
+from nczarr.options import WHOLE, Options
 from nczarr.plan.plans import Conversion
 from nczarr.registry import Format
+from nczarr.select.selection import Subset, part_in_words
 
 
 class ConvertRequest(NamedTuple):

@@ -20,9 +20,10 @@ from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.secrets import shown
 from nczarr.diagnostics.source import Source
 from nczarr.operations import sources, targets
-from nczarr.options import Options, Subset
+from nczarr.options import Options
 from nczarr.plan.plans import Conversion, Plan, StorePlan, conversion_of
 from nczarr.registry import Format
+from nczarr.select.selection import Subset
 from nczarr.stores.base import Store
 from nczarr.stores.url import location, trimmed
 

@@ -18,9 +18,9 @@ from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.values.time_units import CALENDARS, period
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report
-from nczarr.options import CoordinateRange, Label
 from nczarr.select.physical import Physical, is_numeric, physical
 from nczarr.select.reader import reader_of
+from nczarr.select.selection import CoordinateRange, Label
 
 BLOCK = 1 << 18
 """Cells that are read at once."""

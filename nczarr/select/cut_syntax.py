@@ -18,7 +18,7 @@ from typing import Any
 
 from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.source import Source, Span
-from nczarr.options import CoordinateRange, DimensionRange, Label
+from nczarr.select.selection import CoordinateRange, DimensionRange, Label
 
 _CUT = re.compile(r"\s*((?:\\.|[^\\=~])+?)\s*([=~])\s*(.*?)\s*", re.DOTALL)
 _INDICES = re.compile(r"(-?[0-9]{1,18})|(-?[0-9]{1,18})?:(-?[0-9]{1,18})?(?::([0-9]{1,18}))?")

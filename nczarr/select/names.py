@@ -13,7 +13,7 @@ from nczarr import names
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.source import Span
-from nczarr.options import Section
+from nczarr.select.selection import Section
 
 
 def variables_named(word: str, checked: Checked, report: Report) -> list[str]:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.source import Source, Span
-from nczarr.options import Extent, Extents, Section
+from nczarr.select.selection import Extent, Extents, Section
 
 if TYPE_CHECKING:
     from lark import Lark, Token, Tree

@@ -22,8 +22,8 @@ from nczarr import names
 from nczarr.ast import Dimension, DimensionRef, VlenType
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report
-from nczarr.options import Extents, Section
 from nczarr.select.related import CELLS, mentioned
+from nczarr.select.selection import Extents, Section
 
 Ranges = tuple[range, ...]
 

@@ -22,7 +22,7 @@ from nczarr.diagnostics.report import Report
 from nczarr.integrations.testing.strategies import datasets_with_data
 from nczarr.operations.combine import CombineSpec, combine
 from nczarr.operations.compare.diff import differences
-from nczarr.options import Extent, Section, Subset
+from nczarr.select.selection import Extent, Section, Subset
 from nczarr.select.subset import subset
 from tests.support.proof import share
 from tests.support.subsets import checked_of, equal, relaxed

@@ -9,9 +9,10 @@ from nczarr.arrays.execution.counts import Step
 from nczarr.check.checked import Checked
 from nczarr.operations.combine import Combined, Recoding
 from nczarr.operations.inputs import Input
-from nczarr.options import Options, Subset
+from nczarr.options import Options
 from nczarr.plan.plans import Conversion
 from nczarr.registry import Format
+from nczarr.select.selection import Subset
 from nczarr.stores.base import Store
 
 

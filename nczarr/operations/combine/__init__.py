@@ -34,7 +34,7 @@ from nczarr.operations.combine.sources import (
 )
 from nczarr.operations.combine.spec import CombineSpec, Recoding
 from nczarr.operations.inputs import Input
-from nczarr.options import Subset
+from nczarr.select.selection import Subset
 from nczarr.stores.url import is_remote
 
 __all__ = ["CombineSpec", "Recoding", "combine", "combined"]

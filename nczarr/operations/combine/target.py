@@ -19,9 +19,10 @@ from nczarr.operations.combine import Combined, CombineSpec, combined, journal_o
 from nczarr.operations.combine.journal import is_finished
 from nczarr.operations.combine.sources import home_of
 from nczarr.operations.inputs import Input
-from nczarr.options import Options, Subset, part_in_words
+from nczarr.options import Options
 from nczarr.plan.plans import Conversion
 from nczarr.registry import REFERENCE, Format
+from nczarr.select.selection import Subset, part_in_words
 from nczarr.stores.url import is_remote, trimmed
 
 

@@ -18,7 +18,7 @@ from nczarr.diagnostics.report import Report
 from nczarr.operations.compare.difference import Difference, shown_constant, shown_pair
 from nczarr.operations.compare.elements import Tolerance
 from nczarr.operations.compare.values import values
-from nczarr.options import Subset
+from nczarr.select.selection import Subset
 
 
 def differences(

@@ -34,8 +34,9 @@ from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.source import Source, Span
 from nczarr.operations.compare.digest_ragged import RaggedHasher, leaf_of, width
 from nczarr.operations.compare.digest_values import Dense, Hashed, ValueHasher
-from nczarr.options import Options, Subset
+from nczarr.options import Options
 from nczarr.select.reader import whole_parts
+from nczarr.select.selection import Subset
 
 VERSION = "nczarr-digest-1"
 """Prefix of each record; other definitions need another number."""

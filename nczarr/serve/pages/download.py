@@ -22,10 +22,11 @@ from nczarr.arrays.lazy_numpy import np
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report
 from nczarr.operations import pipeline
-from nczarr.options import Options, Section, Subset
+from nczarr.options import Options
 from nczarr.select.indexing import read_outer
 from nczarr.select.physical import is_numeric, physical
 from nczarr.select.section_syntax import sections
+from nczarr.select.selection import Section, Subset
 from nczarr.serve.answers import HttpAnswer, attachment
 from nczarr.serve.context import Answer, DeferredWork, ServerContext, of_dataset
 from nczarr.serve.dataset_cache import RETRY, CachedDataset, RefusedRequestError, check_same, words

@@ -18,7 +18,8 @@ from nczarr.arrays.values.parts import is_fixed, size
 from nczarr.ast import VlenType
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import CompileError, Report
-from nczarr.options import Options, Section
+from nczarr.options import Options
+from nczarr.select.selection import Section
 from nczarr.serve.answers import BYTES, HTML, TEXT, XML, HttpAnswer
 from nczarr.serve.dataset_cache import CachedDataset, RefusedRequestError, words
 from nczarr.serve.limits import Limits

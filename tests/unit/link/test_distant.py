@@ -20,9 +20,10 @@ from nczarr.diagnostics.report import Report
 from nczarr.formats.netcdf4.backend import build
 from nczarr.link.fill import fill
 from nczarr.operations.pipeline import read, select
-from nczarr.options import Extent, Options, Section, Subset
+from nczarr.options import Options
 from nczarr.plan.planner import plan
 from nczarr.registry import named
+from nczarr.select.selection import Extent, Section, Subset
 from nczarr.stores import ranges
 from nczarr.stores.base import cut
 from nczarr.stores.memory import MemoryStore, is_metadata
