@@ -1,4 +1,8 @@
-"""Options of a run: one frozen value for all phases. The defaults are those of the command line."""
+"""Options of a run: one frozen value for all phases, and the table of their forms on the command line.
+
+A new option is a field of `Options`, a row of `TABLE`, and a key of
+`nczarr.api.options` if Python callers have it.
+"""
 
 from __future__ import annotations
 
@@ -164,15 +168,207 @@ class Options(NamedTuple):
         return loss in self.allow_loss or "all" in self.allow_loss
 
 
-RUN_ONLY = frozenset(
-    {"overwrite", "max_size", "verbose", "memory", "workers", "verify", "resume", "unfinished", "storage", "source"}
-    | {"target", "nodes", "dask", "survey", "message", "author"}
-)
-"""Options that change no byte of the target."""
-
-
 def _plain(value: object) -> object:
     """Return a value whose text does not depend on the order of a mapping or set."""
     if isinstance(value, Mapping):
         return sorted(value.items())
     return sorted(value) if isinstance(value, frozenset) else value
+
+
+class Option(NamedTuple):
+    """Row of the table of options: one option in its forms, and what it concerns."""
+
+    name: str
+    """Field of `Options`; with a prefix, of `Writing` or `Following`. All other names belong to commands alone."""
+    commands: tuple[str, ...] = ()
+    """Commands that have it."""
+    section: str = ""
+    """Section of their help."""
+    flags: str = ""
+    """Its spellings, separated by blanks."""
+    takes: str = "flag"
+    """Kind of its value, which `nczarr.cli` parses; `flag` and `switch` (`--x`, `--no-x`) take none."""
+    metavar: str | None = None
+    """Name of its value in the help."""
+    help: str = ""
+    """Line of the help."""
+    choices: tuple[str, ...] | None = None
+    """Values that it takes, if these are few."""
+    default: object = None
+    """Value without it, of an option that is no field."""
+    bytes: bool = True
+    """True if it may change a byte of the target."""
+
+
+_COMBINE = ("combine", "refs combine")
+_WRITE = ("convert", "compile", *_COMBINE)
+_EXTEND = ("append", "refs append")
+_LINK = ("convert", *_COMBINE, *_EXTEND)
+_COMPARE = ("diff", "digest")
+_READ = ("serve", "dump", "check", *_COMPARE, "refs verify", "refs expand", "refs compact")
+_OPEN = (*_WRITE, *_EXTEND, *_READ)
+_REPORT = (*_OPEN, "explain", "formats", "completion")
+_SELECT = (*_LINK, *_COMPARE)
+_CUT = ("convert", *_COMBINE)
+_REFER = (*_WRITE, "refs append")
+_CLUSTER = (*_CUT, "refs append")
+
+SECTIONS = (
+    ARGUMENTS, SOURCE, SELECTION, COMBINATION, COMPARISON, TARGET, CHUNKS, REFERENCES, NETWORK,
+    RUN, LIMITS, TEXT, OUTPUT,
+) = (
+    "arguments", "source", "selection", "combination", "comparison", "target", "chunks and codecs",
+    "reference documents", "network", "run", "limits", "text", "output"
+)  # fmt: skip
+"""Sections of a help text in order; empty ones are not shown."""
+
+TABLE: tuple[Option, ...] = (
+    # where datasets are read
+    Option("form", ("convert", "check", "digest", *_COMBINE, *_EXTEND), SOURCE, "--from", "text", "FORMAT",
+           "format of the sources (default: by content)"),
+    Option("storage", _OPEN, SOURCE, "--storage-option", "storage options", "NAME=VALUE",
+           "option for the library that opens a URL; a prefix `source.` or `target.` limits it to one side; "
+           "retries=N sets the number of retries; repeatable", bytes=False),
+    Option("following.base", _OPEN, SOURCE, "--source-base", "text", "URL",
+           "base of the relative URLs in a reference document (default: the folder of the document)"),
+    Option("following.roots", _OPEN, SOURCE, "--source-root", "texts", "ROOT",
+           "allow references to this folder, URL or protocol (s3://) and refuse all others; repeatable "
+           "(default: see `nczarr help references`)"),
+    Option("following.target", _OPEN, SOURCE, "--source-target", "text", "URL",
+           "target of references that name no URL"),
+    Option("following.jinja", _OPEN, SOURCE, "--source-jinja",
+           help="render templates beyond the built-in grammar with jinja2, in a sandbox"),
+    Option("following.hidden"),
+    Option("masking_fill"),
+    Option("survey", bytes=False),
+    Option("unfinished", bytes=False),
+    Option("nodes", bytes=False),
+    Option("source", bytes=False),
+    # what is selected
+    Option("subset.variables", _SELECT, SELECTION, "--var", "texts", "NAME,…",
+           "select variables, with the dimensions and types that they use; repeatable"),
+    Option("subset.exact", _LINK, SELECTION, "--no-coordinates",
+           help="select exactly the variables of `--var`, without their coordinates and other related variables"),
+    Option("subset.groups", _SELECT, SELECTION, "--group", "texts", "NAME,…",
+           "select groups with their content; repeatable"),
+    Option("subset.dimensions", _CUT, SELECTION, "--dim", "texts", "NAME=FIRST:LAST",
+           "select indices of a dimension in all variables, such as `time=0:11`, `time=-12:` or `x=0:99:2`; the last "
+           "one is included; negative ones count from the end; repeatable"),
+    Option("subset.labels", _CUT, SELECTION, "--sel", "texts", "NAME=LOW:HIGH",
+           "select by values of a coordinate, such as `time=2000-01:2000-12`, `lat=-30:30`, `lev=500`, or "
+           "`lat~45.3` for the nearest value; bounds are included; repeatable"),
+    Option("subset.sections", ("convert",), SELECTION, "--section", "texts", "SECTION",
+           "select a part of one variable, such as `temp(0:9:2,:,5)`; indices start at 0, the last one is "
+           "included; repeatable"),
+    Option("fixed", ("convert",), SELECTION, "-u", help="make unlimited dimensions fixed (nccopy)"),
+    Option("part"),
+    # what a combination joins
+    Option("decode_times", (*_COMBINE, "refs append"), COMBINATION, "--decode-times",
+           help="count the times of all sources in the `units` of the first: exactly, or the run ends"),
+    Option("units", (*_COMBINE, "refs append"), COMBINATION, "--units", "text", "UNITS",
+           "count the times of all sources in these, `hours since 1970-01-01`"),
+    # what a target is
+    Option("kind", _WRITE, TARGET, "-k --kind", "kind", "KIND",
+           "kind of netCDF file: nc3, nc6, nc5, nc4, nc7, or 1 to 5 (default: that of the source, else the smallest "
+           "that holds the dataset)"),
+    Option("kind", ("check",), TARGET, "-k --kind", "kind", "KIND",
+           "check the limits of this kind of netCDF file as well"),
+    Option("overwrite", (*_WRITE, "refs expand", "refs compact"), TARGET, "--overwrite",
+           help="replace an existing target", bytes=False),
+    Option("allow_loss", (*_WRITE, *_EXTEND), TARGET, "--allow-loss", "losses", "CODE",
+           "accept losses with this diagnostic code, or `all`; repeatable"),
+    Option("consolidated", _WRITE, TARGET, "--consolidated", "switch",
+           help="write the metadata of all nodes in one key of the root as well (default: in Zarr stores, but not in "
+           "references and repositories)"),
+    Option("declare", _WRITE, TARGET, "--declare", "text", None,
+           "declare a convention in the target: nz (NZ-1.0, Zarr v3 only) (default: none)", ("nz",)),
+    Option("char_netcdf", _WRITE, TARGET, "--char", "char", None,
+           "Zarr type of char variables: one that all Zarr readers know, or netCDF-C's own (default: bytes)",
+           ("bytes", "netcdf"), "bytes"),
+    Option("tables", _WRITE, TARGET, "--tables", help="write records as Awkward tables, in archives and in lists"),
+    Option("xarray"),
+    Option("virtual", _WRITE, TARGET, "--virtual",
+           help="in a repository, refer to chunks in the files of the source instead of copying them"),
+    Option("message", (*_WRITE, "append"), TARGET, "--message", "text", "TEXT",
+           "message of a commit (default: one that names the source)", bytes=False),
+    Option("author", (*_WRITE, "append"), TARGET, "--author", "text", "NAME",
+           "author of a commit (default: none)", bytes=False),
+    Option("target", bytes=False),
+    # chunks and codecs
+    Option("chunks", _WRITE, CHUNKS, "--chunks", "chunks", "SPEC",
+           "chunk lengths by dimension (time=1,lat=100) or of one variable (/g1/temp=1,12); repeatable (default: "
+           "those of the source)"),
+    Option("grid", _WRITE, CHUNKS, "--grid", "text", None,
+           "regular: chunks of one length along a dimension; rectilinear: chunks of the source's lengths, in Zarr v3 "
+           "only, where few readers know them (default: regular)", ("regular", "rectilinear")),
+    Option("shards", _WRITE, CHUNKS, "--shards", "shards", "SPEC",
+           "auto, none, or shard lengths as for --chunks; Zarr v3 only; repeatable (default: none)"),
+    Option("codecs", _WRITE, CHUNKS, "--codec", "codecs", "SPEC",
+           "codecs of all variables (zlib:5, zstd:3, none) or of one (/g1/temp=zlib:5); numbers are shuffled first, "
+           "not in Zarr v3, or with noshuffle+zlib:5; repeatable (default: those of the source)"),
+    Option("separator", _WRITE, CHUNKS, "--separator", "text", None,
+           "separator of indices in chunk keys, where the format has a choice (default: that of the source)",
+           (".", "/")),
+    Option("zarr_names", _WRITE, CHUNKS, "--zarr-names", "text", None,
+           "names of types and codecs in Zarr v3: those that all supported readers know, or registered ones only, "
+           "for which chunks are encoded again (default: common)", ("common", "registered")),
+    Option("order", _WRITE, CHUNKS, "--order", "text", None,
+           "order of elements in chunks, where the format has a choice (default: that of the source)", ("C", "F")),
+    Option("level", ("convert",), CHUNKS, "-d", "level", "N",
+           "deflate at level 1 to 9, or 0 for no codecs (nccopy)"),
+    Option("shuffle", ("convert",), CHUNKS, "-s", help="shuffle bytes before deflating, with -d (nccopy)"),
+    Option("chunkspecs", ("convert",), CHUNKS, "-c", "texts", "SPEC",
+           "chunk lengths by dimension (time/10,lat/20; lon/ for all of it) or of one variable (/g1/temp:1,12) "
+           "(nccopy); repeatable"),
+    # reference documents
+    Option("writing.metadata", _WRITE, REFERENCES, "--metadata", "documents", None,
+           "format of the Zarr metadata in a reference document (default: {}) or repository (default: nczarr3)"),
+    Option("writing.inline", _REFER, REFERENCES, "--inline", "size", "SIZE",
+           "largest chunk to store in the document itself (default: 64)"),
+    Option("writing.embed", _REFER, REFERENCES, "--embed", "size", "SIZE",
+           "largest variable to store in the document if its chunks cannot be referenced (default: 4MiB)"),
+    Option("writing.base", _REFER, REFERENCES, "--base", "text", "URL",
+           "folder or URL where readers find the referenced files (default: where they are now)"),
+    Option("writing.relative", _REFER, REFERENCES, "--relative",
+           help="name referenced files relative to the document"),
+    Option("writing.home"),
+    Option("writing.keep_names"),
+    # the run
+    Option("verify", _CLUSTER, RUN, "--verify",
+           help="read the target again; publish it only if every value is there", bytes=False),
+    Option("discard", ("append",), RUN, "--discard",
+           help="discard what an interrupted run of another command has written; that run must not be active any more"),
+    Option("progress", _LINK, RUN, "--progress", "switch",
+           help="show progress (default: on a terminal, for long runs)"),
+    Option("resume", _CUT, RUN, "--resume",
+           help="resume a target that the same command has begun", bytes=False),
+    Option("dask", _CLUSTER, RUN, "--dask", "text", "URL",
+           "use a dask cluster with the scheduler at this address", bytes=False),
+    Option("dry_run", _LINK, RUN, "--dry-run", help="show the route of each part; write nothing"),
+    Option("max_size", _WRITE, LIMITS, "--max-size", "size", "SIZE",
+           "refuse a netCDF file or archive whose variables are larger (default: 16GiB)", bytes=False),
+    Option("memory", (*_WRITE, *_EXTEND, "digest", "refs verify"), LIMITS, "--memory", "size", "SIZE",
+           "memory for values and chunks in flight (default: 1GiB)", bytes=False),
+    Option("workers", (*_WRITE, *_EXTEND, "digest"), LIMITS, "--workers", "workers", "N",
+           "number of threads, and of processes that read sources (default: one per processor)", bytes=False),
+    # texts; short options are those of ncdump
+    Option("header_only", ("dump",), SELECTION, "-h", help="print the header only, without data"),
+    Option("coordinates_only", ("dump",), SELECTION, "-c", help="print the data of coordinate variables only"),
+    Option("variables", ("dump",), SELECTION, "-v", "names", "NAME,…",
+           "print the data of these variables only; repeatable"),
+    Option("groups", ("dump",), SELECTION, "-g", "names", "NAME,…", "print the data of these groups only; repeatable"),
+    Option("special", ("dump",), TEXT, "-s", help="print special (virtual) attributes as well"),
+    Option("name", ("dump",), TEXT, "-n", "text", "NAME",
+           "name of the dataset in the text (default: its own, else SRC)"),
+    # messages
+    Option("strict", _REPORT, OUTPUT, "--strict", help="treat warnings as errors"),
+    Option("message_format", _REPORT, OUTPUT, "--message-format", "text", None,
+           "form of the diagnostics on standard error (default: human)", ("human", "json", "sarif"), "human"),
+    Option("quiet", _REPORT, OUTPUT, "-q --quiet", help="print errors only"),
+    Option("verbose", _REPORT, OUTPUT, "--verbose",
+           help="list every loss; print the traceback of an internal error", bytes=False),
+)  # fmt: skip
+"""Every option of a run, in the order of the help."""
+
+RUN_ONLY = frozenset(option.name for option in TABLE if not option.bytes)
+"""Options that change no byte of the target."""

@@ -6,26 +6,14 @@ import argparse
 from typing import TYPE_CHECKING
 
 from nczarr.cli.inputs import input_of
-from nczarr.cli.parser import (
-    ARGUMENTS,
-    COMBINATION,
-    RUN,
-    Command,
-    Switch,
-    add_memory,
-    add_workers,
-    command,
-    following_of,
-    storage_of,
-)
+from nczarr.cli.options import options_of, subset_of
+from nczarr.cli.parser import Command
 from nczarr.cli.progress import json_sources, json_steps, progress, text_sources, text_steps
 from nczarr.cli.result import CommandResult, summary
 from nczarr.cli.shared import Messages
 from nczarr.cli.streams import write_product
-from nczarr.cli.subsets import add_subset_options, subset_of
-from nczarr.cli.targets import add_allow_loss, add_commit_options
 from nczarr.diagnostics.secrets import shown
-from nczarr.options import DEFAULT_MEMORY, Options
+from nczarr.options import ARGUMENTS, COMBINATION, Options
 
 if TYPE_CHECKING:
     from nczarr.diagnostics.report import Report
@@ -42,14 +30,13 @@ EXAMPLES = (
 
 def parser() -> Command:
     """Return the parser of `append`."""
-    subparser = command(
+    subparser = Command(
         "append",
         "[OPTION]… SRC… DST --along NAME",
         "Extend an existing Zarr store, netCDF file, icechunk repository or reference document along a dimension. The "
         "sources are compared with the target before anything is written. At any moment the target reads as before or "
         "as after; an interrupted run is continued by the same command.",
         EXAMPLES,
-        form=True,
     )
     subparser.option(
         ARGUMENTS, "sources", metavar="SRC", nargs="+", help="file, store or URL, in order; - is standard input"
@@ -69,34 +56,12 @@ def parser() -> Command:
         choices=("auto",),
         help="replace the records whose coordinates the target has already (default: they are an error)",
     )
-    add_subset_options(subparser, related=True)
-    add_allow_loss(subparser)
-    add_commit_options(subparser)
-    subparser.option(
-        RUN,
-        "--discard",
-        action="store_true",
-        help="discard what an interrupted run of another command has written; that run must not be active any more",
-    )
-    subparser.option(RUN, "--dry-run", action="store_true", help="show the route of each part; write nothing")
-    subparser.option(RUN, "--progress", action=Switch, help="show progress (default: on a terminal, for long runs)")
-    add_memory(subparser, DEFAULT_MEMORY)
-    add_workers(subparser)
-    return subparser
+    return subparser.completed()
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Extend; return the status."""
-    options = Options(
-        message=arguments.message,
-        author=arguments.author,
-        allow_loss=frozenset(arguments.allow_loss),
-        memory=arguments.memory,
-        workers=arguments.workers,
-        following=following_of(arguments),
-        storage=storage_of(arguments),
-        verbose=arguments.verbose,
-    )
+    options = options_of(arguments)
     messages = Messages(arguments)
     done: list[Appended] = []
     status = messages.guard(lambda: _work(arguments, options, messages.report, done))

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 from nczarr.cli import FAULTY
 from nczarr.cli.inputs import read_input, standard_input
-from nczarr.cli.parser import ARGUMENTS, TARGET, Command, command, following_of, kind, storage_of
+from nczarr.cli.options import options_of
+from nczarr.cli.parser import Command
 from nczarr.cli.shared import Messages
-from nczarr.options import Options
+from nczarr.options import ARGUMENTS, TARGET
 
 if TYPE_CHECKING:
     from nczarr.check.checked import Checked
@@ -26,19 +27,15 @@ EXAMPLES = (
 
 def parser() -> Command:
     """Return the parser of `check`."""
-    subparser = command(
+    subparser = Command(
         "check",
         "[OPTION]… SRC…",
         "Print the diagnostics of datasets. The exit status is 1 if a source has an error or if a reader named by "
         "--for would fail.",
         EXAMPLES,
-        form=True,
     )
     subparser.option(
         ARGUMENTS, "sources", metavar="SRC", nargs="+", help="file, store or URL to check; - is standard input"
-    )
-    subparser.option(
-        TARGET, "-k", "--kind", type=kind, metavar="KIND", help="check the limits of this kind of netCDF file as well"
     )
     subparser.option(
         TARGET,
@@ -54,7 +51,7 @@ def parser() -> Command:
     subparser.option(
         TARGET, "--schema", metavar="SRC", help="report deviations from this schema: CDL, notation or any dataset"
     )
-    return subparser
+    return subparser.completed()
 
 
 def reader(text: str) -> Peer | Format:
@@ -70,7 +67,7 @@ def reader(text: str) -> Peer | Format:
 def run(arguments: argparse.Namespace) -> int:
     """Check each source; return the worst status, 1 if a reader is known to fail."""
     messages = Messages(arguments)
-    options = Options(kind=arguments.kind, storage=storage_of(arguments), following=following_of(arguments))
+    options = options_of(arguments)
     schemas: list[Checked | None] = []
     faults = 0
 

@@ -7,11 +7,11 @@ import sys
 from typing import TYPE_CHECKING
 
 from nczarr.cli.inputs import input_of
-from nczarr.cli.parser import ARGUMENTS, TARGET, Command, command
+from nczarr.cli.options import options_of
+from nczarr.cli.parser import Command
 from nczarr.cli.shared import Messages
 from nczarr.cli.streams import misuse, write_product
-from nczarr.cli.targets import add_target_options, options_of
-from nczarr.options import Options
+from nczarr.options import ARGUMENTS, TARGET, Options
 from nczarr.registry import STORE
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ EXAMPLES = (
 
 def parser() -> Command:
     """Return the parser of `compile`."""
-    subparser = command(
+    subparser = Command(
         "compile",
         "[OPTION]… SCHEMA [-o DST]",
         "Compile a schema with its data to a store or file. Without -o, print the documents of the store.",
@@ -35,15 +35,17 @@ def parser() -> Command:
         ARGUMENTS, "schema", metavar="SCHEMA", help="CDL, NCZarr notation or AST JSON; - is standard input"
     )
     subparser.option(TARGET, "-o", "--output", metavar="DST", help="target; - is standard output, for text formats")
-    add_target_options(subparser, to="format of the target (default: by its suffix, else nczarr)")
+    subparser.option(
+        TARGET, "--to", metavar="FORMAT", help="format of the target (default: by its suffix, else nczarr)"
+    )
     subparser.option(TARGET, "--dump-after", metavar="PASS", help=argparse.SUPPRESS)
-    return subparser
+    return subparser.completed()
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Compile one schema."""
     try:
-        options = options_of(arguments)
+        options = options_of(arguments, special=True)
     except ValueError as error:
         return misuse("compile", str(error))
     messages = Messages(arguments)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import argparse
 
 from nczarr.cli import COMMANDS, parser_of
-from nczarr.cli.parser import ARGUMENTS, Command, command
+from nczarr.cli.parser import Command
 from nczarr.cli.shared import Messages
 from nczarr.cli.streams import write_product
+from nczarr.options import ARGUMENTS
 
 SHELLS = ("bash", "zsh", "tcsh")
 
@@ -25,16 +26,15 @@ PATHS = {"SRC", "DST", "A", "B", "SCHEMA", "ROOT", "FILE", "URL"}
 
 def parser() -> Command:
     """Return the parser of `completion`."""
-    subparser = command(
+    subparser = Command(
         "completion",
         "[OPTION]… SHELL",
         "Print a script for a shell that completes commands, options, formats, topics and paths. The script is static: "
         "completion does not start nczarr.",
         EXAMPLES,
-        places=False,
     )
     subparser.option(ARGUMENTS, "shell", metavar="SHELL", choices=SHELLS, help="bash, zsh or tcsh")
-    return subparser
+    return subparser.completed()
 
 
 def run(arguments: argparse.Namespace) -> int:

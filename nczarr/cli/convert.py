@@ -11,16 +11,15 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from nczarr.cli.inputs import input_of
-from nczarr.cli.parser import ARGUMENTS, CHUNKS, RUN, SELECTION, Command, add_verify, command
+from nczarr.cli.options import options_of, positive, subset_of
+from nczarr.cli.parser import Command
 from nczarr.cli.progress import json_steps, progress, text_steps
 from nczarr.cli.result import CommandResult, summary
 from nczarr.cli.shared import Messages
 from nczarr.cli.streams import misuse, write_product
-from nczarr.cli.subsets import add_subset_options, subset_of
-from nczarr.cli.targets import add_target_options, options_of, positive
 from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.secrets import StorageOptions, shown
-from nczarr.options import WHOLE, Options
+from nczarr.options import ARGUMENTS, TARGET, WHOLE, Options
 from nczarr.select.selection import Subset
 from nczarr.stores.url import is_remote
 
@@ -104,40 +103,6 @@ def _stem(source: str) -> str:
     return stem[: -len(STORE)] if longest == ".zip" and stem.lower().endswith(STORE) and stem != STORE else stem
 
 
-def add_nccopy_options(subparser: Command) -> None:
-    """Add nccopy's options."""
-    subparser.option(
-        CHUNKS,
-        "-d",
-        dest="level",
-        type=_level,
-        metavar="N",
-        help="deflate at level 1 to 9, or 0 for no codecs (nccopy)",
-    )
-    subparser.option(
-        CHUNKS, "-s", dest="shuffle", action="store_true", help="shuffle bytes before deflating, with -d (nccopy)"
-    )
-    subparser.option(
-        CHUNKS,
-        "-c",
-        dest="chunkspecs",
-        action="append",
-        default=[],
-        metavar="SPEC",
-        help="chunk lengths by dimension (time/10,lat/20; lon/ for all of it) or of one variable (/g1/temp:1,12) "
-        "(nccopy); repeatable",
-    )
-    subparser.option(
-        SELECTION, "-u", dest="fixed", action="store_true", help="make unlimited dimensions fixed (nccopy)"
-    )
-
-
-def _level(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and len(text) == 1):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a level; write 0 to 9")
-    return int(text)
-
-
 def codec_of(level: int | None, *, shuffle: bool) -> str | None:
     """Return the codec specification of `-d` and `-s`, or None. Raises ValueError for `-s` alone."""
     if not level:
@@ -179,42 +144,29 @@ EXAMPLES = (
 
 def parser() -> Command:
     """Return the parser of `convert`."""
-    subparser = command(
+    subparser = Command(
         "convert",
         "[OPTION]… SRC… DST",
         "Convert datasets from any format to any other. With one source, DST is the target. With several, DST is a "
         "folder that receives one target for each source.",
         EXAMPLES,
-        form=True,
     )
     subparser.option(ARGUMENTS, "sources", metavar="SRC", nargs="+", help="file, store or URL; - is standard input")
     subparser.option(ARGUMENTS, "target", metavar="DST", help="target; - is standard output")
-    add_target_options(subparser, to="format of the target (default: by its suffix)")
-    add_subset_options(subparser, sections=True, cuts=True, related=True)
-    add_nccopy_options(subparser)
-    add_verify(subparser)
-    subparser.option(RUN, "--resume", action="store_true", help="resume a target that the same command has begun")
-    subparser.option(RUN, "--dask", metavar="URL", help="use a dask cluster with the scheduler at this address")
-    subparser.option(RUN, "--dry-run", action="store_true", help="show the route of each part; write nothing")
-    return subparser
+    subparser.option(TARGET, "--to", metavar="FORMAT", help="format of the target (default: by its suffix)")
+    return subparser.completed()
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Convert each source; return the worst status."""
     try:
-        options = options_of(arguments)
+        options = options_of(arguments, special=True)  # a text target loses nothing of the storage
         chunks = dict(pair for spec in arguments.chunkspecs for pair in chunk_lengths(spec))
         codec = codec_of(arguments.level, shuffle=arguments.shuffle)
     except ValueError as error:
         return misuse("convert", str(error))
     codecs = options.codecs if codec is None else {"": codec, **options.codecs}
-    options = options._replace(
-        chunks={**chunks, **options.chunks},
-        codecs=codecs,
-        verify=arguments.verify,
-        resume=arguments.resume,
-        dask=arguments.dask,
-    )
+    options = options._replace(chunks={**chunks, **options.chunks}, codecs=codecs)
     messages = Messages(arguments)
     work = _Conversions(arguments, options, messages)
     status = messages.guard(work.prepare, *work.conversions)

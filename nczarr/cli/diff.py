@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 from nczarr.cli import DONE, FAULTY
 from nczarr.cli.inputs import read_input
-from nczarr.cli.parser import ARGUMENTS, COMPARISON, Command, Switch, command, following_of, storage_of
+from nczarr.cli.options import options_of, subset_of
+from nczarr.cli.parser import Command, Switch
 from nczarr.cli.shared import Messages
 from nczarr.cli.streams import misuse, write_product
-from nczarr.cli.subsets import add_subset_options, subset_of
-from nczarr.options import UNREAD, Options
+from nczarr.options import ARGUMENTS, COMPARISON, UNREAD
 
 if TYPE_CHECKING:
     from nczarr.operations.compare.difference import Difference
@@ -29,7 +29,7 @@ EXAMPLES = (
 
 def parser() -> Command:
     """Return the parser of `diff`."""
-    subparser = command(
+    subparser = Command(
         "diff",
         "[OPTION]… A B",
         "Print the differences between two datasets of any formats, in their models and values. The exit status is 1 "
@@ -40,7 +40,11 @@ def parser() -> Command:
     subparser.option(ARGUMENTS, "second", metavar="B", help="dataset to compare with A")
     subparser.option(COMPARISON, "--data", action=Switch, default=True, help="compare values (default: yes)")
     subparser.option(
-        COMPARISON, "--storage", action="store_true", help="compare chunks, codecs, order and kind of file as well"
+        COMPARISON,
+        "--storage",
+        dest="with_storage",
+        action="store_true",
+        help="compare chunks, codecs, order and kind of file as well",
     )
     subparser.option(
         COMPARISON,
@@ -48,8 +52,7 @@ def parser() -> Command:
         metavar="T",
         help="allowed difference of numbers: absolute (1e-6) or relative to the greater one (rel:1e-6) (default: 0)",
     )
-    add_subset_options(subparser)
-    return subparser
+    return subparser.completed()
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -83,12 +86,7 @@ def _diff(arguments: argparse.Namespace, tolerance: Tolerance | None, messages: 
     from nczarr.operations.compare.difference import json_lines, text_lines
 
     report = messages.report
-    options = Options(
-        allow_loss=UNREAD,
-        storage=storage_of(arguments),
-        following=following_of(arguments),
-        survey=arguments.data,
-    )
+    options = options_of(arguments, allow_loss=UNREAD, survey=arguments.data)
     one = read_input(arguments.first, report, options)
     other = read_input(arguments.second, report, options)
     subset = subset_of(arguments, report)
@@ -98,7 +96,7 @@ def _diff(arguments: argparse.Namespace, tolerance: Tolerance | None, messages: 
     if sides is None:
         return
     counted_differences = counted.through(
-        differences(*sides, data=arguments.data, storage=arguments.storage, tolerance=tolerance)
+        differences(*sides, data=arguments.data, storage=arguments.with_storage, tolerance=tolerance)
     )
     if arguments.quiet:
         next(counted_differences, None)

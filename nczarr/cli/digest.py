@@ -9,22 +9,13 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from nczarr.cli.inputs import read_input, standard_input
-from nczarr.cli.parser import (
-    ARGUMENTS,
-    TEXT,
-    Command,
-    add_memory,
-    add_workers,
-    command,
-    following_of,
-    storage_of,
-)
+from nczarr.cli.options import options_of, subset_of
+from nczarr.cli.parser import Command
 from nczarr.cli.shared import Messages
 from nczarr.cli.streams import misuse, write_product
-from nczarr.cli.subsets import add_subset_options, subset_of
 from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.secrets import shown
-from nczarr.options import DEFAULT_MEMORY, Options
+from nczarr.options import ARGUMENTS, TEXT
 
 if TYPE_CHECKING:
     from nczarr.operations.compare.digest import Digest, ExpectedDigests
@@ -37,13 +28,12 @@ EXAMPLES = (
 
 def parser() -> Command:
     """Return the parser of `digest`."""
-    subparser = command(
+    subparser = Command(
         "digest",
         "[OPTION]… (SRC… | --check FILE)",
         "Print one hash of each dataset's model and values. It does not depend on format, chunks, codecs or byte "
         "order. Any change of a name, type, attribute, dimension or value changes it.",
         EXAMPLES,
-        form=True,
     )
     subparser.option(ARGUMENTS, "sources", metavar="SRC", nargs="*", help="file, store or URL; - is standard input")
     subparser.option(
@@ -56,10 +46,7 @@ def parser() -> Command:
         help="read lines of digests from FILE and verify each; - is standard input; repeatable",
     )
     subparser.option(TEXT, "--parts", action="store_true", help="print digests of variables and groups as well")
-    add_memory(subparser, DEFAULT_MEMORY)
-    add_workers(subparser)
-    add_subset_options(subparser)
-    return subparser
+    return subparser.completed()
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -86,13 +73,7 @@ class _Digests:
         from nczarr.operations.compare.digest import chosen, digest
 
         arguments, report = self.arguments, self.messages.report
-        options = Options(
-            memory=arguments.memory,
-            workers=arguments.workers,
-            storage=storage_of(arguments),
-            following=following_of(arguments),
-            survey=True,
-        )
+        options = options_of(arguments, survey=True)
         checked = read_input(path, report, options, arguments.form)
         subset = subset_of(arguments, report)
         if checked is None or subset is None or report.errors:

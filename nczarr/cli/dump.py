@@ -5,10 +5,11 @@ from __future__ import annotations
 import argparse
 
 from nczarr.cli.inputs import read_input
-from nczarr.cli.parser import ARGUMENTS, SELECTION, TEXT, Command, command, following_of, storage_of
+from nczarr.cli.options import options_of
+from nczarr.cli.parser import Command
 from nczarr.cli.shared import Messages
 from nczarr.cli.streams import write_product
-from nczarr.options import Options
+from nczarr.options import ARGUMENTS, TEXT, Options
 from nczarr.registry import having
 
 FORMS = (*having("dumped"), "keys", "tree")
@@ -21,12 +22,11 @@ EXAMPLES = (
 
 def parser() -> Command:
     """Return the parser of `dump`; `-h` prints the header, so help is `--help` only."""
-    subparser = command(
+    subparser = Command(
         "dump",
         "[OPTION]… SRC",
         "Print a dataset as text. Short options have the meaning that they have in ncdump.",
         EXAMPLES,
-        short_help=False,
     )
     subparser.option(ARGUMENTS, "source", metavar="SRC", help="file, store or URL to print; - is standard input")
     subparser.option(
@@ -37,51 +37,15 @@ def parser() -> Command:
         default=FORMS[0],
         help=f"form of the text (default: {FORMS[0]})",
     )
-    subparser.option(SELECTION, "-h", dest="header", action="store_true", help="print the header only, without data")
-    subparser.option(
-        SELECTION, "-c", dest="coordinates", action="store_true", help="print the data of coordinate variables only"
-    )
-    subparser.option(
-        SELECTION,
-        "-v",
-        dest="variables",
-        action="append",
-        default=[],
-        metavar="NAME,…",
-        help="print the data of these variables only; repeatable",
-    )
-    subparser.option(
-        SELECTION,
-        "-g",
-        dest="groups",
-        action="append",
-        default=[],
-        metavar="NAME,…",
-        help="print the data of these groups only; repeatable",
-    )
-    subparser.option(TEXT, "-s", dest="special", action="store_true", help="print special (virtual) attributes as well")
-    subparser.option(
-        TEXT, "-n", dest="name", metavar="NAME", help="name of the dataset in the text (default: its own, else SRC)"
-    )
-    return subparser
+    return subparser.completed()
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print one dataset."""
     from nczarr.diagnostics.value_losses import VALUE_LOSSES
 
-    options = Options(
-        header_only=arguments.header,
-        coordinates_only=arguments.coordinates,
-        special=arguments.special,
-        variables=tuple(name for names in arguments.variables for name in names.split(",")),
-        groups=tuple(name for names in arguments.groups for name in names.split(",")),
-        name=arguments.name,
-        allow_loss=VALUE_LOSSES - {"format-conflict"},  # a dump is for people: what it cannot say is a warning
-        verbose=arguments.verbose,
-        storage=storage_of(arguments),
-        following=following_of(arguments),
-    )
+    # a dump is for people: what it cannot say is a warning
+    options = options_of(arguments, allow_loss=VALUE_LOSSES - {"format-conflict"})
     messages = Messages(arguments)
     return messages.guard(lambda: _dump(arguments, options, messages))
 

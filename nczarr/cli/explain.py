@@ -7,9 +7,10 @@ import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from nczarr.cli.parser import ARGUMENTS, TEXT, Command, command
+from nczarr.cli.parser import Command
 from nczarr.cli.shared import Messages
 from nczarr.cli.streams import misuse
+from nczarr.options import ARGUMENTS, TEXT
 
 if TYPE_CHECKING:
     from nczarr.diagnostics.catalog import Code
@@ -22,13 +23,12 @@ EXAMPLES = (
 
 def parser() -> Command:
     """Return the parser of `explain`."""
-    subparser = command(
+    subparser = Command(
         "explain",
         "[OPTION]… [CODE]",
         "Explain a diagnostic code: its meaning, the smallest input that causes it, and the remedy. Without CODE, list "
         "all codes.",
         EXAMPLES,
-        places=False,
     )
     subparser.option(
         ARGUMENTS,
@@ -45,7 +45,7 @@ def parser() -> Command:
         default="text",
         help="form of the list of codes (default: text)",
     )
-    return subparser
+    return subparser.completed()
 
 
 def run(options: argparse.Namespace) -> int:

@@ -6,8 +6,9 @@ import argparse
 import sys
 from collections.abc import Iterator
 
-from nczarr.cli.parser import TEXT, Command, command
+from nczarr.cli.parser import Command
 from nczarr.cli.shared import Messages
+from nczarr.options import TEXT
 from nczarr.registry import ALL_ATOMIC, USER_TYPES, Capabilities, Format
 
 HEADINGS = ("format", "what it is", "suffixes", "reads", "writes", "keeps")
@@ -20,12 +21,11 @@ EXAMPLES = (
 
 def parser() -> Command:
     """Return the parser of `formats`."""
-    subparser = command(
+    subparser = Command(
         "formats",
         "[OPTION]…",
         "List the formats that can be read and written, and what each one keeps.",
         EXAMPLES,
-        places=False,
     )
     subparser.option(
         TEXT,
@@ -35,7 +35,7 @@ def parser() -> Command:
         default="text",
         help="form of the table (default: text)",
     )
-    return subparser
+    return subparser.completed()
 
 
 def run(options: argparse.Namespace) -> int:

@@ -75,18 +75,17 @@ options:
 
 def parser() -> Command:
     """Return the parser of `help`."""
-    from nczarr.cli.parser import ARGUMENTS, command
+    from nczarr.cli.parser import Command
+    from nczarr.options import ARGUMENTS
 
-    subparser = command(
+    subparser = Command(
         "help",
         "[COMMAND | TOPIC]",
         "Show the help of a command, or explain a topic. Without an argument, list the commands and topics.",
         (("show the options of a command", "help convert"), ("explain what conversions may lose", "help losses")),
-        messages=False,
-        places=False,
     )
     subparser.option(ARGUMENTS, "name", metavar="COMMAND | TOPIC", nargs="*", help="name of a command or topic")
-    return subparser
+    return subparser.completed()
 
 
 def run(arguments: argparse.Namespace) -> int:

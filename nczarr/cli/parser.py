@@ -5,45 +5,14 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Callable, Iterator
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from nczarr.cli.streams import write_product
+from nczarr.options import OUTPUT, SECTIONS, TABLE, Option, Options
 
 if TYPE_CHECKING:
     from nczarr.ast import Kind
-    from nczarr.diagnostics.secrets import StorageOptions
-    from nczarr.options import Following
-
-ARGUMENTS = "arguments"
-SOURCE = "source"
-SELECTION = "selection"
-TARGET = "target"
-CHUNKS = "chunks and codecs"
-REFERENCES = "reference documents"
-NETWORK = "network"
-RUN = "run"
-COMBINATION = "combination"
-COMPARISON = "comparison"
-LIMITS = "limits"
-TEXT = "text"
-OUTPUT = "output"
-
-SECTIONS = (
-    ARGUMENTS,
-    SOURCE,
-    SELECTION,
-    COMBINATION,
-    COMPARISON,
-    TARGET,
-    CHUNKS,
-    REFERENCES,
-    NETWORK,
-    RUN,
-    LIMITS,
-    TEXT,
-    OUTPUT,
-)
-"""Sections of a help text in order; empty ones are not shown."""
 
 WIDTH = 80
 """Maximum columns of a help text."""
@@ -77,8 +46,18 @@ class Command(argparse.ArgumentParser):
             add_help=False,
             allow_abbrev=False,
         )
+        self.name = name
         self.examples = examples
         self._sections = {title: self.add_argument_group(title) for title in SECTIONS}
+
+    def completed(self) -> Command:
+        """Add the options that the table has for this command, and `--help`."""
+        for row in TABLE:
+            if self.name in row.commands:
+                self.option(row.section, *row.flags.split(), dest=row.name, **_settings(row))
+        short = [flag for flag in ("-h",) if flag not in self._option_string_actions]
+        self.option(OUTPUT, *short, "--help", action=Help, help="show this help and exit")
+        return self
 
     def actions(self) -> list[argparse.Action]:
         """Return the arguments and options in order."""
@@ -123,129 +102,29 @@ class Switch(argparse.BooleanOptionalAction):
         self.help = text
 
 
-def command(
-    name: str,
-    usage: str,
-    description: str,
-    examples: tuple[Example, ...],
-    *,
-    short_help: bool = True,
-    messages: bool = True,
-    places: bool = True,
-    form: bool = False,
-) -> Command:
-    """Return the parser of one command with the shared options.
+def _settings(row: Option) -> dict[str, Any]:
+    """Return the settings of argparse for an option of the table."""
+    if row.takes == "flag":
+        return {"action": "store_true", "help": row.help}
+    if row.takes == "switch":
+        return {"action": Switch, "help": row.help}
+    choices, text, default = row.choices, row.help, row.default
+    if row.takes == "documents":
+        from nczarr.registry import REFERENCE, ROWS, load
 
-    Without `short_help`, `-h` belongs to the command. `messages`: it prints
-    diagnostics. `places`: it takes paths and URLs. `form`: it has `--from`.
-    """
-    subparser = Command(name, usage, description, examples)
-    if form:
-        subparser.option(
-            SOURCE, "--from", dest="form", metavar="FORMAT", help="format of the sources (default: by content)"
-        )
-    if places:
-        _add_places(subparser)
-    if messages:
-        _add_messages(subparser)
-    flags = ("-h", "--help") if short_help else ("--help",)
-    subparser.option(OUTPUT, *flags, action=Help, help="show this help and exit")
-    return subparser
-
-
-def _add_messages(subparser: Command) -> None:
-    """Add the options of diagnostics."""
-    subparser.option(OUTPUT, "--strict", action="store_true", help="treat warnings as errors")
-    subparser.option(
-        OUTPUT,
-        "--message-format",
-        choices=("human", "json", "sarif"),
-        default="human",
-        help="form of the diagnostics on standard error (default: human)",
-    )
-    subparser.option(OUTPUT, "-q", "--quiet", action="store_true", help="print errors only")
-    subparser.option(
-        OUTPUT, "--verbose", action="store_true", help="list every loss; print the traceback of an internal error"
-    )
-
-
-def _add_places(subparser: Command) -> None:
-    """Add the options of remote places, and of sources that are reference documents."""
-    subparser.option(
-        SOURCE,
-        "--storage-option",
-        action="append",
-        type=storage_option,
-        default=[],
-        metavar="NAME=VALUE",
-        help="option for the library that opens a URL; a prefix `source.` or `target.` limits it to one side; "
-        "retries=N sets the number of retries; repeatable",
-    )
-    subparser.option(
-        SOURCE,
-        "--source-base",
-        metavar="URL",
-        help="base of the relative URLs in a reference document (default: the folder of the document)",
-    )
-    subparser.option(
-        SOURCE,
-        "--source-root",
-        action="append",
-        default=[],
-        metavar="ROOT",
-        help="allow references to this folder, URL or protocol (s3://) and refuse all others; repeatable "
-        "(default: see `nczarr help references`)",
-    )
-    subparser.option(SOURCE, "--source-target", metavar="URL", help="target of references that name no URL")
-    subparser.option(
-        SOURCE,
-        "--source-jinja",
-        action="store_true",
-        help="render templates beyond the built-in grammar with jinja2, in a sandbox",
-    )
-
-
-def add_verify(subparser: Command) -> None:
-    """Add `--verify` and `--progress`."""
-    subparser.option(
-        RUN, "--verify", action="store_true", help="read the target again; publish it only if every value is there"
-    )
-    subparser.option(RUN, "--progress", action=Switch, help="show progress (default: on a terminal, for long runs)")
-
-
-def add_memory(subparser: Command, default: int) -> None:
-    """Add the limit of memory."""
-    subparser.option(
-        LIMITS,
-        "--memory",
-        type=size,
-        default=default,
-        metavar="SIZE",
-        help="memory for values and chunks in flight (default: 1GiB)",
-    )
-
-
-def add_workers(subparser: Command) -> None:
-    """Add the number of threads."""
-    subparser.option(
-        LIMITS,
-        "--workers",
-        type=workers,
-        metavar="N",
-        help="number of threads, and of processes that read sources (default: one per processor)",
-    )
-
-
-def following_of(arguments: argparse.Namespace) -> Following:
-    """Return how references of sources are followed."""
-    from nczarr.options import Following
-
-    return Following(
-        arguments.source_base,
-        tuple(arguments.source_root),
-        arguments.source_target,
-        jinja=arguments.source_jinja,
-    )
+        choices = load(ROWS[REFERENCE]).inner
+        text = text.format(choices[0])
+    if row.takes in REPEATABLE:
+        return {"action": "append", "default": [], "type": PARSERS.get(row.takes), "metavar": row.metavar, "help": text}
+    if default is None and row.name.split(".")[0] in Options._fields:
+        default = attrgetter(row.name)(Options())
+    return {
+        "type": PARSERS.get(row.takes),
+        "choices": choices,
+        "default": default,
+        "metavar": row.metavar,
+        "help": text,
+    }
 
 
 def storage_option(text: str) -> tuple[str, Any]:
@@ -256,13 +135,6 @@ def storage_option(text: str) -> tuple[str, Any]:
         return option(text)
     except ValueError as error:
         raise argparse.ArgumentTypeError(str(error)) from None
-
-
-def storage_of(arguments: argparse.Namespace) -> StorageOptions:
-    """Return all storage options."""
-    from nczarr.diagnostics.secrets import StorageOptions
-
-    return StorageOptions(dict(arguments.storage_option))
 
 
 def kind(text: str) -> Kind:
@@ -297,10 +169,6 @@ def integer(least: int, most: int, what: str) -> Callable[[str], int]:
     return parse
 
 
-workers = integer(1, 1024, "a number of threads, 1 to 1024")
-"""Parser of `--workers`."""
-
-
 def loss(text: str) -> str:
     """Return a code for `--allow-loss`, or `all`. Raises ArgumentTypeError for others."""
     from nczarr.diagnostics.value_losses import ALLOWED, not_allowed
@@ -308,3 +176,23 @@ def loss(text: str) -> str:
     if text not in ALLOWED:
         raise argparse.ArgumentTypeError(not_allowed(text))
     return text
+
+
+def _level(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) == 1):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a level; write 0 to 9")
+    return int(text)
+
+
+PARSERS: dict[str, Callable[[str], Any]] = {
+    "kind": kind,
+    "level": _level,
+    "losses": loss,
+    "size": size,
+    "storage options": storage_option,
+    "workers": integer(1, 1024, "a number of threads, 1 to 1024"),
+}
+"""Parsers of values by the name that the table of options has for them; all others are texts."""
+
+REPEATABLE = ("chunks", "codecs", "losses", "names", "shards", "storage options", "texts")
+"""Values whose option may be repeated."""

@@ -9,22 +9,12 @@ from collections.abc import Iterable
 from typing import IO, TYPE_CHECKING
 
 from nczarr.cli.inputs import standard_input
-from nczarr.cli.parser import (
-    ARGUMENTS,
-    LIMITS,
-    REFERENCES,
-    TARGET,
-    Command,
-    Example,
-    command,
-    integer,
-    size,
-    storage_of,
-)
+from nczarr.cli.options import options_of
+from nczarr.cli.parser import Command, Example, integer, size
 from nczarr.cli.shared import Messages
 from nczarr.cli.streams import write_product
 from nczarr.diagnostics.secrets import StorageOptions, shown
-from nczarr.options import Options
+from nczarr.options import ARGUMENTS, LIMITS, REFERENCES, TARGET, Options
 
 if TYPE_CHECKING:
     from nczarr.stores.url import Location
@@ -54,7 +44,7 @@ def expand() -> Command:
         metavar="NAME=TEXT",
         help="replace or add a template; repeatable",
     )
-    return subparser
+    return subparser.completed()
 
 
 def compact() -> Command:
@@ -67,12 +57,12 @@ def compact() -> Command:
             ("make a document smaller", "refs compact plain.json -o small.json"),
             ("read Parquet references, write a JSON document", "refs compact ocean.parq -o small.json --overwrite"),
         ),
-    )
+    ).completed()
 
 
 def _rewriting(verb: str, description: str, examples: tuple[Example, ...]) -> Command:
     """Return a parser with the options that `expand` and `compact` share."""
-    subparser = command(f"refs {verb}", "[OPTION]… SRC [-o DST]", description, examples)
+    subparser = Command(f"refs {verb}", "[OPTION]… SRC [-o DST]", description, examples)
     subparser.set_defaults(verb=verb)
     subparser.option(
         ARGUMENTS,
@@ -81,7 +71,6 @@ def _rewriting(verb: str, description: str, examples: tuple[Example, ...]) -> Co
         help="reference document: a file, a URL or a folder of Parquet references; - is standard input",
     )
     subparser.option(TARGET, "-o", dest="target", metavar="DST", help="file or URL to write (default: standard output)")
-    subparser.option(TARGET, "--overwrite", action="store_true", help="replace an existing target")
     subparser.option(
         REFERENCES,
         "--jinja",
@@ -125,7 +114,7 @@ def _work(arguments: argparse.Namespace, messages: Messages) -> None:
     if arguments.target in (None, "-"):
         _rewrite(arguments, messages)
         return
-    options = Options(storage=storage_of(arguments))
+    options = options_of(arguments)
     with targets.locked_place(arguments.target, messages.report, options, replaces=arguments.overwrite) as lock:
         if lock is not None:
             _rewrite(arguments, messages)
@@ -139,7 +128,7 @@ def _rewrite(arguments: argparse.Namespace, messages: Messages) -> None:
     from nczarr.stores.url import BadURLError
 
     report = messages.report
-    storage = storage_of(arguments)
+    storage = options_of(arguments).storage
     place = None
     if arguments.target not in (None, "-"):
         place = sources.located(arguments.target, report)

@@ -7,30 +7,15 @@ from typing import TYPE_CHECKING
 
 from nczarr.cli.append import print_plan, result_of
 from nczarr.cli.inputs import input_of
-from nczarr.cli.parser import (
-    ARGUMENTS,
-    COMBINATION,
-    RUN,
-    TARGET,
-    Command,
-    add_memory,
-    add_verify,
-    add_workers,
-    command,
-    following_of,
-    loss,
-    storage_of,
-)
+from nczarr.cli.options import options_of, subset_of
+from nczarr.cli.parser import Command
 from nczarr.cli.progress import counting
-from nczarr.cli.refs_combine import add_recoding
 from nczarr.cli.result import summary
 from nczarr.cli.shared import Messages
 from nczarr.cli.streams import misuse
-from nczarr.cli.subsets import add_subset_options, subset_of
-from nczarr.cli.targets import add_references
 from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.secrets import shown
-from nczarr.options import DEFAULT_MEMORY, Options, Writing
+from nczarr.options import ARGUMENTS, COMBINATION
 
 if TYPE_CHECKING:
     from nczarr.operations.append import Appended
@@ -43,13 +28,12 @@ EXAMPLES = (
 
 def parser() -> Command:
     """Return the parser of `refs append`."""
-    subparser = command(
+    subparser = Command(
         "refs append",
         "[OPTION]… DOC SRC…",
         "Extend a reference document, or a folder of Parquet references, along a dimension by further sources. The old "
         "references stay as they are. The document is replaced at once: readers see the old one or the new one.",
         EXAMPLES,
-        form=True,
     )
     subparser.option(
         ARGUMENTS, "document", metavar="DOC", help="reference document to extend: a file, a URL or a local folder"
@@ -63,24 +47,7 @@ def parser() -> Command:
         metavar="NAME",
         help="dimension to extend (default: the one whose length differs, or the unlimited one); repeatable",
     )
-    add_recoding(subparser)
-    subparser.option(
-        TARGET,
-        "--allow-loss",
-        action="append",
-        type=loss,
-        default=[],
-        metavar="CODE",
-        help="accept losses with this diagnostic code, or `all`; repeatable",
-    )
-    add_references(subparser)
-    add_memory(subparser, DEFAULT_MEMORY)
-    add_workers(subparser)
-    add_subset_options(subparser, related=True)
-    add_verify(subparser)
-    subparser.option(RUN, "--dry-run", action="store_true", help="show the route of each part; write nothing")
-    subparser.option(RUN, "--dask", metavar="URL", help="use a dask cluster with the scheduler at this address")
-    return subparser
+    return subparser.completed()
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -107,7 +74,7 @@ def _work(arguments: argparse.Namespace, report: Report, done: list[Appended]) -
     subset = subset_of(arguments, report)
     if subset is None:
         return
-    options = _options_of(arguments)
+    options = options_of(arguments, special=True)
     reading = for_reading(options)
     request = AppendRequest(
         [input_of(path, reading, arguments.form) for path in arguments.sources],
@@ -127,18 +94,3 @@ def _work(arguments: argparse.Namespace, report: Report, done: list[Appended]) -
         print_plan(appended, arguments.document, arguments)
     else:
         done.append(appended)
-
-
-def _options_of(arguments: argparse.Namespace) -> Options:
-    return Options(
-        memory=arguments.memory,
-        workers=arguments.workers,
-        verify=arguments.verify,
-        dask=arguments.dask,
-        allow_loss=frozenset(arguments.allow_loss),
-        writing=Writing(None, arguments.inline, arguments.embed, arguments.base, relative=arguments.relative),
-        following=following_of(arguments),
-        storage=storage_of(arguments),
-        special=True,
-        verbose=arguments.verbose,
-    )

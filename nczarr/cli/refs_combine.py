@@ -6,15 +6,15 @@ import argparse
 from typing import TYPE_CHECKING
 
 from nczarr.cli.inputs import input_of
-from nczarr.cli.parser import ARGUMENTS, COMBINATION, RUN, TARGET, Command, add_verify, command
+from nczarr.cli.options import options_of, subset_of
+from nczarr.cli.parser import Command
 from nczarr.cli.progress import counting, json_sources, json_steps, progress, text_sources, text_steps
 from nczarr.cli.result import CommandResult, summary
 from nczarr.cli.shared import Messages
 from nczarr.cli.streams import misuse, write_product
-from nczarr.cli.subsets import add_subset_options, subset_of
-from nczarr.cli.targets import add_target_options, options_of
 from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.secrets import shown
+from nczarr.options import ARGUMENTS, COMBINATION, TARGET
 from nczarr.registry import REFERENCE
 
 if TYPE_CHECKING:
@@ -54,14 +54,13 @@ def parser() -> Command:
 
 
 def _parser(name: str, usage: str) -> Command:
-    subparser = command(
+    subparser = Command(
         name,
         usage,
         "Combine datasets into one: join them along a dimension that they have, or stack them along a new one. Sources "
         "are reference documents, files and stores of any format. The target is a reference document, which points to "
         "the chunks of the sources, or a store or file, which holds them.",
         EXAMPLES[name],
-        form=True,
     )
     subparser.set_defaults(command=name)
     subparser.option(
@@ -85,30 +84,10 @@ def _parser(name: str, usage: str) -> Command:
     subparser.option(
         COMBINATION, "--new-dim", metavar="NAME", help="stack the variables that differ along this new dimension"
     )
-    add_recoding(subparser)
-    add_target_options(subparser, to="format of the target (default: by its suffix, else reference)")
-    add_subset_options(subparser, cuts=True, related=True)
-    add_verify(subparser)
-    subparser.option(RUN, "--resume", action="store_true", help="resume a target that the same command has begun")
-    subparser.option(RUN, "--dry-run", action="store_true", help="show the route of each part; write nothing")
-    subparser.option(RUN, "--dask", metavar="URL", help="use a dask cluster with the scheduler at this address")
-    return subparser
-
-
-def add_recoding(subparser: Command) -> None:
-    """Add the options of time units."""
     subparser.option(
-        COMBINATION,
-        "--decode-times",
-        action="store_true",
-        help="count the times of all sources in the `units` of the first: exactly, or the run ends",
+        TARGET, "--to", metavar="FORMAT", help="format of the target (default: by its suffix, else reference)"
     )
-    subparser.option(
-        COMBINATION,
-        "--units",
-        metavar="UNITS",
-        help="count the times of all sources in these, `hours since 1970-01-01`",
-    )
+    return subparser.completed()
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -122,7 +101,7 @@ def run(arguments: argparse.Namespace) -> int:
     if not arguments.along and arguments.new_dim is None:
         return misuse(name, "name a dimension of the sources with --along, or a new one with --new-dim")
     try:
-        options = options_of(arguments)._replace(verify=arguments.verify, resume=arguments.resume, dask=arguments.dask)
+        options = options_of(arguments, special=True)  # a text target loses nothing of the storage
     except ValueError as error:
         return misuse(name, str(error))
     if arguments.dry_run and arguments.target is None:

@@ -6,10 +6,11 @@ import argparse
 from typing import TYPE_CHECKING
 
 from nczarr.cli.inputs import standard_input
-from nczarr.cli.parser import ARGUMENTS, RUN, Command, add_memory, command, following_of, integer, storage_of
+from nczarr.cli.options import options_of
+from nczarr.cli.parser import Command, integer
 from nczarr.cli.shared import Messages
 from nczarr.diagnostics.secrets import shown
-from nczarr.options import DEFAULT_MEMORY
+from nczarr.options import ARGUMENTS, RUN
 
 if TYPE_CHECKING:
     from nczarr.operations.verify import Summary
@@ -26,7 +27,7 @@ SAMPLE = 4
 
 def parser() -> Command:
     """Return the parser of `refs verify`."""
-    subparser = command(
+    subparser = Command(
         "refs verify",
         "[OPTION]… SRC",
         "Verify a reference document: every target exists and is unchanged, every range lies within its target, and "
@@ -40,7 +41,12 @@ def parser() -> Command:
         help="reference document: a file, a URL or a folder of Parquet references; - is standard input",
     )
     subparser.option(
-        RUN, "--chunks", choices=("none", "sample", "all"), default="sample", help="chunks to decode (default: sample)"
+        RUN,
+        "--chunks",
+        dest="decoded",
+        choices=("none", "sample", "all"),
+        default="sample",
+        help="chunks to decode (default: sample)",
     )
     subparser.option(
         RUN,
@@ -50,22 +56,20 @@ def parser() -> Command:
         metavar="N",
         help=f"number of chunks to decode of each array, with --chunks sample (default: {SAMPLE})",
     )
-    add_memory(subparser, DEFAULT_MEMORY)
-    return subparser
+    return subparser.completed()
 
 
 def _work(arguments: argparse.Namespace, messages: Messages, summaries: list[Summary]) -> None:
     """Verify. Raises OSError, CompileError."""
     from nczarr.operations import sources
     from nczarr.operations.verify import verify
-    from nczarr.options import Options
 
-    options = Options(memory=arguments.memory, storage=storage_of(arguments), following=following_of(arguments))
+    options = options_of(arguments)
     path = arguments.source
     source = standard_input() if path == "-" else sources.opened(path, messages.report, options)
     if source is None:
         return
-    sample = {"none": 0, "all": None}.get(arguments.chunks, arguments.sample)
+    sample = {"none": 0, "all": None}.get(arguments.decoded, arguments.sample)
     summary = verify(source, sample, messages.report, options)
     if summary is not None:
         summaries.append(summary)

@@ -13,9 +13,11 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from nczarr.cli.parser import ARGUMENTS, LIMITS, NETWORK, RUN, Command, command, following_of, integer, size, storage_of
+from nczarr.cli.options import options_of
+from nczarr.cli.parser import Command, integer, size
 from nczarr.cli.shared import Messages
 from nczarr.cli.streams import write_product
+from nczarr.options import ARGUMENTS, LIMITS, NETWORK, RUN
 
 if TYPE_CHECKING:
     from socket import socket
@@ -46,7 +48,7 @@ EXAMPLES = (
 
 def parser() -> Command:
     """Return the parser of `serve`."""
-    subparser = command("serve", "[OPTION]… ROOT", DESCRIPTION, EXAMPLES)
+    subparser = Command("serve", "[OPTION]… ROOT", DESCRIPTION, EXAMPLES)
     subparser.option(ARGUMENTS, "root", metavar="ROOT", help="folder of datasets, or one dataset")
     subparser.option(
         NETWORK,
@@ -96,7 +98,7 @@ def parser() -> Command:
     )
     for name, (kind, metavar, text) in _LIMITS.items():
         subparser.option(LIMITS, f"--{name}", dest=name.removeprefix("max-"), type=kind, metavar=metavar, help=text)
-    return subparser
+    return subparser.completed()
 
 
 def _processes(text: str) -> int:
@@ -180,10 +182,10 @@ def _application(arguments: argparse.Namespace, root: Root, metrics: Metrics) ->
     from nczarr.serve.spool import Disk
 
     limits = limits_of(arguments)
-    following = following_of(arguments)
-    following = following._replace(roots=(root.home + os.sep, *following.roots), hidden=False)
+    options = options_of(arguments)
+    following = options.following._replace(roots=(root.home + os.sep, *options.following.roots), hidden=False)
     disk = Disk(limits.spill)
-    shelf = Shelf(limits, following, storage_of(arguments), most=sockets.datasets(), disk=disk)
+    shelf = Shelf(limits, following, options.storage, most=sockets.datasets(), disk=disk)
     sites = Sites.of(arguments.origin, arguments.host)
     public, base = arguments.root_path or (None, "")
     set_base(base)

@@ -1,12 +1,65 @@
-"""Options: their fingerprint holds each one that may change a byte."""
+"""Options: each field has a row in the table, and the forms of an option agree."""
 
 from __future__ import annotations
 
-from nczarr.options import RUN_ONLY, Options, Writing
+from operator import attrgetter
+from typing import get_args, get_type_hints
+
+from nczarr import options
+from nczarr.api.options import ConvertOptions
+from nczarr.cli import COMMANDS
+from nczarr.cli.parser import PARSERS, REPEATABLE
+from nczarr.options import RUN_ONLY, SECTIONS, TABLE, Following, Options, Writing
+
+PYTHON_NAMES = {
+    "form": "from_format",
+    "storage": "storage_options",
+    "subset.variables": "variables",
+    "subset.groups": "groups",
+    "subset.sections": "sections",
+    "subset.dimensions": "dims",
+    "subset.labels": "sel",
+    "subset.exact": "coordinates",
+}
+"""Names that Python callers have for options with another one."""
+
+OF_THE_COMMAND_LINE = {"char_netcdf", "level", "shuffle", "chunkspecs", "progress", "dry_run", "strict", "quiet"}
+OF_THE_COMMAND_LINE |= {"message_format", "verbose"}
+"""Options of `convert` that Python callers do without."""
+
+
+def test_each_field_has_a_row() -> None:
+    fields = {*Options._fields, *(f"writing.{name}" for name in Writing._fields)}
+    fields |= {f"following.{name}" for name in Following._fields}
+    named = {row.name for row in TABLE}
+    assert fields - named == {"writing", "following"}
+    assert {row.name for row in TABLE if not row.flags} <= fields
+
+
+def test_python_and_the_command_line_have_the_same_options() -> None:
+    rows = {row.name for row in TABLE if "convert" in row.commands} - OF_THE_COMMAND_LINE
+    names = {PYTHON_NAMES.get(name, name.partition(".")[0]) for name in rows}
+    assert names == ConvertOptions.__annotations__.keys() - {"nearest"}  # `--sel` has both
+
+
+def test_choices_are_those_of_the_types() -> None:
+    hints = get_type_hints(Options, {**vars(options), "Kind": str})
+    for row in TABLE:
+        if row.choices and row.takes == "text" and get_args(hints.get(row.name)) and row.name != "declare":
+            literals = (hints[row.name], *get_args(hints[row.name]))
+            assert {*row.choices} == {word for part in literals for word in get_args(part) if isinstance(word, str)}
+
+
+def test_rows_name_what_there_is() -> None:
+    for row in TABLE:
+        assert {*row.commands} <= COMMANDS.keys()
+        assert not row.flags or row.section in SECTIONS
+        assert row.takes in {"flag", "switch", "text", "char", "documents", *REPEATABLE, *PARSERS}
+        if row.takes == "flag" and row.name.partition(".")[0] in Options._fields and row.flags:
+            assert attrgetter(row.name)(Options()) is False
 
 
 def test_each_option_counts_or_is_of_the_run_alone() -> None:
-    assert set(Options._fields) > RUN_ONLY
     plain = Options().fingerprint
     for name in Options._fields:
         changed = Options()._replace(**{name: Writing(inline=1)})

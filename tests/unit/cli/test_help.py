@@ -17,7 +17,8 @@ import pytest
 
 from nczarr.cli import COMMANDS, parser_of
 from nczarr.cli import help as topics
-from nczarr.cli.parser import SECTIONS, WIDTH
+from nczarr.cli.parser import WIDTH
+from nczarr.options import SECTIONS
 from tests.conftest import ROOT, run_command
 
 CDL = """netcdf ocean {{

@@ -1,0 +1,114 @@
+"""Options and subset of a run, made from the arguments of a command line."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from nczarr.diagnostics.secrets import StorageOptions
+from nczarr.options import TABLE, Following, Options, Writing
+from nczarr.select.selection import CoordinateRange, DimensionRange, Section, Subset
+
+if TYPE_CHECKING:
+    from nczarr.diagnostics.report import Report
+
+
+def options_of(arguments: argparse.Namespace, **others: Any) -> Options:
+    """Return the options of the run. Raises ValueError for an invalid chunk, shard or codec specification."""
+    fields: dict[str, dict[str, Any]] = {"": others, "writing": {}, "following": {}}
+    for row in TABLE:
+        holder, _, name = row.name.rpartition(".")
+        if holder in fields and (holder or name in Options._fields) and row.flags and hasattr(arguments, row.name):
+            value = getattr(arguments, row.name)
+            fields[holder][name] = _VALUES[row.takes](value) if row.takes in _VALUES else value
+    return Options(**fields[""], writing=Writing(**fields["writing"]), following=Following(**fields["following"]))
+
+
+def subset_of(arguments: argparse.Namespace, report: Report) -> Subset | None:
+    """Return the selected part; None (reported) for an invalid section, cut or value."""
+    before = report.errors
+    sections: list[Section] = []
+    dimensions: list[DimensionRange | None] = []
+    labels: list[CoordinateRange | None] = []
+    values = {
+        name.removeprefix("subset."): value for name, value in vars(arguments).items() if name.startswith("subset.")
+    }
+    if values.get("sections"):
+        from nczarr.select.section_syntax import sections as parsed_sections
+
+        for text in values["sections"]:
+            sections += parsed_sections(text, report)
+    if values.get("dimensions") or values.get("labels"):
+        from nczarr.select.cut_syntax import coordinate_range, dimension_range
+
+        dimensions = [dimension_range(text, report) for text in values["dimensions"]]
+        labels = [coordinate_range(text, report) for text in values["labels"]]
+    if report.errors > before:
+        return None
+    return Subset(
+        tuple(values["variables"]),
+        tuple(values["groups"]),
+        tuple(sections),
+        tuple(cut for cut in dimensions if cut is not None),
+        tuple(cut for cut in labels if cut is not None),
+        not values.get("exact", True),
+    )
+
+
+def chunk_pairs(spec: str) -> list[tuple[str, tuple[int, ...]]]:
+    """Return chunk lengths by name: `time=1,lat=100` or `/g/v=1,12`. Raises ValueError for other texts."""
+    return _length_pairs(f"--chunks {spec}", spec)
+
+
+def shard_pairs(spec: str) -> list[tuple[str, str | tuple[int, ...]]]:
+    """Return shard lengths as `chunk_pairs` does, or `auto` or `none`, for one variable or (`""`) all.
+
+    Raises ValueError for other texts.
+    """
+    name, _, word = spec.rpartition("=")
+    if word in ("auto", "none") and (not name or name.startswith("/")):
+        return [(name, word)]
+    if "=" not in spec:
+        raise ValueError(f"--shards {spec}: write auto, none, NAME=LENGTH,… for dimensions or /VARIABLE=LENGTH,…")
+    return [*_length_pairs(f"--shards {spec}", spec)]
+
+
+def _length_pairs(option: str, spec: str) -> list[tuple[str, tuple[int, ...]]]:
+    if spec.startswith("/"):
+        name, _, lengths = spec.rpartition("=")
+        pairs = [(name, tuple(positive(length, option) for length in lengths.split(",")))]
+    else:
+        split = [item.rpartition("=") for item in spec.split(",")]
+        pairs = [(name, (positive(length, option),)) for name, _, length in split]
+    if not all(name for name, _ in pairs):
+        raise ValueError(f"{option}: write NAME=LENGTH,… for dimensions or /VARIABLE=LENGTH,…")
+    return pairs
+
+
+def positive(text: str, option: str) -> int:
+    """Return a length. Raises ValueError with the option for other texts."""
+    if not (text.isascii() and text.isdigit() and int(text)):
+        raise ValueError(f"{option}: `{text}` is not a positive number")
+    return int(text)
+
+
+def codec_pair(spec: str) -> tuple[str, str]:
+    """Return the FQN of a variable (empty: all) and its codec specification. Raises ValueError for other texts."""
+    name, equals, codec = spec.rpartition("=") if spec.startswith("/") else ("", "=", spec)
+    if not (equals and codec):
+        raise ValueError(f"--codec {spec}: write CODEC or /VARIABLE=CODEC")
+    return name, codec
+
+
+_VALUES: dict[str, Callable[[Any], Any]] = {
+    "char": lambda word: word == "netcdf",
+    "chunks": lambda specs: dict(pair for spec in specs for pair in chunk_pairs(spec)),
+    "codecs": lambda specs: dict(map(codec_pair, specs)),
+    "losses": frozenset,
+    "names": lambda texts: tuple(name for text in texts for name in text.split(",")),
+    "shards": lambda specs: dict(pair for spec in specs for pair in shard_pairs(spec)),
+    "storage options": lambda pairs: StorageOptions(dict(pairs)),
+    "texts": tuple,
+}
+"""Functions that make the value of an option from that of its argument, by what it takes."""
