@@ -325,6 +325,24 @@ def join(built_in: dict[str, str], others: Iterator[tuple[str, str]]) -> dict[st
     return table
 
 
+def documents_in(outer: Format, name: str, *, refer: bool) -> Format:
+    """Return the format of a name as that of the documents in `outer`: references or a repository.
+
+    `refer`: its chunks are references. A repository has no keys but those of Zarr,
+    and no second reader.
+    """
+    inner = named(name)
+    assert inner is not None
+    arrays = inner.capabilities.arrays
+    assert arrays is not None
+    if outer.commits:
+        arrays, inner = arrays._replace(sidecars=False), inner._replace(second_reader=None)
+    if refer:
+        arrays = arrays._replace(by_reference=True, shards=False)
+    capabilities = inner.capabilities._replace(arrays=arrays)
+    return inner._replace(name=outer.name, capabilities=capabilities, begins=outer.begins, document=outer.document)
+
+
 def named(name: str) -> Format | None:
     """Return the format of this name, or None."""
     row = ROWS.get(name) or rows().get(name)

@@ -111,7 +111,7 @@ def append(
         author=author,
     )
     request = AppendRequest(
-        inputs_of(sources, options._replace(survey=True)),
+        inputs_of(sources, options),
         path,
         (along,) if isinstance(along, str) else tuple(along),
         Subset(tuple(variables), tuple(groups), related=coordinates),

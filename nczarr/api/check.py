@@ -75,7 +75,7 @@ def check(
         os.fspath(source),
         form=from_format,
         judges=tuple(map(operation.judge, every_reader)),
-        schema=None if schema is None else input_of(schema, options._replace(kind=None)).read,
+        schema=None if schema is None else input_of(schema, options, values=False).read,
         options=options,
     )
     report = Report()

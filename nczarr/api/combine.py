@@ -110,14 +110,13 @@ def combine(
     from nczarr.diagnostics.report import CompileError, Report
     from nczarr.operations.combine import CombineSpec, Recoding
     from nczarr.operations.combine.target import CombineRequest, prepare
-    from nczarr.operations.inputs import for_reading
     from nczarr.stores.spool import passing
 
     report = Report()
     subset = subset_from(report, **options)
     settings = options_from(**options)
     request = CombineRequest(
-        inputs_of(sources, for_reading(settings), options.get("from_format")),
+        inputs_of(sources, settings, options.get("from_format")),
         CombineSpec(
             (along,) if isinstance(along, str) else tuple(along),
             new_dim,
@@ -225,7 +224,6 @@ def append(
     from nczarr.operations.append import AppendRequest
     from nczarr.operations.append import append as run
     from nczarr.operations.combine import Recoding
-    from nczarr.operations.inputs import for_reading
     from nczarr.select.selection import Subset
     from nczarr.stores.spool import passing
 
@@ -239,7 +237,7 @@ def append(
         verify=verify,
     )
     request = AppendRequest(
-        inputs_of(sources, for_reading(options)),
+        inputs_of(sources, options),
         path,
         (along,) if isinstance(along, str) else tuple(along),
         Subset(tuple(variables), tuple(groups), related=coordinates),

@@ -70,12 +70,9 @@ def convert(
 
     report, path = Report(), os.fspath(target)
     subset = subset_from(report, **options)
-    settings = options_from(**options)._replace(
-        source=None if isinstance(source, DatasetHandle) else os.fspath(source),
-    )
-    reading = settings._replace(kind=None, survey=True)
+    settings = options_from(**options)
     request = ConvertRequest(
-        input_of(source, reading, options.get("from_format")),
+        input_of(source, settings, options.get("from_format")),
         path,
         format,
         subset,

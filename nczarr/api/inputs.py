@@ -21,10 +21,12 @@ Dataset = str | os.PathLike[str] | DatasetHandle
 """A path, a URL or an open dataset."""
 
 
-def input_of(source: Dataset, options: Options, form: str | None = None, number: int = 1) -> Input:
+def input_of(
+    source: Dataset, options: Options, form: str | None = None, number: int = 1, *, values: bool = True
+) -> Input:
     """Return a source; an open dataset belongs to this process. `number`: place among the sources, for its name."""
     if not isinstance(source, DatasetHandle):
-        return input_at(os.fspath(source), options, form)
+        return input_at(os.fspath(source), options, form, values=values)
     return Input(source.dataset.name or f"dataset {number}", partial(_checked, source, options))
 
 

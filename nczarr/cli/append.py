@@ -78,9 +78,8 @@ def _work(arguments: argparse.Namespace, options: Options, report: Report, done:
     subset = subset_of(arguments, report)
     if subset is None:
         return
-    reading = options._replace(survey=True)
     request = AppendRequest(
-        [input_of(path, reading, arguments.form) for path in arguments.sources],
+        [input_of(path, options, arguments.form) for path in arguments.sources],
         arguments.target,
         tuple(arguments.along),
         subset,

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import argparse
 import sys
+from functools import partial
 from typing import TYPE_CHECKING
 
-from nczarr.cli.inputs import input_of
+from nczarr.cli.inputs import read_input
 from nczarr.cli.options import options_of
 from nczarr.cli.parser import Command
 from nczarr.cli.shared import Messages
@@ -54,12 +55,13 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _compile(arguments: argparse.Namespace, options: Options, messages: Messages) -> None:
     from nczarr.operations.convert import ConvertRequest, prepare
+    from nczarr.operations.inputs import Input
 
     report = messages.report
     out = arguments.output
     printed = out in (None, "-")
     looker = _Looker(arguments.dump_after) if arguments.dump_after else None
-    source = input_of(arguments.schema, options, observe=looker)
+    source = Input(arguments.schema, partial(read_input, arguments.schema, options=options, observe=looker))
     form = arguments.to or (STORE if printed else None)
     ready = prepare(ConvertRequest(source, "" if printed else out, form, options=options), report)
     if looker is not None:

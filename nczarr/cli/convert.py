@@ -221,12 +221,12 @@ class _Conversions:
         if target is None or self.subset is None or not (target != "-" or self._is_printable()):
             return
         request = ConvertRequest(
-            input_of(path, self.options._replace(kind=None, survey=True), self.arguments.form),
+            input_of(path, self.options, self.arguments.form),
             "" if target == "-" else target,
             self.arguments.to,
             self.subset,
             self.arguments.fixed,
-            self.options._replace(source=None if path == "-" else path),
+            self.options,
         )
         ready = prepare(request, report)
         if ready is None:

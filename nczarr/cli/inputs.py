@@ -35,15 +35,15 @@ def read_input(
     return None if name and form is None else pipeline.read(source, report, options, form, observe)
 
 
-def input_of(path: str, options: Options, form: str | None = None, observe: Observer | None = None) -> Input:
-    """Return a source of the command line; standard input belongs to this process."""
+def input_of(path: str, options: Options, form: str | None = None) -> Input:
+    """Return a source of a run with these options; standard input belongs to this process."""
     from functools import partial
 
-    from nczarr.operations.inputs import Input, input_at
+    from nczarr.operations.inputs import Input, for_reading, input_at
 
-    if path != "-" and observe is None:
+    if path != "-":
         return input_at(path, options, form)
-    return Input(path, partial(read_input, path, options=options, name=form, observe=observe))
+    return Input(path, partial(read_input, path, options=for_reading(options), name=form))
 
 
 def standard_input() -> Source:

@@ -69,15 +69,13 @@ def _work(arguments: argparse.Namespace, report: Report, done: list[Appended]) -
     """Read, combine, write. Raises OSError, CompileError."""
     from nczarr.operations.append import AppendRequest, append
     from nczarr.operations.combine import Recoding
-    from nczarr.operations.inputs import for_reading
 
     subset = subset_of(arguments, report)
     if subset is None:
         return
     options = options_of(arguments, special=True)
-    reading = for_reading(options)
     request = AppendRequest(
-        [input_of(path, reading, arguments.form) for path in arguments.sources],
+        [input_of(path, options, arguments.form) for path in arguments.sources],
         arguments.document,
         tuple(arguments.along),
         subset,

@@ -122,16 +122,14 @@ def _work(
     """Read, combine, write. Raises OSError, CompileError."""
     from nczarr.operations.combine import CombineSpec, Recoding
     from nczarr.operations.combine.target import CombineRequest, prepare
-    from nczarr.operations.inputs import for_reading
 
     target, form = arguments.target, arguments.to or (None if arguments.target else REFERENCE)
     subset = subset_of(arguments, report)
     if subset is None or (target is None and not _is_text(form, report)):
         return
     recoding = Recoding(arguments.units) if arguments.units is not None or arguments.decode_times else None
-    reading = for_reading(options)
     request = CombineRequest(
-        [input_of(path, reading, arguments.form) for path in arguments.sources],
+        [input_of(path, options, arguments.form) for path in arguments.sources],
         CombineSpec(tuple(arguments.along), arguments.new_dim, recoding=recoding),
         target,
         form,

@@ -79,7 +79,11 @@ def prepare(request: ConvertRequest, report: Report) -> ReadyConversion | None:
 
         checked = fixed(checked)
     part = part_in_words(request.subset, fixed=request.fixed)
-    options = request.options._replace(part=part, chunks=whole_lengths(request.options.chunks, checked))
+    options = request.options._replace(
+        part=part,
+        chunks=whole_lengths(request.options.chunks, checked),
+        source=request.source.name if request.source.portable else None,
+    )
     return ReadyConversion(checked, request.target, form, options)
 
 

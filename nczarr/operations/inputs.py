@@ -30,16 +30,18 @@ class Input(NamedTuple):
     """True if nothing is selected from it."""
 
 
-def for_reading(options: Options) -> Options:
+def for_reading(options: Options, *, values: bool = True) -> Options:
     """Return the options of a run for the readers of its sources, which can be pickled."""
-    return options._replace(kind=None, survey=True, chunks={}, shards={}, codecs={})
+    return options._replace(kind=None, survey=values, chunks={}, shards={}, codecs={})
 
 
-def input_at(path: str, options: Options, form: str | None = None) -> Input:
-    """Return the source at a path or URL, in a named or detected format.
+def input_at(path: str, options: Options, form: str | None = None, *, values: bool = True) -> Input:
+    """Return the source at a path or URL, in a named or detected format, for a run with these options.
 
     Workers of a cluster (`options.dask`) read local files by absolute paths.
+    `values`: the run reads the values of all variables.
     """
     plain = options.dask is not None and not is_remote(path) and os.path.lexists(path)
     place = os.path.abspath(path) if plain else path
-    return Input(path, partial(pipeline.read_path, place, options=options, name=form), portable=True)
+    reading = for_reading(options, values=values)
+    return Input(path, partial(pipeline.read_path, place, options=reading, name=form), portable=True)

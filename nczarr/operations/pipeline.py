@@ -25,7 +25,7 @@ from nczarr.plan.plans import Conversion, Plan, StorePlan, conversion_of
 from nczarr.registry import Format
 from nczarr.select.selection import Subset
 from nczarr.stores.base import Store
-from nczarr.stores.url import location, trimmed
+from nczarr.stores.url import Location, location, trimmed
 
 if TYPE_CHECKING:
     from nczarr.stores.lock import Lock
@@ -98,15 +98,17 @@ def select(checked: Checked, choice: Subset, report: Report) -> Checked | None:
     return subset(checked, choice, report)
 
 
-def plan(checked: Checked, form: Format, report: Report, options: Options) -> Plan | None:
+def plan(
+    checked: Checked, form: Format, report: Report, options: Options, place: Location | None = None
+) -> Plan | None:
     """Return the plan of a target and report its losses; None after an error.
 
     `netcdf` becomes the format of the fitting kind of file, `reference` that of
-    its documents.
+    its documents. `place`: that of the target, if it has one.
     """
     from nczarr.plan import planner
 
-    settled = targets.settle(checked, form, report, options)
+    settled = targets.settle(checked, form, report, options, place)
     if settled is None:
         return None
     form, options = settled
@@ -157,10 +159,10 @@ def _write(
     """Write a dataset to a target that is locked, if it can be; as `write`."""
     if options.resume and not options.overwrite and targets.is_finished(path, form, options):
         return _finished_before(checked, path, form, report, options)
-    ready = _ready(checked, path, form, report, options)
-    if ready is None:
+    planned = _planned(checked, path, form, report, options)
+    if planned is None or planned.options.target is None:
         return None
-    path, planned = ready
+    path = planned.options.target
     counts = Counts(watch)
     readers: tuple[str, ...] = ()
 
@@ -196,30 +198,23 @@ def _finished_before(checked: Checked, path: str, form: Format, report: Report, 
     return done
 
 
-def _ready(checked: Checked, path: str, form: Format, report: Report, options: Options) -> tuple[str, Plan] | None:
-    """Return the path and plan of a possible target; None after an error."""
+def _planned(checked: Checked, path: str, form: Format, report: Report, options: Options) -> Plan | None:
+    """Return the plan of a possible target; None after an error."""
     place = sources.located(path, report)
     if place is None:
         return None
-    path, storage = trimmed(place.path), options.storage.at("target", place.server)
-    options = options._replace(target=path, storage=storage, xarray="noxarray" not in place.modes)
     if options.dask is not None:
         from nczarr.link.cluster_limits import is_divisible
 
-        if not is_divisible(path, form, options.dask, report):
+        if not is_divisible(trimmed(place.path), form, options.dask, report):
             return None
-    if not targets.is_free(path, form, report, options):
-        return None
-    if "consolidated" in place.modes:
-        options = options._replace(consolidated=True)
-    planned = plan(checked, form, report, options)
-    return None if planned is None else (path, planned)
+    return plan(checked, form, report, options, place) if targets.is_free(place, form, report, options) else None
 
 
 def steps(checked: Checked, path: str, form: Format, report: Report, options: Options) -> Iterator[Step] | None:
     """Return the data steps of `write` by part, with its reports; None after an error. Nothing is written."""
-    ready = _ready(checked, path, form, report, options)
-    return None if ready is None else link.steps(ready[1], report)
+    planned = _planned(checked, path, form, report, options)
+    return None if planned is None else link.steps(planned, report)
 
 
 def text(checked: Checked, form: Format, report: Report, options: Options) -> Iterator[bytes] | None:

@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from nczarr import registry
 from nczarr.check.checked import Checked
@@ -43,35 +43,50 @@ def target_format(path: str, name: str | None, report: Report) -> Format | None:
     return form if unmet is None else None
 
 
-def settle(checked: Checked, form: Format, report: Report, options: Options) -> tuple[Format, Options] | None:
-    """Return the format that writes the dataset, and the options with the kind of netCDF file; None after an error.
+def settle(
+    checked: Checked, form: Format, report: Report, options: Options, place: Location | None = None
+) -> tuple[Format, Options] | None:
+    """Return the format that writes the dataset, and the options of its plan; None after an error.
 
-    `netcdf` stands for the format of the kind. For references it is the format
-    of their documents.
+    `netcdf` stands for the format of the kind. References and repositories hold
+    documents of another format. Later phases change neither.
     """
     if not form.commits and (options.message, options.author, options.virtual) != (None, None, False):
         text = f"format `{form.name}` has no commits, and so no message, no author and no virtual chunks"
         report.error("unknown-target", text)
         return None
+    changes: dict[str, Any] = {}
+    if place is not None:
+        storage, modes = options.storage.at("target", place.server), place.modes
+        changes = {"target": trimmed(place.path), "storage": storage, "xarray": "noxarray" not in modes}
+        if "consolidated" in modes:
+            changes["consolidated"] = True
+    settled: Format | None = form
     if form.inner:
-        return _with_documents(form, options, report)
-    if not form.kinds:
-        return form, options
-    from nczarr.ast.kinds import KIND_NAMES
-    from nczarr.check.kinds import choose
+        settled = _documents(form, options, report)
+        if form.commits:
+            changes["writing"] = options.writing._replace(embed=sys.maxsize, relative=False)
+    elif form.kinds:
+        from nczarr.check.kinds import choose
 
-    stored = bool(options.chunks) or any(chain != "none" for chain in options.codecs.values())
-    kind = choose(checked, form.kinds, options.kind, stored=stored)
-    if kind is not None:
-        settled = registry.named(form.kinds[kind])
-        assert settled is not None
-        return settled, options._replace(kind=kind)
-    kind_name = KIND_NAMES[options.kind] if options.kind else ""
-    report.error(
-        "unknown-target",
-        f"format `{form.name}` cannot write {kind_name} files",
-        helps=["`--to netcdf` writes every kind"],
-    )
+        stored = bool(options.chunks) or any(chain != "none" for chain in options.codecs.values())
+        kind = changes["kind"] = choose(checked, form.kinds, options.kind, stored=stored)
+        settled = None if kind is None else registry.named(form.kinds[kind])
+        if settled is None:
+            from nczarr.ast.kinds import KIND_NAMES
+
+            text = f"format `{form.name}` cannot write {KIND_NAMES[options.kind] if options.kind else ''} files"
+            report.error("unknown-target", text, helps=["`--to netcdf` writes every kind"])
+    return None if settled is None else (settled, options._replace(**changes))
+
+
+def _documents(form: Format, options: Options, report: Report) -> Format | None:
+    """Return the format of the documents in references or a repository; None after an error."""
+    name = options.writing.metadata or form.inner[0]
+    if name in form.inner:
+        return registry.documents_in(form, name, refer=options.virtual or not form.commits)
+    helps = [f"name one of: {', '.join(form.inner)}"]
+    report.error("unknown-target", f"format `{form.name}` has no documents of `{name}`", helps=helps)
     return None
 
 
@@ -106,32 +121,6 @@ def _unmet_commit(repository: Repository | None, form: Format) -> str | None:
     if not form.commits:
         return f"a repository has the format `{registry.REPOSITORY}`, not `{form.name}`"
     return None if repository.kind == "branch" else f"a commit needs a branch, and this is a {repository.kind}"
-
-
-def _with_documents(form: Format, options: Options, report: Report) -> tuple[Format, Options] | None:
-    """Return a format whose documents are those of another; None after an error."""
-    name = options.writing.metadata or form.inner[0]
-    if name not in form.inner:
-        names_of_inner = ", ".join(form.inner)
-        report.error(
-            "unknown-target",
-            f"format `{form.name}` has no documents of `{name}`",
-            helps=[f"name one of: {names_of_inner}"],
-        )
-        return None
-    inner = registry.named(name)
-    assert inner is not None
-    capabilities = inner.capabilities
-    assert capabilities.arrays is not None
-    arrays = capabilities.arrays
-    if form.commits:
-        arrays = arrays._replace(sidecars=False)
-        options = options._replace(writing=options.writing._replace(embed=sys.maxsize, relative=False))
-    if options.virtual or not form.commits:
-        arrays = arrays._replace(by_reference=True, shards=False)
-    capabilities = capabilities._replace(arrays=arrays)
-    combined = inner._replace(name=form.name, capabilities=capabilities, begins=form.begins, document=form.document)
-    return (combined._replace(second_reader=None) if form.commits else combined), options
 
 
 def following(path: str, plan: Plan) -> Following:
@@ -181,23 +170,20 @@ def _is_store(path: str, form: Format) -> bool:
     return bool(form.emit)
 
 
-def is_free(path: str, form: Format, report: Report, options: Options) -> bool:
+def is_free(place: Location, form: Format, report: Report, options: Options) -> bool:
     """Return whether a target can be made at a place; reports obstacles. Raises OSError."""
     from nczarr.stores.connection import MissingProtocolError
     from nczarr.stores.finish import obstacle
 
-    if form.commits:
-        try:
+    path = trimmed(place.path)
+    try:
+        if form.commits:
             return bool(registry.load(form.commits)(path, report, options))
-        except (BadURLError, MissingProtocolError) as failure:
-            unusable(path, failure, report)
-            return False
-    if is_remote(path):
-        try:
-            return _is_free_there(path, form, report, options)
-        except MissingProtocolError as absent:
-            unusable(path, absent, report)
-            return False
+        if place.remote:
+            return _is_free_there(place, form, report, options)
+    except (BadURLError, MissingProtocolError) as failure:
+        unusable(path, failure, report)
+        return False
     if os.path.lexists(path):
         problem = obstacle(path, store=_is_store(path, form)) if options.overwrite else "exists"
         helps = (
@@ -225,21 +211,22 @@ def is_finished(path: str, form: Format, options: Options) -> bool:
         return False
     if not place.remote:
         return os.path.lexists(place.path)
-    obstacle = _obstacle(place.path, form, options._replace(storage=options.storage.at("target", place.server)))
+    obstacle = _obstacle(place, form, options)
     return obstacle is not None and not obstacle.unfinished
 
 
-def _obstacle(url: str, form: Format, options: Options) -> Obstacle | None:
+def _obstacle(place: Location, form: Format, options: Options) -> Obstacle | None:
     """Return the store or file at the URL of a target. Raises OSError."""
     from nczarr.stores.probe import obstacle
 
+    url, storage = trimmed(place.path), options.storage.at("target", place.server)
     store = _is_store(url, form) and not url.lower().endswith(".zip")
-    return obstacle(url, options.storage.of("target"), store=store)
+    return obstacle(url, storage.of("target"), store=store)
 
 
-def _is_free_there(url: str, form: Format, report: Report, options: Options) -> bool:
+def _is_free_there(place: Location, form: Format, report: Report, options: Options) -> bool:
     """Return whether a target can be made at a URL. Raises OSError."""
-    obstacle = _obstacle(url, form, options)
+    obstacle = _obstacle(place, form, options)
     if obstacle is None:
         return True
     allowed = (options.overwrite and obstacle.replaceable) or (options.resume and obstacle.unfinished)
@@ -249,5 +236,5 @@ def _is_free_there(url: str, form: Format, report: Report, options: Options) -> 
             helps = ["continue with `--resume`, or start again with `--overwrite`"]
         elif obstacle.replaceable:
             helps = ["replace it with `--overwrite`"]
-        report.error("target-exists", f"`{shown(url)}` {obstacle.words}", helps=helps)
+        report.error("target-exists", f"`{shown(trimmed(place.path))}` {obstacle.words}", helps=helps)
     return allowed

@@ -23,7 +23,7 @@ from nczarr.options import Options
 from nczarr.plan.plans import Conversion
 from nczarr.registry import REFERENCE, Format
 from nczarr.select.selection import Subset, part_in_words
-from nczarr.stores.url import is_remote, trimmed
+from nczarr.stores.url import is_remote
 
 
 class CombineRequest(NamedTuple):
@@ -141,7 +141,7 @@ def _is_open(target: str, form: Format, options: Options, report: Report) -> boo
     if is_remote(target):
         return True
     place = places.located(target, report)
-    return place is not None and targets.is_free(trimmed(place.path), form, report, options)
+    return place is not None and targets.is_free(place, form, report, options)
 
 
 def _for_writing(request: CombineRequest, form: Format | None, *, addressable: int | None) -> Options:
