@@ -2,14 +2,34 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import Annotated, Any, Literal, get_args
 
 from nczarr.ast.node import Constraint, Natural, Node, Positive, all_are, is_natural, node
 from nczarr.ast.rectilinear import Lengths, read_lengths
 
-CODECS = "nczarr.arrays.codecs.table"
-"""Module with the table of codecs, loaded when a name is asked for: each codec is one file."""
+DEFLATE, SHUFFLE, FLETCHER32, SZIP, BZIP2, LZF, BLOSC = 1, 2, 3, 4, 307, 32000, 32001
+HDF5_LZ4, BITSHUFFLE, ZSTD = 32004, 32008, 32015
+
+LAST_HDF5 = 65535
+"""Largest filter number of HDF5; larger ones are ours, for codecs that only stores have."""
+
+GZIP, CRC32C = 65537, 65538
+
+FILTER_NAMES = {
+    DEFLATE: "deflate",
+    SHUFFLE: "shuffle",
+    FLETCHER32: "fletcher32",
+    SZIP: "szip",
+    BZIP2: "bzip2",
+    BLOSC: "blosc",
+    ZSTD: "zstd",
+    GZIP: "gzip",
+    CRC32C: "crc32c",
+}
+"""Usual names of filters by number, in texts and in Python; other filters have none."""
+
+FILTER_NUMBERS = {name: number for number, name in FILTER_NAMES.items()}
+"""Their numbers by name."""
 
 Algorithm = Literal["bitgroom", "granularbitround", "bitround"]
 """Algorithms of quantization."""
@@ -38,8 +58,7 @@ class Codec(Node):
     @property
     def name(self) -> str | None:
         """Usual name of the codec, or None for an unnamed filter."""
-        usual_name: str | None = import_module(CODECS).names().get(self.id)
-        return usual_name
+        return FILTER_NAMES.get(self.id)
 
 
 @node

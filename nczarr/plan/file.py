@@ -7,16 +7,12 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple, assert_never
 
 from nczarr.arrays.codecs.chain import of_hdf5
-from nczarr.arrays.codecs.deflate import DEFLATE
-from nczarr.arrays.codecs.fletcher32 import FLETCHER32
-from nczarr.arrays.codecs.shuffle import SHUFFLE
-from nczarr.arrays.codecs.szip import SZIP
 from nczarr.arrays.values.c_structs import stored_size, struct
 from nczarr.arrays.values.parts import Types, is_fixed
 from nczarr.ast import ATOMIC, Codec, CompoundType, EnumType, Group, OpaqueType, Storage, Variable, VlenType
 from nczarr.ast.kinds import KIND_NAMES
 from nczarr.ast.rectilinear import varies
-from nczarr.ast.storage import DEFAULT_STORAGE
+from nczarr.ast.storage import DEFAULT_STORAGE, DEFLATE, FLETCHER32, SHUFFLE, SZIP
 from nczarr.check.anonymous_dimensions import name_dimensions
 from nczarr.check.checked import Checked
 from nczarr.check.classic_sizes import check_sizes

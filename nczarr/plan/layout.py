@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from nczarr.arrays.codecs import table
 from nczarr.arrays.codecs.chain import expressible, nearest, portable, working
-from nczarr.arrays.codecs.shuffle import POINTER, SHUFFLE
+from nczarr.arrays.codecs.shuffle import POINTER
 from nczarr.arrays.regions import grid_of
 from nczarr.arrays.sources.part_fills import fill_parts, is_complete, patterns
 from nczarr.arrays.sources.source import ArraySource, Descr, Layout, Order, Parts, fill_of, is_number
@@ -27,6 +27,7 @@ from nczarr.arrays.values.parts import Part, Types, descr, parts, size
 from nczarr.ast import Storage, Variable
 from nczarr.ast.plain import is_finite
 from nczarr.ast.rectilinear import volume
+from nczarr.ast.storage import SHUFFLE
 from nczarr.check.checked import Checked
 from nczarr.options import Options
 from nczarr.plan.chunk_lengths import ShardRequest, can_shard, default_chunks, fits, inner_chunks, problem, shard_shape
@@ -176,7 +177,7 @@ def _target(
         chunks = inner_chunks(request, default_chunks(one.shape, itemsize), one.shape)
     sound = problem(request, chunks, one.shape, itemsize) is None
     shards = shard_shape(request, chunks, one.shape, itemsize) if sound else None
-    supported = table.nameable(arrays.codecs if storage.codecs else "none")  # without codecs the table is not loaded
+    supported = table.nameable(arrays.codecs)
     codecs = nearest(storage.codecs, supported)
     codecs = portable(codecs, itemsize) if expressible(codecs, supported) else ()
     codecs = working(codecs, width(dtype))

@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 from nczarr import names
 from nczarr.arrays.codecs import chain as codecs
 from nczarr.arrays.codecs import table
-from nczarr.arrays.codecs.shuffle import SHUFFLE
 from nczarr.ast import ATOMIC, Codec, Storage, Variable
 from nczarr.ast.rectilinear import Lengths, largest, varies, within
+from nczarr.ast.storage import SHUFFLE
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report
 from nczarr.options import Options

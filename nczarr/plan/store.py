@@ -9,12 +9,12 @@ from nczarr import names
 from nczarr.arrays.codecs import chain as codecs
 from nczarr.arrays.codecs import table
 from nczarr.arrays.codecs.chain import registered, to_configs
-from nczarr.arrays.codecs.shuffle import SHUFFLE
 from nczarr.arrays.codecs.table import is_registered
 from nczarr.arrays.sources.source import Parts, is_number, itemsize
 from nczarr.arrays.values.parts import is_fixed, size
 from nczarr.ast import Codec, Storage, Variable
 from nczarr.ast.rectilinear import largest, varies, volume
+from nczarr.ast.storage import SHUFFLE
 from nczarr.ast.walk import groups
 from nczarr.check.checked import Checked
 from nczarr.check.restrict_to_kind import without
@@ -208,7 +208,7 @@ def _unmet(
     if whole is not None:
         described = metadata_storage(whole.layout, texts=arrays is not None and arrays.numpy_types)
         plain = normalized(described, whole.layout.shape, variable_type)
-    supported = table.nameable("none" if arrays is None or not storage.codecs else arrays.codecs)
+    supported = table.nameable("none" if arrays is None else arrays.codecs)
     follows = arrays is None or codecs.expressible(codecs.nearest(storage.codecs, supported), supported)
     if not form.capabilities.storage and SHUFFLE in {codec.id for codec in storage.codecs}:
         follows = follows and SHUFFLE in {codec.id for codec in plain.codecs}  # left out where it moves nothing

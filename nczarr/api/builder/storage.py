@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from nczarr.api.builder.pieces import Site
-from nczarr.arrays.codecs import table
 from nczarr.ast import Codec, Quantize, Storage
 from nczarr.ast.rectilinear import chunk_length
+from nczarr.ast.storage import FILTER_NUMBERS
 
 LAYOUTS, ENDIANS = ("contiguous", "compact", "chunked"), ("little", "big")
 QUANTIZERS = ("bitgroom", "granularbitround", "bitround")
@@ -60,12 +60,12 @@ def _codecs(site: Site, variable: str, written: Sequence[Any] | str) -> tuple[Co
     out = []
     for item in [written] if isinstance(written, str) else written:
         name, *parameters = item if isinstance(item, tuple | list) else (item,)
-        number = table.numbers().get(name) if isinstance(name, str) else name
+        number = FILTER_NUMBERS.get(name) if isinstance(name, str) else name
         numbers = [number, *parameters]
         if not all(
             isinstance(parameter, int) and not isinstance(parameter, bool) and parameter >= 0 for parameter in numbers
         ):
-            filter_names = ", ".join(table.numbers())
+            filter_names = ", ".join(FILTER_NUMBERS)
             text = (
                 f"codec {item!r} of `{variable}` is neither a filter number with parameters nor one of {filter_names}"
             )

@@ -12,15 +12,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nczarr.api.builder.pieces import Site, caller
 from nczarr.arrays.codecs import chain as codecs
-from nczarr.arrays.codecs.blosc import BLOSC, parameters_of
-from nczarr.arrays.codecs.bzip2 import BZIP2
-from nczarr.arrays.codecs.deflate import DEFLATE
-from nczarr.arrays.codecs.fletcher32 import FLETCHER32
-from nczarr.arrays.codecs.lzf import LZF
-from nczarr.arrays.codecs.shuffle import SHUFFLE
-from nczarr.arrays.codecs.szip import SZIP
-from nczarr.arrays.codecs.zstd import ZSTD
+from nczarr.arrays.codecs.blosc import parameters_of
 from nczarr.ast import Codec
+from nczarr.ast.storage import BLOSC, BZIP2, DEFLATE, FLETCHER32, LZF, SHUFFLE, SZIP, ZSTD
 
 if TYPE_CHECKING:
     from xarray import Variable

@@ -21,12 +21,12 @@ from nczarr.arrays.chunks.manifest import ChunkPlace, PlaceColumns, columns_from
 from nczarr.arrays.chunks.occupancy import blocks_of_chunks, rows_between
 from nczarr.arrays.codecs.chain import expressible, to_configs
 from nczarr.arrays.codecs.lengths import linked_length, misfit
-from nczarr.arrays.codecs.shuffle import SHUFFLE
 from nczarr.arrays.codecs.table import decoded_filters
 from nczarr.arrays.lazy_numpy import np
 from nczarr.arrays.regions import Index, Region, chunk_ranges, grid_of, index_of, number_of, region_or_all
 from nczarr.arrays.sources.source import ArraySource, Descr, Layout, Stored, itemsize
 from nczarr.ast.rectilinear import varies
+from nczarr.ast.storage import SHUFFLE
 from nczarr.diagnostics.secrets import StorageOptions
 from nczarr.stores import ranges
 from nczarr.stores.ranges import Range

@@ -10,8 +10,6 @@ from nczarr.arrays.codecs.hdf5_lz4 import block_header, stored_blocks, unpack_bl
 from nczarr.arrays.codecs.zstd import unpack_zstd
 from nczarr.arrays.lazy_numpy import NDArray, np
 
-BITSHUFFLE = 32008
-
 EIGHT = 8
 """Elements whose bits make whole bytes; a block has a multiple of them."""
 
@@ -29,7 +27,6 @@ class Bitshuffle(CodecKind):
     """Filter 32008, which numcodecs lacks. It is read only."""
 
     config_id = "hdf5_bitshuffle"
-    number = BITSHUFFLE
 
     def is_valid(self, parameters: Parameters) -> bool:
         return len(parameters) > 2 and _settings(parameters)[2] in (0, LZ4, ZSTD)

@@ -9,8 +9,6 @@ from nczarr.arrays.codecs.bounds import EARLY, LARGEST_HEADER, TOO_MUCH, checked
 from nczarr.arrays.codecs.codec_kind import CodecKind, Config, Parameters, parse_level
 from nczarr.arrays.lazy_numpy import np
 
-BLOSC = 32001
-
 COMPRESSORS = ("blosclz", "lz4", "lz4hc", "snappy", "zlib", "zstd")
 """Compressors by number in the HDF5 filter."""
 
@@ -25,10 +23,7 @@ class Blosc(CodecKind):
     """Blosc, by numcodecs. Four internal parameters of HDF5's filter precede level, shuffle and compressor."""
 
     config_id = "blosc"
-    number = BLOSC
-    name = "blosc"
     registered = True
-    encodes = True
 
     def is_valid(self, parameters: Parameters) -> bool:
         level, shuffle, compressor = settings(parameters)

@@ -7,15 +7,11 @@ import bz2
 from nczarr.arrays.codecs.bounds import bounded
 from nczarr.arrays.codecs.codec_kind import Config, LeveledCodec, Parameters
 
-BZIP2 = 307
-
 
 class Bzip2(LeveledCodec):
     """bzip2, by the standard library."""
 
     config_id = "bz2"
-    number = BZIP2
-    name = "bzip2"
     levels = (1, 9)
     default_level = 9
     blosc_compressor = "zstd"

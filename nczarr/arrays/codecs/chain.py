@@ -11,10 +11,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from nczarr.arrays.codecs import table
-from nczarr.arrays.codecs.blosc import BLOSC, parameters_of
-from nczarr.arrays.codecs.codec_kind import LAST_HDF5, CodecKind, LeveledCodec
-from nczarr.arrays.codecs.shuffle import SHUFFLE
-from nczarr.ast.storage import Codec
+from nczarr.arrays.codecs.codec_kind import ROWS, CodecKind, LeveledCodec
+from nczarr.ast.storage import BLOSC, FILTER_NAMES, FILTER_NUMBERS, LAST_HDF5, SHUFFLE, Codec
 
 Config = dict[str, Any]
 
@@ -36,9 +34,8 @@ def _is_valid(codec: Codec) -> bool:
 
 def number_of(config_id: str) -> int | None:
     """Return the filter number of a usual name or of a name in numcodecs, or None."""
-    number = table.numbers().get(config_id)
-    kind = table.of_config_id(config_id)
-    return kind.number if number is None and kind is not None and kind.name else number
+    number = FILTER_NUMBERS.get(config_id) or (ROWS[config_id].number if config_id in ROWS else None)
+    return number if number in FILTER_NAMES else None
 
 
 def level_of(codec: Codec) -> int:
@@ -121,6 +118,8 @@ def registered(codecs: Sequence[Codec]) -> tuple[Codec, ...]:
 
 
 def _blosc_of(compressor: str, level: int) -> Codec:
+    from nczarr.arrays.codecs.blosc import parameters_of
+
     return Codec(id=BLOSC, parameters=parameters_of(compressor, level))
 
 
@@ -145,8 +144,8 @@ def from_configs(configs: Sequence[Config]) -> tuple[Codec, ...] | None:
     """Return the neutral chain of numcodecs configurations; None if one has no number."""
     codecs = []
     for config in configs:
-        kind = table.of_config_id(config.get("id", ""))
-        if kind is None or kind.number is None or not kind.encodes:
+        kind = table.of_config_id(config.get("id"))
+        if kind is None or kind.number is None or not ROWS[kind.config_id].encodes:
             return None
         parameters = kind.parameters(config)
         if parameters is None:
@@ -179,11 +178,13 @@ def is_bare(chain: Sequence[Codec], text: str) -> bool:
 
 def _parse_step(step: str) -> Codec:
     name, *arguments = step.split(":")
-    by_name = {key: kind for kind in table.kinds() if kind.encodes for key in (kind.name, kind.config_id)}
-    kind = by_name.get(name)
-    if kind is None or kind.number is None:
-        raise ValueError(f"unknown codec `{name}`; known codecs are {', '.join(sorted(by_name))} and none")
-    return Codec(id=kind.number, parameters=kind.parse(arguments))
+    encoded = table.encoded(hdf5=False)
+    number = number_of(name)
+    if number is None or number not in encoded:
+        config_ids = [config_id for config_id, row in ROWS.items() if row.encodes]
+        words = {*config_ids, *(FILTER_NAMES[number] for number in encoded)}
+        raise ValueError(f"unknown codec `{name}`; known codecs are {', '.join(sorted(words))} and none")
+    return Codec(id=number, parameters=_kind(Codec(id=number)).parse(arguments))
 
 
 def encode(codecs: Sequence[Codec], data: bytes, itemsize: int) -> bytes:

@@ -1,15 +1,29 @@
 """Kinds of codecs: the names, number, parameters, encoder and decoder of one codec in every format.
 
-Each codec is one module of this folder. Its `CODECS` are found by `table.py`, from
-which all formats, options and messages take what they need.
+Each codec is one module of this folder, which `table.py` loads when it is needed, and
+a row of `ROWS`. All formats, options and messages take what they need from both.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 from nczarr.arrays.lazy_numpy import np
+from nczarr.ast.storage import (
+    BITSHUFFLE,
+    BLOSC,
+    BZIP2,
+    CRC32C,
+    DEFLATE,
+    FLETCHER32,
+    GZIP,
+    HDF5_LZ4,
+    LZF,
+    SHUFFLE,
+    SZIP,
+    ZSTD,
+)
 
 Config = Mapping[str, Any]
 """Step of a chain in numcodecs' form: `id` and its parameters."""
@@ -20,8 +34,39 @@ Step = dict[str, Any]
 Parameters = tuple[int, ...]
 """Parameters of an HDF5 filter."""
 
-LAST_HDF5 = 65535
-"""Largest filter number of HDF5; larger ones are ours, for codecs that only stores have."""
+
+class Row(NamedTuple):
+    """Row of the table of codecs: what is asked of a codec that is not loaded."""
+
+    module: str
+    """Module of this folder; its `CODECS` have the codec."""
+    number: int | None = None
+    """Number of the HDF5 filter; None: the codec is only read from stores."""
+    encodes: bool = False
+    """True if chunks are encoded with this codec."""
+    decodes: bool = True
+    """True if chunks are decoded with this codec."""
+
+
+ROWS: dict[str, Row] = {
+    "zlib": Row("deflate", DEFLATE, encodes=True),
+    "shuffle": Row("shuffle", SHUFFLE, encodes=True),
+    "fletcher32": Row("fletcher32", FLETCHER32, encodes=True),
+    "szip": Row("szip", SZIP, decodes=False),
+    "bz2": Row("bzip2", BZIP2, encodes=True),
+    "lzf": Row("lzf", LZF),
+    "blosc": Row("blosc", BLOSC, encodes=True),
+    "hdf5_lz4": Row("hdf5_lz4", HDF5_LZ4),
+    "hdf5_bitshuffle": Row("bitshuffle", BITSHUFFLE),
+    "zstd": Row("zstd", ZSTD, encodes=True),
+    "gzip": Row("gzip", GZIP, encodes=True),
+    "crc32c": Row("crc32c", CRC32C, encodes=True),
+    **{name: Row(name) for name in ("byteswap", "cast_value", "categorize", "json2", "lz4", "lzma", "msgpack2")},
+    **{name: Row(name) for name in ("scale_offset", "sharding_indexed", "transpose")},
+    **{name: Row("numcodecs_filters") for name in ("crc32", "adler32", "jenkins_lookup3", "base64", "bitround")},
+    **{name: Row("numcodecs_filters") for name in ("packbits", "delta", "fixedscaleoffset", "quantize", "astype")},
+}
+"""All codecs by their name in numcodecs, those of HDF5 in the order of their numbers."""
 
 
 class UnsupportedConfigurationError(ValueError):
@@ -33,18 +78,10 @@ class CodecKind:
 
     config_id: ClassVar[str] = ""
     """Name in numcodecs, in documents of Zarr and in `--codec`."""
-    number: ClassVar[int | None] = None
-    """Number of the HDF5 filter; None: the codec is only read from stores."""
-    name: ClassVar[str] = ""
-    """Usual name of a numbered codec in texts and in Python."""
     registered: ClassVar[bool] = False
     """True if the registry of Zarr v3 has the codec under its `config_id`."""
     stands_for: ClassVar[frozenset[int]] = frozenset()
     """Numbers of the codecs that this one replaces where only registered ones are allowed."""
-    encodes: ClassVar[bool] = False
-    """True if chunks are encoded with this codec."""
-    decodes: ClassVar[bool] = True
-    """True if chunks are decoded with this codec."""
     changes_arrays: ClassVar[bool] = False
     """True for a step of our own that knows the shape or dtype of a chunk; documents do not name it."""
     length_added: ClassVar[int | None] = None
@@ -55,6 +92,11 @@ class CodecKind:
     """Number of a codec with the same parameters, for targets that lack this one."""
     blosc_compressor: ClassVar[str] = ""
     """Compressor of blosc that stands for this codec behind a shuffle."""
+
+    @property
+    def number(self) -> int | None:
+        """Number of the HDF5 filter; None: the codec is only read from stores."""
+        return ROWS[self.config_id].number
 
     def is_valid(self, parameters: Parameters) -> bool:
         """Return whether the encoder accepts the parameters."""
@@ -148,7 +190,6 @@ class TextCodec(CodecKind):
 class LeveledCodec(CodecKind):
     """Compressor whose only parameter is a level."""
 
-    encodes = True
     gains_by_shuffle = True
     levels: ClassVar[tuple[int, int]]
     """Lowest and highest level."""

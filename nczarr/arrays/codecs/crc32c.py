@@ -10,10 +10,8 @@ from collections.abc import Callable
 from functools import cache
 
 from nczarr.arrays.codecs.codec_kind import CodecKind, Config, Parameters
-from nczarr.arrays.codecs.fletcher32 import FLETCHER32
 from nczarr.arrays.lazy_numpy import np
-
-CRC32C = 65538
+from nczarr.ast.storage import FLETCHER32
 
 _POLYNOMIAL = 0x82F63B78
 _LANES = 1024
@@ -24,11 +22,8 @@ class Crc32c(CodecKind):
     """Checksum of four bytes behind the chunk."""
 
     config_id = "crc32c"
-    number = CRC32C
-    name = "crc32c"
     registered = True
     stands_for = frozenset({FLETCHER32})
-    encodes = True
     length_added = 4
 
     def encode(self, data: bytes, parameters: Parameters, itemsize: int) -> bytes:

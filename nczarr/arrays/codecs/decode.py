@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 from nczarr.arrays.codecs import table
 from nczarr.arrays.codecs.bounds import LARGEST, SLACK
-from nczarr.arrays.codecs.codec_kind import Config, Step
+from nczarr.arrays.codecs.codec_kind import ROWS, Config, Step
 from nczarr.arrays.lazy_numpy import np
 
 DECODING_ERRORS = (
@@ -32,7 +32,7 @@ def decoded(data: bytes, steps: Sequence[Config], itemsize: int, size: int | Non
     limit = LARGEST if size is None else 2 * size + SLACK
     for step in reversed(steps):
         kind = table.of_config_id(step.get("id"))
-        if kind is None or not kind.decodes:
+        if kind is None or not ROWS[kind.config_id].decodes:
             raise ValueError(f"codec `{step.get('id')}` is unknown")
         data = kind.decode(data, step, itemsize, limit)
     return data

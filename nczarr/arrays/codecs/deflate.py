@@ -7,15 +7,11 @@ import zlib
 from nczarr.arrays.codecs.bounds import inflate
 from nczarr.arrays.codecs.codec_kind import Config, LeveledCodec, Parameters
 
-DEFLATE = 1
-
 
 class Deflate(LeveledCodec):
     """Deflate in the format of zlib."""
 
     config_id = "zlib"
-    number = DEFLATE
-    name = "deflate"
     levels = (0, 9)
     default_level = 4
     blosc_compressor = "zlib"

@@ -6,17 +6,13 @@ import zlib
 
 from nczarr.arrays.codecs.bounds import inflate
 from nczarr.arrays.codecs.codec_kind import Config, LeveledCodec, Parameters
-from nczarr.arrays.codecs.deflate import DEFLATE
-
-GZIP = 65537
+from nczarr.ast.storage import DEFLATE
 
 
 class Gzip(LeveledCodec):
     """Deflate in the format of gzip, without a time: the same data give the same bytes."""
 
     config_id = "gzip"
-    number = GZIP
-    name = "gzip"
     registered = True
     levels = (0, 9)
     default_level = 4

@@ -9,14 +9,11 @@ from nczarr.arrays.codecs.bounds import EARLY, TOO_MUCH
 from nczarr.arrays.codecs.codec_kind import CodecKind, Config
 from nczarr.arrays.codecs.lz4 import unpack_lz4
 
-HDF5_LZ4 = 32004
-
 
 class Hdf5Lz4(CodecKind):
     """Filter 32004, which numcodecs lacks. It is read only."""
 
     config_id = "hdf5_lz4"
-    number = HDF5_LZ4
 
     def decode(self, data: bytes, step: Config, itemsize: int, limit: int) -> bytes:
         return unpack_blocks(data, limit)

@@ -5,8 +5,6 @@ from __future__ import annotations
 from nczarr.arrays.codecs.bounds import EARLY, TOO_MUCH
 from nczarr.arrays.codecs.codec_kind import CodecKind, Config
 
-LZF = 32000
-
 LITERAL = 32
 """First control byte of a back reference."""
 
@@ -15,7 +13,6 @@ class Lzf(CodecKind):
     """LZF, which is read only."""
 
     config_id = "lzf"
-    number = LZF
 
     def decode(self, data: bytes, step: Config, itemsize: int, limit: int) -> bytes:
         return unpack_lzf(data, limit)

@@ -9,8 +9,6 @@ from typing import Any
 from nczarr.arrays.codecs.codec_kind import CodecKind, Config, Parameters
 from nczarr.arrays.lazy_numpy import NDArray, np
 
-SHUFFLE = 2
-
 POINTER = 8
 """Item size for shuffling strings in netCDF-C's Zarr stores, whatever their length or the document: a pointer."""
 
@@ -28,9 +26,6 @@ class Shuffle(CodecKind):
     """HDF5's shuffle. HDF5 notes the item size as a parameter of its own."""
 
     config_id = "shuffle"
-    number = SHUFFLE
-    name = "shuffle"
-    encodes = True
     length_added = 0
 
     def essence(self, parameters: Parameters) -> Parameters:

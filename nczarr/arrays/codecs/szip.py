@@ -4,16 +4,11 @@ from __future__ import annotations
 
 from nczarr.arrays.codecs.codec_kind import CodecKind
 
-SZIP = 4
-
 
 class Szip(CodecKind):
     """szip, which only the HDF5 library encodes and decodes."""
 
     config_id = "szip"
-    number = SZIP
-    name = "szip"
-    decodes = False
 
 
 CODECS = (Szip(),)

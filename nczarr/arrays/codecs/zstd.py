@@ -6,10 +6,8 @@ import struct
 from typing import Any
 
 from nczarr.arrays.codecs.bounds import EARLY, TOO_MUCH, checked
-from nczarr.arrays.codecs.bzip2 import BZIP2
 from nczarr.arrays.codecs.codec_kind import Config, LeveledCodec, Parameters
-
-ZSTD = 32015
+from nczarr.ast.storage import BZIP2
 
 ZSTD_BLOCK = 1 << 17
 """Maximum output of one zstd block."""
@@ -22,8 +20,6 @@ class Zstd(LeveledCodec):
     """Zstandard, by numcodecs."""
 
     config_id = "zstd"
-    number = ZSTD
-    name = "zstd"
     registered = True
     levels = (0, 22)
     default_level = 3

@@ -10,7 +10,6 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple, assert_never
 
 from nczarr import names
-from nczarr.arrays.codecs.blosc import BLOSC
 from nczarr.arrays.codecs.chain import level_of
 from nczarr.arrays.values.c_structs import struct
 from nczarr.arrays.values.parts import is_fixed
@@ -26,6 +25,7 @@ from nczarr.ast import (
     Variable,
     VlenType,
 )
+from nczarr.ast.storage import BLOSC
 from nczarr.ast.types import dependencies_first
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report

@@ -13,12 +13,9 @@ from typing import Any
 
 from nczarr.arrays.codecs import chain as codecs
 from nczarr.arrays.codecs import table
-from nczarr.arrays.codecs.blosc import BLOSC
 from nczarr.arrays.codecs.decode import decoded
-from nczarr.arrays.codecs.deflate import DEFLATE
-from nczarr.arrays.codecs.fletcher32 import FLETCHER32
-from nczarr.arrays.codecs.shuffle import SHUFFLE
 from nczarr.ast import Codec
+from nczarr.ast.storage import BLOSC, DEFLATE, FILTER_NAMES, FLETCHER32, SHUFFLE
 from nczarr.formats.netcdf4.library import Library
 
 BUILT_IN = frozenset({DEFLATE, SHUFFLE, FLETCHER32})
@@ -73,7 +70,7 @@ def available(lib: Library, number: int) -> bool:
 def missing_filters(lib: Library, numbers: Iterable[int]) -> list[str]:
     """Return the filters among these that HDF5 does not have, in words."""
     missing = [number for number in numbers if lib.dll.H5Zfilter_avail(c_int(number)) <= 0]
-    names = {**NAMES, **table.names()}
+    names = {**NAMES, **FILTER_NAMES}
     return [f"{number} ({names[number]})" if number in names else str(number) for number in missing]
 
 

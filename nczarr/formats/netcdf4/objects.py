@@ -9,10 +9,9 @@ from ctypes import byref, c_char_p, c_int, c_size_t, c_uint, c_uint64, c_void_p,
 from functools import cached_property
 from typing import NamedTuple
 
-from nczarr.arrays.codecs.fletcher32 import FLETCHER32
-from nczarr.arrays.codecs.shuffle import SHUFFLE
 from nczarr.arrays.sources.source import Descr, itemsize
 from nczarr.ast import Codec
+from nczarr.ast.storage import FLETCHER32, SHUFFLE
 from nczarr.check.duplicate_names import apart
 from nczarr.formats.netcdf4.hdf5 import Hdf5, closing, hdf5, object_path, opened_file
 from nczarr.formats.netcdf4.header.chunk_addresses import ChunkIndex

@@ -13,7 +13,6 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from nczarr import names
-from nczarr.arrays.codecs import table
 from nczarr.arrays.values.elements import is_element_name
 from nczarr.ast import (
     Attribute,
@@ -29,7 +28,7 @@ from nczarr.ast import (
     Variable,
 )
 from nczarr.ast.rectilinear import chunk_length
-from nczarr.ast.storage import Algorithm
+from nczarr.ast.storage import FILTER_NUMBERS, Algorithm
 from nczarr.ast.walk import MAX_DEPTH
 from nczarr.check.checked import Unchecked
 from nczarr.diagnostics.report import Report
@@ -136,9 +135,9 @@ class StorageBuilder:
         parameters = [number for number in numbers if number is not None]
         if context.NAME() is not None:
             word = self._reader.spelt(context.NAME())
-            identity = table.numbers().get(word)
+            identity = FILTER_NUMBERS.get(word)
             if identity is None:
-                self._unknown(f"`{word}` is not a codec", word, tuple(table.numbers()), context)
+                self._unknown(f"`{word}` is not a codec", word, tuple(FILTER_NUMBERS), context)
                 return
         elif parameters:
             identity = parameters.pop(0)

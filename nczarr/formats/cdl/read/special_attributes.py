@@ -12,15 +12,11 @@ from collections.abc import Callable, Sequence
 
 from nczarr import names
 from nczarr.arrays.codecs import chain, table
-from nczarr.arrays.codecs.blosc import BLOSC
 from nczarr.arrays.codecs.codec_kind import LeveledCodec
-from nczarr.arrays.codecs.deflate import DEFLATE
-from nczarr.arrays.codecs.fletcher32 import FLETCHER32
-from nczarr.arrays.codecs.shuffle import SHUFFLE
 from nczarr.ast import Codec, Kind, Quantize, Storage
 from nczarr.ast.kinds import KIND_SPELLINGS
 from nczarr.ast.rectilinear import read_lengths
-from nczarr.ast.storage import FILTER_LIMIT, most_digits
+from nczarr.ast.storage import BLOSC, DEFLATE, FILTER_LIMIT, FLETCHER32, SHUFFLE, most_digits
 from nczarr.diagnostics.report import Label, Report
 from nczarr.diagnostics.source import Source, Span
 from nczarr.formats.cdl.read.scope import VariableDraft

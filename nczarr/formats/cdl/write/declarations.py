@@ -10,9 +10,6 @@ from collections.abc import Iterable, Iterator
 from typing import assert_never
 
 from nczarr import names
-from nczarr.arrays.codecs.deflate import DEFLATE
-from nczarr.arrays.codecs.fletcher32 import FLETCHER32
-from nczarr.arrays.codecs.shuffle import SHUFFLE
 from nczarr.arrays.values.parts import Types, part_tree
 from nczarr.arrays.values.value_lists import constant_parts
 from nczarr.ast import (
@@ -33,6 +30,7 @@ from nczarr.ast import (
     VlenType,
 )
 from nczarr.ast.rectilinear import Lengths, varies
+from nczarr.ast.storage import DEFLATE, FLETCHER32, SHUFFLE
 from nczarr.ast.types import dependencies_first
 from nczarr.check.anonymous_dimensions import Anonymous
 from nczarr.check.checked import Checked

@@ -20,12 +20,12 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-from nczarr.arrays.codecs.deflate import DEFLATE
 from nczarr.arrays.regions import Index, every_block, grid_of, lengths_of, region_of
 from nczarr.arrays.sources.source import ArraySource, Descr, Layout, itemsize
 from nczarr.arrays.sources.streaming import BlobWrite, elements
 from nczarr.arrays.values.parts import descr
 from nczarr.ast import CompoundType
+from nczarr.ast.storage import DEFLATE
 from nczarr.formats.common.awkward import expressions
 from nczarr.formats.common.awkward.expressions import Expression, ExpressionIds
 from nczarr.formats.common.awkward.schema import ExpressionBuilder, NoExpressionError, records

@@ -12,13 +12,12 @@ from nczarr import names
 from nczarr.arrays.chunks.grid import Encoding
 from nczarr.arrays.chunks.key_chunk_array import KeyChunkArray
 from nczarr.arrays.codecs.chain import to_configs
-from nczarr.arrays.codecs.deflate import DEFLATE
-from nczarr.arrays.codecs.shuffle import SHUFFLE
 from nczarr.arrays.regions import Index, even_chunks, grid_of, index_of
 from nczarr.arrays.sources.memory import fill_source
 from nczarr.arrays.sources.source import ArraySource, Descr, Layout, Parts, big_descr, itemsize
 from nczarr.arrays.values.parts import descr, is_fixed
 from nczarr.ast import ATOMIC, Codec, Storage
+from nczarr.ast.storage import DEFLATE, SHUFFLE
 from nczarr.formats.opendap.common.declarations import FaultError, whole
 from nczarr.formats.opendap.common.document_reader import DescribedVariable
 from nczarr.formats.opendap.common.xml_reader import XmlElement

@@ -9,13 +9,13 @@ from typing import NamedTuple
 from nczarr import names
 from nczarr.arrays.chunks.chunk_references import WHOLE, columns_of
 from nczarr.arrays.chunks.manifest import PlaceColumns
-from nczarr.arrays.codecs.shuffle import SHUFFLE
 from nczarr.arrays.regions import grid_of, number_of
 from nczarr.arrays.sources.source import ArraySource, Descr, Stored, big_descr, itemsize, little_descr
 from nczarr.arrays.values.parts import Types, descr, is_fixed, size
 from nczarr.ast import Attribute, CompoundType, EnumType, OpaqueType, VlenType
 from nczarr.ast.dataset import VERSION
 from nczarr.ast.rectilinear import varies
+from nczarr.ast.storage import SHUFFLE
 from nczarr.ast.walk import groups
 from nczarr.check.checked import Checked
 from nczarr.formats.opendap.dmrpp.wire import FILTER_NAMES, foreign_kind

@@ -9,12 +9,12 @@ import zlib
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from nczarr.arrays.codecs.deflate import DEFLATE
 from nczarr.arrays.lazy_numpy import np
 from nczarr.arrays.regions import all_of, grid_of
 from nczarr.arrays.sources.source import ArraySource, Descr, Parts, itemsize, little, unwritten_of
 from nczarr.arrays.values.parts import Types, descr, escape, is_fixed
 from nczarr.ast import ATOMIC, CompoundType, EnumType, Storage, Variable
+from nczarr.ast.storage import DEFLATE
 from nczarr.check.checked import Checked
 from nczarr.formats.opendap.common.document_text import escaped, is_safe_text, tag, text_of
 from nczarr.formats.opendap.dmrpp.link_plan import InlineValues, Linked, Way

@@ -6,10 +6,8 @@ import os
 import stat
 import struct
 
-from nczarr.arrays.codecs.deflate import DEFLATE
-from nczarr.arrays.codecs.fletcher32 import FLETCHER32
-from nczarr.arrays.codecs.shuffle import SHUFFLE
 from nczarr.ast import ATOMIC
+from nczarr.ast.storage import DEFLATE, FLETCHER32, SHUFFLE
 from nczarr.check.fill_values import DEFAULT
 from nczarr.formats.opendap.common.document_text import number_of
 

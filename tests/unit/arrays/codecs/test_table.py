@@ -1,8 +1,14 @@
 from __future__ import annotations
 
+import subprocess
+import sys
+from importlib import import_module
+
 from nczarr.arrays.codecs import table
 from nczarr.arrays.codecs.chain import parse
+from nczarr.arrays.codecs.codec_kind import ROWS
 from nczarr.ast import Codec
+from nczarr.ast.storage import FILTER_NAMES, FILTER_NUMBERS
 
 
 def test_each_name_and_number_stands_once() -> None:
@@ -13,7 +19,7 @@ def test_each_name_and_number_stands_once() -> None:
 
 
 def test_named_codecs_are_those_of_the_model() -> None:
-    assert table.numbers() == {
+    assert FILTER_NUMBERS == {
         "deflate": 1, "shuffle": 2, "fletcher32": 3, "szip": 4, "bzip2": 307, "blosc": 32001, "zstd": 32015,
         "gzip": 65537, "crc32c": 65538,
     }  # fmt: skip
@@ -35,6 +41,21 @@ def test_documents_name_harmless_codecs_only() -> None:
 
 def test_the_help_names_what_is_encoded() -> None:
     for kind in table.kinds():
-        assert (kind.usage() in table.usage()) == kind.encodes
-        if kind.encodes:
+        assert (kind.usage() in table.usage()) == ROWS[kind.config_id].encodes
+        if ROWS[kind.config_id].encodes:
             assert parse(kind.config_id)[0].id == kind.number
+
+
+def test_each_codec_of_a_module_has_a_row() -> None:
+    modules = {row.module for row in ROWS.values()}
+    listed = {kind.config_id for module in modules for kind in import_module(f"nczarr.arrays.codecs.{module}").CODECS}
+    assert listed == ROWS.keys()
+    assert FILTER_NAMES.keys() <= {row.number for row in ROWS.values()}
+
+
+def test_a_codec_is_loaded_when_it_is_asked_for() -> None:
+    code = "import sys; from nczarr.arrays.codecs.chain import parse; parse('zlib:5'); "
+    code += "print(sorted(name.split('.')[-1] for name in sys.modules if 'arrays.codecs.' in name))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "deflate" in done.stdout
+    assert not any(name in done.stdout for name in ("zstd", "lzma", "sharding_indexed"))
