@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from nczarr.api.handle import DatasetHandle, report_losses
 from nczarr.diagnostics.report import CompileError, Report
-from nczarr.operations.inputs import Input, input_at
+from nczarr.operations.pipeline import Input, input_at
 
 if TYPE_CHECKING:
     from nczarr.check.checked import Checked

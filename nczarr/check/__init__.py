@@ -14,12 +14,10 @@ from nczarr.ast import ATOMIC
 from nczarr.ast.types import made_of
 from nczarr.ast.walk import building
 from nczarr.check.check_names import check_names
-from nczarr.check.check_types import acyclic, check_types
+from nczarr.check.check_types import acyclic, check_type_sizes, check_types, variable_fill
 from nczarr.check.checked import Checked, Observer, Unchecked, tables_of
-from nczarr.check.fill_values import variable_fill
 from nczarr.check.infer_shapes import infer_shapes, place_values, shapes_of
 from nczarr.check.resolve import resolve
-from nczarr.check.type_sizes import check_type_sizes
 from nczarr.diagnostics.report import Report
 
 if TYPE_CHECKING:
@@ -87,11 +85,11 @@ def _check(
         dataset=dataset, **tables._asdict(), shapes=shapes, fills=fills, parts=parts, foreign=work.foreign
     )
     if target_kind is not None and accepted:
-        from nczarr.check.restrict_to_kind import reduced
+        from nczarr.check.kinds import reduced
 
         checked = reduced(checked, target_kind)
     if target_kind in ("nc3", "nc6", "nc5"):
-        from nczarr.check.classic_sizes import check_sizes
+        from nczarr.check.classic_layout import check_sizes
 
         check_sizes(checked, target_kind, report)
     return checked if not report.errors else None

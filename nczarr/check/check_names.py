@@ -4,22 +4,242 @@ Expects: any tree. Ensures, if nothing is reported: every name is in NFC and
 valid for the netCDF library. Within a group no two types, variables or groups
 share a name, no two dimensions do, and no dimension shares one with a type or
 group. Attributes of one owner, fields of a compound and constants of an enum
-are unique. Names are compared in NFC. Reports: duplicate-name, bad-name,
+are unique. Names are compared in NFC. A run that accepts `duplicate-name` leaves repeated
+declarations out. Reports: duplicate-name, bad-name,
 slash-in-name, name-too-long, too-deep-nesting, reserved-attribute.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 from nczarr import names
-from nczarr.ast import Attribute, CompoundType, EnumType, Group
+from nczarr.ast import ATOMIC, Attribute, CompoundType, EnumType, Group, UserType, Variable, VlenType
 from nczarr.ast.kinds import HDF5_KINDS, RESERVED_ATTRIBUTES
 from nczarr.ast.walk import MAX_DEPTH
-from nczarr.check.checked import Unchecked
-from nczarr.diagnostics.report import Report
+from nczarr.check.checked import Namesake, Unchecked
+from nczarr.diagnostics.report import Diagnostic, Label, Report, Severity
 from nczarr.diagnostics.source import Span
+
+CODE = "duplicate-name"
+"""Diagnostic code of equal names."""
+
+
+def clash(kind: str, other: str) -> bool:
+    """Return whether two kinds of items in one group cannot share a name."""
+    if "dimension" in (kind, other):
+        return kind == other or "variable" not in (kind, other)
+    return True
+
+
+def apart(items: Sequence[tuple[str, str]]) -> list[tuple[str, int | None]]:
+    """Return for each (kind, name) of a scope a unique NFC name, and the earlier item with its name, if any.
+
+    The first of equal names is unchanged. Items of other kinds with the
+    second's spelling that may share its name get the same new name: a
+    coordinate variable stays with its dimension.
+    """
+    normal_names = [names.normal(name) for _, name in items]
+    seen: dict[str, list[int]] = {}
+    settled_names: list[tuple[str, int | None]] = []
+    taken = set(normal_names)
+    for number, ((kind, _), name) in enumerate(zip(items, normal_names, strict=True)):
+        first = next((other for other in seen.get(name, ()) if clash(kind, items[other][0])), None)
+        shown, count = name, 2
+        while first is not None and (
+            shown in taken or any(clash(kind, items[other][0]) for other in seen.get(shown, ()))
+        ):
+            shown, count = f"{name}_{count}", count + 1
+        seen.setdefault(shown, []).append(number)
+        settled_names.append((shown, first))
+    return settled_names
+
+
+def namesakes(
+    items: Sequence[tuple[str, str]], shown: Sequence[tuple[str, int | None]], scope: str, places: Sequence[Label] = ()
+) -> list[Namesake]:
+    """Return the items that `apart` renamed; `places`: place of each item."""
+    renamed = []
+    for number, (name, first) in enumerate(shown):
+        if first is not None:
+            at = (places[number], places[first]) if places else (Label(), Label())
+            renamed.append(Namesake(*items[number], *items[first], scope, name, *at))
+    return renamed
+
+
+def spelled(name: str) -> str:
+    """Return the name with non-ASCII characters as code points, to distinguish equal-looking names."""
+    return ascii(name)[1:-1] if not name.isascii() else name
+
+
+def report_namesakes(renamed: Iterable[Namesake], report: Report, *, accepted: bool) -> None:
+    """Report equal names: errors, or warnings if the run has `accepted` them."""
+    for namesake in renamed:
+        where = ""
+        source = namesake.first_place.span.source
+        if source is not None and namesake.first_place.has_lines:
+            words = source.place(namesake.first_place.span.start)
+            where = f" at {words}" if namesake.kind == namesake.first_kind else f" ({words})"
+        scope = "" if namesake.scope in ("", "/") else f" in `{namesake.scope}`"
+        if namesake.kind == namesake.first_kind:
+            text = f"{namesake.kind} `{namesake.name}` is already defined{scope}{where}"
+        else:
+            text = f"{namesake.kind} `{namesake.name}` has the name of a {namesake.first_kind} of the same group"
+            text += f"{scope}{where}, which netCDF-4 cannot store"
+        notes = []
+        if namesake.name != namesake.first:
+            notes.append(
+                f"names are compared in NFC: `{spelled(namesake.first)}` and `{spelled(namesake.name)}` are equal"
+            )
+        fate = "it is left out" if namesake.shown is None else f"it is read as `{namesake.shown}`"
+        helps = () if accepted else ("rename one", f"with `--allow-loss {CODE}` {fate}")
+        text = f"{text}; {fate}" if accepted else text
+        others = () if namesake.first_place == Label() else (namesake.first_place._replace(text="first declared here"),)
+        found_one = Diagnostic(CODE, Severity.ERROR, text, namesake.place, others, tuple(notes), helps)
+        report.lose(found_one, allowed=accepted)
+
+
+def numbered(above: str, name: str, number: int) -> str:
+    """Return the temporary name of a second group of one name: by its position in its parent."""
+    return names.join(above, f"{name} {number}")
+
+
+# ---- trees that hold equal names -----------------------------------------------------------------------------------
+def settled(work: Unchecked, report: Report, *, accepted: bool) -> Unchecked:
+    """Return the tree with unique NFC names. Equal names are reported; if not accepted, the tree is unchanged."""
+    settler = _Settler()
+    settler.collect(work.dataset, ("/",), "/")
+    report_namesakes(settler.found, report, accepted=accepted)
+    if settler.found and not accepted:
+        return work
+    work.dataset = settler.group(work.dataset, root=True)
+    variables, owners = settler.variables, {**settler.groups, **settler.variables}
+    work.parts = {variables.get(path, path): parts for path, parts in work.parts.items()}
+    work.lists = {variables.get(path, path): values for path, values in work.lists.items()}
+    work.attribute_lists = {
+        (owners.get(owner, owner), name): values for (owner, name), values in work.attribute_lists.items()
+    }
+    return work
+
+
+class _Settler:
+    """New names by FQN as written; for two items of one spelling, references mean the first."""
+
+    def __init__(self) -> None:
+        self.found: list[Namesake] = []
+        self.types: dict[str, str] = {}
+        self.dimensions: dict[str, str] = {}
+        self.variables: dict[str, str] = {}
+        self.groups: dict[str, str] = {}
+        self._names: dict[int, str] = {}
+
+    def collect(self, group: Group, written: tuple[str, ...], path: str) -> None:
+        """Choose the names of a group's descendants. `written`: the front end's names of the group."""
+        nodes: list[tuple[str, Any]] = [
+            *(("type", item) for item in group.types),
+            *(("dimension", item) for item in group.dimensions),
+            *(("variable", item) for item in group.variables),
+            *(("group", item) for item in group.groups),
+        ]
+        if len({id(item.span.source) for _, item in nodes}) == 1:
+            nodes.sort(key=lambda kind_and_node: kind_and_node[1].span.start)  # one text: the first is the first there
+        self._settle(nodes, path)
+        tables = {"type": self.types, "dimension": self.dimensions, "variable": self.variables}
+        for above in written:
+            self.groups.setdefault(above, path)
+            for kind, item in nodes:
+                if kind in tables:
+                    tables[kind].setdefault(names.join(above, item.name), names.join(path, self._names[id(item)]))
+        self._settle([("attribute", item) for item in group.attributes], path)
+        for variable in group.variables:
+            owner = names.join(path, self._names[id(variable)])
+            self._settle([("attribute", item) for item in variable.attributes], owner)
+        for declared in group.types:
+            owner = names.join(path, self._names[id(declared)])
+            if isinstance(declared, CompoundType):
+                self._settle([("field", item) for item in declared.fields], owner)
+            elif isinstance(declared, EnumType):
+                self._settle([("enum constant", item) for item in declared.constants], owner)
+        for number, child in enumerate(group.groups):
+            inside = tuple(names.join(above, child.name) for above in written)
+            if any(sibling.name == child.name for sibling in group.groups[:number]):
+                inside = (numbered(written[0], child.name, number), *inside)
+            self.collect(child, inside, names.join(path, self._names[id(child)]))
+
+    def _settle(self, nodes: Sequence[tuple[str, Any]], scope: str) -> None:
+        items = [(kind, node.name) for kind, node in nodes]
+        shown = apart(items)
+        for (_, node), (name, _) in zip(nodes, shown, strict=True):
+            self._names[id(node)] = name
+        if any(first is not None for _, first in shown):
+            places = [Label(node.span, key=_key(node)) for _, node in nodes]
+            self.found += namesakes(items, shown, scope, places)
+
+    def group(self, group: Any, *, root: bool = False) -> Any:
+        """Return a renamed group."""
+        update: dict[str, Any] = {
+            "types": tuple(self._type(declared) for declared in group.types),
+            "dimensions": tuple(self._named(dimension) for dimension in group.dimensions),
+            "variables": tuple(self._variable(variable) for variable in group.variables),
+            "attributes": self._attributes(group.attributes),
+            "groups": tuple(map(self.group, group.groups)),
+        }
+        if not root:
+            update["name"] = self._names[id(group)]
+        return group.model_copy(update=update)
+
+    def _named(self, node: Any, **update: Any) -> Any:
+        return node.model_copy(update={"name": self._names[id(node)], **update})
+
+    def _type(self, declared: UserType) -> UserType:
+        settled_type: UserType
+        match declared:
+            case CompoundType():
+                fields = tuple(self._named(field, type=self._type_name(field.type)) for field in declared.fields)
+                settled_type = self._named(declared, fields=fields)
+            case EnumType():
+                settled_type = self._named(declared, constants=tuple(map(self._named, declared.constants)))
+            case VlenType():
+                settled_type = self._named(declared, base=self._type_name(declared.base))
+            case _:
+                settled_type = self._named(declared)
+        return settled_type
+
+    def _variable(self, variable: Variable) -> Variable:
+        dimensions = tuple(
+            reference if isinstance(reference, int) else _reference(reference, self.dimensions)
+            for reference in variable.dimensions
+        )
+        attributes = self._attributes(variable.attributes)
+        settled_variable: Variable = self._named(
+            variable, type=self._type_name(variable.type), dimensions=dimensions, attributes=attributes
+        )
+        return settled_variable
+
+    def _attributes(self, attributes: tuple[Attribute, ...]) -> tuple[Attribute, ...]:
+        settled_attributes = []
+        for attribute in attributes:
+            value = attribute.value
+            if value.type not in ATOMIC:
+                value = value.model_copy(update={"type": self._type_name(value.type)})
+            settled_attributes.append(self._named(attribute, value=value))
+        return tuple(settled_attributes)
+
+    def _type_name(self, name: str) -> str:
+        return name if name in ATOMIC else _reference(name, self.types)
+
+
+def _reference(written: str, new_names: dict[str, str]) -> str:
+    """Return the new FQN of a reference: by spelling, else in NFC."""
+    return new_names.get(written) or names.normal(written)
+
+
+def _key(node: Any) -> str | None:
+    source = node.span.source
+    return None if source is None else source.key
+
 
 _PLAIN = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9_.@+\- ]{0,198}[A-Za-z0-9_.@+\-])?")
 
@@ -30,8 +250,6 @@ def check_names(work: Unchecked, report: Report) -> Unchecked:
     checking = _Checking(report, reserved)
     checking.group(work.dataset, 1)
     if work.namesakes or checking.unsettled:
-        from nczarr.check.duplicate_names import report_namesakes, settled  # few datasets have such names
-
         report_namesakes(work.namesakes, report, accepted=work.namesakes_accepted)
         if checking.unsettled and not checking.endless:
             return settled(work, report, accepted=work.namesakes_accepted)

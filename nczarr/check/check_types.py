@@ -6,24 +6,173 @@ unique; every attribute constant has the shape of its type, and `_FillValue` is
 one value of its variable's type. Reports: circular-type, too-deep-nesting,
 value-range, duplicate-enum-value, empty-type, bad-constant, fill-value-count,
 type-mismatch, oversized-type.
+
+Sizes have limits because short texts can declare values of exabytes, and a
+fill value is a whole value. Fill values are the values of unwritten cells.
 """
 
 from __future__ import annotations
 
+import functools
+import math
 import re
-from typing import assert_never
+from typing import NamedTuple, assert_never
 
 from nczarr import names
+from nczarr.arrays.values.parts import Types, is_fixed
 from nczarr.arrays.values.validate_constant import problem, sound_types
-from nczarr.ast import ATOMIC, Attribute, CompoundType, EnumType, OpaqueType, UserType, Variable, VlenType
+from nczarr.ast import (
+    ATOMIC,
+    Attribute,
+    CompoundType,
+    Constant,
+    EnumType,
+    OpaqueType,
+    TypeName,
+    UserType,
+    Variable,
+    VlenType,
+)
 from nczarr.ast.types import made_of
 from nczarr.ast.walk import MAX_DEPTH, groups
-from nczarr.check.checked import Unchecked, tables_of
-from nczarr.check.type_sizes import check_type_sizes
+from nczarr.check.checked import Tables, Unchecked, tables_of
 from nczarr.diagnostics.report import Label, Report
 from nczarr.diagnostics.source import Span
 
-Types = dict[str, UserType]
+DEFAULT: dict[str, int | float] = {
+    "byte": -127,
+    "ubyte": 255,
+    "short": -32767,
+    "ushort": 65535,
+    "int": -2147483647,
+    "uint": 4294967295,
+    "int64": -9223372036854775806,
+    "uint64": 18446744073709551614,
+    "float": 9.969209968386869e36,
+    "double": 9.969209968386869e36,
+}
+"""Default fill values of numeric types (NC_FILL_*); char is NUL, string is empty."""
+
+
+@functools.cache
+def _number(type_name: TypeName) -> Constant:
+    """Return one default fill value of a numeric type, shared by all its variables. Raises KeyError for others."""
+    return Constant.numbers(type_name, [DEFAULT[type_name]])
+
+
+def default_fill(type_name: TypeName, types: Types, count: int = 1) -> Constant | None:
+    """Return `count` default fill values; None for an enum without a constant of value 0.
+
+    Opaque: zeros; enum: the constant 0; compound: by field; vlen: empty
+    sequences.
+    """
+    declared = types.get(type_name)
+    data: bytes | tuple[Constant, ...]
+    match declared:
+        case None if type_name == "string":
+            return Constant.strings([b""] * count)
+        case None if type_name == "char":
+            return Constant.text(b"\0" * count)
+        case None if count == 1:
+            return _number(type_name)
+        case None:
+            return Constant(type=type_name, count=count, data=_number(type_name).data * count)
+        case OpaqueType():
+            return Constant(type=type_name, count=count, data=bytes(declared.size * count))
+        case EnumType():
+            if not any(constant.value == 0 for constant in declared.constants):
+                return None
+            return Constant(type=type_name, count=count, data=bytes(ATOMIC[declared.base].size * count))
+        case VlenType():
+            empty = Constant(type=declared.base, count=0, data=b"" if is_fixed(declared.base, types) else ())
+            return Constant(type=type_name, count=count, data=(empty,) * count)
+        case CompoundType():
+            fields = [default_fill(field.type, types, math.prod(field.shape)) for field in declared.fields]
+            field_fills = [field for field in fields if field is not None]
+            if len(field_fills) < len(fields):
+                return None
+            if is_fixed(type_name, types):
+                data = b"".join(field.data for field in field_fills if isinstance(field.data, bytes)) * count
+            else:
+                data = tuple(field_fills) * count
+            return Constant(type=type_name, count=count, data=data)
+        case _:
+            assert_never(declared)
+
+
+def variable_fill(variable: Variable, tables: Tables) -> Constant | None:
+    """Return a variable's `_FillValue`, else the default of its type, else None."""
+    for attribute in variable.attributes:
+        if attribute.name == "_FillValue" and attribute.value.type == variable.type and attribute.value.count == 1:
+            return attribute.value
+    return default_fill(variable.type, tables.types)
+
+
+LARGEST_VALUE = 1 << 27
+"""Maximum bytes of one value, without its lists' content."""
+
+MOST_MEMBERS = 1 << 16
+"""Maximum members of a type."""
+
+
+class _Size(NamedTuple):
+    """Size of a type."""
+
+    value: int
+    """Size of one value in bytes."""
+    members: int = 1
+    """Number of members."""
+
+    @property
+    def is_too_large(self) -> bool:
+        return self.value > LARGEST_VALUE or self.members > MOST_MEMBERS
+
+
+def check_type_sizes(types: Types, report: Report) -> bool:
+    """Return whether all types have a valid size; report the innermost oversized ones."""
+    sizes: dict[str, _Size] = {}
+    large = _oversized(types, sizes)
+    for path in large:
+        declared, size = types[path], sizes[path]
+        if not set(large).isdisjoint(made_of(declared)):
+            continue
+        what, limit = f"has {size.value} bytes", LARGEST_VALUE
+        if size.value <= LARGEST_VALUE:
+            what, limit = f"has {size.members} members, nested members included", MOST_MEMBERS
+        text = f"a value of type `{declared.name}` {what}; the limit is {limit}"
+        report.error("oversized-type", text, declared.span, helps=["give the variable more dimensions instead"])
+    return not large
+
+
+def oversized(types: Types) -> set[str]:
+    """Return the FQNs of oversized types."""
+    return set(_oversized(types, {}))
+
+
+def _oversized(types: Types, sizes: dict[str, _Size]) -> list[str]:
+    return [path for path in types if _size(path, types, sizes).is_too_large]
+
+
+def _size(name: str, types: Types, sizes: dict[str, _Size]) -> _Size:
+    if name in sizes:
+        return sizes[name]
+    match types.get(name):
+        case None:
+            size_of_type = _Size(max(1, ATOMIC[name].size) if name in ATOMIC else 0)
+        case OpaqueType(size=size):
+            size_of_type = _Size(size)
+        case EnumType(base=base):
+            size_of_type = _Size(ATOMIC[base].size)
+        case VlenType(base=base):
+            size_of_type = _Size(16, 1 + _size(base, types, sizes).members)
+        case CompoundType(fields=fields):
+            inner = [(math.prod(field.shape), _size(field.type, types, sizes)) for field in fields]
+            value = sum(count * one.value for count, one in inner)
+            size_of_type = _Size(value, sum(one.members for _, one in inner))
+    sizes[name] = size_of_type
+    return size_of_type
+
+
 _VALUE = re.compile(rb"\s*=\s*([^\s,}]+)")
 
 

@@ -1,4 +1,4 @@
-"""Inference of unlimited lengths and shapes, and placement of values.
+"""Inference of unlimited lengths and shapes, placement of values, and names for anonymous dimensions.
 
 Expects: resolved names, columns read. Ensures: an unlimited dimension is as
 long as its longest data (or the front end's length, if longer); `shapes` has
@@ -10,6 +10,7 @@ does not fit the shape.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 from nczarr import names
@@ -21,9 +22,58 @@ from nczarr.ast import ATOMIC, CompoundType, Constant, Dimension, Group, Quantiz
 from nczarr.ast.rectilinear import Lengths
 from nczarr.ast.storage import FILTER_LIMIT, most_digits
 from nczarr.ast.walk import mapped
-from nczarr.check.checked import Unchecked, tables_of
+from nczarr.check.checked import Checked, Unchecked, tables, tables_of
 from nczarr.diagnostics.report import Label, Report
 from nczarr.diagnostics.source import Span
+
+
+class Anonymous:
+    """Invented dimensions of a dataset."""
+
+    def __init__(self, checked: Checked) -> None:
+        self._of: dict[tuple[str, int], Dimension] = {}
+        # A name that no dimension has can hide none, in whatever group it is declared.
+        taken = {names.last(fqn) for fqn in checked.dimensions}
+        for fqn, variable in checked.variables.items():
+            group = names.parent(fqn)
+            for size in variable.dimensions:
+                if isinstance(size, int) and (group, size) not in self._of:
+                    name = f"_Anonymous_Dim_{size}"
+                    while name in taken:
+                        name += "_"
+                    self._of[group, size] = Dimension(name=name, size=size)
+
+    @property
+    def declared(self) -> Mapping[str, Dimension]:
+        """All invented dimensions by FQN."""
+        return {names.join(group, dimension.name): dimension for (group, _), dimension in self._of.items()}
+
+    def of_group(self, path: str) -> tuple[Dimension, ...]:
+        """Return a group's invented dimensions in the order of first use."""
+        return tuple(dimension for (group, _), dimension in self._of.items() if group == path)
+
+    def fqn(self, path: str, size: int) -> str:
+        """Return the FQN for an anonymous dimension of this length in a group."""
+        return names.join(path, self._of[path, size].name)
+
+
+def name_dimensions(checked: Checked) -> Checked:
+    """Return the dataset with invented dimensions, after each group's own, instead of anonymous ones."""
+    if all(isinstance(ref, str) for variable in checked.variables.values() for ref in variable.dimensions):
+        return checked
+    invented = Anonymous(checked)
+
+    def named(path: str, variable: Variable) -> Variable:
+        references = (invented.fqn(path, ref) if isinstance(ref, int) else ref for ref in variable.dimensions)
+        return variable.model_copy(update={"dimensions": tuple(references)})
+
+    def changed(path: str, group: Group) -> dict[str, Any]:
+        variables = tuple(named(path, variable) for variable in group.variables)
+        return {"dimensions": (*group.dimensions, *invented.of_group(path)), "variables": variables}
+
+    dataset = mapped(checked.dataset, changed)
+    return checked._replace(dataset=dataset, **tables(dataset)._asdict())
+
 
 MAX_RANK = 1024
 """Maximum rank of a variable in the netCDF library (NC_MAX_VAR_DIMS)."""

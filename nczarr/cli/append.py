@@ -5,11 +5,9 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from nczarr.cli.inputs import input_of
-from nczarr.cli.options import options_of, subset_of
+from nczarr.cli.options import input_of, options_of, subset_of
 from nczarr.cli.parser import Command
-from nczarr.cli.progress import json_sources, json_steps, progress, text_sources, text_steps
-from nczarr.cli.result import CommandResult, summary
+from nczarr.cli.progress import CommandResult, json_sources, json_steps, progress, summary, text_sources, text_steps
 from nczarr.cli.shared import Messages
 from nczarr.cli.streams import write_product
 from nczarr.diagnostics.secrets import shown

@@ -7,8 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from nczarr.cli import FAULTY
-from nczarr.cli.inputs import read_input, standard_input
-from nczarr.cli.options import options_of
+from nczarr.cli.options import options_of, read_input, standard_input
 from nczarr.cli.parser import Command
 from nczarr.cli.shared import Messages
 from nczarr.options import ARGUMENTS, TARGET

@@ -7,8 +7,7 @@ import sys
 from functools import partial
 from typing import TYPE_CHECKING
 
-from nczarr.cli.inputs import read_input
-from nczarr.cli.options import options_of
+from nczarr.cli.options import options_of, read_input
 from nczarr.cli.parser import Command
 from nczarr.cli.shared import Messages
 from nczarr.cli.streams import misuse, write_product
@@ -55,7 +54,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _compile(arguments: argparse.Namespace, options: Options, messages: Messages) -> None:
     from nczarr.operations.convert import ConvertRequest, prepare
-    from nczarr.operations.inputs import Input
+    from nczarr.operations.pipeline import Input
 
     report = messages.report
     out = arguments.output

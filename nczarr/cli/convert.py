@@ -10,11 +10,9 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
-from nczarr.cli.inputs import input_of
-from nczarr.cli.options import options_of, positive, subset_of
+from nczarr.cli.options import input_of, options_of, positive, subset_of
 from nczarr.cli.parser import Command
-from nczarr.cli.progress import json_steps, progress, text_steps
-from nczarr.cli.result import CommandResult, summary
+from nczarr.cli.progress import CommandResult, json_steps, progress, summary, text_steps
 from nczarr.cli.shared import Messages
 from nczarr.cli.streams import misuse, write_product
 from nczarr.diagnostics.report import Report

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from nczarr.cli import DONE, FAULTY
-from nczarr.cli.inputs import read_input
-from nczarr.cli.options import options_of, subset_of
+from nczarr.cli.options import options_of, read_input, subset_of
 from nczarr.cli.parser import Command, Switch
 from nczarr.cli.shared import Messages
 from nczarr.cli.streams import misuse, write_product

@@ -8,8 +8,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
-from nczarr.cli.inputs import read_input, standard_input
-from nczarr.cli.options import options_of, subset_of
+from nczarr.cli.options import options_of, read_input, standard_input, subset_of
 from nczarr.cli.parser import Command
 from nczarr.cli.shared import Messages
 from nczarr.cli.streams import misuse, write_product

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from nczarr.cli.inputs import read_input
-from nczarr.cli.options import options_of
+from nczarr.cli.options import options_of, read_input
 from nczarr.cli.parser import Command
 from nczarr.cli.shared import Messages
 from nczarr.cli.streams import write_product

@@ -8,8 +8,7 @@ import tempfile
 from collections.abc import Iterable
 from typing import IO, TYPE_CHECKING
 
-from nczarr.cli.inputs import standard_input
-from nczarr.cli.options import options_of
+from nczarr.cli.options import options_of, standard_input
 from nczarr.cli.parser import Command, Example, integer, size
 from nczarr.cli.shared import Messages
 from nczarr.cli.streams import write_product

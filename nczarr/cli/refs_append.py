@@ -6,11 +6,9 @@ import argparse
 from typing import TYPE_CHECKING
 
 from nczarr.cli.append import print_plan, result_of
-from nczarr.cli.inputs import input_of
-from nczarr.cli.options import options_of, subset_of
+from nczarr.cli.options import input_of, options_of, subset_of
 from nczarr.cli.parser import Command
-from nczarr.cli.progress import counting
-from nczarr.cli.result import summary
+from nczarr.cli.progress import counting, summary
 from nczarr.cli.shared import Messages
 from nczarr.cli.streams import misuse
 from nczarr.diagnostics.report import Report

@@ -5,11 +5,18 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from nczarr.cli.inputs import input_of
-from nczarr.cli.options import options_of, subset_of
+from nczarr.cli.options import input_of, options_of, subset_of
 from nczarr.cli.parser import Command
-from nczarr.cli.progress import counting, json_sources, json_steps, progress, text_sources, text_steps
-from nczarr.cli.result import CommandResult, summary
+from nczarr.cli.progress import (
+    CommandResult,
+    counting,
+    json_sources,
+    json_steps,
+    progress,
+    summary,
+    text_sources,
+    text_steps,
+)
 from nczarr.cli.shared import Messages
 from nczarr.cli.streams import misuse, write_product
 from nczarr.diagnostics.report import Report

@@ -5,8 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from nczarr.cli.inputs import standard_input
-from nczarr.cli.options import options_of
+from nczarr.cli.options import options_of, standard_input
 from nczarr.cli.parser import Command, integer
 from nczarr.cli.shared import Messages
 from nczarr.diagnostics.secrets import shown

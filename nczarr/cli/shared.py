@@ -14,7 +14,7 @@ from nczarr.diagnostics.report import CompileError, Diagnostic, Report, Severity
 from nczarr.diagnostics.secrets import shown
 
 if TYPE_CHECKING:
-    from nczarr.cli.result import CommandResult
+    from nczarr.cli.progress import CommandResult
     from nczarr.diagnostics.sarif import Log
 
 

@@ -28,8 +28,7 @@ from nczarr.arrays.sources.source import Deferred
 from nczarr.arrays.sources.windows import FETCHED
 from nczarr.link import worker
 from nczarr.link.run import is_small, link
-from nczarr.link.schedule import MOST, TaskSize, is_far, tasks
-from nczarr.link.tasks import Task, WrittenPart
+from nczarr.link.tasks import MOST, Task, TaskSize, WrittenPart, is_far, tasks
 from nczarr.options import Options
 from nczarr.stores.base import Store
 

@@ -3,31 +3,205 @@
 The data are one stream of tasks. Threads put the keys of a folder themselves.
 Ordered data, chunks of a shard or entries of an archive, are put by one thread
 in stream order. Memory depends on pending work, not on data size. The store
-does not depend on the number of threads.
+does not depend on the number of threads. Any process that reaches the source
+and the store can execute a task.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import chain, groupby, starmap
 from typing import Any, NamedTuple, assert_never
 
+from nczarr.arrays.chunks.index_table import indices_of, raveled, table_of, unraveled
 from nczarr.arrays.execution.counts import Counts, Step
 from nczarr.arrays.execution.thread_pool import BARRIER, DISTANT_WORKERS, Crew
 from nczarr.arrays.execution.thread_pool import Task as Work
-from nczarr.arrays.regions import Index, Selection, grid_of
+from nczarr.arrays.lazy_numpy import NDArray, np
+from nczarr.arrays.regions import Index, Selection, grid_of, region_of
 from nczarr.arrays.sources.source import itemsize
 from nczarr.arrays.sources.windows import FETCHED, TIMES, filling, window
 from nczarr.ast.rectilinear import volume
-from nczarr.link import do_task
-from nczarr.link.chunk_pieces import Batch
-from nczarr.link.schedule import MOST, TaskSize, apart, batches, fetched_at_once, is_far, tasks
-from nczarr.link.tasks import Keys, RegionTask, Task, WrittenPart, arrays
+from nczarr.link.chunk_pieces import Batch, EncodedChunk, Piece, in_sequence, located, made, made_of, shard
+from nczarr.link.tasks import (
+    MOST,
+    Keys,
+    RegionTask,
+    Task,
+    TaskSize,
+    WrittenPart,
+    apart,
+    arrays,
+    batches,
+    cut,
+    fetched_at_once,
+    is_far,
+    tasks,
+)
 from nczarr.options import Options
 from nczarr.plan.plans import StorePlan
 from nczarr.stores.base import HELD, Store
+from nczarr.stores.ranges import Range
+
+MOST_CHUNKS = 1 << 14
+"""Maximum chunks that are located at once."""
+
+LOCATED = 8 << 20
+"""Decoded bytes of chunks that are located at once."""
+
+FEW = 16
+"""Chunks below which columns cost more time than they save."""
+
+
+def put_keys(array: WrittenPart, indices: Sequence[Index], store: Store, finish: Callable[[int], None]) -> Counts:
+    """Make and put keys of an array; `finish` gets the chunks of each. Raises OSError; CompileError for bad chunks."""
+    counts, sharded = Counts(), array.target.layout.shards is not None
+    for index, key_batches in zip(indices, keys_of(array, indices), strict=True):
+        before = counts.chunks
+        put(store, array.key(index), pieces(counted(key_batches, counts), sharded=sharded))
+        finish(counts.chunks - before)
+    return counts
+
+
+def keys_of(array: WrittenPart, indices: Sequence[Index]) -> Iterator[Iterable[Batch]]:
+    """Make keys lazily; yield the batches of each."""
+    if array.target.layout.shards is not None:
+        yield from (chunk_batches(array, index) for index in indices)
+    else:
+        yield from (() if chunk is None else (single(array, chunk),) for chunk in make(array, indices))
+
+
+def make(array: WrittenPart, chunks: Sequence[Index]) -> Iterator[EncodedChunk | None]:
+    """Make chunks lazily, in C order."""
+    columns = located(array, table_of(chunks, len(array.unit))) if len(chunks) >= FEW else None
+    places = {} if columns is None else made_of(columns)
+    rest = _one_by_one(array, [index for row, index in enumerate(chunks) if row not in places])
+    for row in range(len(chunks)):
+        yield places[row] if row in places else next(rest)
+
+
+def _one_by_one(array: WrittenPart, chunks: Iterable[Index]) -> Iterator[EncodedChunk | None]:
+    """Make chunks lazily. From a distant source, the data of several megabytes of chunks are fetched at once."""
+    source = array.source
+    if source is None or not source.distant:
+        yield from (made(array, index) for index in chunks)
+        return
+    for group in cut(chunks, fetched_at_once(array)):
+        at_hand = array._replace(source=source.fetched([array.region(index) for index in group]))
+        yield from (made(at_hand, index) for index in group)
+
+
+def single(array: WrittenPart, chunk: EncodedChunk) -> Batch:
+    """Return the only chunk of a key."""
+    counts = Counts()
+    counts.add(chunk.route, 1, chunk.size, array.chunk_size * array.element)
+    return Batch(None, (chunk.piece,), counts)
+
+
+def chunk_batches(array: WrittenPart, index: Index) -> Iterator[Batch]:
+    """Make the chunks of a shard."""
+    for span in spans(array, index, batch_size(array)):
+        yield batch(array, index, span)
+
+
+class ChunkSpan(NamedTuple):
+    """Consecutive chunks of a shard."""
+
+    numbers: range
+    """Their numbers in the shard, in C order."""
+    occupied: NDArray[np.int64] | None = None
+    """Numbers of those that may contain more than fill, ascending; None: all."""
+
+
+def spans(array: WrittenPart, index: Index, count: int) -> Iterator[ChunkSpan]:
+    """Cut a shard into spans with up to `count` chunks to make, at least one; nothing if it has none."""
+    numbers = range(volume(array.unit) // max(1, array.chunk_size))
+    if not array.target.sparse or array.source is None:
+        for part in cut(numbers, count):
+            yield ChunkSpan(range(part[0], part[-1] + 1))
+        return
+    occupied = _occupied(array, index)
+    begin = 0
+    for start in range(0, len(occupied), max(1, count)):
+        some = occupied[start : start + max(1, count)]
+        following = start + len(some)
+        end = int(occupied[following]) if following < len(occupied) else len(numbers)
+        yield ChunkSpan(range(begin, end), some)
+        begin = end
+
+
+def _occupied(array: WrittenPart, index: Index) -> NDArray[np.int64]:
+    """Return the numbers of a shard's chunks that may contain more than fill: int64, shape (chunks,)."""
+    layout = array.target.layout
+    assert layout.shards is not None
+    assert array.source is not None
+    region = tuple(range(part.start, part.stop) for part in region_of(index, layout.shards, layout.shape))
+    chunks = table_of(array.source.occupied(layout.chunks, region), len(layout.chunks))
+    return raveled(chunks, grid_of(layout.shards, layout.chunks))
+
+
+def batch_size(array: WrittenPart) -> int:
+    """Return the number of a shard's chunks to make at once."""
+    if array.source is not None and array.source.distant:
+        return fetched_at_once(array)
+    return min(MOST_CHUNKS, LOCATED // max(1, array.chunk_size * array.element))
+
+
+def batch(array: WrittenPart, index: Index, span: ChunkSpan) -> Batch:
+    """Make some chunks of a shard."""
+    layout, counts = array.target.layout, Counts()
+    assert layout.shards is not None
+    per_shard = grid_of(layout.shards, layout.chunks)
+    first = np.array(index, np.int64) * np.array(per_shard, np.int64)
+    begin, end = span.numbers.start, span.numbers.stop
+    numbers = np.arange(begin, end) if span.occupied is None else span.occupied
+    chunks = unraveled(numbers, per_shard) + first
+    inside = (chunks < np.array(grid_of(layout.shape, layout.chunks), np.int64)).all(axis=1)
+    numbers, chunks = numbers[inside] - begin, chunks[inside]
+    lengths, decoded = np.full(end - begin, -1, np.int64), array.chunk_size * array.element
+    columns = located(array, chunks) if len(chunks) >= FEW else None
+    rest = np.ones(len(chunks), bool)
+    if columns is not None:
+        rest[columns.chunk] = False
+        columns = columns._replace(chunk=numbers[columns.chunk])
+        lengths[columns.chunk] = columns.length
+        counts.add("copy", len(columns.chunk), int(columns.length.sum()), decoded * len(columns.chunk))
+    others: list[tuple[int, bytes | Range]] = []
+    for row, made_chunk in zip(numbers[rest].tolist(), _one_by_one(array, indices_of(chunks[rest])), strict=True):
+        if made_chunk is not None:
+            lengths[row] = made_chunk.size
+            counts.add(made_chunk.route, 1, made_chunk.size, decoded)
+            others.append((row, made_chunk.piece))
+    return Batch(lengths, tuple(in_sequence(columns, others)), counts)
+
+
+def counted(batches: Iterable[Batch], counts: Counts) -> Iterator[Batch]:
+    """Yield batches and count their chunks."""
+    for counted_batch in batches:
+        counts.update(counted_batch.counts)
+        yield counted_batch
+
+
+def pieces(batches: Iterable[Batch], *, sharded: bool) -> Iterator[Piece]:
+    """Return the pieces of a key from all its chunks in order."""
+    return shard(batches) if sharded else chain.from_iterable(counted_batch.pieces for counted_batch in batches)
+
+
+def put(store: Store, key: str, parts: Iterator[Piece]) -> None:
+    """Set a key to pieces; without pieces the key is not set."""
+    first = next(parts, None)
+    if first is None:
+        return
+    second = next(parts, None)
+    if second is not None:
+        store.put_pieces(key, chain((first, second), parts))
+    elif isinstance(first, Range):
+        store.put_pieces(key, (first,))
+    else:
+        store.put(key, first)
+
 
 SMALL = 1 << 16
 """Elements of a part below which a thread costs more than it saves."""
@@ -123,15 +297,15 @@ class PlanRun(NamedTuple):
         layout, need, far = array.target.layout, needed(array, self.store), is_far(array, self.store)
         here = is_small(array) and not far
         if layout.shards is None or (self.store.distant and not self.store.sequential):
-            make = _make_keys if self.store.sequential else partial(do_task.put_keys, finish=self.counts.finish)
+            make = _make_keys if self.store.sequential else partial(put_keys, finish=self.counts.finish)
             for batch in apart(array, indices) if far else (indices,):
                 yield Work(partial(make, array, batch, self.store), need, here)
             return
         count = fetched_at_once(array) if far else min(MOST, BATCH // max(1, array.chunk_size * array.element))
         if array.route == "copy" and not far:  # where chunks lie is soon found; one thread moves them in any case
-            here, count = True, do_task.batch_size(array)
+            here, count = True, batch_size(array)
         for index in indices:
-            for span in do_task.spans(array, index, count):
+            for span in spans(array, index, count):
                 yield Work(partial(_make_batch, array, index, span), need, here)
 
     def _block(self, array: WrittenPart, region: Selection, indices: tuple[Index, ...]) -> Iterator[Work]:
@@ -162,20 +336,20 @@ class PlanRun(NamedTuple):
     def _put(self, key: str, group: Iterator[Any]) -> None:
         first: KeyChunks = next(group)
         before = self.counts.chunks
-        batches = do_task.counted((key_chunks.batch for key_chunks in chain((first,), group)), self.counts)
-        do_task.put(self.store, key, do_task.pieces(batches, sharded=first.sharded))
+        key_batches = counted((key_chunks.batch for key_chunks in chain((first,), group)), self.counts)
+        put(self.store, key, pieces(key_batches, sharded=first.sharded))
         self.counts.finish(self.counts.chunks - before)
 
 
 def _make_keys(array: WrittenPart, indices: Sequence[Index], store: Store) -> list[KeyChunks]:
     """Make keys of one chunk each and return them for writing."""
     return [
-        KeyChunks(array.key(index), do_task.single(array, chunk), sharded=False)
-        for index, chunk in zip(indices, do_task.make(array, indices), strict=True)
+        KeyChunks(array.key(index), single(array, chunk), sharded=False)
+        for index, chunk in zip(indices, make(array, indices), strict=True)
         if chunk is not None
     ]
 
 
-def _make_batch(array: WrittenPart, index: Index, span: do_task.ChunkSpan) -> list[KeyChunks]:
+def _make_batch(array: WrittenPart, index: Index, span: ChunkSpan) -> list[KeyChunks]:
     """Make some chunks of a shard and return them for writing."""
-    return [KeyChunks(array.key(index), do_task.batch(array, index, span), sharded=True)]
+    return [KeyChunks(array.key(index), batch(array, index, span), sharded=True)]

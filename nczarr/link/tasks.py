@@ -1,4 +1,4 @@
-"""Tasks: independent work on the keys (chunks or shards) of one part.
+"""Tasks: independent work on the keys (chunks or shards) of one part, and their schedule.
 
 A task refers to its array by the number in the plan. Both can be pickled, so
 that any process that reaches source and target can do a task.
@@ -9,17 +9,19 @@ declared shape. A sparse array's chunks come from the source's `occupied`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import NamedTuple, TypeAlias
+from collections.abc import Iterable, Iterator
+from itertools import groupby, islice
+from typing import NamedTuple, TypeAlias, TypeVar
 
 from nczarr.arrays.chunks.route import grid, way
-from nczarr.arrays.execution.counts import Route
+from nczarr.arrays.execution.counts import Counts, Route
 from nczarr.arrays.regions import Index, Selection, every_block, region_of
 from nczarr.arrays.sources.source import ArraySource, itemsize
-from nczarr.arrays.sources.windows import TEXT
-from nczarr.ast.rectilinear import shape_of, volume
+from nczarr.arrays.sources.windows import FETCHED, TEXT, TIMES, block_shape, blocks, room_beside
+from nczarr.ast.rectilinear import shape_of, varies, volume
 from nczarr.plan.plans import PartTarget, StorePlan
 from nczarr.registry import ChunkKeys
+from nczarr.stores.base import Store
 
 
 class WrittenPart(NamedTuple):
@@ -142,3 +144,89 @@ def route(source: ArraySource | None, target: PartTarget, *, by_reference: bool 
         if referred(source, layout) is not None:
             return "reference"
     return way(source, layout)
+
+
+T = TypeVar("T")
+
+MOST = 64
+"""Maximum chunks of a task."""
+
+
+class TaskSize(NamedTuple):
+    """Size of a task. A task has at least one key."""
+
+    keys: int
+    """Maximum number of keys."""
+    size: int
+    """Maximum number of decoded bytes."""
+    memory: int
+    """Bytes for the pending chunks of all threads; a block uses the rest."""
+    workers: int
+    """Number of threads."""
+
+
+def tasks(number: int, array: WrittenPart, store: Store, measure: TaskSize, counts: Counts) -> Iterator[Task]:
+    """Yield the tasks of array `number` in C order."""
+    indices = _missing(array, store, counts)
+    block = _block_shape(array, measure)
+    if block is None:
+        yield from (Keys(number, batch) for batch in batches(array, indices, measure))
+        return
+    for region, keys in blocks(array.target.layout.shape, array.unit, block, indices):
+        yield RegionTask(number, region, keys)
+
+
+def _missing(array: WrittenPart, store: Store, counts: Counts) -> Iterator[Index]:
+    """Yield the missing keys and count the existing ones."""
+    size = volume(array.unit) * array.element
+    for index in array.indices():
+        if store.is_done(array.key(index)):
+            counts.skip(size)
+        else:
+            yield index
+
+
+def batches(array: WrittenPart, indices: Iterable[Index], measure: TaskSize) -> Iterator[tuple[Index, ...]]:
+    """Group keys into batches that are worth a task."""
+    size = volume(array.unit) * array.element
+    return cut(indices, min(measure.keys, measure.size // max(1, size)))
+
+
+def apart(array: WrittenPart, indices: Iterable[Index]) -> Iterator[tuple[Index, ...]]:
+    """Yield keys for transfer: one by one, but chunks in one shard of a distant source together."""
+    regions = array.source.together if array.source is not None else None
+    if regions is None or array.target.layout.shards is not None:
+        yield from cut(indices, 1)
+        return
+
+    def home(index: Index) -> Index:
+        lengths = zip(index, array.unit, regions, strict=True)
+        return tuple(number * unit_length // region for number, unit_length, region in lengths)
+
+    for _, group in groupby(indices, home):
+        yield from cut(group, fetched_at_once(array))
+
+
+def fetched_at_once(array: WrittenPart) -> int:
+    """Return the number of chunks to fetch at once from a distance."""
+    return min(MOST, FETCHED // max(1, array.chunk_size * array.element))
+
+
+def is_far(array: WrittenPart, store: Store) -> bool:
+    """Return whether source or target are accessed over a network."""
+    return store.distant or (array.source is not None and array.source.distant)
+
+
+def cut(items: Iterable[T], count: int) -> Iterator[tuple[T, ...]]:
+    """Split items into groups of `count`, at least of one."""
+    rest = iter(items)
+    while group := tuple(islice(rest, max(1, count))):
+        yield group
+
+
+def _block_shape(array: WrittenPart, measure: TaskSize) -> tuple[int, ...] | None:
+    """Return the block lengths of an array to rechunk; None if keys are made one by one."""
+    if array.route != "rechunk" or array.source is None or varies(array.unit):
+        return None
+    room = room_beside(measure.memory, measure.workers, array.decoded * TIMES) // array.element
+    return block_shape(array.target.layout.shape, array.unit, grid(array.source), room)

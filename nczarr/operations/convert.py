@@ -15,7 +15,7 @@ from nczarr.arrays.execution.counts import Step, Watcher
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report
 from nczarr.operations import pipeline, targets
-from nczarr.operations.inputs import Input
+from nczarr.operations.pipeline import Input
 from nczarr.options import WHOLE, Options
 from nczarr.plan.plans import Conversion
 from nczarr.registry import Format

@@ -1,4 +1,4 @@
-"""Chunk and shard lengths of a target: the requested ones, else those of the dataset, else a default.
+"""Chunk, shard and string lengths of a target: the requested ones, else those of the dataset, else a default.
 
 By default an array up to `CHUNK_BYTES` is one chunk. Larger arrays are split
 evenly along outer dimensions, so that chunks are contiguous. (The netCDF
@@ -16,14 +16,82 @@ and opaque values get no shards: zarr-python reads them, but not in shards.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Literal, TypeAlias, TypeGuard
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, TypeGuard
 
-from nczarr.arrays.sources.source import Descr
+from nczarr.arrays.regions import first_of, linear_block, region_of
+from nczarr.arrays.sources.source import ArraySource, Descr
+from nczarr.ast.plain import is_utf8
 from nczarr.ast.rectilinear import varies, volume
+from nczarr.plan.plans import Runs
 
 if TYPE_CHECKING:
     from nczarr.diagnostics.report import Report
     from nczarr.plan.plans import Plan
+
+
+SLAB = 1 << 18
+"""Strings inspected at once."""
+
+
+class Strings(NamedTuple):
+    """Survey of an array of strings."""
+
+    size: int = 0
+    """Bytes of all strings with 4-byte lengths."""
+    longest: int = 0
+    """Bytes of the longest string."""
+    nul: bool = False
+    """True if a string contains NUL."""
+    utf8: bool = True
+    """True if all strings are UTF-8."""
+    nil: Runs = ()
+    """Runs of NIL strings."""
+    characters: int = 0
+    """Code points of the longest string; 0 unless asked for."""
+    trailing: bool = False
+    """True if a string ends with NUL."""
+
+
+def survey(source: ArraySource | None, fill: bytes, *, characters: bool = False) -> Strings:
+    """Inspect the fill, and every string that may differ from it. `characters`: count code points."""
+    longest, nul, utf8 = len(fill), b"\0" in fill, is_utf8(fill)
+    most, trailing = _characters(fill) if characters else 0, fill.endswith(b"\0")
+    if source is None:
+        return Strings(0, longest, nul, utf8, (), most, trailing)
+    nil: list[int] = []
+    size = 0
+    shape = source.layout.shape
+    slab = linear_block(shape, SLAB)
+    for index in source.occupied(slab):
+        region = region_of(index, slab, shape)
+        first = first_of(region, shape)
+        for number, text in enumerate(source.read(region).reshape(-1)):
+            size += 4 + len(text or b"")
+            if text is None:
+                nil.append(first + number)
+                continue
+            longest = max(longest, len(text))
+            nul = nul or b"\0" in text
+            trailing = trailing or text.endswith(b"\0")
+            utf8 = utf8 and (text.isascii() or is_utf8(text))
+            if characters:
+                most = max(most, _characters(text))
+    return Strings(size, longest, nul, utf8, tuple(_runs(sorted(nil))), most, trailing)
+
+
+def _characters(text: bytes) -> int:
+    """Return the code points of a text; bytes that are not UTF-8 count one each."""
+    return len(text.decode("utf-8", "replace"))
+
+
+def _runs(indices: list[int]) -> list[tuple[int, int]]:
+    runs: list[tuple[int, int]] = []
+    for index in indices:
+        if runs and sum(runs[-1]) == index:
+            runs[-1] = (runs[-1][0], runs[-1][1] + 1)
+        else:
+            runs.append((index, 1))
+    return runs
 
 
 CHUNK_BYTES = 4 << 20

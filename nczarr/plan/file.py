@@ -13,11 +13,10 @@ from nczarr.ast import ATOMIC, Codec, CompoundType, EnumType, Group, OpaqueType,
 from nczarr.ast.kinds import KIND_NAMES
 from nczarr.ast.rectilinear import varies
 from nczarr.ast.storage import DEFAULT_STORAGE, DEFLATE, FLETCHER32, SHUFFLE, SZIP
-from nczarr.check.anonymous_dimensions import name_dimensions
 from nczarr.check.checked import Checked
-from nczarr.check.classic_sizes import check_sizes
-from nczarr.check.kinds import check_target
-from nczarr.check.restrict_to_kind import reduced
+from nczarr.check.classic_layout import check_sizes
+from nczarr.check.infer_shapes import name_dimensions
+from nczarr.check.kinds import check_target, reduced
 from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.source import Span
 from nczarr.options import Options

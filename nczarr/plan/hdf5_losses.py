@@ -15,8 +15,8 @@ from nczarr.ast import Attribute, CompoundType, Constant, VlenType
 from nczarr.ast.dataset import DimensionRef
 from nczarr.ast.walk import groups
 from nczarr.check.checked import Checked
+from nczarr.plan.chunk_lengths import survey
 from nczarr.plan.plans import Loss
-from nczarr.plan.string_lengths import survey
 
 
 def hdf5_losses(checked: Checked) -> Iterator[Loss]:

@@ -30,9 +30,18 @@ from nczarr.ast.rectilinear import volume
 from nczarr.ast.storage import SHUFFLE
 from nczarr.check.checked import Checked
 from nczarr.options import Options
-from nczarr.plan.chunk_lengths import ShardRequest, can_shard, default_chunks, fits, inner_chunks, problem, shard_shape
+from nczarr.plan.chunk_lengths import (
+    ShardRequest,
+    Strings,
+    can_shard,
+    default_chunks,
+    fits,
+    inner_chunks,
+    problem,
+    shard_shape,
+    survey,
+)
 from nczarr.plan.plans import PartTarget
-from nczarr.plan.string_lengths import Strings, survey
 from nczarr.registry import Arrays
 
 if TYPE_CHECKING:

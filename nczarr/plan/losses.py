@@ -18,8 +18,8 @@ from nczarr.ast.dataset import VERSION
 from nczarr.ast.plain import CARRIED, HIDDEN, guessed, is_finite, plain
 from nczarr.ast.types import is_number
 from nczarr.ast.walk import groups
+from nczarr.check.check_types import default_fill
 from nczarr.check.checked import Checked
-from nczarr.check.fill_values import default_fill
 from nczarr.diagnostics.report import Diagnostic, Label, Report, Severity
 from nczarr.diagnostics.source import NOWHERE
 from nczarr.options import Options

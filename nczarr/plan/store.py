@@ -17,17 +17,15 @@ from nczarr.ast.rectilinear import largest, varies, volume
 from nczarr.ast.storage import SHUFFLE
 from nczarr.ast.walk import groups
 from nczarr.check.checked import Checked
-from nczarr.check.restrict_to_kind import without
+from nczarr.check.kinds import without
 from nczarr.diagnostics.report import Diagnostic, Report, Severity
 from nczarr.options import Options
 from nczarr.plan.chunk_lengths import ShardRequest, can_shard, fits, problem
-from nczarr.plan.keys import check_keys
+from nczarr.plan.keys import axes, check_keys
 from nczarr.plan.layout import lay
 from nczarr.plan.losses import losses, report_losses
 from nczarr.plan.plans import Loss, PartTarget, StorePlan
-from nczarr.plan.requested_storage import storage_of, storage_requests
-from nczarr.plan.simple_dimension_names import axes
-from nczarr.plan.storage_roundtrip import metadata_storage, normalized, unkept
+from nczarr.plan.requested_storage import metadata_storage, normalized, storage_of, storage_requests, unkept
 from nczarr.registry import Format
 
 

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from nczarr import names
+from nczarr.check.check_names import apart, namesakes
 from nczarr.check.checked import Namesake
-from nczarr.check.duplicate_names import apart, namesakes
 from nczarr.diagnostics.report import Diagnostic, Label, Report, Severity
 from nczarr.diagnostics.source import Source, Span
 from nczarr.names import name_problem

@@ -21,10 +21,10 @@ from nczarr.arrays.values.parts import NUMPY
 from nczarr.ast import ATOMIC, Attribute, Constant, Dataset, Dimension, Variable
 from nczarr.ast.values import swapped
 from nczarr.ast.walk import building
+from nczarr.check.check_names import apart, namesakes
+from nczarr.check.check_types import variable_fill
 from nczarr.check.checked import Namesake, Tables, Unchecked
 from nczarr.check.classic_layout import VariablePlace, padded, record_size
-from nczarr.check.duplicate_names import apart, namesakes
-from nczarr.check.fill_values import variable_fill
 from nczarr.diagnostics.report import Label, Report
 from nczarr.diagnostics.source import Source, Span
 from nczarr.formats.netcdf3.reader import (

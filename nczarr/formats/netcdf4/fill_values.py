@@ -17,8 +17,8 @@ from nczarr.arrays.sources.source import fill_of
 from nczarr.arrays.values.elements import in_order
 from nczarr.arrays.values.parts import Types, descr, is_fixed, size
 from nczarr.ast import ATOMIC, Attribute, Constant, EnumType, Variable
+from nczarr.check.check_types import default_fill
 from nczarr.check.checked import Checked
-from nczarr.check.fill_values import default_fill
 from nczarr.formats.netcdf4.c_values import c_dtype, unpacked
 from nczarr.formats.netcdf4.hdf5 import Hdf5, closing
 from nczarr.formats.netcdf4.inquiry import ModelInquiry

@@ -29,8 +29,8 @@ from nczarr.ast import (
 from nczarr.ast.node import members_of
 from nczarr.ast.storage import LayoutName
 from nczarr.ast.types import IntegerName
+from nczarr.check.check_names import apart, namesakes
 from nczarr.check.checked import Namesake, Unchecked
-from nczarr.check.duplicate_names import apart, namesakes
 from nczarr.diagnostics.report import Diagnostic, Report, Severity
 from nczarr.diagnostics.source import Source
 from nczarr.formats.netcdf4 import library as c

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from nczarr.arrays.sources.source import Descr, itemsize
 from nczarr.ast import Codec
 from nczarr.ast.storage import FLETCHER32, SHUFFLE
-from nczarr.check.duplicate_names import apart
+from nczarr.check.check_names import apart
 from nczarr.formats.netcdf4.hdf5 import Hdf5, closing, hdf5, object_path, opened_file
 from nczarr.formats.netcdf4.header.chunk_addresses import ChunkIndex
 from nczarr.formats.netcdf4.library import Library

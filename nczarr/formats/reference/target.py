@@ -19,7 +19,7 @@ from nczarr.diagnostics.report import CompileError, Diagnostic, Severity
 from nczarr.formats.common.awkward.sidecar import FOLDER
 from nczarr.formats.reference.detect import ARRAY
 from nczarr.plan.plans import StorePlan
-from nczarr.plan.storage_roundtrip import fills_alone
+from nczarr.plan.requested_storage import fills_alone
 from nczarr.stores.base import Store
 from nczarr.stores.memory import MemoryStore, is_metadata
 from nczarr.stores.single import Unfinished, beside

@@ -13,7 +13,7 @@ from weakref import WeakValueDictionary
 from nczarr.ast import Variable
 from nczarr.ast.storage import Element
 from nczarr.integrations.xarray.values import Known, Presentation, presentation
-from nczarr.plan.simple_dimension_names import axes
+from nczarr.plan.keys import axes
 from nczarr.stores.bounded_cache import BoundedCache
 
 if TYPE_CHECKING:

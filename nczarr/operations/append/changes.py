@@ -22,8 +22,8 @@ from nczarr.link.tasks import WrittenPart
 from nczarr.operations.append.placement import RecordRun
 from nczarr.operations.combine.spec import Way
 from nczarr.options import Options
+from nczarr.plan.chunk_lengths import survey
 from nczarr.plan.plans import PartTarget
-from nczarr.plan.string_lengths import survey
 from nczarr.registry import Format
 from nczarr.stores.base import Store
 from nczarr.stores.overlay import Overlay

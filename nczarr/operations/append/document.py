@@ -24,7 +24,7 @@ from nczarr.operations.combine.repetition import HELPS, report_repeated_values
 from nczarr.operations.combine.sources import Job, home_of, opened
 from nczarr.operations.combine.spec import CombineSpec
 from nczarr.operations.combine.target import is_divisible
-from nczarr.operations.inputs import Input, for_reading
+from nczarr.operations.pipeline import Input, for_reading
 from nczarr.options import Options, Writing
 from nczarr.plan.plans import Conversion
 from nczarr.registry import REFERENCE

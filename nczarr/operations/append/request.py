@@ -8,7 +8,7 @@ from typing import NamedTuple
 from nczarr.arrays.execution.counts import Step
 from nczarr.check.checked import Checked
 from nczarr.operations.combine import Combined, Recoding
-from nczarr.operations.inputs import Input
+from nczarr.operations.pipeline import Input
 from nczarr.options import Options
 from nczarr.plan.plans import Conversion
 from nczarr.registry import Format

@@ -33,7 +33,7 @@ from nczarr.operations.combine.sources import (
     results,
 )
 from nczarr.operations.combine.spec import CombineSpec, Recoding
-from nczarr.operations.inputs import Input
+from nczarr.operations.pipeline import Input
 from nczarr.select.selection import Subset
 from nczarr.stores.url import is_remote
 

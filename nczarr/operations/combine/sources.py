@@ -24,7 +24,7 @@ from nczarr.diagnostics.report import CompileError, Diagnostic, Report
 from nczarr.diagnostics.secrets import NO_OPTIONS, StorageOptions, shown
 from nczarr.operations.combine.contribution import Contribution, Model, contribution_of, in_model_units, model_of
 from nczarr.operations.combine.spec import CombineSpec
-from nczarr.operations.inputs import Input
+from nczarr.operations.pipeline import Input
 from nczarr.select.selection import Subset
 from nczarr.stores.spool import passing
 from nczarr.stores.stat import facts, identity

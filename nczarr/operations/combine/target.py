@@ -18,7 +18,7 @@ from nczarr.operations import sources as places
 from nczarr.operations.combine import Combined, CombineSpec, combined, journal_of
 from nczarr.operations.combine.journal import is_finished
 from nczarr.operations.combine.sources import home_of
-from nczarr.operations.inputs import Input
+from nczarr.operations.pipeline import Input
 from nczarr.options import Options
 from nczarr.plan.plans import Conversion
 from nczarr.registry import REFERENCE, Format

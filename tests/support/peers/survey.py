@@ -18,7 +18,7 @@ from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report
 from nczarr.names import split
 from nczarr.options import Options
-from nczarr.plan.simple_dimension_names import axes
+from nczarr.plan.keys import axes
 from nczarr.registry import named
 from tests.support.targets import store
 

@@ -217,7 +217,7 @@ def test_long_standard_input_lies_in_a_file_while_it_is_read(tmp_path: Path, mon
     schema = tmp_path / "s.cdl"
     schema.write_text("netcdf s {\ndimensions:\n  x = 3000 ;\nvariables:\n  int v(x) ;\ndata:\n  v = 1, 2 ;\n}\n")
     assert main(["compile", str(schema), "-o", str(tmp_path / "s.nc"), "--kind", "nc3"]) == 0
-    monkeypatch.setattr("nczarr.cli.inputs.IN_MEMORY", 1000)
+    monkeypatch.setattr("nczarr.cli.options.IN_MEMORY", 1000)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "spool"))
     (tmp_path / "spool").mkdir()
     for target in ("t.zarr", "t.json"):

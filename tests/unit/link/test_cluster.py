@@ -18,8 +18,7 @@ from nczarr.diagnostics.source import Source, Span
 from nczarr.link import cluster, worker
 from nczarr.link.cluster_limits import is_divisible
 from nczarr.link.run import perform
-from nczarr.link.schedule import TaskSize, tasks
-from nczarr.link.tasks import WrittenPart, arrays
+from nczarr.link.tasks import TaskSize, WrittenPart, arrays, tasks
 from nczarr.options import Options
 from nczarr.plan.planner import plan
 from nczarr.registry import named

@@ -8,7 +8,7 @@ from typing import Any
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.values.elements import is_element
 from nczarr.arrays.values.parts import NUMPY
-from nczarr.check.fill_values import default_fill
+from nczarr.check.check_types import default_fill
 from nczarr.formats.awkward0.columns.nodes import Flat
 
 _NAMES = {code[1:]: name for name, code in NUMPY.items() if code[1] in "iuf"}

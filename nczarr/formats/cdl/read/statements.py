@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from nczarr import names
 from nczarr.ast import Attribute
-from nczarr.check.duplicate_names import numbered
+from nczarr.check.check_names import numbered
 from nczarr.diagnostics.report import Label
 from nczarr.diagnostics.source import Span
 from nczarr.formats.cdl.read.contexts import Parts, integer, token_of

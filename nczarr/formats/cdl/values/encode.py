@@ -14,7 +14,7 @@ from nczarr import names
 from nczarr.arrays.values.parts import Types, is_fixed
 from nczarr.arrays.values.value_lists import join
 from nczarr.ast import ATOMIC, CompoundType, Constant, EnumType, Field, OpaqueType, TypeName, VlenType
-from nczarr.check.fill_values import default_fill
+from nczarr.check.check_types import default_fill
 from nczarr.formats.cdl.values.literal_values import Converter, pack
 from nczarr.formats.cdl.values.numerals import Literal
 

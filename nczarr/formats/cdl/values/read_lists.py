@@ -23,8 +23,8 @@ from nczarr.arrays.values.value_lists import ListRuns
 from nczarr.ast import ATOMIC, Attribute, Constant, Dataset, Dimension, Variable
 from nczarr.ast.node import members_of
 from nczarr.ast.walk import G, groups, rebuilt
+from nczarr.check.check_types import variable_fill
 from nczarr.check.checked import Tables, Unchecked, tables_of
-from nczarr.check.fill_values import variable_fill
 from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.source import Source, Span
 from nczarr.formats.cdl.values.encode import LiteralEncoder, ValueSlot, strings

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from nczarr import names
 from nczarr.ast import Group
-from nczarr.check.anonymous_dimensions import Anonymous
 from nczarr.check.checked import Checked
+from nczarr.check.infer_shapes import Anonymous
 from nczarr.formats.cdl.spelling import identifier
 from nczarr.formats.cdl.write.data_section import extent_carriers, variable_data
 from nczarr.formats.cdl.write.declarations import DeclarationPrinter

@@ -32,8 +32,8 @@ from nczarr.ast import (
 from nczarr.ast.rectilinear import Lengths, varies
 from nczarr.ast.storage import DEFLATE, FLETCHER32, SHUFFLE
 from nczarr.ast.types import dependencies_first
-from nczarr.check.anonymous_dimensions import Anonymous
 from nczarr.check.checked import Checked
+from nczarr.check.infer_shapes import Anonymous
 from nczarr.formats.cdl.spelling import SECTIONS, TYPE_WORDS, attribute_owner, identifier, quoted, reference, suffixed
 from nczarr.formats.cdl.words import QUANTIZE
 from nczarr.formats.cdl.write.fold import fold

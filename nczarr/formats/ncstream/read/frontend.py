@@ -23,8 +23,8 @@ from nczarr.ast import ATOMIC
 from nczarr.ast.node import TypeName
 from nczarr.ast.types import EnumType
 from nczarr.ast.walk import building
+from nczarr.check.check_types import variable_fill
 from nczarr.check.checked import Tables, Unchecked
-from nczarr.check.fill_values import variable_fill
 from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.source import Source, Span
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb

@@ -17,8 +17,8 @@ from nczarr.arrays.values.parts import descr, is_fixed, parts, size
 from nczarr.arrays.values.validate_constant import sound_types
 from nczarr.ast import ATOMIC, Dimension, Variable
 from nczarr.ast.types import CompoundType
+from nczarr.check.check_types import oversized
 from nczarr.check.checked import Tables, Unchecked, tables
-from nczarr.check.type_sizes import oversized
 from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.source import Source, Span
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb

@@ -22,8 +22,8 @@ from nczarr.arrays.values.parts import Types
 from nczarr.ast.node import TypeName
 from nczarr.ast.types import ATOMIC, CompoundType
 from nczarr.ast.walk import building
+from nczarr.check.check_types import variable_fill
 from nczarr.check.checked import Tables, Unchecked
-from nczarr.check.fill_values import variable_fill
 from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.source import Span
 from nczarr.formats.common.remote_variable import RemoteVariable

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from nczarr import names
+from nczarr.check.check_names import apart, namesakes
 from nczarr.check.checked import Namesake
-from nczarr.check.duplicate_names import apart, namesakes
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
 from nczarr.names import from_bytes
 

@@ -8,9 +8,8 @@ from __future__ import annotations
 from struct import unpack_from
 from typing import NamedTuple
 
-from nczarr.arrays.codecs.fletcher32 import FLETCHER32
-from nczarr.arrays.codecs.shuffle import SHUFFLE
 from nczarr.ast import Codec
+from nczarr.ast.storage import FLETCHER32, SHUFFLE, SZIP
 from nczarr.formats.netcdf4.header.attributes import AttributeReader
 from nczarr.formats.netcdf4.header.chunk_addresses import (
     EXTENSIBLE_ARRAY,
@@ -40,7 +39,6 @@ from nczarr.formats.netcdf4.objects import (
     COMPACT,
     CONTIGUOUS,
     STRING,
-    SZIP,
     SZIP_CHOICES,
     DatasetInfo,
     text_of,

@@ -11,7 +11,7 @@ from struct import unpack_from
 from typing import NamedTuple
 
 from nczarr.arrays.sources.source import Descr
-from nczarr.check.duplicate_names import apart
+from nczarr.check.check_names import apart
 from nczarr.formats.netcdf4.header.file_bytes import UnreadableHeaderError
 from nczarr.formats.netcdf4.objects import COMPOUND, ENUM, FLOAT, INTEGER, OPAQUE, STRING, VLEN, FixedText, Outline
 

@@ -8,7 +8,7 @@ import struct
 
 from nczarr.ast import ATOMIC
 from nczarr.ast.storage import DEFLATE, FLETCHER32, SHUFFLE
-from nczarr.check.fill_values import DEFAULT
+from nczarr.check.check_types import DEFAULT
 from nczarr.formats.opendap.common.document_text import number_of
 
 PLACEHOLDER = "OPeNDAP_DMRpp_DATA_ACCESS_URL"

@@ -10,7 +10,7 @@ from nczarr.arrays.values.elements import element_of, is_record, model_bytes
 from nczarr.arrays.values.parts import Types, is_fixed
 from nczarr.ast import ATOMIC, Attribute, Constant
 from nczarr.ast.plain import encoded
-from nczarr.check.fill_values import default_fill
+from nczarr.check.check_types import default_fill
 from nczarr.formats.zarr.core.array_metadata import ArrayMetadata
 from nczarr.formats.zarr.core.attributes import numbers
 from nczarr.formats.zarr.core.reader import NodeReader

@@ -22,8 +22,8 @@ from nczarr.arrays.values.validate_constant import sound_types
 from nczarr.ast import ATOMIC, CompoundType, Dataset, Dimension, EnumType, Group, Kind, UserType
 from nczarr.ast.node import members_of
 from nczarr.ast.walk import MAX_DEPTH, building
+from nczarr.check.check_types import oversized
 from nczarr.check.checked import Unchecked
-from nczarr.check.type_sizes import oversized
 from nczarr.formats.common.documents import Json
 from nczarr.formats.zarr.core.array_metadata import ArrayMetadata
 from nczarr.formats.zarr.core.reader import UNREAD, NodeReader, name_list

@@ -12,9 +12,9 @@ from nczarr.arrays.values.elements import ELEMENT_TYPES, declared, element_of, f
 from nczarr.arrays.values.parts import NUMPY, Types, descr
 from nczarr.ast import CompoundType, Field, OpaqueType, UserType
 from nczarr.ast.storage import Element
+from nczarr.check.check_names import apart, namesakes
+from nczarr.check.check_types import LARGEST_VALUE, MOST_MEMBERS
 from nczarr.check.checked import Namesake
-from nczarr.check.duplicate_names import apart, namesakes
-from nczarr.check.type_sizes import LARGEST_VALUE, MOST_MEMBERS
 from nczarr.names import name_problem
 
 

@@ -19,7 +19,7 @@ from nczarr.arrays.sources.source import ArraySource, Parts, is_number
 from nczarr.arrays.values.parts import Types, descr, is_fixed, parts, size
 from nczarr.ast import ATOMIC, Attribute, Codec, Dimension, Storage, UserType, Variable
 from nczarr.ast.plain import plain
-from nczarr.check.fill_values import default_fill
+from nczarr.check.check_types import default_fill
 from nczarr.check.infer_shapes import check_storage
 from nczarr.diagnostics.report import Report
 from nczarr.formats.common.documents import Json
@@ -29,7 +29,7 @@ from nczarr.formats.zarr.core.fill_attribute import own_fill, with_fill
 from nczarr.formats.zarr.core.reader import NodeReader
 from nczarr.formats.zarr.core.stored_types import Inventor, holds
 from nczarr.formats.zarr.extension.model import ArrayExtension
-from nczarr.plan.storage_roundtrip import normalized
+from nczarr.plan.requested_storage import normalized
 from nczarr.syntax.json.positions import pointer
 
 SILENT = ArrayExtension()

@@ -16,9 +16,9 @@ from nczarr.ast import Attribute, Constant, Group, Variable
 from nczarr.ast.plain import HIDDEN, JsonConstant, plain
 from nczarr.formats.zarr.core.fill_values import Json
 from nczarr.formats.zarr.core.time_attributes import without_times
+from nczarr.plan.keys import part_axes
 from nczarr.plan.plans import PartTarget, StorePlan
-from nczarr.plan.simple_dimension_names import part_axes
-from nczarr.plan.storage_roundtrip import fill_alone, own_type, plain_fill
+from nczarr.plan.requested_storage import fill_alone, own_type, plain_fill
 
 Entry = tuple[str, bytes]
 """Key and content of a document."""

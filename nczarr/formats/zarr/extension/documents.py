@@ -14,10 +14,17 @@ from nczarr.arrays.sources.source import fill_of, is_number
 from nczarr.arrays.values.elements import model_bytes
 from nczarr.ast import ATOMIC, Attribute, Constant, Dataset, Group, Storage, Variable
 from nczarr.ast.plain import HIDDEN, JsonConstant, plain
-from nczarr.check.fill_values import default_fill
-from nczarr.formats.zarr.extension.model import VERSION, ArrayExtension, AttributeExtension, Json, stated, type_to_json
+from nczarr.check.check_types import default_fill
+from nczarr.formats.zarr.extension.model import (
+    VERSION,
+    ArrayExtension,
+    AttributeExtension,
+    Json,
+    stated,
+    type_to_json,
+)
 from nczarr.plan.plans import Runs, StorePlan
-from nczarr.plan.storage_roundtrip import metadata_storage
+from nczarr.plan.requested_storage import metadata_storage
 
 MODEL = "2.0.0"
 """Default version of the data model."""

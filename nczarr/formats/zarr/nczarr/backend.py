@@ -19,7 +19,7 @@ from nczarr.formats.zarr.core.writer import Entry, Writer
 from nczarr.formats.zarr.extension import documents
 from nczarr.formats.zarr.v2.backend import Zarr2Writer
 from nczarr.plan.plans import StorePlan
-from nczarr.plan.storage_roundtrip import fill_alone
+from nczarr.plan.requested_storage import fill_alone
 
 SCALAR_AXES = ("_scalar_",)
 """The library's name for the single dimension of a scalar."""

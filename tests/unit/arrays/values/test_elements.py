@@ -27,7 +27,7 @@ from nczarr.arrays.values.elements import (
 from nczarr.ast import CompoundType, Field
 from nczarr.ast.storage import Element
 from nczarr.diagnostics.report import CompileError
-from nczarr.plan.string_lengths import survey
+from nczarr.plan.chunk_lengths import survey
 
 VALUES: dict[str, list[Any]] = {
     "bool": [False, True],

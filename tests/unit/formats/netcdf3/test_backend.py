@@ -16,8 +16,7 @@ from nczarr.arrays.sources.memory import Runs
 from nczarr.arrays.sources.source import Layout, Parts
 from nczarr.ast import ATOMIC, Attribute, Constant, Dataset, Dimension, Kind, Variable
 from nczarr.check.checked import Checked
-from nczarr.check.classic_layout import CLASSIC_KINDS, lay_out
-from nczarr.check.classic_sizes import check_sizes
+from nczarr.check.classic_layout import CLASSIC_KINDS, check_sizes, lay_out
 from nczarr.check.kinds import choose
 from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.source import Source

@@ -24,7 +24,7 @@ from nczarr.arrays.sources.sliced import Sliced
 from nczarr.arrays.sources.source import ArraySource
 from nczarr.diagnostics.report import CompileError, Report
 from nczarr.formats.netcdf4 import write_chunks
-from nczarr.link import do_task
+from nczarr.link import run as link_run
 from nczarr.link.chunk_pieces import made
 from nczarr.link.run import perform
 from nczarr.link.tasks import Keys, WrittenPart, arrays
@@ -174,14 +174,14 @@ def test_keys_are_those_of_single_chunks(file: Path, shards: str | None) -> None
 
 
 def test_small_batches_make_the_same_shards(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(do_task, "MOST", 5)
+    monkeypatch.setattr(link_run, "MOST_CHUNKS", 5)
     test_keys_are_those_of_single_chunks(file, "auto")
 
 
 def test_scattered_chunks_are_read_together(file: Path) -> None:
     array = planned(file, "auto")["usual"]
     (index,) = array.indices()
-    found = do_task.batch(array, index, do_task.ChunkSpan(range(6 * 7)))
+    found = link_run.batch(array, index, link_run.ChunkSpan(range(6 * 7)))
     assert len(found.pieces) < 6 * 7
     assert found.counts["copy"].chunks == 6 * 7
 
@@ -189,7 +189,7 @@ def test_scattered_chunks_are_read_together(file: Path) -> None:
 def test_a_changed_file_is_refused_for_each_batch(file: Path) -> None:
     array = planned(file, "auto")["usual"]
     (index,) = array.indices()
-    batches = do_task.batches(array, index)
+    batches = link_run.chunk_batches(array, index)
     os.utime(file, ns=(1, 1))
     with pytest.raises(OSError, match="changed since it was opened"):
         next(batches)
@@ -201,7 +201,7 @@ def test_a_truncated_file_is_refused(file: Path, tmp_path: Path) -> None:
     assert array.source is not None
     last = max(place.offset for place in one_by_one(array.source, cut=False).values())
     store = MemoryStore()
-    batch = do_task.batch(array, (0, 0), do_task.ChunkSpan(range(6 * 7)))
+    batch = link_run.batch(array, (0, 0), link_run.ChunkSpan(range(6 * 7)))
     assert batch.counts["copy"].chunks == 6 * 7
     status = os.stat(file)
     os.truncate(file, last + 3)

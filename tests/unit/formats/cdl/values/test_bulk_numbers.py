@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nczarr.ast import ATOMIC, Constant
-from nczarr.check.fill_values import DEFAULT
+from nczarr.check.check_types import DEFAULT
 from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.source import Source
 from nczarr.formats.cdl.values import bulk_numbers

@@ -7,7 +7,7 @@ from typing import Any
 import netCDF4
 import pytest
 
-from nczarr.cli.result import WAYS
+from nczarr.cli.progress import WAYS
 from tests.conftest import run_command
 
 MEMBERS = [
