@@ -18,9 +18,8 @@ if TYPE_CHECKING:
     from nczarr.api import zarr3_2019 as zarr3_2019
     from nczarr.api.append import append
     from nczarr.api.builder import DatasetBuilder
-    from nczarr.api.check import check
     from nczarr.api.combine import combine
-    from nczarr.api.compare import diff, digest
+    from nczarr.api.compare import check, diff, digest
     from nczarr.api.convert import convert, write
     from nczarr.api.handle import DatasetHandle, from_cdl, from_notation
     from nczarr.api.handle import open_dataset as open  # noqa: A004
@@ -42,7 +41,7 @@ _PUBLIC = {
     "DimensionHandle": ("nczarr.api.node_handles", "DimensionHandle"),
     "Difference": ("nczarr.operations.compare.difference", "Difference"),
     "append": ("nczarr.api.append", "append"),
-    "check": ("nczarr.api.check", "check"),
+    "check": ("nczarr.api.compare", "check"),
     "combine": ("nczarr.api.combine", "combine"),
     "convert": ("nczarr.api.convert", "convert"),
     "diff": ("nczarr.api.compare", "diff"),

@@ -33,7 +33,7 @@ def hear_signals() -> None:
     heard = []
 
     def interrupt(*_: object) -> None:
-        asking = sys.modules.get("nczarr.stores.store_request")
+        asking = sys.modules.get("nczarr.stores.range_request")
         if asking is not None:
             asking.give_up()
         raise KeyboardInterrupt

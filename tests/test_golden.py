@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from nczarr.ast.text import text as tree_text
 from nczarr.check.checked import Checked
+from nczarr.cli.compile import text as tree_text
 from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.source import Source
 from nczarr.operations import pipeline, targets

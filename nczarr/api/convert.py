@@ -152,8 +152,8 @@ def write(
             if value is not None:
                 raise TypeError(f"`{name}` is for objects of xarray, not for a DatasetHandle")
         return convert(dataset, path, format, **options).diagnostics
+    from nczarr.api.xarray_objects import prepared
     from nczarr.api.xarray_objects.declare import is_xarray
-    from nczarr.api.xarray_objects.target import prepared
 
     if not is_xarray(dataset):
         kind = type(dataset).__name__

@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar, Unpack
 
 from nczarr import names
-from nczarr.ast.kinds import KIND_SPELLINGS
+from nczarr.ast.dataset import KIND_SPELLINGS
 from nczarr.diagnostics.secrets import StorageOptions
 from nczarr.options import Following, Options, Writing
 from nczarr.select.selection import Section, Subset
@@ -266,7 +266,7 @@ def _losses(words: Iterable[str]) -> frozenset[str]:
     """Return the accepted losses. Raises ValueError for an unknown one."""
     accepted = frozenset([words] if isinstance(words, str) else words)
     if accepted:
-        from nczarr.diagnostics.value_losses import ALLOWED, not_allowed
+        from nczarr.diagnostics.report import ALLOWED, not_allowed
 
         for word in sorted(accepted - ALLOWED):
             raise ValueError(not_allowed(word))

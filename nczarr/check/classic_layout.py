@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from nczarr import names
 from nczarr.ast import ATOMIC, Attribute, Kind
-from nczarr.ast.kinds import KIND_NAMES
+from nczarr.ast.dataset import KIND_NAMES
 from nczarr.check.checked import Checked
 from nczarr.check.infer_shapes import name_dimensions
 from nczarr.diagnostics.report import Report

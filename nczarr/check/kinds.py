@@ -15,7 +15,7 @@ from typing import Any
 
 from nczarr import names
 from nczarr.ast import ATOMIC, Attribute, Dataset, Group, Kind, Variable
-from nczarr.ast.kinds import HDF5_KINDS, KIND_NAMES, RESERVED_ATTRIBUTES
+from nczarr.ast.dataset import HDF5_KINDS, KIND_NAMES, RESERVED_ATTRIBUTES
 from nczarr.ast.storage import DEFAULT_STORAGE
 from nczarr.ast.walk import mapped
 from nczarr.check.checked import Checked, Tables, Unchecked, remaining, tables_of

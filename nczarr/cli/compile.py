@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import json
 import sys
+from collections.abc import Iterator
+from dataclasses import fields
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from nczarr.ast.node import Node
+from nczarr.ast.values import Constant
 from nczarr.cli.options import options_of, read_input
 from nczarr.cli.parser import Command
 from nczarr.cli.shared import Messages
@@ -16,6 +21,43 @@ from nczarr.registry import STORE
 
 if TYPE_CHECKING:
     from nczarr.ast import Dataset
+
+
+def text(node: Node) -> str:
+    """Return the text of a node and its descendants, with a final newline."""
+    return "".join(line + "\n" for line in lines(node))
+
+
+def lines(node: Node, indent: str = "") -> Iterator[str]:
+    """Yield the text by lines: plain members on the node's line, child nodes below."""
+    head, below = [type(node).__name__], []
+    for member in fields(node):
+        name, value = member.name, getattr(node, member.name)
+        if name == "span" or (name != "name" and value == member.default):
+            continue
+        if isinstance(value, Constant):
+            head.append(json.dumps(value.model_dump(mode="json"), ensure_ascii=False))
+        elif isinstance(value, Node):
+            below.append(value)
+        elif isinstance(value, tuple) and value and isinstance(value[0], Node):
+            below.extend(value)
+        elif name == "name":
+            head.append(_plain(value))
+        elif name != "kind" or type(node).__name__ == "Dataset":  # of a type, the class tells the kind
+            head.append(f"{name}={_plain(value)}")
+    yield indent + " ".join(head)
+    for child in below:
+        yield from lines(child, indent + "  ")
+
+
+def _plain(value: Any) -> str:
+    """Return a member's value; ambiguous text is quoted."""
+    if isinstance(value, tuple):
+        return f"({', '.join(map(_plain, value))})"
+    if isinstance(value, str) and not (value.isprintable() and value.strip("\"'(),= ") == value and value):
+        return json.dumps(value, ensure_ascii=False)
+    return str(value)
+
 
 EXAMPLES = (
     ("make a netCDF-4 file from a schema", "compile ocean.cdl -o ocean.nc --kind nc4"),
@@ -85,8 +127,6 @@ class _Looker:
 
     def __call__(self, name: str, dataset: Dataset) -> None:
         """Print the tree if the pass is the requested one."""
-        from nczarr.ast.text import text
-
         self.seen.append(name)
         if name == self.wanted:
             sys.stdout.write(text(dataset))

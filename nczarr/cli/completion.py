@@ -73,7 +73,7 @@ def _prepare(name: str, subparser: Command) -> None:
     """Tell shtab what the arguments of a command may be."""
     from nczarr.cli.help import topics
     from nczarr.diagnostics.catalog import CODES, KINDS
-    from nczarr.diagnostics.value_losses import ALLOWED
+    from nczarr.diagnostics.report import ALLOWED
     from nczarr.registry import formats
 
     for action in subparser.actions():

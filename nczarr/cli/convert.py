@@ -204,7 +204,7 @@ class _Conversions:
         subset = subset_of(self.arguments, report)
         asked = self.arguments
         if asked.dask is not None and "-" in (*asked.sources, asked.target):
-            from nczarr.link.cluster_limits import indivisible
+            from nczarr.link.target import indivisible
 
             indivisible("standard input and output belong to one process", report)
         targets = destinations(asked.sources, asked.target, asked.to, self.options.storage, report)

@@ -41,7 +41,7 @@ def parser() -> Command:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print one dataset."""
-    from nczarr.diagnostics.value_losses import VALUE_LOSSES
+    from nczarr.diagnostics.report import VALUE_LOSSES
 
     # a dump is for people: what it cannot say is a warning
     options = options_of(arguments, allow_loss=VALUE_LOSSES - {"format-conflict"})

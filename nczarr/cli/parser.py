@@ -139,7 +139,7 @@ def storage_option(text: str) -> tuple[str, Any]:
 
 def kind(text: str) -> Kind:
     """Return a kind of netCDF file in any spelling of ncgen's `-k`. Raises ArgumentTypeError for others."""
-    from nczarr.ast.kinds import KIND_SPELLINGS  # loads the tree, which other commands do without
+    from nczarr.ast.dataset import KIND_SPELLINGS  # loads the tree, which other commands do without
 
     netcdf_kind = KIND_SPELLINGS.get(text)
     if netcdf_kind is None:
@@ -171,7 +171,7 @@ def integer(least: int, most: int, what: str) -> Callable[[str], int]:
 
 def loss(text: str) -> str:
     """Return a code for `--allow-loss`, or `all`. Raises ArgumentTypeError for others."""
-    from nczarr.diagnostics.value_losses import ALLOWED, not_allowed
+    from nczarr.diagnostics.report import ALLOWED, not_allowed
 
     if text not in ALLOWED:
         raise argparse.ArgumentTypeError(not_allowed(text))

@@ -87,7 +87,7 @@ def _store(
     from nczarr.link.fill import fill
     from nczarr.link.target import begun, has_room, warn_of_files
     from nczarr.stores.locking import assure
-    from nczarr.stores.signals import unstopped
+    from nczarr.stores.removal import unstopped
     from nczarr.stores.url import is_remote
 
     if not has_room(path, plan, report):

@@ -20,9 +20,8 @@ from nczarr.arrays.chunks.chunk_references import some
 from nczarr.arrays.chunks.manifest import PlaceColumns, runs
 from nczarr.arrays.codecs.chain import encode
 from nczarr.arrays.codecs.crc32c import crc32c
-from nczarr.arrays.codecs.lengths import linked_lengths
+from nczarr.arrays.codecs.lengths import linked_lengths, vlen_texts
 from nczarr.arrays.codecs.sharding_indexed import ABSENT
-from nczarr.arrays.codecs.texts import vlen_texts
 from nczarr.arrays.execution.counts import Counts, Route
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.regions import Index

@@ -240,7 +240,7 @@ def _planned(checked: Checked, path: str, form: Format, report: Report, options:
     if place is None:
         return None
     if options.dask is not None:
-        from nczarr.link.cluster_limits import is_divisible
+        from nczarr.link.target import is_divisible
 
         if not is_divisible(trimmed(place.path), form, options.dask, report):
             return None

@@ -73,7 +73,7 @@ def settle(
         kind = changes["kind"] = choose(checked, form.kinds, options.kind, stored=stored)
         settled = None if kind is None else registry.named(form.kinds[kind])
         if settled is None:
-            from nczarr.ast.kinds import KIND_NAMES
+            from nczarr.ast.dataset import KIND_NAMES
 
             text = f"format `{form.name}` cannot write {KIND_NAMES[options.kind] if options.kind else ''} files"
             report.error("unknown-target", text, helps=["`--to netcdf` writes every kind"])

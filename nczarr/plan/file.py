@@ -10,7 +10,7 @@ from nczarr.arrays.codecs.chain import of_hdf5
 from nczarr.arrays.values.c_structs import stored_size, struct
 from nczarr.arrays.values.parts import Types, is_fixed
 from nczarr.ast import ATOMIC, Codec, CompoundType, EnumType, Group, OpaqueType, Storage, Variable, VlenType
-from nczarr.ast.kinds import KIND_NAMES
+from nczarr.ast.dataset import KIND_NAMES
 from nczarr.ast.rectilinear import varies
 from nczarr.ast.storage import DEFAULT_STORAGE, DEFLATE, FLETCHER32, SHUFFLE, SZIP
 from nczarr.check.checked import Checked

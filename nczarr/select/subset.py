@@ -29,8 +29,7 @@ from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.source import Span
 from nczarr.select.coordinate_values import indices_of
 from nczarr.select.names import dimensions_named, groups_named, hint, meant, place_of, variables_named
-from nczarr.select.related import with_related
-from nczarr.select.sections import SectionChanges, ranges_of, settle
+from nczarr.select.sections import SectionChanges, ranges_of, settle, with_related
 from nczarr.select.selection import CoordinateRange, DimensionRange, Subset
 
 

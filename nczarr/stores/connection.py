@@ -25,8 +25,18 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from nczarr.diagnostics.secrets import NO_OPTIONS, StorageOptions, scrubbed, shown
 from nczarr.stores.bounded_cache import BoundedCache
-from nczarr.stores.range_request import ChangedError, RangeAnswer, UnrangedError, by_http, by_library, by_s3
-from nczarr.stores.store_request import GivenUpError, asked, awaited, is_interrupted
+from nczarr.stores.range_request import (
+    ChangedError,
+    GivenUpError,
+    RangeAnswer,
+    UnrangedError,
+    asked,
+    awaited,
+    by_http,
+    by_library,
+    by_s3,
+    is_interrupted,
+)
 from nczarr.stores.url import BadURLError, Location, location
 
 if TYPE_CHECKING:

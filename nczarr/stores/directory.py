@@ -22,8 +22,7 @@ from nczarr.stores import ranges
 from nczarr.stores.base import JOURNAL, Store, safe_key
 from nczarr.stores.finish import StoreJournal, parsed, partial, put_in_place, unfinished
 from nczarr.stores.ranges import Range
-from nczarr.stores.removal import leftovers
-from nczarr.stores.signals import unstopped
+from nczarr.stores.removal import leftovers, unstopped
 
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 

@@ -8,8 +8,7 @@ from contextlib import suppress
 from typing import Literal, NamedTuple
 
 from nczarr.stores.base import ROOT_KEYS
-from nczarr.stores.removal import PATIENCE, remove_folder, sibling
-from nczarr.stores.signals import unstopped
+from nczarr.stores.removal import PATIENCE, remove_folder, sibling, unstopped
 
 VERSION = 1
 

@@ -1,4 +1,4 @@
-"""Files of the file system read by position, for processes that must outlive changes of their files.
+"""Sparse memory, and files of the file system read by position, for processes that must outlive changes of their files.
 
 A memory map is faster, but the system ends a process that touches the map of a
 file that was cut. Here every answer is checked: the file must have the identity,
@@ -7,14 +7,59 @@ size and time of the first look, so that two states of a file never mix.
 
 from __future__ import annotations
 
+import ctypes
 import errno
+import mmap
 import os
+import sys
 from collections.abc import Iterable
-from mmap import mmap
+from functools import cache
 from threading import Event
-from typing import overload
+from typing import Any, overload
 
 from nczarr.stores.ranges import neighbours
+
+_UNRESERVED: int = getattr(mmap, "MAP_NORESERVE", 0x4000 if sys.platform == "linux" else 0)
+"""Flag without which the system refuses more than its memory; Python names it since 3.13."""
+
+
+def sparse_memory(size: int) -> mmap.mmap:
+    """Return zeros, of which only the used pages take memory. Raises OSError if there is no address space for them."""
+    memory = mmap.mmap(-1, max(1, size), flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _UNRESERVED)
+    if hasattr(mmap, "MADV_NOHUGEPAGE"):
+        memory.madvise(mmap.MADV_NOHUGEPAGE)  # to read one page would use hundreds
+    return memory
+
+
+@cache
+def _mincore() -> Any:
+    """Return the function of the system that tells used pages; None without one."""
+    try:
+        return ctypes.CDLL(None, use_errno=True).mincore
+    except (AttributeError, OSError, TypeError):
+        return None
+
+
+@cache
+def is_told() -> bool:
+    """Return whether `touched` works on this system."""
+    memory = sparse_memory(2 * mmap.PAGESIZE)
+    try:
+        return memory[mmap.PAGESIZE] == 0 and [page & 1 for page in touched(memory)] == [0, 1]
+    except OSError:
+        return False
+
+
+def touched(memory: mmap.mmap) -> bytes:
+    """Return a byte for each page of sparse memory: odd if the page was read or written. Raises OSError."""
+    if _mincore() is None:
+        raise OSError(errno.ENOTSUP, "the system does not tell which pages are used")
+    pages = ctypes.create_string_buffer(-(-len(memory) // mmap.PAGESIZE))
+    whole = (ctypes.c_char * len(memory)).from_buffer(memory)
+    if _mincore()(ctypes.c_void_p(ctypes.addressof(whole)), ctypes.c_size_t(len(memory)), pages):
+        raise OSError(ctypes.get_errno(), "the system does not tell which pages are used")
+    return bytes(memoryview(pages))
+
 
 Identity = tuple[int, int, int, int]
 
@@ -74,13 +119,11 @@ class LocalFile:
             first, block = self._block = begin, bytes(content)
         return block[begin - first : end - first]
 
-    def window(self, begin: int, end: int, places: Iterable[tuple[int, int]]) -> bytearray | mmap:
+    def window(self, begin: int, end: int, places: Iterable[tuple[int, int]]) -> bytearray | mmap.mmap:
         """Return memory for the bytes from `begin` to `end` that has those of the places (offset, length).
 
         Where the places have few of the bytes, the rest is zero, and its pages use no memory.
         """
-        from nczarr.stores.sparse_memory import sparse_memory
-
         pieces = list(neighbours((offset, length, None) for offset, length in places))
         if sum(stop - start for start, stop, _ in pieces) * DENSE >= end - begin:
             whole = bytearray(end - begin)

@@ -14,7 +14,7 @@ from itertools import chain
 from nczarr.diagnostics.report import Diagnostic, Report, Severity
 from nczarr.diagnostics.secrets import StorageOptions, shown
 from nczarr.stores.lock import CLOSED, BusyTargetError, Holder, Lock, LockFile, NoLock, lock_file
-from nczarr.stores.signals import unstopped
+from nczarr.stores.removal import unstopped
 from nczarr.stores.url import is_remote
 
 

@@ -10,9 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from nczarr.stores.base import Store, cut, with_prefix
+from nczarr.stores.base import Reference, Store, cut, with_prefix
 from nczarr.stores.ranges import Range
-from nczarr.stores.reference import Reference
 
 
 class Overlay(Store):

@@ -18,10 +18,9 @@ from typing import Any, NoReturn
 from nczarr.diagnostics.report import CompileError, Diagnostic, Label, Report, Severity
 from nczarr.diagnostics.secrets import NO_OPTIONS, StorageOptions, shown
 from nczarr.stores import ranges
-from nczarr.stores.base import Store, cut, is_safe
+from nczarr.stores.base import Reference, References, Store, cut, is_safe
 from nczarr.stores.connection import FileConnection
 from nczarr.stores.ranges import Range, neighbours
-from nczarr.stores.reference import Reference, References
 from nczarr.stores.reference_policy import Followed, ForbiddenTargetError, Policy
 from nczarr.stores.stat import Facts, facts, facts_at
 

@@ -248,7 +248,7 @@ class RemoteFile:
 
         Pages without bytes use no memory. Raises OSError.
         """
-        from nczarr.stores.sparse_memory import sparse_memory
+        from nczarr.stores.local_file import sparse_memory
 
         memory = sparse_memory(end - begin)
         with memoryview(memory) as view:

@@ -1,4 +1,4 @@
-"""Removal of folders with many files: renamed at once, removed here, or by a process of its own if that takes long.
+"""Signals that wait, and removal of folders with many files, by a process of its own if that takes long.
 
 A signal must end a run within seconds, but a million files are not removed in
 seconds. The new name, `<name>.removed-<id>`, shows that nothing needs the folder.
@@ -11,15 +11,51 @@ import re
 import shutil
 import sys
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from itertools import count
 from typing import TYPE_CHECKING
 
-from nczarr.stores.signals import is_signalled
-
 if TYPE_CHECKING:
     import subprocess
+
+
+_delayed: list[list[int]] = []
+"""Signals that were delayed, by block."""
+
+
+def is_signalled() -> bool:
+    """Return whether a signal waits for the end of an `unstopped` block."""
+    return any(_delayed)
+
+
+@contextmanager
+def unstopped() -> Iterator[None]:
+    """Delay signals that end a run until the block is done. Python handles them in its main thread."""
+    import signal
+    import threading
+
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    delayed: list[int] = []
+    _delayed.append(delayed)
+    handlers = {}
+    try:
+        for name in ("SIGINT", "SIGTERM", "SIGHUP"):
+            number = getattr(signal, name, None)  # Windows has no SIGHUP
+            handler = None if number is None else signal.getsignal(number)
+            if number is not None and handler not in (None, signal.SIG_IGN):
+                handlers[number] = handler
+                signal.signal(number, lambda number, frame: delayed.append(number))
+        yield
+    finally:
+        _delayed.pop()  # blocks are nested
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+        for number in delayed[:1]:
+            signal.raise_signal(number)
+
 
 _LONGEST_NAME = 255
 """Maximum bytes of a name in most file systems."""

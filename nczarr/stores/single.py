@@ -13,7 +13,7 @@ from nczarr.diagnostics.secrets import NO_OPTIONS, StorageOptions
 from nczarr.diagnostics.source import Buffer, Source
 from nczarr.stores import finish
 from nczarr.stores.local_file import UNMAPPED, LocalFile
-from nczarr.stores.signals import unstopped
+from nczarr.stores.removal import unstopped
 from nczarr.stores.url import is_remote
 
 

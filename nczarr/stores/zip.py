@@ -22,7 +22,7 @@ from nczarr.stores.base import ROOT_KEYS, Store, UnsafeKeyError, is_safe, safe_k
 from nczarr.stores.finish import partial, put_in_place, unfinished
 from nczarr.stores.ranges import Range
 from nczarr.stores.remote_file import BLOCK
-from nczarr.stores.signals import unstopped
+from nczarr.stores.removal import unstopped
 
 if TYPE_CHECKING:
     from zipfile import ZipFile, ZipInfo

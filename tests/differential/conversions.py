@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from nczarr.diagnostics.value_losses import VALUE_LOSSES
+from nczarr.diagnostics.report import VALUE_LOSSES
 from tests.conftest import Ran, run_command
 
 from . import hdf5, netcdf, stores

@@ -16,7 +16,7 @@ from nczarr.api.handle import DatasetHandle
 from nczarr.diagnostics.report import Report
 from nczarr.operations.append.placement import RecordRun, part_of
 from nczarr.operations.combine.spec import CombineSpec, settled
-from nczarr.stores.extensible import ExtensibleFolder
+from nczarr.stores.extension import ExtensibleFolder
 from tests.support.peers import exactness
 from tests.support.repositories import commit_attribute, icechunk
 

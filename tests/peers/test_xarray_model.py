@@ -306,7 +306,7 @@ def test_threads_read_side_by_side(xr: ModuleType, tmp_path: Path) -> None:
 def test_arrays_pickle_as_path_and_options(xr: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Arrays of one dataset open it once, in this process not at all; a secret is not printed."""
     from nczarr.integrations.xarray.engine import _opened
-    from nczarr.integrations.xarray.opened import OpenedDataset
+    from nczarr.integrations.xarray.values import OpenedDataset
 
     nczarr.write(nczarr.from_cdl("netcdf d { variables: int v ; int w ; data: v = 1 ; w = 2 ; }"), tmp_path / "a.nc")
     opened, source, top = _opened(tmp_path / "a.nc", None, {"key": "t0psecret"}, nczarr.refs.Following())
@@ -319,7 +319,7 @@ def test_arrays_pickle_as_path_and_options(xr: ModuleType, tmp_path: Path, monke
     assert "t0p" not in repr(again)
     opened._token = ""
     del first, second, opened
-    from nczarr.integrations.xarray import opened as module
+    from nczarr.integrations.xarray import values as module
 
     module._kept = BoundedCache(module.MOST)
     fresh = pickle.loads(data)[0]

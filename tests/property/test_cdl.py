@@ -5,9 +5,9 @@ from hypothesis import HealthCheck, given, settings
 
 from nczarr.arrays.sources.source import Parts
 from nczarr.ast import Dataset
-from nczarr.ast.text import text as tree_text
 from nczarr.check import check
 from nczarr.check.checked import Checked, Unchecked
+from nczarr.cli.compile import text as tree_text
 from nczarr.diagnostics.report import Report, Severity
 from nczarr.diagnostics.source import Source
 from nczarr.formats.cdl.read import frontend

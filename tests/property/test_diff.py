@@ -20,8 +20,8 @@ from nczarr.check.checked import Checked, Unchecked
 from nczarr.diagnostics.report import Report
 from nczarr.integrations.testing.arrays import parts_of
 from nczarr.integrations.testing.strategies import constants, datasets_with_data
-from nczarr.operations.compare import ragged
 from nczarr.operations.compare import values as comparing
+from nczarr.operations.compare import values as ragged
 from nczarr.operations.compare.diff import differences
 from nczarr.operations.compare.difference import json_lines, text_lines
 from nczarr.operations.compare.elements import Tolerance

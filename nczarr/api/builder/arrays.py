@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from nczarr.api.builder.foreign_arrays import ArrayData, computed, is_lazy
-from nczarr.api.builder.numbers import fill_bytes, numbers
+from nczarr.api.builder.lazy_arrays import fill_bytes, numbers
 from nczarr.api.builder.pieces import NO_FILL_VALUE, UnsuitedValueError
 from nczarr.api.builder.values import values
 from nczarr.arrays.lazy_numpy import NDArray, np

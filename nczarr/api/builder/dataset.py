@@ -13,7 +13,7 @@ from nczarr.api.builder.values import constant, infer
 from nczarr.arrays.lazy_numpy import np
 from nczarr.arrays.sources.dask_array import Results
 from nczarr.ast import ATOMIC, Attribute, Constant, Dataset, Dimension, Group, Variable
-from nczarr.ast.kinds import KIND_SPELLINGS
+from nczarr.ast.dataset import KIND_SPELLINGS
 from nczarr.diagnostics.report import CompileError
 from nczarr.diagnostics.source import Span
 

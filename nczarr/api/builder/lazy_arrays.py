@@ -1,4 +1,4 @@
-"""Conversion of dask arrays to the parts of a variable, block by block, when they are read.
+"""Exact conversion of numbers, and of dask arrays to the parts of a variable, block by block, when they are read.
 
 The conversions and their checks are those of arrays in memory. An unsuitable
 value raises CompileError when its block is read.
@@ -11,7 +11,6 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
-from nczarr.api.builder.numbers import fill_bytes, numbers
 from nczarr.api.builder.pieces import NO_FILL_VALUE, UnsuitedValueError
 from nczarr.api.builder.values import string
 from nczarr.arrays.lazy_numpy import NDArray, np
@@ -19,6 +18,32 @@ from nczarr.arrays.sources.dask_array import Results, block_error, lazy
 from nczarr.arrays.sources.source import Parts, numpy_dtype
 from nczarr.arrays.values.parts import Types, descr
 from nczarr.ast import ATOMIC, Constant, EnumType
+
+
+def fill_bytes(fill: Constant | None) -> bytes | None:
+    """Return a fill value as the bytes of one element, or None."""
+    data = fill.data if fill is not None else None
+    if isinstance(data, tuple):
+        return data[0] if data and isinstance(data[0], bytes) else None
+    return data
+
+
+def numbers(array: NDArray[Any], type_name: str, dtype: np.dtype[Any]) -> NDArray[Any]:
+    """Convert an array to another numeric dtype without loss, except that doubles may be rounded to float."""
+    with np.errstate(all="ignore"):
+        out = array.astype(dtype)
+        if dtype.kind == "f" and array.dtype.kind == "f":
+            wrong = np.isfinite(array) & ~np.isfinite(out)
+        else:
+            wrong = (out.astype(array.dtype) != array) | ((out < 0) != (array < 0))
+            if dtype.kind == "f":  # the way back saturates
+                wrong |= np.abs(out) > float(np.iinfo(array.dtype).max)
+    if wrong.any():
+        first = tuple(int(i) for i in np.argwhere(wrong)[0]) if array.ndim else ()
+        value = array[first].item()
+        raise UnsuitedValueError("value-range", f"{value!r} at {list(first)} cannot be stored in type {type_name}")
+    return out
+
 
 Shape = tuple[int, ...]
 

@@ -14,7 +14,7 @@ from nczarr.api.xarray_objects.storage import StorageArguments, check_keys, roun
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.values.elements import declared, element_of
 from nczarr.ast import EnumType
-from nczarr.ast.kinds import KIND_SPELLINGS
+from nczarr.ast.dataset import KIND_SPELLINGS
 from nczarr.registry import NETCDF_KINDS
 
 if TYPE_CHECKING:

@@ -15,11 +15,10 @@ from collections.abc import Sequence
 from operator import itemgetter
 from typing import Any, NamedTuple, NoReturn
 
-from nczarr.arrays.codecs.codec_kind import Config
 from nczarr.arrays.codecs.decode import decoded
-from nczarr.arrays.codecs.lengths import misfit
+from nczarr.arrays.codecs.lengths import misfit, texts_of
 from nczarr.arrays.codecs.shuffle import unshuffle
-from nczarr.arrays.codecs.texts import texts_of
+from nczarr.arrays.codecs.table import Config
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.regions import Index, Selection
 from nczarr.arrays.sources.source import Descr, Layout, numpy_dtype

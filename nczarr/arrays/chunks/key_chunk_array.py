@@ -33,8 +33,7 @@ from nczarr.arrays.chunks.shards import (
 )
 from nczarr.arrays.chunks.small_chunks import EncodedChunks
 from nczarr.arrays.codecs.decode import DECODING_ERRORS, decoded
-from nczarr.arrays.codecs.lengths import decoded_length, encoded_length, is_plain, misfit
-from nczarr.arrays.codecs.texts import texts_end
+from nczarr.arrays.codecs.lengths import decoded_length, encoded_length, is_plain, misfit, texts_end
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.regions import (
     Index,

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple, TypeAlias
 from nczarr.arrays.chunks.grid import Encoding, converted
 from nczarr.arrays.chunks.index_table import distinct
 from nczarr.arrays.chunks.manifest import PlaceColumns, runs
-from nczarr.arrays.codecs.codec_kind import Config
 from nczarr.arrays.codecs.decode import DECODING_ERRORS, decoded
+from nczarr.arrays.codecs.table import Config
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.regions import Selection, bounds_of
 from nczarr.arrays.sources.memory import fill_array

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from nczarr.arrays.codecs.bounds import EARLY, TOO_MUCH
-from nczarr.arrays.codecs.codec_kind import CodecKind, Config, Parameters
 from nczarr.arrays.codecs.hdf5_lz4 import block_header, stored_blocks, unpack_block
+from nczarr.arrays.codecs.table import CodecKind, Config, Parameters
 from nczarr.arrays.codecs.zstd import unpack_zstd
 from nczarr.arrays.lazy_numpy import NDArray, np
 

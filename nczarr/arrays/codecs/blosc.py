@@ -6,7 +6,7 @@ import struct
 from typing import Any
 
 from nczarr.arrays.codecs.bounds import EARLY, LARGEST_HEADER, TOO_MUCH, checked
-from nczarr.arrays.codecs.codec_kind import CodecKind, Config, Parameters, parse_level
+from nczarr.arrays.codecs.table import CodecKind, Config, Parameters, parse_level
 from nczarr.arrays.lazy_numpy import np
 
 COMPRESSORS = ("blosclz", "lz4", "lz4hc", "snappy", "zlib", "zstd")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import bz2
 
 from nczarr.arrays.codecs.bounds import bounded
-from nczarr.arrays.codecs.codec_kind import Config, LeveledCodec, Parameters
+from nczarr.arrays.codecs.table import Config, LeveledCodec, Parameters
 
 
 class Bzip2(LeveledCodec):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from nczarr.arrays.codecs.codec_kind import CodecKind, Config, Step, UnsupportedConfigurationError
+from nczarr.arrays.codecs.table import CodecKind, Config, Step, UnsupportedConfigurationError
 from nczarr.arrays.lazy_numpy import NDArray, np
 
 ROUNDINGS: dict[str, Callable[[NDArray[Any]], NDArray[Any]]] = {

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from nczarr.arrays.codecs.codec_kind import Config, TextCodec
-from nczarr.arrays.codecs.texts import vlen_texts
+from nczarr.arrays.codecs.lengths import vlen_texts
+from nczarr.arrays.codecs.table import Config, TextCodec
 from nczarr.arrays.lazy_numpy import np
 
 

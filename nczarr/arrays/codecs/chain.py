@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from nczarr.arrays.codecs import table
-from nczarr.arrays.codecs.codec_kind import ROWS, CodecKind, LeveledCodec
+from nczarr.arrays.codecs.table import ROWS, CodecKind, LeveledCodec
 from nczarr.ast.storage import BLOSC, FILTER_NAMES, FILTER_NUMBERS, LAST_HDF5, SHUFFLE, Codec
 
 Config = dict[str, Any]

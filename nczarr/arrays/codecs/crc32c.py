@@ -1,4 +1,4 @@
-"""CRC32C (Castagnoli), the checksum of Zarr v3: RFC 3720, appendix B.4; polynomial 0x1EDC6F41, reflected.
+"""CRC-32, and CRC32C (Castagnoli), the checksum of Zarr v3: RFC 3720, appendix B.4; polynomial 0x1EDC6F41, reflected.
 
 Uses `google_crc32c` if installed, else tables; for long data NumPy processes
 many stretches in parallel.
@@ -9,9 +9,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache
 
-from nczarr.arrays.codecs.codec_kind import CodecKind, Config, Parameters
+from nczarr.arrays.codecs.table import CodecKind, Config, Parameters
 from nczarr.arrays.lazy_numpy import np
 from nczarr.ast.storage import FLETCHER32
+
+
+def crc32(data: bytes | memoryview, before: int = 0) -> int:
+    """Return the CRC-32 of bytes that follow others; `before`: CRC-32 of those."""
+    from zlib_ng import zlib_ng
+
+    checksum: int = zlib_ng.crc32(data, before)
+    return checksum
+
 
 _POLYNOMIAL = 0x82F63B78
 _LANES = 1024

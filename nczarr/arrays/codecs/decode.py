@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 from nczarr.arrays.codecs import table
 from nczarr.arrays.codecs.bounds import LARGEST, SLACK
-from nczarr.arrays.codecs.codec_kind import ROWS, Config, Step
+from nczarr.arrays.codecs.table import ROWS, Config, Step
 from nczarr.arrays.lazy_numpy import np
 
 DECODING_ERRORS = (

@@ -6,8 +6,8 @@ import struct
 from collections.abc import Iterator
 
 from nczarr.arrays.codecs.bounds import EARLY, TOO_MUCH
-from nczarr.arrays.codecs.codec_kind import CodecKind, Config
 from nczarr.arrays.codecs.lz4 import unpack_lz4
+from nczarr.arrays.codecs.table import CodecKind, Config
 
 
 class Hdf5Lz4(CodecKind):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 
-from nczarr.arrays.codecs.codec_kind import Config, TextCodec
-from nczarr.arrays.codecs.texts import listed_texts, vlen_texts
+from nczarr.arrays.codecs.lengths import listed_texts, vlen_texts
+from nczarr.arrays.codecs.table import Config, TextCodec
 
 
 class Json2(TextCodec):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 
 from nczarr.arrays.codecs.bounds import EARLY, LARGEST_HEADER, TOO_MUCH, checked
-from nczarr.arrays.codecs.codec_kind import CodecKind, Config
+from nczarr.arrays.codecs.table import CodecKind, Config
 
 
 class Lz4(CodecKind):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from nczarr.arrays.codecs.bounds import EARLY, TOO_MUCH
-from nczarr.arrays.codecs.codec_kind import CodecKind, Config
+from nczarr.arrays.codecs.table import CodecKind, Config
 
 LITERAL = 32
 """First control byte of a back reference."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from nczarr.arrays.codecs.bounds import TOO_MUCH, bounded
-from nczarr.arrays.codecs.codec_kind import CodecKind, Config
+from nczarr.arrays.codecs.table import CodecKind, Config
 
 LZMA_MEMORY = 256 << 20
 """Maximum memory of an lzma decoder; the highest preset needs 65 MiB."""

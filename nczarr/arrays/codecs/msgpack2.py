@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from nczarr.arrays.codecs.bounds import LARGEST
-from nczarr.arrays.codecs.codec_kind import Config, TextCodec
-from nczarr.arrays.codecs.texts import listed_texts, vlen_texts
+from nczarr.arrays.codecs.lengths import listed_texts, vlen_texts
+from nczarr.arrays.codecs.table import Config, TextCodec
 
 
 class Msgpack2(TextCodec):

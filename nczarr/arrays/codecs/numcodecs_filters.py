@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from nczarr.arrays.codecs.codec_kind import CodecKind, Config, Step
+from nczarr.arrays.codecs.table import CodecKind, Config, Step
 from nczarr.arrays.lazy_numpy import np
 
 

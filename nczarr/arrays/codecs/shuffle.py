@@ -6,7 +6,7 @@ import math
 import sys
 from typing import Any
 
-from nczarr.arrays.codecs.codec_kind import CodecKind, Config, Parameters
+from nczarr.arrays.codecs.table import CodecKind, Config, Parameters
 from nczarr.arrays.lazy_numpy import NDArray, np
 
 POINTER = 8

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nczarr.arrays.codecs.codec_kind import CodecKind
+from nczarr.arrays.codecs.table import CodecKind
 
 
 class Szip(CodecKind):

@@ -1,12 +1,236 @@
-"""Table of all codecs, by name and by number. A codec is loaded when it is asked for."""
+"""Kinds of codecs, and the table of all, by name and by number.
+
+Each codec is one module of this folder, loaded when it is asked for, and a row of
+`ROWS`. All formats, options and messages take what they need from both.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from functools import cache
 from importlib import import_module
+from typing import Any, ClassVar, NamedTuple
 
-from nczarr.arrays.codecs.codec_kind import ROWS, CodecKind
-from nczarr.ast.storage import LAST_HDF5
+from nczarr.arrays.lazy_numpy import np
+from nczarr.ast.storage import (
+    BITSHUFFLE,
+    BLOSC,
+    BZIP2,
+    CRC32C,
+    DEFLATE,
+    FLETCHER32,
+    GZIP,
+    HDF5_LZ4,
+    LAST_HDF5,
+    LZF,
+    SHUFFLE,
+    SZIP,
+    ZSTD,
+)
+
+Config = Mapping[str, Any]
+"""Step of a chain in numcodecs' form: `id` and its parameters."""
+
+Step = dict[str, Any]
+"""A `Config` that may change, with the shapes and dtypes that decoding needs."""
+
+Parameters = tuple[int, ...]
+"""Parameters of an HDF5 filter."""
+
+
+class Row(NamedTuple):
+    """Row of the table of codecs: what is asked of a codec that is not loaded."""
+
+    module: str
+    """Module of this folder; its `CODECS` have the codec."""
+    number: int | None = None
+    """Number of the HDF5 filter; None: the codec is only read from stores."""
+    encodes: bool = False
+    """True if chunks are encoded with this codec."""
+    decodes: bool = True
+    """True if chunks are decoded with this codec."""
+
+
+ROWS: dict[str, Row] = {
+    "zlib": Row("deflate", DEFLATE, encodes=True),
+    "shuffle": Row("shuffle", SHUFFLE, encodes=True),
+    "fletcher32": Row("fletcher32", FLETCHER32, encodes=True),
+    "szip": Row("szip", SZIP, decodes=False),
+    "bz2": Row("bzip2", BZIP2, encodes=True),
+    "lzf": Row("lzf", LZF),
+    "blosc": Row("blosc", BLOSC, encodes=True),
+    "hdf5_lz4": Row("hdf5_lz4", HDF5_LZ4),
+    "hdf5_bitshuffle": Row("bitshuffle", BITSHUFFLE),
+    "zstd": Row("zstd", ZSTD, encodes=True),
+    "gzip": Row("gzip", GZIP, encodes=True),
+    "crc32c": Row("crc32c", CRC32C, encodes=True),
+    **{name: Row(name) for name in ("byteswap", "cast_value", "categorize", "json2", "lz4", "lzma", "msgpack2")},
+    **{name: Row(name) for name in ("scale_offset", "sharding_indexed", "transpose")},
+    **{name: Row("numcodecs_filters") for name in ("crc32", "adler32", "jenkins_lookup3", "base64", "bitround")},
+    **{name: Row("numcodecs_filters") for name in ("packbits", "delta", "fixedscaleoffset", "quantize", "astype")},
+}
+"""All codecs by their name in numcodecs, those of HDF5 in the order of their numbers."""
+
+
+class UnsupportedConfigurationError(ValueError):
+    """A valid configuration of a codec that this package cannot decode."""
+
+
+class CodecKind:
+    """One codec: its names in each format, its parameters, encoder, decoder, and the bound of its output."""
+
+    config_id: ClassVar[str] = ""
+    """Name in numcodecs, in documents of Zarr and in `--codec`."""
+    registered: ClassVar[bool] = False
+    """True if the registry of Zarr v3 has the codec under its `config_id`."""
+    stands_for: ClassVar[frozenset[int]] = frozenset()
+    """Numbers of the codecs that this one replaces where only registered ones are allowed."""
+    changes_arrays: ClassVar[bool] = False
+    """True for a step of our own that knows the shape or dtype of a chunk; documents do not name it."""
+    length_added: ClassVar[int | None] = None
+    """Bytes by which every encoded chunk is longer; None if that depends on the values."""
+    gains_by_shuffle: ClassVar[bool] = False
+    """True if the codec finds more in shuffled numbers."""
+    substitute: ClassVar[int | None] = None
+    """Number of a codec with the same parameters, for targets that lack this one."""
+    blosc_compressor: ClassVar[str] = ""
+    """Compressor of blosc that stands for this codec behind a shuffle."""
+
+    @property
+    def number(self) -> int | None:
+        """Number of the HDF5 filter; None: the codec is only read from stores."""
+        return ROWS[self.config_id].number
+
+    def is_valid(self, parameters: Parameters) -> bool:
+        """Return whether the encoder accepts the parameters."""
+        return True
+
+    def essence(self, parameters: Parameters) -> Parameters:
+        """Return the parameters that determine the encoded bytes."""
+        return parameters
+
+    def stand_in(self, parameters: Parameters) -> Parameters:
+        """Return the parameters with which this codec replaces one of `stands_for`."""
+        return ()
+
+    def config(self, parameters: Parameters, itemsize: int) -> dict[str, Any]:
+        """Return numcodecs' configuration. `itemsize`: bytes of an element."""
+        return {"id": self.config_id}
+
+    def parameters(self, config: Config) -> Parameters | None:
+        """Return the parameters of numcodecs' configuration; None if no filter of HDF5 has them."""
+        return ()
+
+    def parse(self, arguments: list[str]) -> Parameters:
+        """Return the parameters of a `--codec` specification. Raises ValueError with an explanation."""
+        if arguments:
+            raise ValueError(f"`{self.config_id}` has no level")
+        return ()
+
+    def usage(self) -> str:
+        """Return the name in `--codec` and its arguments, for the help."""
+        return f"`{self.config_id}`"
+
+    def zarr3_configuration(self, config: Config, itemsize: int) -> dict[str, Any]:
+        """Return the `configuration` in `zarr.json` for numcodecs' configuration."""
+        return {key: member for key, member in config.items() if key != "id"}
+
+    def from_zarr3(self, configuration: Config) -> Config:
+        """Return numcodecs' configuration of a registered codec; its id is empty if the configuration is invalid."""
+        return {"id": self.config_id, **configuration}
+
+    def read(
+        self, configuration: Config, stored: str, scalar: Callable[[Any, str], Any], dtype: Callable[[Any], Any]
+    ) -> Step:
+        """Return the step of a codec of Zarr v3 that changes numbers of the dtype `stored`.
+
+        `scalar` and `dtype` read a number and a data type of the document. Raises ValueError.
+        """
+        raise UnsupportedConfigurationError(f"codec `{self.config_id}` is not read")
+
+    def encode(self, data: bytes, parameters: Parameters, itemsize: int) -> bytes:
+        """Return the encoded bytes of a chunk; by numcodecs, unless a codec has a better way."""
+        import numcodecs.registry
+
+        return bytes(numcodecs.registry.get_codec(self.config(parameters, itemsize)).encode(data))
+
+    def decode(self, data: bytes, step: Config, itemsize: int, limit: int) -> bytes:
+        """Return the decoded bytes, `limit` at most. Raises one of `DECODING_ERRORS`; by numcodecs, if it can."""
+        import numcodecs.registry
+
+        from nczarr.arrays.codecs.bounds import TOO_MUCH
+
+        for name in ("dtype", "astype", "encode_dtype", "decode_dtype"):
+            if name in step and (np.dtype(step[name]).kind not in "biufc"):
+                raise ValueError(f"codec `{step.get('id')}` does not return numbers")
+        if len(data) * self.expansion > 2 * limit:
+            raise ValueError(TOO_MUCH)
+        codec = numcodecs.registry.get_codec(dict(step))
+        with np.errstate(all="ignore"):  # else numpy prints a warning with the place of numcodecs
+            out = np.asarray(codec.decode(data))
+        if out.dtype.hasobject:
+            raise ValueError(f"codec `{step.get('id')}` returns Python objects")
+        if out.nbytes > limit:
+            raise ValueError(TOO_MUCH)
+        return out.tobytes()
+
+    expansion: ClassVar[int] = 1
+    """Maximum decoded bytes of an encoded byte, where numcodecs decodes."""
+
+    def dtypes(self, step: Config) -> tuple[Any, Any] | None:
+        """Return the stored and the decoded dtype of a step that names dtypes, else None."""
+        return None
+
+    def with_fill(self, step: Step, fill: bytes) -> tuple[Step, bytes]:
+        """Return the step and the encoded fill value of the shards behind it. Raises ValueError."""
+        return step, fill
+
+
+class TextCodec(CodecKind):
+    """Codec of text arrays besides `vlen-utf8` and `vlen-bytes`; its texts are decoded to the form of these."""
+
+
+class LeveledCodec(CodecKind):
+    """Compressor whose only parameter is a level."""
+
+    gains_by_shuffle = True
+    levels: ClassVar[tuple[int, int]]
+    """Lowest and highest level."""
+    default_level: ClassVar[int]
+    """Level of a filter without one; the netCDF library's default where it has one."""
+
+    def level(self, parameters: Parameters) -> int:
+        """Return the compression level."""
+        return parameters[0] if parameters else self.default_level
+
+    def is_valid(self, parameters: Parameters) -> bool:
+        return len(parameters) <= 1 and self.levels[0] <= self.level(parameters) <= self.levels[1]
+
+    def essence(self, parameters: Parameters) -> Parameters:
+        return (self.level(parameters),)
+
+    def config(self, parameters: Parameters, itemsize: int) -> dict[str, Any]:
+        return {"id": self.config_id, "level": self.level(parameters)}
+
+    def parameters(self, config: Config) -> Parameters | None:
+        return (int(config.get("level", 1)),)
+
+    def parse(self, arguments: list[str]) -> Parameters:
+        return (parse_level(self.config_id, arguments, self.default_level, self.levels),)
+
+    def usage(self) -> str:
+        return f"`{self.config_id}` ({self.levels[0]} to {self.levels[1]})"
+
+
+def parse_level(name: str, arguments: list[str], default: int, limits: tuple[int, int]) -> int:
+    """Return the level of a `--codec` specification. Raises ValueError with an explanation."""
+    if not arguments:
+        return default
+    text = arguments[0]
+    if len(arguments) > 1 or not (text.isascii() and text.isdigit()) or not limits[0] <= int(text) <= limits[1]:
+        raise ValueError(f"`{':'.join(arguments)}` is not a level of `{name}`: {limits[0]} to {limits[1]}")
+    return int(text)
+
 
 _CONFIG_IDS = {row.number: config_id for config_id, row in ROWS.items() if row.number is not None}
 """Names in numcodecs by filter number."""

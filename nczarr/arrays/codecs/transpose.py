@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-from nczarr.arrays.codecs.codec_kind import CodecKind, Config, Step
 from nczarr.arrays.codecs.lengths import misfit
+from nczarr.arrays.codecs.table import CodecKind, Config, Step
 from nczarr.arrays.lazy_numpy import np
 
 

@@ -6,7 +6,7 @@ import struct
 from typing import Any
 
 from nczarr.arrays.codecs.bounds import EARLY, TOO_MUCH, checked
-from nczarr.arrays.codecs.codec_kind import Config, LeveledCodec, Parameters
+from nczarr.arrays.codecs.table import Config, LeveledCodec, Parameters
 from nczarr.ast.storage import BZIP2
 
 ZSTD_BLOCK = 1 << 17

@@ -33,11 +33,11 @@ from nczarr.stores.base import Store, safe_key
 from nczarr.stores.finish import obstacle, partial, put_in_place, unfinished
 from nczarr.stores.locking import changed
 from nczarr.stores.memory import is_metadata
+from nczarr.stores.removal import unstopped
 from nczarr.stores.repository.library import failing, is_conflict, is_foreign, library, listed, result
 from nczarr.stores.repository.sessions import configuration, is_repository, open_repository
 from nczarr.stores.repository.storage import forget, retrying, storage_of
 from nczarr.stores.repository.virtual_chunks import Container, File, containers_for, file_at, register, unchanged_since
-from nczarr.stores.signals import unstopped
 from nczarr.stores.stat import facts
 from nczarr.stores.target_urls import UnnamedTargetError, UrlNaming
 from nczarr.stores.url import Repository, location

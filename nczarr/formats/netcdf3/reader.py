@@ -11,7 +11,7 @@ import math
 from typing import NamedTuple
 
 from nczarr.ast import ATOMIC, Kind
-from nczarr.ast.kinds import KIND_NAMES
+from nczarr.ast.dataset import KIND_NAMES
 from nczarr.ast.values import swapped
 from nczarr.check.classic_layout import TAG, WIDTHS, padded
 from nczarr.check.infer_shapes import MAX_RANK

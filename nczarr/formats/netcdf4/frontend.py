@@ -29,8 +29,8 @@ from nczarr.formats.netcdf4.remote_driver import driver
 from nczarr.formats.netcdf4.survey import Survey
 from nczarr.options import Options
 from nczarr.stores import remote_file
+from nczarr.stores.local_file import is_told
 from nczarr.stores.remote_file import RemoteFile
-from nczarr.stores.sparse_memory import is_told
 from nczarr.stores.spool import fetched
 
 

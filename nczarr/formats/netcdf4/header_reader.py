@@ -7,7 +7,7 @@ from nczarr.arrays.lazy_numpy import np
 from nczarr.arrays.sources.source import numpy_dtype
 from nczarr.arrays.values.parts import descr, is_fixed
 from nczarr.ast import Attribute, Constant, Variable
-from nczarr.ast.kinds import RESERVED_ATTRIBUTES
+from nczarr.ast.dataset import RESERVED_ATTRIBUTES
 from nczarr.ast.walk import building
 from nczarr.check.checked import Unchecked
 from nczarr.diagnostics.report import Report

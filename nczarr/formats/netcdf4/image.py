@@ -31,8 +31,8 @@ from nczarr.formats.netcdf4.library import CallError, Library
 from nczarr.formats.netcdf4.survey import Survey, strange_objects
 from nczarr.formats.netcdf4.unsafe_fill_values import without_fill
 from nczarr.stores import remote_file
+from nczarr.stores.local_file import sparse_memory, touched
 from nczarr.stores.remote_file import RemoteFile
-from nczarr.stores.sparse_memory import sparse_memory, touched
 
 SIGNATURE = b"\x89HDF\r\n\x1a\n"
 """First bytes of HDF5's data."""

@@ -19,13 +19,14 @@ from contextlib import suppress
 from threading import Lock, Thread, main_thread
 from typing import IO, Any, NamedTuple
 
-from nczarr.arrays.execution.forked_process import ForkedProcess, can_fork
 from nczarr.arrays.execution.library_lock import LOCK
 from nczarr.arrays.execution.processes import (
+    ForkedProcess,
     NoAnswerError,
     TimedProcess,
     answer_all,
     at_exit,
+    can_fork,
     own_streams,
     send,
     started,

@@ -5,8 +5,12 @@ from __future__ import annotations
 from nczarr import names
 from nczarr.arrays.lazy_numpy import np
 from nczarr.arrays.values.parts import is_fixed
-from nczarr.ast import ATOMIC, Attribute, Constant
-from nczarr.ast.kinds import RESERVED_ATTRIBUTES
+from nczarr.ast import (
+    ATOMIC,
+    Attribute,
+    Constant,
+)
+from nczarr.ast.dataset import RESERVED_ATTRIBUTES
 from nczarr.check.checked import Namesake, Unchecked
 from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.source import Source

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from nczarr.arrays.sources.source import Descr, itemsize
 from nczarr.ast import Codec
-from nczarr.ast.storage import FLETCHER32, SHUFFLE
+from nczarr.ast.storage import FLETCHER32, SHUFFLE, SZIP
 from nczarr.check.check_names import apart
 from nczarr.formats.netcdf4.hdf5 import Hdf5, closing, hdf5, object_path, opened_file
 from nczarr.formats.netcdf4.header.chunk_addresses import ChunkIndex
@@ -41,7 +41,6 @@ _NEVER = 1
 _NOT_ALLOCATED = 0
 """H5D_SPACE_STATUS_NOT_ALLOCATED."""
 
-SZIP = 4
 SZIP_CHOICES = 4 | 32
 """User-defined bits of szip's first parameter: entropy coding or nearest neighbour."""
 

@@ -15,8 +15,7 @@ from typing import Literal, NamedTuple
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.formats.reference.family import GeneratorFamily
 from nczarr.formats.reference.parts import blocks, encode
-from nczarr.stores.base import is_safe
-from nczarr.stores.reference import Reference
+from nczarr.stores.base import Reference, is_safe
 
 FOLDERS = 4096
 """Maximum number of folders stored for one generator."""

@@ -25,7 +25,7 @@ from nczarr.formats.reference.index import AHEAD, FamilyEntry, Index, odd
 from nczarr.formats.reference.index import FEW as FEW_KEYS
 from nczarr.formats.reference.limits import DEFAULT, Limits
 from nczarr.formats.reference.parts import Missing, Refs, encode, prepare, refuse
-from nczarr.stores.reference import Reference
+from nczarr.stores.base import Reference
 from nczarr.stores.single import open_source
 from nczarr.syntax.json.positions import Faults
 

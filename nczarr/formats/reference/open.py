@@ -7,8 +7,7 @@ from nczarr.diagnostics.source import Source
 from nczarr.formats.reference import lookup, parquet
 from nczarr.formats.reference.limits import DEFAULT
 from nczarr.options import Options
-from nczarr.stores.base import Store
-from nczarr.stores.reference import References
+from nczarr.stores.base import References, Store
 from nczarr.stores.reference_policy import Policy, home_of
 from nczarr.stores.references import ReferenceStore
 

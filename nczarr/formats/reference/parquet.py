@@ -23,9 +23,8 @@ from nczarr.formats.reference.limits import DEFAULT, Limits
 from nczarr.formats.reference.parquet_rows import ChunkGrid, RecordFaultError, ReferenceRows, grid, read
 from nczarr.formats.reference.parts import encode
 from nczarr.formats.reference.wire import report_repeated, text_of
-from nczarr.stores.base import Store, is_safe
+from nczarr.stores.base import Reference, Store, is_safe
 from nczarr.stores.bounded_cache import BoundedCache
-from nczarr.stores.reference import Reference
 from nczarr.syntax.json.positions import Faults, members
 from nczarr.syntax.json.tolerant import NotJsonError, parse
 

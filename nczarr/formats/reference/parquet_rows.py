@@ -19,7 +19,7 @@ from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.regions import grid_of, index_of, number_of
 from nczarr.formats.reference.wire import range_fault
 from nczarr.registry import ChunkKeys
-from nczarr.stores.reference import Reference
+from nczarr.stores.base import Reference
 
 if TYPE_CHECKING:
     from pyarrow import ChunkedArray, DataType, Table

@@ -41,7 +41,7 @@ from nczarr.ast import (
     VlenType,
     walk,
 )
-from nczarr.ast.kinds import RESERVED_ATTRIBUTES
+from nczarr.ast.dataset import RESERVED_ATTRIBUTES
 from nczarr.ast.types import Atomic
 from nczarr.integrations.testing.arrays import parts_of
 

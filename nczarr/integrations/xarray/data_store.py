@@ -21,9 +21,7 @@ from nczarr.ast import Group
 from nczarr.ast import Variable as Declared
 from nczarr.ast.rectilinear import Lengths, largest
 from nczarr.ast.storage import Codec, Storage
-from nczarr.integrations.xarray.opened import OpenedDataset
-from nczarr.integrations.xarray.values import attributes, native, take_fill
-from nczarr.integrations.xarray.warnings import warn
+from nczarr.integrations.xarray.values import OpenedDataset, attributes, native, take_fill, warn
 from nczarr.select.indexing import read_outer, read_points
 
 _NO_FILTERS: dict[str, Any] = {

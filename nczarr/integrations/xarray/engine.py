@@ -20,8 +20,7 @@ from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.secrets import StorageOptions, shown
 from nczarr.diagnostics.source import HEAD
 from nczarr.integrations.xarray.data_store import DataStore, dropped
-from nczarr.integrations.xarray.opened import OpenedDataset
-from nczarr.integrations.xarray.warnings import warn
+from nczarr.integrations.xarray.values import OpenedDataset, warn
 from nczarr.operations import pipeline
 from nczarr.options import FOLLOWING, UNREAD, Following, Options
 from nczarr.registry import Format

@@ -1,11 +1,21 @@
-"""Types and values of a dataset as xarray's netCDF4 engine shows them."""
+"""Types and values of a dataset as xarray's netCDF4 engine shows them, and the datasets that lazy arrays read."""
 
 from __future__ import annotations
 
+import os
+import pickle
+import sys
+import warnings
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from functools import partial
+from pathlib import Path
+from threading import Lock
+from typing import TYPE_CHECKING, Any, NamedTuple
+from uuid import uuid4
+from weakref import WeakValueDictionary
 
 import numpy as np
+import xarray
 from numpy.typing import NDArray
 from xarray.coding.strings import create_vlen_dtype
 
@@ -14,8 +24,27 @@ from nczarr.arrays.values.elements import NAT, as_stored, is_text, is_time, stor
 from nczarr.arrays.values.parts import NUMPY, Types, descr, is_fixed
 from nczarr.ast import Attribute, CompoundType, Constant, EnumType, Variable, VlenType
 from nczarr.ast.storage import Element
-from nczarr.select.constants import value_of
+from nczarr.diagnostics.report import DataWarning
+from nczarr.plan.keys import axes
+from nczarr.select.physical import value_of
 from nczarr.select.reader import dtype_of
+from nczarr.stores.bounded_cache import BoundedCache
+
+if TYPE_CHECKING:
+    from nczarr.api.node_handles import GroupHandle
+
+
+_OURS = tuple(f"{folder}{os.sep}" for folder in (Path(__file__).parents[2], Path(xarray.__file__).parent))
+"""Folders of code that is not the user's."""
+
+
+def warn(message: str) -> None:
+    """Warn at the line of the user's program that opened the dataset."""
+    level, frame = 1, sys._getframe()
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_OURS):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, DataWarning, stacklevel=level)
+
 
 Convert = Callable[[NDArray[Any]], NDArray[Any]]
 """Function from values as `nczarr.select` reads them to those that xarray gets, in the same shape."""
@@ -184,3 +213,66 @@ def attribute(name: str, constant: Constant, types: Types) -> Any:
 
 def _text(data: bytes) -> str:
     return data.decode("utf-8", "replace").replace("\0", "")
+
+
+MOST = 16
+"""Datasets that a process keeps open for arrays that it has unpickled."""
+
+_lock = Lock()
+_known: WeakValueDictionary[str, OpenedDataset] = WeakValueDictionary()
+"""All datasets of the process by token."""
+
+_kept: BoundedCache[str, OpenedDataset] = BoundedCache(MOST)
+"""The last datasets that were unpickled, by token: between two tasks, no array may refer to one."""
+
+
+class OpenedDataset:
+    """An open dataset that pickles as the call that opens it again."""
+
+    __slots__ = ("__weakref__", "_axes", "_forms", "_open", "_token", "handle", "values")
+
+    def __init__(self, handle: GroupHandle, open_again: Callable[[], GroupHandle] | None = None) -> None:
+        self.handle = handle
+        self.values: Known = {}
+        self._open = open_again
+        self._token = ""
+        self._forms: dict[tuple[str, Element | None, str | None], Presentation | None] = {}
+        self._axes: tuple[dict[str, tuple[str, ...]], dict[str, str]] | None = None
+
+    def form(self, variable: Variable) -> Presentation | None:
+        """Return the form of a variable's values, as `presentation` does."""
+        storage = variable.storage
+        key = variable.type, storage.element, storage.endian
+        if key not in self._forms:
+            self._forms[key] = presentation(variable, self.handle.checked.types)
+        return self._forms[key]
+
+    @property
+    def axes(self) -> tuple[dict[str, tuple[str, ...]], dict[str, str]]:
+        """Dimension names of each variable by FQN, and notes on renamed ones by FQN of the variable."""
+        if self._axes is None:
+            self._axes = axes(self.handle.checked)
+        return self._axes
+
+    def __repr__(self) -> str:
+        return f"<{self.handle!r}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        open_again = partial(pickle.loads, pickle.dumps(self.handle)) if self._open is None else self._open
+        with _lock:
+            if not self._token:
+                self._token = uuid4().hex
+                _known[self._token] = self
+        return _reopened, (self._token, open_again)
+
+
+def _reopened(token: str, open_again: Callable[[], GroupHandle]) -> OpenedDataset:
+    """Return the dataset with a token, opened if the process does not have it. Raises the errors of opening."""
+    with _lock:
+        dataset = _known.get(token)
+        if dataset is None:
+            dataset = OpenedDataset(open_again(), open_again)
+            dataset._token = token
+            _known[token] = dataset
+        _kept.put(token, dataset)
+    return dataset

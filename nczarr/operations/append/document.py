@@ -20,7 +20,7 @@ from nczarr.diagnostics.source import Source
 from nczarr.operations import pipeline, sources, targets
 from nczarr.operations.append.request import Appended, AppendRequest
 from nczarr.operations.combine import Combined, combined
-from nczarr.operations.combine.repetition import HELPS, report_repeated_values
+from nczarr.operations.combine.contribution import HELPS, report_repeated_values
 from nczarr.operations.combine.sources import Job, home_of, opened
 from nczarr.operations.combine.spec import CombineSpec
 from nczarr.operations.combine.target import is_divisible

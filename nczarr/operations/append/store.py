@@ -54,7 +54,7 @@ def _journal_of(path: str, report: Report, options: Options) -> ExtendJournal | 
 
 
 def _extensible(path: str, options: Options) -> Extensible:
-    from nczarr.stores.extensible import extensible
+    from nczarr.stores.extension import extensible
 
     return extensible(path, options.storage)
 

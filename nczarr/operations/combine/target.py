@@ -156,7 +156,7 @@ def _for_writing(request: CombineRequest, form: Format | None, *, addressable: i
 
 def is_divisible(inputs: Sequence[Input], dask: str, report: Report) -> bool:
     """Return whether a cluster can read all sources. Reports indivisible-run, bad-url, missing-library."""
-    from nczarr.link.cluster_limits import indivisible, is_scheduler
+    from nczarr.link.target import indivisible, is_scheduler
 
     for source in inputs:
         if not source.portable:

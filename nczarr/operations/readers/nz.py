@@ -10,9 +10,8 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from nczarr.operations.readers.documents import StoreDocuments
+from nczarr.operations.readers.documents import StoreDocuments, ZarrView
 from nczarr.operations.readers.rule import FindingPlace, Peer, Rules
-from nczarr.operations.readers.zarr_view import ZarrView
 from nczarr.syntax.json.positions import pointer
 
 TITLE = "NZ-1.0"

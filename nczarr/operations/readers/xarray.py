@@ -13,13 +13,13 @@ import struct
 from collections.abc import Iterator
 from typing import Any
 
-from nczarr.operations.readers import cf, zarr_python, zarr_types
-from nczarr.operations.readers.documents import StoreNode
+from nczarr.operations.readers import xarray_files as cf
+from nczarr.operations.readers import zarr_python, zarr_types
+from nczarr.operations.readers.documents import StoreNode, ZarrView
 from nczarr.operations.readers.netcdf_c.view import integers
 from nczarr.operations.readers.rule import FindingPlace, Peer, Rules
 from nczarr.operations.readers.xarray_files import FILES
 from nczarr.operations.readers.zarr_python import axes
-from nczarr.operations.readers.zarr_view import ZarrView
 
 SEEN = "2026.9.0"
 REFUSED = "cannot open its group"

@@ -1,15 +1,91 @@
-"""xarray 2026.9.0: faults with netCDF files, read through netCDF4-python 1.7.5.1."""
+"""xarray 2026.9.0: undecodable attributes, and faults with netCDF files, read through netCDF4-python 1.7.5.1."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from nczarr import names
 from nczarr.ast import Attribute, CompoundType, Constant, OpaqueType, UserType, Variable, VlenType
 from nczarr.check.checked import Checked
-from nczarr.operations.readers import cf
 from nczarr.operations.readers.rule import FindingPlace, Rules
+
+UNITS = frozenset(
+    "nanosecond nanoseconds microsecond microseconds microsec microsecs millisecond milliseconds millisec millisecs "
+    "msec msecs ms "
+    "second seconds sec secs s minute minutes min mins hour hours hr hrs h day days d".split()
+)
+CALENDARS = frozenset(
+    "standard gregorian proleptic_gregorian tai noleap julian all_leap 365_day 366_day 360_day".split()
+)
+_LONG = frozenset({"nanosecond", "microsecond", "millisecond", "second", "minute", "hour", "day"})
+_USUAL = frozenset({"standard", "gregorian", "proleptic_gregorian"})
+_DATE = re.compile(r"\s*([+-]?[0-9]{1,9})(?:-([0-9]{1,2})(?:-([0-9]{1,2}))?)?(?![0-9-])")
+_DAYS = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
+
+
+def faults(attributes: Mapping[str, Any], *, numeric: bool) -> Iterator[tuple[str, str]]:
+    """Yield names and reasons of attributes that prevent decoding. `numeric`: the variable has numeric values."""
+    units = attributes.get("units")
+    if isinstance(units, str) and "since" in units:
+        why = time_fault(units, attributes.get("calendar", "standard"), numeric=numeric)
+        if why:
+            yield "units", why
+    yield from encoding_faults(attributes)
+
+
+def encoding_faults(attributes: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield invalid attributes for packing or for references to other variables."""
+    for name in ("scale_factor", "add_offset"):
+        value = attributes.get(name)
+        single = value[0] if isinstance(value, list) and len(value) == 1 else value
+        if name in attributes and single is not None and not isinstance(single, int | float):
+            yield name, f"`{name}` is not a number"
+    if not isinstance(attributes.get("coordinates", ""), str):
+        yield "coordinates", "`coordinates` is not a string"
+
+
+def time_fault(units: str, calendar: Any, *, numeric: bool) -> str | None:
+    """Return why times in these units cannot be decoded; None if their syntax is valid."""
+    parts = re.match(r"(.+) since (.+)", units)
+    if parts is None:
+        return "there is no unit before `since`, or no date after it"
+    name = str(calendar).lower()
+    if not isinstance(calendar, str) or name not in CALENDARS:
+        return f"there is no calendar `{calendar}`"
+    unit = parts[1].strip().lower()
+    if unit not in UNITS and not (unit in ("month", "months") and name == "360_day"):
+        return f"`{unit}` is not a time unit of constant length"
+    if not numeric:
+        return "the values are not numbers"
+    date = _DATE.match(parts[2])
+    whole = unit.removesuffix("s") not in _LONG or name not in _USUAL  # pandas does the others, and takes less
+    if date is None or (whole and date[3] is None) or not _exists(date, name):
+        return f"`{parts[2].strip()}` is not a date"
+    return None
+
+
+def _exists(date: re.Match[str], calendar: str) -> bool:
+    """Return whether a calendar has the matched day; month and day may be missing."""
+    if date[2] is None:
+        return True
+    year, month, day = int(date[1]), int(date[2]), int(date[3] or 1)
+    if not 1 <= month <= 12 or day < 1 or (year == 0 and calendar in ("standard", "gregorian", "julian")):
+        return False
+    if calendar == "360_day":
+        return day <= 30
+    if month == 2 and day == 29:
+        return calendar in ("all_leap", "366_day") or (
+            calendar not in ("noleap", "365_day") and _is_leap(year, calendar)
+        )
+    return day <= _DAYS[month - 1]
+
+
+def _is_leap(year: int, calendar: str) -> bool:
+    old = calendar == "julian" or (calendar in ("standard", "gregorian") and year < 1582)
+    return year % 4 == 0 and (old or year % 100 != 0 or year % 400 == 0)
+
 
 SEEN = "2026.9.0 and netCDF4-python 1.7.5.1"
 REFUSED = "cannot open its group"
@@ -174,7 +250,7 @@ def _cf(checked: Checked) -> Iterator[tuple[str, Attribute, str]]:
         attributes = {attribute.name: attribute for attribute in variable.attributes}
         plain = {name: _plain(attribute.value) for name, attribute in attributes.items()}
         numeric = variable.type not in ("char", "string") and variable.type not in checked.types
-        for name, why in cf.faults(plain, numeric=numeric):
+        for name, why in faults(plain, numeric=numeric):
             yield path, attributes[name], why
 
 

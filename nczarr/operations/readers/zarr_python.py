@@ -13,10 +13,9 @@ from typing import Any
 from nczarr.arrays.codecs.shuffle import POINTER
 from nczarr.ast.rectilinear import read_lengths, total_of
 from nczarr.operations.readers import zarr_types
-from nczarr.operations.readers.documents import StoreNode, step
+from nczarr.operations.readers.documents import StoreNode, ZarrView, step
 from nczarr.operations.readers.netcdf_c.view import holds, integers
 from nczarr.operations.readers.rule import FindingPlace, Peer, Rules
-from nczarr.operations.readers.zarr_view import ZarrView
 
 SEEN = "3.1.6 and 3.4.2"
 RELEASES = ("3.1", "3.4")

@@ -14,7 +14,7 @@ from nczarr.arrays.execution.thread_pool import DISTANT_WORKERS, Crew, Task
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.diagnostics.report import CompileError, Diagnostic, Label, Report, Severity
 from nczarr.diagnostics.secrets import shown
-from nczarr.stores.reference import Reference, References
+from nczarr.stores.base import Reference, References
 from nczarr.stores.stat import Facts, changes, noted
 
 ROWS = 1 << 16

@@ -16,8 +16,7 @@ from typing import Any
 
 from nczarr.diagnostics.report import CompileError, Diagnostic, Report, Severity
 from nczarr.diagnostics.secrets import NO_OPTIONS, StorageOptions, shown
-from nczarr.stores.base import Store, cut, next_segments, safe_key
-from nczarr.stores.reference import Reference
+from nczarr.stores.base import Reference, Store, cut, next_segments, safe_key
 from nczarr.stores.reference_policy import Policy
 from nczarr.stores.repository.containers import Access, allow, check_locations
 from nczarr.stores.repository.library import failing, failure, is_foreign, library, listed, reason, result

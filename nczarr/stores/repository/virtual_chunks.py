@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from urllib.parse import quote, unquote
 
 from nczarr.diagnostics.secrets import StorageOptions
-from nczarr.stores.reference import Reference
+from nczarr.stores.base import Reference
 from nczarr.stores.repository.containers import NAMED
 from nczarr.stores.repository.library import library, result
 from nczarr.stores.repository.storage import GOOGLE, S3, WEB, store_and_credentials

@@ -16,8 +16,8 @@ from nczarr.ast import Dataset, Storage, Variable
 from nczarr.diagnostics.report import CompileError, Diagnostic, Label, Report, Severity
 from nczarr.diagnostics.source import Source, Span
 from nczarr.link import cluster, worker
-from nczarr.link.cluster_limits import is_divisible
 from nczarr.link.run import perform
+from nczarr.link.target import is_divisible
 from nczarr.link.tasks import TaskSize, WrittenPart, arrays, tasks
 from nczarr.options import Options
 from nczarr.plan.planner import plan
@@ -139,7 +139,7 @@ def test_what_a_cluster_can_do(path: str, form: str, address: str, code: str | N
 
 
 def test_without_distributed_there_is_no_cluster(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("nczarr.link.cluster_limits.find_spec", lambda name: None)
+    monkeypatch.setattr("nczarr.link.target.find_spec", lambda name: None)
     row, report = named("nczarr"), Report()
     assert row is not None
     assert not is_divisible("t.zarr", row, "tcp://127.0.0.1:8786", report)

@@ -15,8 +15,8 @@ from nczarr.diagnostics.report import CompileError, Report
 from nczarr.diagnostics.source import Source
 from nczarr.formats.reference import lookup
 from nczarr.options import Following
+from nczarr.stores.base import Reference
 from nczarr.stores.ranges import Range
-from nczarr.stores.reference import Reference
 from nczarr.stores.reference_policy import Policy
 from nczarr.stores.references import ReferenceStore
 

@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 
 from nczarr.stores import removal
-from nczarr.stores.removal import STRIDE, go_on, leftovers, remove_folder, sibling
-from nczarr.stores.signals import unstopped
+from nczarr.stores.removal import STRIDE, go_on, leftovers, remove_folder, sibling, unstopped
 
 FILES = 3 * STRIDE
 

@@ -13,7 +13,8 @@ pytest.importorskip("fsspec", reason="fsspec is not installed: nczarr[remote]")
 
 from fsspec.asyn import AsyncFileSystem
 
-from nczarr.stores import connection, store_request
+from nczarr.stores import connection
+from nczarr.stores import range_request as store_request
 from nczarr.stores.connection import FileConnection
 
 

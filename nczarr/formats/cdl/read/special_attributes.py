@@ -12,9 +12,9 @@ from collections.abc import Callable, Sequence
 
 from nczarr import names
 from nczarr.arrays.codecs import chain, table
-from nczarr.arrays.codecs.codec_kind import LeveledCodec
+from nczarr.arrays.codecs.table import LeveledCodec
 from nczarr.ast import Codec, Kind, Quantize, Storage
-from nczarr.ast.kinds import KIND_SPELLINGS
+from nczarr.ast.dataset import KIND_SPELLINGS
 from nczarr.ast.rectilinear import read_lengths
 from nczarr.ast.storage import BLOSC, DEFLATE, FILTER_LIMIT, FLETCHER32, SHUFFLE, most_digits
 from nczarr.diagnostics.report import Label, Report

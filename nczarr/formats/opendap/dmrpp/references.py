@@ -12,7 +12,7 @@ from nczarr.arrays.regions import index_of, number_of
 from nczarr.formats.opendap.common.declarations import FaultError, whole
 from nczarr.formats.opendap.common.xml_reader import ChunkColumns, XmlElement
 from nczarr.registry import ChunkKeys
-from nczarr.stores.reference import Reference
+from nczarr.stores.base import Reference
 
 
 class Ranges(NamedTuple):

@@ -12,8 +12,8 @@ from typing import Any
 
 from nczarr.arrays.chunks.grid import Encoding
 from nczarr.arrays.codecs import table
-from nczarr.arrays.codecs.codec_kind import TextCodec
 from nczarr.arrays.codecs.shuffle import POINTER
+from nczarr.arrays.codecs.table import TextCodec
 from nczarr.arrays.sources.source import Descr, itemsize
 from nczarr.arrays.values.elements import element_of, is_element_name
 from nczarr.ast.plain import encoded

@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from nczarr.arrays.codecs import table
-from nczarr.arrays.codecs.codec_kind import CodecKind, UnsupportedConfigurationError
 from nczarr.arrays.codecs.decode import dtypes_of, in_order_of
 from nczarr.arrays.codecs.sharding_indexed import shard_step
+from nczarr.arrays.codecs.table import CodecKind, UnsupportedConfigurationError
 from nczarr.arrays.codecs.transpose import transpose_step
 from nczarr.arrays.lazy_numpy import np
 from nczarr.arrays.sources.source import Descr, itemsize

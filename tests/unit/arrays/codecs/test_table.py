@@ -6,7 +6,7 @@ from importlib import import_module
 
 from nczarr.arrays.codecs import table
 from nczarr.arrays.codecs.chain import parse
-from nczarr.arrays.codecs.codec_kind import ROWS
+from nczarr.arrays.codecs.table import ROWS
 from nczarr.ast import Codec
 from nczarr.ast.storage import FILTER_NAMES, FILTER_NUMBERS
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 
-from nczarr.arrays.execution.deadlines import Deadlines
+from nczarr.arrays.execution.processes import Deadlines
 
 
 def test_actions_of_blocks_that_take_too_long() -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from nczarr.arrays.execution.forked_process import can_fork
+from nczarr.arrays.execution.processes import can_fork
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="copies are made on Linux")
 
@@ -34,7 +34,7 @@ def test_a_process_with_threads_is_not_copied() -> None:
 def test_a_copy_answers_and_keeps_no_file_or_handler(tmp_path: Path) -> None:
     script = """
         import fcntl, os, signal, sys
-        from nczarr.arrays.execution.forked_process import ForkedProcess, can_fork
+        from nczarr.arrays.execution.processes import ForkedProcess, can_fork
         signal.signal(signal.SIGTERM, lambda *_: print("handled by the copy", flush=True))
         lock = open(sys.argv[1], "w")
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -66,7 +66,7 @@ def test_a_copy_answers_and_keeps_no_file_or_handler(tmp_path: Path) -> None:
 @linux
 def test_a_copy_ends_with_its_pipe() -> None:
     script = """
-        from nczarr.arrays.execution.forked_process import ForkedProcess
+        from nczarr.arrays.execution.processes import ForkedProcess
         copy = ForkedProcess(lambda source, out: out.write(source.read()) and out.flush())
         copy.stdin.write(b"1")
         copy.stdin.close()

@@ -17,7 +17,7 @@ from nczarr.diagnostics.report import Diagnostic, Report
 from nczarr.diagnostics.source import Source
 from nczarr.formats.reference import jinja
 from nczarr.formats.reference.lookup import opened
-from nczarr.stores.reference import Reference
+from nczarr.stores.base import Reference
 from tests.conftest import ROOT, Ran
 
 jinja2 = pytest.importorskip("jinja2.sandbox")

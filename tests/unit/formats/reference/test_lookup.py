@@ -20,8 +20,7 @@ from nczarr.diagnostics.source import Source
 from nczarr.formats.reference import expansion, wire
 from nczarr.formats.reference.limits import DEFAULT, Limits
 from nczarr.formats.reference.lookup import CheckedReferences, opened
-from nczarr.stores.base import next_segments
-from nczarr.stores.reference import Reference
+from nczarr.stores.base import Reference, next_segments
 from nczarr.stores.single import open_source
 from tests.conftest import ROOT, shared_folder
 from tests.support.work import counted

@@ -22,9 +22,9 @@ from nczarr.formats.reference.detect import is_parquet
 from nczarr.formats.reference.limits import DEFAULT, Limits
 from nczarr.formats.reference.parquet import ParquetReferences, opened
 from nczarr.registry import ChunkKeys
+from nczarr.stores.base import Reference
 from nczarr.stores.directory import DirectoryStore
 from nczarr.stores.memory import MemoryStore
-from nczarr.stores.reference import Reference
 from tests.conftest import Ran
 
 parquet = pytest.importorskip("pyarrow.parquet")

@@ -17,7 +17,7 @@ import pytest
 
 import nczarr
 from nczarr.stores.base import JOURNAL
-from nczarr.stores.extensible import ExtensibleFolder
+from nczarr.stores.extension import ExtensibleFolder
 from tests.conftest import ROOT, run_command
 from tests.support.proof import share
 

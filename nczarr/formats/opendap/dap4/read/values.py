@@ -15,7 +15,7 @@ import math
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from nczarr.arrays.codecs.crc32 import crc32
+from nczarr.arrays.codecs.crc32c import crc32
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.sources.source import Parts
 from nczarr.arrays.sources.strided import FileBytes

@@ -11,7 +11,7 @@ import struct
 from collections.abc import Iterator
 from typing import Any
 
-from nczarr.arrays.codecs.crc32 import crc32
+from nczarr.arrays.codecs.crc32c import crc32
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.regions import Selection, all_of, linear_pieces
 from nczarr.arrays.sources.source import Descr, Parts, itemsize, little, numpy_dtype

@@ -29,9 +29,9 @@ from nczarr.ast import (
     Variable,
     VlenType,
 )
-from nczarr.ast.text import text as tree_text
 from nczarr.check import check
 from nczarr.check.checked import Checked, Unchecked
+from nczarr.cli.compile import text as tree_text
 from nczarr.diagnostics.report import Report, Severity
 from nczarr.diagnostics.source import Source
 from nczarr.formats.cdl.write.losses import in_constant
