@@ -26,7 +26,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "diff": ("nczarr.cli.diff:parser", "print the differences between two datasets"),
     "digest": ("nczarr.cli.digest:parser", "print one hash of model and values, for any format"),
     "refs combine": ("nczarr.cli.refs_combine:parser", "the same as combine, with the target behind -o"),
-    "refs append": ("nczarr.cli.refs_append:parser", "extend a reference document by further sources"),
+    "refs append": ("nczarr.cli.append:refs_append", "extend a reference document by further sources"),
     "refs verify": ("nczarr.cli.refs_verify:parser", "verify the targets and ranges of references"),
     "refs expand": ("nczarr.cli.refs:expand", "write templates and generators out"),
     "refs compact": ("nczarr.cli.refs:compact", "find templates and generators"),

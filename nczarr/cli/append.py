@@ -1,40 +1,52 @@
-"""`nczarr append SRC… TARGET`: extend an existing target along a dimension."""
+"""`nczarr append SRC… DST` and `nczarr refs append DOC SRC…`: extend an existing target along a dimension."""
 
 from __future__ import annotations
 
 import argparse
 from typing import TYPE_CHECKING
 
-from nczarr.cli.options import input_of, options_of, subset_of
+from nczarr.cli.options import input_of, options_of, recoding_of, subset_of
 from nczarr.cli.parser import Command
-from nczarr.cli.progress import CommandResult, json_sources, json_steps, progress, summary, text_sources, text_steps
+from nczarr.cli.progress import CommandResult, counting, print_plan, progress, summary
 from nczarr.cli.shared import Messages
-from nczarr.cli.streams import write_product
+from nczarr.cli.streams import misuse
 from nczarr.diagnostics.secrets import shown
-from nczarr.options import ARGUMENTS, COMBINATION, Options
+from nczarr.options import ARGUMENTS, COMBINATION
 
 if TYPE_CHECKING:
     from nczarr.diagnostics.report import Report
     from nczarr.operations.append import Appended
 
-EXAMPLES = (
-    ("extend a store by the records of a file", "append day2.nc ocean.zarr --along time"),
-    (
-        "replace the records that the store has already, and append the others",
-        "append day1.nc day2.nc ocean.zarr --along time --region auto",
+APPEND, REFS_APPEND = "append", "refs append"
+
+EXAMPLES = {
+    APPEND: (
+        ("extend a store by the records of a file", "append day2.nc ocean.zarr --along time"),
+        (
+            "replace the records that the store has already, and append the others",
+            "append day1.nc day2.nc ocean.zarr --along time --region auto",
+        ),
     ),
-)
+    REFS_APPEND: (
+        ("add a day to a series", "refs append all.json day4.nc"),
+        (
+            "add two days to Parquet references, after a look at the plan",
+            "refs append all.parq day4.nc day5.nc --dry-run",
+        ),
+    ),
+}
+"""Examples by command."""
 
 
 def parser() -> Command:
     """Return the parser of `append`."""
     subparser = Command(
-        "append",
+        APPEND,
         "[OPTION]… SRC… DST --along NAME",
         "Extend an existing Zarr store, netCDF file, icechunk repository or reference document along a dimension. The "
         "sources are compared with the target before anything is written. At any moment the target reads as before or "
         "as after; an interrupted run is continued by the same command.",
-        EXAMPLES,
+        EXAMPLES[APPEND],
     )
     subparser.option(
         ARGUMENTS, "sources", metavar="SRC", nargs="+", help="file, store or URL, in order; - is standard input"
@@ -57,25 +69,66 @@ def parser() -> Command:
     return subparser.completed()
 
 
+def refs_append() -> Command:
+    """Return the parser of `refs append`."""
+    subparser = Command(
+        REFS_APPEND,
+        "[OPTION]… DOC SRC…",
+        "Extend a reference document, or a folder of Parquet references, along a dimension by further sources. The old "
+        "references stay as they are. The document is replaced at once: readers see the old one or the new one.",
+        EXAMPLES[REFS_APPEND],
+    )
+    subparser.set_defaults(region=None, discard=False)
+    subparser.option(
+        ARGUMENTS,
+        "target",
+        metavar="DOC",
+        help="reference document to extend: a file, a URL or a local folder",
+    )
+    subparser.option(ARGUMENTS, "sources", metavar="SRC", nargs="+", help="file, store or URL, in order")
+    subparser.option(
+        COMBINATION,
+        "--along",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="dimension to extend (default: the one whose length differs, or the unlimited one); repeatable",
+    )
+    return subparser.completed()
+
+
 def run(arguments: argparse.Namespace) -> int:
     """Extend; return the status."""
-    options = options_of(arguments)
+    name, number = arguments.command, len(arguments.sources)
+    if name == REFS_APPEND and "-" in (arguments.target, *arguments.sources):
+        return misuse(name, "standard input cannot be read again: name files")
     messages = Messages(arguments)
     done: list[Appended] = []
-    status = messages.guard(lambda: _work(arguments, options, messages.report, done))
+    status = messages.guard(lambda: _work(arguments, messages.report, done))
     for appended in done:
-        text = f"`{shown(arguments.target)}`: {_summary(appended, len(arguments.sources))}"
-        messages.result(text, result_of("append", appended, arguments.target, arguments))
+        result = CommandResult(
+            name,
+            arguments.target,
+            number,
+            () if appended.completed else (appended.conversion,),
+            lengths={path: new for path, (_, new) in appended.lengths.items()},
+            previous_lengths={path: old for path, (old, _) in appended.lengths.items()},
+            replaced_keys=appended.rewritten,
+            completed=appended.completed,
+        )
+        words = _summary(appended, number) if name == APPEND else _added(appended, number)
+        messages.result(f"`{shown(arguments.target)}`: {words}", result)
     return status
 
 
-def _work(arguments: argparse.Namespace, options: Options, report: Report, done: list[Appended]) -> None:
+def _work(arguments: argparse.Namespace, report: Report, done: list[Appended]) -> None:
     """Read, compare, write. Raises OSError, CompileError."""
     from nczarr.operations.append import AppendRequest, append
 
-    subset = subset_of(arguments, report)
+    subset, document = subset_of(arguments, report), arguments.command == REFS_APPEND
     if subset is None:
         return
+    options = options_of(arguments, special=document)
     request = AppendRequest(
         [input_of(path, options, arguments.form) for path in arguments.sources],
         arguments.target,
@@ -83,43 +136,23 @@ def _work(arguments: argparse.Namespace, options: Options, report: Report, done:
         subset,
         options,
         arguments.region == "auto",
+        recoding=recoding_of(arguments) if document else None,
         rehearsal=arguments.dry_run,
         discard=arguments.discard,
+        document=document,
     )
-    with progress(arguments, arguments.target, None) as watch:
-        appended = append(request, report, watch)
+    if document:
+        with counting(arguments, "sources", len(arguments.sources) + 1) as step:
+            appended = append(request, report, step=step)
+    else:
+        with progress(arguments, arguments.target, None) as watch:
+            appended = append(request, report, watch)
     if appended is None or report.errors:
         return
     if arguments.dry_run:
-        print_plan(appended, arguments.target, arguments)
+        print_plan(arguments, appended.steps, arguments.target, appended.combined, appended.rewritten)
     else:
         done.append(appended)
-
-
-def print_plan(appended: Appended, target: str, arguments: argparse.Namespace) -> None:
-    """Print what an extension would write: its sources, if they were compared one by one, and the route of parts."""
-    json = arguments.message_format == "json"
-    lines: list[str] = []
-    if appended.combined is not None:
-        lines += (json_sources if json else text_sources)(appended.combined)
-    lines += (json_steps if json else text_steps)(appended.steps, target)
-    write_product(line.encode("utf-8", "surrogateescape") for line in lines)
-    if not json and appended.rewritten:
-        write_product([f"{_keys(appended.rewritten)} of the target would be replaced\n".encode()])
-
-
-def result_of(name: str, done: Appended, target: str, arguments: argparse.Namespace) -> CommandResult:
-    """Return the result of a command that extends."""
-    return CommandResult(
-        name,
-        target,
-        len(arguments.sources),
-        () if done.completed else (done.conversion,),
-        lengths={path: new for path, (_, new) in done.lengths.items()},
-        previous_lengths={path: old for path, (old, _) in done.lengths.items()},
-        replaced_keys=done.rewritten,
-        completed=done.completed,
-    )
 
 
 def _summary(done: Appended, number: int) -> str:
@@ -127,9 +160,10 @@ def _summary(done: Appended, number: int) -> str:
     if done.completed:
         return "an interrupted run of this command had written everything; it is complete now"
     grown = ", ".join(f"{path} {old} → {new}" for path, (old, new) in done.lengths.items())
-    replaced = f", {_keys(done.rewritten)} replaced" if done.rewritten else ""
+    replaced = f", {done.rewritten} key{'s' * (done.rewritten != 1)} replaced" if done.rewritten else ""
     return f"{number} source{'s' * (number != 1)}, {grown}, {summary([done.conversion])}{replaced}"
 
 
-def _keys(count: int) -> str:
-    return f"{count} key{'s' * (count != 1)}"
+def _added(done: Appended, number: int) -> str:
+    """Return one line on what was added to a document."""
+    return f"{number} more source{'s' * (number != 1)}, {summary([done.conversion])}"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from nczarr.cli.options import input_of, options_of, positive, subset_of
 from nczarr.cli.parser import Command
-from nczarr.cli.progress import CommandResult, json_steps, progress, summary, text_steps
+from nczarr.cli.progress import CommandResult, print_plan, progress, summary
 from nczarr.cli.shared import Messages
 from nczarr.cli.streams import misuse, write_product
 from nczarr.diagnostics.report import Report
@@ -268,10 +268,7 @@ class _Conversions:
         if self.folder is not None and not is_remote(self.folder) and not os.path.lexists(self.folder):
             ready = ready._replace(target=os.path.basename(ready.target))
         steps = ready.steps(self.messages.report)
-        if steps is not None and not self.messages.report.errors:
-            json = self.arguments.message_format == "json"
-            lines = json_steps(steps, ready.target) if json else text_steps(steps, ready.target)
-            write_product(line.encode("utf-8", "surrogateescape") for line in lines)
+        print_plan(self.arguments, None if self.messages.report.errors else steps, ready.target)
 
     def _make_folder(self) -> str | None:
         """Make the folder of several targets as late as possible; return its path if it was new."""

@@ -47,6 +47,7 @@ class Command(argparse.ArgumentParser):
             allow_abbrev=False,
         )
         self.name = name
+        self.set_defaults(command=name)
         self.examples = examples
         self._sections = {title: self.add_argument_group(title) for title in SECTIONS}
 

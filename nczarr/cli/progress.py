@@ -8,9 +8,11 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
+from itertools import chain
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from nczarr.cli.streams import write_product
 from nczarr.diagnostics.secrets import shown
 
 if TYPE_CHECKING:
@@ -182,7 +184,26 @@ def values_size(checked: Checked) -> int:
     )
 
 
-def text_sources(combination: Combined) -> Iterator[str]:
+def print_plan(
+    arguments: argparse.Namespace,
+    steps: Iterable[Step] | None,
+    target: str,
+    combination: Combined | None = None,
+    rewritten: int = 0,
+) -> None:
+    """Print what a command would write: its sources, if they were compared one by one, and the route of parts."""
+    json = arguments.message_format == "json"
+    lines: list[Iterator[str]] = []
+    if combination is not None:
+        lines.append((_json_sources if json else _text_sources)(combination))
+    if steps is not None:
+        lines.append((_json_steps if json else _text_steps)(steps, target))
+    if rewritten and not json:
+        lines.append(iter([f"{rewritten} key{'s' * (rewritten != 1)} of the target would be replaced\n"]))
+    write_product(line.encode("utf-8", "surrogateescape") for line in chain.from_iterable(lines))
+
+
+def _text_sources(combination: Combined) -> Iterator[str]:
     """Yield the sources of a combination in order, one a line, each with its first index and length."""
     from nczarr.diagnostics.render import visible
 
@@ -198,7 +219,7 @@ def text_sources(combination: Combined) -> Iterator[str]:
         yield from (f"{number:{width}}  {visible(name)}\n" for number, name in enumerate(combination.names))
 
 
-def json_sources(combination: Combined) -> Iterator[str]:
+def _json_sources(combination: Combined) -> Iterator[str]:
     """Yield the sources of a combination as JSON lines."""
     import json
 
@@ -208,7 +229,7 @@ def json_sources(combination: Combined) -> Iterator[str]:
         yield json.dumps(members, ensure_ascii=False) + "\n"
 
 
-def text_steps(steps: Iterable[Step], target: str) -> Iterator[str]:
+def _text_steps(steps: Iterable[Step], target: str) -> Iterator[str]:
     """Yield a readable plan: one line per part, and a sum."""
     from nczarr.check.outline import bytes_text
     from nczarr.diagnostics.render import visible
@@ -228,7 +249,7 @@ def text_steps(steps: Iterable[Step], target: str) -> Iterator[str]:
     yield f"`{visible(target)}`: {counted}, {bytes_text(size)} of values; nothing was written\n"
 
 
-def json_steps(steps: Iterable[Step], target: str) -> Iterator[str]:
+def _json_steps(steps: Iterable[Step], target: str) -> Iterator[str]:
     """Yield a plan as JSON lines."""
     import json
 

@@ -62,7 +62,6 @@ def compact() -> Command:
 def _rewriting(verb: str, description: str, examples: tuple[Example, ...]) -> Command:
     """Return a parser with the options that `expand` and `compact` share."""
     subparser = Command(f"refs {verb}", "[OPTION]… SRC [-o DST]", description, examples)
-    subparser.set_defaults(verb=verb)
     subparser.option(
         ARGUMENTS,
         "source",
@@ -149,7 +148,7 @@ def _rewrite(arguments: argparse.Namespace, messages: Messages) -> None:
     limits = refs.Limits(jinja=arguments.jinja)._replace(
         **{name: value for name, value in maxima.items() if value is not None}
     )
-    if arguments.verb == EXPAND:
+    if arguments.command == f"refs {EXPAND}":
         pieces: Iterable[bytes] = refs.expanded(source, report, limits, dict(arguments.templates))
     else:
         pieces = refs.written(refs.compacted(source, report, limits))

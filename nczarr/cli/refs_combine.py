@@ -5,18 +5,9 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from nczarr.cli.options import input_of, options_of, subset_of
+from nczarr.cli.options import input_of, options_of, recoding_of, subset_of
 from nczarr.cli.parser import Command
-from nczarr.cli.progress import (
-    CommandResult,
-    counting,
-    json_sources,
-    json_steps,
-    progress,
-    summary,
-    text_sources,
-    text_steps,
-)
+from nczarr.cli.progress import CommandResult, counting, print_plan, progress, summary
 from nczarr.cli.shared import Messages
 from nczarr.cli.streams import misuse, write_product
 from nczarr.diagnostics.report import Report
@@ -25,10 +16,8 @@ from nczarr.options import ARGUMENTS, COMBINATION, TARGET
 from nczarr.registry import REFERENCE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
-    from nczarr.arrays.execution.counts import Step
-    from nczarr.operations.combine import Combined
     from nczarr.options import Options
     from nczarr.plan.plans import Conversion
 
@@ -69,7 +58,6 @@ def _parser(name: str, usage: str) -> Command:
         "the chunks of the sources, or a store or file, which holds them.",
         EXAMPLES[name],
     )
-    subparser.set_defaults(command=name)
     subparser.option(
         ARGUMENTS, "sources", metavar="SRC", nargs="+", help="file, store or URL, in order; - is standard input"
     )
@@ -127,17 +115,16 @@ def _work(
     arguments: argparse.Namespace, options: Options, report: Report, done: list[tuple[Conversion, Mapping[str, int]]]
 ) -> None:
     """Read, combine, write. Raises OSError, CompileError."""
-    from nczarr.operations.combine import CombineSpec, Recoding
+    from nczarr.operations.combine import CombineSpec
     from nczarr.operations.combine.target import CombineRequest, prepare
 
     target, form = arguments.target, arguments.to or (None if arguments.target else REFERENCE)
     subset = subset_of(arguments, report)
     if subset is None or (target is None and not _is_text(form, report)):
         return
-    recoding = Recoding(arguments.units) if arguments.units is not None or arguments.decode_times else None
     request = CombineRequest(
         [input_of(path, options, arguments.form) for path in arguments.sources],
-        CombineSpec(tuple(arguments.along), arguments.new_dim, recoding=recoding),
+        CombineSpec(tuple(arguments.along), arguments.new_dim, recoding=recoding_of(arguments)),
         target,
         form,
         subset,
@@ -150,8 +137,8 @@ def _work(
     if ready is None:
         return
     if arguments.dry_run:
-        lines = plan_lines(ready.combined, ready.steps(report), arguments, target, report)
-        write_product(line.encode("utf-8", "surrogateescape") for line in lines)
+        steps = ready.steps(report)
+        print_plan(arguments, None if report.errors else steps, target, ready.combined)
         return
     if target is None:
         write_product(ready.blocks(report) or ())
@@ -170,13 +157,3 @@ def _is_text(name: str | None, report: Report) -> bool:
     if form is not None and form.binary:
         report.error("unknown-target", f"format `{form.name}` is not a text format", helps=["name a file with `-o`"])
     return form is not None and not form.binary
-
-
-def plan_lines(
-    combination: Combined, steps: Iterator[Step] | None, arguments: argparse.Namespace, target: str, report: Report
-) -> Iterator[str]:
-    """Yield what would be written: the sources in order with their lengths, then the plan of each variable."""
-    json = arguments.message_format == "json"
-    yield from json_sources(combination) if json else text_sources(combination)
-    if steps is not None and not report.errors:
-        yield from (json_steps if json else text_steps)(steps, target)
