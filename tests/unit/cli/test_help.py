@@ -130,7 +130,7 @@ def clear_target(words: list[str]) -> None:
     name = " ".join(words[:2]) if " ".join(words[:2]) in COMMANDS else words[0]
     given = parser_of(name).parse_args(words[len(name.split()) :])
     target = Path(getattr(given, "target", None) or getattr(given, "output", None) or "-")
-    if not getattr(given, "overwrite", False) and target.name and name != "append":
+    if not getattr(given, "overwrite", False) and target.name and not name.endswith("append"):
         shutil.rmtree(target) if target.is_dir() else target.unlink(missing_ok=True)
 
 
