@@ -27,12 +27,15 @@ from nczarr.formats.netcdf4.filter_plugins import BUILT_IN, available, is_lent, 
 from nczarr.formats.netcdf4.library import Library, MissingLibraryError, library
 from nczarr.formats.netcdf4.object_headers import FILL, Change, ObjectPath, addresses, change_messages
 from nczarr.formats.netcdf4.objects import NON_COORDINATE
-from nczarr.formats.netcdf4.unsafe_fill_values import HAS_VALUE
 from nczarr.plan.chunk_lengths import check_chunk
 from nczarr.plan.plans import FilePlan
 
 if TYPE_CHECKING:
     from nczarr.formats.netcdf4.define import Ids
+
+
+HAS_VALUE = 0x20
+"""Flag of a fill value message of version 3: size and value follow."""
 
 
 def will_move(path: str, plan: FilePlan) -> bool:

@@ -12,18 +12,13 @@ from ctypes import c_char_p, c_void_p, cast
 
 from nczarr import names
 from nczarr.arrays.execution.library_lock import LOCK
-from nczarr.arrays.lazy_numpy import np
 from nczarr.arrays.sources.source import fill_of
-from nczarr.arrays.values.elements import in_order
-from nczarr.arrays.values.parts import Types, descr, is_fixed, size
+from nczarr.arrays.values.parts import Types, size
 from nczarr.ast import ATOMIC, Attribute, Constant, EnumType, Variable
 from nczarr.check.check_types import default_fill
 from nczarr.check.checked import Checked
-from nczarr.formats.netcdf4.c_values import c_dtype, unpacked
 from nczarr.formats.netcdf4.hdf5 import Hdf5, closing
-from nczarr.formats.netcdf4.inquiry import ModelInquiry
-from nczarr.formats.netcdf4.library import BYTE_ORDER
-from nczarr.formats.netcdf4.objects import DatasetInfo, descr_of, find
+from nczarr.formats.netcdf4.objects import descr_of, find
 from nczarr.plan.plans import FilePlan
 
 FILL = "_FillValue"
@@ -55,31 +50,6 @@ def library_default(type_name: str, types: Types) -> bytes | None:
     if constant is None:
         return None
     return constant.data if isinstance(constant.data, bytes) else b""
-
-
-def beyond(
-    ask: ModelInquiry, at: tuple[int, int], type_name: str, types: Types, dataset: DatasetInfo | None, *, no_fill: bool
-) -> bytes | None:
-    """Return the packed element that the library shows beyond the extent of a dataset.
-
-    It is HDF5's fill value if defined, else the default of the type, never
-    `_FillValue`. None for empty strings and variable-size types. `at`: ids of
-    group and variable.
-    """
-    if type_name == "string":
-        return None if dataset is None else dataset.text  # the library ends the process when asked for some
-    if not is_fixed(type_name, types):
-        return None
-    if no_fill:
-        return library_default(type_name, types)
-    if dataset is not None and dataset.dtype is not None and dataset.fill is not None:
-        return in_order(dataset.fill, dataset.dtype, descr(type_name, types))
-    if type_name in ATOMIC:
-        data = ask.fill(*at, ATOMIC[type_name].size)
-        return data if BYTE_ORDER == "little" else data[::-1]
-    dtype = c_dtype(type_name, types)
-    memory = np.frombuffer(ask.fill(*at, dtype.itemsize), dtype)
-    return dict(unpacked(memory, type_name, types))[""].tobytes()
 
 
 def own_fill(path: str, checked: Checked) -> bytes | None:

@@ -107,6 +107,7 @@ _PROTOTYPES: dict[str, tuple[Any, ...]] = {
     "H5Fopen": (_ID, c_char_p, c_uint, _ID),
     "H5Fclose": (_HERR, _ID),
     "H5Fget_intent": (_HERR, _ID, POINTER(c_uint)),
+    "H5Fflush": (_HERR, _ID, c_int),
     "H5Fget_name": (c_int64, _ID, c_char_p, c_size_t),
     "H5Fget_obj_count": (c_int64, _ID, c_uint),
     "H5Fget_obj_ids": (c_int64, _ID, c_uint, c_size_t, POINTER(_ID)),
@@ -264,8 +265,8 @@ def open_objects(h5: Hdf5, file: int, kinds: int) -> list[int]:
     return ids[: max(0, h5.H5Fget_obj_ids(file, kinds, count, ids))] if count else []
 
 
-_WRITABLE = 1
-"""H5F_ACC_RDWR."""
+_WRITABLE, _GLOBAL = 1, 1
+"""H5F_ACC_RDWR, H5F_SCOPE_GLOBAL."""
 
 
 def has_open_files(h5: Hdf5) -> bool:
@@ -273,20 +274,24 @@ def has_open_files(h5: Hdf5) -> bool:
     return bool(h5.H5Fget_obj_count(ALL_FILES, FILES) > 0)
 
 
-def has_open(h5: Hdf5, path: str, *, writing: bool = False) -> bool:
-    """Return whether the file at a path is open in this process; `writing`: to be written."""
-    if not has_open_files(h5):
-        return False
-    intent = c_uint()
-    for file in open_objects(h5, ALL_FILES, FILES):
-        if writing and h5.H5Fget_intent(file, byref(intent)) >= 0 and not intent.value & _WRITABLE:
-            continue
+def open_ids(h5: Hdf5, path: str) -> list[int]:
+    """Return the identifiers of the file at a path that are open in this process."""
+    found = []
+    for file in open_objects(h5, ALL_FILES, FILES) if has_open_files(h5) else ():
         name = ctypes.create_string_buffer(max(0, h5.H5Fget_name(file, None, 0)) + 1)
         h5.H5Fget_name(file, name, len(name))
         with suppress(OSError):  # an image in memory, or a file that was removed
             if os.path.samefile(os.fsdecode(name.value), path):
-                return True
-    return False
+                found.append(file)
+    return found
+
+
+def flush_written(h5: Hdf5, path: str) -> None:
+    """Let HDF5 put on disk what it has of a file that is open here to be written."""
+    intent = c_uint()
+    for file in open_ids(h5, path):
+        if h5.H5Fget_intent(file, byref(intent)) >= 0 and intent.value & _WRITABLE:
+            h5.H5Fflush(file, _GLOBAL)
 
 
 class closing:  # noqa: N801 - it reads as a function, like contextlib's

@@ -1,45 +1,36 @@
-"""netCDF model of a file whose header is read here: groups, dimensions, types and variables by id.
+"""netCDF model of an HDF5 file: groups, dimensions, types and variables by id.
 
-It answers what `Inquiry` asks the netCDF library. The rules are those of libnetcdf: dimension scales are dimensions,
-`_Netcdf4Dimid` numbers them, `_Netcdf4Coordinates` or `DIMENSION_LIST` name the dimensions of a variable.
+The rules are those of libnetcdf: dimension scales are dimensions, `_Netcdf4Dimid` numbers them,
+`_Netcdf4Coordinates` or `DIMENSION_LIST` name the dimensions of a variable; a dataset without scales gets dimensions by
+its lengths, and a type without a name gets one.
 """
 
 from __future__ import annotations
 
-from functools import cached_property
+import os
+from collections.abc import Iterator
 from struct import unpack
 from typing import NamedTuple
 
-from nczarr.arrays.sources.source import Descr
-from nczarr.arrays.values.elements import swapped
 from nczarr.formats.netcdf4 import library as c
 from nczarr.formats.netcdf4.header.attributes import HeaderAttribute
 from nczarr.formats.netcdf4.header.dataset_info import HeaderDataset
 from nczarr.formats.netcdf4.header.datatypes import REFERENCE, Datatype
-from nczarr.formats.netcdf4.header.file_bytes import UNDEFINED, HeaderFile, UnreadableHeaderError
-from nczarr.formats.netcdf4.header.file_objects import read_objects
-from nczarr.formats.netcdf4.header.groups import Link
-from nczarr.formats.netcdf4.inquiry import COMPOUND, ENUM, OPAQUE, VLEN, FieldInfo, StorageInfo, TypeInfo, VariableInfo
-from nczarr.formats.netcdf4.objects import (
-    CHUNKED,
-    COMPACT,
-    CONTIGUOUS,
-    NON_COORDINATE,
-    STRING,
-    DatasetInfo,
-    text_of,
-)
-from nczarr.formats.netcdf4.objects import COMPOUND as RECORD
-from nczarr.formats.netcdf4.objects import ENUM as ENUMERATION
-from nczarr.formats.netcdf4.objects import OPAQUE as BYTES
-from nczarr.formats.netcdf4.objects import VLEN as LIST
+from nczarr.formats.netcdf4.header.file_bytes import DAMAGE, UNDEFINED, header_file
+from nczarr.formats.netcdf4.header.file_objects import FileObject, ObjectTable, read_objects
+from nczarr.formats.netcdf4.header.groups import EXTERNAL, SOFT, Link
+from nczarr.formats.netcdf4.objects import COMPOUND, ENUM, NON_COORDINATE, OPAQUE, STRING, VLEN, text_of
+from nczarr.stores import remote_file
 
 COORDINATES, DIMENSION_ID, DIMENSION_LIST = "_Netcdf4Coordinates", "_Netcdf4Dimid", "DIMENSION_LIST"
 CLASS, NAME, REFERENCE_LIST = "CLASS", "NAME", "REFERENCE_LIST"
 STRICT, PROVENANCE = "_nc3_strict", "_NCProperties"
 
-HIDDEN = frozenset({COORDINATES, DIMENSION_ID, DIMENSION_LIST, CLASS, NAME, REFERENCE_LIST, STRICT, PROVENANCE})
+INTERNAL = frozenset({COORDINATES, DIMENSION_ID, DIMENSION_LIST, REFERENCE_LIST, STRICT, PROVENANCE})
 """Attributes that the netCDF library uses internally, and hides."""
+
+OF_SCALES = frozenset({CLASS, NAME})
+"""Those that it hides of dimension scales alone."""
 
 NO_VARIABLE = b"This is a netCDF dimension but not a netCDF variable"
 """Start of the name of a dimension scale without a variable."""
@@ -47,11 +38,20 @@ NO_VARIABLE = b"This is a netCDF dimension but not a netCDF variable"
 FIRST_TYPE = 32
 """Id of the first user-defined type."""
 
-CLASSES = {RECORD: COMPOUND, ENUMERATION: ENUM, BYTES: OPAQUE, LIST: VLEN}
-"""The library's classes of user-defined types by HDF5's."""
+LONGEST_NAME = 255
+"""Longest name in bytes."""
 
-LAYOUTS = {CHUNKED: c.CHUNKED, CONTIGUOUS: c.CONTIGUOUS, COMPACT: c.COMPACT}
-"""The library's numbers of HDF5's layouts."""
+DEEPEST = 64
+"""Maximum nesting of groups in the tree."""
+
+MOST_REPEATED = 10_000
+"""Maximum number of visits to known groups by other links."""
+
+MOST_LINKS = 16
+"""Maximum soft and external links that lead to each other."""
+
+CLASSES = {COMPOUND: "Compound", ENUM: "Enum", OPAQUE: "Opaque", VLEN: "Vlen"}
+"""Classes of user-defined types, as names of types without a name have them."""
 
 ATOMIC = {
     "|i1": "byte", "|S1": "char", "i2": "short", "i4": "int", "f4": "float", "f8": "double", "|u1": "ubyte",
@@ -60,13 +60,31 @@ ATOMIC = {
 """Atomic types by `Descr`, without its byte order."""
 
 
+class HeaderDimension(NamedTuple):
+    """Dimension."""
+
+    name: str
+    """Name."""
+    length: int
+    """Length of its scale, or of the first dataset."""
+    is_unlimited: bool
+    """True if its length may grow; the library takes length 0 for that."""
+
+    @classmethod
+    def of(cls, name: str, length: int, most: int) -> HeaderDimension:
+        """Return the dimension of a scale or dataset. `most`: its maximum length."""
+        return cls(name, length, most == UNDEFINED or not length)
+
+    def fits(self, length: int, most: int) -> bool:
+        """Return whether the dimension is that of a dataset without scales."""
+        return self.length == length and self.is_unlimited == (most == UNDEFINED)
+
+
 class HeaderVariable(NamedTuple):
     """Variable of a group."""
 
     name: str
     """Name, without the prefix of the file."""
-    stored: str
-    """Name of its dataset."""
     dataset: HeaderDataset
     """Its dataset."""
     type: int
@@ -77,191 +95,322 @@ class HeaderVariable(NamedTuple):
     """Attributes, without internal ones."""
 
 
-class _Scale(NamedTuple):
-    """Dimension."""
-
-    name: str
-    """Name of the dimension."""
-    length: int
-    """Length of its scale, or of the first dataset."""
-    is_unlimited: bool
-    """True if its length may grow; the library takes length 0 for that."""
-
-    @classmethod
-    def of(cls, name: str, length: int, most: int) -> _Scale:
-        """Return the dimension of a scale or dataset. `most`: its maximum length."""
-        return cls(name, length, most == UNDEFINED or not length)
-
-    def fits(self, length: int, most: int) -> bool:
-        """Return whether the dimension is that of a dataset without scales."""
-        return self.length == length and self.is_unlimited == (most == UNDEFINED)
-
-
-class _Stored(NamedTuple):
-    """Dataset that is a variable."""
-
-    name: str
-    """Name of the dataset."""
-    address: int
-    """Address of its header."""
-    dataset: HeaderDataset
-    """Its metadata."""
-    type: int
-    """Id of its type."""
-    attributes: list[HeaderAttribute]
-    """Its attributes."""
-
-
 class HeaderGroup:
     """Members of a group."""
 
-    def __init__(self, name: str, path: tuple[str, ...]) -> None:
+    def __init__(self, name: str, place: str) -> None:
         self.name = name
         """Name."""
-        self.path = path
-        """Names that lead to it."""
-        self.children: list[int] = []
-        """Ids of its groups."""
-        self.types: list[int] = []
-        """Ids of its types."""
+        self.place = place
+        """Path in the file's spelling; empty for the root."""
+        self.groups: list[HeaderGroup] = []
+        """Its groups."""
+        self.types: dict[int, str] = {}
+        """Names of its types by id."""
         self.dimensions: list[int] = []
         """Ids of its dimensions."""
-        self.stored: list[_Stored] = []
-        """Its datasets that are variables."""
+        self.datasets: list[tuple[_Located, HeaderDataset, int]] = []
+        """Its datasets that are variables, and the ids of their types."""
         self.variables: list[HeaderVariable] = []
-        """Its variables; ids are indices."""
+        """Its variables."""
+        self.stored_attributes: list[HeaderAttribute] = []
+        """All attributes."""
         self.attributes: tuple[HeaderAttribute, ...] = ()
         """Attributes, without internal ones."""
 
 
+class _Located(NamedTuple):
+    """Object with the file that has it, and its name in a group."""
+
+    name: str
+    """Name of the link."""
+    table: ObjectTable
+    """Objects of the file."""
+    address: int
+    """Address in it."""
+
+    @property
+    def object(self) -> FileObject:
+        """The object."""
+        return self.table.objects[self.address]
+
+    @property
+    def identity(self) -> tuple[str, int]:
+        """Path of the file and address."""
+        return self.table.path, self.address
+
+
 class HeaderModel:
-    """Answers of the netCDF library about one file. Raises UnreadableHeaderError, and OSError, when it is made."""
+    """Model of one file. Raises UnreadableHeaderError, and OSError, when it is made."""
 
-    def __init__(self, file: HeaderFile) -> None:
-        root = file.root()
-        self._objects = read_objects(file, root)
-        self._groups: list[HeaderGroup] = []
-        self._scales: dict[int, _Scale] = {}
-        self._dimension_ids: dict[int, int] = {}
-        self._lengths: dict[int, int] = {}
-        self._types: dict[int, tuple[str, Datatype]] = {}
-        self._named: dict[int, int] = {}
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self._is_remote = remote_file.at(path) is not None
+        self._tables: dict[str, ObjectTable | None] = {}
+        with header_file(path) as file:
+            table = self._tables[path] = read_objects(file, path)
+        self.dimensions: dict[int, HeaderDimension] = {}
+        """Dimensions by id."""
+        self.lengths: dict[int, int] = {}
+        """Lengths of dimensions by id."""
+        self.types: dict[int, Datatype] = {}
+        """User-defined types by id."""
+        self.omitted: list[str] = []
+        """Texts about objects and attributes that are left out."""
+        self._named: dict[tuple[str, int], int] = {}
         self._keys: dict[tuple[object, ...], int] = {}
+        self._scales: dict[tuple[str, int], int] = {}
         self._next_dimension = 0
-        self.classic = False
-        self._collect("/", (), root)
-        self._find_lengths()
+        self._anonymous = 0
+        self._repeated = 0
+        self._seen: set[tuple[str, int]] = set()
+        root = _Located("/", table, table.root)
+        self.is_classic = any(attribute.name == STRICT for attribute in root.object.attributes)
+        """True for the classic model (nc7)."""
+        self.root = HeaderGroup("/", "")
+        """Root group."""
+        pending = self._collect(self.root, root, (root.identity,))
+        self._drop_types(self.root)
+        for group, located in pending:
+            self._dataset(group, located)
+        self._resolve(self.root)
+        self._find_lengths(self.root)
 
-    # ---- collection -----------------------------------------------------------------------------------------------
-    def _collect(self, name: str, path: tuple[str, ...], address: int) -> int:
-        """Record a group and all below it; return its id."""
-        group, number = HeaderGroup(name, path), len(self._groups)
-        self._groups.append(group)
-        attributes, links, _, _ = self._objects[address]
-        if not path:
-            self.classic = any(attribute.name == STRICT for attribute in attributes)
-        group.attributes = tuple(attribute for attribute in attributes if attribute.name not in HIDDEN)
-        if any(attribute.name in (CLASS, NAME) for attribute in attributes):
-            raise UnreadableHeaderError("attribute of a group")
-        below = []
-        for link in links or ():
-            _, of_group, dataset, kind = self._objects[link.address]
-            if of_group is not None:
-                below.append(link)
-            elif dataset is not None:
-                self._dataset(group, link, dataset)
-            elif kind is not None:
-                self._type(group, link, kind)
-        for link in below:
-            group.children.append(self._collect(link.name, (*path, link.name), link.address))
-        for stored in group.stored:  # dimensions without a scale are made of the deepest groups first
-            group.variables.append(self._variable(group, stored))
-        self._check_attributes(group)
+    # ---- links ----------------------------------------------------------------------------------------------------
+    def _collect(
+        self, group: HeaderGroup, located: _Located, above: tuple[tuple[str, int], ...]
+    ) -> list[tuple[HeaderGroup, _Located]]:
+        """Record a group and all below it; return the datasets, those of a group before those below it."""
+        group.stored_attributes = located.object.attributes
+        datasets, below = [], []
+        for link in (located.object.links or {}).values():
+            place = f"{group.place}/{link.name.decode('utf-8', 'surrogateescape')}"
+            target = self._target(link, located, place)
+            if target is None:
+                continue
+            one = target.object
+            if one.problem:
+                self.omitted.append(f"`{place}` is damaged: {one.problem}")
+            elif one.links is not None:
+                reason = self._reason_to_omit(target, above)
+                if reason is None:
+                    below.append((HeaderGroup(target.name, place), target))
+                else:
+                    self.omitted.append(f"group `{place}` {reason}")
+            elif one.dataset is not None:
+                datasets.append((group, target))
+            elif one.type is not None:
+                self._type(group, target, place)
+            else:
+                self.omitted.append(_unseen("object", place))
+        for child, target in below:
+            group.groups.append(child)
+            datasets += self._collect(child, target, (*above, target.identity))
+        return datasets
+
+    def _target(self, link: Link, owner: _Located, place: str) -> _Located | None:
+        """Return the object that a link leads to; None if it is left out."""
+        if len(link.name) > LONGEST_NAME:
+            self.omitted.append(f"the name of `{place}` has more than {LONGEST_NAME} bytes")
+            return None
+        try:
+            name = link.name.decode()
+        except UnicodeDecodeError:
+            self.omitted.append(f"the name {link.name!r} in `{owner.name}` is not valid UTF-8")
+            return None
+        if link.kind == EXTERNAL and self._is_remote:
+            self.omitted.append(in_other_file(place))
+            return None
+        found = self._follow(link, owner.table, owner.address, 0)
+        if found is None:
+            self.omitted.append(f"the link `{place}` has no target")
+            return None
+        return _Located(name, *found)
+
+    def _follow(self, link: Link, table: ObjectTable, group: int, depth: int) -> tuple[ObjectTable, int] | None:
+        """Return file and address of the object that a link of a group leads to; None if there is none."""
+        if link.is_hard:
+            return (table, link.address) if link.address in table.objects else None
+        if depth == MOST_LINKS:
+            return None
+        if link.kind == SOFT:
+            return self._walk(link.target.rstrip(b"\0"), table, group, depth + 1)
+        if link.kind != EXTERNAL or link.target[:1] != b"\0":
+            return None
+        name, _, path = link.target[1:].partition(b"\0")
+        other = self._other_file(os.fsdecode(name), table.path)
+        return None if other is None else self._walk(b"/" + path.rstrip(b"\0"), other, other.root, depth + 1)
+
+    def _walk(self, path: bytes, table: ObjectTable, group: int, depth: int) -> tuple[ObjectTable, int] | None:
+        """Return file and address of the object at a path from a group; None if there is none."""
+        here = table, table.root if path.startswith(b"/") else group
+        for name in path.split(b"/"):
+            if name in (b"", b"."):
+                continue
+            link = (here[0].objects[here[1]].links or {}).get(name)
+            found = None if link is None else self._follow(link, *here, depth)
+            if found is None:
+                return None
+            here = found
+        return here
+
+    def _other_file(self, name: str, path: str) -> ObjectTable | None:
+        """Return the objects of the file that an external link names, as HDF5 finds it; None if it cannot be read."""
+        prefix = os.environ.get("HDF5_EXT_PREFIX")
+        folders = [*([] if prefix is None else [prefix]), os.path.dirname(path), ""]
+        for candidate in (os.path.join(folder, name) for folder in folders):
+            if candidate not in self._tables and os.path.isfile(candidate):
+                try:
+                    with header_file(candidate) as file:
+                        self._tables[candidate] = read_objects(file, candidate)
+                except (*DAMAGE, OSError):
+                    self._tables[candidate] = None
+            if candidate in self._tables:
+                return self._tables[candidate]
+        return None
+
+    def _reason_to_omit(self, group: _Located, above: tuple[tuple[str, int], ...]) -> str | None:
+        """Return why a link to a group is not followed; None if it is."""
+        if group.identity in above:
+            return "contains itself through this link"
+        if len(above) > DEEPEST:
+            return f"is nested deeper than {DEEPEST}"
+        if group.identity in self._seen:
+            if self._repeated == MOST_REPEATED:
+                return f"has other links, and more than {MOST_REPEATED} links point to such groups"
+            self._repeated += 1
+        self._seen.add(group.identity)
+        return None
+
+    # ---- types ----------------------------------------------------------------------------------------------------
+    def _type(self, group: HeaderGroup, located: _Located, place: str) -> None:
+        """Record a named type. Several links to one type are one type."""
+        kind = located.object.type
+        assert kind is not None
+        if kind.family not in CLASSES or kind.is_text or located.identity in self._named:
+            self.omitted.append(_unseen("type", place))
+            return
+        self._named[located.identity] = self._add_type(group, located.name, kind)
+        for attribute in located.object.attributes:
+            self.omitted.append(_unseen_attribute(attribute.name, place))
+
+    def _add_type(self, group: HeaderGroup, name: str, kind: Datatype) -> int:
+        number = FIRST_TYPE + len(self.types)
+        self.types[number] = kind
+        self._keys.setdefault(kind.key, number)
+        group.types[number] = name
         return number
 
-    def _type(self, group: HeaderGroup, link: Link, kind: Datatype) -> None:
-        """Record a named type."""
-        if kind.family not in CLASSES or kind.is_text or self._objects[link.address].attributes:
-            raise UnreadableHeaderError("named type")
-        number = FIRST_TYPE + len(self._types)
-        self._types[number] = link.name, kind
-        self._named[link.address] = number
-        if kind.key in self._keys:  # which of two equal types a field has is not in the file
-            raise UnreadableHeaderError("types that are equal")
-        self._keys[kind.key] = number
-        group.types.append(number)
-        for inner in (kind.base, *(member.type for member in kind.members)):
-            if inner is not None:
-                self.number(inner, None)
-
-    def number(self, kind: Datatype, declared: int | None) -> int:
-        """Return the id of a type. `declared`: address of the named type."""
-        if declared is not None:
-            if declared in self._named:
-                return self._named[declared]
-            raise UnreadableHeaderError("type of another group")
-        if kind.family in CLASSES and not kind.is_text:
-            if kind.key in self._keys:
-                return self._keys[kind.key]
-        elif kind.is_text or kind.family == STRING:
-            return c.ATOMIC_IDS["char" if kind.size == 1 and kind.family == STRING else "string"]
-        elif kind.number is not None:
-            return c.ATOMIC_IDS[ATOMIC[kind.number.lstrip("<>")]]
-        raise UnreadableHeaderError("type without a name")
-
-    def _dataset(self, group: HeaderGroup, link: Link, dataset: HeaderDataset) -> None:
-        """Record a dataset: a dimension, a variable, or both."""
-        name, address = link
-        attributes = self._objects[address].attributes
-        internal = {attribute.name: attribute for attribute in attributes if attribute.name in HIDDEN}
-        if dataset.info.extent is None:
-            raise UnreadableHeaderError("dataset without values")
-        if CLASS in internal:
-            if _text(internal[CLASS]) != b"DIMENSION_SCALE" or not dataset.info.extent:
-                raise UnreadableHeaderError("dimension scale")
-            dimension = _integers(internal[DIMENSION_ID])[0] if DIMENSION_ID in internal else None
-            scale = _Scale.of(name, dataset.info.extent[0], dataset.most[0])
-            self._dimension_ids[address] = self._add_dimension(group, scale, dimension)
-            if NAME in internal and _text(internal[NAME]).startswith(NO_VARIABLE):
+    def _drop_types(self, root: HeaderGroup) -> None:
+        """Leave out named types with components that have no type in the model."""
+        while True:
+            bad = [number for number, kind in self.types.items() if not self._is_complete(kind)]
+            if not bad:
                 return
-        elif NAME in internal:
-            raise UnreadableHeaderError("attribute of a variable")
-        number = self.number(dataset.type, dataset.declared)
-        group.stored.append(_Stored(name, address, dataset, number, attributes))
+            for number in bad:
+                key = self.types.pop(number).key
+                self._keys = {other: home for other, home in self._keys.items() if other != key}
+            for group in every_group(root):
+                for number in [number for number in group.types if number in bad]:
+                    self.omitted.append(_unseen("type", f"{group.place}/{group.types.pop(number)}"))
+            self._named = {place: number for place, number in self._named.items() if number not in bad}
 
-    def _add_dimension(self, group: HeaderGroup, scale: _Scale, declared: int | None) -> int:
-        """Record a dimension and return its id. `declared`: its id in the file; None if the file has none."""
-        number = self._next_dimension if declared is None else declared
-        if number in self._scales or number < 0:
-            raise UnreadableHeaderError("dimension")
+    def _is_complete(self, kind: Datatype) -> bool:
+        """Return whether all components of a type have a type in the model."""
+        if kind.family == COMPOUND:
+            return bool(kind.members) and all(self.type_id(member.type) is not None for member in kind.members)
+        if kind.family == ENUM:
+            return kind.base is not None and kind.base.number is not None
+        return kind.base is None or self.type_id(kind.base) is not None
+
+    def type_id(self, kind: Datatype, declared: tuple[str, int] | None = None) -> int | None:
+        """Return the id of a type; None if the model has no such type. `declared`: place of the named type."""
+        if declared in self._named:
+            return self._named[declared]
+        if kind.family in CLASSES and not kind.is_text:
+            return self._keys.get(kind.key)
+        if kind.is_text or (kind.family == STRING and kind.size == 1):
+            return c.ATOMIC_IDS["string" if kind.is_text else "char"]
+        return None if kind.number is None else c.ATOMIC_IDS[ATOMIC[kind.number.lstrip("<>")]]
+
+    def _dataset_type(self, group: HeaderGroup, table: ObjectTable, dataset: HeaderDataset) -> int | None:
+        """Return the id of a dataset's type, which is made if it has no name; None if the model has no such type."""
+        kind = dataset.type
+        if kind.family == STRING and kind.size > 1:
+            return c.ATOMIC_IDS["string"]
+        number = self.type_id(kind, None if dataset.declared is None else (table.path, dataset.declared))
+        if number is not None or kind.family not in CLASSES or kind.is_text or not self._is_complete(kind):
+            return number
+        self._anonymous += 1
+        return self._add_type(group, f"_Anonymous{CLASSES[kind.family]}{self._anonymous}", kind)
+
+    # ---- dimensions and variables ---------------------------------------------------------------------------------
+    def _dataset(self, group: HeaderGroup, located: _Located) -> None:
+        """Record a dataset: a dimension, a variable, or both."""
+        dataset, place = located.object.dataset, f"{group.place}/{located.name}"
+        assert dataset is not None
+        if self._is_remote and dataset.info.elsewhere:
+            self.omitted.append(in_other_file(place))
+            return
+        if dataset.info.extent is None:
+            self.omitted.append(_unseen("dataset", place))
+            return
+        internal = _internal(located.object)
+        if _is_scale(internal) and dataset.info.extent:
+            numbers = _integers(internal[DIMENSION_ID]) if DIMENSION_ID in internal else ()
+            dimension = HeaderDimension.of(located.name, dataset.info.extent[0], dataset.most[0])
+            self._scales[located.identity] = self._add_dimension(group, dimension, numbers[0] if numbers else None)
+            if NAME in internal and (_text(internal[NAME]) or b"").startswith(NO_VARIABLE):
+                return
+        number = self._dataset_type(group, located.table, dataset)
+        if number is None:
+            self.omitted.append(_unseen("dataset", place))
+        else:
+            group.datasets.append((located, dataset, number))
+
+    def _add_dimension(self, group: HeaderGroup, dimension: HeaderDimension, declared: int | None = None) -> int:
+        """Record a dimension and return its id. `declared`: its id in the file, if the file has one."""
+        number = declared
+        if number is None or number in self.dimensions or number < 0:
+            number = self._next_dimension
         self._next_dimension = max(self._next_dimension, number + 1)
-        self._scales[number] = scale
+        self.dimensions[number] = dimension
         group.dimensions.append(number)
         return number
 
-    def _variable(self, group: HeaderGroup, stored: _Stored) -> HeaderVariable:
-        name, address, dataset, number, attributes = stored
-        internal = {attribute.name: attribute for attribute in attributes if attribute.name in HIDDEN}
+    def _resolve(self, group: HeaderGroup) -> None:
+        """Make the variables of a group. Dimensions without a scale are made of the deepest groups first."""
+        for below in group.groups:
+            self._resolve(below)
+        group.attributes = self._shown(group.stored_attributes, group.place or "/", INTERNAL)
+        for located, dataset, number in group.datasets:
+            place = f"{group.place}/{located.name}"
+            internal = _internal(located.object)
+            hidden = INTERNAL | OF_SCALES if _is_scale(internal) else INTERNAL
+            attributes = self._shown(located.object.attributes, place, hidden)
+            if located.table.path != self.path:
+                dataset = dataset._replace(info=dataset.info._replace(elsewhere=True, address=None))
+            dimensions = self._dimensions(group, located, dataset, internal)
+            name = located.name.removeprefix(NON_COORDINATE)
+            group.variables.append(HeaderVariable(name, dataset, number, dimensions, attributes))
+
+    def _dimensions(
+        self, group: HeaderGroup, located: _Located, dataset: HeaderDataset, internal: dict[str, HeaderAttribute]
+    ) -> tuple[int, ...]:
+        """Return the dimensions of a dataset."""
         shape = dataset.info.extent or ()
-        if CLASS in internal and len(shape) == 1:
-            dimensions: tuple[int, ...] = (self._dimension_ids[address],)
-        elif COORDINATES in internal:
-            dimensions = _integers(internal[COORDINATES])
-        elif DIMENSION_LIST in internal:
-            dimensions = self._listed(internal[DIMENSION_LIST])
-        elif CLASS in internal:
-            raise UnreadableHeaderError("dimension scale")
-        else:
-            by_length: list[int] = []
-            for length, most in zip(shape, dataset.most, strict=True):
-                by_length.append(self._of_length(group, by_length, length, most))
-            dimensions = tuple(by_length)
-        if len(dimensions) != len(shape) or not set(dimensions) <= self._scales.keys():
-            raise UnreadableHeaderError("dimensions of a variable")
-        shown = tuple(attribute for attribute in attributes if attribute.name not in HIDDEN)
-        if any(len(attribute.shape or ()) > 1 for attribute in shown):
-            raise UnreadableHeaderError("attribute of several dimensions")
-        return HeaderVariable(name.removeprefix(NON_COORDINATE), name, dataset, number, dimensions, shown)
+        if located.identity in self._scales and len(shape) == 1:
+            return (self._scales[located.identity],)
+        for numbers in (
+            _integers(internal[COORDINATES]) if COORDINATES in internal else (),
+            self._listed(internal[DIMENSION_LIST], located.table) if DIMENSION_LIST in internal else (),
+        ):
+            if shape and len(numbers) == len(shape) and self.dimensions.keys() >= set(numbers):
+                return numbers
+        by_length: list[int] = []
+        for length, most in zip(shape, dataset.most, strict=True):
+            by_length.append(self._of_length(group, by_length, length, most))
+        return tuple(by_length)
 
     def _of_length(self, group: HeaderGroup, taken: list[int], length: int, most: int) -> int:
         """Return a dimension of a group by its length, for a dataset without scales, or make one.
@@ -269,138 +418,93 @@ class HeaderModel:
         `taken`: dimensions that the dataset has already.
         """
         for number in group.dimensions:
-            if number not in taken and self._scales[number].fits(length, most):
+            if number not in taken and self.dimensions[number].fits(length, most):
                 return number
-        return self._add_dimension(group, _Scale.of(f"phony_dim_{self._next_dimension}", length, most), None)
+        return self._add_dimension(group, HeaderDimension.of(f"phony_dim_{self._next_dimension}", length, most))
 
-    def _listed(self, attribute: HeaderAttribute) -> tuple[int, ...]:
-        """Return the dimensions in a `DIMENSION_LIST`: references to one scale for each."""
+    def _listed(self, attribute: HeaderAttribute, table: ObjectTable) -> tuple[int, ...]:
+        """Return the dimensions in a `DIMENSION_LIST`, the first of each list of references; `()` if one is missing."""
         base = attribute.type.base
         if base is None or base.family != REFERENCE or base.form or base.size != 8:
-            raise UnreadableHeaderError("list of dimensions")
-        numbers = []
-        for scales in attribute.lists:
-            number = self._dimension_ids.get(int.from_bytes(scales or b"", "little"))
-            if number is None or len(scales or b"") != base.size:
-                raise UnreadableHeaderError("list of dimensions")
-            numbers.append(number)
-        return tuple(numbers)
+            return ()
+        places = (int.from_bytes((references or b"")[:8], "little") for references in attribute.lists)
+        numbers = [self._scales.get((table.path, place)) for place in places]
+        return tuple(number for number in numbers if number is not None) if None not in numbers else ()
 
-    def _find_lengths(self) -> None:
+    def _find_lengths(self, root: HeaderGroup) -> None:
         """Find the length of each dimension: that of the longest variable, if it is unlimited."""
-        self._lengths = {number: 0 if s.is_unlimited else s.length for number, s in self._scales.items()}
-        for group in self._groups:
+        self.lengths = {number: 0 if one.is_unlimited else one.length for number, one in self.dimensions.items()}
+        for group in every_group(root):
             for variable in group.variables:
                 for dimension, length in zip(variable.dimensions, variable.dataset.info.extent or (), strict=True):
-                    if self._scales[dimension].is_unlimited:
-                        self._lengths[dimension] = max(self._lengths[dimension], length)
+                    if self.dimensions[dimension].is_unlimited:
+                        self.lengths[dimension] = max(self.lengths[dimension], length)
 
-    def _check_attributes(self, group: HeaderGroup) -> None:
-        """Raise UnreadableHeaderError for attributes of types that have no id."""
-        for attribute in group.attributes:
-            self.number(attribute.type, attribute.declared)
-            if len(attribute.shape or ()) > 1:
-                raise UnreadableHeaderError("attribute of several dimensions")
-        for variable in group.variables:
-            for attribute in variable.attributes:
-                self.number(attribute.type, attribute.declared)
-
-    # ---- answers, as those of `Inquiry` ---------------------------------------------------------------------------
-    def is_classic_model(self, file: int) -> bool:
-        """Return whether the file has the classic model (nc7)."""
-        return self.classic
-
-    def groups(self, group: int) -> tuple[int, ...]:
-        """Return the child groups."""
-        return tuple(self._groups[group].children)
-
-    def group_name(self, group: int) -> str:
-        """Return the simple name of a group."""
-        return self._groups[group].name
-
-    def dimensions(self, group: int) -> dict[int, tuple[str, int, bool]]:
-        """Return a group's own dimensions by id: name, length, whether unlimited."""
-        own = sorted(self._groups[group].dimensions)
-        return {n: (self._scales[n].name, self._lengths[n], self._scales[n].is_unlimited) for n in own}
-
-    def types(self, group: int) -> dict[int, TypeInfo]:
-        """Return a group's own types by id."""
-        infos = {}
-        for number in self._groups[group].types:
-            name, kind = self._types[number]
-            base = 0 if kind.base is None else self.number(kind.base, None)
-            count = len(kind.members) or len(kind.constants)
-            infos[number] = TypeInfo(CLASSES[kind.family], name, kind.size, base, count)
-        return infos
-
-    def fields(self, group: int, number: int, count: int) -> list[FieldInfo]:
-        """Return the fields of a compound type."""
-        members = [(m.name.decode("utf-8", "surrogateescape"), m) for m in self._types[number][1].members]
-        return [FieldInfo(name, self.number(member.type, None), member.shape) for name, member in members]
-
-    def members(self, group: int, number: int, count: int) -> list[tuple[str, bytes]]:
-        """Return an enum's members; values are bytes of the base type."""
-        kind = self._types[number][1]
-        assert kind.base is not None
-        return [
-            (name.decode("utf-8", "surrogateescape"), in_native_order(value, kind.base.descr))
-            for name, value in kind.constants
-        ]
-
-    def variables(self, group: int) -> dict[int, VariableInfo]:
-        """Return a group's variables by id."""
-        return {
-            number: VariableInfo(v.name, v.type, v.dimensions, len(v.attributes))
-            for number, v in enumerate(self._groups[group].variables)
-        }
-
-    def attribute_count(self, group: int) -> int:
-        """Return the number of attributes of a group."""
-        return len(self._groups[group].attributes)
-
-    def storage(self, group: int, variable: int, rank: int, *, filters: bool = True) -> StorageInfo:
-        """Return the storage of a variable."""
-        info = self._groups[group].variables[variable].dataset.info
-        chunks = info.chunks if info.layout == CHUNKED else ()
-        return StorageInfo(LAYOUTS[info.layout], chunks, (), 0, not info.given)
-
-    def fill(self, group: int, variable: int, size: int) -> bytes:
-        """Return the value of an atomic variable's unwritten cells: `size` bytes, native order."""
-        info = self._groups[group].variables[variable].dataset.info
-        if info.fill is None or info.dtype is None or len(info.fill) != size:
-            raise UnreadableHeaderError("fill value")
-        return in_native_order(info.fill, info.dtype)
-
-    def attributes(self, group: int, variable: int | None) -> tuple[HeaderAttribute, ...]:
-        """Return the attributes of a group or of a variable of it, without internal ones."""
-        members = self._groups[group]
-        return members.attributes if variable is None else members.variables[variable].attributes
-
-    @cached_property
-    def _infos(self) -> dict[tuple[tuple[str, ...], str], DatasetInfo]:
-        return {(group.path, v.name): v.dataset.info for group in self._groups for v in group.variables}
-
-    def of(self, group: tuple[str, ...], name: str) -> DatasetInfo | None:
-        """Return the metadata of a variable's dataset."""
-        return self._infos.get((group, name))
+    # ---- attributes -----------------------------------------------------------------------------------------------
+    def _shown(
+        self, attributes: list[HeaderAttribute], place: str, hidden: frozenset[str]
+    ) -> tuple[HeaderAttribute, ...]:
+        """Return the attributes that the model can hold, without internal ones."""
+        shown = []
+        for attribute in attributes:
+            name, kind = attribute.name, attribute.type
+            if name in hidden:
+                continue
+            is_text = kind.is_text or kind.family == STRING
+            declared = None if attribute.declared is None else (self.path, attribute.declared)
+            if attribute.is_damaged:
+                self.omitted.append(f"attribute `{name}` of `{place}` is damaged: HDF5 cannot read its values")
+            elif (
+                name in OF_SCALES
+                or (len(attribute.shape or ()) > 1 and kind.family != STRING)
+                or len(name.encode("utf-8", "surrogateescape")) > LONGEST_NAME
+                or not (is_text or self.type_id(kind, declared) is not None)
+            ):
+                self.omitted.append(_unseen_attribute(name, place))
+            else:
+                shown.append(attribute)
+        return tuple(shown)
 
 
-def in_native_order(data: bytes, dtype: Descr | None) -> bytes:
-    """Return values of a flat type in the byte order of this machine."""
-    if isinstance(dtype, str) and dtype[0] == ("<" if c.BYTE_ORDER == "big" else ">"):
-        return swapped(data, dtype)
-    return data
+def every_group(group: HeaderGroup) -> Iterator[HeaderGroup]:
+    """Yield a group and all below it."""
+    yield group
+    for below in group.groups:
+        yield from every_group(below)
+
+
+def in_other_file(place: str) -> str:
+    """Return the description of an object of a remote file that leads to another file."""
+    return f"`{place}` leads to another file, and a remote file is read without others"
+
+
+def _unseen(kind: str, place: str) -> str:
+    return f"{kind} `{place}` has a type or name that netCDF cannot represent"
+
+
+def _unseen_attribute(name: str, place: str) -> str:
+    return f"attribute `{name}` of `{place}` has a type or name that netCDF cannot represent"
+
+
+def _internal(one: FileObject) -> dict[str, HeaderAttribute]:
+    """Return the internal attributes of an object by name."""
+    return {attribute.name: attribute for attribute in one.attributes if attribute.name in INTERNAL | OF_SCALES}
+
+
+def _is_scale(internal: dict[str, HeaderAttribute]) -> bool:
+    """Return whether a dataset with these internal attributes is a dimension scale."""
+    return CLASS in internal and _text(internal[CLASS]) == b"DIMENSION_SCALE"
 
 
 def _integers(attribute: HeaderAttribute) -> tuple[int, ...]:
-    """Return the values of an internal attribute of integers."""
+    """Return the values of an internal attribute of integers; `()` for other types."""
     if attribute.type.number not in ("<i4", ">i4") or not attribute.data:
-        raise UnreadableHeaderError("internal attribute")
+        return ()
     return unpack(f"{attribute.type.number[0]}{len(attribute.data) // 4}i", attribute.data)
 
 
-def _text(attribute: HeaderAttribute) -> bytes:
-    """Return the value of an internal attribute: one fixed-length text."""
-    if attribute.type.family != STRING:
-        raise UnreadableHeaderError("internal attribute")
+def _text(attribute: HeaderAttribute) -> bytes | None:
+    """Return the value of an internal attribute that is one fixed-length text; None for other types."""
+    if attribute.type.family != STRING or attribute.shape:
+        return None
     return text_of(attribute.data, terminated=True)

@@ -31,7 +31,7 @@ from nczarr.arrays.execution.processes import (
     send,
     started,
 )
-from nczarr.formats.netcdf4.hdf5 import has_open, has_open_files, hdf5
+from nczarr.formats.netcdf4.hdf5 import flush_written, has_open_files, hdf5, open_ids
 from nczarr.formats.netcdf4.library import library, loaded
 from nczarr.stores import remote_file
 
@@ -98,16 +98,21 @@ def is_here(path: str) -> bool:
     return remote_file.at(path) is not None or is_open(path)
 
 
-def is_open(path: str, *, writing: bool = False) -> bool:
-    """Return whether HDF5 has a file open in this process: another one may not read it, or reads an earlier state.
-
-    `writing`: open to be written, so that what is on disk is not all of it.
-    """
+def is_open(path: str) -> bool:
+    """Return whether HDF5 has a file open in this process: another one may not read it, or reads an earlier state."""
     lib = loaded()
     if lib is None:
         return False
     with LOCK:
-        return has_open(hdf5(lib), path, writing=writing)
+        return bool(open_ids(hdf5(lib), path))
+
+
+def flush(path: str) -> None:
+    """Let HDF5 put on disk what it has of a local file that this process writes."""
+    lib = loaded()
+    if lib is not None and remote_file.at(path) is None:
+        with LOCK:
+            flush_written(hdf5(lib), path)
 
 
 def called(path: str, function: Callable[..., Any], *arguments: Any) -> Any:

@@ -11,7 +11,7 @@ import errno
 import itertools
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from ctypes import byref, c_char_p, c_int, c_size_t, c_uint, c_void_p
+from ctypes import byref, c_size_t, c_uint, c_void_p
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NoReturn
@@ -39,12 +39,9 @@ from nczarr.formats.netcdf4.filter_plugins import lend_readers, missing_filters
 from nczarr.formats.netcdf4.hdf5 import Hdf5, closing, hdf5, opened_for_values
 from nczarr.formats.netcdf4.header.file_bytes import DAMAGE, HeaderFile, header_file
 from nczarr.formats.netcdf4.header.heaps import ELEMENT, UNWRITTEN, GlobalHeap
-from nczarr.formats.netcdf4.inquiry import Inquiry
 from nczarr.formats.netcdf4.isolation import called
 from nczarr.formats.netcdf4.library import CallError, Library, library, sizes
-from nczarr.formats.netcdf4.library_file import use_library_file
 from nczarr.formats.netcdf4.objects import FixedText, find, text_of
-from nczarr.formats.netcdf4.omissions import look
 
 SLAB = 8 << 20
 """Bytes of C structs per read in a sequential pass."""
@@ -70,12 +67,8 @@ class StoredVariable(VariableSections):
     """Fill value in bytes."""
     extent: tuple[int, ...] | None = None
     """Shape of its data if smaller; fill values follow."""
-    which: int | None = None
-    """Index among variables of one name; None if the name is unique."""
     fixed: FixedText | None = None
     """Type of strings that are stored as fixed-length texts."""
-    is_found: bool = False
-    """True if HDF5 finds the dataset by the variable's name; else the netCDF library reads it."""
     elements: ArraySource | None = None
     """Elements of texts, which have the places of the texts in the file; None if the library reads them."""
     origin: tuple[int, ...] = ()
@@ -156,7 +149,7 @@ class StoredVariable(VariableSections):
             try:
                 if self.fixed is not None:
                     return {"": read_texts(hdf5(lib), self.path, self.group, self.name, self.fixed, region)}
-                return self._by_hdf5(lib, region) if self.is_found else self._by_netcdf(lib, region)
+                return self._by_hdf5(lib, region)
             except (CallError, OSError) as error:
                 self._unreadable(lib, error)
 
@@ -178,24 +171,6 @@ class StoredVariable(VariableSections):
             if not is_fixed(self.type, self.types):
                 h5.do("H5Treclaim", element, within, 0, c_void_p(memory.ctypes.data))
         return values
-
-    def _by_netcdf(self, lib: Library, region: Selection) -> dict[str, NDArray[Any]]:
-        """Return the parts of a region, read by the netCDF library."""
-        start = sizes([part.start for part in region])
-        count = sizes(lengths_of(region))
-
-        def read(file: int, _: object) -> dict[str, NDArray[Any]]:
-            memory = np.zeros(lengths_of(region), c_dtype(self.type, self.types))
-            group, number = self._find(lib, file)
-            lib.call("nc_get_vara", c_int(group), c_int(number), start, count, c_void_p(memory.ctypes.data))
-            values = dict(unpacked(memory, self.type, self.types))
-            if not is_fixed(self.type, self.types):
-                kind = c_int()
-                lib.call("nc_inq_vartype", c_int(group), c_int(number), byref(kind))
-                Inquiry(lib).release(group, kind.value, memory.ctypes.data, memory.size)
-            return values
-
-        return use_library_file(lib, self.path, look(lib, self.path), read)
 
     def _unreadable(self, lib: Library, error: Exception) -> NoReturn:
         """Raise `unreadable-chunk` with the filters that HDF5 lacks, else with its message."""
@@ -225,21 +200,6 @@ class StoredVariable(VariableSections):
                 ]
         except OSError:  # the message of the failed read says more
             return []
-
-    def _find(self, lib: Library, file: int) -> tuple[int, int]:
-        """Return group and variable ids; names outside NFC, which the library misses, are compared."""
-        group, child_id, ask = c_int(file), c_int(), Inquiry(lib)
-        for name in self.group:
-            if name.isascii():
-                lib.call("nc_inq_ncid", group, c_char_p(name.encode()), byref(child_id))
-                group = c_int(child_id.value)
-            else:
-                group = c_int(next(child for child in ask.groups(group.value) if ask.group_name(child) == name))
-        if self.name.isascii() and self.which is None:
-            lib.call("nc_inq_varid", group, c_char_p(self.name.encode()), byref(child_id))
-            return group.value, child_id.value
-        named = [number for number, info in ask.variables(group.value).items() if info.name == self.name]
-        return group.value, named[self.which or 0]
 
     def meeting(self, region: Region) -> Iterator[tuple[Selection, Region]]:
         """Yield the region itself."""

@@ -10,7 +10,7 @@ from struct import unpack_from
 from typing import NamedTuple
 
 from nczarr.formats.netcdf4.header.datatypes import Datatype, datatype
-from nczarr.formats.netcdf4.header.file_bytes import UNDEFINED, HeaderFile, UnreadableHeaderError
+from nczarr.formats.netcdf4.header.file_bytes import DAMAGE, UNDEFINED, HeaderFile, UnreadableHeaderError
 from nczarr.formats.netcdf4.header.heaps import FractalHeap, GlobalHeap, records
 from nczarr.formats.netcdf4.header.messages import (
     ATTRIBUTE,
@@ -48,8 +48,10 @@ class HeaderAttribute(NamedTuple):
     """Shape; None without values."""
     data: bytes
     """Values as they are stored."""
-    lists: tuple[bytes | None, ...]
+    lists: tuple[bytes | None, ...] = ()
     """Bytes of each text or list of variable length; None for NIL."""
+    is_damaged: bool = False
+    """True if the values cannot be read."""
 
 
 class AttributeReader:
@@ -127,11 +129,11 @@ class AttributeReader:
         size = 0 if shape is None else math.prod(shape) * kind.size
         if len(body) < at + size:
             raise UnreadableHeaderError("attribute")
+        decoded, data = name.decode("utf-8", "surrogateescape"), body[at : at + size]
         try:
-            data = body[at : at + size]
-            return HeaderAttribute(name.decode(), kind, address, shape, data, self._lists(kind, data))
-        except UnicodeDecodeError:
-            raise UnreadableHeaderError("name of an attribute") from None
+            return HeaderAttribute(decoded, kind, address, shape, data, self._lists(kind, data))
+        except DAMAGE:
+            return HeaderAttribute(decoded, kind, address, shape, b"", is_damaged=True)
 
     def _lists(self, kind: Datatype, data: bytes) -> tuple[bytes | None, ...]:
         """Return the bytes of each value of variable length."""

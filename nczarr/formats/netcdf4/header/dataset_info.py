@@ -26,6 +26,7 @@ from nczarr.formats.netcdf4.header.file_bytes import UNDEFINED, UnreadableHeader
 from nczarr.formats.netcdf4.header.messages import (
     DATASPACE,
     DATATYPE,
+    EXTERNAL_FILES,
     FILL,
     FILTERS,
     LAYOUT,
@@ -43,6 +44,12 @@ from nczarr.formats.netcdf4.objects import (
     DatasetInfo,
     text_of,
 )
+
+VIRTUAL = 3
+"""Layout of values in other datasets (H5D_layout_t)."""
+
+_IN_OTHER_FILES = b"\x03\x01" + b"\xff" * 16
+"""Layout of values in one piece that is in other files."""
 
 _NEVER = 1
 """H5D_FILL_TIME_NEVER."""
@@ -63,6 +70,8 @@ class HeaderDataset(NamedTuple):
     """Address of the named type; None for a type without a name."""
     most: tuple[int, ...]
     """Maximum length of each dimension."""
+    fill: bytes
+    """Fill value as it is stored; empty if none is."""
 
 
 class DatasetReader:
@@ -81,7 +90,8 @@ class DatasetReader:
         space = self._types.space(only(found, DATASPACE).body)
         layout = only(found, LAYOUT).body
         filters, shuffled = self._pipeline(only(found, FILTERS).body if FILTERS in found else b"")
-        fill, undefined, given = self._fill(found)
+        stored_fill, undefined, given = self._fill(found)
+        fill = stored_fill
         dtype = kind.descr
         text = None
         if dtype is None:
@@ -90,6 +100,8 @@ class DatasetReader:
             fill = bytes(kind.size)
         elif len(fill) != kind.size:
             raise UnreadableHeaderError("fill value")
+        if EXTERNAL_FILES in found:
+            layout = _IN_OTHER_FILES
         number, chunks, address, index = _layout(layout, len(space.shape or ()), kind.size, bool(filters))
         extent = space.shape
         info = DatasetInfo(
@@ -100,7 +112,7 @@ class DatasetReader:
             filters if number == CHUNKED else (),
             fill if dtype is not None else None,
             None if address is None else self._base + address,
-            False,
+            number == VIRTUAL or EXTERNAL_FILES in found,
             index is not None and index.unfiltered_edges,
             shuffled,
             undefined,
@@ -110,7 +122,7 @@ class DatasetReader:
             kind.fixed_text if dtype is None else None,
             None if index is None or index.kind not in READ else index._replace(most=space.most),
         )
-        return HeaderDataset(info, kind, declared, space.most)
+        return HeaderDataset(info, kind, declared, space.most, stored_fill)
 
     def _text(self, kind: Datatype, fill: bytes) -> bytes | None:
         """Return the fill value of strings; None if it is empty, or for other types."""
@@ -190,6 +202,8 @@ def _layout(
         if kind == CONTIGUOUS:
             (address,) = unpack_from("<Q", body, 2)
             return kind, (), None if address == UNDEFINED else address, None
+        if kind == VIRTUAL:
+            return kind, (), None, None
         if kind != CHUNKED:
             raise UnreadableHeaderError("layout")
         if version == 3:

@@ -8,15 +8,22 @@ from __future__ import annotations
 import math
 from functools import cached_property
 from struct import unpack_from
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from nczarr.arrays.sources.source import Descr
+from nczarr.arrays.lazy_numpy import np
+from nczarr.arrays.sources.source import Descr, numpy_dtype
 from nczarr.check.check_names import apart
 from nczarr.formats.netcdf4.header.file_bytes import UnreadableHeaderError
 from nczarr.formats.netcdf4.objects import COMPOUND, ENUM, FLOAT, INTEGER, OPAQUE, STRING, VLEN, FixedText, Outline
 
 REFERENCE, ARRAY = 7, 10
 """Further classes (H5T_class_t)."""
+
+_SKIPPED = {2: 2, 4: 4}
+"""Bytes of properties of classes that netCDF has no types for: times, bits."""
+
+NEWEST = 5
+"""Newest version of a message; since 3 only types that are not read here were added."""
 
 LARGEST = 1 << 24
 """Maximum bytes of a value."""
@@ -111,6 +118,24 @@ class Datatype:
                 return self._record()
         return None
 
+    @cached_property
+    def numpy(self) -> np.dtype[Any] | None:
+        """NumPy's type of the values as they are stored; None for variable size and odd numbers."""
+        if self.family != COMPOUND:
+            return None if self.descr is None else numpy_dtype(self.descr)
+        types = [member.type.numpy for member in self.members]
+        if any(one is None for one in types):
+            return None
+        members = zip(types, self.members, strict=True)
+        form: Any = {
+            "names": [f"f{place}" for place in range(len(types))],
+            "formats": [(one, member.shape) for one, member in members],
+            "offsets": [member.offset for member in self.members],
+            "itemsize": self.size,
+        }
+        made: np.dtype[Any] = np.dtype(form)
+        return made
+
     def _record(self) -> Descr | None:
         members: list[tuple[str, Descr, tuple[int, ...]]] = []
         end = 0
@@ -158,7 +183,7 @@ def _datatype(data: bytes, at: int, depth: int) -> tuple[Datatype, int]:
     kind, bits, _, size = unpack_from("<BHBI", data, at)
     version, family = kind >> 4, kind & 15
     at += 8
-    if not 1 <= version <= 3 or not 0 < size <= LARGEST or at > len(data):
+    if not 1 <= version <= NEWEST or not 0 < size <= LARGEST or at > len(data):
         raise UnreadableHeaderError("datatype")
     match family:
         case _ if family == INTEGER:
@@ -171,6 +196,8 @@ def _datatype(data: bytes, at: int, depth: int) -> tuple[Datatype, int]:
             return Datatype(family, size), at + ((bits & 255) + 7) // 8 * 8
         case _ if family == REFERENCE:
             return Datatype(family, size, form=bits & 15), at
+        case _ if family in _SKIPPED:
+            return Datatype(family, size), at + _SKIPPED[family]
         case _ if family == COMPOUND:
             return _compound(data, at, bits, size, version, depth)
         case _ if family == ENUM:
@@ -203,11 +230,11 @@ def _name(data: bytes, at: int, version: int) -> tuple[bytes, int]:
     if end < 0:
         raise UnreadableHeaderError("datatype")
     length = end + 1 - at
-    return data[at:end], at + (length if version == 3 else (length + 7) // 8 * 8)
+    return data[at:end], at + (length if version >= 3 else (length + 7) // 8 * 8)
 
 
 def _compound(data: bytes, at: int, count: int, size: int, version: int, depth: int) -> tuple[Datatype, int]:
-    width = (size.bit_length() + 7) // 8 if version == 3 else 4
+    width = (size.bit_length() + 7) // 8 if version >= 3 else 4
     members = []
     for _ in range(count):
         name, at = _name(data, at, version)

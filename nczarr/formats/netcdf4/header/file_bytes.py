@@ -84,6 +84,8 @@ class HeaderFile:
         self._pages: dict[int, bytes] = {}
         self.base = 0
         """Place of address 0 in the file: after a user block."""
+        self.extension = UNDEFINED
+        """Address of the superblock's extension."""
 
     def read(self, address: int, size: int) -> bytes:
         """Return the bytes at an address."""
@@ -172,7 +174,9 @@ class HeaderFile:
         root, cached = unpack_from("<QI", block, at + 40)
         if block[20] & ~_IN_USE or any(block[21:24]) or extension != UNDEFINED or cached > 1:
             raise UnreadableHeaderError("superblock")
-        self._placed(place, base, end, driver)
+        if driver != UNDEFINED:
+            raise UnreadableHeaderError("the file is one of several that belong together")
+        self._placed(place, base, end, UNDEFINED)
         return int(root)
 
     def _checked_superblock(self, place: int, block: bytes, version: int) -> int:
@@ -184,10 +188,11 @@ class HeaderFile:
         return int(root)
 
     def _placed(self, place: int, base: int, end: int, extension: int) -> None:
-        """Set the base, as HDF5 does, to the place of the superblock. Files with an extension are not read here."""
-        if extension != UNDEFINED or end + place - base > self._size:
-            raise UnreadableHeaderError("superblock")
+        """Set the base, as HDF5 does, to the place of the superblock, and the address of its extension."""
+        if end + place - base > self._size:
+            raise UnreadableHeaderError("the file is shorter than its superblock says")
         self.base = place
+        self.extension = extension
 
 
 def without_checksum(data: bytes) -> bytes:

@@ -8,63 +8,78 @@ from typing import NamedTuple
 from nczarr.formats.netcdf4.header.attributes import AttributeReader, HeaderAttribute
 from nczarr.formats.netcdf4.header.dataset_info import DatasetReader, HeaderDataset
 from nczarr.formats.netcdf4.header.datatypes import Datatype
-from nczarr.formats.netcdf4.header.file_bytes import HeaderFile, UnreadableHeaderError
+from nczarr.formats.netcdf4.header.file_bytes import DAMAGE, UNDEFINED, HeaderFile, UnreadableHeaderError
 from nczarr.formats.netcdf4.header.groups import Link, links
-from nczarr.formats.netcdf4.header.messages import DATASPACE, LAYOUT, LINK_INFO, SYMBOL_TABLE, messages
+from nczarr.formats.netcdf4.header.messages import DATASPACE, DATATYPE, LAYOUT, LINK_INFO, SYMBOL_TABLE, messages
 
 INDEX = 1 << 12
 """Bytes of the first part of a chunk index."""
 
-DEEPEST = 64
-"""Maximum nesting of groups."""
+MOST_OBJECTS = 1 << 24
+"""Maximum objects of a file."""
 
 
 class FileObject(NamedTuple):
-    """Object of a file: a group, a dataset or a named type."""
+    """Object of a file: a group, a dataset, a named type, or another one without these."""
 
     attributes: list[HeaderAttribute]
     """Attributes, in the order of their creation."""
-    links: list[Link] | None = None
-    """Links of a group."""
+    links: dict[bytes, Link] | None = None
+    """Links of a group by name."""
     dataset: HeaderDataset | None = None
     """Metadata of a dataset."""
     type: Datatype | None = None
     """Named type."""
+    problem: str = ""
+    """Why the object cannot be read."""
 
 
-def read_objects(file: HeaderFile, root: int) -> dict[int, FileObject]:
-    """Return all objects of a file by address. Raises UnreadableHeaderError, also for objects with several links."""
+class ObjectTable(NamedTuple):
+    """All objects of one file."""
+
+    path: str
+    """Path of the file."""
+    root: int
+    """Address of the root group."""
+    objects: dict[int, FileObject]
+    """Objects by address."""
+
+
+def read_objects(file: HeaderFile, path: str) -> ObjectTable:
+    """Return all objects of a file. Raises UnreadableHeaderError if its root cannot be read, OSError."""
+    root = file.root()
+    if file.extension != UNDEFINED:
+        messages(file, file.extension)  # refuses what would change the meaning of the rest
     attributes = AttributeReader(file)
     datasets = DatasetReader(attributes, file.base)
     objects: dict[int, FileObject] = {}
     level = [root]
-    for _ in range(DEEPEST + 2):
-        objects.update(zip(level, _read_level(file, attributes, datasets, level), strict=True))
-        level = [link.address for address in level for link in objects[address].links or ()]
-        if not level:
-            return objects
-        if len(set(level)) < len(level) or not objects.keys().isdisjoint(level):
-            raise UnreadableHeaderError("several links to an object")
-    raise UnreadableHeaderError("groups")
-
-
-def _read_level(
-    file: HeaderFile, attributes: AttributeReader, datasets: DatasetReader, addresses: list[int]
-) -> list[FileObject]:
-    return file.together([partial(_read, file, attributes, datasets, address) for address in addresses])
+    while level:
+        read = file.together([partial(_read, file, attributes, datasets, address) for address in level])
+        objects.update(zip(level, read, strict=True))
+        below = (link.address for one in read for link in (one.links or {}).values() if link.is_hard)
+        level = [address for address in dict.fromkeys(below) if address not in objects]
+        if len(objects) > MOST_OBJECTS:
+            raise UnreadableHeaderError("too many objects")
+    if objects[root].links is None:
+        raise UnreadableHeaderError(objects[root].problem or "the root of the file is no group")
+    return ObjectTable(path, root, objects)
 
 
 def _read(file: HeaderFile, attributes: AttributeReader, datasets: DatasetReader, address: int) -> FileObject:
-    """Return the object at an address. Raises UnreadableHeaderError."""
-    found = messages(file, address)
-    of_object = attributes.attributes(found)
-    if SYMBOL_TABLE in found or LINK_INFO in found:
-        return FileObject(of_object, links=links(file, found))
-    if LAYOUT in found:
-        dataset = datasets.dataset(found)
-        if dataset.info.chunk_index is not None:
-            file.expect(dataset.info.chunk_index.address, INDEX)
-        return FileObject(of_object, dataset=dataset)
-    if DATASPACE in found:
-        raise UnreadableHeaderError("object")
-    return FileObject(of_object, type=attributes.named_type(address, found))
+    """Return the object at an address."""
+    try:
+        found = messages(file, address)
+        of_object = attributes.attributes(found)
+        if SYMBOL_TABLE in found or LINK_INFO in found:
+            return FileObject(of_object, links={link.name: link for link in links(file, found)})
+        if LAYOUT in found:
+            dataset = datasets.dataset(found)
+            if dataset.info.chunk_index is not None:
+                file.expect(dataset.info.chunk_index.address, INDEX)
+            return FileObject(of_object, dataset=dataset)
+        if DATATYPE in found and DATASPACE not in found:
+            return FileObject(of_object, type=attributes.named_type(address, found))
+        return FileObject(of_object)
+    except DAMAGE as error:
+        return FileObject([], problem=str(error) or type(error).__name__)

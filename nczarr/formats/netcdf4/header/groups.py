@@ -23,32 +23,38 @@ _TRACKED = 1
 _SYMBOL = 40
 """Bytes of an entry of a symbol table."""
 
-_SOFT = 2
+_SOFT_SYMBOL = 2
 """Kind of an entry that is a soft link; kinds of hard links are smaller."""
 
-LONGEST = 255
-"""Longest name that the netCDF library shows in full, in bytes."""
+HARD, SOFT, EXTERNAL = 0, 1, 64
+"""Kinds of links (H5L_type_t); programs may define others."""
 
 
 class Link(NamedTuple):
-    """Hard link."""
+    """Link of a group."""
 
-    name: str
+    name: bytes
     """Name."""
+    kind: int
+    """Kind of the link."""
     address: int
-    """Address of the object's header."""
+    """Address of the object's header, of a hard link."""
+    target: bytes = b""
+    """Path of a soft link; of an external link flags, file and path, with a NUL after both."""
+
+    @property
+    def is_hard(self) -> bool:
+        """True if the link has the address of an object."""
+        return self.kind == HARD
 
 
 def links(file: HeaderFile, found: Messages) -> list[Link]:
-    """Return the links of a group by creation if that is noted, else by name. Raises UnreadableHeaderError.
-
-    Links that are not hard are not read here, nor names that are too long or not UTF-8.
-    """
+    """Return the links of a group by creation if that is noted, else by name. Raises UnreadableHeaderError."""
     if SYMBOL_TABLE in found:
         tree, heap = unpack_from("<QQ", only(found, SYMBOL_TABLE).body)
         names = local_heap(file, heap)
-        pairs = [(_name_at(names, offset), address) for offset, address in _symbols(file, tree, 0, len(names))]
-        return [_link(name, address) for name, address in sorted(pairs)]
+        ordered = sorted((link.name, link) for link in _symbols(file, tree, 0, names))
+        return _distinct([link for _, link in ordered])
     info = only(found, LINK_INFO).body
     flags = info[1]
     heap, tree = unpack_from("<QQ", info, 10 if flags & _TRACKED else 2)
@@ -57,40 +63,42 @@ def links(file: HeaderFile, found: Messages) -> list[Link]:
         blocks = FractalHeap(file, heap)
         bodies += [blocks.get(record[4:]) for record in records(file, tree, BY_NAME)]
     parsed = sorted(_parsed(body, has_order=bool(flags & _TRACKED)) for body in bodies)
-    if len({name for _, name, _ in parsed}) < len(parsed):
-        raise UnreadableHeaderError("links of one name")
-    return [_link(name, address) for _, name, address in parsed]
+    return _distinct([link for _, link in parsed])
 
 
-def _link(name: bytes, address: int) -> Link:
-    try:
-        return Link(name.decode() if 0 < len(name) <= LONGEST else _refuse_name(), address)
-    except UnicodeDecodeError:
-        return Link(_refuse_name(), address)
+def _distinct(links: list[Link]) -> list[Link]:
+    """Return links. Raises UnreadableHeaderError if several have one name."""
+    if len({link.name for link in links}) < len(links):
+        raise UnreadableHeaderError("several links of a group have one name")
+    return links
 
 
-def _refuse_name() -> str:
-    raise UnreadableHeaderError("name of a link")
-
-
-def _parsed(body: bytes, *, has_order: bool) -> tuple[int, bytes, int]:
-    """Return creation order (0 if it is not stored), name and address of a link message."""
+def _parsed(body: bytes, *, has_order: bool) -> tuple[int, Link]:
+    """Return creation order (0 if it is not stored) and link of a link message."""
     version, flags = body[0], body[1]
-    at, kind, order = 2, 0, 0
+    at, kind, order = 2, HARD, 0
     if flags & 8:
         kind, at = body[at], at + 1
     if flags & 4:
         (order,) = unpack_from("<Q", body, at)
         at += 8
     elif has_order:
-        raise UnreadableHeaderError("link message")
+        raise UnreadableHeaderError("a link message is damaged")
     at += bool(flags & 16)
     width = 1 << (flags & 3)
     length = int.from_bytes(body[at : at + width], "little")
-    at += width
-    if version != 1 or kind or len(body) < at + length + 8:
-        raise UnreadableHeaderError("link message")
-    return order if has_order else 0, body[at : at + length], unpack_from("<Q", body, at + length)[0]
+    at += width + length
+    name, address, target = body[at - length : at], UNDEFINED, b""
+    if kind == HARD:
+        (address,) = unpack_from("<Q", body, at)
+    else:
+        (size,) = unpack_from("<H", body, at)
+        target = body[at + 2 : at + 2 + size]
+        if len(target) < size:
+            raise UnreadableHeaderError("a link message is damaged")
+    if version != 1 or not name or len(name) < length:
+        raise UnreadableHeaderError("a link message is damaged")
+    return order if has_order else 0, Link(name, kind, address, target)
 
 
 def _name_at(names: bytes, offset: int) -> bytes:
@@ -100,28 +108,27 @@ def _name_at(names: bytes, offset: int) -> bytes:
     return names[offset:end]
 
 
-def _symbols(file: HeaderFile, address: int, depth: int, heap: int) -> Iterator[tuple[int, int]]:
-    """Yield the offset of the name, and the address, of each link below a node of a group's B-tree.
-
-    `heap`: bytes of the heap that has the names.
-    """
+def _symbols(file: HeaderFile, address: int, depth: int, names: bytes) -> Iterator[Link]:
+    """Yield the links below a node of a group's B-tree. `names`: the group's local heap."""
     if depth > DEEPEST:
-        raise UnreadableHeaderError("B-tree")
+        raise UnreadableHeaderError("the B-tree of a group is too deep")
     head = file.read(address, 24)
+    (count,) = unpack_from("<H", head, 6)
     if head.startswith(b"TREE\0"):
-        (count,) = unpack_from("<H", head, 6)
         node = file.read(address + 24, 16 * count + 8)
-        if any(unpack_from("<Q", node, 16 * place)[0] >= heap for place in range(count + 1)):
-            raise UnreadableHeaderError("B-tree")
+        if any(unpack_from("<Q", node, 16 * place)[0] >= len(names) for place in range(count + 1)):
+            raise UnreadableHeaderError("the B-tree of a group is damaged")
         for place in range(count):
-            yield from _symbols(file, unpack_from("<Q", node, 16 * place + 8)[0], depth + 1, heap)
+            yield from _symbols(file, unpack_from("<Q", node, 16 * place + 8)[0], depth + 1, names)
         return
     if not head.startswith(b"SNOD\1"):
-        raise UnreadableHeaderError("symbol table")
-    (count,) = unpack_from("<H", head, 6)
+        raise UnreadableHeaderError("the symbol table of a group is damaged")
     node = file.read(address + 8, _SYMBOL * count)
     for at in range(0, len(node), _SYMBOL):
-        name, target, kind = unpack_from("<QQI", node, at)
-        if kind >= _SOFT:
-            raise UnreadableHeaderError("symbol table")
-        yield name, target
+        name, target, kind, _, value = unpack_from("<QQIII", node, at)
+        if kind > _SOFT_SYMBOL:
+            raise UnreadableHeaderError("the symbol table of a group is damaged")
+        if kind == _SOFT_SYMBOL:
+            yield Link(_name_at(names, name), SOFT, UNDEFINED, _name_at(names, value))
+        else:
+            yield Link(_name_at(names, name), HARD, target)

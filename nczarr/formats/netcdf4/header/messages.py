@@ -10,16 +10,15 @@ from typing import NamedTuple
 
 from nczarr.formats.netcdf4.header.file_bytes import CHECKSUM, HeaderFile, UnreadableHeaderError, without_checksum
 
-DATASPACE, LINK_INFO, DATATYPE, OLD_FILL, FILL, LINK, LAYOUT = 0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x08
+DATASPACE, LINK_INFO, DATATYPE, OLD_FILL, FILL, LINK, EXTERNAL_FILES, LAYOUT = range(0x01, 0x09)
 GROUP_INFO, FILTERS, ATTRIBUTE, CONTINUATION, SYMBOL_TABLE, ATTRIBUTE_INFO = 0x0A, 0x0B, 0x0C, 0x10, 0x11, 0x15
 """Types of messages."""
 
-_IGNORED = frozenset({0x00, GROUP_INFO, 0x0D, 0x0E, 0x12, 0x16})
-"""Types that say nothing about the data: gaps, comments, times, counts of references."""
+_IGNORED = frozenset({0x00, GROUP_INFO, 0x0D, 0x0E, 0x12, 0x13, 0x16, 0x17})
+"""Types that say nothing about the data: gaps, comments, times, counts of references, sizes of trees, free space."""
 
-_READ = frozenset(
-    {DATASPACE, LINK_INFO, DATATYPE, OLD_FILL, FILL, LINK, LAYOUT, FILTERS, ATTRIBUTE, SYMBOL_TABLE, ATTRIBUTE_INFO}
-)  # fmt: skip
+_READ = frozenset({*range(DATASPACE, LAYOUT + 1), FILTERS, ATTRIBUTE, SYMBOL_TABLE, ATTRIBUTE_INFO})
+"""Types that are read."""
 
 SHARED = 0x02
 """Flag of a message whose body is the address of another object."""
