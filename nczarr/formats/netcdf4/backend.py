@@ -24,9 +24,9 @@ from nczarr.formats.netcdf4 import library as c
 from nczarr.formats.netcdf4.define import chunk_lengths
 from nczarr.formats.netcdf4.fill_values import own_fill
 from nczarr.formats.netcdf4.filter_plugins import BUILT_IN, available, is_lent, lend, lendable
+from nczarr.formats.netcdf4.header.messages import FILL
 from nczarr.formats.netcdf4.library import Library, MissingLibraryError, library
-from nczarr.formats.netcdf4.object_headers import FILL, Change, ObjectPath, addresses, change_messages
-from nczarr.formats.netcdf4.objects import NON_COORDINATE
+from nczarr.formats.netcdf4.object_headers import Change, addresses, change_messages
 from nczarr.plan.chunk_lengths import check_chunk
 from nczarr.plan.plans import FilePlan
 
@@ -142,30 +142,25 @@ def _without_mode(plan: FilePlan) -> Iterator[str]:
     return (path for path in plan.checked.variables if plan.storage[path].no_fill)
 
 
-def take_fills(lib: Library, path: str, variables: list[str]) -> None:
+def take_fills(path: str, variables: list[str]) -> None:
     """Remove the fill values of variables from a closed file. Raises OSError."""
-    _change_fills(lib, path, variables, _without_value)
+    _change_fills(path, variables, _without_value)
 
 
-def define_fills(lib: Library, path: str, variables: list[str]) -> None:
+def define_fills(path: str, variables: list[str]) -> None:
     """Make unwritten cells of variables zeros, in a closed file. Raises OSError."""
-    _change_fills(lib, path, variables, _defined)
+    _change_fills(path, variables, _defined)
 
 
-def _change_fills(lib: Library, path: str, variables: list[str], change: Change) -> None:
+def _change_fills(path: str, variables: list[str], change: Change) -> None:
     if not variables:
         return
-    places = addresses(lib, path, map(_place, variables))
+    places = addresses(path, [(names.split(names.parent(name)), names.last(name)) for name in variables])
     with open(path, "r+b") as raw:
         for address, variable in zip(places, variables, strict=True):
             if not change_messages(raw, address, {FILL: change}):
                 text = f"the header of `{variable}` has an unknown layout; its fill value is kept"
                 raise OSError(errno.EIO, text)
-
-
-def _place(variable: str) -> ObjectPath:
-    name = names.last(variable)
-    return ObjectPath(names.split(names.parent(variable)), (NON_COORDINATE + name, name))
 
 
 def _without_value(body: bytes) -> bytes | None:
@@ -213,9 +208,9 @@ def build(plan: FilePlan, path: str, report: Report, counts: Counts) -> bool:
         write_data(lib, plan, ids, chunks, counts)
     with LOCK:
         lib.do("nc_close", number)
-    take_fills(lib, path, unfilled(plan))
-    define_fills(lib, path, undefined(plan))
-    take_times(lib, path, plan.checked.types)
+    take_fills(path, unfilled(plan))
+    define_fills(path, undefined(plan))
+    take_times(path, plan.checked.types)
     return True
 
 

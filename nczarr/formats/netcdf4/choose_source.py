@@ -57,7 +57,7 @@ def _text_elements(variable: StoredVariable, dataset: DatasetInfo | None) -> Arr
     layout = Layout(f"|V{ELEMENT}", dataset.extent, dataset.extent, fill=UNWRITTEN)
     chunked = _chunked(inside, elements, layout)
     if chunked is not None:
-        return chunked if dataset.chunk_index is not None and chunked.steps is not None else None
+        return chunked if chunked.steps is not None else None
     return _contiguous(inside, elements, layout)
 
 
@@ -80,6 +80,7 @@ def _chunked(variable: StoredVariable, dataset: DatasetInfo, layout: Layout) -> 
         dataset.layout != CHUNKED
         or dataset.elsewhere
         or dataset.extent is None
+        or dataset.chunk_index is None
         or len(dataset.chunks) != len(variable.shape)
     ):
         return None
@@ -106,8 +107,8 @@ def _chunked(variable: StoredVariable, dataset: DatasetInfo, layout: Layout) -> 
         edges,
         through_library,
         unwritten,
-        undefined,
         dataset.chunk_index,
+        undefined,
     )
 
 

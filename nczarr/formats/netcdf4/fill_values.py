@@ -18,10 +18,13 @@ from nczarr.ast import ATOMIC, Attribute, Constant, EnumType, Variable
 from nczarr.check.check_types import default_fill
 from nczarr.check.checked import Checked
 from nczarr.formats.netcdf4.hdf5 import Hdf5, closing
-from nczarr.formats.netcdf4.objects import descr_of, find
+from nczarr.formats.netcdf4.objects import find
 from nczarr.plan.plans import FilePlan
 
 FILL = "_FillValue"
+
+_BIG = 1
+"""H5T_ORDER_BE."""
 
 WHOLE = 16 << 20
 """Largest no-fill variable, in bytes, whose cells with defined values are all written."""
@@ -109,6 +112,5 @@ def _set(h5: Hdf5, file: int, group: tuple[str, ...], name: str, value: object) 
             closing(h5, "H5Aclose", h5.do("H5Aopen", dataset, FILL.encode(), 0)) as attribute,  # not by name: HDF5
             closing(h5, "H5Tclose", h5.do("H5Aget_type", attribute)) as kind,  # 2.2.0 cannot write such a one
         ):
-            dtype = descr_of(h5, kind)
-            data = value[::-1] if isinstance(dtype, str) and dtype[0] == ">" else value
+            data = value[::-1] if h5.H5Tget_order(kind) == _BIG else value
             h5.do("H5Awrite", attribute, kind, cast(c_char_p(data), c_void_p))

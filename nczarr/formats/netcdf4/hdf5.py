@@ -23,76 +23,11 @@ CLOSE_DEGREES = (2, 3, 1)
 
 _ID, _HERR, _LENGTHS = c_int64, c_int, POINTER(c_uint64)
 
-ON_CHUNK = ctypes.CFUNCTYPE(c_int, _LENGTHS, c_uint, c_uint64, c_uint64, c_void_p)
-"""H5D_chunk_iter_op_t: first element, filter mask, file address, size in bytes."""
-
-BASIC, ATTRIBUTES = 0x1, 0x4
-"""Requested object information (H5O_INFO_…)."""
-
 ALL_FILES = 0x1F
 """H5F_OBJ_ALL in place of a file: objects of all open files."""
 
 FILES = 0x01
 """Kind of open objects (H5F_OBJ_FILE)."""
-
-MANY_LINKS = 1 << 16
-"""Number of links in a group after which repeated names are looked for."""
-
-GROUP, DATASET, NAMED_TYPE = 0, 1, 2
-"""Kinds of objects (H5O_type_t)."""
-
-
-class LinkInfo(ctypes.Structure):
-    """H5L_info2_t; `size`: size of the value of a link that is not hard."""
-
-    _fields_ = (
-        ("type", c_int),
-        ("ordered", ctypes.c_bool),
-        ("order", c_int64),
-        ("charset", c_int),
-        ("size", c_size_t),
-        ("rest", c_uint64),
-    )
-
-
-ON_LINK = ctypes.CFUNCTYPE(c_int, _ID, c_char_p, POINTER(LinkInfo), c_void_p)
-"""H5L_iterate2_t: group, link name, link information."""
-
-ON_ATTRIBUTE = ctypes.CFUNCTYPE(c_int, _ID, c_char_p, c_void_p, c_void_p)
-"""H5A_operator2_t: object, attribute name, attribute information."""
-
-IMAGE_MALLOC = ctypes.CFUNCTYPE(c_void_p, c_size_t, c_int, c_void_p)
-IMAGE_MEMCPY = ctypes.CFUNCTYPE(c_void_p, c_void_p, c_void_p, c_size_t, c_int, c_void_p)
-IMAGE_REALLOC = ctypes.CFUNCTYPE(c_void_p, c_void_p, c_size_t, c_int, c_void_p)
-IMAGE_FREE = ctypes.CFUNCTYPE(c_int, c_void_p, c_int, c_void_p)
-
-
-class ImageCallbacks(ctypes.Structure):
-    """H5FD_file_image_callbacks_t: memory of in-memory files. The last members stay null."""
-
-    _fields_ = (
-        ("malloc", IMAGE_MALLOC),
-        ("memcpy", IMAGE_MEMCPY),
-        ("realloc", IMAGE_REALLOC),
-        ("free", IMAGE_FREE),
-        ("copy_data", c_void_p),
-        ("free_data", c_void_p),
-        ("data", c_void_p),
-    )
-
-
-class ObjectInfo(ctypes.Structure):
-    """H5O_info2_t: type and identity of an object; links to one object share it."""
-
-    _fields_ = (
-        ("file", ctypes.c_ulong),
-        ("token", ctypes.c_ubyte * 16),
-        ("type", c_int),
-        ("links", c_uint),
-        ("times", ctypes.c_int64 * 4),
-        ("attributes", c_uint64),
-    )
-
 
 _PROTOTYPES: dict[str, tuple[Any, ...]] = {
     "H5Pcreate": (_ID, _ID),
@@ -100,9 +35,6 @@ _PROTOTYPES: dict[str, tuple[Any, ...]] = {
     "H5Pset_fclose_degree": (_HERR, _ID, c_int),
     "H5Pset_cache": (_HERR, _ID, c_int, c_size_t, c_size_t, c_double),
     "H5Pset_fapl_stdio": (_HERR, _ID),
-    "H5Pset_fapl_core": (_HERR, _ID, c_size_t, c_int),
-    "H5Pset_file_image": (_HERR, _ID, c_void_p, c_size_t),
-    "H5Pset_file_image_callbacks": (_HERR, _ID, POINTER(ImageCallbacks)),
     "H5Pclose": (_HERR, _ID),
     "H5Fopen": (_ID, c_char_p, c_uint, _ID),
     "H5Fclose": (_HERR, _ID),
@@ -111,85 +43,36 @@ _PROTOTYPES: dict[str, tuple[Any, ...]] = {
     "H5Fget_name": (c_int64, _ID, c_char_p, c_size_t),
     "H5Fget_obj_count": (c_int64, _ID, c_uint),
     "H5Fget_obj_ids": (c_int64, _ID, c_uint, c_size_t, POINTER(_ID)),
-    "H5Idec_ref": (c_int, _ID),
-    "H5Literate_by_name2": (_HERR, _ID, c_char_p, c_int, c_int, c_void_p, ON_LINK, c_void_p, _ID),
-    "H5Oget_info_by_name3": (_HERR, _ID, c_char_p, POINTER(ObjectInfo), c_uint, _ID),
-    "H5Gopen2": (_ID, _ID, c_char_p, _ID),
-    "H5Gclose": (_HERR, _ID),
-    "H5Ldelete": (_HERR, _ID, c_char_p, _ID),
-    "H5Lget_val": (_HERR, _ID, c_char_p, c_char_p, c_size_t, _ID),
     "H5Lexists": (c_int, _ID, c_char_p, _ID),
     "H5Dopen2": (_ID, _ID, c_char_p, _ID),
     "H5Dclose": (_HERR, _ID),
     "H5Dget_space": (_ID, _ID),
     "H5Dget_type": (_ID, _ID),
     "H5Dget_create_plist": (_ID, _ID),
-    "H5Dget_offset": (c_uint64, _ID),
-    "H5Dget_space_status": (_HERR, _ID, POINTER(c_int)),
     "H5Dread": (_HERR, _ID, _ID, _ID, _ID, _ID, c_void_p),
-    "H5Dchunk_iter": (_HERR, _ID, _ID, ON_CHUNK, c_void_p),
     "H5Dset_extent": (_HERR, _ID, _LENGTHS),
     "H5Dwrite_chunk": (_HERR, _ID, _ID, c_uint32, _LENGTHS, c_size_t, c_void_p),
-    "H5Dget_chunk_storage_size": (_HERR, _ID, _LENGTHS, _LENGTHS),
-    "H5Dget_chunk_index_type": (_HERR, _ID, POINTER(c_int)),
     "H5Dget_chunk_info_by_coord": (_HERR, _ID, _LENGTHS, POINTER(c_uint), POINTER(c_uint64), POINTER(c_uint64)),
     "H5Sclose": (_HERR, _ID),
     "H5Screate_simple": (_ID, c_int, c_void_p, c_void_p),
     "H5Sselect_hyperslab": (_HERR, _ID, c_int, c_void_p, c_void_p, c_void_p, c_void_p),
-    "H5Sget_simple_extent_type": (c_int, _ID),
-    "H5Sget_simple_extent_npoints": (c_int64, _ID),
-    "H5Sget_simple_extent_ndims": (c_int, _ID),
-    "H5Sget_simple_extent_dims": (c_int, _ID, _LENGTHS, _LENGTHS),
-    "H5Pget_layout": (c_int, _ID),
-    "H5Pget_chunk": (c_int, _ID, c_int, _LENGTHS),
-    "H5Pget_chunk_opts": (_HERR, _ID, POINTER(c_uint)),
-    "H5Pget_external_count": (c_int, _ID),
-    "H5Pget_external": (_HERR, _ID, c_uint, c_size_t, c_char_p, POINTER(c_int64), _LENGTHS),
     "H5Pget_virtual_count": (_HERR, _ID, POINTER(c_size_t)),
     "H5Pget_virtual_filename": (c_int64, _ID, c_size_t, c_char_p, c_size_t),
     "H5Pget_nfilters": (c_int, _ID),
     "H5Pget_filter2": (
         c_int, _ID, c_uint, POINTER(c_uint), POINTER(c_size_t), POINTER(c_uint), c_size_t, c_char_p, POINTER(c_uint),
     ),
-    "H5Pfill_value_defined": (_HERR, _ID, POINTER(c_int)),
-    "H5Pget_fill_time": (_HERR, _ID, POINTER(c_int)),
-    "H5Pget_fill_value": (_HERR, _ID, _ID, c_void_p),
-    "H5Tget_class": (c_int, _ID),
     "H5Tget_size": (c_size_t, _ID),
     "H5Tget_order": (c_int, _ID),
-    "H5Tget_sign": (c_int, _ID),
-    "H5Tget_precision": (c_size_t, _ID),
-    "H5Tget_super": (_ID, _ID),
     "H5Tget_native_type": (_ID, _ID, c_int),
     "H5Treclaim": (_HERR, _ID, _ID, _ID, c_void_p),
-    "H5Tcopy": (_ID, _ID),
-    "H5Topen2": (_ID, _ID, c_char_p, _ID),
-    "H5Tequal": (c_int, _ID, _ID),
-    "H5Tget_nmembers": (c_int, _ID),
-    "H5Tget_member_name": (c_void_p, _ID, c_uint),
-    "H5Tget_member_offset": (c_size_t, _ID, c_uint),
-    "H5Tget_member_type": (_ID, _ID, c_uint),
-    "H5Tget_array_ndims": (c_int, _ID),
-    "H5Tget_array_dims2": (c_int, _ID, _LENGTHS),
-    "H5Tget_strpad": (c_int, _ID),
-    "H5Tis_variable_str": (c_int, _ID),
     "H5Tclose": (_HERR, _ID),
     "H5free_memory": (_HERR, c_void_p),
     "H5Aopen": (_ID, _ID, c_char_p, _ID),
-    "H5Aopen_by_name": (_ID, _ID, c_char_p, c_char_p, _ID, _ID),
-    "H5Aopen_by_idx": (_ID, _ID, c_char_p, c_int, c_int, c_uint64, _ID, _ID),
-    "H5Aget_space": (_ID, _ID),
-    "H5Aexists": (c_int, _ID, c_char_p),
-    "H5Aexists_by_name": (c_int, _ID, c_char_p, c_char_p, _ID),
     "H5Aget_type": (_ID, _ID),
-    "H5Aget_storage_size": (c_uint64, _ID),
-    "H5Aread": (_HERR, _ID, _ID, c_void_p),
-    "H5Aiterate_by_name": (_HERR, _ID, c_char_p, c_int, c_int, c_void_p, ON_ATTRIBUTE, c_void_p, _ID),
     "H5Awrite": (_HERR, _ID, _ID, c_void_p),
     "H5Aclose": (_HERR, _ID),
     "H5Adelete": (_HERR, _ID, c_char_p),
-    "H5Adelete_by_name": (_HERR, _ID, c_char_p, c_char_p, _ID),
-    "H5Tdetect_class": (c_int, _ID, c_int),
 }  # fmt: skip
 
 
@@ -201,22 +84,8 @@ class Hdf5:
         lib.dll.H5open()  # its types have numbers from then on
         lib.dll.H5Eset_auto2(c_int64(0), None, None)  # or it prints what it cannot do
         self.file_access = c_int64.in_dll(lib.dll, "H5P_CLS_FILE_ACCESS_ID_g").value
-        self.floats = {
-            (size, order): c_int64.in_dll(lib.dll, f"H5T_IEEE_F{8 * size}{word}_g").value
-            for size in (4, 8)
-            for order, word in enumerate(("LE", "BE"))
-        }
         self.remote: Driver | None = None
         """The driver of remote files, once one was opened."""
-        self.links: list[tuple[bytes, int, int]] = []
-        self.on_link = ON_LINK(self._note_link)  # to make one takes longer than to list a small group
-
-    def _note_link(self, owner: int, name: bytes, link: Any, data: Any) -> int:
-        info = link.contents
-        self.links.append((name, info.type, info.size))
-        if len(self.links) % MANY_LINKS == 0 and len({name for name, _, _ in self.links}) < len(self.links):
-            return -1  # the list of a damaged group may never end
-        return 0
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         """Return a function by name; its result is not checked."""
@@ -241,11 +110,6 @@ class Hdf5:
             failure = self.remote.failure()
             if failure is not None:
                 raise failure
-
-    def forget_other_file(self) -> None:
-        """Forget that a remote file led to another one, which was not opened."""
-        if self.remote is not None:
-            self.remote.forget_other_file()
 
 
 _made: dict[int, Hdf5] = {}
@@ -388,13 +252,6 @@ def opened_file(h5: Hdf5, path: str, *, needed: bool = False) -> Iterator[int]:
         h5.lib.fail_hdf5("H5Fopen")
     else:
         yield file
-
-
-def links(h5: Hdf5, file: int, group: bytes) -> list[tuple[bytes, int, int]]:
-    """Return name, kind (H5L_type_t) and size of value of each link in a group. Raises OSError."""
-    entries = h5.links = []
-    h5.do("H5Literate_by_name2", file, group, 0, 0, None, h5.on_link, None, 0)
-    return entries
 
 
 def object_path(group: tuple[str, ...], name: str) -> bytes:

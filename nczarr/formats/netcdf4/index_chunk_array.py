@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any, NoReturn
 
@@ -38,15 +38,9 @@ from nczarr.arrays.regions import (
 from nczarr.arrays.sources.decoded_parts import DecodedCells
 from nczarr.arrays.sources.source import ArraySource, Layout, Stored, itemsize
 from nczarr.arrays.sources.strided import AffineArray, FileBytes
-from nczarr.formats.netcdf4.chunk_index import chunk_table, few_chunks
 from nczarr.formats.netcdf4.chunk_table import ChunkTable, KnownChunks
-from nczarr.formats.netcdf4.hdf5 import Hdf5, closing, hdf5, opened_file
 from nczarr.formats.netcdf4.header.chunk_addresses import ChunkIndex, read_chunks
 from nczarr.formats.netcdf4.header.file_bytes import DAMAGE, header_file
-from nczarr.formats.netcdf4.isolation import called, is_here
-from nczarr.formats.netcdf4.library import library
-from nczarr.formats.netcdf4.objects import find
-from nczarr.formats.netcdf4.stored_variable import StoredVariable
 from nczarr.stores import ranges
 from nczarr.stores.ranges import Range
 
@@ -83,10 +77,10 @@ class IndexChunkArray(ChunkGridArray):
     """The same array, read by the library."""
     own: bytes | None
     """Value of unwritten cells within the extent."""
+    index: ChunkIndex
+    """Index of the chunks in the file."""
     undefined: bool = False
     """True if HDF5 does not initialize unwritten cells."""
-    index: ChunkIndex | None = None
-    """Index of the chunks in a local file, if it is read here; else HDF5 reads it."""
     _own: list[Any] = field(default_factory=list, repr=False)
     """Process-local `KnownChunks`, in a list that is empty until the first lookup."""
     _at_hand: Mapping[int, bytes] = field(default_factory=dict, repr=False)
@@ -96,7 +90,7 @@ class IndexChunkArray(ChunkGridArray):
         """Pickle the description alone."""
         described = (
             self.layout, self.file, self.reach, self.form, self.steps, self.unfiltered_edges, self.library,
-            self.own, self.undefined, self.index,
+            self.own, self.index, self.undefined,
         )  # fmt: skip
         return IndexChunkArray, described
 
@@ -199,15 +193,8 @@ class IndexChunkArray(ChunkGridArray):
     def _table(self) -> ChunkTable:
         """Chunk table, read from HDF5 once in a process. Raises OSError."""
         in_process = self._known
-        path = str(self.file.path)
         if in_process.table is None:
-            in_process.table = self._read_here(None)
-        if in_process.table is None and not is_here(path):  # two threads may ask; nothing waits for a file that hangs
-            in_process.table = called(str(self.file.path), IndexChunkArray.looked_up, self)
-        if in_process.table is None:
-            with LOCK:
-                if in_process.table is None:
-                    in_process.table = self.looked_up()
+            in_process.table = self._read_index(None)
         return in_process.table
 
     def _table_of(self, chunks: NDArray[np.int64]) -> ChunkTable:
@@ -223,9 +210,7 @@ class IndexChunkArray(ChunkGridArray):
         if new and not self.distant and len(in_process.rows) + len(new) > FEW_LOCAL:
             return self._table
         if new:
-            looked_up = self._read_here(chunks[new])
-            if looked_up is None:
-                looked_up = called(str(self.file.path), IndexChunkArray.looked_up_few, self, chunks[new])
+            looked_up = self._read_index(chunks[new])
             in_process.note([numbers[row] for row in new], looked_up)
         return in_process.few(numbers)
 
@@ -239,56 +224,24 @@ class IndexChunkArray(ChunkGridArray):
         rows = rows_between(table.chunk, grid_of(self.layout.shape, self.layout.chunks), ranges)
         return ChunkTable(table.chunk[rows], table.offset[rows], table.length[rows], table.mask[rows])
 
-    def _read_here(self, chunks: NDArray[np.int64] | None) -> ChunkTable | None:
-        """Return the chunk table, read from the file itself; None if HDF5 must read it. Raises OSError.
+    def _read_index(self, chunks: NDArray[np.int64] | None) -> ChunkTable:
+        """Read the chunk table from the file. Raises OSError, CompileError for a damaged index.
 
         `chunks`: only these are needed, int64, shape (chunks, dimensions), in C order.
         """
-        if self.index is None:
-            return None
         self.file.check()
         wanted = None if chunks is None else list(indices_of(chunks))
+        remote = self.file.remote
         try:
-            with self._reading_index(chunks), header_file(str(self.file.path)) as file:
+            with (
+                nullcontext() if remote is None or wanted is not None else remote.reading_index(),
+                header_file(str(self.file.path)) as file,
+            ):
                 file.root()
                 table = read_chunks(file, self.index, self.layout.chunks, self.extent, self.layout.shape, wanted)
-        except DAMAGE:  # HDF5 says what is wrong
-            return None
+        except DAMAGE as error:
+            unreadable(self.file.name, f"the index of the chunks is damaged: {error or type(error).__name__}")
         return self._masked(table)
-
-    def _reading_index(self, chunks: NDArray[np.int64] | None) -> AbstractContextManager[None]:
-        """Prepare a remote file for a walk through the whole index; `chunks`: through a part of it."""
-        remote = self.file.remote
-        return nullcontext() if remote is None or chunks is not None else remote.reading_index()
-
-    def looked_up(self) -> ChunkTable:
-        """Read the chunk table with the HDF5 library of this process. Raises OSError."""
-        self.file.check()
-        with self._reading_index(None), self._opened() as (h5, dataset):
-            table = chunk_table(h5, dataset, self.layout.chunks, self.extent, self.layout.shape)
-        return self._masked(table)
-
-    def looked_up_few(self, chunks: NDArray[np.int64]) -> ChunkTable:
-        """Read the rows of some chunks with the HDF5 library of this process. Raises OSError.
-
-        `chunks`: int64, shape (chunks, dimensions), indices in C order.
-        """
-        with self._opened() as (h5, dataset):
-            table = few_chunks(h5, dataset, chunks, self.layout.chunks, self.extent, self.layout.shape)
-        return self._masked(table)
-
-    @contextmanager
-    def _opened(self) -> Iterator[tuple[Hdf5, int]]:
-        """Open the dataset with the HDF5 library of this process. Raises OSError."""
-        assert self.file.path is not None
-        variable, h5 = self.library.sections, hdf5(library())
-        assert isinstance(variable, StoredVariable)
-        with (
-            LOCK,
-            opened_file(h5, self.file.path, needed=True) as file,
-            closing(h5, "H5Dclose", find(h5, file, variable.group, variable.name)) as dataset,
-        ):
-            yield h5, dataset
 
     def _masked(self, table: ChunkTable) -> ChunkTable:
         """Return a table in which chunks that exceed the extent have the mask of their filters."""

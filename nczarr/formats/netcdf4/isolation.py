@@ -2,8 +2,7 @@
 
 A server makes all calls in helper processes (`serve/helpers.py`). Elsewhere a
 guard process makes them: a copy of this process while it has one thread, else
-a new one. Files that this process has open, and remote files, are read here,
-unless they turn out to be damaged (`SuspectError`).
+a new one. Files that this process has open, and remote files, are read here.
 """
 
 from __future__ import annotations
@@ -58,15 +57,10 @@ Way = Callable[..., Any]
 
 _way: Way | None = None
 _apart = False
-_suspects: set[tuple[Any, ...]] = set()
 _refused: dict[tuple[Any, ...], str] = {}
 _lock = Lock()
 _guard: TimedProcess | None = None
 _owner = 0
-
-
-class SuspectError(Exception):
-    """The file is damaged in a way that may crash the libraries; it is read apart."""
 
 
 def use(way: Way | None) -> None:
@@ -82,19 +76,12 @@ def prepare() -> None:
     library()
 
 
-def is_apart() -> bool:
-    """Return whether this process may hang or crash."""
-    return _apart
-
-
 def is_here(path: str) -> bool:
     """Return whether calls for a file are made in this process."""
     if _way is not None:
         return False
     if _apart:
         return True
-    if _suspects and _identity(path) in _suspects:
-        return False
     return remote_file.at(path) is not None or is_open(path)
 
 
@@ -120,18 +107,8 @@ def called(path: str, function: Callable[..., Any], *arguments: Any) -> Any:
     if _way is not None:
         return _way(path, function, *arguments)
     if is_here(path):
-        try:
-            return function(*arguments)
-        except SuspectError:
-            suspect(path)
+        return function(*arguments)
     return _guarded(path, function, arguments)
-
-
-def suspect(path: str) -> None:
-    """Read a file in the guard process from now on, until it changes. Raises SuspectError in a process apart."""
-    if _apart:
-        raise SuspectError(path)
-    _suspects.add(_identity(path))
 
 
 def _identity(path: str) -> tuple[Any, ...]:

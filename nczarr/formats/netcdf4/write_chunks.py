@@ -33,9 +33,11 @@ from nczarr.arrays.sources.windows import TIMES, filling, room_beside, slab_shap
 from nczarr.arrays.values.elements import in_order
 from nczarr.ast.rectilinear import volume
 from nczarr.formats.netcdf4.fill_values import restore
-from nczarr.formats.netcdf4.hdf5 import Hdf5, hdf5, open_file
+from nczarr.formats.netcdf4.hdf5 import Hdf5, flush_written, hdf5, open_file
+from nczarr.formats.netcdf4.header.file_bytes import header_file
+from nczarr.formats.netcdf4.header.file_objects import ObjectTable, read_objects
 from nczarr.formats.netcdf4.library import Library
-from nczarr.formats.netcdf4.objects import CHUNKED, DatasetInfo, describe, find
+from nczarr.formats.netcdf4.objects import CHUNKED, DatasetInfo, find
 from nczarr.plan.plans import FilePlan
 from nczarr.stores import ranges
 from nczarr.stores.ranges import Range
@@ -111,9 +113,10 @@ class Located(NamedTuple):
 class ChunkWriter:
     """Writer of chunks of one HDF5 file that the netCDF library has open too."""
 
-    def __init__(self, h5: Hdf5, file: int, path: str, crew: Crew, counts: Counts) -> None:
+    def __init__(self, h5: Hdf5, file: int, objects: ObjectTable, path: str, crew: Crew, counts: Counts) -> None:
         self._h5 = h5
         self._file = file
+        self._objects = objects
         self._path = path
         self._crew = crew
         self._counts = counts
@@ -138,8 +141,10 @@ class ChunkWriter:
         if dataset < 0:
             return False
         try:
-            with LOCK:
-                info = describe(self._h5, dataset)
+            stored = self._objects.objects[self._objects.find(group, name)].dataset
+            if stored is None:
+                return False
+            info = stored.info
             into = _into(dataset, info, source, skips=alike(info))
             if into is None:
                 return False
@@ -225,9 +230,12 @@ def chunk_writer(lib: Library, path: str, plan: FilePlan, counts: Counts) -> Ite
         file = open_file(h5, path, writing=True)
         if file < 0:
             lib.fail_hdf5("H5Fopen")
+        flush_written(h5, path)
     try:
+        with header_file(path) as declared:
+            objects = read_objects(declared, path)
         with Crew(options.workers or (DISTANT_WORKERS if far else None), options.memory) as crew:
-            yield ChunkWriter(h5, file, path, crew, counts)
+            yield ChunkWriter(h5, file, objects, path, crew, counts)
     finally:
         with LOCK:
             h5.H5Fclose(file)

@@ -58,7 +58,8 @@ class AttributeReader:
     """Reader of the attributes of one file. Types and shapes of equal bytes are parsed once."""
 
     def __init__(self, file: HeaderFile) -> None:
-        self._file = file
+        self.file = file
+        """Metadata of the file."""
         self.texts = GlobalHeap(file)
         """Texts and lists of variable length."""
         self._types: dict[bytes, Datatype] = {}
@@ -69,7 +70,7 @@ class AttributeReader:
         """Return a type, and its address if it is a named one. Raises UnreadableHeaderError."""
         if shared:
             address = shared_address(body)
-            return self.named_type(address, messages(self._file, address)), address
+            return self.named_type(address, messages(self.file, address)), address
         parsed = self._types.get(body)
         if parsed is None:
             parsed = self._types[body] = datatype(body)
@@ -99,8 +100,8 @@ class AttributeReader:
             info = only(found, ATTRIBUTE_INFO).body
             heap, tree = unpack_from("<QQ", info, 4 if info[1] & _TRACKED else 2)
             if heap != UNDEFINED:
-                blocks = FractalHeap(self._file, heap)
-                for record in records(self._file, tree, BY_NAME):
+                blocks = FractalHeap(self.file, heap)
+                for record in records(self.file, tree, BY_NAME):
                     if record[8] & 2:
                         raise UnreadableHeaderError("shared attribute")
                     ordered.append((int.from_bytes(record[9:13], "little"), blocks.get(record[:8])))

@@ -1,13 +1,14 @@
 """Addresses of the chunks of one dataset, from the index in the file.
 
 Source: HDF5 File Format Specification 3.0, III.A.1 (version 1 B-trees), III.A.2 (version 2), VII (single chunk,
-implicit, fixed array). Extensible arrays are not read here.
+implicit, fixed array, extensible array).
 """
 
 from __future__ import annotations
 
 import math
 from bisect import bisect_right
+from collections.abc import Iterator
 from functools import partial
 from struct import unpack_from
 from typing import Any, NamedTuple
@@ -21,9 +22,6 @@ from nczarr.formats.netcdf4.header.heaps import DEEPEST, records
 
 OLD_TREE, SINGLE, IMPLICIT, FIXED_ARRAY, EXTENSIBLE_ARRAY, NEW_TREE = range(6)
 """Kinds of indexes; layouts of version 4 number all but the first so."""
-
-READ = frozenset({OLD_TREE, SINGLE, IMPLICIT, FIXED_ARRAY, NEW_TREE})
-"""Kinds that are read here."""
 
 _BY_CHUNK, _BY_CHUNK_FILTERED = 10, 11
 """Types of version 2 B-trees of chunks."""
@@ -77,12 +75,16 @@ def read_chunks(
         elif index.kind == IMPLICIT:
             file.need(index.address, count * size)
             facts = _of_one_size(np.arange(count, dtype=np.uint64) * np.uint64(size) + np.uint64(index.address), size)
-        else:
+        elif index.kind == FIXED_ARRAY:
             facts = _fixed_array(file, index, count, size)
-        if len(facts) not in (0, count):
-            raise UnreadableHeaderError("index of chunks")
+        else:
+            facts = ExtensibleArray(file, index, size).facts()
+        if index.kind != EXTENSIBLE_ARRAY and len(facts) not in (0, count):
+            raise UnreadableHeaderError("an index of chunks has another number of chunks")
         allocated = np.flatnonzero(facts[:, 0] != UNDEFINED)
-        places, facts = unraveled(allocated, counts), facts[allocated]
+        facts = facts[allocated]
+        is_growing = index.kind == EXTENSIBLE_ARRAY
+        places = _by_growing(allocated, index.most, counts) if is_growing else unraveled(allocated, counts)
     facts[:, 0] += np.uint64(file.base)
     return table_of_chunks(places, facts, chunks, extent, shape)
 
@@ -204,3 +206,91 @@ def _pages(file: HeaderFile, block: int, count: int, width: int, per_page: int) 
         pages.append(file.checked(at, length, b"") if is_written else b"\xff" * length)
         at += length + CHECKSUM
     return b"".join(pages)
+
+
+def _by_growing(numbers: NDArray[np.int64], most: tuple[int, ...], counts: tuple[int, ...]) -> NDArray[np.int64]:
+    """Return the places of chunks of an extensible array, in whose order the unlimited dimension comes first."""
+    growing = most.index(UNDEFINED)
+    others = [axis for axis in range(len(counts)) if axis != growing]
+    places = np.empty((len(numbers), len(counts)), np.int64)
+    for axis in reversed(others):
+        numbers, places[:, axis] = np.divmod(numbers, counts[axis])
+    places[:, growing] = numbers
+    return places
+
+
+class ExtensibleArray:
+    """Index of the chunks of a dataset with one unlimited dimension."""
+
+    def __init__(self, file: HeaderFile, index: ChunkIndex, size: int) -> None:
+        head = file.checked(index.address, 68, b"EAHD")
+        client, width, bits, in_index, least, pointers, page_bits = head[5:12]
+        self._written, self._block = unpack_from("<Q", head, 44)[0], unpack_from("<Q", head, 60)[0]
+        if head[4] or client != index.filtered or not (13 <= width <= 20 if client else width == 8) or bits > 64:
+            raise UnreadableHeaderError("an extensible array is damaged")
+        if not least or least & (least - 1) or not pointers or pointers & (pointers - 1):
+            raise UnreadableHeaderError("an extensible array is damaged")
+        self._file, self._size, self._width = file, size, width
+        self._in_index, self._least = in_index, least
+        self._offset = (bits + 7) // 8
+        self._per_page = 1 << page_bits
+        self._first_super = 2 * (pointers.bit_length() - 1)
+        self._direct = 2 * (pointers - 1)
+        self._supers = 1 + bits - (least.bit_length() - 1) - self._first_super
+
+    def facts(self) -> NDArray[np.uint64]:
+        """Return address, size and mask of each chunk, as far as chunks were written: uint64, shape (chunks, 3)."""
+        if self._block == UNDEFINED:
+            return np.empty((0, 3), np.uint64)
+        data = b"".join(self._elements())[: self._written * self._width]
+        data = data[: len(data) // self._width * self._width]
+        return _facts(np.frombuffer(data, np.uint8).reshape(-1, self._width), self._size)
+
+    def _elements(self) -> Iterator[bytes]:
+        """Yield the bytes of the elements in their order."""
+        count, blocks = self._in_index * self._width, 8 * (self._direct + self._supers)
+        block = self._file.checked(self._block, 14 + count + blocks, b"EAIB")
+        yield block[14 : 14 + count]
+        addresses = unpack_from(f"<{self._direct + self._supers}Q", block, 14 + count)
+        done, place = self._in_index, 0
+        for level in range(self._first_super + self._supers):
+            number, length = 1 << (level // 2), self._least << ((level + 1) // 2)
+            if done >= self._written:
+                return
+            if level < self._first_super:
+                data_blocks, bitmap = addresses[place : place + number], b""
+                place += number
+            else:
+                address = addresses[self._direct + level - self._first_super]
+                data_blocks, bitmap = self._super_block(address, number, length)
+            pages = -(-length // self._per_page) if length > self._per_page else 0
+            for at, address in enumerate(data_blocks):
+                if done >= self._written:
+                    return
+                bits = [bitmap[bit // 8] >> (7 - bit % 8) & 1 for bit in range(at * pages, (at + 1) * pages)]
+                yield self._data_block(address, length, bits)
+                done += length
+
+    def _super_block(self, address: int, number: int, length: int) -> tuple[tuple[int, ...], bytes]:
+        """Return the addresses of data blocks, and a bit for each of their pages that was written."""
+        pages = -(-length // self._per_page) if length > self._per_page else 0
+        start, bits = 14 + self._offset, number * ((pages + 7) // 8)
+        if address == UNDEFINED:
+            return (UNDEFINED,) * number, bytes(bits)
+        block = self._file.checked(address, start + bits + 8 * number, b"EASB")
+        return unpack_from(f"<{number}Q", block, start + bits), block[start : start + bits]
+
+    def _data_block(self, address: int, length: int, pages: list[int]) -> bytes:
+        """Return the bytes of the elements of a data block. `pages`: 1 for each that was written."""
+        size = length * self._width
+        if address == UNDEFINED:
+            return b"\xff" * size
+        start = 14 + self._offset
+        if not pages:
+            return self._file.checked(address, start + size, b"EADB")[start:]
+        self._file.checked(address, start, b"EADB")
+        at, out, page_size = address + start + CHECKSUM, [], self._per_page * self._width
+        for is_written in pages:
+            out.append(self._file.checked(at, page_size, b"") if is_written else b"\xff" * page_size)
+            at += page_size + CHECKSUM
+        return b"".join(out)

@@ -17,12 +17,12 @@ from nczarr.formats.netcdf4.header.chunk_addresses import (
     IMPLICIT,
     NEW_TREE,
     OLD_TREE,
-    READ,
     SINGLE,
     ChunkIndex,
 )
 from nczarr.formats.netcdf4.header.datatypes import Datatype
 from nczarr.formats.netcdf4.header.file_bytes import UNDEFINED, UnreadableHeaderError
+from nczarr.formats.netcdf4.header.heaps import local_heap
 from nczarr.formats.netcdf4.header.messages import (
     DATASPACE,
     DATATYPE,
@@ -72,6 +72,8 @@ class HeaderDataset(NamedTuple):
     """Maximum length of each dimension."""
     fill: bytes
     """Fill value as it is stored; empty if none is."""
+    files: tuple[bytes, ...] = ()
+    """Names of the other files that have the values, without those of virtual datasets."""
 
 
 class DatasetReader:
@@ -120,9 +122,19 @@ class DatasetReader:
             text,
             kind.outline if dtype is None else None,
             kind.fixed_text if dtype is None else None,
-            None if index is None or index.kind not in READ else index._replace(most=space.most),
+            None if index is None else index._replace(most=space.most),
         )
-        return HeaderDataset(info, kind, declared, space.most, stored_fill)
+        return HeaderDataset(info, kind, declared, space.most, stored_fill, self._files(found))
+
+    def _files(self, found: Messages) -> tuple[bytes, ...]:
+        """Return the names in a list of external files."""
+        if EXTERNAL_FILES not in found:
+            return ()
+        body = only(found, EXTERNAL_FILES).body
+        count, heap = unpack_from("<HQ", body, 6)
+        names = local_heap(self._types.file, heap)
+        offsets = (unpack_from("<Q", body, 16 + 24 * place)[0] for place in range(count))
+        return tuple(names[offset:].partition(b"\0")[0] for offset in offsets)
 
     def _text(self, kind: Datatype, fill: bytes) -> bytes | None:
         """Return the fill value of strings; None if it is empty, or for other types."""

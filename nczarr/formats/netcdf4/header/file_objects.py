@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from functools import partial
 from typing import NamedTuple
 
@@ -11,6 +12,7 @@ from nczarr.formats.netcdf4.header.datatypes import Datatype
 from nczarr.formats.netcdf4.header.file_bytes import DAMAGE, UNDEFINED, HeaderFile, UnreadableHeaderError
 from nczarr.formats.netcdf4.header.groups import Link, links
 from nczarr.formats.netcdf4.header.messages import DATASPACE, DATATYPE, LAYOUT, LINK_INFO, SYMBOL_TABLE, messages
+from nczarr.formats.netcdf4.objects import NON_COORDINATE
 
 INDEX = 1 << 12
 """Bytes of the first part of a chunk index."""
@@ -43,6 +45,17 @@ class ObjectTable(NamedTuple):
     """Address of the root group."""
     objects: dict[int, FileObject]
     """Objects by address."""
+
+    def find(self, group: tuple[str, ...], name: str) -> int:
+        """Return the address of a variable or type of a file that the netCDF library made. Raises OSError."""
+        here = self.root
+        try:
+            for step in group:
+                here = (self.objects[here].links or {})[step.encode()].address
+            links = self.objects[here].links or {}
+            return (links.get((NON_COORDINATE + name).encode()) or links[name.encode()]).address
+        except KeyError:
+            raise OSError(errno.EIO, f"the file has no object `{name}`", self.path) from None
 
 
 def read_objects(file: HeaderFile, path: str) -> ObjectTable:
