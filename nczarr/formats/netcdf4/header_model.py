@@ -427,7 +427,8 @@ class HeaderModel:
         base = attribute.type.base
         if base is None or base.family != REFERENCE or base.form or base.size != 8:
             return ()
-        places = (int.from_bytes((references or b"")[:8], "little") for references in attribute.lists)
+        lists = attribute.nested if isinstance(attribute.nested, tuple) else ()
+        places = [int.from_bytes(one[:8], "little") if isinstance(one, bytes) else -1 for one in lists]
         numbers = [self._scales.get((table.path, place)) for place in places]
         return tuple(number for number in numbers if number is not None) if None not in numbers else ()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from typing import Literal, TypeAlias, cast
 
@@ -39,7 +40,7 @@ from nczarr.diagnostics.source import Source
 from nczarr.formats.netcdf4 import library as c
 from nczarr.formats.netcdf4.choose_source import sources
 from nczarr.formats.netcdf4.fill_values import library_default
-from nczarr.formats.netcdf4.header.attributes import HeaderAttribute
+from nczarr.formats.netcdf4.header.attributes import HeaderAttribute, Nested
 from nczarr.formats.netcdf4.header.dataset_info import HeaderDataset
 from nczarr.formats.netcdf4.header.datatypes import Datatype
 from nczarr.formats.netcdf4.header_model import HeaderGroup, HeaderModel, HeaderVariable, every_group
@@ -258,46 +259,43 @@ class TreeReader:
         return tuple(attributes)
 
     def _attribute(self, stored: HeaderAttribute) -> Attribute | None:
-        """Return an attribute; None for an invalid name, and for values that the tree cannot hold."""
+        """Return an attribute; None for an invalid name."""
         name, kind = stored.name, stored.type
         key = name, kind.number or kind.key, stored.data, stored.shape
         attribute = self._attributes.get(key)
-        if attribute is None or kind.family == VLEN:
+        if attribute is None or not isinstance(stored.nested, bytes):
             if name in RESERVED_ATTRIBUTES or names.problem(name) is not None:
                 return None
-            value = self._value(stored)
-            if value is None:
-                return None
-            attribute = self._attributes[key] = Attribute(name=name, value=value)
+            attribute = self._attributes[key] = Attribute(name=name, value=self._value(stored))
         return attribute
 
-    def _value(self, stored: HeaderAttribute) -> Constant | None:
-        """Return the values of an attribute; None if they have no constant."""
+    def _value(self, stored: HeaderAttribute) -> Constant:
+        """Return the values of an attribute."""
         kind, data = stored.type, stored.data
-        count = 0 if stored.shape is None else stored.shape[0] if stored.shape else 1
         if kind.family == STRING and not stored.shape:
             return Constant(type="char", count=len(data), data=data)
-        if kind.is_text or kind.family == STRING:
-            return Constant.strings(_texts(stored))
+        if kind.family == STRING:
+            texts = (data[at : at + kind.size] for at in range(0, len(data), kind.size))
+            return Constant.strings(text_of(text, terminated=False) for text in texts)
         number = self._model.type_id(kind, None if stored.declared is None else (self._model.path, stored.declared))
         assert number is not None
-        type_name = self._type_names[number]
-        if not is_fixed(type_name, self._types):
-            return self._lists(type_name, kind, stored.lists)
-        return self._flat(type_name, kind, data, count)
+        return self._constant(self._type_names[number], kind, stored.nested, len(data) // kind.size)
 
-    def _lists(self, type_name: str, kind: Datatype, lists: tuple[bytes | None, ...]) -> Constant | None:
-        """Return lists of values of a fixed size; None for others."""
-        if kind.family != VLEN or kind.base is None or kind.base.numpy is None:
-            return None
-        base, size = self._name_of(kind.base), kind.base.size
-        items = [values or b"" for values in lists]
-        constants = [self._flat(base, kind.base, values, len(values) // size) for values in items]
-        return Constant(type=type_name, count=len(items), data=tuple(constants))
-
-    def _flat(self, type_name: str, kind: Datatype, data: bytes, count: int) -> Constant:
-        """Return values of a fixed size."""
-        return Constant(type=type_name, count=count, data=self._packed(type_name, kind, data))
+    def _constant(self, type_name: str, kind: Datatype, nested: Nested, count: int) -> Constant:
+        """Return nested values of a type."""
+        if isinstance(nested, bytes):
+            return Constant(type=type_name, count=count, data=self._packed(type_name, kind, nested))
+        assert nested is not None
+        if kind.is_text:
+            return Constant.strings(text if isinstance(text, bytes) else None for text in nested)
+        types = [member.type for member in kind.members] if kind.family == COMPOUND else [cast("Datatype", kind.base)]
+        sizes = [math.prod(member.shape) for member in kind.members]
+        items = []
+        for place, values in enumerate(nested):
+            base = types[place % len(types)]
+            length = sizes[place % len(types)] if sizes else _length(base, values)
+            items.append(self._constant(self._name_of(base), base, values, length))
+        return Constant(type=type_name, count=count, data=tuple(items))
 
     def _packed(self, type_name: str, kind: Datatype, data: bytes) -> bytes:
         """Return values of a fixed size as the tree has them: little-endian, records without gaps."""
@@ -321,12 +319,11 @@ class TreeReader:
         return self._packed(type_name, dataset.type, dataset.fill)
 
 
-def _texts(stored: HeaderAttribute) -> tuple[bytes | None, ...]:
-    """Return the texts of an attribute. One of variable length ends at its first NUL; None is NIL."""
-    if stored.type.is_text:
-        return tuple(None if text is None else text.partition(b"\0")[0] for text in stored.lists)
-    size, data = stored.type.size, stored.data
-    return tuple(text_of(data[at : at + size], terminated=False) for at in range(0, len(data), size))
+def _length(kind: Datatype, nested: Nested) -> int:
+    """Return the number of values in a list."""
+    if isinstance(nested, bytes):
+        return len(nested) // kind.size
+    return len(nested or ()) // (len(kind.members) if kind.family == COMPOUND else 1)
 
 
 # ---- types ----------------------------------------------------------------------------------------------------------

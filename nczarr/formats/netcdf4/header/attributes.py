@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import math
 from struct import unpack_from
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
-from nczarr.formats.netcdf4.header.datatypes import Datatype, datatype
+from nczarr.formats.netcdf4.header.datatypes import Datatype, Member, datatype
 from nczarr.formats.netcdf4.header.file_bytes import DAMAGE, UNDEFINED, HeaderFile, UnreadableHeaderError
 from nczarr.formats.netcdf4.header.heaps import FractalHeap, GlobalHeap, records
 from nczarr.formats.netcdf4.header.messages import (
@@ -23,7 +23,10 @@ from nczarr.formats.netcdf4.header.messages import (
     only,
     shared_address,
 )
-from nczarr.formats.netcdf4.objects import VLEN
+from nczarr.formats.netcdf4.objects import COMPOUND, VLEN
+
+Nested: TypeAlias = "bytes | tuple[Nested, ...] | None"
+"""Bytes of values of a fixed size; a text, or None for NIL; the items of a list or members of records."""
 
 BY_NAME = 8
 """Type of the B-tree of an object's attributes by name."""
@@ -48,8 +51,8 @@ class HeaderAttribute(NamedTuple):
     """Shape; None without values."""
     data: bytes
     """Values as they are stored."""
-    lists: tuple[bytes | None, ...] = ()
-    """Bytes of each text or list of variable length; None for NIL."""
+    nested: Nested = b""
+    """Values as they are nested: bytes of a fixed size, texts, lists, and members of records with those."""
     is_damaged: bool = False
     """True if the values cannot be read."""
 
@@ -132,14 +135,24 @@ class AttributeReader:
             raise UnreadableHeaderError("attribute")
         decoded, data = name.decode("utf-8", "surrogateescape"), body[at : at + size]
         try:
-            return HeaderAttribute(decoded, kind, address, shape, data, self._lists(kind, data))
+            return HeaderAttribute(decoded, kind, address, shape, data, self._nested(kind, data))
         except DAMAGE:
             return HeaderAttribute(decoded, kind, address, shape, b"", is_damaged=True)
 
-    def _lists(self, kind: Datatype, data: bytes) -> tuple[bytes | None, ...]:
-        """Return the bytes of each value of variable length."""
+    def _nested(self, kind: Datatype, data: bytes) -> Nested:
+        """Return values as they are nested. Raises UnreadableHeaderError."""
+        if kind.family == COMPOUND and kind.numpy is None:
+            records = (data[at : at + kind.size] for at in range(0, len(data), kind.size))
+            return tuple([self._member(member, record) for record in records for member in kind.members])
         if kind.family != VLEN or kind.base is None:
-            return ()
+            return data
         elements = [data[at : at + kind.size] for at in range(0, len(data), kind.size)]
-        item = kind.base.size
-        return tuple([self.texts.get(element, item) if any(element[4:12]) else None for element in elements])
+        base = kind.base
+        lists = [self.texts.get(element, base.size) if any(element[4:12]) else None for element in elements]
+        if kind.is_text:
+            return tuple([None if text is None else text.partition(b"\0")[0] for text in lists])
+        return tuple([self._nested(base, items or b"") for items in lists])
+
+    def _member(self, member: Member, record: bytes) -> Nested:
+        """Return the values of a member of one record."""
+        return self._nested(member.type, record[member.offset :][: math.prod(member.shape) * member.type.size])

@@ -13,12 +13,10 @@ import pytest
 import nczarr
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report, Severity
-from nczarr.formats.netcdf4 import survey
-from nczarr.formats.netcdf4.library import library
+from nczarr.formats.netcdf4 import header_model
 from nczarr.operations import pipeline
 from nczarr.options import Options
 from nczarr.stores.single import open_source
-from tests.support.isolation import read_here
 
 Make = Callable[[Any, ModuleType], object]
 Read = Callable[[Make], tuple[Checked | None, list[tuple[str, str]]]]
@@ -114,11 +112,8 @@ FATAL: dict[str, tuple[Make, str]] = {
 
 
 @pytest.mark.parametrize(("make", "text"), FATAL.values(), ids=FATAL)
-def test_links_that_the_library_must_not_follow_are_left_out(
-    read: Read, make: Make, text: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(survey, "MOST_REPEATED", 100)
-    read_here(monkeypatch)
+def test_links_without_an_end_are_left_out(read: Read, make: Make, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(header_model, "MOST_REPEATED", 100)
     checked, found = read(make)
     assert checked is not None
     assert checked.parts["/ok"][""].read((slice(0, 3),)).tolist() == [0, 1, 2]
@@ -139,9 +134,7 @@ def test_links_that_the_library_must_not_follow_are_left_out(
         lambda file, h5py: file.create_group("g").__setitem__("d", h5py.Empty("f4")),
     ],
 )
-def test_what_the_library_opens_no_file_with_is_left_out(
-    make: Make, tmp_path: Path, peer: Callable[[str], ModuleType]
-) -> None:
+def test_what_the_model_cannot_hold_is_left_out(make: Make, tmp_path: Path, peer: Callable[[str], ModuleType]) -> None:
     peer("netCDF4")
     h5py = peer("h5py")
     path = tmp_path / "t.h5"
@@ -254,29 +247,3 @@ def test_files_of_the_library_hide_nothing(tmp_path: Path, peer: Callable[[str],
     report = Report()
     assert pipeline.read(open_source(str(tmp_path / "t.nc")), report, Options()) is not None
     assert report.sorted() == []
-
-
-def test_a_file_that_does_not_close_is_read(
-    tmp_path: Path, peer: Callable[[str], ModuleType], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    h5py = peer("h5py")
-    peer("netCDF4")
-    paths = [tmp_path / f"{number}.h5" for number in range(3)]
-    for path in paths:
-        with h5py.File(path, "w") as file:
-            file["v"] = np.arange(3)
-    read_here(monkeypatch)
-    lib, closed = library(), []
-    do = lib.do
-
-    def refuse(name: str, *arguments: Any) -> Any:
-        if name != "nc_close":
-            return do(name, *arguments)
-        closed.append(arguments)
-        raise OSError("the file was cut since it was opened")
-
-    monkeypatch.setattr(lib, "do", refuse)
-    for path in paths:
-        report = Report()
-        assert pipeline.read(open_source(str(path)), report, Options()) is not None, report.sorted()
-    assert len(closed) == len(paths)
