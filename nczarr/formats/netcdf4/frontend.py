@@ -9,7 +9,7 @@ from nczarr.check.checked import Unchecked
 from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.source import Source
 from nczarr.formats.netcdf4 import isolation
-from nczarr.formats.netcdf4.header.file_bytes import DAMAGE
+from nczarr.formats.netcdf4.header.file_bytes import DAMAGE, reason_of
 from nczarr.formats.netcdf4.header_model import HeaderModel
 from nczarr.formats.netcdf4.tree_reader import TreeReader
 from nczarr.options import Options
@@ -28,7 +28,7 @@ def read(source: Source, report: Report, options: Options | None = None) -> Unch
             return TreeReader(HeaderModel(source.path), source, report).read()
     except DAMAGE as error:
         helps = ["the file is damaged, or not an HDF5 file"]
-        report.error("unreadable-file", f"`{source.name}`: {error or type(error).__name__}", helps=helps)
+        report.error("unreadable-file", f"`{source.name}`: {reason_of(error)}", helps=helps)
     except OSError as error:
         report.error("unreadable-file", f"`{source.name}`: {error.strerror or error}")
     return None

@@ -40,7 +40,7 @@ from nczarr.arrays.sources.source import ArraySource, Layout, Stored, itemsize
 from nczarr.arrays.sources.strided import AffineArray, FileBytes
 from nczarr.formats.netcdf4.chunk_table import ChunkTable, KnownChunks
 from nczarr.formats.netcdf4.header.chunk_addresses import ChunkIndex, read_chunks
-from nczarr.formats.netcdf4.header.file_bytes import DAMAGE, header_file
+from nczarr.formats.netcdf4.header.file_bytes import DAMAGE, header_file, reason_of
 from nczarr.stores import ranges
 from nczarr.stores.ranges import Range
 
@@ -240,7 +240,7 @@ class IndexChunkArray(ChunkGridArray):
                 file.root()
                 table = read_chunks(file, self.index, self.layout.chunks, self.extent, self.layout.shape, wanted)
         except DAMAGE as error:
-            unreadable(self.file.name, f"the index of the chunks is damaged: {error or type(error).__name__}")
+            unreadable(self.file.name, f"the places of its chunks cannot be read: {reason_of(error)}")
         return self._masked(table)
 
     def _masked(self, table: ChunkTable) -> ChunkTable:

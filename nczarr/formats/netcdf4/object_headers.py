@@ -90,7 +90,7 @@ def first_block(raw: BinaryIO, address: int) -> HeaderBlock:
     raw.seek(address)
     prefix = raw.read(_FLAGS + 1 + _TIME_BYTES + 4 + 8)
     if len(prefix) <= _FLAGS:
-        raise UnreadableHeaderError("object header")
+        raise UnreadableHeaderError("an object header is damaged")
     flags = prefix[_FLAGS]
     start = _FLAGS + 1 + (_TIME_BYTES if flags & _TIMES else 0) + (4 if flags & _LIMITS else 0)
     width = 1 << (flags & 3)
@@ -104,7 +104,7 @@ def _read(raw: BinaryIO, address: int, length: int, signature: bytes) -> bytes:
     raw.seek(address)
     data = raw.read(length)
     if len(data) < length or not data.startswith(signature):
-        raise UnreadableHeaderError("object header")
+        raise UnreadableHeaderError("an object header is damaged")
     return without_checksum(data)
 
 
@@ -115,7 +115,7 @@ def _messages(block: HeaderBlock) -> Iterator[tuple[int, int, slice]]:
         kind, size, flags = struct.unpack_from("<BHB", block.data, at)
         at += block.head
         if at + size > len(block.data):
-            raise UnreadableHeaderError("object header")
+            raise UnreadableHeaderError("an object header is damaged")
         yield kind, flags, slice(at, at + size)
         at += size
 

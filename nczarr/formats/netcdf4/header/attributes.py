@@ -85,7 +85,7 @@ class AttributeReader:
         if parsed is None:
             message = only(found, DATATYPE)
             if message.flags & 2:
-                raise UnreadableHeaderError("shared datatype")
+                raise UnreadableHeaderError("a type is damaged")
             parsed = self._named[address] = datatype(message.body)
         return parsed
 
@@ -106,12 +106,12 @@ class AttributeReader:
                 blocks = FractalHeap(self.file, heap)
                 for record in records(self.file, tree, BY_NAME):
                     if record[8] & 2:
-                        raise UnreadableHeaderError("shared attribute")
+                        raise UnreadableHeaderError("attributes that objects share are not read")
                     ordered.append((int.from_bytes(record[9:13], "little"), blocks.get(record[:8])))
         ordered.sort(key=lambda pair: pair[0])
         attributes = [self._attribute(body) for _, body in ordered]
         if len({attribute.name for attribute in attributes}) < len(attributes):
-            raise UnreadableHeaderError("attributes of one name")
+            raise UnreadableHeaderError("several attributes have one name")
         return attributes
 
     def _attribute(self, body: bytes) -> HeaderAttribute:
@@ -121,9 +121,9 @@ class AttributeReader:
         elif version in (2, 3):
             at, gap = 8 + (version == 3), 0
         else:
-            raise UnreadableHeaderError("attribute")
+            raise UnreadableHeaderError("an attribute is damaged")
         if flags & _SHARED_SPACE or not name_size:
-            raise UnreadableHeaderError("attribute")
+            raise UnreadableHeaderError("an attribute is damaged")
         name = body[at : at + name_size].partition(b"\0")[0]
         at += name_size + (-name_size & gap)
         kind, address = self.type(body[at : at + type_size], shared=bool(flags & _SHARED_TYPE))
@@ -132,7 +132,7 @@ class AttributeReader:
         at += space_size + (-space_size & gap)
         size = 0 if shape is None else math.prod(shape) * kind.size
         if len(body) < at + size:
-            raise UnreadableHeaderError("attribute")
+            raise UnreadableHeaderError("an attribute is damaged")
         decoded, data = name.decode("utf-8", "surrogateescape"), body[at : at + size]
         try:
             return HeaderAttribute(decoded, kind, address, shape, data, self._nested(kind, data))

@@ -111,7 +111,7 @@ class _OldTree:
             below: list[int] = []
             read = self._file.together([partial(self._node, node) for node in nodes])
             if len(set(nodes)) < len(nodes) or {depth for depth, _ in read} != {read[0][0] if level is None else level}:
-                raise UnreadableHeaderError("index of chunks")
+                raise UnreadableHeaderError("the index of chunks is damaged")
             for depth, entries in read:
                 if not depth:
                     leaves.append(entries)
@@ -123,7 +123,7 @@ class _OldTree:
         cells = entries["cell"][:, :-1]
         places = cells // self._chunks
         if (places * self._chunks != cells).any():
-            raise UnreadableHeaderError("index of chunks")
+            raise UnreadableHeaderError("the index of chunks is damaged")
         facts = np.empty((len(entries), 3), np.uint64)
         facts[:, 0], facts[:, 1], facts[:, 2] = entries["address"], entries["size"], entries["mask"]
         return places.astype(np.int64), facts
@@ -133,7 +133,7 @@ class _OldTree:
         head = self._file.read(address, 24)
         kind, depth, count = unpack_from("<BBH", head, 4)
         if not head.startswith(b"TREE") or kind != 1 or depth > DEEPEST:
-            raise UnreadableHeaderError("index of chunks")
+            raise UnreadableHeaderError("the index of chunks is damaged")
         return depth, np.frombuffer(self._file.read(address + 24, count * self._entry.itemsize), self._entry)
 
     def _touched(self, entries: NDArray[Any]) -> list[int]:
@@ -151,7 +151,7 @@ def _new_tree(
     table = np.frombuffer(b"".join(rows), np.uint8).reshape(len(rows), -1 if rows else 8 + 8 * rank)
     end = table.shape[1] - 8 * rank
     if end != 8 if kind == _BY_CHUNK else not 12 < end <= 20:
-        raise UnreadableHeaderError("index of chunks")
+        raise UnreadableHeaderError("the index of chunks is damaged")
     places = np.ascontiguousarray(table[:, end:]).view("<u8").reshape(len(rows), rank).astype(np.int64)
     return places, _facts(table[:, :end], size)
 
@@ -184,7 +184,7 @@ def _fixed_array(file: HeaderFile, index: ChunkIndex, count: int, size: int) -> 
     head = file.checked(index.address, 24, b"FAHD")
     client, width, bits, entries, block = unpack_from("<BBBQQ", head, 5)
     if head[4] or entries != count or client != index.filtered or not (13 <= width <= 20 if client else width == 8):
-        raise UnreadableHeaderError("index of chunks")
+        raise UnreadableHeaderError("the index of chunks is damaged")
     if block == UNDEFINED:
         return np.empty((0, 3), np.uint64)
     file.need(block, count * width)

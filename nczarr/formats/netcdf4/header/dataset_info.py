@@ -101,7 +101,7 @@ class DatasetReader:
         elif not given:
             fill = bytes(kind.size)
         elif len(fill) != kind.size:
-            raise UnreadableHeaderError("fill value")
+            raise UnreadableHeaderError("a fill value is damaged")
         if EXTERNAL_FILES in found:
             layout = _IN_OTHER_FILES
         number, chunks, address, index = _layout(layout, len(space.shape or ()), kind.size, bool(filters))
@@ -160,10 +160,10 @@ class DatasetReader:
             when, at = flags >> 2 & 3, 2
             size = unpack_from("<i", body, at)[0] if flags & 0x20 else -1 if flags & 0x10 else 0
         else:
-            raise UnreadableHeaderError("fill value")
+            raise UnreadableHeaderError("a fill value is damaged")
         data = body[at + 4 : at + 4 + size] if size > 0 else b""
         if len(data) != max(0, size):
-            raise UnreadableHeaderError("fill value")
+            raise UnreadableHeaderError("a fill value is damaged")
         return data, size < 0 or when == _NEVER, size > 0
 
     def _pipeline(self, body: bytes) -> tuple[tuple[Codec, ...], int | None]:
@@ -176,7 +176,7 @@ class DatasetReader:
     def _parsed(self, body: bytes) -> tuple[tuple[Codec, ...], int | None]:
         version, count = body[0], body[1]
         if version not in (1, 2):
-            raise UnreadableHeaderError("filters")
+            raise UnreadableHeaderError("a list of filters is damaged")
         at, codecs, shuffled = 8 if version == 1 else 2, [], None
         for _ in range(count):
             (number,) = unpack_from("<H", body, at)
@@ -217,13 +217,13 @@ def _layout(
         if kind == VIRTUAL:
             return kind, (), None, None
         if kind != CHUNKED:
-            raise UnreadableHeaderError("layout")
+            raise UnreadableHeaderError("a layout is damaged")
         if version == 3:
             (address,) = unpack_from("<Q", body, 3)
             return _chunked(OLD_TREE, address, unpack_from(f"<{body[2]}I", body, 11), rank, size, filtered)
         return _new_chunked(body, rank, size, filtered)
     if version not in (1, 2):
-        raise UnreadableHeaderError("layout")
+        raise UnreadableHeaderError("a layout is damaged")
     dimensions, kind = body[1], body[2]
     if kind == COMPACT:
         return kind, (), None, None
@@ -231,7 +231,7 @@ def _layout(
     if kind == CONTIGUOUS:
         return kind, (), None if address == UNDEFINED else address, None
     if kind != CHUNKED:
-        raise UnreadableHeaderError("layout")
+        raise UnreadableHeaderError("a layout is damaged")
     return _chunked(OLD_TREE, address, unpack_from(f"<{dimensions}I", body, 16), rank, size, filtered)
 
 
@@ -239,7 +239,7 @@ def _chunked(
     kind: int, address: int, lengths: tuple[int, ...], rank: int, size: int, filtered: bool
 ) -> tuple[int, tuple[int, ...], None, ChunkIndex]:
     if len(lengths) != rank + 1 or lengths[-1] != size or 0 in lengths or not rank:
-        raise UnreadableHeaderError("layout")
+        raise UnreadableHeaderError("a layout is damaged")
     return CHUNKED, tuple(lengths[:-1]), None, ChunkIndex(kind, address, size, filtered)
 
 
@@ -258,7 +258,7 @@ def _new_chunked(body: bytes, rank: int, size: int, filtered: bool) -> tuple[int
     elif kind in _PARAMETERS:
         at += _PARAMETERS[kind]
     else:
-        raise UnreadableHeaderError("index of chunks")
+        raise UnreadableHeaderError("the index of chunks is damaged")
     (address,) = unpack_from("<Q", body, at)
     layout, chunks, _, index = _chunked(kind, address, lengths, rank, size, filtered)
     return layout, chunks, None, index._replace(unfiltered_edges=bool(flags & 1), single=single)

@@ -179,12 +179,12 @@ def datatype(data: bytes) -> Datatype:
 def _datatype(data: bytes, at: int, depth: int) -> tuple[Datatype, int]:
     """Return a type and the offset of its end."""
     if depth > DEEPEST or len(data) < at + 8:
-        raise UnreadableHeaderError("datatype")
+        raise UnreadableHeaderError("a type is damaged")
     kind, bits, _, size = unpack_from("<BHBI", data, at)
     version, family = kind >> 4, kind & 15
     at += 8
     if not 1 <= version <= NEWEST or not 0 < size <= LARGEST or at > len(data):
-        raise UnreadableHeaderError("datatype")
+        raise UnreadableHeaderError("a type is damaged")
     match family:
         case _ if family == INTEGER:
             return _integer(data, at, bits, size), at + 4
@@ -207,7 +207,7 @@ def _datatype(data: bytes, at: int, depth: int) -> tuple[Datatype, int]:
             return Datatype(family, size, base=base, form=bits & 15), end
         case _ if family == ARRAY and version > 1:
             return _array(data, at, size, version, depth)
-    raise UnreadableHeaderError(f"type of class {family}")
+    raise UnreadableHeaderError(f"types of class {family} are not read")
 
 
 def _integer(data: bytes, at: int, bits: int, size: int) -> Datatype:
@@ -228,7 +228,7 @@ def _name(data: bytes, at: int, version: int) -> tuple[bytes, int]:
     """Return a name and the offset after it, padded to eight bytes before version 3."""
     end = data.find(b"\0", at)
     if end < 0:
-        raise UnreadableHeaderError("datatype")
+        raise UnreadableHeaderError("a type is damaged")
     length = end + 1 - at
     return data[at:end], at + (length if version >= 3 else (length + 7) // 8 * 8)
 
@@ -258,7 +258,7 @@ def _enum(data: bytes, at: int, count: int, size: int, version: int, depth: int)
         name, at = _name(data, at, version)
         labels.append(name)
     if len(data) < at + count * size:
-        raise UnreadableHeaderError("datatype")
+        raise UnreadableHeaderError("a type is damaged")
     values = [data[at + place * size : at + (place + 1) * size] for place in range(count)]
     return Datatype(ENUM, size, base=base, constants=tuple(zip(labels, values, strict=True))), at + count * size
 

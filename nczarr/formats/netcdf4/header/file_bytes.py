@@ -64,6 +64,11 @@ DAMAGE = (UnreadableHeaderError, struct.error, IndexError, OverflowError, Recurs
 """Errors of a header that is damaged, or not read here."""
 
 
+def reason_of(error: Exception) -> str:
+    """Return what is wrong, of an error in `DAMAGE`."""
+    return str(error) if isinstance(error, UnreadableHeaderError) else "a structure is damaged"
+
+
 class _AbsentBytesError(Exception):
     """Bytes of a remote file that are not in memory."""
 
@@ -91,13 +96,13 @@ class HeaderFile:
         """Return the bytes at an address."""
         data = self.peek(address, size)
         if len(data) != size:
-            raise UnreadableHeaderError("a structure is not within the file")
+            raise UnreadableHeaderError("the file ends before one of its structures")
         return data
 
     def need(self, address: int, size: int) -> None:
         """Raise UnreadableHeaderError unless the file has so many bytes at an address."""
         if self.base + address + size > self._size:
-            raise UnreadableHeaderError("a structure is not within the file")
+            raise UnreadableHeaderError("the file ends before one of its structures")
 
     def peek(self, address: int, size: int) -> bytes:
         """Return the bytes at an address, fewer at the end of the file."""
@@ -153,7 +158,7 @@ class HeaderFile:
         """Return a structure of `size` bytes without its checksum, which follows."""
         data = self.read(address, size + CHECKSUM)
         if not data.startswith(signature):
-            raise UnreadableHeaderError(f"no {signature.decode()} at {address}")
+            raise UnreadableHeaderError(f"there is no {signature.decode()} at {address}")
         return without_checksum(data)
 
     def root(self) -> int:
@@ -163,17 +168,17 @@ class HeaderFile:
             if block.startswith(_SIGNATURE):
                 break
         else:
-            raise UnreadableHeaderError("no superblock")
+            raise UnreadableHeaderError("the file has no superblock")
         version = block[8]
         if version in (2, 3):
             return self._checked_superblock(place, block, version)
         if version not in (0, 1) or len(block) < SUPERBLOCK or block[13:15] != bytes((_EIGHT, _EIGHT)):
-            raise UnreadableHeaderError("superblock")
+            raise UnreadableHeaderError("the superblock is damaged")
         at = 24 if version == 0 else 28
         base, extension, end, driver = unpack_from("<QQQQ", block, at)
         root, cached = unpack_from("<QI", block, at + 40)
         if block[20] & ~_IN_USE or any(block[21:24]) or extension != UNDEFINED or cached > 1:
-            raise UnreadableHeaderError("superblock")
+            raise UnreadableHeaderError("the superblock is damaged")
         if driver != UNDEFINED:
             raise UnreadableHeaderError("the file is one of several that belong together")
         self._placed(place, base, end, UNDEFINED)
@@ -182,7 +187,7 @@ class HeaderFile:
     def _checked_superblock(self, place: int, block: bytes, version: int) -> int:
         """Return the root's address in a superblock of version 2 or 3, which has a checksum."""
         if len(block) < 48 or block[9:11] != bytes((_EIGHT, _EIGHT)) or block[11] & ~(_IN_USE if version == 2 else 0):
-            raise UnreadableHeaderError("superblock")
+            raise UnreadableHeaderError("the superblock is damaged")
         base, extension, end, root = unpack_from("<QQQQ", without_checksum(block[:48]), 12)
         self._placed(place, base, end, extension)
         return int(root)
@@ -205,7 +210,7 @@ def without_checksum(data: bytes) -> bytes:
 def verify(data: bytes, checksum: bytes) -> None:
     """Raise UnreadableHeaderError unless the checksum of bytes is right."""
     if _sum(data) != int.from_bytes(checksum, "little"):
-        raise UnreadableHeaderError("checksum")
+        raise UnreadableHeaderError("a checksum is wrong")
 
 
 _left = _IN_PYTHON

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from nczarr.formats.netcdf4.header.attributes import AttributeReader, HeaderAttribute
 from nczarr.formats.netcdf4.header.dataset_info import DatasetReader, HeaderDataset
 from nczarr.formats.netcdf4.header.datatypes import Datatype
-from nczarr.formats.netcdf4.header.file_bytes import DAMAGE, UNDEFINED, HeaderFile, UnreadableHeaderError
+from nczarr.formats.netcdf4.header.file_bytes import DAMAGE, UNDEFINED, HeaderFile, UnreadableHeaderError, reason_of
 from nczarr.formats.netcdf4.header.groups import Link, links
 from nczarr.formats.netcdf4.header.messages import DATASPACE, DATATYPE, LAYOUT, LINK_INFO, SYMBOL_TABLE, messages
 from nczarr.formats.netcdf4.objects import NON_COORDINATE
@@ -95,4 +95,4 @@ def _read(file: HeaderFile, attributes: AttributeReader, datasets: DatasetReader
             return FileObject(of_object, type=attributes.named_type(address, found))
         return FileObject(of_object)
     except DAMAGE as error:
-        return FileObject([], problem=str(error) or type(error).__name__)
+        return FileObject([], problem=reason_of(error))

@@ -104,7 +104,7 @@ def _parsed(body: bytes, *, has_order: bool) -> tuple[int, Link]:
 def _name_at(names: bytes, offset: int) -> bytes:
     end = names.find(b"\0", offset)
     if end < 0:
-        raise UnreadableHeaderError("local heap")
+        raise UnreadableHeaderError("a local heap is damaged")
     return names[offset:end]
 
 

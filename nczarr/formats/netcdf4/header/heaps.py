@@ -48,7 +48,7 @@ def records(file: HeaderFile, address: int, kind: int) -> Iterator[bytes]:
     head = file.checked(address, 34, b"BTHD")
     _, found, node, record, depth, _, _, root, count, total = unpack_from("<BBIHHBBQHQ", head, 4)
     if head[4] or found != kind or depth > DEEPEST or not record or node < 10 + record or total > MOST_RECORDS:
-        raise UnreadableHeaderError("B-tree")
+        raise UnreadableHeaderError("a B-tree is damaged")
     most = (node - 10) // record
     below, width, totals = most, bytes_for(most), [0]
     for _ in range(depth):
@@ -60,7 +60,7 @@ def records(file: HeaderFile, address: int, kind: int) -> Iterator[bytes]:
         return
     out = list(_records(file, _Tree(kind, node, record, width, tuple(totals)), root, count, depth))
     if len(out) != total:
-        raise UnreadableHeaderError("B-tree")
+        raise UnreadableHeaderError("a B-tree is damaged")
     yield from out
 
 
@@ -69,10 +69,10 @@ def _records(file: HeaderFile, tree: _Tree, address: int, count: int, depth: int
     pointer = 8 + tree.width + tree.totals[depth - 1] if depth else 0
     length = 6 + count * size + (count + 1) * pointer
     if length + CHECKSUM > tree.node:
-        raise UnreadableHeaderError("B-tree")
+        raise UnreadableHeaderError("a B-tree is damaged")
     node = file.checked(address, length, b"BTIN" if depth else b"BTLF")
     if node[4] or node[5] != tree.kind:
-        raise UnreadableHeaderError("B-tree")
+        raise UnreadableHeaderError("a B-tree is damaged")
     at = 6 + count * size
     for place in range(count + 1):
         if depth:
@@ -100,7 +100,7 @@ class FractalHeap:
         self._columns, self._start, direct, bits = unpack_from("<HQQH", head, 110)
         self._root, self._rows = unpack_from("<QH", head, 132)
         if head[4] or filters or not self._columns or not self._start or bits > 64:
-            raise UnreadableHeaderError("fractal heap")
+            raise UnreadableHeaderError("a fractal heap is damaged")
         self._file = file
         self._has_checksums = bool(head[9] & 2)
         self._offset = (bits + 7) // 8
@@ -113,13 +113,13 @@ class FractalHeap:
         if number[0] == _HUGE_OBJECT:
             return self._huge(int.from_bytes(number[1:], "little"))
         if number[0]:  # objects within their ID, and other versions
-            raise UnreadableHeaderError("fractal heap")
+            raise UnreadableHeaderError("a fractal heap is damaged")
         offset = int.from_bytes(number[1 : 1 + self._offset], "little")
         length = int.from_bytes(number[1 + self._offset : 1 + self._offset + self._length], "little")
         block, first = self._block(offset)
         data = block[offset - first : offset - first + length]
         if len(data) != length or not length:
-            raise UnreadableHeaderError("fractal heap")
+            raise UnreadableHeaderError("a fractal heap is damaged")
         return data
 
     def _huge(self, number: int) -> bytes:
@@ -128,7 +128,7 @@ class FractalHeap:
             address, length, owner = unpack_from("<QQQ", record)
             if owner == number:
                 return self._file.read(address, length)
-        raise UnreadableHeaderError("fractal heap")
+        raise UnreadableHeaderError("a fractal heap is damaged")
 
     def _block(self, offset: int) -> tuple[bytes, int]:
         """Return the direct block that has an offset, and its own offset."""
@@ -143,20 +143,20 @@ class FractalHeap:
                 row += 1
                 size = self._start << max(0, row - 1)
                 if row >= rows:
-                    raise UnreadableHeaderError("fractal heap")
+                    raise UnreadableHeaderError("a fractal heap is damaged")
             column = (offset - start) // size
             address, first = children[row * self._columns + column], start + column * size
             if row < self._direct_rows:
                 return self._direct(address, size, first), first
             rows = size.bit_length() - (self._start * self._columns).bit_length() + 1
-        raise UnreadableHeaderError("fractal heap")
+        raise UnreadableHeaderError("a fractal heap is damaged")
 
     def _indirect(self, address: int, rows: int, first: int) -> tuple[int, ...]:
         """Return the addresses in an indirect block."""
         count, start = rows * self._columns, 13 + self._offset
         block = self._file.checked(address, start + 8 * count, b"FHIB")
         if int.from_bytes(block[13:start], "little") != first:
-            raise UnreadableHeaderError("fractal heap")
+            raise UnreadableHeaderError("a fractal heap is damaged")
         return unpack_from(f"<{count}Q", block, start)
 
     def _direct(self, address: int, size: int, first: int) -> bytes:
@@ -165,7 +165,7 @@ class FractalHeap:
             block = self._file.read(address, size)
             start = 13 + self._offset
             if not block.startswith(b"FHDB\0") or int.from_bytes(block[13:start], "little") != first:
-                raise UnreadableHeaderError("fractal heap")
+                raise UnreadableHeaderError("a fractal heap is damaged")
             if self._has_checksums:
                 unsealed = block[:start] + bytes(CHECKSUM) + block[start + CHECKSUM :]
                 verify(unsealed, block[start : start + CHECKSUM])
@@ -183,7 +183,7 @@ def local_heap(file: HeaderFile, address: int) -> bytes:
     head = file.read(address, 32)
     size, free, data = unpack_from("<QQQ", head, 8)
     if not head.startswith(b"HEAP\0"):
-        raise UnreadableHeaderError("local heap")
+        raise UnreadableHeaderError("a local heap is damaged")
     block = file.read(data, size)
     for _ in range(size // 16 + 1):  # HDF5 refuses a heap with a damaged list of free space
         if free == _NO_FREE_SPACE:
@@ -192,7 +192,7 @@ def local_heap(file: HeaderFile, address: int) -> bytes:
         free, length = unpack_from("<QQ", block, start)
         if not length or start + length > size:
             break
-    raise UnreadableHeaderError("local heap")
+    raise UnreadableHeaderError("a local heap is damaged")
 
 
 ELEMENT = 16
@@ -236,14 +236,14 @@ class GlobalHeap:
         data, places = collection
         place = places.get(index)
         if place is None or place.stop - place.start < length * size:
-            raise UnreadableHeaderError("global heap")
+            raise UnreadableHeaderError("a global heap is damaged")
         return data[place.start : place.start + length * size]
 
     def _collection(self, address: int) -> tuple[bytes, dict[int, slice]]:
         head = self._file.read(address, 16)
         (size,) = unpack_from("<Q", head, 8)
         if not head.startswith(b"GCOL\1") or size < 16:
-            raise UnreadableHeaderError("global heap")
+            raise UnreadableHeaderError("a global heap is damaged")
         data = self._file.read(address, size)
         places: dict[int, slice] = {}
         at = 16
@@ -253,7 +253,7 @@ class GlobalHeap:
                 break
             at += 16
             if at + length > size or index in places:
-                raise UnreadableHeaderError("global heap")
+                raise UnreadableHeaderError("a global heap is damaged")
             places[index] = slice(at, at + length)
             at += (length + 7) // 8 * 8
         return data, places

@@ -65,9 +65,9 @@ def messages(file: HeaderFile, address: int) -> Messages:
     elif prefix[:1] == b"\x01" and len(prefix) >= 16:
         (size,) = unpack_from("<I", prefix, 8)
         if _read_blocks(file, out, file.read(address + 16, size), 0, 8) != int.from_bytes(prefix[2:4], "little"):
-            raise UnreadableHeaderError("object header")
+            raise UnreadableHeaderError("an object header is damaged")
     else:
-        raise UnreadableHeaderError(f"no object header at {address}")
+        raise UnreadableHeaderError(f"there is no object header at {address}")
     return out
 
 
@@ -90,7 +90,7 @@ def _read_blocks(file: HeaderFile, out: Messages, block: bytes, start: int, head
                     (order,) = unpack_from("<H", block, at + 4)
             at += head + size
             if at > end or flags not in _FLAGS or (head == 8 and size % 8):
-                raise UnreadableHeaderError("object header")
+                raise UnreadableHeaderError("an object header is damaged")
             place += 1
             if kind in _IGNORED:
                 continue
@@ -99,16 +99,16 @@ def _read_blocks(file: HeaderFile, out: Messages, block: bytes, start: int, head
                 count += 1
                 address, length = unpack_from("<QQ", body)
                 if count > _MOST_BLOCKS or length < 2 * CHECKSUM:
-                    raise UnreadableHeaderError("object header")
+                    raise UnreadableHeaderError("an object header is damaged")
                 further = file.read(address, length)
                 if head == 8:
                     pending.append((further, 0))
                 elif further.startswith(b"OCHK"):
                     pending.append((without_checksum(further), CHECKSUM))
                 else:
-                    raise UnreadableHeaderError("object header")
+                    raise UnreadableHeaderError("an object header is damaged")
             elif kind not in _READ or (flags & SHARED and kind != DATATYPE):
-                raise UnreadableHeaderError(f"message of type {kind}")
+                raise UnreadableHeaderError(f"messages of type {kind} are not read")
             else:
                 out.setdefault(kind, []).append(HeaderMessage(flags, order, body))
     return place
@@ -118,7 +118,7 @@ def only(found: Messages, kind: int) -> HeaderMessage:
     """Return the message of a type that an object has once. Raises UnreadableHeaderError."""
     of_kind = found.get(kind, ())
     if len(of_kind) != 1:
-        raise UnreadableHeaderError(f"{len(of_kind)} messages of type {kind}")
+        raise UnreadableHeaderError(f"an object has {len(of_kind)} messages of type {kind}")
     return of_kind[0]
 
 
@@ -129,7 +129,7 @@ def shared_address(body: bytes) -> int:
         return int(unpack_from("<Q", body, 8)[0])
     if version == 2 or (version == 3 and body[1] == 2):
         return int(unpack_from("<Q", body, 2)[0])
-    raise UnreadableHeaderError("shared message")
+    raise UnreadableHeaderError("messages that objects share are not read")
 
 
 class Dataspace(NamedTuple):
@@ -149,13 +149,13 @@ def dataspace(body: bytes) -> Dataspace:
     elif version == 2:
         at, kind = 4, body[3]
     else:
-        raise UnreadableHeaderError("dataspace")
+        raise UnreadableHeaderError("a shape is damaged")
     if kind == 2:
         return Dataspace(None, ())
     if kind not in (0, 1) or (kind == 0) != (rank == 0) or flags & 2:
-        raise UnreadableHeaderError("dataspace")
+        raise UnreadableHeaderError("a shape is damaged")
     shape = unpack_from(f"<{rank}Q", body, at)
     most = unpack_from(f"<{rank}Q", body, at + 8 * rank) if flags & 1 else shape
     if max(shape, default=0) > 1 << 62 or any(length > end for length, end in zip(shape, most, strict=True)):
-        raise UnreadableHeaderError("dataspace")
+        raise UnreadableHeaderError("a shape is damaged")
     return Dataspace(shape, most)
