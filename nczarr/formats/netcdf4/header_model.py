@@ -7,7 +7,6 @@ its lengths, and a type without a name gets one.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from struct import unpack
 from typing import NamedTuple
@@ -16,9 +15,10 @@ from nczarr.formats.netcdf4 import library as c
 from nczarr.formats.netcdf4.header.attributes import HeaderAttribute
 from nczarr.formats.netcdf4.header.dataset_info import HeaderDataset
 from nczarr.formats.netcdf4.header.datatypes import REFERENCE, Datatype
-from nczarr.formats.netcdf4.header.file_bytes import DAMAGE, UNDEFINED, header_file
-from nczarr.formats.netcdf4.header.file_objects import FileObject, ObjectTable, read_objects
-from nczarr.formats.netcdf4.header.groups import EXTERNAL, SOFT, Link
+from nczarr.formats.netcdf4.header.file_bytes import UNDEFINED
+from nczarr.formats.netcdf4.header.file_objects import FileObject, ObjectTable
+from nczarr.formats.netcdf4.header.groups import EXTERNAL, Link
+from nczarr.formats.netcdf4.header.link_targets import LinkedFiles, LocatedObject
 from nczarr.formats.netcdf4.objects import COMPOUND, ENUM, NON_COORDINATE, OPAQUE, STRING, VLEN, text_of
 from nczarr.stores import remote_file
 
@@ -46,9 +46,6 @@ DEEPEST = 64
 
 MOST_REPEATED = 10_000
 """Maximum number of visits to known groups by other links."""
-
-MOST_LINKS = 16
-"""Maximum soft and external links that lead to each other."""
 
 CLASSES = {COMPOUND: "Compound", ENUM: "Enum", OPAQUE: "Opaque", VLEN: "Vlen"}
 """Classes of user-defined types, as names of types without a name have them."""
@@ -109,7 +106,7 @@ class HeaderGroup:
         """Names of its types by id."""
         self.dimensions: list[int] = []
         """Ids of its dimensions."""
-        self.datasets: list[tuple[_Located, HeaderDataset, int]] = []
+        self.datasets: list[tuple[LocatedObject, HeaderDataset, int]] = []
         """Its datasets that are variables, and the ids of their types."""
         self.variables: list[HeaderVariable] = []
         """Its variables."""
@@ -119,36 +116,14 @@ class HeaderGroup:
         """Attributes, without internal ones."""
 
 
-class _Located(NamedTuple):
-    """Object with the file that has it, and its name in a group."""
-
-    name: str
-    """Name of the link."""
-    table: ObjectTable
-    """Objects of the file."""
-    address: int
-    """Address in it."""
-
-    @property
-    def object(self) -> FileObject:
-        """The object."""
-        return self.table.objects[self.address]
-
-    @property
-    def identity(self) -> tuple[str, int]:
-        """Path of the file and address."""
-        return self.table.path, self.address
-
-
 class HeaderModel:
     """Model of one file. Raises UnreadableHeaderError, and OSError, when it is made."""
 
     def __init__(self, path: str) -> None:
         self.path = path
         self._is_remote = remote_file.at(path) is not None
-        self._tables: dict[str, ObjectTable | None] = {}
-        with header_file(path) as file:
-            table = self._tables[path] = read_objects(file, path)
+        self._files = LinkedFiles(path)
+        table = self._files.table
         self.dimensions: dict[int, HeaderDimension] = {}
         """Dimensions by id."""
         self.lengths: dict[int, int] = {}
@@ -164,7 +139,7 @@ class HeaderModel:
         self._anonymous = 0
         self._repeated = 0
         self._seen: set[tuple[str, int]] = set()
-        root = _Located("/", table, table.root)
+        root = LocatedObject("/", table, table.root)
         self.is_classic = any(attribute.name == STRICT for attribute in root.object.attributes)
         """True for the classic model (nc7)."""
         self.root = HeaderGroup("/", "")
@@ -178,8 +153,8 @@ class HeaderModel:
 
     # ---- links ----------------------------------------------------------------------------------------------------
     def _collect(
-        self, group: HeaderGroup, located: _Located, above: tuple[tuple[str, int], ...]
-    ) -> list[tuple[HeaderGroup, _Located]]:
+        self, group: HeaderGroup, located: LocatedObject, above: tuple[tuple[str, int], ...]
+    ) -> list[tuple[HeaderGroup, LocatedObject]]:
         """Record a group and all below it; return the datasets, those of a group before those below it."""
         group.stored_attributes = located.object.attributes
         datasets, below = [], []
@@ -208,7 +183,7 @@ class HeaderModel:
             datasets += self._collect(child, target, (*above, target.identity))
         return datasets
 
-    def _target(self, link: Link, owner: _Located, place: str) -> _Located | None:
+    def _target(self, link: Link, owner: LocatedObject, place: str) -> LocatedObject | None:
         """Return the object that a link leads to; None if it is left out."""
         if len(link.name) > LONGEST_NAME:
             self.omitted.append(f"the name of `{place}` has more than {LONGEST_NAME} bytes")
@@ -221,55 +196,13 @@ class HeaderModel:
         if link.kind == EXTERNAL and self._is_remote:
             self.omitted.append(in_other_file(place))
             return None
-        found = self._follow(link, owner.table, owner.address, 0)
+        found = self._files.follow(link, owner.table, owner.address)
         if found is None:
             self.omitted.append(f"the link `{place}` has no target")
             return None
-        return _Located(name, *found)
+        return LocatedObject(name, *found)
 
-    def _follow(self, link: Link, table: ObjectTable, group: int, depth: int) -> tuple[ObjectTable, int] | None:
-        """Return file and address of the object that a link of a group leads to; None if there is none."""
-        if link.is_hard:
-            return (table, link.address) if link.address in table.objects else None
-        if depth == MOST_LINKS:
-            return None
-        if link.kind == SOFT:
-            return self._walk(link.target.rstrip(b"\0"), table, group, depth + 1)
-        if link.kind != EXTERNAL or link.target[:1] != b"\0":
-            return None
-        name, _, path = link.target[1:].partition(b"\0")
-        other = self._other_file(os.fsdecode(name), table.path)
-        return None if other is None else self._walk(b"/" + path.rstrip(b"\0"), other, other.root, depth + 1)
-
-    def _walk(self, path: bytes, table: ObjectTable, group: int, depth: int) -> tuple[ObjectTable, int] | None:
-        """Return file and address of the object at a path from a group; None if there is none."""
-        here = table, table.root if path.startswith(b"/") else group
-        for name in path.split(b"/"):
-            if name in (b"", b"."):
-                continue
-            link = (here[0].objects[here[1]].links or {}).get(name)
-            found = None if link is None else self._follow(link, *here, depth)
-            if found is None:
-                return None
-            here = found
-        return here
-
-    def _other_file(self, name: str, path: str) -> ObjectTable | None:
-        """Return the objects of the file that an external link names, as HDF5 finds it; None if it cannot be read."""
-        prefix = os.environ.get("HDF5_EXT_PREFIX")
-        folders = [*([] if prefix is None else [prefix]), os.path.dirname(path), ""]
-        for candidate in (os.path.join(folder, name) for folder in folders):
-            if candidate not in self._tables and os.path.isfile(candidate):
-                try:
-                    with header_file(candidate) as file:
-                        self._tables[candidate] = read_objects(file, candidate)
-                except (*DAMAGE, OSError):
-                    self._tables[candidate] = None
-            if candidate in self._tables:
-                return self._tables[candidate]
-        return None
-
-    def _reason_to_omit(self, group: _Located, above: tuple[tuple[str, int], ...]) -> str | None:
+    def _reason_to_omit(self, group: LocatedObject, above: tuple[tuple[str, int], ...]) -> str | None:
         """Return why a link to a group is not followed; None if it is."""
         if group.identity in above:
             return "contains itself through this link"
@@ -283,7 +216,7 @@ class HeaderModel:
         return None
 
     # ---- types ----------------------------------------------------------------------------------------------------
-    def _type(self, group: HeaderGroup, located: _Located, place: str) -> None:
+    def _type(self, group: HeaderGroup, located: LocatedObject, place: str) -> None:
         """Record a named type. Several links to one type are one type."""
         kind = located.object.type
         assert kind is not None
@@ -345,7 +278,7 @@ class HeaderModel:
         return self._add_type(group, f"_Anonymous{CLASSES[kind.family]}{self._anonymous}", kind)
 
     # ---- dimensions and variables ---------------------------------------------------------------------------------
-    def _dataset(self, group: HeaderGroup, located: _Located) -> None:
+    def _dataset(self, group: HeaderGroup, located: LocatedObject) -> None:
         """Record a dataset: a dimension, a variable, or both."""
         dataset, place = located.object.dataset, f"{group.place}/{located.name}"
         assert dataset is not None
@@ -395,7 +328,7 @@ class HeaderModel:
             group.variables.append(HeaderVariable(name, dataset, number, dimensions, attributes))
 
     def _dimensions(
-        self, group: HeaderGroup, located: _Located, dataset: HeaderDataset, internal: dict[str, HeaderAttribute]
+        self, group: HeaderGroup, located: LocatedObject, dataset: HeaderDataset, internal: dict[str, HeaderAttribute]
     ) -> tuple[int, ...]:
         """Return the dimensions of a dataset."""
         shape = dataset.info.extent or ()

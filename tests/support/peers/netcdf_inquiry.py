@@ -47,15 +47,22 @@ def _group(group: Any) -> dict[str, Any]:
 
 def _variable(variable: Any) -> dict[str, Any]:
     kind, chunks = variable.datatype, variable.chunking()
-    name = "string" if kind is str else getattr(kind, "name", None) if not isinstance(kind, np.dtype) else None
+    if isinstance(kind, np.dtype):
+        name = ATOMIC.get(kind.str[1:])
+    else:
+        name = "string" if kind is str else getattr(kind, "name", None)
     return {
-        "type": name if name is not None else ATOMIC[kind.str[1:]],
+        "type": name,
         "dimensions": variable.dimensions,
-        "shape": variable.shape,
         "chunks": tuple(chunks) if isinstance(chunks, list) else None,
         "big": variable.endian() == "big",
         "attributes": {name: _value(variable, name) for name in variable.ncattrs()},
     }
+
+
+def _text(data: bytes) -> bytes:
+    """Return a text as netCDF4-python shows it: valid UTF-8, up to its first NUL."""
+    return data.partition(b"\0")[0].decode("utf-8", "replace").encode()
 
 
 def _value(owner: Any, name: str) -> object:
@@ -65,9 +72,9 @@ def _value(owner: Any, name: str) -> object:
     except (UnicodeDecodeError, KeyError, AttributeError):
         return None
     if isinstance(value, str):
-        return value.encode("utf-8", "surrogateescape").rstrip(b"\0")
+        return _text(value.encode("utf-8", "surrogateescape"))
     if isinstance(value, list):
-        return [text.encode("utf-8", "surrogateescape") for text in value]
+        return [_text(text.encode("utf-8", "surrogateescape")) for text in value]
     array = np.asarray(value)
     if array.dtype.kind not in "iuf":
         return None
@@ -86,7 +93,6 @@ def _of_group(group: Group, path: str, types: Types, shapes: dict[str, tuple[int
         variables[one.name] = {
             "type": one.type.rpartition("/")[2],
             "dimensions": tuple(names.last(str(dimension)) for dimension in one.dimensions),
-            "shape": shapes[names.join(path, one.name)],
             "chunks": storage.chunks if storage.layout == "chunked" else None,
             "big": storage.endian == "big",
             "attributes": {attribute.name: _of_value(attribute, types) for attribute in one.attributes},
@@ -105,10 +111,10 @@ def _of_value(attribute: Attribute, types: Types) -> object:
     value = attribute.value
     if value.type == "char":
         assert isinstance(value.data, bytes)
-        return value.data.rstrip(b"\0")
+        return _text(value.data)
     if value.type == "string":
-        texts = [text or b"" for text in value.data]  # type: ignore[union-attr]
-        return texts[0].rstrip(b"\0") if len(texts) == 1 else texts  # type: ignore[union-attr]
+        texts = [_text(text if isinstance(text, bytes) else b"") for text in value.data]
+        return texts[0] if len(texts) == 1 else texts
     if value.type in types or not is_fixed(value.type, types):
         return None
     return numpy_dtype(descr(value.type, types)).str[1:], value.data
@@ -137,7 +143,7 @@ def is_alike(ours: dict[str, Any], theirs: dict[str, Any]) -> bool:
                 one, other = mine[name], value[name]
                 if not (is_alike(one, other) if isinstance(other, dict) else one == other):
                     return False
-        elif ours[key] != value:
+        elif value is not None and ours[key] != value:
             return False
     return True
 
