@@ -22,7 +22,7 @@ pytestmark = pytest.mark.peer
 def test_some_pairs_and_kills(s3: S3, tmp_path: Path) -> None:
     place = make(tmp_path, "zarr3", s3, coordinate=True)
     check_pairs(place, 2, coordinate=True)
-    check_kills(place, 2)
+    check_kills(place, 1)
 
 
 @pytest.mark.slow
