@@ -82,7 +82,7 @@ def _check_given(path: Path, checked: Checked) -> None:
 
 
 @pytest.mark.program
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize(("stem", "kind"), marked(CASES))
 def test_the_corpus_as_ncgen_writes_it(stem: str, kind: Kind, same: Callable[[bytes, str, Kind], list[str]]) -> None:
     text = (corpus() / f"{stem}.cdl").read_bytes()
@@ -95,7 +95,7 @@ def test_the_corpus_as_ncgen_writes_it(stem: str, kind: Kind, same: Callable[[by
 
 
 @pytest.mark.program
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize(("stem", "kind"), marked([case for case in CASES if case not in REFUSED]))
 def test_our_dumps_compile_the_same_by_ncgen(
     stem: str, kind: Kind, same: Callable[[bytes, str, Kind], list[str]]

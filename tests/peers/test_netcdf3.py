@@ -43,7 +43,7 @@ TAKEN: dict[str, tuple[Kind, ...]] = {
 
 
 @pytest.mark.program
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize(("stem", "kind"), [pytest.param(*case, id="-".join(case)) for case in cases()])
 def test_the_corpus_byte_for_byte(stem: str, kind: Kind, tmp_path: Path, tool: Tool, shared: Path) -> None:
     source = corpus() / f"{stem}.cdl"
