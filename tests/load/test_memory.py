@@ -22,7 +22,7 @@ Peer = Callable[[str], ModuleType]
 
 MIB = 1 << 20
 BASE = 150 * MIB
-STEPS, SIDE = 1000, 500
+STEPS, SIDE = 400, 500
 
 LAUNCHER = """
 import json, os, sys
@@ -45,7 +45,7 @@ def run(folder: Path, *arguments: str) -> tuple[int, int, str]:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Files of 1 GB of values: in compressed chunks, in one piece, in one chunk."""
+    """Files of 400 MB of values: in compressed chunks, in one piece, in one chunk."""
     netcdf4, h5py = pytest.importorskip("netCDF4"), pytest.importorskip("h5py")
     made = tmp_path_factory.mktemp("load")
     field = np.random.default_rng(1).integers(0, 100, (SIDE, SIDE)).astype("f4")
@@ -107,7 +107,7 @@ def test_a_huge_chunk_is_refused_where_it_must_be_decoded(folder: Path, target: 
 
 def test_digests_take_what_was_given(folder: Path) -> None:
     limit = 64 * MIB
-    status, _, said = run(folder, "convert", "chunks.nc", "tall.zarr", "--chunks", "/v=500,50,50", "-q", "--overwrite")
+    status, _, said = run(folder, "convert", "chunks.nc", "tall.zarr", "--chunks", "/v=400,50,50", "-q", "--overwrite")
     assert status == 0, said
     for names in (["chunks.nc", "tall.zarr"], ["piece.nc"], ["chunk.nc"]):
         status, peak, said = run(folder, "digest", *names, "--memory", str(limit))

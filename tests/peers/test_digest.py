@@ -19,7 +19,7 @@ pytestmark = pytest.mark.peer
 REAL = exactness.real_folder()
 FILES = list(exactness.real(REAL)) if REAL is not None else []
 SHARED = shared_folder()
-TEXTS = [*sorted((ROOT / "samples").glob("*.cdl")), *(corpus.files(SHARED) if SHARED is not None else ())]
+TEXTS = [*sorted((ROOT / "samples").glob("*.cdl")), *(corpus.small(corpus.files(SHARED)) if SHARED is not None else ())]
 
 needs_files = pytest.mark.skipif(REAL is None, reason="no real files: `real-files DIR`, and NCZARR_REAL names DIR")
 

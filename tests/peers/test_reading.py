@@ -19,7 +19,7 @@ from tests.support.peers.compare import same
 pytestmark = pytest.mark.peer
 
 SHARED = shared_folder()
-FILES = list(corpus.files(SHARED)) if SHARED is not None else []
+FILES = corpus.small(corpus.files(SHARED)) if SHARED is not None else []
 NUMBERS = ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float32", "float64")
 Peer = Callable[[str], ModuleType]
 

@@ -25,7 +25,7 @@ REAL = exactness.real_folder()
 FILES = list(exactness.real(REAL)) if REAL is not None else []
 SMALL = [subject for subject in FILES if subject.path.stat().st_size < 200_000]
 SHARED = shared_folder()
-TEXTS = list(corpus.files(SHARED)) if SHARED is not None else []
+TEXTS = corpus.small(corpus.files(SHARED)) if SHARED is not None else []
 FORMS = (
     ("zarr2", "a.zarr"),
     ("zarr3", "b.zarr"),

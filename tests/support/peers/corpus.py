@@ -49,6 +49,11 @@ def files(shared: Path) -> Iterator[Path]:
             yield path
 
 
+def small(paths: Iterable[Path]) -> list[Path]:
+    """Return paths without files of gigabytes that stand in the corpus with short dimensions as well."""
+    return [path for path in paths if "ncgen3__big" not in path.name]
+
+
 def cases(paths: Iterable[Path]) -> list[Any]:
     """Return paths as cases with the names of the files; those that declare gigabytes are slow."""
     return [pytest.param(path, id=path.stem, marks=pytest.mark.slow if "big" in path.name else ()) for path in paths]
