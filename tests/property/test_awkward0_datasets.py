@@ -20,16 +20,9 @@ NAMED = {"lost-union", "lost-mask", "unreadable-array", "cut-string", "lost-nil"
 
 
 @pytest.mark.slow
-@settings(max_examples=150, suppress_health_check=list(HealthCheck), deadline=None)
+@settings(max_examples=share(2000), suppress_health_check=list(HealthCheck), deadline=None)
 @given(columns())
 def test_any_array(column: Any) -> None:
-    _there_and_back(column)
-
-
-@pytest.mark.slow
-@settings(max_examples=share(3000), suppress_health_check=list(HealthCheck), deadline=None)
-@given(columns())
-def test_any_array_at_length(column: Any) -> None:
     _there_and_back(column)
 
 

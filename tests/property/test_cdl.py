@@ -53,27 +53,13 @@ def assert_text_is_exact(dataset: Dataset, parts: dict[str, Parts]) -> None:
 
 @pytest.mark.slow
 @given(datasets_with_data(cdl=True))
-@relaxed
+@settings(relaxed, max_examples=share(500))
 def test_cdl_reads_back_to_the_same_tree_and_values(generated: tuple[Dataset, dict[str, Parts]]) -> None:
     assert_text_is_exact(*generated)
 
 
 @pytest.mark.slow
 @given(datasets_with_data(classic=True))
-@relaxed
+@settings(relaxed, max_examples=share(500))
 def test_classic_cdl_reads_back_to_the_same_tree_and_values(generated: tuple[Dataset, dict[str, Parts]]) -> None:
-    assert_text_is_exact(*generated)
-
-
-@pytest.mark.slow
-@given(datasets_with_data(cdl=True))
-@settings(relaxed, max_examples=share(500))
-def test_cdl_reads_back_at_length(generated: tuple[Dataset, dict[str, Parts]]) -> None:
-    assert_text_is_exact(*generated)
-
-
-@pytest.mark.slow
-@given(datasets_with_data(classic=True))
-@settings(relaxed, max_examples=share(500))
-def test_classic_cdl_reads_back_at_length(generated: tuple[Dataset, dict[str, Parts]]) -> None:
     assert_text_is_exact(*generated)

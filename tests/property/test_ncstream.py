@@ -61,15 +61,8 @@ def assert_comes_back(drawn: Any, sizes: tuple[int, int]) -> None:
 
 @pytest.mark.slow
 @given(strategies.datasets_with_data(), SIZES)
-@relaxed
-def test_a_dataset_comes_back(drawn: Any, sizes: tuple[int, int]) -> None:
-    assert_comes_back(drawn, sizes)
-
-
-@pytest.mark.slow
-@given(strategies.datasets_with_data(), SIZES)
 @settings(relaxed, max_examples=share(1500))
-def test_a_dataset_comes_back_at_length(drawn: Any, sizes: tuple[int, int]) -> None:
+def test_a_dataset_comes_back(drawn: Any, sizes: tuple[int, int]) -> None:
     assert_comes_back(drawn, sizes)
 
 

@@ -65,15 +65,8 @@ def compare(file: File, checked: Checked, parts: dict[str, Parts], lost: list[st
 
 @pytest.mark.slow
 @given(datasets_with_data())
-@settings(relaxed, max_examples=60)
-def test_every_value_is_where_it_was(generated: tuple[Dataset, dict[str, Parts]]) -> None:
-    assert_file_is_exact(*generated)
-
-
-@pytest.mark.slow
-@given(datasets_with_data())
 @settings(relaxed, max_examples=share(1000))
-def test_every_value_is_where_it_was_at_length(generated: tuple[Dataset, dict[str, Parts]]) -> None:
+def test_every_value_is_where_it_was(generated: tuple[Dataset, dict[str, Parts]]) -> None:
     assert_file_is_exact(*generated)
 
 

@@ -65,13 +65,6 @@ def assert_sound(content: dict[str, bytes]) -> None:
 
 @pytest.mark.slow
 @given(strategies.datasets_with_data(), STORES, OPTIONS)
-@relaxed
-def test_a_dataset_comes_back(drawn: Any, kind: type[Required], options: dict[str, Any]) -> None:
-    assert_comes_back(drawn, kind, options)
-
-
-@pytest.mark.slow
-@given(strategies.datasets_with_data(), STORES, OPTIONS)
 @settings(relaxed, max_examples=share(500))
-def test_a_dataset_comes_back_at_length(drawn: Any, kind: type[Required], options: dict[str, Any]) -> None:
+def test_a_dataset_comes_back(drawn: Any, kind: type[Required], options: dict[str, Any]) -> None:
     assert_comes_back(drawn, kind, options)
