@@ -189,9 +189,8 @@ def through_a_store(path: Path, folder: Path) -> str | None:
     return "\n".join(line for line in lines if not line.startswith(undefined)) or None
 
 
-@pytest.mark.sampled(4)
 @pytest.mark.skipif(SHARED is None, reason="shared data are not beside the clone")
-@pytest.mark.parametrize("path", FILES[::12], ids=[path.stem for path in FILES[::12]])
+@pytest.mark.parametrize("path", FILES[::48], ids=[path.stem for path in FILES[::48]])
 def test_a_store_makes_the_same_file(path: Path, tmp_path: Path, peer: Peer) -> None:
     peer("netCDF4")
     assert through_a_store(path, tmp_path) is None
