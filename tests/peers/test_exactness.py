@@ -1,6 +1,6 @@
 """netCDF → stores → netCDF changes nothing: real files, the corpus compiled by ncgen, and files of odd shapes.
 
-A tenth of them here, the same every time; all of them in the proof. Scores beside those of others:
+Some of them here, the same every time; all of them in the proof. Scores beside those of others:
 docs/explanation/exactness.md.
 """
 
