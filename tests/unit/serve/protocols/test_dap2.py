@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -79,6 +80,14 @@ data: time = 0, 1.5, 2, 3 ; lat = 80, 40, 0, -40, -80 ; c = "ab", "cd", "ef" ; s
 """
 
 
+@pytest.fixture(scope="module")
+def grid(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    folder = tmp_path_factory.mktemp("grid")
+    (folder / "g.cdl").write_text(GRID, encoding="utf-8")
+    with serving(folder) as served:
+        yield served
+
+
 @pytest.mark.parametrize(
     ("query", "constraint"),
     [
@@ -90,28 +99,24 @@ data: time = 0, 1.5, 2, 3 ; lat = 80, 40, 0, -40, -80 ; c = "ab", "cd", "ef" ; s
         ("var=s", "s"),
     ],
 )
-def test_the_form_makes_addresses(query: str, constraint: str, tmp_path: Path) -> None:
-    (tmp_path / "g.cdl").write_text(GRID, encoding="utf-8")
-    with serving(tmp_path) as served:
-        page = html.unescape(served.get(f"/dap2/g.cdl?{query}").text)
-        (address,) = re.findall(r"<code>http[^<]*(/dap2/g\.cdl\.dods\?[^<]*)</code>", page)
-        assert unquote(address.partition("?")[2]) == constraint
-        assert served.get(address).status == 200
-        for link in re.findall(r'href="(/(?:dap2|download)/g\.cdl[^"]*)"', page):
-            assert served.get(link).status == 200, link
+def test_the_form_makes_addresses(query: str, constraint: str, grid: Served) -> None:
+    page = html.unescape(grid.get(f"/dap2/g.cdl?{query}").text)
+    (address,) = re.findall(r"<code>http[^<]*(/dap2/g\.cdl\.dods\?[^<]*)</code>", page)
+    assert unquote(address.partition("?")[2]) == constraint
+    assert grid.get(address).status == 200
+    for link in re.findall(r'href="(/(?:dap2|download)/g\.cdl[^"]*)"', page):
+        assert grid.get(link).status == 200, link
 
 
-def test_refusals_of_the_form(served: Served, tmp_path: Path) -> None:
-    (tmp_path / "g.cdl").write_text(GRID, encoding="utf-8")
-    with serving(tmp_path) as one:
-        for query, words in {
-            "var=none": "there is no variable", "var=v&from1=x": "is not a number along",
-            "var=v&from0=soon": "is not a date or number", "var=v&from1=85": "no value of `lat",
-            "var=v&step1=0": "the step along",
-        }.items():  # fmt: skip
-            reply = one.get(f"/dap2/g.cdl?{query}")
-            assert (reply.status, words in reply.text) == (400, True), reply.text
-        assert one.get("/dap2/g.cdl?var=v&from0=-1e400").status == 200
+def test_refusals_of_the_form(served: Served, grid: Served) -> None:
+    for query, words in {
+        "var=none": "there is no variable", "var=v&from1=x": "is not a number along",
+        "var=v&from0=soon": "is not a date or number", "var=v&from1=85": "no value of `lat",
+        "var=v&step1=0": "the step along",
+    }.items():  # fmt: skip
+        reply = grid.get(f"/dap2/g.cdl?{query}")
+        assert (reply.status, words in reply.text) == (400, True), reply.text
+    assert grid.get("/dap2/g.cdl?var=v&from0=-1e400").status == 200
     assert served.get("/dap2/stores").status == 404
     for path in ("groups.nc", "types.nc", "stores/cmip.zarr", "stores/strings.zarr3"):
         assert served.get(f"/dap2/{path}").status == 200, path
