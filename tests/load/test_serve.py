@@ -73,7 +73,8 @@ def test_a_kill_in_the_middle_loses_nothing(script: ModuleType, tmp_path: Path) 
                 time.sleep(0.01)
             served.process.kill()
             served.process.wait()
-            time.sleep(0.2)
+            while not any(wrong for some in seen for *_, wrong in some) and time.monotonic() < deadline:
+                time.sleep(0.01)
             over.set()
             for thread in threads:
                 thread.join()

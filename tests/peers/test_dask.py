@@ -25,6 +25,7 @@ from nczarr.plan.plans import Conversion
 from tests.conftest import ROOT, run_command
 from tests.support.peers.cluster import Cluster
 from tests.support.series import content
+from tests.support.signals import hear_interrupts
 
 Peer = Callable[[str], ModuleType]
 
@@ -348,7 +349,7 @@ def test_an_interrupt_leaves_nothing(own_cluster: Cluster, tmp_path: Path) -> No
     command = ["convert", str(tmp_path / "a.nc"), str(tmp_path / "out" / "t.zarr"), "--codec", "zlib:9"]
     for sign in (signal.SIGINT, signal.SIGINT):
         process = subprocess.Popen(
-            [sys.executable, "-m", "nczarr", *command, "--dask", own_cluster.url], cwd=ROOT, preexec_fn=_hear_interrupts
+            [sys.executable, "-m", "nczarr", *command, "--dask", own_cluster.url], cwd=ROOT, preexec_fn=hear_interrupts
         )
         end = time.monotonic() + 60
         while not list((tmp_path / "out").rglob("[0-9]*")):
@@ -360,8 +361,3 @@ def test_an_interrupt_leaves_nothing(own_cluster: Cluster, tmp_path: Path) -> No
         assert not list((tmp_path / "out").iterdir())
         time.sleep(1)
         assert not list((tmp_path / "out").iterdir())
-
-
-def _hear_interrupts() -> None:
-    """A process that is started in the background of a shell ignores them."""
-    signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -14,6 +14,7 @@ import pytest
 
 from nczarr import registry
 from tests.conftest import ROOT, run_command
+from tests.support.signals import hear_interrupts
 
 GOOD = b"netcdf t {\ndimensions:\n  x = 2 ;\nvariables:\n  int v(x) ;\ndata:\n  v = 1, 2 ;\n}\n"
 BAD = b"netcdf t {\nvariables:\n  int v(x) ;\n}\n"
@@ -174,7 +175,7 @@ def test_interrupted(tmp_path: Path) -> None:
     target = tmp_path / "t.zarr"
     call = [sys.executable, "-m", "nczarr", "compile", "-", "-o", str(target)]
     running = subprocess.Popen(
-        call, cwd=ROOT, stdin=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=_hear_interrupts
+        call, cwd=ROOT, stdin=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=hear_interrupts
     )
     deadline = time.monotonic() + 30
     while b"pipe_read" not in _waiting(running.pid) and time.monotonic() < deadline:
@@ -185,11 +186,6 @@ def test_interrupted(tmp_path: Path) -> None:
     assert running.returncode == 130
     assert b"Traceback" not in errors
     assert not target.exists()
-
-
-def _hear_interrupts() -> None:
-    """Where the tests run in a shell's background, interrupts are ignored, and children inherit that."""
-    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def _waiting(pid: int) -> bytes:

@@ -13,11 +13,7 @@ import pytest
 
 from tests.conftest import ROOT, run_command
 from tests.support.hanging_file import hanging
-
-
-def _hear() -> None:
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-
+from tests.support.signals import hear_interrupts
 
 INTERRUPTED = 130
 """Exit status of a command that a signal ends while it waits for the guard process."""
@@ -39,7 +35,7 @@ def test_a_signal_ends_a_command_that_hangs_in_the_library(number: signal.Signal
     hanging(tmp_path / "f.h5")
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     call = [sys.executable, "-c", HANGS]
-    with subprocess.Popen(call, cwd=tmp_path, env=environment, preexec_fn=_hear) as running:
+    with subprocess.Popen(call, cwd=tmp_path, env=environment, preexec_fn=hear_interrupts) as running:
         try:
             guard = _spinning(running)
             begun = time.monotonic()

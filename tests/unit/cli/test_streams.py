@@ -15,6 +15,7 @@ import pytest
 
 from nczarr.__main__ import main
 from tests.conftest import ROOT, run_command
+from tests.support.signals import hear_interrupts
 
 GOOD = b"netcdf t {\ndimensions:\n  x = 2 ;\nvariables:\n  int v(x) ;\ndata:\n  v = 1, 2 ;\n}\n"
 ENVIRONMENT = {
@@ -190,7 +191,7 @@ def test_a_sudden_end_leaves_no_target(how: signal.Signals, folder: Path) -> Non
         "--chunks",
         "/v=10,10",
     ]
-    running = subprocess.Popen(call, cwd=folder, env=ENVIRONMENT, stderr=subprocess.PIPE, preexec_fn=_hear_interrupts)
+    running = subprocess.Popen(call, cwd=folder, env=ENVIRONMENT, stderr=subprocess.PIPE, preexec_fn=hear_interrupts)
     deadline = time.monotonic() + 30
     while not list(folder.glob("t.zarr.partial-*/v")) and running.poll() is None and time.monotonic() < deadline:
         time.sleep(0.002)
@@ -206,10 +207,6 @@ def test_a_sudden_end_leaves_no_target(how: signal.Signals, folder: Path) -> Non
         assert not (folder / "t.zarr").exists()
     assert run_command("compile", str(folder / "ok.cdl"), "-o", str(folder / "t.zarr")).status == 0
     assert (folder / "t.zarr" / ".zgroup").exists()
-
-
-def _hear_interrupts() -> None:
-    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def test_long_standard_input_lies_in_a_file_while_it_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

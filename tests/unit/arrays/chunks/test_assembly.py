@@ -38,6 +38,7 @@ from nczarr.registry import ChunkKeys
 from nczarr.stores.memory import MemoryStore
 from tests.conftest import ROOT
 from tests.support.reading_ways import WAYS, read_every_way, same, ways
+from tests.support.signals import hear_interrupts
 from tests.support.subsets import relaxed
 
 DTYPES: list[Descr] = [
@@ -473,7 +474,9 @@ except KeyboardInterrupt:
     print(threading.active_count(), thread_pool._helpers._free, len(reads) < 64, flush=True)
 """
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *filter(None, sys.path)])}
-    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, env=environment) as process:
+    with subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, env=environment, preexec_fn=hear_interrupts
+    ) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "begun\n"
         process.send_signal(signal.SIGINT)
