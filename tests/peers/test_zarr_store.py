@@ -21,6 +21,7 @@ import pytest
 
 import nczarr
 from tests.conftest import ROOT
+from tests.support.peers import newest_python
 from tests.support.peers.served_files import FILES, needs_files
 from tests.support.serving import serving
 
@@ -289,9 +290,7 @@ print(zarr.__version__)
 
 
 def test_the_newest_zarr_reads_it(tmp_path: Path) -> None:
-    newest = os.environ.get("NCZARR_NEWEST")
-    if not newest:
-        pytest.skip("NCZARR_NEWEST names no interpreter")
+    newest = newest_python()
     source = made("04-cmip.cdl", "netcdf4", tmp_path)
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     done = subprocess.run(
