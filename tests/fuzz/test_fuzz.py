@@ -74,22 +74,18 @@ TOKENS = [
 ]  # fmt: skip
 
 
-def run_mutants(seed: int, count: int) -> None:
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(100 + PART - 1, 140, PARTS))
+def test_mutants(seed: int) -> None:
     files = corpus()
     pick = random.Random(seed)
-    for number in range(count):
+    for number in range(200):
         path = pick.choice(files)
         data = mutate(path.read_bytes(), pick)
         try:
             judge(data)
         except Exception as error:
             pytest.fail(f"mutant {number} of seed {seed}, from {path.name}: {error!r}\n{data[:2000]!r}")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", range(100 + PART - 1, 140, PARTS))
-def test_mutants(seed: int) -> None:
-    run_mutants(seed, 200)
 
 
 PATHOLOGICAL = [

@@ -214,17 +214,14 @@ def mutated(content: dict[str, bytes], pick: random.Random) -> dict[str, bytes]:
     return found
 
 
-def run(count: int, seed: int) -> None:
-    pick = random.Random(seed)
-    stores = [content for _, content in contents()]
-    for _ in range(count):
-        judge(mutated(pick.choice(stores), pick))
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(100, 110))
 def test_mutated_stores(seed: int) -> None:
-    run(2000, seed if os.environ.get("NCZARR_RANDOM") != "1" else random.SystemRandom().randrange(1 << 30))
+    seed = seed if os.environ.get("NCZARR_RANDOM") != "1" else random.SystemRandom().randrange(1 << 30)
+    pick = random.Random(seed)
+    stores = [content for _, content in contents()]
+    for _ in range(2000):
+        judge(mutated(pick.choice(stores), pick))
 
 
 @pytest.mark.slow

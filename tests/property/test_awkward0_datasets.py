@@ -23,10 +23,6 @@ NAMED = {"lost-union", "lost-mask", "unreadable-array", "cut-string", "lost-nil"
 @settings(max_examples=share(2000), suppress_health_check=list(HealthCheck), deadline=None)
 @given(columns())
 def test_any_array(column: Any) -> None:
-    _there_and_back(column)
-
-
-def _there_and_back(column: Any) -> None:
     with tempfile.TemporaryDirectory() as made:
         folder = Path(made)
         nczarr.awkward0.save(folder / "a.awkd", column, "a")

@@ -50,20 +50,16 @@ def read(data: bytes, options: Options | None = None) -> tuple[Checked | None, R
     return pipeline.read(Source("a.ncs", data), report, options or Options()), report
 
 
-def assert_comes_back(drawn: Any, sizes: tuple[int, int]) -> None:
+@pytest.mark.slow
+@given(strategies.datasets_with_data(), SIZES)
+@settings(relaxed, max_examples=share(1500))
+def test_a_dataset_comes_back(drawn: Any, sizes: tuple[int, int]) -> None:
     checked, data = streamed(drawn, sizes)
     seen, report = read(data)
     assert seen is not None, [each.message for each in report.sorted()]
     assert not report.errors
     assert seen.dataset == checked.dataset
     assert list(other_values(checked, seen)) == []
-
-
-@pytest.mark.slow
-@given(strategies.datasets_with_data(), SIZES)
-@settings(relaxed, max_examples=share(1500))
-def test_a_dataset_comes_back(drawn: Any, sizes: tuple[int, int]) -> None:
-    assert_comes_back(drawn, sizes)
 
 
 @pytest.mark.slow

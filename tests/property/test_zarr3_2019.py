@@ -12,8 +12,6 @@ from hypothesis import strategies as st
 from nczarr import zarr3_2019
 from nczarr.api.handle import DatasetHandle
 from nczarr.arrays.chunks.key_segments import problem
-from nczarr.arrays.sources.source import Parts
-from nczarr.ast import Dataset
 from nczarr.check import check
 from nczarr.check.checked import Unchecked
 from nczarr.diagnostics.report import Report
@@ -35,20 +33,6 @@ OPTIONS = st.fixed_dictionaries(
 )
 
 
-def assert_comes_back(drawn: tuple[Dataset, dict[str, Parts]], kind: type[Required], options: dict[str, Any]) -> None:
-    dataset, parts = drawn
-    checked = check(Unchecked(dataset, parts=parts), Report())
-    assert checked is not None
-    store = kind({})
-    zarr3_2019.write(DatasetHandle(checked), store, **options)
-    seen = zarr3_2019.read(store, allow_loss=())
-    assert [each.code for each in seen.diagnostics if each.severity != "note"] in ([], ["reserved-attribute"])
-    assert list(other_values(checked, seen.checked)) == []
-    if not options["codecs"]:
-        assert seen.dataset == checked.dataset
-    assert_sound(store.content)
-
-
 def assert_sound(content: dict[str, bytes]) -> None:
     """Every key is one of the draft, every document one that it allows, and no two siblings are alike."""
     nodes = zarr3_2019.Hierarchy(WithList(content)).discover()
@@ -67,4 +51,14 @@ def assert_sound(content: dict[str, bytes]) -> None:
 @given(strategies.datasets_with_data(), STORES, OPTIONS)
 @settings(relaxed, max_examples=share(500))
 def test_a_dataset_comes_back(drawn: Any, kind: type[Required], options: dict[str, Any]) -> None:
-    assert_comes_back(drawn, kind, options)
+    dataset, parts = drawn
+    checked = check(Unchecked(dataset, parts=parts), Report())
+    assert checked is not None
+    store = kind({})
+    zarr3_2019.write(DatasetHandle(checked), store, **options)
+    seen = zarr3_2019.read(store, allow_loss=())
+    assert [each.code for each in seen.diagnostics if each.severity != "note"] in ([], ["reserved-attribute"])
+    assert list(other_values(checked, seen.checked)) == []
+    if not options["codecs"]:
+        assert seen.dataset == checked.dataset
+    assert_sound(store.content)
