@@ -61,7 +61,7 @@ docs-check: $(READY) ## are the generated pages current?
 
 $(SITE_READY): pyproject.toml
 	@test -x $(SITE)/bin/python || $(PYTHON) -m venv $(SITE)
-	@$(SITE)/bin/python -m pip install --quiet --disable-pip-version-check -e '.[docs]'
+	@$(SITE)/bin/python -m pip install --no-compile --quiet --disable-pip-version-check -e '.[docs]'
 	@touch $@
 
 site: $(SITE_READY) ## build the documentation site into site/; any broken link fails
@@ -80,7 +80,7 @@ completions: $(READY) ## write completion scripts for bash, zsh and tcsh to buil
 
 $(PACKAGER)/.ready:
 	@$(PYTHON) -m venv $(PACKAGER)
-	@$(PACKAGER)/bin/python -m pip install --quiet --disable-pip-version-check 'build==1.6.1' 'twine==7.0.0'
+	@$(PACKAGER)/bin/python -m pip install --no-compile --quiet --disable-pip-version-check 'build==1.6.1' 'twine==7.0.0'
 	@touch $@
 
 package: $(PACKAGER)/.ready ## build the wheel and the source archive in dist/, and check their metadata
