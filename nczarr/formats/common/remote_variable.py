@@ -124,7 +124,6 @@ class _RemoteSections(VariableSections):
 
     @property
     def distant(self) -> bool:
-        """Always true."""
         return True
 
 
@@ -144,7 +143,6 @@ class Regions(_RemoteSections):
         return ((piece, piece) for piece in _divided(region, width or TEXT))
 
     def decoded(self, section: Region) -> dict[str, NDArray[Any]]:
-        """Return the values of a piece by part, in the parts' shapes and dtypes. Raises OSError."""
         return self.variable.values(section, keep=self.keep)
 
     def each(self, call: Callable[[Any], None], sections: Iterable[Any]) -> None:
@@ -186,14 +184,12 @@ class Blocks(_RemoteSections):
             _each_at_once(call, some)
 
     def decoded(self, section: int) -> dict[str, NDArray[Any]]:
-        """Return the values of a block by part, in the parts' shapes and dtypes. Raises OSError."""
         return self._recent(section)
 
     def _requested(self, section: int) -> dict[str, NDArray[Any]]:
         return self.variable.values(self.region(section), keep=True)
 
     def content(self, stretch: int) -> dict[str, NDArray[Any]]:
-        """Return the values of a block by part, in the parts' shapes and dtypes. Raises OSError."""
         return self.decoded(stretch)
 
     def ends(self, part: str, stop: int | None = None) -> list[int]:

@@ -186,7 +186,6 @@ class StrictDocuments(DocumentCache):
         self._faults: dict[str, StrictError] = {}
 
     def parsed(self, key: str, data: bytes) -> Parsed | None:
-        """Return the JSON value of a document; None (reported) if it is invalid."""
         self._sources[key] = Source(self.store.path, data, key=key)
         try:
             return parse(data)

@@ -220,7 +220,6 @@ class RepositoryTarget(Store):
                 result(self._store.delete(safe_key(key)))
 
     def get(self, key: str) -> bytes | None:
-        """Return the bytes of a key that was set, or None. Raises OSError, UnsafeKeyError."""
         from zarr.core.buffer import default_buffer_prototype
 
         with failing(self._repository.place, self._storage):
@@ -228,7 +227,6 @@ class RepositoryTarget(Store):
         return None if data is None else bytes(data.to_bytes())
 
     def keys(self, prefix: str = "") -> Iterator[str]:
-        """Return all keys with `prefix`, sorted. Raises OSError."""
         with failing(self._repository.place, self._storage):
             keys = listed(self._store, "list_prefix", prefix.rpartition("/")[0])
         return iter(sorted(key for key in keys if key.startswith(prefix)))

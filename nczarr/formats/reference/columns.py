@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.formats.reference.evaluation import NameScope, valued
+from nczarr.formats.reference.evaluation import ARITHMETIC, COMPARISONS, SIGNS, NameScope, Value, formatted, valued
 from nczarr.formats.reference.expressions import (
     Comparison,
     Expression,
@@ -27,7 +27,6 @@ from nczarr.formats.reference.expressions import (
     names_of,
 )
 from nczarr.formats.reference.limits import RefusedTextError
-from nczarr.formats.reference.operators import ARITHMETIC, COMPARISONS, SIGNS, Value, formatted
 from nczarr.formats.reference.wire import GeneratorDimension
 
 if TYPE_CHECKING:

@@ -15,10 +15,22 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.formats.reference.expressions import quoted
-from nczarr.formats.reference.fit_affine import Fit, IndexGrid, as_range, fit, grid
+from nczarr.formats.reference.fit_affine import (
+    PACKED,
+    Fit,
+    IndexGrid,
+    as_range,
+    chosen,
+    fit,
+    fitted,
+    grid,
+    hole,
+    joined,
+    literal,
+    pack,
+)
 from nczarr.formats.reference.grouping import LONGEST, Pattern, PatternGroup, TargetURL, grouped
 from nczarr.formats.reference.parts import encode, quote
-from nczarr.formats.reference.write_expressions import PACKED, chosen, fitted, hole, joined, literal, pack
 
 if TYPE_CHECKING:
     Integers = NDArray[np.int64]
@@ -115,10 +127,10 @@ def _packed(family: ChunkFamily, fits: list[Fit], rows: Integers) -> dict[str, A
     (rows,).
     """
     indices = [column[rows] for column in family.indices]
-    packed = pack([*indices, *(column_fit.rest[rows] for column_fit in fits)])
-    names, added = packed.expressions[: len(indices)], packed.expressions[len(indices) :]
+    numbers, expressions = pack([*indices, *(column_fit.rest[rows] for column_fit in fits)])
+    names, added = expressions[: len(indices)], expressions[len(indices) :]
     sums = [fitted(column_fit, names, more) for column_fit, more in zip(fits, added, strict=True)]
-    return generator(family, names, sums, {PACKED: packed.numbers})
+    return generator(family, names, sums, {PACKED: numbers})
 
 
 def generator(family: ChunkFamily, names: list[str], sums: list[str], dimensions: dict[str, Any]) -> dict[str, Any]:
@@ -158,8 +170,8 @@ def bundle(families: Sequence[ChunkFamily]) -> dict[str, Any] | None:
             return None
     columns = [*first.columns[2:], *_chain(members)]
     fits = [fit(column, grids[0]) for column in columns]
-    packed = pack([*first.indices, *(column_fit.rest for column_fit in fits)])
-    names, added = packed.expressions[: len(first.indices)], packed.expressions[len(first.indices) :]
+    numbers, expressions = pack([*first.indices, *(column_fit.rest for column_fit in fits)])
+    names, added = expressions[: len(first.indices)], expressions[len(first.indices) :]
     sums = [fitted(column_fit, names, more) for column_fit, more in zip(fits, added, strict=True)]
     urls, gaps, lengths = sums[: -2 * len(members)], sums[-2 * len(members) :: 2], sums[-2 * len(members) + 1 :: 2]
     offset = gaps[0]
@@ -167,7 +179,7 @@ def bundle(families: Sequence[ChunkFamily]) -> dict[str, Any] | None:
         offset += f"+({length}{f'+({gap})' if gap != '0' else ''} if {ARRAY}>{number} else 0)"
     begins = chosen(ARRAY, [literal(member.pattern.key[0]) for member in members])
     alone = first._replace(pattern=first.pattern._replace(key=("", *first.pattern.key[1:])))
-    dimensions = {ARRAY: {"stop": len(members)}, PACKED: packed.numbers}
+    dimensions = {ARRAY: {"stop": len(members)}, PACKED: numbers}
     item = generator(alone, names, [offset, chosen(ARRAY, lengths), *urls], dimensions)
     return {**item, "key": f"{{{{{begins}}}}}{item['key']}"}
 

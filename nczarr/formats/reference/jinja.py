@@ -1,7 +1,7 @@
 """Texts with expressions, also beyond the grammar (`--jinja`): parsed by jinja2, evaluated here.
 
 The syntax tree is checked first: unlisted nodes are rejected. Then it is
-evaluated node by node with the operators of the grammar (`operators.py`), and
+evaluated node by node with the operators of the grammar (`evaluation.py`), and
 all costs are counted. Values are scalars and lists of scalars; attributes are
 `METHODS`, or those of loops and namespaces. So texts, lists and numbers are
 bounded, loops counted, and Python is unreachable: no code is made of a text.

@@ -10,10 +10,9 @@ from jinja2 import nodes
 from jinja2.runtime import LoopContext
 from jinja2.utils import Namespace
 
-from nczarr.formats.reference.evaluation import NameScope, called
+from nczarr.formats.reference.evaluation import NameScope, Undefined, called, computed, formatted
 from nczarr.formats.reference.jinja_filters import FILTERS, METHODS, TESTS, Rendering, fits, is_scalar, same
 from nczarr.formats.reference.limits import RefusedTextError, check_length
-from nczarr.formats.reference.operators import Undefined, computed, formatted
 
 LOOP = frozenset(
     "index index0 revindex revindex0 first last length depth depth0 previtem nextitem cycle changed".split()

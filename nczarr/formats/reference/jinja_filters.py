@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from nczarr.formats.reference.evaluation import Undefined, filtered, formatted
 from nczarr.formats.reference.limits import Account, Limits, RefusedTextError, check_length
-from nczarr.formats.reference.operators import Undefined, filtered, formatted
 
 HELD = 64 << 20
 """Approximate memory limit for the values of one text, in bytes."""

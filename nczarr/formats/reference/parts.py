@@ -115,15 +115,12 @@ class Refs:
             missing.tell(f"`{key}`", ("refs", key, 0))
 
     def keys(self, start: int, stop: int) -> list[str]:
-        """Return keys as JSON."""
         return list(map(quote, self.names[start:stop]))
 
     def values(self, start: int, stop: int) -> list[str]:
-        """Return values as JSON; an object becomes its text."""
         return [self._value(self.refs[key]) for key in self.names[start:stop]]
 
     def lines(self, start: int, stop: int) -> list[str]:
-        """Return members of an object."""
         return [f"{quote(key)}:{self._value(self.refs[key])}" for key in self.names[start:stop]]
 
     @property

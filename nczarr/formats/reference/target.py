@@ -132,19 +132,16 @@ class JsonTarget(DocumentStore):
         self._written = False
 
     def seal(self) -> None:
-        """Write the document next to its destination. Raises OSError."""
         if not self._written:
             with open(self.unfinished.path, "xb") as file:
                 file.writelines(self.document())
             self._written = True
 
     def finish(self) -> None:
-        """Move the document to its destination. Raises OSError."""
         self.seal()
         self._stack.close()
 
     def abort(self) -> None:
-        """Remove unfinished output. Raises OSError."""
         self.unfinished.discard()
         self._stack.close()
 
@@ -158,7 +155,6 @@ class ParquetTarget(DocumentStore):
         self._written = False
 
     def seal(self) -> None:
-        """Write everything. Raises OSError; CompileError for unsupported content."""
         if not self._written:
             from nczarr.formats.reference import write_parquet
 
@@ -173,12 +169,10 @@ class ParquetTarget(DocumentStore):
         self._store.seal()
 
     def finish(self) -> None:
-        """Move the folder to its destination. Raises OSError."""
         self.seal()
         self._store.finish()
 
     def abort(self) -> None:
-        """Remove unfinished output."""
         self._store.abort()
 
 

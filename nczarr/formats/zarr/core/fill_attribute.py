@@ -47,12 +47,12 @@ def with_fill(
     if place is None and not restored:
         return attributes
     if place is None:
-        noted = reader.fill_place(described.prefix)
+        noted = reader.documents.store.fill_places.get(described.prefix)
         fill = None if noted is None else _noted(type_name, noted, described)
         if noted is not None and fill is None:
             text = "the document notes a `_FillValue` that the array's fill value does not state; it is left out"
             reader.documents.warn("stale-extension", text, described.key)
-        elif noted is None and reader.fill_stands_for_attribute:
+        elif noted is None and not reader.is_exact:
             of, masking = (described.fill, described.encoding.dtype), reader.masking_fill
             fill, noted = (
                 _restored(type_name, types, *of, masking=masking) if types else _plain(type_name, *of, masking),

@@ -97,7 +97,7 @@ class _Hierarchy:
         self.variables.types = sound
         members = members_of(self._group(root))
         del members["name"]
-        if not self.variables.has_hidden and not self.reader.named_by_file:
+        if self.reader.is_exact and not self.variables.has_hidden:
             described["name"] = ""
         dataset = Dataset(**described, **members)
         return Unchecked(dataset, forward=True, parts=self.variables.parts, namesakes=self.documents.namesakes)

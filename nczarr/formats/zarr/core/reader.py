@@ -35,16 +35,15 @@ class NodeReader:
     """Member that names the dimensions of an array; empty if the version has none."""
     texts_are_strings = False
     """True if a text of one byte is a string unless declared as char."""
-    portable_names = False
-    """True if key segments are names in the portable form of `arrays/chunks/key_segments.py`."""
-    named_by_file = True
-    """True if a dataset without a name gets that of its file."""
-    fill_stands_for_attribute = True
-    """True if a fill value that plain attributes cannot hold stands for a `_FillValue`."""
+    is_exact = False
+    """True if documents state the whole model, as those of the draft of 2019 do.
+
+    A name differs from its key segment (`arrays/chunks/key_segments.py`), no
+    dataset is named after its file, no fill value stands for a `_FillValue`, and
+    an array may have no fill value, as in netCDF's mode `nofill`.
+    """
     masking_fill = False
     """True if a fill value of an array stands for a `_FillValue`, unless it is netCDF's default."""
-    fill_mode = False
-    """True if an array without fill value has unwritten cells without a value, as in netCDF's mode `nofill`."""
     names: tuple[str, ...]
     """Names of the documents of an array or group."""
 
@@ -102,10 +101,6 @@ class NodeReader:
 
     def declared_types(self, prefix: str) -> Json | None:
         """Return the hidden `attr` that types the attributes of a store without netCDF-C's other metadata."""
-        return None
-
-    def fill_place(self, prefix: str) -> Any:
-        """Return the noted place of a `_FillValue` that only the array's fill value states, or None."""
         return None
 
     def own_fill(self, type_name: str, value: Any) -> Constant | None:

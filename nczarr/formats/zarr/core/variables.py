@@ -100,7 +100,7 @@ class Variables:
             types = {**types, **{names.join(path, label): declared for label, declared in inventor.made.items()}}
         references = self._references(extension, plain, described, key)
         attributes = self.attributes(described.attributes, described.prefix, type_name)
-        storage = described.storage(texts=not self.has_hidden, fill_mode=self.has_hidden or self.reader.fill_mode)
+        storage = described.storage(texts=not self.has_hidden, fill_mode=self.has_hidden or self.reader.is_exact)
         variable = Variable(
             name=name,
             type=type_name,
@@ -266,7 +266,7 @@ class Variables:
             return None
         sources: dict[str, ArraySource] = {}
         pieces = list(parts(type_name, self._shape(references), types))
-        places = paths(piece.path for piece in pieces) if self.reader.portable_names else {}
+        places = paths(piece.path for piece in pieces) if self.reader.is_exact else {}
         for part in pieces:
             inside = f"{prefix}{places.get(part.path, part.path)}/"
             described = self.reader.array(inside) if self.reader.is_array(inside) else None

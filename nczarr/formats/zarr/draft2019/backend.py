@@ -74,12 +74,10 @@ class Draft2019Writer(Writer):
         self.bare = bare
 
     def group(self, prefix: str, attributes: Json) -> Iterator[Entry]:
-        """Yield the document of a group."""
         members = attributes or {"attributes": {}, "extensions": []}
         yield keys.group_key("/" + prefix[:-1]), wire.encode(wire.group_document(**members))
 
     def array(self, prefix: str, target: PartTarget, axes: Sequence[str], attributes: Json) -> Iterator[Entry]:
-        """Yield the document of an array."""
         layout, members = target.layout, attributes or {"attributes": {}, "extensions": []}
         texts = "vlen-utf8" if target.utf8 else "vlen-bytes"
         separated = {} if target.separator is None else {"separator": target.separator}
@@ -116,7 +114,6 @@ class Draft2019Writer(Writer):
         return shown, hidden
 
     def group_attributes(self, path: str, group: Group) -> Json:
-        """Return the document members of a group."""
         shown, hidden = self._attributes(path, group.attributes)
         if self.bare:
             return self._members(path, shown, None)
@@ -129,7 +126,6 @@ class Draft2019Writer(Writer):
         return self._members(path, shown, extension)
 
     def variable_attributes(self, path: str, variable: Variable) -> Json:
-        """Return the document members of a variable."""
         shown, hidden = self._attributes(path, variable.attributes)
         whole = self.plan.targets[path].get("")
         if self.bare:

@@ -129,7 +129,6 @@ class NodeDocuments(StrictDocuments):
         return "array" if "array" in kinds else "group" if kinds else None
 
     def key(self, path: str) -> str:
-        """Return a node's document key; for an implied group, its children's key prefix."""
         kinds = self.nodes.documents.get(path)
         if not kinds:
             return keys.children_prefix(path)
@@ -144,11 +143,9 @@ class NodeDocuments(StrictDocuments):
         return [] if self.kind(path) == "array" else self._below.get(path, [])
 
     def children(self, prefix: str) -> list[str]:
-        """Return `children_of` for a prefix."""
         return self.children_of(path_of(prefix))
 
     def expect(self, prefixes: Iterable[str], documents: Iterable[str]) -> None:
-        """Announce documents, which distant stores fetch in batches. Raises OSError."""
         if self.store.distant:
             paths = [path for path in map(path_of, prefixes) if self.nodes.documents.get(path)]
             self.store.expect(map(self.key, paths))
@@ -216,10 +213,7 @@ def read(store: Store, report: Report, options: Options) -> Unchecked | None:
 class Draft2019Reader(NodeReader):
     """Documents of the draft."""
 
-    portable_names = True
-    named_by_file = False
-    fill_stands_for_attribute = False
-    fill_mode = True
+    is_exact = True
     names = ("",)
     documents: NodeDocuments
 
@@ -228,22 +222,18 @@ class Draft2019Reader(NodeReader):
         self._called: dict[str, dict[str, str]] = {}
 
     def is_array(self, prefix: str) -> bool:
-        """Return whether the node is an array, readable or not."""
         return self.documents.kind(path_of(prefix)) == "array"
 
     def is_group(self, prefix: str) -> bool:
-        """Return whether the node is a group, perhaps only implied by descendants."""
         return self.documents.kind(path_of(prefix)) == "group"
 
     def key(self, prefix: str) -> str:
-        """Return the key of the node's document."""
         return self.documents.key(path_of(prefix))
 
     def _document(self, prefix: str) -> Json:
         return self.documents.valid(path_of(prefix)) or {}
 
     def attributes(self, prefix: str) -> Json:
-        """Return the member `attributes`."""
         attributes: Json = self._document(prefix).get("attributes", {})
         return attributes
 
@@ -312,7 +302,6 @@ class Draft2019Reader(NodeReader):
         return (None if extension_object is None else extension_object.hidden(what, [], [])), key
 
     def described(self, prefix: str) -> ArrayMetadata | None:
-        """Return the content of the document; None (reported) if it is no readable array."""
         path = path_of(prefix)
         document = self.documents.valid(path)
         if document is None:

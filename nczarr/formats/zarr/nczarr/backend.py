@@ -45,7 +45,6 @@ class HiddenAttributes(Writer):
         return isinstance(member, Group) or "" in self.plan.targets[path]
 
     def said_type(self, dtype: Descr) -> str:
-        """Return the atomic type that the dtype alone implies to a reader."""
         return "" if element_of(dtype) is not None else plain_type(dtype) or ""
 
     def attribute_form(self, attribute: Attribute) -> JsonConstant:
@@ -123,7 +122,6 @@ class NCZarrWriter(HiddenAttributes, Zarr2Writer):
         return self.order[fqn.rpartition("/")[0]]
 
     def said_type(self, dtype: Descr) -> str:
-        """Return the atomic type of the dtype; one byte of text is a string there."""
         return "string" if dtype == "|S1" else super().said_type(dtype)
 
     def axes_attributes(self, path: str) -> Json:

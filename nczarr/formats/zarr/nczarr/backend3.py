@@ -10,7 +10,7 @@ from nczarr.ast.plain import JsonConstant, plain
 from nczarr.diagnostics.report import Report
 from nczarr.formats.zarr.core.fill_values import Json
 from nczarr.formats.zarr.core.writer import Entry, encode
-from nczarr.formats.zarr.extension.hidden_text import packed
+from nczarr.formats.zarr.extension.model import packed
 from nczarr.formats.zarr.nczarr.backend import HiddenAttributes
 from nczarr.formats.zarr.v3.backend import Zarr3Writer
 from nczarr.plan.plans import StorePlan
@@ -22,7 +22,7 @@ def emit(plan: StorePlan, report: Report) -> Iterator[Entry]:
 
 
 class NCZarr3Writer(HiddenAttributes, Zarr3Writer):
-    """NCZarr on Zarr v3, with the hidden attributes of each node as one text (`extension/hidden_text.py`).
+    """NCZarr on Zarr v3, with the hidden attributes of each node as one text (`extension/model.py`).
 
     Unlike in v2, a char has its own type, a scalar has shape `[]`, every array
     has a fill value, and all arrays are listed. `_FillValue` has xarray's
@@ -32,9 +32,7 @@ class NCZarr3Writer(HiddenAttributes, Zarr3Writer):
     superblock = MappingProxyType({"version": "3.0.0", "format": 3})
 
     def attribute_form(self, attribute: Attribute) -> JsonConstant:
-        """Return an attribute in plain JSON."""
         return self.fill_form(attribute.value) if attribute.name == "_FillValue" else plain(attribute.value)
 
     def finished(self, attributes: Json, *, group: bool) -> Json:
-        """Return the attributes, and the hidden ones as one text."""
         return packed(attributes, encode)

@@ -36,7 +36,6 @@ class Zarr2Writer(Writer):
     """Shape written for a scalar variable."""
 
     def group(self, prefix: str, attributes: Json) -> Iterator[Entry]:
-        """Yield `.zattrs` and `.zgroup`."""
         yield f"{prefix}.zattrs", encode(attributes)
         yield f"{prefix}.zgroup", GROUP
 
@@ -46,7 +45,6 @@ class Zarr2Writer(Writer):
         yield f"{prefix}.zattrs", encode(attributes)
 
     def part(self, prefix: str, target: PartTarget, axes: Sequence[str]) -> Iterator[Entry]:
-        """Yield `.zarray` and `.zattrs`."""
         yield f"{prefix}.zarray", self._array_document(target)
         yield f"{prefix}.zattrs", encode({"_ARRAY_DIMENSIONS": axes})
 
@@ -70,11 +68,9 @@ class Zarr2Writer(Writer):
             yield key, document
 
     def axes_attributes(self, path: str) -> Json:
-        """Return the dimension names."""
         return {"_ARRAY_DIMENSIONS": self.plan.axes[path]}
 
     def fill_form(self, constant: Constant) -> JsonConstant:
-        """Return a fill value that plain JSON can hold."""
         return plain(constant) if is_finite(constant) else JsonConstant(None, False)
 
 

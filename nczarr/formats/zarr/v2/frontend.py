@@ -77,7 +77,6 @@ class Zarr2Reader(NodeReader):
             documents.extra = members if isinstance(members, dict) else {}
 
     def is_array(self, prefix: str) -> bool:
-        """Return whether `.zarray` exists."""
         return self.documents.has(prefix + ".zarray")
 
     def is_group(self, prefix: str) -> bool:
@@ -86,20 +85,13 @@ class Zarr2Reader(NodeReader):
         return (key in documents.extra or not documents.store.lacks(key)) and documents.has(key)
 
     def key(self, prefix: str) -> str:
-        """Return the key of `.zattrs`."""
         return prefix + ".zattrs"
 
     def array_key(self, prefix: str) -> str:
-        """Return the key of `.zarray`."""
         return prefix + ".zarray"
 
     def attributes(self, prefix: str) -> Json:
-        """Return the object in `.zattrs`."""
         return self.documents.get(prefix + ".zattrs") or {}
-
-    def fill_place(self, prefix: str) -> Any:
-        """Return the noted place of a `_FillValue` that only the array's fill value states, or None."""
-        return self.documents.store.fill_places.get(prefix)
 
     def hidden(self, prefix: str, what: str) -> tuple[Json | None, str]:
         """Search the attributes, `.zgroup` or `.zarray`, then separate objects."""
@@ -116,7 +108,6 @@ class Zarr2Reader(NodeReader):
         return None, prefix + ".zattrs"
 
     def described(self, prefix: str) -> ArrayMetadata | None:
-        """Return the content of `.zarray`. Raises BadDocumentError."""
         key = prefix + ".zarray"
         document = self.documents.get(key)
         if document is None:

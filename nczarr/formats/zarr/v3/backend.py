@@ -30,7 +30,6 @@ class Zarr3Writer(Writer):
     """Documents of Zarr v3."""
 
     def group(self, prefix: str, attributes: Json) -> Iterator[Entry]:
-        """Yield `zarr.json` of a group."""
         yield prefix + DOCUMENT, encode({"zarr_format": 3, "node_type": "group", "attributes": attributes})
 
     def array(self, prefix: str, target: PartTarget, axes: Sequence[str], attributes: Json) -> Iterator[Entry]:
@@ -83,7 +82,6 @@ class Zarr3Writer(Writer):
         return nz.declared(attributes, group=group) if self.plan.options.declare else attributes
 
     def fill_form(self, constant: Constant) -> JsonConstant:
-        """Return a fill value in xarray's encoding."""
         return dtypes.fill_attribute(constant)
 
 

@@ -23,8 +23,7 @@ from nczarr.formats.zarr.core.array_metadata import ArrayMetadata, chain, length
 from nczarr.formats.zarr.core.fill_values import FAULTS
 from nczarr.formats.zarr.core.reader import BadDocumentError, NodeReader, axes_of
 from nczarr.formats.zarr.core.time_attributes import with_times
-from nczarr.formats.zarr.extension.hidden_text import unpacked
-from nczarr.formats.zarr.extension.model import LARGEST_LENGTH
+from nczarr.formats.zarr.extension.model import LARGEST_LENGTH, unpacked
 from nczarr.formats.zarr.nczarr.pull_request_3068 import DraftMetadata, has_types, is_draft, unread, without_types
 from nczarr.formats.zarr.v3 import DOCUMENT, dtypes, nz
 from nczarr.formats.zarr.v3.read_codecs import Chain, named, read_chain
@@ -77,15 +76,12 @@ class Zarr3Reader(NodeReader):
         return self.documents.get(prefix + DOCUMENT) or {}
 
     def is_array(self, prefix: str) -> bool:
-        """Return whether the document describes an array."""
         return self._node(prefix).get("node_type") == "array"
 
     def is_group(self, prefix: str) -> bool:
-        """Return whether the document describes a group."""
         return self._node(prefix).get("node_type") == "group"
 
     def key(self, prefix: str) -> str:
-        """Return the key of `zarr.json`."""
         return prefix + DOCUMENT
 
     def attributes(self, prefix: str) -> Json:
@@ -102,7 +98,6 @@ class Zarr3Reader(NodeReader):
         return without_types(attributes) if has_types(attributes) else attributes
 
     def hidden(self, prefix: str, what: str) -> tuple[Json | None, str]:
-        """Return netCDF-C's hidden `superblock`, `group`, `array` or `attr`, and its document key."""
         if self._draft is not None:
             return self._draft.hidden(prefix, what), self.key(prefix)
         return super().hidden(prefix, what)
@@ -112,7 +107,6 @@ class Zarr3Reader(NodeReader):
         return None if self._draft is None else self._draft.hidden(prefix, "attr")
 
     def own_fill(self, type_name: str, value: Any) -> Constant | None:
-        """Decode a `_FillValue` in xarray's encoding."""
         if type_name not in ATOMIC:
             return None
         try:
@@ -121,11 +115,9 @@ class Zarr3Reader(NodeReader):
             return None
 
     def shown_fill(self, constant: Constant) -> JsonConstant:
-        """Return a `_FillValue` in xarray's encoding."""
         return dtypes.fill_attribute(constant)
 
     def described(self, prefix: str) -> ArrayMetadata:
-        """Return the content of `zarr.json`. Raises BadDocumentError."""
         document = self._node(prefix)
         if document.get("zarr_format") != 3:
             raise BadDocumentError("the document is not of Zarr format 3", "zarr_format")
