@@ -65,23 +65,23 @@ class Writer:
         return documents
 
     # ---- what a format writes among the attributes -------------------------------------------------------------------
-    def group_attributes(self, path: str, group: Group) -> Json:
-        """Return the attributes of a group."""
-        return self._plain(group.attributes, "")
+    def group_attributes(self, path: str, group: Group) -> tuple[Json, Json]:
+        """Return the attributes of a group, and the hidden ones."""
+        return self._plain(group.attributes, ""), {}
 
-    def variable_attributes(self, path: str, variable: Variable) -> Json:
-        """Return the attributes of a variable, an array or a group of parts."""
+    def variable_attributes(self, path: str, variable: Variable) -> tuple[Json, Json]:
+        """Return the attributes of a variable, an array or a group of parts, and the hidden ones."""
         types = self.plan.checked.types
         alone = fill_alone(self.plan, path, variable)
         attributes = (attribute for attribute in variable.attributes if not (alone and attribute.name == "_FillValue"))
         shown = self._plain(
             (plain_fill(attribute, variable.type, types) for attribute in attributes), own_type(variable.type, types)
         )
-        return shown | (self.axes_attributes(path) if "" in self.plan.targets[path] else {})
+        return shown | (self.axes_attributes(path) if "" in self.plan.targets[path] else {}), {}
 
-    def finished(self, attributes: Json, *, group: bool) -> Json:
+    def finished(self, path: str, shown: Json, hidden: Json) -> Json:
         """Return the attributes of a node as its document has them."""
-        return attributes
+        return shown
 
     def axes_attributes(self, path: str) -> Json:
         """Return the attributes that name an array's dimensions, if the version has any."""
@@ -106,17 +106,16 @@ class Writer:
             yield from self._group(names.join(path, child.name), child)
         for variable in group.variables:
             yield from self._variable(names.join(path, variable.name), variable)
-        attributes = self.group_attributes(path, group)
-        yield from self.group(self.plan.prefix(path), self.finished(attributes, group=True))
+        yield from self.group(self.plan.prefix(path), self.finished(path, *self.group_attributes(path, group)))
 
     def _variable(self, path: str, variable: Variable) -> Iterator[Entry]:
         prefix = self.plan.prefix(path)
-        attributes = self.variable_attributes(path, variable)
+        shown, hidden = self.variable_attributes(path, variable)
         targets = self.plan.targets[path]
         whole = targets.get("")
         if whole is not None:
-            shown = without_times(attributes, whole.layout.dtype, whole.layout.fill)
-            yield from self.array(prefix, whole, self.plan.axes[path], self.finished(shown, group=False))
+            shown = without_times(shown, whole.layout.dtype, whole.layout.fill)
+            yield from self.array(prefix, whole, self.plan.axes[path], self.finished(path, shown, hidden))
             return
         yield from self._parts(path, targets)
         arrays = self.plan.form.capabilities.arrays
@@ -124,7 +123,7 @@ class Writer:
             from nczarr.formats.common.awkward import sidecar  # few datasets have lists
 
             yield from sidecar.entries(self.plan, path)
-        yield from self.group(prefix, self.finished(attributes, group=False))
+        yield from self.group(prefix, self.finished(path, shown, hidden))
 
     def _parts(self, path: str, targets: Mapping[str, PartTarget]) -> Iterator[Entry]:
         """Yield the documents of a variable's parts, and of the groups between."""

@@ -8,22 +8,23 @@ what the draft cannot express; no node has it if the dataset needs none
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from types import MappingProxyType
 from typing import TypeVar
 
 from nczarr import names
-from nczarr.arrays.sources.source import itemsize
+from nczarr.arrays.sources.source import Descr, itemsize
 from nczarr.arrays.values.elements import element_of
-from nczarr.ast import Attribute, Dataset, EnumType, Group, Variable
+from nczarr.ast import Attribute, EnumType, Group, Variable
 from nczarr.ast.walk import groups
 from nczarr.check.checked import Foreign
 from nczarr.diagnostics.report import Report
 from nczarr.formats.zarr.core.attributes import untyped
 from nczarr.formats.zarr.core.fill_values import Json
 from nczarr.formats.zarr.core.stored_types import plain_type
-from nczarr.formats.zarr.core.writer import Entry, Writer
+from nczarr.formats.zarr.core.writer import Entry
 from nczarr.formats.zarr.draft2019 import dtypes, keys, protocol_extension, wire
 from nczarr.formats.zarr.draft2019.frontend import read
-from nczarr.formats.zarr.extension import documents
+from nczarr.formats.zarr.extension.documents import HiddenAttributes
 from nczarr.options import Options
 from nczarr.plan.plans import PartTarget, StorePlan
 from nczarr.stores.memory import MemoryStore
@@ -36,8 +37,8 @@ def is_bare(plan: StorePlan) -> bool:
     dataset = plan.checked.dataset
     if dataset.name or dataset.kind is not None or any(group.dimensions for _, group in groups(dataset)):
         return False
-    dtypes_of_arrays = [target.layout.dtype for targets in plan.targets.values() for target in targets.values()]
-    if not all(element_of(dtype) or (isinstance(dtype, str) and dtype[1] in "iuf") for dtype in dtypes_of_arrays):
+    stored = [target.layout.dtype for targets in plan.targets.values() for target in targets.values()]
+    if not all(element_of(dtype) or (isinstance(dtype, str) and dtype[1] in "iuf") for dtype in stored):
         return False
     store = MemoryStore(dict(Draft2019Writer(plan, bare=True).entries()))
     reread = read(store, Report(), Options(allow_loss=frozenset({"all"})))
@@ -65,13 +66,24 @@ def emit(plan: StorePlan, report: Report) -> Iterator[Entry]:
     return Draft2019Writer(plan, bare=is_bare(plan)).entries()
 
 
-class Draft2019Writer(Writer):
-    """Documents of the draft. "Attributes" here are members: `attributes`, `extensions`, an enum's `data_type`."""
+class Draft2019Writer(HiddenAttributes):
+    """Documents of the draft, with the hidden attributes in our extension object.
+
+    "Attributes" of a document are members: `attributes`, `extensions`, an enum's `data_type`.
+    """
+
+    superblock = MappingProxyType({})
+    reserved = frozenset()
 
     def __init__(self, plan: StorePlan, *, bare: bool = False) -> None:
         super().__init__(plan)
-        self.known = documents.PlainNames()
         self.bare = bare
+
+    def lists(self, path: str, member: Variable | Group) -> bool:
+        return False
+
+    def said_type(self, dtype: Descr) -> str:
+        return plain_type(dtype) or ""
 
     def group(self, prefix: str, attributes: Json) -> Iterator[Entry]:
         members = attributes or {"attributes": {}, "extensions": []}
@@ -98,49 +110,35 @@ class Draft2019Writer(Writer):
             document["extensions"] = protocol_extension.with_fill(members["extensions"], layout.fill or b"")
         yield keys.array_key("/" + prefix[:-1]), wire.encode(document)
 
-    def _members(self, path: str, attributes: Json, extension: Json | None) -> Json:
-        foreign = self.plan.checked.foreign.get(path, Foreign())
-        return {"attributes": attributes, "extensions": [*([extension] if extension else []), *foreign.extensions]}
-
-    def _attributes(self, path: str, declared: tuple[Attribute, ...]) -> tuple[Json, Json]:
-        """Return attributes in plain JSON, and the rest. Unchanged ones keep a source's JSON."""
-        shown, hidden = documents.attributes(declared, hidden=frozenset())
-        foreign = self.plan.checked.foreign.get(path, Foreign())
-        for attribute in declared:
+    def finished(self, path: str, shown: Json, hidden: Json) -> Json:
+        checked = self.plan.checked
+        foreign = checked.foreign.get(path, Foreign())
+        node = checked.variables.get(path) or checked.groups[path]
+        types = hidden["attr"]
+        for attribute in node.attributes:
             if attribute.name in shown and as_it_was(attribute, foreign):
                 shown[attribute.name] = foreign.attributes[attribute.name]
-                hidden["types"].pop(attribute.name, None)
-                hidden.get("nczarr", {}).pop(attribute.name, None)
-        return shown, hidden
-
-    def group_attributes(self, path: str, group: Group) -> Json:
-        shown, hidden = self._attributes(path, group.attributes)
+                types["types"].pop(attribute.name, None)
+                types.get("nczarr", {}).pop(attribute.name, None)
         if self.bare:
-            return self._members(path, shown, None)
-        children = [*(child.name for child in group.variables), *(child.name for child in group.groups)]
-        axes, root = self.plan.axes, isinstance(group, Dataset)
-        document = documents.group(group, lambda name: axes[names.join(path, name)], [], [])
-        superblock = documents.superblock(group, {}) if isinstance(group, Dataset) else None
-        segments = [self.plan.prefix(names.join(path, child))[:-1].rpartition("/")[2] for child in children]
-        extension = protocol_extension.of_group("" if root else group.name, document, segments, hidden, superblock)
-        return self._members(path, shown, extension)
-
-    def variable_attributes(self, path: str, variable: Variable) -> Json:
-        shown, hidden = self._attributes(path, variable.attributes)
-        whole = self.plan.targets[path].get("")
-        if self.bare:
-            return self._members(path, shown, None)
-        if whole is None:
-            document = documents.group_of_parts(self.plan, path, variable, self.known)
-            above = len(self.plan.prefix(path))
-            inside = [self.plan.prefix(path, part)[above:-1] for part in self.plan.targets[path]]
-            return self._members(
-                path, shown, protocol_extension.of_group(variable.name, document, inside, hidden, None)
-            )
-        array = documents.array(self.plan, path, variable, self.known, plain_type(whole.layout.dtype) or "")
-        members = self._members(path, shown, protocol_extension.of_array(variable.name, array, hidden))
-        declared = self.plan.checked.types.get(variable.type)
-        if isinstance(declared, EnumType) and whole.layout.dtype != "|b1":
-            enum = {"extension": protocol_extension.URI, "type": "enum", "name": variable.type}
-            members["data_type"] = {**enum, "fallback": dtypes.data_type(whole.layout.dtype)}
+            return {"attributes": shown, "extensions": [*foreign.extensions]}
+        name = "" if path == "/" else node.name
+        if "array" in hidden:
+            extension = protocol_extension.of_array(name, hidden["array"], types)
+        else:
+            segments = self._segments(path, node)
+            extension = protocol_extension.of_group(name, hidden["group"], segments, types, hidden.get("superblock"))
+        members: Json = {"attributes": shown, "extensions": [extension, *foreign.extensions]}
+        dtype = self.plan.targets[path][""].layout.dtype if "array" in hidden else "|b1"
+        if isinstance(node, Variable) and isinstance(checked.types.get(node.type), EnumType) and dtype != "|b1":
+            enum = {"extension": protocol_extension.URI, "type": "enum", "name": node.type}
+            members["data_type"] = {**enum, "fallback": dtypes.data_type(dtype)}
         return members
+
+    def _segments(self, path: str, node: Variable | Group) -> list[str]:
+        """Return the key names of a group's children, or the paths of a variable's arrays."""
+        if isinstance(node, Variable):
+            above = len(self.plan.prefix(path))
+            return [self.plan.prefix(path, part)[above:-1] for part in self.plan.targets[path]]
+        children = [names.join(path, child.name) for children in (node.variables, node.groups) for child in children]
+        return [self.plan.prefix(child)[:-1].rpartition("/")[2] for child in children]

@@ -10,11 +10,13 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from nczarr import names
-from nczarr.arrays.sources.source import fill_of, is_number
-from nczarr.arrays.values.elements import model_bytes
+from nczarr.arrays.sources.source import Descr, fill_of, is_number
+from nczarr.arrays.values.elements import element_of, model_bytes
 from nczarr.ast import ATOMIC, Attribute, Constant, Dataset, Group, Storage, Variable
 from nczarr.ast.plain import HIDDEN, JsonConstant, plain
 from nczarr.check.check_types import default_fill
+from nczarr.formats.zarr.core.stored_types import plain_type
+from nczarr.formats.zarr.core.writer import Writer
 from nczarr.formats.zarr.extension.model import (
     VERSION,
     ArrayExtension,
@@ -24,99 +26,124 @@ from nczarr.formats.zarr.extension.model import (
     type_to_json,
 )
 from nczarr.plan.plans import Runs, StorePlan
-from nczarr.plan.requested_storage import metadata_storage
+from nczarr.plan.requested_storage import fill_alone, metadata_storage
 
 MODEL = "2.0.0"
 """Default version of the data model."""
 
 
-class PlainNames(dict[str, str]):
-    """Cache of unescaped FQNs, as netCDF-C writes them: `names[fqn]`."""
+class HiddenAttributes(Writer):
+    """Writer of hidden attributes."""
 
-    def __missing__(self, fqn: str) -> str:
-        """Compute and cache a name."""
-        spelled = self[fqn] = "/" + "/".join(names.split(fqn))
-        return spelled
+    superblock: Mapping[str, Any]
+    """netCDF-C's members of the superblock."""
+    reserved = HIDDEN
+    """Names of attributes that the store reserves."""
 
-    def references(self, variable: Variable) -> tuple[str | int, ...]:
+    def __init__(self, plan: StorePlan) -> None:
+        super().__init__(plan)
+        self._plain_names: dict[str, str] = {}
+
+    # ---- what a format writes --------------------------------------------------------------------------------------
+    def lists(self, path: str, member: Variable | Group) -> bool:
+        """Return whether a group lists a member; the library cannot see others."""
+        return isinstance(member, Group) or "" in self.plan.targets[path]
+
+    def said_type(self, dtype: Descr) -> str:
+        """Return the atomic type that the dtype alone implies to a reader."""
+        return "" if element_of(dtype) is not None else plain_type(dtype) or ""
+
+    def attribute_form(self, attribute: Attribute) -> JsonConstant:
+        """Return an attribute in plain JSON."""
+        return plain(attribute.value)
+
+    # ---- the hidden attributes -------------------------------------------------------------------------------------
+    def group_attributes(self, path: str, group: Group) -> tuple[Json, Json]:
+        """Return the attributes, and `group`, `superblock` (root) and `attr`."""
+        shown, types = attributes(group.attributes, hidden=self.reserved)
+        hidden = {"group": self._hidden_group(path, group)}
+        if isinstance(group, Dataset):
+            model = None if group.version == MODEL else group.version
+            extension = {"version": VERSION, "kind": group.kind, "name": group.name or None, "model": model}
+            hidden["superblock"] = {**self.superblock, "nczarr": stated(extension)}
+        return shown, {**hidden, "attr": types}
+
+    def variable_attributes(self, path: str, variable: Variable) -> tuple[Json, Json]:
+        """Return the attributes, `array` or `group`, and `attr`."""
+        form = self._without_fill if fill_alone(self.plan, path, variable) else self.attribute_form
+        shown, types = attributes(variable.attributes, form, self.reserved)
+        if "" in self.plan.targets[path]:
+            return shown | self.axes_attributes(path), {"array": self._hidden_array(path, variable), "attr": types}
+        nil = {part: target.nil for part, target in self.plan.targets[path].items() if target.nil}
+        storage = self.plan.storage[path]
+        extension = _extension(storage, Storage(), variable.type, self._references(variable), nil)
+        lists: Json = {"dimensions": {}, "arrays": [], "groups": []}
+        return shown, {"group": {**lists, "nczarr": {"variable": extension.to_json()}}, "attr": types}
+
+    def _without_fill(self, attribute: Attribute) -> JsonConstant:
+        """Return an attribute in plain JSON; `_FillValue` has none, so that the extension holds it."""
+        return JsonConstant(None, False) if attribute.name == "_FillValue" else self.attribute_form(attribute)
+
+    def _plain_name(self, fqn: str) -> str:
+        """Return an unescaped FQN, as netCDF-C writes it; cached, because variables share dimensions."""
+        if fqn not in self._plain_names:
+            self._plain_names[fqn] = "/" + "/".join(names.split(fqn))
+        return self._plain_names[fqn]
+
+    def _references(self, variable: Variable) -> tuple[str | int, ...]:
         """Return a variable's dimensions: unescaped names, and sizes of anonymous ones."""
-        return tuple(self[ref] if isinstance(ref, str) else ref for ref in variable.dimensions)
+        return tuple(self._plain_name(ref) if isinstance(ref, str) else ref for ref in variable.dimensions)
 
-
-def superblock(dataset: Dataset, members: Mapping[str, Any]) -> Json:
-    """Return `_nczarr_superblock` of the root; `members` are netCDF-C's."""
-    model = None if dataset.version == MODEL else dataset.version
-    extension = {"version": VERSION, "kind": dataset.kind, "name": dataset.name or None, "model": model}
-    return {**members, "nczarr": stated(extension)}
-
-
-def group(described: Group, axes: Callable[[str], tuple[str, ...]], arrays: list[str], children: list[str]) -> Json:
-    """Return `_nczarr_group`: dimensions, stand-ins for sizes, listed members.
-
-    `axes` returns a variable's dimension names.
-    """
-    dimensions: Json = {
-        dimension.name: {"size": dimension.size, "unlimited": 1} if dimension.unlimited else dimension.size
-        for dimension in described.dimensions
-    }
-    anonymous = {
-        name: reference
-        for variable in described.variables
-        for name, reference in zip(axes(variable.name), variable.dimensions, strict=True)
-        if isinstance(reference, int) and name not in dimensions
-    }
-    hidden = len(arrays) < len(described.variables) or len(children) < len(described.groups)
-    everything = (
-        *(variable.name for variable in described.variables),
-        *(child.name for child in described.groups),
-    )
-    extension = stated(
-        {
-            "types": [type_to_json(declared) for declared in described.types] or None,
-            "members": everything if hidden else None,
-            "anonymous": tuple(anonymous) or None,
+    def _hidden_group(self, path: str, group: Group) -> Json:
+        """Return dimensions, stand-ins for sizes, listed members."""
+        arrays, children = (
+            [member.name for member in members if self.lists(names.join(path, member.name), member)]
+            for members in (group.variables, group.groups)
+        )
+        dimensions: Json = {
+            dimension.name: {"size": dimension.size, "unlimited": 1} if dimension.unlimited else dimension.size
+            for dimension in group.dimensions
         }
-    )
-    lists = {"dimensions": dimensions | anonymous, "arrays": arrays, "groups": children}
-    return {**lists, "nczarr": extension} if extension else lists
+        anonymous = {
+            name: reference
+            for variable in group.variables
+            for name, reference in zip(
+                self.plan.axes[names.join(path, variable.name)], variable.dimensions, strict=True
+            )
+            if isinstance(reference, int) and name not in dimensions
+        }
+        everything = [member.name for members in (group.variables, group.groups) for member in members]
+        extension = stated(
+            {
+                "types": [type_to_json(declared) for declared in group.types] or None,
+                "members": everything if len(arrays) + len(children) < len(everything) else None,
+                "anonymous": list(anonymous) or None,
+            }
+        )
+        lists = {"dimensions": dimensions | anonymous, "arrays": arrays, "groups": children}
+        return {**lists, "nczarr": extension} if extension else lists
 
-
-def group_of_parts(plan: StorePlan, path: str, variable: Variable, plain_names: PlainNames) -> Json:
-    """Return `_nczarr_group` of a group that is a variable: the extension has all data."""
-    nil = {part: target.nil for part, target in plan.targets[path].items() if target.nil}
-    extension = _extension(plan.storage[path], Storage(), variable.type, plain_names.references(variable), nil)
-    return {"dimensions": {}, "arrays": [], "groups": [], "nczarr": {"variable": extension.to_json()}}
-
-
-def array(plan: StorePlan, path: str, variable: Variable, plain_names: PlainNames, said_type: str) -> Json:
-    """Return `_nczarr_array`. Anonymous dimensions have their axis names, in the variable's group."""
-    home = names.split(path)[:-1]
-    references = [
-        plain_names[ref] if isinstance(ref, str) else "/" + "/".join((*home, name))
-        for ref, name in zip(variable.dimensions, plan.axes[path], strict=True)
-    ]
-    document: Json = {"dimension_references": references}
-    if not references:
-        document["scalar"] = 1
-    document["storage"] = "chunked"
-    extension = array_extension(plan, path, variable, plain_names, said_type).to_json()
-    return {**document, "nczarr": extension} if extension else document
-
-
-def array_extension(
-    plan: StorePlan, path: str, variable: Variable, plain_names: PlainNames, said_type: str
-) -> ArrayExtension:
-    """Return what a one-array variable's plain documents lack. `said_type`: its dtype's type."""
-    target = plan.targets[path][""]
-    anonymous = any(isinstance(ref, int) for ref in variable.dimensions)
-    extension = _extension(
-        plan.storage[path],
-        metadata_storage(target.layout),
-        variable.type if variable.type != said_type else None,
-        plain_names.references(variable) if anonymous else None,
-        {"": target.nil},
-    )
-    return extension._replace(fill=_undeclared_fill(plan, path, variable))
+    def _hidden_array(self, path: str, variable: Variable) -> Json:
+        """Return dimensions and extension. Anonymous dimensions have their axis names, in the variable's group."""
+        home = names.split(path)[:-1]
+        references = [
+            self._plain_name(ref) if isinstance(ref, str) else "/" + "/".join((*home, name))
+            for ref, name in zip(variable.dimensions, self.plan.axes[path], strict=True)
+        ]
+        document: Json = {"dimension_references": references}
+        if not references:
+            document["scalar"] = 1
+        document["storage"] = "chunked"
+        target = self.plan.targets[path][""]
+        extension = _extension(
+            self.plan.storage[path],
+            metadata_storage(target.layout),
+            variable.type if variable.type != self.said_type(target.layout.dtype) else None,
+            self._references(variable) if any(isinstance(ref, int) for ref in variable.dimensions) else None,
+            {"": target.nil},
+        )
+        inner = extension._replace(fill=_undeclared_fill(self.plan, path, variable)).to_json()
+        return {**document, "nczarr": inner} if inner else document
 
 
 def _undeclared_fill(plan: StorePlan, path: str, variable: Variable) -> str | None:

@@ -46,7 +46,7 @@ from nczarr.ast import (
     UserType,
     VlenType,
 )
-from nczarr.ast.plain import CARRIED as NAME
+from nczarr.ast.plain import CARRIED
 from nczarr.ast.rectilinear import Lengths, read_lengths
 from nczarr.ast.storage import FILTER_LIMIT, Element
 from nczarr.plan.plans import Runs
@@ -232,25 +232,18 @@ def stated(members: Json) -> Json:
     return {key: list(value) if isinstance(value, tuple) else value for key, value in present.items()}
 
 
-_HIDDEN = {f"{NAME}_{what}": what for what in ("superblock", "group", "array", "attr")}
-"""Member of the text by name of the attribute that it stands for."""
-
-
-def packed(attributes: Json, encode: Any) -> Json:
-    """Return attributes with the hidden ones as one text. `encode`: JSON encoder to bytes."""
-    hidden = {what: attributes[name] for name, what in _HIDDEN.items() if name in attributes}
-    rest = {name: value for name, value in attributes.items() if name not in _HIDDEN}
-    return {**rest, NAME: encode(hidden).decode("utf-8", "surrogateescape")} if hidden else rest
+HIDDEN_PARTS = ("superblock", "group", "array", "attr")
+"""Members of the text of a node; with `_nczarr_` before, names of hidden attributes."""
 
 
 def unpacked(attributes: Json) -> Json:
-    """Invert `packed`; attributes without a valid text are returned as they are."""
-    text = attributes.get(NAME)
+    """Return attributes with the hidden ones of the text `_nczarr`; those without a valid text as they are."""
+    text = attributes.get(CARRIED)
     hidden = _parsed(text) if isinstance(text, str) else None
     if hidden is None:
         return attributes
-    shown = {name: hidden[what] for name, what in _HIDDEN.items() if isinstance(hidden.get(what), dict)}
-    return {name: value for name, value in attributes.items() if name != NAME} | shown
+    shown = {f"_nczarr_{what}": hidden[what] for what in HIDDEN_PARTS if isinstance(hidden.get(what), dict)}
+    return {name: value for name, value in attributes.items() if name != CARRIED} | shown
 
 
 @functools.lru_cache(maxsize=64)

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from types import MappingProxyType
-from typing import Any
 
 from nczarr import names
 from nczarr.arrays.sources.source import Descr, Layout
-from nczarr.arrays.values.elements import element_of
-from nczarr.ast import Attribute, Dataset, Group, Variable
-from nczarr.ast.plain import JsonConstant, plain
+from nczarr.ast import Group, Variable
 from nczarr.ast.walk import groups
 from nczarr.diagnostics.report import Report
 from nczarr.formats.zarr.core.fill_values import Json
-from nczarr.formats.zarr.core.stored_types import plain_type
-from nczarr.formats.zarr.core.writer import Entry, Writer
-from nczarr.formats.zarr.extension import documents
+from nczarr.formats.zarr.core.writer import Entry
+from nczarr.formats.zarr.extension.documents import HiddenAttributes
 from nczarr.formats.zarr.v2.backend import Zarr2Writer
 from nczarr.plan.plans import StorePlan
-from nczarr.plan.requested_storage import fill_alone
 
 SCALAR_AXES = ("_scalar_",)
 """The library's name for the single dimension of a scalar."""
@@ -28,62 +23,6 @@ SCALAR_AXES = ("_scalar_",)
 def emit(plan: StorePlan, report: Report) -> Iterator[Entry]:
     """Yield every metadata key with its document, children first, the root last."""
     return NCZarrWriter(plan).entries()
-
-
-class HiddenAttributes(Writer):
-    """Hidden attributes of `nczarr` and `nczarr3`; `known` caches unescaped dimension names."""
-
-    superblock: Mapping[str, Any]
-    """netCDF-C's members of the superblock."""
-
-    def __init__(self, plan: StorePlan) -> None:
-        super().__init__(plan)
-        self.known = documents.PlainNames()
-
-    def lists(self, path: str, member: Variable | Group) -> bool:
-        """Return whether a group lists a member; the library cannot see others."""
-        return isinstance(member, Group) or "" in self.plan.targets[path]
-
-    def said_type(self, dtype: Descr) -> str:
-        return "" if element_of(dtype) is not None else plain_type(dtype) or ""
-
-    def attribute_form(self, attribute: Attribute) -> JsonConstant:
-        """Return an attribute in plain JSON."""
-        return plain(attribute.value)
-
-    def _without_fill(self, attribute: Attribute) -> JsonConstant:
-        """Return an attribute in plain JSON; `_FillValue` has none, so that the extension holds it."""
-        return JsonConstant(None, False) if attribute.name == "_FillValue" else self.attribute_form(attribute)
-
-    def group_attributes(self, path: str, group: Group) -> Json:
-        """Return the attributes and `_nczarr_group`, `_nczarr_superblock` (root), `_nczarr_attr`."""
-        shown, hidden = documents.attributes(group.attributes)
-        arrays, children = (
-            [member.name for member in members if self.lists(names.join(path, member.name), member)]
-            for members in (group.variables, group.groups)
-        )
-        axes = self.plan.axes
-        shown["_nczarr_group"] = documents.group(group, lambda name: axes[names.join(path, name)], arrays, children)
-        if isinstance(group, Dataset):
-            shown["_nczarr_superblock"] = documents.superblock(group, self.superblock)
-        shown["_nczarr_attr"] = hidden
-        return shown
-
-    def variable_attributes(self, path: str, variable: Variable) -> Json:
-        """Return the attributes, `_nczarr_array` or `_nczarr_group`, and `_nczarr_attr`."""
-        form = self.attribute_form
-        if fill_alone(self.plan, path, variable):
-            form = self._without_fill
-        shown, hidden = documents.attributes(variable.attributes, form)
-        whole = self.plan.targets[path].get("")
-        if whole is not None:
-            shown |= self.axes_attributes(path)
-            said_type = self.said_type(whole.layout.dtype)
-            shown["_nczarr_array"] = documents.array(self.plan, path, variable, self.known, said_type)
-        else:
-            shown["_nczarr_group"] = documents.group_of_parts(self.plan, path, variable, self.known)
-        shown["_nczarr_attr"] = hidden
-        return shown
 
 
 class NCZarrWriter(HiddenAttributes, Zarr2Writer):
@@ -123,6 +62,9 @@ class NCZarrWriter(HiddenAttributes, Zarr2Writer):
 
     def said_type(self, dtype: Descr) -> str:
         return "string" if dtype == "|S1" else super().said_type(dtype)
+
+    def finished(self, path: str, shown: Json, hidden: Json) -> Json:
+        return shown | {f"_nczarr_{what}": document for what, document in hidden.items()}
 
     def axes_attributes(self, path: str) -> Json:
         """Return the dimension names for xarray; the library requires those of a scalar."""

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from types import MappingProxyType
 
 from nczarr.ast import Attribute
-from nczarr.ast.plain import JsonConstant, plain
+from nczarr.ast.plain import CARRIED, JsonConstant, plain
 from nczarr.diagnostics.report import Report
 from nczarr.formats.zarr.core.fill_values import Json
 from nczarr.formats.zarr.core.writer import Entry, encode
-from nczarr.formats.zarr.extension.model import packed
-from nczarr.formats.zarr.nczarr.backend import HiddenAttributes
+from nczarr.formats.zarr.extension.documents import HiddenAttributes
+from nczarr.formats.zarr.extension.model import HIDDEN_PARTS
 from nczarr.formats.zarr.v3.backend import Zarr3Writer
 from nczarr.plan.plans import StorePlan
 
@@ -34,5 +34,6 @@ class NCZarr3Writer(HiddenAttributes, Zarr3Writer):
     def attribute_form(self, attribute: Attribute) -> JsonConstant:
         return self.fill_form(attribute.value) if attribute.name == "_FillValue" else plain(attribute.value)
 
-    def finished(self, attributes: Json, *, group: bool) -> Json:
-        return packed(attributes, encode)
+    def finished(self, path: str, shown: Json, hidden: Json) -> Json:
+        ordered = {what: hidden[what] for what in HIDDEN_PARTS if what in hidden}
+        return {**shown, CARRIED: encode(ordered).decode("utf-8", "surrogateescape")}

@@ -77,9 +77,10 @@ class Zarr3Writer(Writer):
                 entries.append((key.removesuffix(DOCUMENT).removesuffix("/"), document))
             yield key, document
 
-    def finished(self, attributes: Json, *, group: bool) -> Json:
+    def finished(self, path: str, shown: Json, hidden: Json) -> Json:
         """Return the attributes, with a declaration of a convention if requested."""
-        return nz.declared(attributes, group=group) if self.plan.options.declare else attributes
+        is_group = path in self.plan.checked.groups
+        return nz.declared(shown, group=is_group) if self.plan.options.declare else shown
 
     def fill_form(self, constant: Constant) -> JsonConstant:
         return dtypes.fill_attribute(constant)
