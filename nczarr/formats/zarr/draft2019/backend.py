@@ -87,7 +87,8 @@ class Draft2019Writer(HiddenAttributes):
 
     def group(self, prefix: str, attributes: Json) -> Iterator[Entry]:
         members = attributes or {"attributes": {}, "extensions": []}
-        yield keys.group_key("/" + prefix[:-1]), wire.encode(wire.group_document(**members))
+        ordered = {name: members[name] for name in ("extensions", "attributes")}
+        yield keys.group_key("/" + prefix[:-1]), wire.encode({"zarr_format": wire.FORMAT, **ordered})
 
     def array(self, prefix: str, target: PartTarget, axes: Sequence[str], attributes: Json) -> Iterator[Entry]:
         layout, members = target.layout, attributes or {"attributes": {}, "extensions": []}

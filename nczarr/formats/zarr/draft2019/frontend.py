@@ -5,6 +5,7 @@ The four hidden attributes are derived from one extension object.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable
 from typing import Any
 
@@ -45,26 +46,19 @@ class NodeDocuments(StrictDocuments):
 
     def __init__(self, store: Store, report: Report, options: Options) -> None:
         super().__init__(store, report, options)
-        self._nodes: Nodes | None = None
-        self._below: dict[str, list[str]] = {}
         self._valid: dict[str, Json | None] = {}
-        self._given = options.nodes
 
-    @property
+    @functools.cached_property
     def nodes(self) -> Nodes:
         """All nodes: those listed, else those given and those named by our extension."""
-        if self._nodes is None:
-            self._nodes = self._discovered()
-            self._below = self._nodes.below()
-            self._check_names()
-        return self._nodes
+        return self._discovered()
 
     def _discovered(self) -> Nodes:
         hierarchy = Hierarchy(operations(self.store))
         if hierarchy.store.lists:
             return hierarchy.discover()
         documents: set[str] = set()
-        for path in self._given:
+        for path in self._options.nodes:
             standing = hierarchy.standing(
                 ancestor for ancestor in (path, *keys.ancestors(path)) if not keys.path_problem(ancestor)
             )
@@ -98,30 +92,30 @@ class NodeDocuments(StrictDocuments):
         members = (ours.members if ours else None) or []
         return [member for member in members if not any(map(problem, member.split("/")))]
 
-    def _check_names(self) -> None:
-        """Report nodes that are both array and group, and invalid names."""
-        nodes = self.nodes
-        for key in nodes.nameless:
+    @functools.cached_property
+    def _below(self) -> dict[str, list[str]]:
+        """Sound key names of the children of each group; others, and nodes of both kinds, are reported."""
+        for key in self.nodes.nameless:
             self.lost("bad-metadata", "the name of a node is empty: it is left out", key)
-        for path in sorted(nodes.documents):
-            if len(nodes.kinds(path)) > 1:
-                what = "a group" if "group" in nodes.documents[path] else "a group implied by its descendants"
+        for path, kinds in sorted(self.nodes.documents.items()):
+            if len(self.nodes.kinds(path)) > 1:
+                what = "a group" if "group" in kinds else "a group implied by its descendants"
                 text = f"`{path}` is both an array and {what}; the nodes below it are left out"
                 self.lost("ambiguous-node", text, keys.array_key(path))
-        for path, below in self._below.items():
+        sound: dict[str, list[str]] = {}
+        for path, below in self.nodes.below().items():
             spellings: dict[str, str] = {}
-            sound = []
             for name in below:
-                inside = keys.join(path, name)
                 wrong = problem(name)
                 if wrong is None and name.lower() in spellings:
                     wrong = f"differs from `{spellings[name.lower()]}` only in the case of letters"
                 if wrong is None:
                     spellings[name.lower()] = name
-                    sound.append(name)
                 else:
-                    self.lost("bad-metadata", f"the name `{name}` of a node {wrong}: it is left out", self.key(inside))
-            self._below[path] = sound
+                    key = self.key(keys.join(path, name))
+                    self.lost("bad-metadata", f"the name `{name}` of a node {wrong}: it is left out", key)
+            sound[path] = list(spellings.values())
+        return sound
 
     def kind(self, path: str) -> Kind | None:
         """Return the kind of a node; array if contradictory; None if absent."""
@@ -133,10 +127,6 @@ class NodeDocuments(StrictDocuments):
         if not kinds:
             return keys.children_prefix(path)
         return keys.document_key(path, "array" if "array" in kinds else "group")
-
-    def below(self, path: str, kind: Kind) -> list[str]:
-        """Return the sorted key names of a group's children of one kind."""
-        return [name for name in self.children_of(path) if self.kind(keys.join(path, name)) == kind]
 
     def children_of(self, path: str) -> list[str]:
         """Return the sorted key names of a group's children; an array has none."""
@@ -296,7 +286,8 @@ class Draft2019Reader(NodeReader):
         extension_object = self.extension(prefix)
         path, key = path_of(prefix), self.key(prefix)
         if what == "group":
-            arrays, groups = self.documents.below(path, "array"), self.documents.below(path, "group")
+            kinds = {name: self.documents.kind(keys.join(path, name)) for name in self.documents.children_of(path)}
+            arrays, groups = ([name for name in kinds if kinds[name] == kind] for kind in keys.KINDS)
             empty = {"dimensions": {}, "arrays": arrays, "groups": groups}
             return (empty if extension_object is None else extension_object.hidden(what, arrays, groups)), key
         return (None if extension_object is None else extension_object.hidden(what, [], [])), key
