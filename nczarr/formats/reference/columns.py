@@ -110,24 +110,15 @@ class Context(NamedTuple):
         return self.scope._replace(values={name: axis.value(entry) for name, axis in self.axes.items()})
 
 
-class FaultyEntryError(Exception):
-    """A rejected text or number of an entry; the message contains the values used."""
-
-    def __init__(self, code: str, message: str) -> None:
-        super().__init__(message)
-        self.code = code
-        self.message = message
-
-
 def hole_at(hole: Hole, context: Context, entry: int) -> Value:
-    """Return the value of an expression for one entry. Raises FaultyEntryError."""
+    """Return the value of an expression for one entry. Raises RefusedTextError with the values used."""
     scope = context.at(entry)
     try:
         return valued(hole, scope)
     except RefusedTextError as error:
         used = sorted(names_of(hole.expression) & scope.values.keys())
         where = ", ".join(f"{name} = {str(scope.values[name])[:40]}" for name in used)
-        raise FaultyEntryError(error.code, f"{error.message}{f', where {where}' if where else ''}") from None
+        raise RefusedTextError(error.code, f"{error.message}{f', where {where}' if where else ''}") from None
 
 
 Column = Callable[["Integers"], "list[Any]"]
@@ -143,7 +134,7 @@ def numbers(hole: Hole, context: Context) -> Callable[[Integers], Integers] | No
 
 
 def values(hole: Hole, context: Context, finish: Callable[[Value], Any]) -> Column:
-    """Return the expression as finished values. Raises FaultyEntryError, also when called."""
+    """Return the expression as finished values. Raises RefusedTextError, also when called."""
     fast = _formats(hole, context, finish)
     if fast is not None:
         return fast
@@ -190,7 +181,7 @@ def constant(hole: Hole, context: Context) -> bool:
 
 
 def joined(parts: Pieces, context: Context, finish: Callable[[str], str]) -> tuple[str, list[Column]]:
-    """Return a text as a `%s` format and its columns. Raises FaultyEntryError.
+    """Return a text as a `%s` format and its columns. Raises RefusedTextError.
 
     `finish` converts each part.
     """

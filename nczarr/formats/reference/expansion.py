@@ -15,11 +15,11 @@ from typing import Any, NoReturn
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.source import Source
-from nczarr.formats.reference.family import GeneratorFamily, MemberFaultError
-from nczarr.formats.reference.limits import Limits
-from nczarr.formats.reference.parts import EntryRun, EntrySequence, Missing, Refs, blocks, prepare, refuse
+from nczarr.formats.reference.family import GeneratorFamily
+from nczarr.formats.reference.limits import Limits, RefusedTextError
+from nczarr.formats.reference.parts import EntrySequence, Missing, Refs, blocks, prepare, refuse
 from nczarr.formats.reference.wire import ReferenceDocument, check_values
-from nczarr.syntax.json.positions import Faults, Path
+from nczarr.syntax.json.positions import Faults
 
 FEW = 16
 """Maximum number of generators compared by key pattern; more are compared by keys."""
@@ -38,19 +38,23 @@ def expand(document: ReferenceDocument, source: Source, report: Report, limits: 
         raise StoppedError
     check_size(parts, faults, limits)
     written = 0
-    for piece in _written(parts, faults):
-        written += len(piece)
-        if written > limits.output:
-            _refuse_size(faults, limits)
-        yield piece
+    try:
+        for piece in _lines(parts, faults):
+            written += len(piece)
+            if written > limits.output:
+                _refuse_size(faults, limits)
+            yield piece
+    except RefusedTextError as error:
+        refuse(error, faults)
+        raise StoppedError from None
     missing.tell("`gen`", ("gen",))
     if report.errors:
         raise StoppedError
 
 
-def check_size(parts: list[tuple[Path, EntrySequence]], faults: Faults, limits: Limits) -> None:
+def check_size(parts: list[EntrySequence], faults: Faults, limits: Limits) -> None:
     """Reject generators that exceed the output limit in any case. Raises StoppedError."""
-    if sum(part.least for _, part in parts if isinstance(part, GeneratorFamily)) > limits.output:
+    if sum(part.least for part in parts if isinstance(part, GeneratorFamily)) > limits.output:
         _refuse_size(faults, limits)
 
 
@@ -60,29 +64,16 @@ def _refuse_size(faults: Faults, limits: Limits) -> NoReturn:
     raise StoppedError
 
 
-def _blocks(parts: list[tuple[Path, EntrySequence]]) -> Iterator[EntryRun]:
-    for _, part in parts:
-        yield from blocks(part)
+def _blocks(parts: list[EntrySequence]) -> Iterator[tuple[EntrySequence, int, int]]:
+    return ((part, start, stop) for part in parts for start, stop in blocks(part))
 
 
-def _written(parts: list[tuple[Path, EntrySequence]], faults: Faults) -> Iterator[bytes]:
-    """Yield the lines of the document; faulty entries are reported and end it."""
-    paths = {id(part): path for path, part in parts}
-    current: list[EntryRun] = []
-    try:
-        yield from _lines(parts, faults, current)
-    except MemberFaultError as error:
-        refuse(error, paths[id(current[0].part)][-1], faults)
-        raise StoppedError from None
-
-
-def _lines(parts: list[tuple[Path, EntrySequence]], faults: Faults, current: list[EntryRun]) -> Iterator[bytes]:
-    shared = None if _distinct(parts) else _shared_hashes(parts, current)
-    last = _last_values(parts, shared, current)
+def _lines(parts: list[EntrySequence], faults: Faults) -> Iterator[bytes]:
+    """Yield the lines of the document. Raises RefusedTextError, StoppedError."""
+    last = {} if _distinct(parts) else _last_values(parts, _shared_hashes(parts))
     begin = "{\n"
-    for block in _blocks(parts):
-        current[:] = [block]
-        lines = block.part.lines(block.start, block.stop) if not last else _merged(block, last)
+    for part, start, stop in _blocks(parts):
+        lines = part.lines(start, stop) if not last else _merged(part, start, stop, last)
         text = ",\n".join(lines)
         if text.startswith('"version":') or ',\n"version":' in text:  # no text of JSON holds a line end
             faults.error("bad-reference", "`version`: a document of version 0 cannot have this key")
@@ -93,14 +84,13 @@ def _lines(parts: list[tuple[Path, EntrySequence]], faults: Faults, current: lis
     yield b"{}\n" if begin == "{\n" else b"\n}\n"
 
 
-def _merged(block: EntryRun, last: dict[str, str]) -> list[str]:
+def _merged(part: EntrySequence, start: int, stop: int, last: dict[str, str]) -> list[str]:
     """Return a block's lines without keys already written; repeated keys have their last value.
 
     `last` has these values, emptied when written.
     """
     lines = []
-    keys, values = block.part.keys(block.start, block.stop), block.part.values(block.start, block.stop)
-    for key, written in zip(keys, values, strict=True):
+    for key, written in zip(part.keys(start, stop), part.values(start, stop), strict=True):
         value = last.get(key, written)
         if value:
             lines.append(f"{key}:{value}")
@@ -109,10 +99,10 @@ def _merged(block: EntryRun, last: dict[str, str]) -> list[str]:
     return lines
 
 
-def _distinct(parts: list[tuple[Path, EntrySequence]]) -> bool:
+def _distinct(parts: list[EntrySequence]) -> bool:
     """Return whether the key patterns guarantee distinct keys."""
-    refs = [part for _, part in parts if isinstance(part, Refs)]
-    patterns = [part.pattern() for _, part in parts if isinstance(part, GeneratorFamily)]
+    refs = [part for part in parts if isinstance(part, Refs)]
+    patterns = [part.pattern() for part in parts if isinstance(part, GeneratorFamily)]
     matching = [pattern for pattern in patterns if pattern is not None]
     begins = [begin for begin, _ in matching]
     if len(matching) < len(patterns) or len(matching) > FEW:
@@ -122,41 +112,34 @@ def _distinct(parts: list[tuple[Path, EntrySequence]]) -> bool:
     return not any(pattern.fullmatch(key) for part in refs for key in part.names for _, pattern in matching)
 
 
-def _shared_hashes(parts: list[tuple[Path, EntrySequence]], current: list[EntryRun]) -> NDArray[np.int64] | None:
-    """Return the sorted hashes that occur repeatedly, or None. Equal keys have equal hashes.
+def _shared_hashes(parts: list[EntrySequence]) -> NDArray[np.int64]:
+    """Return the sorted hashes that occur repeatedly. Equal keys have equal hashes.
 
     The result is int64, shape (hashes,); a hash with n occurrences is in it n -
     1 times.
     """
-    hashes = np.empty(sum(part.count for _, part in parts), dtype=np.int64)
+    hashes = np.empty(sum(part.count for part in parts), dtype=np.int64)
     at = 0
-    for block in _blocks(parts):
-        current[:] = [block]
-        hashes[at : at + block.stop - block.start] = list(map(hash, block.part.keys(block.start, block.stop)))
-        at += block.stop - block.start
+    for part, start, stop in _blocks(parts):
+        hashes[at : at + stop - start] = list(map(hash, part.keys(start, stop)))
+        at += stop - start
     hashes.sort()
-    shared = hashes[1:][hashes[1:] == hashes[:-1]]
-    return shared if len(shared) else None
+    shared: NDArray[np.int64] = hashes[1:][hashes[1:] == hashes[:-1]]
+    return shared
 
 
-def _last_values(
-    parts: list[tuple[Path, EntrySequence]], shared: NDArray[np.int64] | None, current: list[EntryRun]
-) -> dict[str, str]:
+def _last_values(parts: list[EntrySequence], shared: NDArray[np.int64]) -> dict[str, str]:
     """Return the last value of each key that may repeat.
 
     `shared`: hashes of such keys, int64, shape (hashes,).
     """
-    if shared is None:
-        return {}
     repeated = frozenset(shared.tolist())
     last: dict[str, str] = {}
-    for block in _blocks(parts):
-        current[:] = [block]
-        keys = block.part.keys(block.start, block.stop)
-        if repeated.isdisjoint(map(hash, keys)):
-            continue
-        values = block.part.values(block.start, block.stop)
-        last.update((key, value) for key, value in zip(keys, values, strict=True) if hash(key) in repeated)
+    for part, start, stop in _blocks(parts) if repeated else ():
+        keys = part.keys(start, stop)
+        if not repeated.isdisjoint(map(hash, keys)):
+            values = part.values(start, stop)
+            last.update((key, value) for key, value in zip(keys, values, strict=True) if hash(key) in repeated)
     return last
 
 

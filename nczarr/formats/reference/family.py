@@ -1,6 +1,7 @@
 """Prepared generator: any block of its entries as columns or JSON, on demand.
 
-Entries count from 0 and are not stored. Faults are MemberFaultErrors.
+Entries count from 0 and are not stored. Faults are RefusedTextErrors with the
+place of the member.
 """
 
 from __future__ import annotations
@@ -15,7 +16,6 @@ from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.formats.reference.columns import (
     Column,
     Context,
-    FaultyEntryError,
     axes,
     constant,
     hole_at,
@@ -27,6 +27,7 @@ from nczarr.formats.reference.expressions import Hole, Name
 from nczarr.formats.reference.jinja import pieces
 from nczarr.formats.reference.limits import RefusedTextError, check_length, shortened
 from nczarr.formats.reference.wire import Generator, range_fault
+from nczarr.syntax.json.positions import Path
 
 if TYPE_CHECKING:
     Integers = NDArray[np.int64]
@@ -36,40 +37,31 @@ BLOCK = 1024
 """Entries made at once. With texts of maximum length, a block takes about 200 MB."""
 
 
-class MemberFaultError(Exception):
-    """A fault of a generator's member."""
-
-    def __init__(self, member: str, code: str, message: str) -> None:
-        super().__init__(message)
-        self.member = member
-        self.code = code
-        self.message = message
-
-
 class GeneratorFamily:
     """Entries of a generator that has at least one."""
 
-    def __init__(self, generator: Generator, scope: NameScope) -> None:
-        """Prepare the generator. Raises MemberFaultError."""
+    def __init__(self, generator: Generator, number: int, scope: NameScope) -> None:
+        """Prepare the generator with this number. Raises RefusedTextError."""
+        self._place = ("gen", number)
         self.count = generator.entries
         self.block = BLOCK
         self._context = Context(axes(generator.dimensions), scope)
         self._limits = scope.limits
-        self._key = _Text("key", generator.key, self._context)
-        self._url = _Text("url", generator.url, self._context)
+        self._key = _Text((*self._place, "key"), generator.key, self._context)
+        self._url = _Text((*self._place, "url"), generator.url, self._context)
         self._range: tuple[_Number, _Number] | None = None
         if generator.offset is not None and generator.length is not None:
             self._range = (
-                _Number("offset", generator.offset, self._context),
-                _Number("length", generator.length, self._context),
+                _Number((*self._place, "offset"), generator.offset, self._context),
+                _Number((*self._place, "length"), generator.length, self._context),
             )
 
     def keys(self, start: int, stop: int) -> list[str]:
-        """Return keys as JSON, with quotes. Raises MemberFaultError."""
+        """Return keys as JSON, with quotes. Raises RefusedTextError."""
         return self._key.lines(_entries(start, stop))
 
     def values(self, start: int, stop: int) -> list[str]:
-        """Return references as JSON. Raises MemberFaultError."""
+        """Return references as JSON. Raises RefusedTextError."""
         entries = _entries(start, stop)
         urls = self._url.lines(entries)
         if self._range is None:
@@ -78,7 +70,7 @@ class GeneratorFamily:
         return [f"[{url},{offset},{length}]" for url, offset, length in zip(urls, *ranges, strict=True)]
 
     def lines(self, start: int, stop: int) -> list[str]:
-        """Return keys and references as members of an object. Raises MemberFaultError."""
+        """Return keys and references as members of an object. Raises RefusedTextError."""
         entries = _entries(start, stop)
         form = f"{self._key.form}:[{self._url.form}"
         columns = [*self._key.columns(entries), *self._url.columns(entries)]
@@ -90,11 +82,11 @@ class GeneratorFamily:
         return _filled(form + "]", columns, len(entries))
 
     def urls(self, start: int, stop: int) -> list[str]:
-        """Return URLs as JSON; only one if all entries share it. Raises MemberFaultError."""
+        """Return URLs as JSON; only one if all entries share it. Raises RefusedTextError."""
         return self._url.lines(_entries(start, stop if self._url.varies else start + 1))
 
     def reference(self, entry: int) -> tuple[str, int, int | None]:
-        """Return URL, offset and length of an entry. Raises MemberFaultError."""
+        """Return URL, offset and length of an entry. Raises RefusedTextError."""
         (url,) = self._url.lines(_entries(entry, entry + 1))
         if self._range is None:
             return json.loads(url), 0, None
@@ -128,7 +120,7 @@ class GeneratorFamily:
         return (parts[0] if parts and isinstance(parts[0], str) else ""), re.compile(form)
 
     def ranges(self, start: int, stop: int) -> tuple[list[int], list[int]]:
-        """Return checked offsets and lengths; none for whole targets. Raises MemberFaultError."""
+        """Return checked offsets and lengths; none for whole targets. Raises RefusedTextError."""
         if self._range is None:
             return [], []
         entries = _entries(start, stop)
@@ -138,7 +130,7 @@ class GeneratorFamily:
                 wrong = range_fault(*byte_range)
                 if wrong is not None:
                     key = json.loads(self.keys(entry, entry + 1)[0])
-                    raise MemberFaultError("offset", "bad-reference", f"`{key}`: {wrong}")
+                    raise RefusedTextError("bad-reference", f"`{key}`: {wrong}", (*self._place, "offset"))
         return offsets, lengths
 
 
@@ -152,21 +144,22 @@ def _filled(form: str, columns: list[list[Any]], count: int) -> list[str]:
 
 
 @contextmanager
-def _blamed(member: str) -> Iterator[None]:
-    """Turn faults into those of a generator's member."""
+def _placed(place: Path) -> Iterator[None]:
+    """Give faults the place of a generator's member."""
     try:
         yield
-    except (FaultyEntryError, RefusedTextError) as error:
-        raise MemberFaultError(member, error.code, error.message) from None
+    except RefusedTextError as error:
+        error.place = place
+        raise
 
 
 class _Text:
     """Key or URL of every entry: `form` is JSON with `%s` for each column."""
 
-    def __init__(self, member: str, text: str, context: Context) -> None:
-        self._member = member
+    def __init__(self, place: Path, text: str, context: Context) -> None:
+        self._place = place
         self._limits = context.scope.limits
-        with _blamed(member):
+        with _placed(place):
             self.parts = pieces(text, self._limits, context.scope.account)
             form, self._columns = joined(self.parts, context, _quoted)
         self.form = f'"{form}"'
@@ -179,7 +172,7 @@ class _Text:
 
         `entries`: int64, shape (entries,); a column has one item for each.
         """
-        with _blamed(self._member):
+        with _placed(self._place):
             columns = [column(entries) for column in self._columns]
         longest = (
             max(map(len, column_values)) if isinstance(column_values[0], str) else 20 for column_values in columns
@@ -191,7 +184,7 @@ class _Text:
         """Return the texts as JSON, one for each entry. `entries`: int64, shape (entries,)."""
         texts = _filled(self.form, self.columns(entries), len(entries))
         if self.bound > self._limits.text:
-            with _blamed(self._member):
+            with _placed(self._place):
                 check_length(max(len(json.loads(line)) for line in texts), self._limits)
         return texts
 
@@ -203,15 +196,15 @@ def _quoted(text: str) -> str:
 class _Number:
     """Offset or length of every entry: rendered, then parsed by Python's `int`."""
 
-    def __init__(self, member: str, written: int | str, context: Context) -> None:
-        self._member = member
+    def __init__(self, place: Path, written: int | str, context: Context) -> None:
+        self._place = place
         self._fixed: int | None = None
         self._fast: Callable[[Integers], Integers] | None = None
         self._text: tuple[str, list[Column]] | None = None
         if isinstance(written, int):
             self._fixed = written
             return
-        with _blamed(member):
+        with _placed(place):
             parts = pieces(written, context.scope.limits, context.scope.account)
             holes = [part for part in parts if not isinstance(part, str)]
             if all(constant(hole, context) for hole in holes):
@@ -231,7 +224,7 @@ class _Number:
             return numbers
         assert self._text is not None
         form, columns = self._text
-        with _blamed(self._member):
+        with _placed(self._place):
             columns_of_text = [column(entries) for column in columns]
         return [self._integer(form % row) for row in zip(*columns_of_text, strict=True)]
 
@@ -239,5 +232,5 @@ class _Number:
         try:
             return int(text)
         except ValueError:
-            message = f"`{self._member}` renders to `{shortened(text, 40)}`, which is not an integer"
-            raise MemberFaultError(self._member, "bad-generator", message) from None
+            message = f"`{self._place[-1]}` renders to `{shortened(text, 40)}`, which is not an integer"
+            raise RefusedTextError("bad-generator", message, self._place) from None

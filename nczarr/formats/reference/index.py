@@ -67,11 +67,11 @@ class Index:
         self._entries: NDArray[np.int64] | None = None
 
     def add(self, family: GeneratorFamily) -> bool:
-        """Make and check a family's entries; return whether a key is `version`. Raises MemberFaultError."""
+        """Make and check a family's entries; return whether a key is `version`. Raises RefusedTextError."""
         hashes = np.empty(family.count, dtype=np.int64)
         folders: set[str] | None = set()
         version = False
-        for _, start, stop in blocks(family):
+        for start, stop in blocks(family):
             keys = family.keys(start, stop)
             version = version or VERSION in keys
             if len(self.odd) < FEW:
@@ -134,7 +134,7 @@ class Index:
         for family, folders in zip(self._families, self._folders, strict=True):
             if folders is not None and not any(_meet(prefix, folder) for folder in folders):
                 continue
-            for _, start, stop in blocks(family):
+            for start, stop in blocks(family):
                 keys += [key for key in map(_unquoted, family.keys(start, stop)) if key.startswith(prefix)]
         return keys
 
@@ -147,7 +147,7 @@ class Index:
                 segments.update(folder[len(prefix) :].split("/", 1)[0] for folder in beyond)
                 if prefix not in folders:
                     continue
-            for _, start, stop in blocks(family):
+            for start, stop in blocks(family):
                 keys = map(_unquoted, family.keys(start, stop))
                 rests = (key[len(prefix) :] for key in keys if key.startswith(prefix))
                 segments.update(rest.split("/", 1)[0] for rest in rests if rest)
@@ -156,7 +156,7 @@ class Index:
     def entries(self) -> Iterator[tuple[str, Reference]]:
         """Yield all entries in order."""
         for family in self._families:
-            for _, start, stop in blocks(family):
+            for start, stop in blocks(family):
                 keys = map(_unquoted, family.keys(start, stop))
                 urls = list(map(_unquoted, family.urls(start, stop)))
                 named = urls * (stop - start) if len(urls) == 1 else urls
@@ -169,7 +169,7 @@ class Index:
     def urls(self) -> Iterator[tuple[str, str]]:
         """Yield every URL with one of its keys; once if all entries of a generator share it."""
         for family in self._families:
-            for _, start, stop in blocks(family):
+            for start, stop in blocks(family):
                 urls = family.urls(start, stop)
                 keys = family.keys(start, start + len(urls))
                 yield from zip(map(_unquoted, urls), map(_unquoted, keys), strict=True)

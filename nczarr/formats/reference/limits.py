@@ -68,12 +68,13 @@ class Account:
 
 
 class RefusedTextError(ValueError):
-    """An invalid or unrenderable text; `code` is that of its diagnostic."""
+    """An invalid or unrenderable text; `code` is that of its diagnostic, `place` its path in the document if known."""
 
-    def __init__(self, code: str, message: str) -> None:
+    def __init__(self, code: str, message: str, place: tuple[str | int, ...] = ()) -> None:
         super().__init__(message)
         self.code = code
         self.message = message
+        self.place = place
 
 
 def shortened(text: str, most: int = 60) -> str:

@@ -20,10 +20,10 @@ from typing import Any
 from nczarr.diagnostics.report import CompileError, Report
 from nczarr.diagnostics.source import Source
 from nczarr.formats.reference import expansion, wire
-from nczarr.formats.reference.family import GeneratorFamily, MemberFaultError
+from nczarr.formats.reference.family import GeneratorFamily
 from nczarr.formats.reference.index import AHEAD, FamilyEntry, Index, odd
 from nczarr.formats.reference.index import FEW as FEW_KEYS
-from nczarr.formats.reference.limits import DEFAULT, Limits
+from nczarr.formats.reference.limits import DEFAULT, Limits, RefusedTextError
 from nczarr.formats.reference.parts import Missing, Refs, encode, prepare, refuse
 from nczarr.stores.base import Reference
 from nczarr.stores.single import open_source
@@ -188,17 +188,16 @@ def _made(document: wire.ReferenceDocument, source: Source, report: Report, limi
         return None
     version = bool(document.version) and "version" in document.refs
     index = Index()
-    for path, part in parts:
-        if isinstance(part, GeneratorFamily):
-            try:
-                version = index.add(part) or version
-            except MemberFaultError as error:
-                refuse(error, path[-1], faults)
-                return None
+    try:
+        for part in parts:
+            version = (isinstance(part, GeneratorFamily) and index.add(part)) or version
+    except RefusedTextError as error:
+        refuse(error, faults)
+        return None
     if version:
         faults.error("bad-reference", "`version`: a document of version 0 cannot have this key")
     index.seal()
-    refs = next((part for _, part in parts if isinstance(part, Refs)), None)
+    refs = next((part for part in parts if isinstance(part, Refs)), None)
     missing.tell("`gen`", ("gen",))
     longest = 0 if refs is None else refs.longest
     if index.size + len(source.data) * WORST + len(document.refs) * longest > limits.output:

@@ -14,7 +14,7 @@ import re
 import threading
 from collections.abc import Iterator
 from importlib.util import find_spec
-from typing import Any, NamedTuple
+from typing import Any
 
 from nczarr.diagnostics.report import CompileError, Diagnostic, Label, Report, Severity
 from nczarr.diagnostics.source import Source
@@ -46,30 +46,22 @@ ROW = 32
 _FILE = re.compile(r"refs\.(0|[1-9][0-9]{0,17})\.parq")
 
 
-class ParquetHeader(NamedTuple):
-    """Content of `.zmetadata`."""
-
-    documents: dict[str, str]
-    """JSON texts by key."""
-    record_size: int
-    """Rows of a file."""
-    arrays: dict[str, ChunkGrid]
-    """Chunk grids by folder with final slash."""
-    noted: Any = None
-    """Member `nczarr`, unchecked."""
-
-
 class ParquetReferences:
-    """Entries of a folder. Pickles its store; the metadata are read again."""
+    """Entries of a folder. Pickles its store; the metadata are read again.
 
-    def __init__(self, store: Store, header: ParquetHeader, limits: Limits) -> None:
+    `texts`: documents by key. `arrays`: chunk grids by folder with final
+    slash. `noted`: notes of the metadata on targets, unchecked.
+    """
+
+    def __init__(
+        self, store: Store, limits: Limits, texts: dict[str, str], rows: int, arrays: dict[str, ChunkGrid], noted: Any
+    ) -> None:
         self._store = store
-        self._header = header
-        self.documents = header.documents
-        """Unparsed documents by key."""
-        self.noted = header.noted
-        """Notes of the metadata on targets."""
         self._limits = limits
+        self.documents = texts
+        self._rows = rows
+        self._arrays = arrays
+        self.noted = noted
         self._cache: BoundedCache[tuple[str, int], ReferenceRows | None] = BoundedCache(HELD, _bytes)
         self._lock = threading.Lock()
 
@@ -78,18 +70,18 @@ class ParquetReferences:
         if key in self.documents:
             return self.documents[key].encode()
         folder = key[: key.rfind("/") + 1]
-        array = self._header.arrays.get(folder)
+        array = self._arrays.get(folder)
         number = None if array is None else array.number(key[len(folder) :])
         if number is None:
             return None
-        place, row = divmod(number, self._header.record_size)
+        place, row = divmod(number, self._rows)
         record = self._record(folder, place)
         return None if record is None else _row(record, row, key)
 
     def keys(self, prefix: str = "") -> Iterator[str]:
         """Yield keys with `prefix`, sorted, reading the arrays' files. Raises as `find`."""
         keys = [key for key in self.documents if key.startswith(prefix)]
-        for folder in self._header.arrays:
+        for folder in self._arrays:
             if folder.startswith(prefix) or prefix.startswith(folder):
                 keys += [key for key, _, _ in self._chunks(folder) if key.startswith(prefix)]
         yield from sorted(keys)
@@ -100,7 +92,7 @@ class ParquetReferences:
         Reads the files of that array. Raises as `find`.
         """
         keys = [key for key in self.documents if key.startswith(prefix)]
-        if prefix in self._header.arrays:
+        if prefix in self._arrays:
             keys += [key for key, _, _ in self._chunks(prefix)]
         return sorted({key[len(prefix) :].split("/", 1)[0] for key in keys if key != prefix})
 
@@ -111,7 +103,7 @@ class ParquetReferences:
     def named(self) -> Iterator[tuple[str | None, str]]:
         """Yield every URL once with a key that names it. Reads all files. Raises OSError, CompileError."""
         seen: set[str] = set()
-        for folder, array in self._header.arrays.items():
+        for folder, array in self._arrays.items():
             for place, record in self._records(folder):
                 try:
                     urls = record.urls()
@@ -120,13 +112,13 @@ class ParquetReferences:
                 for url, row in urls.items():
                     if url not in seen:
                         seen.add(url)
-                        yield url, folder + array.name(place * self._header.record_size + row)
+                        yield url, folder + array.name(place * self._rows + row)
 
     def entries(self) -> Iterator[tuple[str, bytes | Reference]]:
         """Yield keys with bytes or locations: documents, then chunks in C order. Raises as `find`."""
         for key, text in self.documents.items():
             yield key, text.encode()
-        for folder in self._header.arrays:
+        for folder in self._arrays:
             for key, record, row in self._chunks(folder):
                 reference = _row(record, row, key)
                 assert reference is not None
@@ -134,9 +126,9 @@ class ParquetReferences:
 
     def _chunks(self, folder: str) -> Iterator[tuple[str, ReferenceRows, int]]:
         """Yield key, file and row of an array's existing chunks, in C order."""
-        array = self._header.arrays[folder]
+        array = self._arrays[folder]
         for place, record in self._records(folder):
-            start = place * self._header.record_size
+            start = place * self._rows
             present = record.present()
             for first in range(0, len(present), ROWS):
                 for row in present[first : first + ROWS].tolist():
@@ -145,7 +137,7 @@ class ParquetReferences:
 
     def _records(self, folder: str) -> Iterator[tuple[int, ReferenceRows]]:
         """Yield the existing files of an array, in order."""
-        size, chunks = self._header.record_size, self._header.arrays[folder].chunks
+        size, chunks = self._rows, self._arrays[folder].chunks
         places: Iterator[int]
         if self._store.listed:
             named = [_FILE.fullmatch(name) for name in self._store.children(folder)]
@@ -168,8 +160,8 @@ class ParquetReferences:
                 known: ReferenceRows | None = self._cache.get(name)
                 return known
             data = self._store.get(_file(folder, place))
-            size = self._header.record_size
-            rest = self._header.arrays[folder].chunks - place * size
+            size = self._rows
+            rest = self._arrays[folder].chunks - place * size
             try:
                 record = None if data is None else read(data, min(size, rest), size, self._limits.value + size * ROW)
             except RecordFaultError as error:
@@ -212,8 +204,8 @@ def opened(store: Store, report: Report, limits: Limits = DEFAULT) -> ParquetRef
         report.add(Diagnostic("bad-reference-document", Severity.ERROR, text, Label(key=METADATA)))
         return None
     before = report.errors
-    header = _header(Source(METADATA, data), report, limits)
-    return ParquetReferences(store, header, limits) if header is not None and report.errors == before else None
+    references = _references(store, Source(METADATA, data), report, limits)
+    return references if report.errors == before else None
 
 
 def entries(store: Store, report: Report, limits: Limits) -> Iterator[tuple[str, Any]]:
@@ -248,7 +240,7 @@ def expand(store: Store, report: Report, limits: Limits) -> Iterator[bytes]:
     yield f"{text}\n}}\n".encode()
 
 
-def _header(source: Source, report: Report, limits: Limits) -> ParquetHeader | None:
+def _references(store: Store, source: Source, report: Report, limits: Limits) -> ParquetReferences | None:
     """Parse the metadata, or report faults and return None."""
     faults = Faults(source, report)
     data = bytes(source.data)
@@ -288,7 +280,7 @@ def _header(source: Source, report: Report, limits: Limits) -> ParquetHeader | N
                 arrays[folder + slash] = grid(document)
             except RecordFaultError as error:
                 faults.error("bad-reference-document", f"`{key}`: {error}", ("metadata", key))
-    return ParquetHeader(_documents(text), size, arrays, value.get("nczarr"))
+    return ParquetReferences(store, limits, _documents(text), size, arrays, value.get("nczarr"))
 
 
 def _documents(text: str) -> dict[str, str]:

@@ -1,6 +1,6 @@
 """Prepared entries of a document: `refs` with rendered URLs, generators in blocks.
 
-A `EntrySequence` makes entries on demand and stores none. Faults of templates and of
+An `EntrySequence` makes entries on demand and stores none. Faults of templates and of
 first entries are reported.
 """
 
@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 from nczarr.formats.reference.evaluation import NameScope, rendered
-from nczarr.formats.reference.family import BLOCK, GeneratorFamily, MemberFaultError
+from nczarr.formats.reference.family import BLOCK, GeneratorFamily
 from nczarr.formats.reference.jinja import pieces
 from nczarr.formats.reference.limits import Account, Limits, RefusedTextError
 from nczarr.formats.reference.wire import ReferenceDocument
@@ -44,9 +44,7 @@ class EntrySequence(Protocol):
         """Return keys and values as members of an object."""
 
 
-def prepare(
-    document: ReferenceDocument, faults: Faults, limits: Limits, missing: Missing
-) -> list[tuple[Path, EntrySequence]]:
+def prepare(document: ReferenceDocument, faults: Faults, limits: Limits, missing: Missing) -> list[EntrySequence]:
     """Return the entries of `refs`, then those of each nonempty generator."""
     scope = NameScope({}, {}, limits, missing, Account())
     for name, text in document.templates.items():
@@ -56,16 +54,16 @@ def prepare(
         except RefusedTextError as error:
             faults.error(error.code, f"template `{name}`: {error.message}", ("templates", name))
     refs = Refs(document, scope, faults, missing)
-    sequences: list[tuple[Path, EntrySequence]] = [(("refs",) if document.version else (), refs)] if refs.count else []
+    sequences: list[EntrySequence] = [refs] if refs.count else []
     for number, generator in enumerate(document.generators):
         if not generator.entries:
             continue
         try:
-            family = GeneratorFamily(generator, scope)
+            family = GeneratorFamily(generator, number, scope)
             family.values(0, 1)
-            sequences.append((("gen", number), family))
-        except MemberFaultError as error:
-            refuse(error, number, faults)
+            sequences.append(family)
+        except RefusedTextError as error:
+            refuse(error, faults)
         missing.tell(f"generator {number}", ("gen", number))
     return sequences
 
@@ -86,10 +84,11 @@ class Missing(dict[str, None]):
         self._told.update(self)
 
 
-def refuse(error: MemberFaultError, number: int | str, faults: Faults) -> None:
+def refuse(error: RefusedTextError, faults: Faults) -> None:
     """Report a fault of a generator's member."""
-    text = error.message if error.code == "bad-reference" else f"generator {number}: `{error.member}`: {error.message}"
-    faults.error(error.code, text, ("gen", number, error.member))
+    _, number, member = error.place
+    text = error.message if error.code == "bad-reference" else f"generator {number}: `{member}`: {error.message}"
+    faults.error(error.code, text, error.place)
 
 
 class Refs:
@@ -142,18 +141,7 @@ class Refs:
         return f"[{written}]" if len(value) == 1 else f"[{written},{value[1]},{value[2]}]"
 
 
-class EntryRun(NamedTuple):
-    """Consecutive entries of a part."""
-
-    part: EntrySequence
-    """The part."""
-    start: int
-    """First entry."""
-    stop: int
-    """Entry after the last."""
-
-
-def blocks(part: EntrySequence) -> Iterator[EntryRun]:
-    """Yield the entries of a part in blocks."""
+def blocks(part: EntrySequence) -> Iterator[tuple[int, int]]:
+    """Yield the entries of a part in blocks: the first of each, and the one after its last."""
     for start in range(0, part.count, part.block):
-        yield EntryRun(part, start, min(start + part.block, part.count))
+        yield start, min(start + part.block, part.count)
