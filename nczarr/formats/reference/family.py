@@ -18,7 +18,6 @@ from nczarr.formats.reference.columns import (
     Context,
     axes,
     constant,
-    hole_at,
     joined,
     numbers,
 )
@@ -198,22 +197,16 @@ class _Number:
 
     def __init__(self, place: Path, written: int | str, context: Context) -> None:
         self._place = place
-        self._fixed: int | None = None
         self._fast: Callable[[Integers], Integers] | None = None
-        self._text: tuple[str, list[Column]] | None = None
-        if isinstance(written, int):
-            self._fixed = written
-            return
-        with _placed(place):
-            parts = pieces(written, context.scope.limits, context.scope.account)
-            holes = [part for part in parts if not isinstance(part, str)]
-            if all(constant(hole, context) for hole in holes):
-                texts = (part if isinstance(part, str) else str(hole_at(part, context, 0)) for part in parts)
-                self._fixed = self._integer("".join(texts))
-                return
-            if len(holes) == 1 and not "".join(part for part in parts if isinstance(part, str)).strip():
-                self._fast = numbers(holes[0], context)
-            self._text = joined(parts, context, str)
+        self._form, self._columns = str(written), list[Column]()
+        if isinstance(written, str):
+            with _placed(place):
+                parts = pieces(written, context.scope.limits, context.scope.account)
+                self._form, self._columns = joined(parts, context, str)
+            if self._form.strip() == "%s":
+                holes = (part for part in parts if not isinstance(part, str) and not constant(part, context))
+                self._fast = numbers(next(holes), context)
+        self._fixed = None if self._columns else self._integer(self._form % ())
 
     def column(self, entries: Integers) -> list[int]:
         """Return the numbers, one for each entry, which may be negative. `entries`: int64, shape (entries,)."""
@@ -222,11 +215,9 @@ class _Number:
         if self._fast is not None:
             numbers: list[int] = self._fast(entries).tolist()
             return numbers
-        assert self._text is not None
-        form, columns = self._text
         with _placed(self._place):
-            columns_of_text = [column(entries) for column in columns]
-        return [self._integer(form % row) for row in zip(*columns_of_text, strict=True)]
+            columns = [column(entries) for column in self._columns]
+        return [self._integer(form) for form in _filled(self._form, columns, len(entries))]
 
     def _integer(self, text: str) -> int:
         try:

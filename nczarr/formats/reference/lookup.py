@@ -15,6 +15,7 @@ import os
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping
 from heapq import merge
+from itertools import chain
 from typing import Any
 
 from nczarr.diagnostics.report import CompileError, Report
@@ -139,13 +140,9 @@ class CheckedReferences:
 
     def named(self) -> Iterator[tuple[str | None, str]]:
         """Yield every URL once with a key that names it, even if overridden."""
+        rendered = (lambda url: url) if self._rendered is None else self._rendered.url
         seen: set[str | None] = set()
-        for written, key in self._refs.named():
-            url = self._rendered.url(written) if self._rendered is not None else written
-            if url not in seen:
-                seen.add(url)
-                yield url, key
-        for url, key in self._index.urls():
+        for url, key in chain(((rendered(url), key) for url, key in self._refs.named()), self._index.urls()):
             if url not in seen:
                 seen.add(url)
                 yield url, key

@@ -7,7 +7,6 @@ or a folder of Parquet references is written.
 
 from __future__ import annotations
 
-import base64
 import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
@@ -18,6 +17,7 @@ from nczarr.arrays.chunks.manifest import PlaceColumns
 from nczarr.diagnostics.report import CompileError, Diagnostic, Severity
 from nczarr.formats.common.awkward.sidecar import FOLDER
 from nczarr.formats.reference.detect import ARRAY
+from nczarr.formats.reference.wire import text_of
 from nczarr.plan.plans import StorePlan
 from nczarr.plan.requested_storage import fills_alone
 from nczarr.stores.base import Store
@@ -103,7 +103,7 @@ class DocumentStore(MemoryStore):
         yield b'{"version":1,\n"refs":{'
         before = b"\n"
         for key in sorted(self.content):
-            yield before + f"{_json(key)}:{_json(_text(self.content[key]))}".encode()
+            yield before + f"{_json(key)}:{_json(text_of(self.content[key]))}".encode()
             before = b",\n"
         for array in self.arrays:
             for lines in _lines(array):
@@ -189,20 +189,6 @@ def _is_in_sidecar(key: str, documents: Mapping[str, bytes]) -> bool:
     """
     folder = key[: key.rfind("/") + 1]
     return f"/{folder}".endswith(f"/{FOLDER}") and folder + ARRAY not in documents
-
-
-def _text(data: bytes) -> str:
-    """Return data as text: printable ASCII lines, or UTF-8 beginning with `{`, unchanged; else base64."""
-    if data.isascii() and not data.startswith(b"base64:"):
-        text = data.decode("ascii")
-        if text.replace("\n", "").isprintable():
-            return text
-    if data[:1] == b"{":
-        try:
-            return data.decode("utf-8")
-        except UnicodeDecodeError:
-            pass
-    return "base64:" + base64.b64encode(data).decode("ascii")
 
 
 def _lines(array: Referred) -> Iterator[bytes]:

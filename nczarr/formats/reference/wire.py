@@ -14,8 +14,8 @@ from __future__ import annotations
 import binascii
 import functools
 import json
-import re
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 from nczarr.diagnostics.report import Report
@@ -28,8 +28,6 @@ from nczarr.syntax.json.tolerant import DEEPEST, noting, too_deep
 
 TEXT = "base64:"
 """Prefix of base64 texts."""
-
-_PRINTABLE = re.compile(rb"[\t\n\r\x20-\x7e]*")
 
 
 class GeneratorDimension(NamedTuple):
@@ -304,9 +302,14 @@ def data_of(text: str) -> bytes:
 
 
 def text_of(data: bytes) -> str:
-    """Return the text of bytes: unchanged if printable ASCII, else base64."""
-    if _PRINTABLE.fullmatch(data) and not data.startswith(TEXT.encode()):
-        return data.decode("ascii")
+    """Return data as text: printable ASCII lines, or UTF-8 beginning with `{`, unchanged; else base64."""
+    if data.isascii() and not data.startswith(TEXT.encode()):
+        text = data.decode("ascii")
+        if text.replace("\n", "").isprintable():
+            return text
+    if data[:1] == b"{":
+        with suppress(UnicodeDecodeError):
+            return data.decode("utf-8")
     return TEXT + binascii.b2a_base64(data, newline=False).decode("ascii")
 
 

@@ -84,11 +84,6 @@ class ArrayMetadata(NamedTuple):
         no_fill = number and self.fill is None and fill_mode
         return made_storage(None, self.chunks or None, self.codecs or (), endian, no_fill, None, element)
 
-    def scalar(self) -> ArrayMetadata:
-        """Return the array as a scalar: netCDF-C writes scalars as arrays of one element."""
-        encoding = self.encoding._replace(permutation=None)
-        return self._replace(shape=(), chunks=(), shards=None, axes=(), encoding=encoding)
-
     def source(
         self,
         documents: DocumentCache,

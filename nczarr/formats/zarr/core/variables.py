@@ -91,7 +91,8 @@ class Variables:
         extension = self._extension((hidden or {}).get("nczarr", {}), key)
         plain = self._listed(hidden or {}, described, key) if self.has_hidden else self._axes(path, described)
         if plain == () and described.shape == (1,):
-            described = described.scalar()
+            encoding = described.encoding._replace(permutation=None)  # netCDF-C writes scalars as arrays of one element
+            described = described._replace(shape=(), chunks=(), shards=None, encoding=encoding)
         type_name = self._type(extension, name, described, inventor, key)
         if type_name is None:
             return None
