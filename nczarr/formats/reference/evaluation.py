@@ -23,14 +23,7 @@ from nczarr.formats.reference.expressions import (
     Pieces,
     TemplateCall,
 )
-from nczarr.formats.reference.limits import (
-    INTEGER_BITS,
-    Account,
-    Limits,
-    RefusedTextError,
-    check_length,
-    shortened,
-)
+from nczarr.formats.reference.limits import INTEGER_BITS, Account, Limits, RefusedTextError, check_length, shortened
 
 Value = int | float | str | None
 """Value of an expression. JSON's null can be a dimension's value."""

@@ -13,14 +13,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.formats.reference.columns import (
-    Column,
-    Context,
-    axes,
-    constant,
-    joined,
-    numbers,
-)
+from nczarr.formats.reference.columns import Column, Context, axes, constant, joined, numbers
 from nczarr.formats.reference.evaluation import NameScope
 from nczarr.formats.reference.expressions import Hole, Name
 from nczarr.formats.reference.jinja import pieces

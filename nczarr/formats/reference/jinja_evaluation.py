@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 from jinja2 import nodes
 from jinja2.runtime import LoopContext
@@ -22,25 +22,20 @@ LOOP = frozenset(
 LONGEST = 100_000
 """Maximum length of lists and ranges."""
 
-GLOBALS = {"range": range, "namespace": Namespace}
-
 Names = dict[str, Any]
 
-
-class _Template(NamedTuple):
-    """A template with arguments."""
-
-    name: str
-    """Name of the template."""
+Function = functools.partial
+"""Class of everything that a text may call."""
 
 
-class _Method(NamedTuple):
-    """A method of a text."""
+def _range(*bounds: int) -> range:
+    numbers = range(*bounds)
+    fits(len(numbers) if numbers.stop - numbers.start < 2**62 else 2**62, LONGEST, "values")
+    return numbers
 
-    name: str
-    """Name of the method."""
-    text: str
-    """The text."""
+
+GLOBALS = {"range": Function(_range), "namespace": Function(lambda **values: Namespace(**values))}
+"""Functions without a template of the same name."""
 
 
 class Evaluator:
@@ -113,12 +108,19 @@ class Evaluator:
                     self._assign(inner, item, names)
 
     def _named(self, name: str, names: Names) -> Any:
-        template = self.scope.templates.get(name)
-        unset = Undefined(name) if template is None else template if isinstance(template, str) else _Template(name)
-        for scope in (names, self.scope.values, {} if template else GLOBALS):
+        for scope in (names, self.scope.values):
             if name in scope:
                 return scope[name]
-        return unset
+        template = self.scope.templates.get(name)
+        if template is None:
+            return GLOBALS.get(name) or Undefined(name)
+        return template if isinstance(template, str) else Function(self._template, name)
+
+    def _template(self, name: str, /, *positional: Any, **arguments: Any) -> str:
+        """Return the text of a template with arguments."""
+        if positional:
+            raise RefusedTextError("bad-expression", "positional arguments are not allowed")
+        return called(name, {key: self.run.scalar(value) for key, value in arguments.items()}, self.scope)
 
     def _value(self, node: Any, names: Names) -> Any:
         if isinstance(node, nodes.Const):
@@ -169,10 +171,11 @@ class Evaluator:
 
     def _attribute(self, owner: Any, name: str) -> Any:
         if isinstance(owner, str) and not isinstance(owner, Undefined) and name in METHODS:
-            return _Method(name, owner)
+            return Function(METHODS[name], self.run, owner)
         is_namespace = isinstance(owner, Namespace) and not name.startswith("_")
         if is_namespace or (isinstance(owner, LoopContext) and name in LOOP):
-            return getattr(owner, name)
+            value = getattr(owner, name)
+            return Function(value) if callable(value) else value
         raise RefusedTextError("bad-expression", f"attribute access is not allowed: `{name[:40]}`")
 
     def _item(self, owner: Any, index: Any, value: Callable[[Any], Any]) -> Any:
@@ -198,27 +201,13 @@ class Evaluator:
         if isinstance(node, nodes.Filter):
             return self.run.spend(FILTERS[node.name](self.run, subject, *arguments, **keywords))
         if isinstance(node, nodes.Call):
-            return self._called(subject, arguments, keywords)
+            if not isinstance(subject, Function):
+                text = "only templates, filters and methods of strings can be called"
+                raise RefusedTextError("bad-expression", text)
+            return self.run.spend(subject(*arguments, **keywords))
         for item in (subject, *arguments):
             self.run.look(item)
         return TESTS[node.name](subject, *arguments, **keywords)
-
-    def _called(self, function: Any, arguments: list[Any], keywords: dict[str, Any]) -> Any:
-        if isinstance(function, _Template):
-            if arguments:
-                raise RefusedTextError("bad-expression", "positional arguments are not allowed")
-            scalars = {name: self.run.scalar(argument) for name, argument in keywords.items()}
-            return self.run.spend(called(function.name, scalars, self.scope))
-        if isinstance(function, _Method):
-            return self.run.spend(METHODS[function.name](self.run, function.text, *arguments, **keywords))
-        if function is range:
-            numbers = range(*arguments, **keywords)
-            fits(len(numbers) if numbers.stop - numbers.start < 2**62 else 2**62, LONGEST, "values")
-            return numbers
-        is_method = isinstance(getattr(function, "__self__", None), LoopContext)
-        if is_method or (function is Namespace and not arguments):
-            return function(*arguments, **keywords)
-        raise RefusedTextError("bad-expression", "only templates, filters and methods of strings can be called")
 
     def _binary(self, sign: str, left: Any, right: Any) -> Any:
         if isinstance(left, str) and isinstance(right, tuple) and sign == "%":

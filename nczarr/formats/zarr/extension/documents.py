@@ -17,14 +17,7 @@ from nczarr.ast.plain import HIDDEN, JsonConstant, plain
 from nczarr.check.check_types import default_fill
 from nczarr.formats.zarr.core.stored_types import plain_type
 from nczarr.formats.zarr.core.writer import Writer
-from nczarr.formats.zarr.extension.model import (
-    VERSION,
-    ArrayExtension,
-    AttributeExtension,
-    Json,
-    stated,
-    type_to_json,
-)
+from nczarr.formats.zarr.extension.model import VERSION, ArrayExtension, AttributeExtension, Json, stated, type_to_json
 from nczarr.plan.plans import Runs, StorePlan
 from nczarr.plan.requested_storage import fill_alone, metadata_storage
 

@@ -35,17 +35,7 @@ from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
 from nczarr.arrays.values.elements import is_element_name
-from nczarr.ast import (
-    CompoundType,
-    Constant,
-    EnumConstant,
-    EnumType,
-    Field,
-    OpaqueType,
-    Quantize,
-    UserType,
-    VlenType,
-)
+from nczarr.ast import CompoundType, Constant, EnumConstant, EnumType, Field, OpaqueType, Quantize, UserType, VlenType
 from nczarr.ast.plain import CARRIED
 from nczarr.ast.rectilinear import Lengths, read_lengths
 from nczarr.ast.storage import FILTER_LIMIT, Element

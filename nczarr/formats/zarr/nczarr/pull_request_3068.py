@@ -88,11 +88,11 @@ def unread(document: Json, attributes: Json) -> Iterator[tuple[str, str]]:
     """Yield (message, pointer) for metadata of the draft in a node of another dialect."""
     yield from misplaced(document)
     if has_types(attributes):
-        yield f"{_quoted(attributes[ATTRIBUTE_TYPES])} {UNREAD}", pointer("attributes", ATTRIBUTE_TYPES)
+        yield f"{shown(attributes[ATTRIBUTE_TYPES])} {UNREAD}", pointer("attributes", ATTRIBUTE_TYPES)
     array = _object(attributes.get("_nczarr_array"))
     for alias in _ALIASES:
         if array.get(alias, document.get("data_type")) not in (None, document.get("data_type")):
-            yield f"type {_quoted(array[alias])} {UNREAD}", pointer("attributes", "_nczarr_array", alias)
+            yield f"type {shown(array[alias])} {UNREAD}", pointer("attributes", "_nczarr_array", alias)
 
 
 def misplaced(document: Json) -> Iterator[tuple[str, str]]:
@@ -138,7 +138,7 @@ class DraftMetadata:
         text = isinstance(stored, str) and stored[1] in "SOU"
         if kind is not None and kind != written and not (kind == "string" and text):
             where = next(alias for alias in _ALIASES if alias in _object(attributes["_nczarr_array"]))
-            message = f"type {_quoted(kind)} does not suit data type {_quoted(written)}, which is read"
+            message = f"type {shown(kind)} does not suit data type {shown(written)}, which is read"
             self._conflict(message, prefix, pointer("_nczarr_array", where))
         return stored
 
@@ -156,9 +156,9 @@ class DraftMetadata:
         elif isinstance(written, str):
             data = encoded(written)
         else:
-            raise ValueError(f"{_quoted(written)} is not a text")
+            raise ValueError(f"{shown(written)} is not a text")
         if len(data) > itemsize(dtype):
-            raise ValueError(f"{_quoted(written)} is longer than {itemsize(dtype)} bytes")
+            raise ValueError(f"{shown(written)} is longer than {itemsize(dtype)} bytes")
         return data.ljust(itemsize(dtype), b"\0")
 
     # ---- one node --------------------------------------------------------------------------------------------------
@@ -180,7 +180,7 @@ class DraftMetadata:
             if allowed is None or is_text or (isinstance(allowed, tuple) and value in allowed):
                 fitting[member] = value
             else:
-                self._conflict(f"the draft has no `{member}` {_quoted(value)}", prefix, where + pointer(member))
+                self._conflict(f"the draft has no `{member}` {shown(value)}", prefix, where + pointer(member))
         return fitting
 
     def _members(self, prefix: str, name: str) -> Json:
@@ -230,37 +230,37 @@ class DraftMetadata:
             for name, item, place in self._entries(written, prefix, where):
                 kind = item if isinstance(written, dict) else _object(item.get("configuration")).get("type")
                 if kind is None:
-                    self._bad(f"attribute {_quoted(name)} has no type here", prefix, place)
+                    self._bad(f"attribute {shown(name)} has no type here", prefix, place)
                 elif kinds.setdefault(name, kind) != kind:
-                    text = f"attribute {_quoted(name)} has two types: {_quoted(kinds[name])} is read"
+                    text = f"attribute {shown(name)} has two types: {shown(kinds[name])} is read"
                     self._conflict(text, prefix, place)
                 else:
                     type_name = self._attribute_type(prefix, name, kind, place, attributes)
                     declared |= {} if type_name is None else {name: type_name}
             for name in attributes.keys() - {*kinds, *declared, *HIDDEN, ATTRIBUTE_TYPES}:
-                self._conflict(f"attribute {_quoted(name)} has no type", prefix, pointer(name))
+                self._conflict(f"attribute {shown(name)} has no type", prefix, pointer(name))
         return {**document, "types": declared}
 
     def _attribute_type(self, prefix: str, name: str, kind: Any, where: str, attributes: Json) -> str | None:
         """Return released NCZarr's name of an attribute's type; None for an unusable type."""
         type_name = _OWN_TYPES.get(kind) if isinstance(kind, str) else None
         if name not in attributes:
-            self._conflict(f"attribute {_quoted(name)} has a type, but does not exist", prefix, where)
+            self._conflict(f"attribute {shown(name)} has a type, but does not exist", prefix, where)
             return None
         if kind in ("char", "string") and not _is_text(attributes[name], several=kind == "string"):
-            self._conflict(f"attribute {_quoted(name)} of type {kind} is not a text", prefix, where)
+            self._conflict(f"attribute {shown(name)} of type {kind} is not a text", prefix, where)
             return None if kind == "string" else type_name
         stored = self.node(prefix).get("data_type")
         alias = self._alias(self._attributes(prefix)) or ("string" if _is_raw(stored) else stored)
         is_array = self.node(prefix).get("node_type") == "array"
         if name == "_FillValue" and is_array and kind not in (alias, stored):
-            self._conflict(f"`_FillValue` has type {_quoted(kind)}, but its array {_quoted(alias)}", prefix, where)
+            self._conflict(f"`_FillValue` has type {shown(kind)}, but its array {shown(alias)}", prefix, where)
         if type_name is None:
             with suppress(ValueError, TypeError):
                 type_name = str(dtypes.descr(kind))
                 type_name = _LIKE.get(type_name[1], type_name)
         if type_name is None or type_name[1] not in "SJiuf" or type_name[1:] == "f2":
-            text = f"attribute {_quoted(name)} has unknown type {_quoted(kind)}: its type is that of its value"
+            text = f"attribute {shown(name)} has unknown type {shown(kind)}: its type is that of its value"
             self._conflict(text, prefix, where)
             return None
         return type_name
@@ -280,7 +280,7 @@ class DraftMetadata:
         for name in self._unlisted(prefix, {*arrays, *groups}):
             kind = self.node(f"{prefix}{name}/").get("node_type")
             if is_listed:
-                self._conflict(f"{kind} {_quoted(name)} is not listed by its group", prefix, where)
+                self._conflict(f"{kind} {shown(name)} is not listed by its group", prefix, where)
             (arrays if kind == "array" else groups).append(name)
         dimensions = self._dimensions(prefix, document.get("dimensions", {}), where + pointer("dimensions"))
         released = {name: document[name] for name in document if name != "subgroups"}
@@ -302,10 +302,10 @@ class DraftMetadata:
             dimension = {"unlimited": 0, **self._fitting(members, _DIMENSION, prefix, place)}
             size = dimension.get("size")
             if name in dimensions:
-                text = f"dimension {_quoted(name)} is declared twice: the first one is read"
+                text = f"dimension {shown(name)} is declared twice: the first one is read"
                 self._bad(text, prefix, place, "duplicate-name")
             elif type(size) is not int or size < 0:
-                self._bad(f"dimension {_quoted(name)} has no length", prefix, place)
+                self._bad(f"dimension {shown(name)} has no length", prefix, place)
             else:
                 dimensions[name] = {"size": size, "unlimited": int(dimension["unlimited"])}
         return dimensions
@@ -320,7 +320,7 @@ class DraftMetadata:
         """Return `_nczarr_array`, with fill mode and layout in our extension."""
         array, where, shape = self._members(prefix, "_nczarr_array"), pointer("_nczarr_array"), document.get("shape")
         if len({repr(array[alias]) for alias in _ALIASES if alias in array}) > 1:
-            text = f"`type_alias` {_quoted(array['type_alias'])} differs from `nczarr_type`, which is read"
+            text = f"`type_alias` {shown(array['type_alias'])} differs from `nczarr_type`, which is read"
             self._conflict(text, prefix, where + pointer("type_alias"))
         extension: Json = {}
         if "fill_value" in document and document["fill_value"] is None:
@@ -329,7 +329,7 @@ class DraftMetadata:
             extension |= {"layout": array["storage"], "chunks": []}
         released: Json = {key: array[key] for key in ("dimension_references", "scalar") if key in array}
         if released.get("scalar") == 1 and shape not in ([], [1]):
-            self._conflict(f"the array is no scalar: its shape is {_quoted(shape)}", prefix, where + pointer("scalar"))
+            self._conflict(f"the array is no scalar: its shape is {shown(shape)}", prefix, where + pointer("scalar"))
             del released["scalar"]
         if "dimension_references" not in released:
             references = self._references(prefix, document.get("dimension_names"), shape)
@@ -356,11 +356,6 @@ def _parent(prefix: str) -> str:
     """Return the prefix of the group that holds a node."""
     above = prefix.removesuffix("/").rpartition("/")[0]
     return above + "/" if above else ""
-
-
-def _quoted(value: Any) -> str:
-    """Return a name, or another JSON value, as messages quote it."""
-    return f"`{value[:60]}`" if isinstance(value, str) else shown(value)
 
 
 def _is_raw(data_type: Any) -> bool:

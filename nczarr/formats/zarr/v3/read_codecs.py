@@ -144,13 +144,7 @@ def _sharded(
         return inside._replace(inner=chunks, index_steps=index_steps, index_first=location == "start")
     _check_equal(shard)
     step = shard_step(
-        shard,
-        chunks,
-        inside.steps,
-        inside.permutation,
-        itemsize(stored),
-        index_steps,
-        index_first=location == "start",
+        shard, chunks, inside.steps, inside.permutation, itemsize(stored), index_steps, index_first=location == "start"
     )
     ordered, big = in_order_of(before, big=inside.big)
     return Chain((*ordered, step, *after), big, inside.texts, permutation)
