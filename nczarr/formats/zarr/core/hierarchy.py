@@ -296,7 +296,8 @@ class _Hierarchy:
         """Return the group with its variables."""
         arrays: dict[str, ArrayMetadata] = {}
         for name, prefix in node.variables:
-            array = self.reader.array(prefix) if self.reader.is_array(prefix) else None
+            is_array = not self.variables.has_hidden or self.reader.is_array(prefix)
+            array = self.reader.array(prefix) if is_array else None
             if array is not None:
                 arrays[name] = array
         inferred = () if self.variables.has_hidden else self._inferred(node, arrays)

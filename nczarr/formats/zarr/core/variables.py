@@ -9,6 +9,7 @@ length are anonymous, with a warning.
 from __future__ import annotations
 
 import base64
+import functools
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
@@ -58,7 +59,7 @@ class Variables:
         """Dimensions that stand for sizes, by FQN."""
         self._respelled: dict[str, str] = {}
         """FQNs of renamed dimensions, by their FQN in the store."""
-        self._fqns: dict[str, str] = {}
+        self._fqns: dict[str | tuple[str, str], str] = {}
 
     def hidden(self, prefix: str, what: str) -> tuple[Json | None, str]:
         """Return the hidden `superblock`, `group`, `array` or `attr` of a node, and its document key."""
@@ -160,7 +161,12 @@ class Variables:
         return None
 
     def _axis(self, path: str, axis: str) -> str:
-        return self._respelled.get(names.join(path, axis)) or names.join(path, names.normal(axis))
+        """Return the FQN of a simple name in a group; cached, because variables share dimensions."""
+        fqn = self._fqns.get((path, axis))
+        if fqn is None:
+            fqn = self._respelled.get(names.join(path, axis)) or names.join(path, names.normal(axis))
+            self._fqns[path, axis] = fqn
+        return fqn
 
     def _listed(self, hidden: Json, described: ArrayMetadata, key: str) -> tuple[str | None, ...] | None:
         """Return the FQNs in the plain list; `()` for a scalar; None (reported) if missing."""
@@ -202,25 +208,23 @@ class Variables:
         shape = described.shape
         if extension.dimensions is not None:
             resolved = self._resolved(extension.dimensions)
-            if self._fit(resolved, shape):
+            if len(resolved) == len(shape) and all(map(self._fits, resolved, shape)):
                 return resolved
             self._stale("the dimensions of the extension do not match the shape", key)
         if plain is None:
             return shape
-        names_of_axes = plain if len(plain) == len(shape) else [None] * len(shape)
-        where = pointer("_nczarr_array" if self.has_hidden else self.reader.axes_member)
         references: list[str | int] = []
-        for reference, length in zip(names_of_axes, shape, strict=True):
-            if reference is not None and self._fit((reference,), (length,)):
+        for number, length in enumerate(shape):
+            reference = plain[number] if len(plain) == len(shape) else None
+            if reference is not None and self._fits(reference, length):
                 references.append(reference)
                 continue
             references.append(length)
             stands = self.anonymous.get(reference or "")
             if stands is None or stands.size != length:
-                what = (
-                    "a dimension has no name" if reference is None else f"`{reference}` does not have length {length}"
-                )
-                self.documents.warn("unnamed-dimension", f"{what}: it is anonymous", key, where)
+                text = f"`{reference}` does not have length {length}" if reference else "a dimension has no name"
+                where = pointer("_nczarr_array" if self.has_hidden else self.reader.axes_member)
+                self.documents.warn("unnamed-dimension", f"{text}: it is anonymous", key, where)
         return tuple(references)
 
     def _resolved(self, references: References) -> References:
@@ -239,19 +243,12 @@ class Variables:
             self._fqns[written] = fqn
         return fqn
 
-    def _fit(self, references: References, shape: tuple[int, ...]) -> bool:
-        """Return whether dimensions have these lengths; unlimited ones may be longer."""
-        if len(references) != len(shape):
-            return False
-        for reference, length in zip(references, shape, strict=True):
-            if isinstance(reference, int):
-                if reference != length:
-                    return False
-                continue
-            dimension = self.dimensions.get(reference)
-            if dimension is None or not (dimension.size == length or (dimension.unlimited and length < dimension.size)):
-                return False
-        return True
+    def _fits(self, reference: str | int, length: int) -> bool:
+        """Return whether a dimension has this length; an unlimited one may be longer."""
+        if isinstance(reference, int):
+            return reference == length
+        dimension = self.dimensions.get(reference)
+        return dimension is not None and (dimension.size == length or (dimension.unlimited and length < dimension.size))
 
     # ---- a group of parts ------------------------------------------------------------------------------------------
     def _parts(self, path: str, name: str, prefix: str) -> Variable | None:
@@ -305,7 +302,7 @@ class Variables:
             document,
             self.reader.key(prefix),
             hidden,
-            (lambda value: self.reader.own_fill(owner, value)) if owner else None,
+            functools.partial(self.reader.own_fill, owner) if owner else None,
             self.reader.shown_fill if owner else plain,
         )
 
