@@ -12,9 +12,6 @@ from nczarr.formats.zarr.core.array_metadata import ArrayMetadata
 from nczarr.formats.zarr.core.fill_values import FAULTS, INVALID
 from nczarr.syntax.json.positions import pointer
 
-UNREAD = "is in the layout of a netCDF-C draft, below a root of another dialect, and is not read"
-"""Message about metadata of the draft in a node of another dialect."""
-
 
 class BadDocumentError(ValueError):
     """Invalid or unsupported `member` of a document."""
@@ -110,6 +107,15 @@ class NodeReader:
     def shown_fill(self, constant: Constant) -> JsonConstant:
         """Return the plain form of a `_FillValue` attribute."""
         return plain(constant)
+
+
+def unread(what: str, listed: Any) -> str:
+    """Return the message about metadata of netCDF-C's draft in a node of another dialect, which names some of them."""
+    items = list(listed) if isinstance(listed, list | dict) else [listed]
+    names = [f"`{str(item.get('name') if isinstance(item, dict) else item)[:60]}`" for item in items]
+    more = f" and {len(names) - 20} more" if len(names) > 20 else ""
+    shown = ", ".join(names[:20]) + more
+    return f"{what} in the layout of a netCDF-C draft, below a root of another dialect, not read: {shown}"
 
 
 def name_list(documents: DocumentCache, document: Json, member: str, key: str, where: str = "") -> list[str]:

@@ -326,19 +326,11 @@ class Variables:
         key: str,
     ) -> Storage:
         """Return the plain documents' storage, updated by a valid extension."""
-        dimensions = [
-            self.dimensions[reference] if isinstance(reference, str) else Dimension(name="_", size=reference)
-            for reference in references
-        ]
-        filters, endian = extension.filters, extension.endian
-        plainly = normalized(
-            plain_storage,
-            tuple(dimension.size for dimension in dimensions),
-            type_name,
-            tuple(dimension.unlimited for dimension in dimensions),
-        )
+        grows = [isinstance(reference, str) and self.dimensions[reference].unlimited for reference in references]
+        plainly = normalized(plain_storage, self._shape(references), type_name, tuple(grows) if any(grows) else ())
         if extension is SILENT:
             return plainly
+        filters, endian = extension.filters, extension.endian
         storage: Storage | None = None
         with suppress(ValueError):
             storage = made_storage(
@@ -354,6 +346,10 @@ class Variables:
             )
         report = Report()
         if storage is not None:
+            dimensions = [
+                self.dimensions[reference] if isinstance(reference, str) else Dimension(name="_", size=reference)
+                for reference in references
+            ]
             named = Variable(name="_", type=type_name, storage=storage)
             check_storage(named, dimensions, self.types, report)
         if storage is None or report.errors:

@@ -16,7 +16,7 @@ is stored as raw bytes of the longest length. A `fill_value` of null stands for
 A root is of the draft if its superblock lacks our `nczarr` member. A group or
 array without a superblock, opened alone, is of the draft if its metadata have a
 form that only the draft has. Nodes of a draft below another root are read as
-that root's dialect, and their own metadata are reported (`unread`).
+that root's dialect, and their own metadata are reported (`unread_members`).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from nczarr.arrays.sources.source import Descr, itemsize
 from nczarr.ast.plain import HIDDEN, encoded
 from nczarr.formats.common.documents import DocumentCache, Json
 from nczarr.formats.zarr.core.fill_values import shown
-from nczarr.formats.zarr.core.reader import UNREAD, name_list
+from nczarr.formats.zarr.core.reader import name_list, unread
 from nczarr.formats.zarr.v3 import DOCUMENT, dtypes
 from nczarr.syntax.json.positions import pointer
 
@@ -84,15 +84,16 @@ def without_types(attributes: Json) -> Json:
     return {name: value for name, value in attributes.items() if name != ATTRIBUTE_TYPES}
 
 
-def unread(document: Json, attributes: Json) -> Iterator[tuple[str, str]]:
+def unread_members(document: Json, attributes: Json) -> Iterator[tuple[str, str]]:
     """Yield (message, pointer) for metadata of the draft in a node of another dialect."""
     yield from misplaced(document)
     if has_types(attributes):
-        yield f"{shown(attributes[ATTRIBUTE_TYPES])} {UNREAD}", pointer("attributes", ATTRIBUTE_TYPES)
+        types = attributes[ATTRIBUTE_TYPES]["attribute_types"]
+        yield unread("types of attributes", types), pointer("attributes", ATTRIBUTE_TYPES)
     array = _object(attributes.get("_nczarr_array"))
     for alias in _ALIASES:
         if array.get(alias, document.get("data_type")) not in (None, document.get("data_type")):
-            yield f"type {shown(array[alias])} {UNREAD}", pointer("attributes", "_nczarr_array", alias)
+            yield unread("a type", array[alias]), pointer("attributes", "_nczarr_array", alias)
 
 
 def misplaced(document: Json) -> Iterator[tuple[str, str]]:

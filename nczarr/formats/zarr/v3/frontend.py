@@ -24,7 +24,13 @@ from nczarr.formats.zarr.core.fill_values import FAULTS
 from nczarr.formats.zarr.core.reader import BadDocumentError, NodeReader, axes_of
 from nczarr.formats.zarr.core.time_attributes import with_times
 from nczarr.formats.zarr.extension.model import LARGEST_LENGTH, unpacked
-from nczarr.formats.zarr.nczarr.pull_request_3068 import DraftMetadata, has_types, is_draft, unread, without_types
+from nczarr.formats.zarr.nczarr.pull_request_3068 import (
+    DraftMetadata,
+    has_types,
+    is_draft,
+    unread_members,
+    without_types,
+)
 from nczarr.formats.zarr.v3 import DOCUMENT, dtypes, nz
 from nczarr.formats.zarr.v3.read_codecs import Chain, named, read_chain
 from nczarr.options import Options
@@ -93,7 +99,7 @@ class Zarr3Reader(NodeReader):
             return without_types(attributes)
         if prefix not in self._announced:
             self._announced.add(prefix)
-            for message, where in unread(document, attributes):
+            for message, where in unread_members(document, attributes):
                 self.documents.lost("draft-layout", message, prefix + DOCUMENT, where)
         return without_types(attributes) if has_types(attributes) else attributes
 
