@@ -42,8 +42,6 @@ class DocumentCache:
         """Things that got another name, because theirs was taken."""
         self.said = 0
         """Number of findings so far."""
-        self.refused = False
-        """True if something ended the reading."""
 
     def get(self, key: str) -> Json | None:
         """Return the object of a key; None if it is missing, or (reported) not a JSON object. Raises OSError."""
@@ -127,20 +125,8 @@ class DocumentCache:
         diagnostic = Diagnostic(code, Severity.ERROR, message, self.place(key, pointer), helps=helps)
         self._report.lose(diagnostic, allowed=allowed)
 
-    def warn(self, code: str, message: str, key: str, pointer: str = "") -> None:
+    def warn(self, code: str, message: str, key: str, pointer: str = "", severity: Severity = Severity.WARNING) -> None:
         """Report content that is interpreted differently from its text."""
-        self._add(Severity.WARNING, code, message, key, pointer)
-
-    def note(self, code: str, message: str, key: str, pointer: str = "") -> None:
-        """Report notable content that is read as written."""
-        self._add(Severity.NOTE, code, message, key, pointer)
-
-    def refuse(self, code: str, message: str, key: str, pointer: str = "") -> None:
-        """Report content that ends the reading in any case."""
-        self.refused = True
-        self._add(Severity.ERROR, code, message, key, pointer)
-
-    def _add(self, severity: Severity, code: str, message: str, key: str, pointer: str) -> None:
         self.said += 1
         self._report.add(Diagnostic(code, severity, message, self.place(key, pointer)))
 

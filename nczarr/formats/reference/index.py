@@ -115,13 +115,10 @@ class Index:
         assert self._hashes is not None
         family, start = entry
         stop = min(start + AHEAD, family.count)
-        keys, urls = family.keys(start, stop), [json.loads(url) for url in family.urls(start, stop)]
-        hashes = np.fromiter(map(hash, keys), np.int64, len(keys))
+        hashes = np.fromiter(map(hash, family.keys(start, stop)), np.int64, stop - start)
         begins, ends = (self._hashes.searchsorted(hashes, side) for side in SIDES)
-        offsets, lengths = family.ranges(start, stop)
-        references = map(Reference, cycle(urls), offsets or repeat(0), lengths or repeat(None))
-        rows = zip(map(_unquoted, keys), references, (ends - begins == 1).tolist(), strict=False)
-        return {key: reference for key, reference, alone in rows if alone}
+        rows = zip(_references(family, start, stop), (ends - begins == 1).tolist(), strict=True)
+        return {key: reference for (key, reference), alone in rows if alone}
 
     def _owner(self, entry: int) -> tuple[GeneratorFamily, int]:
         """Return the family of a global entry number, and the family's first number."""
@@ -157,14 +154,7 @@ class Index:
         """Yield all entries in order."""
         for family in self._families:
             for start, stop in blocks(family):
-                keys = map(_unquoted, family.keys(start, stop))
-                urls = list(map(_unquoted, family.urls(start, stop)))
-                named = urls * (stop - start) if len(urls) == 1 else urls
-                offsets, lengths = family.ranges(start, stop)
-                if offsets:
-                    yield from zip(keys, map(Reference, named, offsets, lengths), strict=True)
-                else:
-                    yield from zip(keys, map(Reference, named), strict=True)
+                yield from _references(family, start, stop)
 
     def urls(self) -> Iterator[tuple[str, str]]:
         """Yield every URL with one of its keys; once if all entries of a generator share it."""
@@ -175,6 +165,14 @@ class Index:
                 yield from zip(map(_unquoted, urls), map(_unquoted, keys), strict=True)
                 if len(urls) < stop - start:
                     break
+
+
+def _references(family: GeneratorFamily, start: int, stop: int) -> Iterator[tuple[str, Reference]]:
+    """Return keys and references of some entries of a family."""
+    offsets, lengths = family.ranges(start, stop)
+    urls = cycle(map(_unquoted, family.urls(start, stop)))
+    keys = map(_unquoted, family.keys(start, stop))
+    return zip(keys, map(Reference, urls, offsets or repeat(0), lengths or repeat(None)), strict=False)
 
 
 def _meet(prefix: str, folder: str) -> bool:

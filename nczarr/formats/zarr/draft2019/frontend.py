@@ -16,7 +16,7 @@ from nczarr.arrays.sources.source import Descr
 from nczarr.ast.plain import plain
 from nczarr.ast.walk import MAX_DEPTH
 from nczarr.check.checked import Foreign, Unchecked
-from nczarr.diagnostics.report import Report
+from nczarr.diagnostics.report import Report, Severity
 from nczarr.formats.common.documents import Json
 from nczarr.formats.common.strict_json import StrictDocuments
 from nczarr.formats.zarr.core import hierarchy
@@ -33,6 +33,8 @@ from nczarr.registry import ChunkKeys
 from nczarr.stores.base import Store
 from nczarr.stores.keyvalue import operations
 
+_SEVERITIES = {"refused": Severity.ERROR, "warning": Severity.WARNING, "note": Severity.NOTE}
+
 
 def path_of(prefix: str) -> str:
     """Return the draft's path of a node prefix."""
@@ -47,6 +49,8 @@ class NodeDocuments(StrictDocuments):
     def __init__(self, store: Store, report: Report, options: Options) -> None:
         super().__init__(store, report, options)
         self._valid: dict[str, Json | None] = {}
+        self.refused = False
+        """True if something ended the reading."""
 
     @functools.cached_property
     def nodes(self) -> Nodes:
@@ -158,17 +162,12 @@ class NodeDocuments(StrictDocuments):
         sound = True
         ours = extension.found(document.get("extensions")) is not None
         for fault in wire.faults(document, self.kind(path) or "group"):
-            match fault.weight:
-                case "refused":
-                    self.refuse(fault.code, fault.message, key, fault.where)
-                    sound = False
-                case "lost":
-                    self.lost(fault.code, fault.message, key, fault.where)
-                    sound = False
-                case "warning":
-                    self.warn(fault.code, fault.message, key, fault.where)
-                case "note" if not ours:  # which writes all chunks then
-                    self.note(fault.code, fault.message, key, fault.where)
+            sound = sound and fault.weight not in ("refused", "lost")
+            self.refused = self.refused or fault.weight == "refused"
+            if fault.weight == "lost":
+                self.lost(fault.code, fault.message, key, fault.where)
+            elif fault.weight != "note" or not ours:  # which writes all chunks then
+                self.warn(fault.code, fault.message, key, fault.where, _SEVERITIES[fault.weight])
         return document if sound else None
 
 
