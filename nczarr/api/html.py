@@ -22,7 +22,7 @@ from nczarr.ast.rectilinear import volume
 from nczarr.check.checked import Checked
 from nczarr.check.outline import bytes_text, codec_text, type_text
 from nczarr.diagnostics.report import CompileError
-from nczarr.select.physical import value_of, without_padding
+from nczarr.select.reader import value_of, without_padding
 
 COUNT = 4
 """Maximum shown values of a variable."""

@@ -414,7 +414,7 @@ class VariableHandle:
         A file may have another value in cells that were never written, as netCDF-4
         files have for enums.
         """
-        from nczarr.select.physical import value_of
+        from nczarr.select.reader import value_of
 
         fill = self._checked.fills[self.path]
         return None if fill is None else value_of(fill, self._checked.types)
@@ -538,7 +538,7 @@ def _xarray() -> ModuleType:
 
 def _values(attributes: tuple[Attribute, ...], checked: Checked) -> Mapping[str, Any]:
     """Return attributes as values by name, which cannot be changed."""
-    from nczarr.select.physical import value_of
+    from nczarr.select.reader import value_of
 
     return FrozenMapping(
         {attribute.name: _frozen(value_of(attribute.value, checked.types)) for attribute in attributes}

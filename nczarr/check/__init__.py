@@ -11,8 +11,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from nczarr.ast import ATOMIC
+from nczarr.ast.dataset import building
 from nczarr.ast.types import made_of
-from nczarr.ast.walk import building
 from nczarr.check.check_names import check_names
 from nczarr.check.check_types import acyclic, check_type_sizes, check_types, variable_fill
 from nczarr.check.checked import Checked, Observer, Unchecked, tables_of

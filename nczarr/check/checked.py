@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from nczarr import names
 from nczarr.arrays.sources.source import Parts
 from nczarr.ast import Constant, Dataset, Dimension, Group, Kind, UserType, Variable
-from nczarr.ast.walk import groups
+from nczarr.ast.dataset import groups
 from nczarr.diagnostics.report import Label
 
 if TYPE_CHECKING:

@@ -15,9 +15,8 @@ from typing import Any
 
 from nczarr import names
 from nczarr.ast import ATOMIC, Attribute, Dataset, Group, Kind, Variable
-from nczarr.ast.dataset import HDF5_KINDS, KIND_NAMES, RESERVED_ATTRIBUTES
+from nczarr.ast.dataset import HDF5_KINDS, KIND_NAMES, RESERVED_ATTRIBUTES, mapped
 from nczarr.ast.storage import DEFAULT_STORAGE
-from nczarr.ast.walk import mapped
 from nczarr.check.checked import Checked, Tables, Unchecked, remaining, tables_of
 from nczarr.check.classic_layout import check_sizes
 from nczarr.diagnostics.report import Diagnostic, Label, Report, Severity

@@ -28,7 +28,7 @@ from nczarr.ast import (
     Variable,
     VlenType,
 )
-from nczarr.ast.walk import G, rebuilt
+from nczarr.ast.dataset import G, rebuilt
 from nczarr.check.checked import Tables, Unchecked, tables_of
 from nczarr.diagnostics.report import Label, Report
 from nczarr.diagnostics.source import Span

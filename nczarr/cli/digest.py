@@ -106,7 +106,7 @@ class _Digests:
     def checks(self) -> list[Callable[[], None]]:
         """One callable per digest file, and per dataset in it."""
         from nczarr.operations.compare.digest import parse
-        from nczarr.stores.single import open_source
+        from nczarr.stores.open import open_source
 
         works: list[Callable[[], None]] = []
         for name in self.arguments.files:

@@ -65,7 +65,7 @@ def standard_input() -> Source:
         data = sys.stdin.buffer.read(IN_MEMORY)
         if len(data) < IN_MEMORY:
             return Source(STDIN, data)
-        from nczarr.stores.single import open_source
+        from nczarr.stores.open import open_source
         from nczarr.stores.spool import kept
 
         return open_source(kept(data, sys.stdin.buffer), STDIN)

@@ -122,8 +122,7 @@ def _rewrite(arguments: argparse.Namespace, messages: Messages) -> None:
     """Read and write, with the target locked. Raises OSError, CompileError."""
     from nczarr import refs
     from nczarr.operations import sources
-    from nczarr.stores.connection import MissingProtocolError
-    from nczarr.stores.url import BadURLError
+    from nczarr.stores.url import BadURLError, MissingProtocolError
 
     report = messages.report
     storage = options_of(arguments).storage
@@ -187,7 +186,7 @@ def _put(place: Location | None, storage: StorageOptions, pieces: Iterable[bytes
             spool.seek(0)
             write_product(iter(lambda: spool.read(PIECE), b""))
         return
-    from nczarr.stores.single import beside, named
+    from nczarr.stores.open import beside, named
 
     with named(place.path), beside(place.path, storage) as unfinished, open(unfinished.path, "wb") as file:
         _fill(file, pieces)

@@ -86,8 +86,8 @@ def _store(
     """Make a store, on a cluster if one is given; as `store`."""
     from nczarr.link.fill import fill
     from nczarr.link.target import begun, has_room, warn_of_files
+    from nczarr.stores.finish import unstopped
     from nczarr.stores.locking import assure
-    from nczarr.stores.removal import unstopped
     from nczarr.stores.url import is_remote
 
     if not has_room(path, plan, report):

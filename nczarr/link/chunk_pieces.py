@@ -19,9 +19,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 from nczarr.arrays.chunks.chunk_references import some
 from nczarr.arrays.chunks.manifest import PlaceColumns, runs
 from nczarr.arrays.codecs.chain import encode
-from nczarr.arrays.codecs.crc32c import crc32c
 from nczarr.arrays.codecs.lengths import linked_lengths, vlen_texts
-from nczarr.arrays.codecs.sharding_indexed import ABSENT
 from nczarr.arrays.execution.counts import Counts, Route
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.regions import Index
@@ -138,6 +136,9 @@ def in_sequence(columns: PlaceColumns | None, others: list[tuple[int, Piece]]) -
 
 def shard(batches: Iterable[Batch]) -> Iterator[Piece]:
     """Yield the pieces of a shard from all its chunks in C order; nothing if it has none."""
+    from nczarr.arrays.codecs.crc32c import crc32c
+    from nczarr.arrays.codecs.sharding_indexed import ABSENT
+
     tables: list[bytes] = []
     end = 0
     for length, pieces, _ in batches:

@@ -25,7 +25,7 @@ def write(
 ) -> bool:
     """Make a text or single file; return False after an error. Raises OSError."""
     from nczarr.stores.locking import assure
-    from nczarr.stores.single import beside, named
+    from nczarr.stores.open import beside, named
 
     done, build = True, plan.form.build
     with noted(path), beside(path, plan.options.storage.of("target")) as unfinished:

@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from nczarr.arrays.chunks.chunk_references import Referred, referred, some
 from nczarr.arrays.chunks.manifest import PlaceColumns
-from nczarr.arrays.chunks.route import way
 from nczarr.arrays.execution.counts import Counts
 from nczarr.arrays.execution.thread_pool import DISTANT_WORKERS, Crew, Task
 from nczarr.arrays.lazy_numpy import NDArray
 from nczarr.arrays.regions import Index, grid_of, index_of, number_of
+from nczarr.arrays.sources.windows import way
 from nczarr.diagnostics.report import Report
 from nczarr.link.run import link
 from nczarr.link.tasks import WrittenPart, arrays

@@ -13,11 +13,10 @@ from collections.abc import Iterable, Iterator
 from itertools import groupby, islice
 from typing import NamedTuple, TypeAlias, TypeVar
 
-from nczarr.arrays.chunks.route import grid, way
 from nczarr.arrays.execution.counts import Counts, Route
 from nczarr.arrays.regions import Index, Selection, every_block, region_of
 from nczarr.arrays.sources.source import ArraySource, itemsize
-from nczarr.arrays.sources.windows import FETCHED, TEXT, TIMES, block_shape, blocks, room_beside
+from nczarr.arrays.sources.windows import FETCHED, TEXT, TIMES, block_shape, blocks, grid, room_beside, way
 from nczarr.ast.rectilinear import shape_of, varies, volume
 from nczarr.plan.plans import PartTarget, StorePlan
 from nczarr.registry import ChunkKeys

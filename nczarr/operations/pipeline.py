@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from nczarr import link, registry
 from nczarr.arrays.execution.counts import Counts, Step, Watcher
 from nczarr.arrays.execution.thread_pool import in_limits, limited
-from nczarr.ast.walk import building
+from nczarr.ast.dataset import building
 from nczarr.check import check
 from nczarr.check.checked import Checked, Observer
 from nczarr.diagnostics.report import Report

@@ -9,12 +9,11 @@ from nczarr.diagnostics.source import HEAD, Source
 from nczarr.options import Options
 from nczarr.registry import Format
 from nczarr.stores.base import JOURNAL, ROOT_KEYS, Store
-from nczarr.stores.url import BadURLError, Location, location
+from nczarr.stores.url import BadURLError, Location, MissingProtocolError, location
 
 
 def opened(path: str, report: Report, options: Options) -> Source | Store | None:
     """Return the file or store at a path or URL; None after an error. Raises OSError if it is unreachable."""
-    from nczarr.stores.connection import MissingProtocolError
     from nczarr.stores.open import open_path
 
     place = located(path, report)

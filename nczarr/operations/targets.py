@@ -17,7 +17,16 @@ from nczarr.operations.sources import located, unusable
 from nczarr.options import Following, Options
 from nczarr.plan.plans import Plan
 from nczarr.registry import Format
-from nczarr.stores.url import BadURLError, Location, Repository, is_remote, location, trimmed, untidy
+from nczarr.stores.url import (
+    BadURLError,
+    Location,
+    MissingProtocolError,
+    Repository,
+    is_remote,
+    location,
+    trimmed,
+    untidy,
+)
 
 if TYPE_CHECKING:
     from nczarr.stores.lock import Lock
@@ -140,7 +149,6 @@ def locked_place(path: str, report: Report, options: Options, *, replaces: bool)
     folder without a condition. In a bucket its commits are conditional, and need
     none. Reports bad-url, missing-library, busy-target, unlocked-target. Raises OSError.
     """
-    from nczarr.stores.connection import MissingProtocolError
     from nczarr.stores.lock import NoLock
     from nczarr.stores.locking import locked
 
@@ -172,7 +180,6 @@ def _is_store(path: str, form: Format) -> bool:
 
 def is_free(place: Location, form: Format, report: Report, options: Options) -> bool:
     """Return whether a target can be made at a place; reports obstacles. Raises OSError."""
-    from nczarr.stores.connection import MissingProtocolError
     from nczarr.stores.finish import obstacle
 
     path = trimmed(place.path)

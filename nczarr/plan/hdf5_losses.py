@@ -12,8 +12,7 @@ from nczarr import names
 from nczarr.arrays.values.c_structs import struct
 from nczarr.arrays.values.parts import Types, inner_types
 from nczarr.ast import Attribute, CompoundType, Constant, VlenType
-from nczarr.ast.dataset import DimensionRef
-from nczarr.ast.walk import groups
+from nczarr.ast.dataset import DimensionRef, groups
 from nczarr.check.checked import Checked
 from nczarr.plan.chunk_lengths import survey
 from nczarr.plan.plans import Loss

@@ -13,7 +13,7 @@ from nczarr import names
 from nczarr.arrays.chunks.key_segments import LONGEST, paths, segments
 from nczarr.arrays.values.parts import is_fixed, parts
 from nczarr.ast import Group
-from nczarr.ast.walk import groups
+from nczarr.ast.dataset import groups
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.source import Span

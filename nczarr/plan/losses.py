@@ -14,10 +14,9 @@ from nczarr.arrays.sources.source import Descr, fill_of
 from nczarr.arrays.values.elements import is_odd_nan, kept_dtype
 from nczarr.arrays.values.parts import Types, descr, inner_types, is_fixed
 from nczarr.ast import ATOMIC, Attribute, CompoundType, Constant, EnumType, Variable
-from nczarr.ast.dataset import VERSION
+from nczarr.ast.dataset import VERSION, groups
 from nczarr.ast.plain import CARRIED, HIDDEN, guessed, is_finite, plain
 from nczarr.ast.types import is_number
-from nczarr.ast.walk import groups
 from nczarr.check.check_types import default_fill
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Diagnostic, Label, Report, Severity

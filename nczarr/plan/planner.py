@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator
 
 from nczarr import names
 from nczarr.ast import ATOMIC, Attribute, Storage, Variable
+from nczarr.ast.dataset import groups
 from nczarr.ast.plain import is_finite
 from nczarr.ast.types import EnumType
-from nczarr.ast.walk import groups
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.source import Span

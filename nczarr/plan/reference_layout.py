@@ -9,12 +9,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from nczarr.arrays.chunks.chunk_references import usual_codecs
-from nczarr.arrays.chunks.route import plain
 from nczarr.arrays.codecs import table
 from nczarr.arrays.codecs.chain import expressible, nearest, portable, same_bytes, working
 from nczarr.arrays.regions import even_chunks
 from nczarr.arrays.sources.source import ArraySource, Descr
 from nczarr.arrays.sources.source import itemsize as width
+from nczarr.arrays.sources.windows import plain
 from nczarr.ast import Codec, Storage
 from nczarr.ast.rectilinear import varies
 from nczarr.ast.storage import FLETCHER32, SHUFFLE

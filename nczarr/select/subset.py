@@ -21,9 +21,9 @@ from typing import Any, NamedTuple
 from nczarr import names
 from nczarr.arrays.sources.sliced import cut
 from nczarr.ast import ATOMIC, Attribute, Dimension, Group, Variable
+from nczarr.ast.dataset import G, building, mapped
 from nczarr.ast.rectilinear import largest, varies, within
 from nczarr.ast.types import made_of
-from nczarr.ast.walk import G, building, mapped
 from nczarr.check.checked import Checked, remaining, resized
 from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.source import Span

@@ -37,7 +37,7 @@ from nczarr.stores.range_request import (
     by_s3,
     is_interrupted,
 )
-from nczarr.stores.url import BadURLError, Location, location
+from nczarr.stores.url import BadURLError, Location, MissingProtocolError, location
 
 if TYPE_CHECKING:
     from fsspec import AbstractFileSystem
@@ -129,19 +129,14 @@ REMOTE = "'nczarr[remote]'"
 """Our extra for remote places, as a shell takes it."""
 
 
-class MissingProtocolError(ImportError):
-    """A missing protocol library; the text names it, and `remedy` says how to install it.
-
-    Without `text`, fsspec itself is missing.
-    """
-
-    def __init__(self, protocol: str, text: str | None = None) -> None:
-        super().__init__(text or "URLs need `fsspec`, which is not installed")
-        ours = text is None or protocol in WEB | S3
-        library = LIBRARIES.get(protocol)
-        self.remedy = f"install the library that fsspec needs for `{protocol}`"
-        if ours or library is not None:
-            self.remedy = f"run `pip install {REMOTE if ours else library}`"
+def missing_library(protocol: str, text: str | None = None) -> MissingProtocolError:
+    """Return the error for the missing library of a protocol. Without `text`, fsspec itself is missing."""
+    ours = text is None or protocol in WEB | S3
+    library = LIBRARIES.get(protocol)
+    remedy = f"install the library that fsspec needs for `{protocol}`"
+    if ours or library is not None:
+        remedy = f"run `pip install {REMOTE if ours else library}`"
+    return MissingProtocolError(text or "URLs need `fsspec`, which is not installed", remedy)
 
 
 class FileConnection:
@@ -216,7 +211,7 @@ class FileConnection:
             from fsspec.core import url_to_fs
             from fsspec.registry import known_implementations
         except ImportError:
-            raise MissingProtocolError(self.protocol) from None
+            raise missing_library(self.protocol) from None
         for part in self.place.path.split("::"):
             protocol = part.partition("://")[0].lower()
             if "/" not in protocol and protocol not in known_implementations and protocol not in _registered():
@@ -231,7 +226,7 @@ class FileConnection:
             if key is not None:
                 _shared.put(key, system)
         except ImportError as error:
-            raise MissingProtocolError(self.protocol, scrubbed(str(error), self.url, self.options)) from None
+            raise missing_library(self.protocol, scrubbed(str(error), self.url, self.options)) from None
         except Exception as error:  # libraries look for servers and credentials here, and raise what they like
             raise self.failure(error) from None
         return system, root

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from nczarr.diagnostics.secrets import NO_OPTIONS, StorageOptions
 from nczarr.diagnostics.source import Source
 from nczarr.stores.bounded_cache import BoundedCache
-from nczarr.stores.connection import FileConnection, MissingProtocolError
+from nczarr.stores.connection import FileConnection, missing_library
 from nczarr.stores.url import BadURLError
 
 if TYPE_CHECKING:
@@ -151,7 +151,7 @@ class Service(FileConnection):
         except ImportError as error:
             library = (error.name or "aiohttp").partition(".")[0]
             text = f"{self.served_by.server} needs `{library}`, which is not installed"
-            raise MissingProtocolError(self.protocol, text) from None
+            raise missing_library(self.protocol, text) from None
         except Exception as error:  # the library refuses options as it likes
             raise self.failure(error) from None
         return system, self.place.path

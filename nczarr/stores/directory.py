@@ -20,9 +20,8 @@ from typing import Any
 
 from nczarr.stores import ranges
 from nczarr.stores.base import JOURNAL, Store, safe_key
-from nczarr.stores.finish import StoreJournal, parsed, partial, put_in_place, unfinished
+from nczarr.stores.finish import StoreJournal, leftovers, parsed, partial, put_in_place, unfinished, unstopped
 from nczarr.stores.ranges import Range
-from nczarr.stores.removal import leftovers, unstopped
 
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 
@@ -249,7 +248,7 @@ class DirectoryTarget(DirectoryStore):
     def abort(self) -> None:
         """Remove the folder unless it is finished or suspended; `remains` names what is removed in the background."""
         if self._open:
-            from nczarr.stores.removal import PATIENCE, remove_folder  # only where something went wrong
+            from nczarr.stores.finish import PATIENCE, remove_folder  # only where something went wrong
 
             with unstopped():
                 with suppress(OSError):

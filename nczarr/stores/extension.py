@@ -28,10 +28,10 @@ from typing import Literal, NamedTuple, Protocol
 from nczarr.diagnostics.secrets import NO_OPTIONS, StorageOptions
 from nczarr.stores.base import JOURNAL, Store, safe_key
 from nczarr.stores.directory import GROWING, DirectoryStore, DirectoryTarget
+from nczarr.stores.finish import unstopped
 from nczarr.stores.overlay import Overlay
 from nczarr.stores.remote import RemoteStore
 from nczarr.stores.remote_target import RemoteTarget
-from nczarr.stores.removal import unstopped
 from nczarr.stores.url import is_remote
 
 VERSION = 2

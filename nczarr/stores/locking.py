@@ -13,8 +13,8 @@ from itertools import chain
 
 from nczarr.diagnostics.report import Diagnostic, Report, Severity
 from nczarr.diagnostics.secrets import StorageOptions, shown
+from nczarr.stores.finish import unstopped
 from nczarr.stores.lock import CLOSED, BusyTargetError, Holder, Lock, LockFile, NoLock, lock_file
-from nczarr.stores.removal import unstopped
 from nczarr.stores.url import is_remote
 
 
@@ -60,7 +60,7 @@ def _taken(path: str, storage: StorageOptions, *, replaces: bool) -> Lock:
 
 def _report_leftovers(path: str, report: Report) -> None:
     """Report abandoned-target for what killed runs have left beside a target; one that was being removed still is."""
-    from nczarr.stores.removal import go_on, leftovers
+    from nczarr.stores.finish import go_on, leftovers
 
     places = dict.fromkeys((os.path.abspath(path), os.path.realpath(path)))  # `append` writes beside what a link names
     for word, place in chain.from_iterable(map(leftovers, places)):

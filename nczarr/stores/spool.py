@@ -15,12 +15,13 @@ import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from threading import local
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
-from nczarr.stores.connection import WEB, FileConnection
 from nczarr.stores.range_request import told_of
-from nczarr.stores.remote import TRIES, md5_of
 from nczarr.stores.remote_file import at
+
+if TYPE_CHECKING:
+    from nczarr.stores.connection import FileConnection
 
 RANGE = 8 << 20
 """Bytes of one request."""
@@ -43,6 +44,8 @@ _own = local()
 
 def fetched(connection: FileConnection) -> str:
     """Return the path of a local copy, which exists until `clear` or the end of a `passing` block. Raises OSError."""
+    from nczarr.stores.remote import TRIES
+
     name = os.path.basename(connection.root) or "data"
     folder = _new_folder(connection.shown)
     if getattr(_own, "folders", None) is not None:
@@ -92,6 +95,8 @@ def _fetch(connection: FileConnection, path: str, file: int, info: dict[str, Any
 
 def _in_ranges(connection: FileConnection, info: dict[str, Any]) -> bool:
     """Return whether an object is fetched by several requests."""
+    from nczarr.stores.connection import WEB
+
     size = info.get("size")
     return isinstance(size, int) and size > RANGE and (connection.protocol not in WEB or bool(info.get("partial")))
 
@@ -101,6 +106,9 @@ def _is_whole(connection: FileConnection, path: str, info: dict[str, Any]) -> bo
 
     Raises OSError.
     """
+    from nczarr.stores.connection import WEB
+    from nczarr.stores.remote import md5_of
+
     stated = md5_of(info) if connection.protocol not in WEB else None
     if stated is not None:
         computed = _md5(path)
@@ -153,6 +161,8 @@ def is_passing(path: str) -> bool:
 
 def send(connection: FileConnection, path: str, key: str = "") -> None:
     """Send a file until the server confirms its bytes; on failure remove the object and raise OSError."""
+    from nczarr.stores.remote import TRIES, md5_of
+
     size = os.path.getsize(path)
     for _ in range(TRIES):
         connection.send(path, key, size)

@@ -34,6 +34,15 @@ class BadURLError(ValueError):
     """An invalid URL; the text says why."""
 
 
+class MissingProtocolError(ImportError):
+    """A missing library for a place; the text names it."""
+
+    def __init__(self, text: str, remedy: str) -> None:
+        super().__init__(text)
+        self.remedy = remedy
+        """Words that say how to install it."""
+
+
 class Location(NamedTuple):
     """A path or remote URL, and its modes."""
 

@@ -19,10 +19,9 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from nczarr.stores import ranges, remote_file
 from nczarr.stores.base import ROOT_KEYS, Store, UnsafeKeyError, is_safe, safe_key, with_prefix
-from nczarr.stores.finish import partial, put_in_place, unfinished
+from nczarr.stores.finish import partial, put_in_place, unfinished, unstopped
 from nczarr.stores.ranges import Range
 from nczarr.stores.remote_file import BLOCK
-from nczarr.stores.removal import unstopped
 
 if TYPE_CHECKING:
     from zipfile import ZipFile, ZipInfo

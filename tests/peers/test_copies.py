@@ -14,7 +14,7 @@ from nczarr.ast import Kind
 from nczarr.diagnostics.report import Report
 from nczarr.operations import pipeline, targets
 from nczarr.options import Options
-from nczarr.stores.single import open_source
+from nczarr.stores.open import open_source
 from tests.support.peers.ncgen_cases import CASES, compiled, corpus, large
 
 FILES = [case for case in CASES if case[1] in ("nc4", "nc7") and not large(case)]

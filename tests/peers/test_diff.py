@@ -18,7 +18,7 @@ from nczarr import names
 from nczarr.api.handle import DatasetHandle
 from nczarr.arrays.sources.source import Parts
 from nczarr.ast import Attribute, Constant, Dataset
-from nczarr.ast.walk import groups
+from nczarr.ast.dataset import groups
 from nczarr.check import check
 from nczarr.check.checked import Checked, Unchecked
 from nczarr.diagnostics.report import Report

@@ -12,7 +12,7 @@ from nczarr.diagnostics.report import Report
 from nczarr.operations import readers as peers
 from nczarr.operations.readers.rule import number
 from nczarr.stores.directory import DirectoryStore
-from nczarr.stores.single import open_source
+from nczarr.stores.open import open_source
 from tests.conftest import missing_peer, run_command
 from tests.support.peers import faults_netcdf_c, faults_xarray, faults_zarr_python
 from tests.support.peers.faulty import Fault, described, edit, write

@@ -20,7 +20,7 @@ from nczarr import names
 from nczarr.api.dump import dump
 from nczarr.arrays.sources.source import Parts
 from nczarr.ast import Dataset, Kind, Storage
-from nczarr.ast.walk import rebuilt
+from nczarr.ast.dataset import rebuilt
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.source import Source
@@ -28,7 +28,7 @@ from nczarr.integrations.testing.strategies import datasets_with_data
 from nczarr.operations import pipeline
 from nczarr.options import Options
 from nczarr.registry import named
-from nczarr.stores.single import open_source
+from nczarr.stores.open import open_source
 from tests.support.peers.classic import refused
 from tests.support.peers.netcdf3_pairs import HUGE, cases, checked_pair, corpus, ours, pieces, theirs
 from tests.support.peers.netcdf3_pairs import read as compiled

@@ -29,7 +29,7 @@ from nczarr.formats.netcdf4.index_chunk_array import IndexChunkArray
 from nczarr.integrations.testing.strategies import datasets_with_data
 from nczarr.operations import pipeline, targets
 from nczarr.options import Options
-from nczarr.stores.single import open_source
+from nczarr.stores.open import open_source
 from tests.conftest import ROOT
 from tests.support.damaged_hdf5 import changed, write_every_structure
 from tests.support.exact_storage import exact_storage

@@ -18,7 +18,7 @@ from nczarr.formats.netcdf4.header_model import DEEPEST
 from nczarr.formats.netcdf4.objects import NON_COORDINATE
 from nczarr.operations import pipeline
 from nczarr.options import Options
-from nczarr.stores.single import open_source
+from nczarr.stores.open import open_source
 from tests.conftest import shared_folder
 
 SCALE_ALONE = b"This is a netCDF dimension but not a netCDF variable"

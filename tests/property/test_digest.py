@@ -28,7 +28,7 @@ from nczarr.ast import (
     Variable,
     VlenType,
 )
-from nczarr.ast.walk import rebuilt
+from nczarr.ast.dataset import rebuilt
 from nczarr.check import check
 from nczarr.check.checked import Checked, Unchecked
 from nczarr.diagnostics.report import Report

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import HealthCheck, Phase, find, given, settings
 
 import nczarr
-from nczarr.ast import Dataset, walk
+from nczarr.ast import Dataset
+from nczarr.ast import dataset as walk
 from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.source import Source
 from nczarr.formats.ast_json import backend as json_backend

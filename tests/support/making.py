@@ -12,7 +12,7 @@ from nczarr.arrays.sources.memory import ArrayInMemory
 from nczarr.arrays.sources.source import ArraySource, Layout, Parts, numpy_dtype
 from nczarr.arrays.values.parts import descr, is_fixed, size
 from nczarr.ast import ATOMIC, CompoundType, Constant, Dataset, EnumType, UserType, VlenType
-from nczarr.ast.walk import groups
+from nczarr.ast.dataset import groups
 from nczarr.check.checked import Checked
 
 DEFAULT_FILLS = {"byte": -127, "ubyte": 255, "short": -32767, "ushort": 65535, "int": -2147483647, "uint": 4294967295,

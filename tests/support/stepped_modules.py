@@ -6,7 +6,8 @@ import importlib
 import pkgutil
 
 import nczarr
-from nczarr.stores.repository.library import MissingIcechunkError, library
+from nczarr.stores.repository.library import library
+from nczarr.stores.url import MissingProtocolError
 
 SKIPPED = (
     *(
@@ -26,7 +27,7 @@ for name in LIBRARIES:
     with contextlib.suppress(ImportError):
         importlib.import_module(name)
 
-with contextlib.suppress(MissingIcechunkError):
+with contextlib.suppress(MissingProtocolError):
     library()
 
 for module in pkgutil.walk_packages(nczarr.__path__, "nczarr."):

@@ -16,11 +16,10 @@ from typing import Any, NoReturn, Self
 from nczarr.arrays.chunks import small_chunks
 from nczarr.arrays.chunks.assembly import MANY
 from nczarr.arrays.chunks.chunk_grid_array import FetchedChunk
-from nczarr.arrays.chunks.chunk_keys import KeyListing
 from nczarr.arrays.chunks.chunk_references import WHOLE
 from nczarr.arrays.chunks.grid import unreadable
 from nczarr.arrays.chunks.index_table import indices_of
-from nczarr.arrays.chunks.manifest import ChunkPlace, Manifest, PlaceColumns, columns_from
+from nczarr.arrays.chunks.manifest import ChunkPlace, KeyListing, Manifest, PlaceColumns, columns_from
 from nczarr.arrays.chunks.occupancy import blocks_of_chunks, blocks_of_runs, chunks_in
 from nczarr.arrays.chunks.shards import (
     KeyedArray,

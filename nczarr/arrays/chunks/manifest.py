@@ -1,13 +1,21 @@
-"""Byte ranges of encoded chunks: one range, a table of them, or ranges at a regular distance."""
+"""Byte ranges of encoded chunks: one range, a table of them, or regular ranges; and listings of chunk keys."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import errno
+import math
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from threading import Lock
 from typing import NamedTuple, TypeAlias
 
+from nczarr.arrays.chunks.index_table import table_of
 from nczarr.arrays.lazy_numpy import NDArray, np
+from nczarr.arrays.regions import Index, every_index
+from nczarr.registry import ChunkKeys
 from nczarr.stores import ranges
+from nczarr.stores.base import Store
 from nczarr.stores.ranges import Range
 
 SHORT = 1 << 16
@@ -95,3 +103,115 @@ class Affine:
 
 
 Manifest: TypeAlias = PlaceColumns | Affine
+
+
+FEW = 256
+"""Maximum keys that are looked up one by one, instead of listing all."""
+
+
+class KeyListing:
+    """Keys of one array in one process; also the identity of the array.
+
+    `counts`: grid shape. `expected`: the `digest` of another process, until it
+    is compared.
+    """
+
+    def __init__(
+        self, store: Store, chunk_keys: ChunkKeys, counts: tuple[int, ...], expected: str | None = None
+    ) -> None:
+        self.lock = Lock()
+        """For what is looked up once."""
+        self._store = store
+        self.chunk_keys = chunk_keys
+        self._counts = counts
+        self._expected = expected
+        self._stored: list[Index] | None = None
+        self._table: NDArray[np.int64] | None = None
+        self.manifest: PlaceColumns | None = None
+        """Where the chunks are that lie in files or objects, once it was looked up (`placed`)."""
+        self.placed = False
+        self.length: int | None = None
+        """The bytes of every encoded chunk; None where they depend on the chunk or its values."""
+        self.varies = False
+        """True if chunks differ in shape."""
+
+    def stored(self) -> list[Index]:
+        """Return the indices of existing keys in C order; cached. Raises OSError."""
+        if self._stored is None:
+            stored = []
+            for key in self._store.keys(self.chunk_keys.prefix):
+                index = self.chunk_keys.index_of(key, self._counts)
+                if index is not None:
+                    stored.append(index)
+                elif self._store.archive:
+                    self._store.confirm_name(key)
+            stored.sort()
+            if self._store.archive:
+                self._confirm_absent(stored)
+            self._stored = stored
+        return self._stored
+
+    def _confirm_absent(self, stored: list[Index]) -> None:
+        """Raise OSError if a missing key of an archive is there under a damaged name."""
+        there, counts = set(stored), self._counts
+        missing = (index for index in every_index([range(count) for count in counts]) if index not in there)
+        self._store.confirm_missing(map(self.chunk_keys.key, missing), math.prod(counts) - len(stored))
+
+    def table(self) -> NDArray[np.int64]:
+        """Return `stored` as a table: int64, shape (keys, dimensions); cached. Raises OSError."""
+        if self._table is None:
+            self._table = table_of(self.stored(), len(self._counts))
+        return self._table
+
+    def table_in(self, ranges: Sequence[range], *, exactly: bool) -> NDArray[np.int64]:
+        """Return those of `table` within a range of indices along each dimension. Raises OSError.
+
+        Keys are not listed to find a few: their names are looked up. Without `exactly`, the
+        result has also those that only a read can tell to be missing, as in a distant store.
+        """
+        count = math.prod(map(len, ranges))
+        if self._stored is None and count <= FEW and not (exactly and self._store.distant):
+            lacks, key = self._store.lacks, self.chunk_keys.key
+            return table_of((index for index in every_index(ranges) if not lacks(key(index))), len(ranges))
+        table = self.table()
+        low, high = np.searchsorted(table[:, 0], (ranges[0].start, ranges[0].stop))
+        table = table[low:high]
+        inside = np.ones(len(table), bool)
+        for axis, part in enumerate(ranges[1:], 1):
+            inside &= (table[:, axis] >= part.start) & (table[:, axis] < part.stop)
+        return table[inside]
+
+    def holds(self, key: str) -> bool:
+        """Return whether a key with the prefix is a chunk or shard of the array."""
+        return self.chunk_keys.index_of(key, self._counts) is not None
+
+    def check_absent(self, index: Index) -> None:
+        """Raise OSError if a missing key was listed before."""
+        if self._stored is None:
+            return
+        place = bisect_left(self._stored, index)
+        if place < len(self._stored) and self._stored[place] == index:
+            raise OSError(
+                errno.EIO, "it is listed but does not exist", f"{self._store.path}/{self.chunk_keys.key(index)}"
+            )
+
+    def digest(self) -> str | None:
+        """Return a digest of all key indices; None if they cannot be listed. Raises OSError."""
+        if not self._store.listed:
+            return None
+        import hashlib
+
+        key_hash = hashlib.sha256()
+        for index in self.stored():
+            key_hash.update(repr(index).encode())
+        return key_hash.hexdigest()
+
+    def check_seen(self) -> None:
+        """Raise OSError unless this process sees the same keys as the describing one."""
+        if self._expected is None:
+            return
+        with self.lock:
+            if self._expected is not None and self.digest() != self._expected:
+                text = "this process lists other keys of the store than the process that began the run"
+                raise OSError(errno.EIO, text, f"{self._store.path}/{self.chunk_keys.prefix}".rstrip("/"))
+            self._expected = None

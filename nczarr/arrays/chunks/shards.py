@@ -13,10 +13,9 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, NoReturn
 
 from nczarr.arrays.chunks.chunk_grid_array import ChunkGridArray
-from nczarr.arrays.chunks.chunk_keys import KeyListing
 from nczarr.arrays.chunks.grid import Encoding, kept, unreadable
 from nczarr.arrays.chunks.index_table import LARGEST, covering, indices_of, raveled, unraveled
-from nczarr.arrays.chunks.manifest import PlaceColumns, columns_from
+from nczarr.arrays.chunks.manifest import KeyListing, PlaceColumns, columns_from
 from nczarr.arrays.chunks.occupancy import chunks_in
 from nczarr.arrays.codecs.decode import DECODING_ERRORS
 from nczarr.arrays.codecs.sharding_indexed import ShardIndex, index_size, index_table, shard_index

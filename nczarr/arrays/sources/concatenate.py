@@ -20,12 +20,12 @@ from nczarr.arrays.chunks.assembly import SHARED, TIMES
 from nczarr.arrays.chunks.chunk_references import columns_of, some
 from nczarr.arrays.chunks.manifest import ChunkPlace, Manifest, PlaceColumns
 from nczarr.arrays.chunks.occupancy import positions_within
-from nczarr.arrays.chunks.route import plain
 from nczarr.arrays.codecs.chain import same_bytes
 from nczarr.arrays.execution.thread_pool import each
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.regions import Index, Region, Selection, grid_of, region_or_all
 from nczarr.arrays.sources.source import ArraySource, Layout, Stored, fill_of, little_descr, numpy_dtype, unwritten_of
+from nczarr.arrays.sources.windows import plain
 from nczarr.ast.rectilinear import Lengths, Run, chunk_length, largest, runs_of, volume
 
 SEVERAL = 8

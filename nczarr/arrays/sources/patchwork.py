@@ -12,10 +12,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from nczarr.arrays.chunks.manifest import ChunkPlace, Manifest
-from nczarr.arrays.chunks.route import matches
 from nczarr.arrays.regions import Index, Region, every_index, grid_of
 from nczarr.arrays.sources.concatenate import Joined
 from nczarr.arrays.sources.source import ArraySource, Layout, Stored
+from nczarr.arrays.sources.windows import matches
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -16,13 +16,13 @@ from typing import Any, NamedTuple
 from nczarr.arrays.chunks.assembly import SHARED, TIMES
 from nczarr.arrays.chunks.chunk_references import columns_of, some
 from nczarr.arrays.chunks.manifest import ChunkPlace, Manifest, PlaceColumns, columns_from
-from nczarr.arrays.chunks.route import grid
 from nczarr.arrays.execution.thread_pool import each
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.regions import Index, Region, Selection, grid_of
 from nczarr.arrays.sources.decoded_parts import region_of_lists
 from nczarr.arrays.sources.ragged import BoxCells, ElementMask, GatheredElements, Inner, SelectedElements
 from nczarr.arrays.sources.source import ArraySource, DerivedSource, Layout, Parts, Stored, numpy_dtype
+from nczarr.arrays.sources.windows import grid
 from nczarr.arrays.values.parts import ListTree, PartLeaf, Types, part_tree, spread
 from nczarr.ast.rectilinear import Lengths, largest, varies, volume
 from nczarr.ast.types import Field

@@ -113,7 +113,7 @@ class FileBytes:
         if isinstance(data, RemoteFile):
             raise OSError(None, "a remote file is read by ranges", self.name)
         if data is None:
-            from nczarr.stores.single import open_source
+            from nczarr.stores.open import open_source
 
             assert self.path is not None
             self.check()

@@ -1,4 +1,4 @@
-"""Windows: array regions in memory, read so that source chunks are rarely decoded twice.
+"""Windows: array regions in memory, read so that chunks are rarely decoded twice; routes of chunks to a target.
 
 A block consists of whole target keys. Threads fill its window by source chunks;
 then its keys are made from memory. The larger the blocks, the fewer source
@@ -16,7 +16,8 @@ from itertools import accumulate, groupby, islice
 from operator import floordiv
 from typing import Any
 
-from nczarr.arrays.chunks.route import grid
+from nczarr.arrays.codecs.chain import same_bytes
+from nczarr.arrays.execution.counts import Route
 from nczarr.arrays.execution.thread_pool import Task, limited
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.regions import (
@@ -33,8 +34,53 @@ from nczarr.arrays.regions import (
     repeated_chunks,
 )
 from nczarr.arrays.sources.memory import fill_array
-from nczarr.arrays.sources.source import ArraySource, Layout, itemsize, numpy_dtype
+from nczarr.arrays.sources.source import ArraySource, Descr, Layout, Stored, itemsize, numpy_dtype
+from nczarr.arrays.values.elements import modelled
 from nczarr.ast.rectilinear import largest, varies, volume
+
+
+def matches(stored: Stored | None, layout: Layout) -> bool:
+    """Return whether a source's encoded chunk is a valid chunk of this layout."""
+    return (
+        stored is not None
+        and not _lies_otherwise(layout)
+        and stored.chunks == layout.chunks
+        and plain(stored.dtype) == plain(layout.dtype)
+        and same_bytes(stored.codecs, layout.codecs, itemsize(layout.dtype))
+    )
+
+
+def _lies_otherwise(layout: Layout) -> bool:
+    """Return whether a chunk's bytes are not its elements in C order."""
+    return layout.order == "F" and sum(length > 1 for length in layout.chunks) > 1
+
+
+def plain(dtype: Descr) -> Descr:
+    """Return the dtype without meaningless byte order; booleans and complex numbers become bytes and parts."""
+    if isinstance(dtype, str) and dtype[1] in "bc":
+        dtype = modelled(dtype)
+    if isinstance(dtype, str) and (dtype[1] in "SVO" or dtype[2:] == "1"):
+        return "|" + dtype[1:]
+    return dtype
+
+
+def way(source: ArraySource, layout: Layout) -> Route:
+    """Return the route from a source to a target of this layout."""
+    stored = source.stored
+    if matches(stored, layout):
+        return "copy"
+    if stored is not None and not stored.codecs:
+        alike = plain(stored.dtype) == plain(layout.dtype) and not _lies_otherwise(layout)
+        return "gather" if not layout.codecs and alike else "transcode"
+    if source.viewed:
+        return "encode"
+    return "transcode" if grid(source) == layout.chunks else "rechunk"
+
+
+def grid(source: ArraySource) -> tuple[int, ...]:
+    """Return the chunk shape in which a source is decoded."""
+    return source.layout.chunks if source.stored is None else source.stored.chunks
+
 
 PIECE = 1 << 20
 """Bytes that one task reads into a window, unless a source chunk is larger."""

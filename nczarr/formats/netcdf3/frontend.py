@@ -19,8 +19,8 @@ from nczarr.arrays.sources.source import Layout, Parts
 from nczarr.arrays.sources.strided import AffineArray, FileBytes
 from nczarr.arrays.values.parts import NUMPY
 from nczarr.ast import ATOMIC, Attribute, Constant, Dataset, Dimension, Variable
+from nczarr.ast.dataset import building
 from nczarr.ast.values import swapped
-from nczarr.ast.walk import building
 from nczarr.check.check_names import apart, namesakes
 from nczarr.check.check_types import variable_fill
 from nczarr.check.checked import Namesake, Tables, Unchecked

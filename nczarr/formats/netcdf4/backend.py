@@ -11,11 +11,11 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from nczarr import names
-from nczarr.arrays.chunks.route import matches, way
 from nczarr.arrays.codecs import chain as codecs
 from nczarr.arrays.execution.counts import Counts, Route, Step
 from nczarr.arrays.execution.library_lock import LOCK
 from nczarr.arrays.sources.source import Layout, big_descr, itemsize
+from nczarr.arrays.sources.windows import matches, way
 from nczarr.arrays.values.c_structs import struct
 from nczarr.arrays.values.parts import descr, is_fixed
 from nczarr.ast.rectilinear import volume

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from nczarr.ast.walk import building
+from nczarr.ast.dataset import building
 from nczarr.check.checked import Unchecked
 from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.source import Source

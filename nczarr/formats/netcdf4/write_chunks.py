@@ -20,7 +20,6 @@ from typing import Any, NamedTuple
 from nczarr.arrays.chunks.chunk_references import some
 from nczarr.arrays.chunks.index_table import table_of
 from nczarr.arrays.chunks.manifest import ChunkPlace, PlaceColumns, runs
-from nczarr.arrays.chunks.route import grid, matches, way
 from nczarr.arrays.codecs import chain as codecs
 from nczarr.arrays.execution.counts import Counts, Route
 from nczarr.arrays.execution.library_lock import LOCK
@@ -29,7 +28,7 @@ from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.regions import Index, Selection, every_block, region_of
 from nczarr.arrays.sources.memory import is_all, padded
 from nczarr.arrays.sources.source import ArraySource, Layout, itemsize, numpy_dtype
-from nczarr.arrays.sources.windows import TIMES, filling, room_beside, slab_shape, slabs, window
+from nczarr.arrays.sources.windows import TIMES, filling, grid, matches, room_beside, slab_shape, slabs, way, window
 from nczarr.arrays.values.elements import in_order
 from nczarr.ast.rectilinear import volume
 from nczarr.formats.netcdf4.fill_values import restore

@@ -29,9 +29,9 @@ from nczarr.ast import (
     Variable,
     VlenType,
 )
+from nczarr.ast.dataset import groups
 from nczarr.ast.rectilinear import Lengths
 from nczarr.ast.values import shortest
-from nczarr.ast.walk import groups
 from nczarr.formats.notation.spelling import write_fqn, write_name, write_text
 from nczarr.formats.notation.tokens import WORDS
 

@@ -27,9 +27,9 @@ from nczarr.ast import (
     Storage,
     Variable,
 )
+from nczarr.ast.dataset import MAX_DEPTH
 from nczarr.ast.rectilinear import chunk_length
 from nczarr.ast.storage import FILTER_NUMBERS, Algorithm
-from nczarr.ast.walk import MAX_DEPTH
 from nczarr.check.checked import Unchecked
 from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.source import Source, Span

@@ -10,10 +10,10 @@ import re
 from typing import Any, cast
 
 from nczarr import names
-from nczarr.arrays.values.validate_constant import sound_types
+from nczarr.arrays.values.value_lists import sound_types
 from nczarr.ast import ATOMIC, CompoundType, EnumConstant, EnumType, Field, OpaqueType, UserType, VlenType
+from nczarr.ast.dataset import MAX_DEPTH
 from nczarr.ast.types import IntegerName
-from nczarr.ast.walk import MAX_DEPTH
 from nczarr.formats.notation.parse_tree import Written, declarations
 from nczarr.syntax._generated.NCZarrParser import NCZarrParser as P
 

@@ -27,7 +27,7 @@ from nczarr.formats.reference.index import FEW as FEW_KEYS
 from nczarr.formats.reference.limits import DEFAULT, Limits, RefusedTextError
 from nczarr.formats.reference.parts import Missing, Refs, encode, prepare, refuse
 from nczarr.stores.base import Reference
-from nczarr.stores.single import open_source
+from nczarr.stores.open import open_source
 from nczarr.syntax.json.positions import Faults
 
 WORST = 12

@@ -22,7 +22,7 @@ from nczarr.plan.plans import StorePlan
 from nczarr.plan.requested_storage import fills_alone
 from nczarr.stores.base import Store
 from nczarr.stores.memory import MemoryStore, is_metadata
-from nczarr.stores.single import Unfinished, beside
+from nczarr.stores.open import Unfinished, beside
 from nczarr.stores.target_urls import UnnamedTargetError, UrlNaming, noted
 
 PARQUET = (".parq", ".parquet")

@@ -39,9 +39,8 @@ from nczarr.ast import (
     UserType,
     Variable,
     VlenType,
-    walk,
 )
-from nczarr.ast.dataset import RESERVED_ATTRIBUTES
+from nczarr.ast.dataset import RESERVED_ATTRIBUTES, groups
 from nczarr.ast.types import Atomic
 from nczarr.integrations.testing.arrays import parts_of
 
@@ -415,7 +414,7 @@ def datasets_with_data(
         without arrays have fill values.
     """
     dataset = draw(datasets(cdl=cdl, classic=classic, wide=wide))
-    found = list(walk.groups(dataset))
+    found = list(groups(dataset))
     types = {names.join(path, node.name): node for path, group in found for node in group.types}
     lengths = {names.join(path, node.name): node.size for path, group in found for node in group.dimensions}
     parts: dict[str, Parts] = {}

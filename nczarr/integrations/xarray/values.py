@@ -26,8 +26,7 @@ from nczarr.ast import Attribute, CompoundType, Constant, EnumType, Variable, Vl
 from nczarr.ast.storage import Element
 from nczarr.diagnostics.report import DataWarning
 from nczarr.plan.keys import axes
-from nczarr.select.physical import value_of
-from nczarr.select.reader import dtype_of
+from nczarr.select.reader import dtype_of, value_of
 from nczarr.stores.bounded_cache import BoundedCache
 
 if TYPE_CHECKING:

@@ -8,12 +8,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from nczarr import names, registry
-from nczarr.arrays.chunks.route import way as route
 from nczarr.arrays.execution.counts import Step
 from nczarr.arrays.regions import Index, grid_of
 from nczarr.arrays.sources.patchwork import copied, patched
 from nczarr.arrays.sources.sliced import sliced
 from nczarr.arrays.sources.source import ArraySource, itemsize, unwritten_of
+from nczarr.arrays.sources.windows import way as route
 from nczarr.arrays.values.parts import is_fixed
 from nczarr.ast.rectilinear import varies
 from nczarr.check.checked import Checked

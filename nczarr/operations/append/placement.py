@@ -14,7 +14,7 @@ from nczarr import names
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.sources.sliced import cut
 from nczarr.ast import Group
-from nczarr.ast.walk import building, mapped
+from nczarr.ast.dataset import building, mapped
 from nczarr.check.checked import Checked, resized
 from nczarr.diagnostics.report import Report
 from nczarr.operations.combine.spec import Way, is_coordinate

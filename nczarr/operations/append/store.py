@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 
 from nczarr import registry
-from nczarr.arrays.chunks.chunk_keys import KeyListing
+from nczarr.arrays.chunks.manifest import KeyListing
 from nczarr.arrays.execution.counts import Counts, Watcher
 from nczarr.arrays.execution.thread_pool import limited
 from nczarr.check.checked import Checked
@@ -28,8 +28,8 @@ from nczarr.stores.base import JOURNAL, Store
 from nczarr.stores.extension import STAGED, ExtendJournal, Extensible
 from nczarr.stores.lock import Lock, NoLock
 from nczarr.stores.locking import assure, changed
+from nczarr.stores.open import named
 from nczarr.stores.ranges import Range
-from nczarr.stores.single import named
 
 
 def recovered(path: str, request: AppendRequest, report: Report, options: Options) -> bool:

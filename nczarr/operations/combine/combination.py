@@ -12,13 +12,12 @@ from nczarr import names
 from nczarr.arrays.lazy_numpy import np
 from nczarr.arrays.sources.accumulation import Accumulation, Targets
 from nczarr.arrays.sources.concatenate import joined, misfit
-from nczarr.arrays.sources.expand_dims import Raised
-from nczarr.arrays.sources.interleave import join
+from nczarr.arrays.sources.interleave import Raised, join
 from nczarr.arrays.sources.source import ArraySource, Parts, itemsize, numpy_dtype
 from nczarr.arrays.sources.split_chunks import addressed
 from nczarr.ast import Dimension, Group, Variable
+from nczarr.ast.dataset import building, mapped
 from nczarr.ast.rectilinear import varies
-from nczarr.ast.walk import building, mapped
 from nczarr.check.checked import Checked, resized
 from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.secrets import NO_OPTIONS, StorageOptions

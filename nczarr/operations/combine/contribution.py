@@ -18,7 +18,7 @@ from nczarr.arrays.chunks.chunk_references import WHOLE
 from nczarr.arrays.chunks.table_chunk_array import Facts, TableChunkArray, located
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.regions import all_of
-from nczarr.arrays.sources.expand_dims import Raised
+from nczarr.arrays.sources.interleave import Raised
 from nczarr.arrays.sources.source import ArraySource, Parts, numpy_dtype
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report

@@ -31,10 +31,10 @@ from nczarr.diagnostics.report import CompileError, Diagnostic, Label, Severity
 from nczarr.operations.combine.agreement import Aspect, CoordinateOrder, SourceDifference
 from nczarr.operations.combine.contribution import Contribution, VariablePiece
 from nczarr.operations.combine.sources import SourceResult
+from nczarr.stores.finish import extended
 from nczarr.stores.lock import exclusive
 from nczarr.stores.locking import busy
-from nczarr.stores.removal import extended
-from nczarr.stores.single import named
+from nczarr.stores.open import named
 from nczarr.stores.stat import identity
 from nczarr.stores.url import location, trimmed
 

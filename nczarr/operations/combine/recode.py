@@ -20,8 +20,8 @@ from nczarr.arrays.values import time_units
 from nczarr.arrays.values.parts import descr
 from nczarr.arrays.values.time_units import CALENDARS, Units
 from nczarr.ast import Attribute, Constant, Group, Variable
+from nczarr.ast.dataset import building, mapped
 from nczarr.ast.types import is_number
-from nczarr.ast.walk import building, mapped
 from nczarr.check.checked import Checked, remaining
 from nczarr.diagnostics.report import Report
 from nczarr.operations.combine.spec import Recoding

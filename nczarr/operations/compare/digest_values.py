@@ -14,13 +14,13 @@ from functools import partial
 from hashlib import sha256
 from typing import Any, NamedTuple, NoReturn
 
-from nczarr.arrays.chunks.route import grid
 from nczarr.arrays.execution.thread_pool import BARRIER, Crew, Task
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.regions import Selection, lengths_of, region_of
 from nczarr.arrays.sources import windows
 from nczarr.arrays.sources.memory import fill_array
 from nczarr.arrays.sources.source import ArraySource, itemsize, little
+from nczarr.arrays.sources.windows import grid
 from nczarr.ast.rectilinear import largest, volume
 from nczarr.diagnostics.report import CompileError, Diagnostic, Severity
 from nczarr.operations.compare.digest_tree import Folding, leaf_shape

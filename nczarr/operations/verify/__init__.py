@@ -15,7 +15,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from nczarr import registry
-from nczarr.arrays.chunks.chunk_keys import KeyListing
+from nczarr.arrays.chunks.manifest import KeyListing
 from nczarr.arrays.execution.thread_pool import DISTANT_WORKERS, Crew, Task
 from nczarr.arrays.regions import Index, region_of
 from nczarr.arrays.sources.source import ArraySource, itemsize

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from nczarr.diagnostics.secrets import StorageOptions, scrubbed, shown
-from nczarr.stores.connection import MissingProtocolError
+from nczarr.stores.url import MissingProtocolError
 
 T = TypeVar("T")
 
@@ -26,21 +26,14 @@ _ABSENT = re.compile(r"no such bucket|nosuchbucket|not found: no such file|repos
 _CONFLICT = re.compile(r"branch update conflict|failed to commit|conflict", re.IGNORECASE)
 
 
-class MissingIcechunkError(MissingProtocolError):
-    """Icechunk is missing; `remedy` says how to install it."""
-
-    def __init__(self) -> None:
-        super().__init__("icechunk", "repositories need `icechunk`, which is not installed")
-        self.remedy = "run `pip install 'nczarr[icechunk]'`"
-
-
 def library() -> Any:
-    """Return the module `icechunk`. Raises MissingIcechunkError."""
+    """Return the module `icechunk`. Raises MissingProtocolError."""
     is_first = "icechunk" not in sys.modules
     try:
         import icechunk
     except ImportError:
-        raise MissingIcechunkError from None
+        text, remedy = "repositories need `icechunk`, which is not installed", "run `pip install 'nczarr[icechunk]'`"
+        raise MissingProtocolError(text, remedy) from None
     if is_first:  # its warnings are about its own settings; a program that imported it decides itself
         icechunk.set_logs_filter("error")
     return icechunk

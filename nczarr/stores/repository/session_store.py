@@ -36,7 +36,7 @@ _REFUSED = re.compile(r"virtual chunk container|virtual chunk in this repository
 
 
 class RepositoryStore(Store):
-    """A repository that is not open yet. It has no keys. Raises MissingIcechunkError."""
+    """A repository that is not open yet. It has no keys. Raises MissingProtocolError."""
 
     versioned = True
 

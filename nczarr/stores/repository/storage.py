@@ -30,7 +30,7 @@ _lock = Lock()
 
 
 def storage_of(repository: Repository, options: StorageOptions) -> Any:
-    """Return icechunk's storage of a repository. Raises BadURLError, MissingIcechunkError."""
+    """Return icechunk's storage of a repository. Raises BadURLError, MissingProtocolError."""
     ice = library()
     if repository.local:
         return ice.local_filesystem_storage(os.path.abspath(repository.place))

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from nczarr.ast.walk import groups
+from nczarr.ast.dataset import groups
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report
 from nczarr.names import split

@@ -77,7 +77,7 @@ import signal, sys, time
 from threading import Event, Thread
 from nczarr import __main__
 from nczarr.arrays.execution import library_lock
-from nczarr.stores.single import beside
+from nczarr.stores.open import beside
 
 def hang():
     with library_lock.LOCK:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from nczarr.diagnostics import source as sources
 from nczarr.diagnostics.source import Source
-from nczarr.stores.single import open_source
+from nczarr.stores.open import open_source
 
 
 def test_a_mapped_text_is_pickled_with_its_lines(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 import nczarr
 from nczarr.stores import ranges
-from nczarr.stores.single import named
+from nczarr.stores.open import named
 from tests.conftest import run_command
 
 CDL = "netcdf t { dimensions: t = UNLIMITED ; variables: int t(t) ; data: t = 1, 2 ; }"

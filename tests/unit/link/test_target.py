@@ -13,7 +13,8 @@ import pytest
 
 import nczarr
 from nczarr.link import target
-from nczarr.stores import directory, removal
+from nczarr.stores import directory
+from nczarr.stores import finish as removal
 from tests.conftest import run_command
 
 CHUNKS = 8

@@ -9,7 +9,7 @@ import pytest
 import nczarr
 from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.secrets import NO_OPTIONS
-from nczarr.stores import removal
+from nczarr.stores import finish as removal
 from nczarr.stores.lock import Holder, lock_name
 from nczarr.stores.locking import locked
 from tests.conftest import run_command

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from nczarr.stores import removal
-from nczarr.stores.removal import STRIDE, go_on, leftovers, remove_folder, sibling, unstopped
+from nczarr.stores import finish as removal
+from nczarr.stores.finish import STRIDE, go_on, leftovers, remove_folder, sibling, unstopped
 
 FILES = 3 * STRIDE
 

@@ -17,8 +17,7 @@ import pytest
 
 import nczarr
 from nczarr.stores import finish
-from nczarr.stores.finish import put_in_place
-from nczarr.stores.removal import unstopped
+from nczarr.stores.finish import put_in_place, unstopped
 
 STEPS = ("place.py", "directory.py", "zip.py", "single.py")
 """Modules at whose lines the signal comes."""

@@ -20,8 +20,8 @@ from nczarr.arrays.values.elements import declared, element_of, modelled
 from nczarr.arrays.values.parts import NUMPY, ListTree, PartLeaf, PartTree, RecordTree, descr
 from nczarr.arrays.values.parts import Types as Known
 from nczarr.ast import CompoundType, Field, OpaqueType, UserType, VlenType
+from nczarr.ast.dataset import MAX_DEPTH
 from nczarr.ast.node import TypeName
-from nczarr.ast.walk import MAX_DEPTH
 from nczarr.formats.awkward0.columns.canonical import NoVariableError, plain
 from nczarr.formats.awkward0.columns.nodes import Column, Flat, ListNode, Masked, Spans, TableNode, TextNode, regular
 from nczarr.names import name_problem

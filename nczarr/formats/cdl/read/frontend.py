@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from nczarr import names
-from nczarr.ast.walk import building
+from nczarr.ast.dataset import building
 from nczarr.check.checked import Unchecked
 from nczarr.diagnostics.report import Label, Report
 from nczarr.diagnostics.source import Source, Span

@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING
 from nczarr import names
 from nczarr.arrays.values.value_lists import ListRuns
 from nczarr.ast import ATOMIC, Attribute, Constant, Dataset, Dimension, Variable
+from nczarr.ast.dataset import G, groups, rebuilt
 from nczarr.ast.node import members_of
-from nczarr.ast.walk import G, groups, rebuilt
 from nczarr.check.check_types import variable_fill
 from nczarr.check.checked import Tables, Unchecked, tables_of
 from nczarr.diagnostics.report import Report

@@ -20,8 +20,7 @@ from nczarr.arrays.sources.bands import Bands
 from nczarr.arrays.sources.source import Parts, little, little_descr, numpy_dtype, unwritten_of
 from nczarr.arrays.values.parts import Types, descr, parts
 from nczarr.ast import ATOMIC, Attribute, CompoundType, Constant, Dataset, EnumType
-from nczarr.ast.dataset import VERSION
-from nczarr.ast.walk import groups
+from nczarr.ast.dataset import VERSION, groups
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.source import Span
 from nczarr.formats.cdl.write.backend import dataset_name, printed

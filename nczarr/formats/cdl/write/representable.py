@@ -24,8 +24,8 @@ from nczarr.ast import (
     Variable,
     VlenType,
 )
+from nczarr.ast.dataset import rebuilt
 from nczarr.ast.node import members_of
-from nczarr.ast.walk import rebuilt
 from nczarr.check.checked import Checked, remaining
 from nczarr.diagnostics.source import Span
 from nczarr.formats.cdl.read.special_attributes import SPECIAL

@@ -20,9 +20,9 @@ from nczarr.arrays.sources.source import Parts
 from nczarr.arrays.sources.strided import AffineArray, FileBytes
 from nczarr.arrays.values.parts import Types, descr
 from nczarr.ast import ATOMIC
+from nczarr.ast.dataset import building
 from nczarr.ast.node import TypeName
 from nczarr.ast.types import EnumType
-from nczarr.ast.walk import building
 from nczarr.check.check_types import variable_fill
 from nczarr.check.checked import Tables, Unchecked
 from nczarr.diagnostics.report import Report

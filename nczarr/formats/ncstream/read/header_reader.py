@@ -14,7 +14,7 @@ from nczarr.arrays.sources.decoded_parts import in_one_piece
 from nczarr.arrays.sources.memory import ArrayInMemory
 from nczarr.arrays.sources.source import Parts, itemsize
 from nczarr.arrays.values.parts import descr, is_fixed, parts, size
-from nczarr.arrays.values.validate_constant import sound_types
+from nczarr.arrays.values.value_lists import sound_types
 from nczarr.ast import ATOMIC, Dimension, Variable
 from nczarr.ast.types import CompoundType
 from nczarr.check.check_types import oversized

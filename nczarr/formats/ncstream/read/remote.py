@@ -19,9 +19,9 @@ from nczarr.arrays.regions import Region
 from nczarr.arrays.sources.part_fills import all_fill
 from nczarr.arrays.sources.source import Parts
 from nczarr.arrays.values.parts import Types
+from nczarr.ast.dataset import building
 from nczarr.ast.node import TypeName
 from nczarr.ast.types import ATOMIC, CompoundType
-from nczarr.ast.walk import building
 from nczarr.check.check_types import variable_fill
 from nczarr.check.checked import Tables, Unchecked
 from nczarr.diagnostics.report import Report

@@ -6,7 +6,7 @@ import os
 
 from nczarr.arrays.sources.source import Parts
 from nczarr.ast import Storage
-from nczarr.ast.walk import building
+from nczarr.ast.dataset import building
 from nczarr.check.checked import Unchecked
 from nczarr.diagnostics.report import Diagnostic, Label, Report, Severity
 from nczarr.diagnostics.source import Source, Span

@@ -17,7 +17,7 @@ from typing import Any
 
 from nczarr import names
 from nczarr.arrays.values.parts import NUMPY, Types
-from nczarr.arrays.values.validate_constant import problem
+from nczarr.arrays.values.value_lists import problem
 from nczarr.ast import ATOMIC, Attribute, Constant
 from nczarr.ast.plain import HIDDEN, JsonConstant, encoded, guessed, plain
 from nczarr.ast.values import SPECIAL_FLOATS, single

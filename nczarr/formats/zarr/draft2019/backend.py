@@ -15,7 +15,7 @@ from nczarr import names
 from nczarr.arrays.sources.source import Descr, itemsize
 from nczarr.arrays.values.elements import element_of
 from nczarr.ast import Attribute, EnumType, Group, Variable
-from nczarr.ast.walk import groups
+from nczarr.ast.dataset import groups
 from nczarr.check.checked import Foreign
 from nczarr.diagnostics.report import Report
 from nczarr.formats.zarr.core.attributes import untyped

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from nczarr import names
 from nczarr.arrays.sources.source import Descr, Layout
 from nczarr.ast import Group, Variable
-from nczarr.ast.walk import groups
+from nczarr.ast.dataset import groups
 from nczarr.diagnostics.report import Report
 from nczarr.formats.zarr.core.fill_values import Json
 from nczarr.formats.zarr.core.writer import Entry

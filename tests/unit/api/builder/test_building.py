@@ -6,7 +6,7 @@ import gc
 
 import pytest
 
-from nczarr.ast.walk import building
+from nczarr.ast.dataset import building
 
 
 @pytest.mark.parametrize("lasting", [False, True])

@@ -12,8 +12,7 @@ import pytest
 from nczarr.arrays.chunks.manifest import Affine, ChunkPlace, PlaceColumns
 from nczarr.arrays.regions import Index, Region
 from nczarr.arrays.sources.concatenate import Joined, joined, misfit
-from nczarr.arrays.sources.expand_dims import Raised
-from nczarr.arrays.sources.interleave import join
+from nczarr.arrays.sources.interleave import Raised, join
 from nczarr.arrays.sources.memory import ArrayInMemory, Runs
 from nczarr.arrays.sources.source import ArraySource, Layout, Stored
 from nczarr.arrays.sources.split_chunks import addressed, common_length

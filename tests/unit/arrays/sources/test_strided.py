@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from nczarr.arrays.chunks.manifest import Affine
 from nczarr.arrays.sources.source import Layout, little
 from nczarr.arrays.sources.strided import AffineArray, FileBytes
-from nczarr.stores.single import open_source
+from nczarr.stores.open import open_source
 from tests.support.reading_ways import read_every_way
 
 BYTES = bytes(range(256)) * 4

@@ -16,7 +16,7 @@ from nczarr.diagnostics.report import Report, Severity
 from nczarr.formats.netcdf4 import header_model
 from nczarr.operations import pipeline
 from nczarr.options import Options
-from nczarr.stores.single import open_source
+from nczarr.stores.open import open_source
 
 Make = Callable[[Any, ModuleType], object]
 Read = Callable[[Make], tuple[Checked | None, list[tuple[str, str]]]]

@@ -16,7 +16,7 @@ from nczarr.arrays.values.parts import parts
 from nczarr.diagnostics.report import CompileError, Report
 from nczarr.operations import pipeline
 from nczarr.options import Options
-from nczarr.stores.single import open_source
+from nczarr.stores.open import open_source
 from tests.conftest import run_command
 from tests.support.peers.read_library import bits
 

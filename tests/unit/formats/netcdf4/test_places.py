@@ -19,7 +19,7 @@ from nczarr.arrays.chunks.manifest import ChunkPlace
 from nczarr.arrays.codecs.crc32c import by_table
 from nczarr.arrays.regions import grid_of
 from nczarr.arrays.sources.concatenate import joined
-from nczarr.arrays.sources.expand_dims import Raised
+from nczarr.arrays.sources.interleave import Raised
 from nczarr.arrays.sources.sliced import Sliced
 from nczarr.arrays.sources.source import ArraySource
 from nczarr.diagnostics.report import CompileError, Report

@@ -21,7 +21,7 @@ from nczarr.formats.reference import expansion, wire
 from nczarr.formats.reference.limits import DEFAULT, Limits
 from nczarr.formats.reference.lookup import CheckedReferences, opened
 from nczarr.stores.base import Reference, next_segments
-from nczarr.stores.single import open_source
+from nczarr.stores.open import open_source
 from tests.conftest import ROOT, shared_folder
 from tests.support.work import counted
 

@@ -14,8 +14,8 @@ from nczarr.arrays.regions import Index, Region, Selection, all_of
 from nczarr.arrays.sources.source import ArraySource, DerivedSource, Layout, Parts
 from nczarr.arrays.sources.strided import FileBytes
 from nczarr.arrays.values.parts import NUMPY
+from nczarr.ast.dataset import building
 from nczarr.ast.node import TypeName
-from nczarr.ast.walk import building
 from nczarr.check.checked import Unchecked
 from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.source import Source, Span

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nczarr.ast.walk import building
+from nczarr.ast.dataset import building
 from nczarr.check.checked import Unchecked
 from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.source import Source, Span

@@ -13,8 +13,8 @@ from typing import Any
 from nczarr.arrays.lazy_numpy import NDArray
 from nczarr.arrays.regions import Region
 from nczarr.arrays.values.parts import Types, is_fixed, size
+from nczarr.ast.dataset import building
 from nczarr.ast.node import TypeName
-from nczarr.ast.walk import building
 from nczarr.check.checked import Unchecked
 from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.source import Source

@@ -15,7 +15,7 @@ import nczarr
 from nczarr import registry
 from nczarr.api.handle import DatasetHandle
 from nczarr.ast import Attribute, Group
-from nczarr.ast.walk import groups
+from nczarr.ast.dataset import groups
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Diagnostic, Report
 from nczarr.operations import pipeline
