@@ -62,7 +62,7 @@ from nczarr.api.options import options_from
 from nczarr.arrays.chunks.chunk_references import referred
 from nczarr.diagnostics.report import Report
 from nczarr.formats.icechunk.target import VirtualTarget
-from nczarr.link.fill import emit
+from nczarr.link.target import emit
 from nczarr.link.tasks import arrays
 from nczarr.arrays.regions import grid_of
 from nczarr.arrays.chunks.chunk_references import Referred

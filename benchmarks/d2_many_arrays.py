@@ -56,7 +56,7 @@ def ours(path: str, count: int) -> None:
     from nczarr.check import check
     from nczarr.check.checked import Unchecked
     from nczarr.diagnostics.report import Report
-    from nczarr.link.fill import fill
+    from nczarr.link.target import fill
     from nczarr.options import Options
     from nczarr.plan.planner import plan
     from nczarr.registry import named

@@ -15,12 +15,13 @@ from typing import NamedTuple
 
 from nczarr import names
 from nczarr.api.brief import brief
+from nczarr.arrays.execution.counts import bytes_text
 from nczarr.arrays.sources.source import ArraySource, itemsize
 from nczarr.arrays.values.parts import is_fixed, size
 from nczarr.ast import Attribute, Dimension, EnumType, Group, UserType, Variable
 from nczarr.ast.rectilinear import volume
 from nczarr.check.checked import Checked
-from nczarr.check.outline import bytes_text, codec_text, type_text
+from nczarr.check.outline import codec_text, type_text
 from nczarr.diagnostics.report import CompileError
 from nczarr.select.reader import value_of, without_padding
 

@@ -18,6 +18,7 @@ from collections.abc import Iterator, Sequence
 
 from nczarr import names
 from nczarr.arrays.chunks.manifest import Affine, PlaceColumns
+from nczarr.arrays.execution.counts import bytes_text
 from nczarr.arrays.sources.source import Parts
 from nczarr.arrays.values.parts import is_fixed, size
 from nczarr.ast import (
@@ -32,8 +33,6 @@ from nczarr.ast import (
     VlenType,
 )
 from nczarr.check.checked import Checked
-
-_UNITS = ("B", "kB", "MB", "GB", "TB", "PB")
 
 
 def lines(checked: Checked) -> Iterator[str]:
@@ -150,15 +149,6 @@ def stored_bytes(parts: Parts) -> int | None:
             case None:
                 return None
     return total
-
-
-def bytes_text(count: int) -> str:
-    """Return a readable byte count: three digits and a unit."""
-    value, unit = float(count), 0
-    while value >= 1000 and unit < len(_UNITS) - 1:
-        value, unit = value / 1000, unit + 1
-    digits = 0 if unit == 0 or value >= 100 else 1
-    return f"{value:.{digits}f} {_UNITS[unit]}"
 
 
 def _times(lengths: Sequence[int]) -> str:

@@ -73,7 +73,7 @@ class CommandResult(NamedTuple):
 
 def summary(done: Sequence[Conversion]) -> str:
     """Return one line with formats, variables, chunks by route, and bytes."""
-    from nczarr.check.outline import bytes_text
+    from nczarr.arrays.execution.counts import bytes_text
 
     variables = sum(conversion.variables for conversion in done)
     words = list(dict.fromkeys(conversion.format for conversion in done))
@@ -231,7 +231,7 @@ def _json_sources(combination: Combined) -> Iterator[str]:
 
 def _text_steps(steps: Iterable[Step], target: str) -> Iterator[str]:
     """Yield a readable plan: one line per part, and a sum."""
-    from nczarr.check.outline import bytes_text
+    from nczarr.arrays.execution.counts import bytes_text
     from nczarr.diagnostics.render import visible
 
     rows, chunks, size = [], 0, 0

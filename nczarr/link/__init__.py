@@ -84,8 +84,7 @@ def _store(
     cluster: Cluster | None,
 ) -> bool:
     """Make a store, on a cluster if one is given; as `store`."""
-    from nczarr.link.fill import fill
-    from nczarr.link.target import begun, has_room, warn_of_files
+    from nczarr.link.target import begun, fill, has_room, warn_of_files
     from nczarr.stores.finish import unstopped
     from nczarr.stores.locking import assure
     from nczarr.stores.url import is_remote
@@ -174,7 +173,7 @@ def content(plan: StorePlan, report: Report) -> Mapping[str, bytes] | None:
 
 def into(plan: StorePlan, target: Store, report: Report) -> bool:
     """Put a plan into an open store, whole or not at all; return False after an error. Raises OSError."""
-    from nczarr.link.fill import fill
+    from nczarr.link.target import fill
 
     if not _fits_memory(plan, report):
         return False
@@ -189,7 +188,7 @@ def into(plan: StorePlan, target: Store, report: Report) -> bool:
 
 def shown(plan: StorePlan, report: Report) -> Iterator[bytes] | None:
     """Return a store as text, sorted `== key` blocks with sizes for chunks; None after an error."""
-    from nczarr.link.fill import fill
+    from nczarr.link.target import fill
     from nczarr.stores.memory import MeasuringStore, blocks
 
     if not _fits_memory(plan, report):
@@ -201,7 +200,7 @@ def shown(plan: StorePlan, report: Report) -> Iterator[bytes] | None:
 
 def document(plan: StorePlan, report: Report) -> Iterator[bytes] | None:
     """Return a target of references as text; None after an error. Raises OSError."""
-    from nczarr.link.fill import fill
+    from nczarr.link.target import fill
     from nczarr.registry import load
 
     if not _fits_memory(plan, report):

@@ -15,12 +15,11 @@ from functools import partial
 from itertools import chain, groupby, starmap
 from typing import Any, NamedTuple, assert_never
 
-from nczarr.arrays.chunks.index_table import indices_of, raveled, table_of, unraveled
 from nczarr.arrays.execution.counts import Counts, Step
 from nczarr.arrays.execution.thread_pool import BARRIER, DISTANT_WORKERS, Crew
 from nczarr.arrays.execution.thread_pool import Task as Work
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.arrays.regions import Index, Selection, grid_of, region_of
+from nczarr.arrays.regions import Index, Selection, grid_of, indices_of, raveled, region_of, table_of, unraveled
 from nczarr.arrays.sources.source import itemsize
 from nczarr.arrays.sources.windows import FETCHED, TIMES, filling, window
 from nczarr.ast.rectilinear import volume

@@ -13,8 +13,8 @@ from nczarr.arrays.regions import Index, grid_of
 from nczarr.ast import Constant
 from nczarr.diagnostics.report import Report
 from nczarr.link.chunk_pieces import Piece, exists
-from nczarr.link.fill import emit
 from nczarr.link.run import keys_of, pieces
+from nczarr.link.target import emit
 from nczarr.link.tasks import WrittenPart, arrays
 from nczarr.plan.plans import Loss, PartTarget, StorePlan
 

@@ -7,8 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple, assert_never
 
 from nczarr.arrays.codecs.chain import of_hdf5
-from nczarr.arrays.values.c_structs import stored_size, struct
-from nczarr.arrays.values.parts import Types, is_fixed
+from nczarr.arrays.values.parts import Types, is_fixed, stored_size, struct
 from nczarr.ast import ATOMIC, Codec, CompoundType, EnumType, Group, OpaqueType, Storage, Variable, VlenType
 from nczarr.ast.dataset import KIND_NAMES
 from nczarr.ast.rectilinear import varies

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 
 from nczarr import names
-from nczarr.arrays.values.c_structs import struct
-from nczarr.arrays.values.parts import Types, inner_types
+from nczarr.arrays.values.parts import Types, inner_types, struct
 from nczarr.ast import Attribute, CompoundType, Constant, VlenType
 from nczarr.ast.dataset import DimensionRef, groups
 from nczarr.check.checked import Checked

@@ -9,7 +9,7 @@ from nczarr.arrays.codecs import table
 from nczarr.arrays.codecs.chain import expressible, nearest, portable, working
 from nczarr.arrays.codecs.shuffle import POINTER
 from nczarr.arrays.regions import grid_of
-from nczarr.arrays.sources.part_fills import fill_parts, is_complete, patterns
+from nczarr.arrays.sources.memory import fill_parts, is_complete, patterns
 from nczarr.arrays.sources.source import ArraySource, Descr, Layout, Order, Parts, fill_of, is_number
 from nczarr.arrays.sources.source import itemsize as width
 from nczarr.arrays.values.elements import (

@@ -12,7 +12,7 @@ from nczarr.arrays.execution.thread_pool import each, processors
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.regions import Region, Selection, all_of, lengths_of, linear_block
 from nczarr.arrays.sources.decoded_parts import read_together
-from nczarr.arrays.sources.part_fills import all_fill
+from nczarr.arrays.sources.memory import all_fill
 from nczarr.arrays.sources.sliced import cut
 from nczarr.arrays.sources.source import ArraySource, Parts, itemsize, little, numpy_dtype
 from nczarr.arrays.values.parts import Types, descr, escape, is_fixed

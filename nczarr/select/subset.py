@@ -28,9 +28,18 @@ from nczarr.check.checked import Checked, remaining, resized
 from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.source import Span
 from nczarr.select.coordinate_values import indices_of
-from nczarr.select.names import dimensions_named, groups_named, hint, meant, place_of, variables_named
 from nczarr.select.sections import SectionChanges, ranges_of, settle, with_related
-from nczarr.select.selection import CoordinateRange, DimensionRange, Subset
+from nczarr.select.selection import (
+    CoordinateRange,
+    DimensionRange,
+    Subset,
+    dimensions_named,
+    groups_named,
+    hint,
+    meant,
+    place_of,
+    variables_named,
+)
 
 
 def dimension_ranges(choice: Subset, dimensions: Iterable[str], checked: Checked, report: Report) -> dict[str, range]:

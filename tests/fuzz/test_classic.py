@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from nczarr.api.dump import dump
 from nczarr.arrays.regions import linear_block, region_of
 from nczarr.check.checked import Checked
 from nczarr.diagnostics import render
 from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.source import Source
 from nczarr.operations import pipeline
+from nczarr.operations.convert import dump
 from nczarr.options import Options
 from nczarr.registry import named
 from tests.conftest import ROOT

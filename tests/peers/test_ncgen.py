@@ -12,7 +12,6 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from nczarr.api.dump import dump
 from nczarr.arrays.sources.memory import Runs
 from nczarr.ast import Kind
 from nczarr.check.checked import Checked
@@ -20,6 +19,7 @@ from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.source import Source
 from nczarr.formats.netcdf4.define import default_chunks
 from nczarr.operations import pipeline
+from nczarr.operations.convert import dump
 from nczarr.options import Options
 from tests.conftest import run_command
 from tests.support.peers import exactness

@@ -17,7 +17,6 @@ from hypothesis import HealthCheck, given, settings
 
 import nczarr
 from nczarr import names
-from nczarr.api.dump import dump
 from nczarr.arrays.sources.source import Parts
 from nczarr.ast import Dataset, Kind, Storage
 from nczarr.ast.dataset import rebuilt
@@ -26,6 +25,7 @@ from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.source import Source
 from nczarr.integrations.testing.strategies import datasets_with_data
 from nczarr.operations import pipeline
+from nczarr.operations.convert import dump
 from nczarr.options import Options
 from nczarr.registry import named
 from nczarr.stores.open import open_source

@@ -122,7 +122,7 @@ def plain_group(path: str, group: Group, checked: Checked) -> dict[str, Any]:
         shape = checked.shapes[fqn]
         given = checked.parts.get(fqn)
         if not given:
-            from nczarr.arrays.sources.part_fills import all_fill
+            from nczarr.arrays.sources.memory import all_fill
 
             given = all_fill(None if each.storage.no_fill else checked.fills[fqn], each.type, shape, checked.types)
         axes = [(ref if isinstance(ref, str) else "", n) for ref, n in zip(each.dimensions, shape, strict=True)]

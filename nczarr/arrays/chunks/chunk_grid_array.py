@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Self
 from nczarr.arrays.chunks import small_chunks
 from nczarr.arrays.chunks.assembly import DIRECT, assemble, assembled
 from nczarr.arrays.chunks.grid import Encoding, chunk_of, kept, put_chunk
-from nczarr.arrays.chunks.index_table import indices_of
-from nczarr.arrays.codecs.decode import DECODING_ERRORS
+from nczarr.arrays.codecs.chain import DECODING_ERRORS
 from nczarr.arrays.codecs.table import Config
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.arrays.regions import Index, Selection, bounds_of, lengths_of
+from nczarr.arrays.regions import Index, Selection, bounds_of, indices_of, lengths_of
 from nczarr.arrays.sources.memory import fill_array
 from nczarr.arrays.sources.source import ArraySource, Layout, numpy_dtype
 

@@ -6,12 +6,11 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from nczarr.arrays.chunks.index_table import distinct, unraveled
 from nczarr.arrays.chunks.manifest import Affine, Manifest, PlaceColumns
 from nczarr.arrays.codecs.chain import same_bytes
 from nczarr.arrays.codecs.lengths import linked_lengths
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.arrays.regions import grid_of
+from nczarr.arrays.regions import distinct, grid_of, unraveled
 from nczarr.arrays.sources.source import ArraySource, Layout, itemsize
 from nczarr.arrays.sources.windows import plain
 from nczarr.ast.rectilinear import varies

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from operator import itemgetter
 from typing import Any, NamedTuple, NoReturn
 
-from nczarr.arrays.codecs.decode import decoded
+from nczarr.arrays.codecs.chain import decoded
 from nczarr.arrays.codecs.lengths import misfit, texts_of
 from nczarr.arrays.codecs.shuffle import unshuffle
 from nczarr.arrays.codecs.table import Config

@@ -18,7 +18,6 @@ from nczarr.arrays.chunks.assembly import MANY
 from nczarr.arrays.chunks.chunk_grid_array import FetchedChunk
 from nczarr.arrays.chunks.chunk_references import WHOLE
 from nczarr.arrays.chunks.grid import unreadable
-from nczarr.arrays.chunks.index_table import indices_of
 from nczarr.arrays.chunks.manifest import ChunkPlace, KeyListing, Manifest, PlaceColumns, columns_from
 from nczarr.arrays.chunks.occupancy import blocks_of_chunks, blocks_of_runs, chunks_in
 from nczarr.arrays.chunks.shards import (
@@ -31,7 +30,7 @@ from nczarr.arrays.chunks.shards import (
     stored_in_shards,
 )
 from nczarr.arrays.chunks.small_chunks import EncodedChunks
-from nczarr.arrays.codecs.decode import DECODING_ERRORS, decoded
+from nczarr.arrays.codecs.chain import DECODING_ERRORS, decoded
 from nczarr.arrays.codecs.lengths import decoded_length, encoded_length, is_plain, misfit, texts_end
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.regions import (
@@ -44,6 +43,7 @@ from nczarr.arrays.regions import (
     covering_regions,
     grid_of,
     in_one,
+    indices_of,
     number_of,
     region_or_all,
 )

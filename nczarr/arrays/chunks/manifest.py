@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from threading import Lock
 from typing import NamedTuple, TypeAlias
 
-from nczarr.arrays.chunks.index_table import table_of
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.arrays.regions import Index, every_index
+from nczarr.arrays.regions import Index, every_index, table_of
 from nczarr.registry import ChunkKeys
 from nczarr.stores import ranges
 from nczarr.stores.base import Store

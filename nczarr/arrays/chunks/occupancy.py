@@ -12,9 +12,8 @@ import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 
-from nczarr.arrays.chunks.index_table import distinct_rows, indices_of
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.arrays.regions import Index, Region, every_index, grid_of, number_of
+from nczarr.arrays.regions import Index, Region, distinct_rows, every_index, grid_of, indices_of, number_of
 from nczarr.ast.rectilinear import Lengths
 
 EXPANDED = 1 << 16

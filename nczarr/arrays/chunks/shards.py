@@ -14,13 +14,12 @@ from typing import Any, NamedTuple, NoReturn
 
 from nczarr.arrays.chunks.chunk_grid_array import ChunkGridArray
 from nczarr.arrays.chunks.grid import Encoding, kept, unreadable
-from nczarr.arrays.chunks.index_table import LARGEST, covering, indices_of, raveled, unraveled
 from nczarr.arrays.chunks.manifest import KeyListing, PlaceColumns, columns_from
 from nczarr.arrays.chunks.occupancy import chunks_in
-from nczarr.arrays.codecs.decode import DECODING_ERRORS
+from nczarr.arrays.codecs.chain import DECODING_ERRORS
 from nczarr.arrays.codecs.sharding_indexed import ShardIndex, index_size, index_table, shard_index
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.arrays.regions import Index, Region, grid_of, number_of
+from nczarr.arrays.regions import LARGEST, Index, Region, covering, grid_of, indices_of, number_of, raveled, unraveled
 from nczarr.arrays.sources.source import Layout
 from nczarr.ast.rectilinear import shape_of, varies
 from nczarr.diagnostics.report import CompileError

@@ -12,12 +12,11 @@ from itertools import pairwise
 from typing import Any, NamedTuple, TypeAlias
 
 from nczarr.arrays.chunks.grid import Encoding, converted
-from nczarr.arrays.chunks.index_table import distinct
 from nczarr.arrays.chunks.manifest import PlaceColumns, runs
-from nczarr.arrays.codecs.decode import DECODING_ERRORS, decoded
+from nczarr.arrays.codecs.chain import DECODING_ERRORS, decoded
 from nczarr.arrays.codecs.table import Config
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.arrays.regions import Selection, bounds_of
+from nczarr.arrays.regions import Selection, bounds_of, distinct
 from nczarr.arrays.sources.memory import fill_array
 from nczarr.arrays.sources.source import Layout, numpy_dtype
 from nczarr.ast.rectilinear import varies

@@ -16,14 +16,23 @@ from typing import Any, NamedTuple, NoReturn, Self
 from nczarr.arrays.chunks.chunk_grid_array import ChunkGridArray, FetchedChunk
 from nczarr.arrays.chunks.chunk_references import columns_of, some, unmasked
 from nczarr.arrays.chunks.grid import Encoding, unreadable
-from nczarr.arrays.chunks.index_table import indices_of, unraveled
 from nczarr.arrays.chunks.manifest import ChunkPlace, PlaceColumns, columns_from
 from nczarr.arrays.chunks.occupancy import blocks_of_chunks, rows_between
 from nczarr.arrays.codecs.chain import expressible, to_configs
 from nczarr.arrays.codecs.lengths import linked_length, misfit
 from nczarr.arrays.codecs.table import decoded_filters
 from nczarr.arrays.lazy_numpy import np
-from nczarr.arrays.regions import Index, Region, chunk_ranges, grid_of, index_of, number_of, region_or_all
+from nczarr.arrays.regions import (
+    Index,
+    Region,
+    chunk_ranges,
+    grid_of,
+    index_of,
+    indices_of,
+    number_of,
+    region_or_all,
+    unraveled,
+)
 from nczarr.arrays.sources.source import ArraySource, Descr, Layout, Stored, itemsize
 from nczarr.ast.rectilinear import varies
 from nczarr.ast.storage import SHUFFLE

@@ -1,4 +1,4 @@
-"""Chains of codecs: the neutral chain of `ast/storage.py`, its numcodecs and `--codec` forms, its encoding.
+"""Chains of codecs: the neutral chain of `ast/storage.py`, its other forms, its encoding and decoding.
 
 A chain is a tuple of `Codec` (HDF5 filter number and parameters) in encoding
 order. `table.py` has the codecs. `from_configs` inverts `to_configs`, so that a
@@ -7,14 +7,83 @@ reader can check that the plain form is complete. All encoders release the GIL.
 
 from __future__ import annotations
 
+import lzma
+import struct
+import zlib
 from collections.abc import Sequence
-from typing import Any
 
 from nczarr.arrays.codecs import table
-from nczarr.arrays.codecs.table import ROWS, CodecKind, LeveledCodec
+from nczarr.arrays.codecs.bounds import LARGEST, SLACK
+from nczarr.arrays.codecs.table import ROWS, CodecKind, Config, LeveledCodec, Step
+from nczarr.arrays.lazy_numpy import np
 from nczarr.ast.storage import BLOSC, FILTER_NAMES, FILTER_NUMBERS, LAST_HDF5, SHUFFLE, Codec
 
-Config = dict[str, Any]
+DECODING_ERRORS = (
+    ValueError, TypeError, RuntimeError, EOFError, KeyError, IndexError, OverflowError, AssertionError, ImportError,
+    MemoryError, struct.error, zlib.error, lzma.LZMAError, BufferError,
+)  # fmt: skip
+"""Exceptions of decoders for invalid bytes or configurations."""
+
+
+def decoded(data: bytes, steps: Sequence[Config], itemsize: int, size: int | None) -> bytes:
+    """Undo all steps, those that change arrays included. Raises one of `DECODING_ERRORS`.
+
+    `itemsize`: bytes of a decoded element; `size`: approximate decoded bytes, None
+    if unknown.
+    """
+    limit = LARGEST if size is None else 2 * size + SLACK
+    for step in reversed(steps):
+        kind = table.of_config_id(step.get("id"))
+        if kind is None or not ROWS[kind.config_id].decodes:
+            raise ValueError(f"codec `{step.get('id')}` is unknown")
+        data = kind.decode(data, step, itemsize, limit)
+    return data
+
+
+def dtypes_of(step: Config) -> tuple[str, str] | None:
+    """Return the stored and the decoded dtype of a step that names dtypes, else None.
+
+    Raises ValueError or TypeError for a dtype that is not of numbers.
+    """
+    kind = table.of_config_id(step.get("id"))
+    pair = None if kind is None else kind.dtypes(step)
+    if pair is None:
+        return None
+    stored, decoded = (np.dtype(name) if isinstance(name, str) else np.dtype("V") for name in pair)
+    if stored.kind not in "biufc" or decoded.kind not in "biufc":
+        raise ValueError(f"codec `{step['id']}` does not have dtypes of numbers")
+    return stored.str, decoded.str
+
+
+def in_order_of(steps: Sequence[Step], *, big: bool) -> tuple[tuple[Step, ...], bool]:
+    """Return the steps with swaps of bytes where neighbours differ in byte order, and whether decoded elements are big.
+
+    `big`: the byte order of the stored elements. A step that names dtypes reads and makes the byte order of these.
+    """
+    ordered_steps: list[Step] = []
+    for step in reversed(steps):
+        dtypes = dtypes_of(step)
+        if dtypes is not None:
+            stored, decoded = dtypes
+            if stored[0] == ("<" if big else ">"):
+                ordered_steps.append({"id": "byteswap", "dtype": stored})
+            big = decoded[0] == ">"
+        ordered_steps.append(step)
+    return tuple(reversed(ordered_steps)), big
+
+
+def with_fill(steps: Sequence[Step], fill: bytes) -> tuple[Step, ...]:
+    """Return the steps with the fill value of shards: one stored element, or a text, before encoding.
+
+    Raises ValueError if a step cannot encode it.
+    """
+    filled_steps: list[Step] = []
+    for step in steps:
+        kind = table.of_config_id(step.get("id"))
+        if kind is not None:
+            step, fill = kind.with_fill(step, fill)
+        filled_steps.append(step)
+    return tuple(filled_steps)
 
 
 def expressible(codecs: Sequence[Codec], supported: frozenset[int] | None = None) -> bool:
@@ -128,7 +197,7 @@ def of_hdf5(codecs: Sequence[Codec]) -> tuple[Codec, ...]:
     return tuple(codec for codec in nearest(codecs, table.encoded(hdf5=True)) if codec.id <= LAST_HDF5)
 
 
-def to_configs(codecs: Sequence[Codec], itemsize: int) -> list[Config]:
+def to_configs(codecs: Sequence[Codec], itemsize: int) -> list[Step]:
     """Return numcodecs configurations in encoding order. Expects `expressible(codecs)`. `itemsize`: for shuffle."""
     return [_kind(codec).config(codec.parameters, itemsize) for codec in codecs]
 
@@ -140,7 +209,7 @@ def _kind(codec: Codec) -> CodecKind:
     return kind
 
 
-def from_configs(configs: Sequence[Config]) -> tuple[Codec, ...] | None:
+def from_configs(configs: Sequence[Step]) -> tuple[Codec, ...] | None:
     """Return the neutral chain of numcodecs configurations; None if one has no number."""
     codecs = []
     for config in configs:

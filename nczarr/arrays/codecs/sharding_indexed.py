@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from nczarr.arrays.codecs.bounds import TOO_MUCH
-from nczarr.arrays.codecs.decode import decoded, with_fill
+from nczarr.arrays.codecs.chain import decoded, with_fill
 from nczarr.arrays.codecs.lengths import misfit, texts_of, vlen_texts
 from nczarr.arrays.codecs.table import CodecKind, Config, Step
 from nczarr.arrays.lazy_numpy import NDArray, np

@@ -1,4 +1,4 @@
-"""Counts of a run: chunks and bytes by route."""
+"""Counts of a run: chunks and bytes by route, and readable byte counts."""
 
 from __future__ import annotations
 
@@ -111,3 +111,15 @@ class Counts:
             sum(count.size for count in counts),
             sum(count.decoded for count in counts),
         )
+
+
+_UNITS = ("B", "kB", "MB", "GB", "TB", "PB")
+
+
+def bytes_text(count: int) -> str:
+    """Return a readable byte count: three digits and a unit."""
+    value, unit = float(count), 0
+    while value >= 1000 and unit < len(_UNITS) - 1:
+        value, unit = value / 1000, unit + 1
+    digits = 0 if unit == 0 or value >= 100 else 1
+    return f"{value:.{digits}f} {_UNITS[unit]}"

@@ -13,13 +13,11 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
-from nczarr.arrays.chunks.index_table import distinct
 from nczarr.arrays.chunks.manifest import PlaceColumns
 from nczarr.arrays.chunks.table_chunk_array import Facts, LocatedForm, TableChunkArray
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.arrays.regions import grid_of
-from nczarr.arrays.sources.memory import ArrayInMemory
-from nczarr.arrays.sources.part_fills import is_complete
+from nczarr.arrays.regions import distinct, grid_of
+from nczarr.arrays.sources.memory import ArrayInMemory, is_complete
 from nczarr.arrays.sources.source import ArraySource, Layout, fill_of, numpy_dtype
 from nczarr.diagnostics.secrets import StorageOptions
 

@@ -21,9 +21,9 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from nczarr.arrays.chunks.chunk_references import WHOLE, Referred
-from nczarr.arrays.chunks.index_table import indices_of, unraveled
 from nczarr.arrays.chunks.manifest import PlaceColumns
 from nczarr.arrays.lazy_numpy import NDArray, np
+from nczarr.arrays.regions import indices_of, unraveled
 from nczarr.ast.rectilinear import Lengths, varies
 from nczarr.diagnostics.report import CompileError, Diagnostic, Report, Severity
 from nczarr.diagnostics.secrets import StorageOptions, shown

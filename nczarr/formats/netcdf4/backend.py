@@ -16,8 +16,7 @@ from nczarr.arrays.execution.counts import Counts, Route, Step
 from nczarr.arrays.execution.library_lock import LOCK
 from nczarr.arrays.sources.source import Layout, big_descr, itemsize
 from nczarr.arrays.sources.windows import matches, way
-from nczarr.arrays.values.c_structs import struct
-from nczarr.arrays.values.parts import descr, is_fixed
+from nczarr.arrays.values.parts import descr, is_fixed, struct
 from nczarr.ast.rectilinear import volume
 from nczarr.diagnostics.report import Report
 from nczarr.formats.netcdf4 import library as c

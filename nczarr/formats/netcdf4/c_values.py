@@ -16,7 +16,6 @@ from typing import Any, NamedTuple, assert_never
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.regions import all_of
 from nczarr.arrays.sources.source import ArraySource, Parts, numpy_dtype
-from nczarr.arrays.values.c_structs import struct
 from nczarr.arrays.values.parts import (
     NUMPY,
     ListTree,
@@ -28,6 +27,7 @@ from nczarr.arrays.values.parts import (
     is_fixed,
     part_tree,
     spread,
+    struct,
 )
 from nczarr.arrays.values.value_lists import constant_parts
 from nczarr.ast import CompoundType, Constant, EnumType, OpaqueType, VlenType

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from nczarr.arrays.chunks.index_table import raveled
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.arrays.regions import grid_of
+from nczarr.arrays.regions import grid_of, raveled
 
 FARTHEST = 1 << 62
 """Largest address in a table."""

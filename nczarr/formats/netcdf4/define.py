@@ -11,8 +11,7 @@ from typing import NamedTuple, assert_never
 
 from nczarr import names
 from nczarr.arrays.codecs.chain import level_of
-from nczarr.arrays.values.c_structs import struct
-from nczarr.arrays.values.parts import is_fixed
+from nczarr.arrays.values.parts import is_fixed, struct
 from nczarr.ast import (
     ATOMIC,
     Attribute,

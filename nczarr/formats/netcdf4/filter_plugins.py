@@ -13,7 +13,7 @@ from typing import Any
 
 from nczarr.arrays.codecs import chain as codecs
 from nczarr.arrays.codecs import table
-from nczarr.arrays.codecs.decode import decoded
+from nczarr.arrays.codecs.chain import decoded
 from nczarr.ast import Codec
 from nczarr.ast.storage import BLOSC, DEFLATE, FILTER_NAMES, FLETCHER32, SHUFFLE
 from nczarr.formats.netcdf4.library import Library

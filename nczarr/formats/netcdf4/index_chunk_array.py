@@ -16,7 +16,6 @@ from nczarr.arrays.chunks import small_chunks
 from nczarr.arrays.chunks.chunk_grid_array import ChunkGridArray, FetchedChunk
 from nczarr.arrays.chunks.chunk_references import unmasked
 from nczarr.arrays.chunks.grid import Encoding, kept, unreadable
-from nczarr.arrays.chunks.index_table import distinct, indices_of, raveled, table_of, unraveled
 from nczarr.arrays.chunks.manifest import ChunkPlace, Manifest, PlaceColumns
 from nczarr.arrays.chunks.occupancy import blocks_of_chunks, chunks_in, rows_between
 from nczarr.arrays.codecs.lengths import linked_length, misfit
@@ -28,12 +27,17 @@ from nczarr.arrays.regions import (
     Selection,
     chunk_ranges,
     covering_regions,
+    distinct,
     every_block,
     every_index,
     grid_of,
+    indices_of,
     lengths_within,
     number_of,
+    raveled,
     region_or_all,
+    table_of,
+    unraveled,
 )
 from nczarr.arrays.sources.decoded_parts import DecodedCells
 from nczarr.arrays.sources.source import ArraySource, Layout, Stored, itemsize

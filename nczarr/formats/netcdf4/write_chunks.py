@@ -18,14 +18,13 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from nczarr.arrays.chunks.chunk_references import some
-from nczarr.arrays.chunks.index_table import table_of
 from nczarr.arrays.chunks.manifest import ChunkPlace, PlaceColumns, runs
 from nczarr.arrays.codecs import chain as codecs
 from nczarr.arrays.execution.counts import Counts, Route
 from nczarr.arrays.execution.library_lock import LOCK
 from nczarr.arrays.execution.thread_pool import BARRIER, DISTANT_WORKERS, Crew, Task
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.arrays.regions import Index, Selection, every_block, region_of
+from nczarr.arrays.regions import Index, Selection, every_block, region_of, table_of
 from nczarr.arrays.sources.memory import is_all, padded
 from nczarr.arrays.sources.source import ArraySource, Layout, itemsize, numpy_dtype
 from nczarr.arrays.sources.windows import TIMES, filling, grid, matches, room_beside, slab_shape, slabs, way, window

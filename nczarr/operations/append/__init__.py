@@ -24,7 +24,7 @@ from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Diagnostic, Report, Severity
 from nczarr.diagnostics.secrets import shown
 from nczarr.diagnostics.source import Source
-from nczarr.link.fill import emit
+from nczarr.link.target import emit
 from nczarr.operations import pipeline, targets
 from nczarr.operations import sources as endpoints
 from nczarr.operations.append.placement import RecordRun, is_cut, pieces_of, placed

@@ -10,7 +10,7 @@ from nczarr import names
 from nczarr.ast.types import is_number
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report
-from nczarr.select.names import at_path, hint, of_name
+from nczarr.select.selection import at_path, hint, of_name
 
 
 class Recoding(NamedTuple):

@@ -51,7 +51,7 @@ def chosen(one: Checked, other: Checked, subset: Subset, report: Report) -> tupl
     """
     if not subset:
         return one, other
-    from nczarr.select.names import named_in
+    from nczarr.select.selection import named_in
     from nczarr.select.subset import restricted
 
     before = report.errors

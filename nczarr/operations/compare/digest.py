@@ -15,7 +15,7 @@ from typing import NamedTuple, assert_never
 
 from nczarr import names
 from nczarr.arrays.execution.thread_pool import DISTANT_WORKERS, Crew, Task
-from nczarr.arrays.sources.part_fills import all_fill
+from nczarr.arrays.sources.memory import all_fill
 from nczarr.arrays.values.parts import Types, is_fixed
 from nczarr.ast import (
     ATOMIC,

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
 from nczarr import names
-from nczarr.check.outline import bytes_text
+from nczarr.arrays.execution.counts import bytes_text
 from nczarr.diagnostics.report import CompileError
 from nczarr.serve.answers import XML, HttpAnswer, conditional
 from nczarr.serve.context import ServerContext, as_wanted

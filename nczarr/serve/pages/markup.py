@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nczarr import __version__, names
-from nczarr.check.outline import bytes_text
+from nczarr.arrays.execution.counts import bytes_text
 from nczarr.serve.request import url
 
 if TYPE_CHECKING:

@@ -92,8 +92,8 @@ def _capabilities(location: str) -> str:
 
 
 def _cdl(opened: CachedDataset, limits: Limits) -> str:
-    from nczarr.api.dump import dump
     from nczarr.names import stem
+    from nczarr.operations.convert import dump
 
     report = Report(limit=100)
     name = stem(opened.place.segments[-1]) or None

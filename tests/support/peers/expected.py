@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from nczarr import names
-from nczarr.arrays.sources.part_fills import all_fill
+from nczarr.arrays.sources.memory import all_fill
 from nczarr.arrays.sources.source import little
 from nczarr.ast import Attribute, EnumType
 from nczarr.check.checked import Checked

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from nczarr.api.dump import dump
 from nczarr.diagnostics.report import Report, Severity
 from nczarr.diagnostics.source import Source
 from nczarr.operations import pipeline
+from nczarr.operations.convert import dump
 from nczarr.options import Options
 
 RICH = """netcdf rich {

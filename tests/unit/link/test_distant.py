@@ -18,7 +18,7 @@ from nczarr.ast import Attribute, Codec, Constant, Dataset, Group, Storage, Vari
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report
 from nczarr.formats.netcdf4.backend import build
-from nczarr.link.fill import fill
+from nczarr.link.target import fill
 from nczarr.operations.pipeline import read, select
 from nczarr.options import Options
 from nczarr.plan.planner import plan

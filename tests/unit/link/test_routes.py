@@ -18,7 +18,7 @@ from nczarr.arrays.sources.source import ArraySource, Layout
 from nczarr.ast import Attribute, Codec, Constant, Dataset, Dimension, Storage, Variable
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import CompileError, Report
-from nczarr.link.fill import fill
+from nczarr.link.target import fill
 from nczarr.link.tasks import arrays
 from nczarr.operations.pipeline import read
 from nczarr.options import Options

@@ -13,7 +13,7 @@ from nczarr.arrays.sources.memory import Runs
 from nczarr.arrays.sources.source import Layout
 from nczarr.ast import Attribute, Codec, Constant, Dataset, Dimension, Storage, Variable
 from nczarr.diagnostics.report import Report
-from nczarr.link.fill import fill
+from nczarr.link.target import fill
 from nczarr.operations.pipeline import read
 from nczarr.options import Options
 from nczarr.plan.planner import plan

@@ -19,7 +19,7 @@ from nczarr.arrays.sources.memory import Runs
 from nczarr.arrays.sources.source import ArraySource, Layout
 from nczarr.ast import Attribute, Constant, Dataset, Storage, Variable
 from nczarr.diagnostics.report import Report
-from nczarr.link.fill import fill
+from nczarr.link.target import fill
 from nczarr.options import Options
 from nczarr.plan.planner import plan
 from nczarr.registry import named

@@ -156,7 +156,7 @@ def _journal_of(source: Path) -> StoreJournal:
     """The journal of the conversion of a source, as another place has it."""
     kept = dict(FlakyFileSystem.store)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("nczarr.link.fill.put_metadata", _out_of_reach)
+        patch.setattr("nczarr.link.target.put_metadata", _out_of_reach)
         with pytest.raises(OSError, match="out of reach"):
             nczarr.convert(source, "flaky://bucket/journal.zarr")
     found = parsed(content()["/bucket/journal.zarr/.nczarr-journal"])

@@ -89,7 +89,7 @@ def _journal(source: Path, folder: Path) -> bytes:
     """The journal that a run writes which fails at its first document."""
     command = ["convert", str(source), str(folder / "t.zarr"), "--resume", "--codec", "zlib:1"]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("nczarr.link.fill.put_metadata", _no_space)
+        patch.setattr("nczarr.link.target.put_metadata", _no_space)
         failed = run_command(*command)
     assert (failed.status, "--resume" in failed.err) == (3, True)
     (partial,) = partials(folder)
@@ -106,7 +106,7 @@ def _no_space(*arguments: object) -> None:
 
 def test_without_resume_a_failure_leaves_nothing(source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("nczarr.link.target.RESUMABLE", 0)
-    monkeypatch.setattr("nczarr.link.fill.put_metadata", _no_space)
+    monkeypatch.setattr("nczarr.link.target.put_metadata", _no_space)
     assert run_command("convert", str(source), str(tmp_path / "t.zarr")).status == 3
     assert [path.name for path in tmp_path.iterdir()] == ["source.zarr"]
 
@@ -184,7 +184,7 @@ def test_a_command_continues_a_target_with_a_long_name(
 ) -> None:
     target = tmp_path / ("t" * (length - 5) + ".zarr")
     with monkeypatch.context() as patch:
-        patch.setattr("nczarr.link.fill.put_metadata", _no_space)
+        patch.setattr("nczarr.link.target.put_metadata", _no_space)
         assert run_command("convert", str(source), str(target), "--resume").status == 3
     assert len(partials(tmp_path)) == 1
     done = run_command("convert", str(source), str(target), "--resume")

@@ -17,10 +17,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from nczarr import names
-from nczarr.arrays.sources import streaming
-from nczarr.arrays.sources.part_fills import all_fill, own_fills
+from nczarr.arrays.sources import bands as streaming
+from nczarr.arrays.sources.bands import BlobWrite
+from nczarr.arrays.sources.memory import all_fill, own_fills
 from nczarr.arrays.sources.source import ArraySource, Descr, Parts, itemsize
-from nczarr.arrays.sources.streaming import BlobWrite
 from nczarr.arrays.values.parts import Types, descr, escape, is_fixed
 from nczarr.ast import CompoundType
 from nczarr.ast.json import dump

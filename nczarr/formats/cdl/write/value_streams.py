@@ -11,8 +11,8 @@ import math
 from typing import Any, Protocol
 
 from nczarr.arrays.lazy_numpy import NDArray, np
+from nczarr.arrays.sources.bands import slabs
 from nczarr.arrays.sources.source import ArraySource, Parts, itemsize, little
-from nczarr.arrays.sources.streaming import slabs
 from nczarr.arrays.values.parts import ListTree, PartLeaf, PartTree, RecordTree, Types
 from nczarr.diagnostics.report import CompileError, Diagnostic, Severity
 from nczarr.formats.cdl.spelling import quoted

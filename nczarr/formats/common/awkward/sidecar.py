@@ -21,8 +21,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from nczarr.arrays.regions import Index, every_block, grid_of, lengths_of, region_of
+from nczarr.arrays.sources.bands import BlobWrite, elements
 from nczarr.arrays.sources.source import ArraySource, Descr, Layout, itemsize
-from nczarr.arrays.sources.streaming import BlobWrite, elements
 from nczarr.arrays.values.parts import descr
 from nczarr.ast import CompoundType
 from nczarr.ast.storage import DEFLATE

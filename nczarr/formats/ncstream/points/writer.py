@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.regions import Selection, all_of
-from nczarr.arrays.sources.part_fills import all_fill
+from nczarr.arrays.sources.memory import all_fill
 from nczarr.arrays.sources.source import Parts
 from nczarr.arrays.values.parts import escape, is_fixed
 from nczarr.ast import Variable

@@ -19,7 +19,7 @@ from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.regions import Index, Region, first_of
 from nczarr.arrays.sources.decoded_parts import VariableSections, overlap
 from nczarr.arrays.sources.decoded_parts import sources as sources_of
-from nczarr.arrays.sources.part_fills import all_fill
+from nczarr.arrays.sources.memory import all_fill
 from nczarr.arrays.sources.source import Parts
 from nczarr.arrays.values.parts import Part, Types, part_tree, parts, spread
 from nczarr.ast.node import TypeName

@@ -16,7 +16,7 @@ from typing import Any
 from nczarr import names
 from nczarr.arrays.lazy_numpy import NDArray
 from nczarr.arrays.regions import Region
-from nczarr.arrays.sources.part_fills import all_fill
+from nczarr.arrays.sources.memory import all_fill
 from nczarr.arrays.sources.source import Parts
 from nczarr.arrays.values.parts import Types
 from nczarr.ast.dataset import building

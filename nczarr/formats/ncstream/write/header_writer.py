@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 
 from nczarr import names
-from nczarr.arrays.sources.part_fills import all_fill, own_fills
+from nczarr.arrays.sources.memory import all_fill, own_fills
 from nczarr.ast import ATOMIC, Attribute, Constant, Group, Variable
 from nczarr.ast.json import dump
 from nczarr.ast.node import TypeName

@@ -12,8 +12,8 @@ from nczarr.arrays.regions import (
     lengths_of,
     linear_pieces,
 )
+from nczarr.arrays.sources.bands import slabs
 from nczarr.arrays.sources.source import Parts
-from nczarr.arrays.sources.streaming import slabs
 from nczarr.arrays.values.parts import ListTree, PartTree, RecordTree, Types, is_fixed, part_tree, size
 from nczarr.ast.node import TypeName
 from nczarr.check.checked import Checked

@@ -13,9 +13,8 @@ from functools import partial
 from struct import unpack_from
 from typing import Any, NamedTuple
 
-from nczarr.arrays.chunks.index_table import unraveled
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.arrays.regions import Index, grid_of
+from nczarr.arrays.regions import Index, grid_of, unraveled
 from nczarr.formats.netcdf4.chunk_table import ChunkTable, table_of_chunks
 from nczarr.formats.netcdf4.header.file_bytes import CHECKSUM, UNDEFINED, HeaderFile, UnreadableHeaderError
 from nczarr.formats.netcdf4.header.heaps import DEEPEST, records

@@ -16,7 +16,8 @@ import base64
 from collections.abc import Sequence
 from typing import Any
 
-from nczarr.arrays.codecs.chain import Config, to_configs
+from nczarr.arrays.codecs.chain import to_configs
+from nczarr.arrays.codecs.table import Step
 from nczarr.arrays.sources.source import Descr, itemsize
 from nczarr.ast import Codec
 from nczarr.formats.zarr.core.array_metadata import record
@@ -136,12 +137,12 @@ def written_codecs(codecs: Sequence[Codec], itemsize: int) -> list[Json]:
     ]
 
 
-def configs(steps: Sequence[Json]) -> tuple[Config, ...]:
+def configs(steps: Sequence[Json]) -> tuple[Step, ...]:
     """Invert `written_codecs` for valid documents. Unknown codecs are named by URI, which decoding rejects."""
     return tuple(map(_config, steps))
 
 
-def _config(step: Json) -> Config:
+def _config(step: Json) -> Step:
     from nczarr.arrays.codecs.table import is_decoded
 
     uri = step["codec"]

@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from nczarr.arrays.codecs import table
-from nczarr.arrays.codecs.chain import Config, to_configs
+from nczarr.arrays.codecs.chain import to_configs
+from nczarr.arrays.codecs.table import Step
 from nczarr.arrays.sources.source import Descr, itemsize
 from nczarr.ast import Codec
 from nczarr.formats.zarr.core.fill_values import Json
@@ -45,7 +46,7 @@ def _to_bytes(descr: Descr, size: int, *, utf8: bool) -> Json:
     return {"name": "bytes", "configuration": {"endian": endian}}
 
 
-def _step(config: Config, size: int) -> Json:
+def _step(config: Step, size: int) -> Json:
     """Return one bytes-to-bytes step for a numcodecs configuration."""
     kind = table.of_config_id(config["id"])
     assert kind is not None
@@ -54,7 +55,7 @@ def _step(config: Config, size: int) -> Json:
     return {"name": name, "configuration": configuration} if configuration or not kind.registered else {"name": name}
 
 
-def config_of(name: str, configuration: Json) -> Config:
+def config_of(name: str, configuration: Json) -> Step:
     """Return the numcodecs configuration of a step."""
     kind = table.of_config_id(name)
     if kind is None:

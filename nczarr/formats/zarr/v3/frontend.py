@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from nczarr.arrays.chunks.grid import Encoding
-from nczarr.arrays.codecs.decode import with_fill
+from nczarr.arrays.codecs.chain import with_fill
 from nczarr.arrays.sources.source import Descr, big_descr, itemsize
 from nczarr.arrays.values.elements import in_order
 from nczarr.ast import ATOMIC, Constant

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from nczarr.arrays.codecs import table
-from nczarr.arrays.codecs.decode import dtypes_of, in_order_of
+from nczarr.arrays.codecs.chain import dtypes_of, in_order_of
 from nczarr.arrays.codecs.sharding_indexed import shard_step
 from nczarr.arrays.codecs.table import CodecKind, UnsupportedConfigurationError
 from nczarr.arrays.codecs.transpose import transpose_step

@@ -23,7 +23,7 @@ from nczarr.arrays.chunks import assembly
 from nczarr.arrays.chunks.grid import Encoding
 from nczarr.arrays.chunks.key_chunk_array import KeyChunkArray
 from nczarr.arrays.codecs import chain as codecs
-from nczarr.arrays.codecs.decode import with_fill
+from nczarr.arrays.codecs.chain import with_fill
 from nczarr.arrays.codecs.lengths import vlen_texts
 from nczarr.arrays.codecs.sharding_indexed import shard_step
 from nczarr.arrays.execution import thread_pool

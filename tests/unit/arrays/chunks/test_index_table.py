@@ -13,8 +13,17 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from nczarr.arrays.chunks.index_table import BATCH, covering, distinct, indices_of, raveled, table_of, unraveled
-from nczarr.arrays.regions import grid_of, number_of
+from nczarr.arrays.regions import (
+    BATCH,
+    covering,
+    distinct,
+    grid_of,
+    indices_of,
+    number_of,
+    raveled,
+    table_of,
+    unraveled,
+)
 
 
 @pytest.mark.parametrize("counts", [(), (7,), (3, 1, 5), (1, 70, 90)])

@@ -12,9 +12,8 @@ import pytest
 
 import nczarr
 from nczarr.arrays.chunks import occupancy
-from nczarr.arrays.chunks.index_table import table_of
 from nczarr.arrays.chunks.occupancy import blocks_of_boxes, blocks_of_chunks, blocks_of_runs, chunks_in
-from nczarr.arrays.regions import Index, Region, chunk_ranges, every_block, number_of, region_of
+from nczarr.arrays.regions import Index, Region, chunk_ranges, every_block, number_of, region_of, table_of
 from nczarr.arrays.sources.concatenate import joined
 from nczarr.arrays.sources.interleave import Raised
 from nczarr.arrays.sources.memory import Runs

@@ -14,8 +14,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import nczarr
-from nczarr.arrays.chunks.index_table import covering, indices_of, table_of
-from nczarr.arrays.regions import covering_regions, cut_along, every_block, grid_of, region_of
+from nczarr.arrays.regions import (
+    covering,
+    covering_regions,
+    cut_along,
+    every_block,
+    grid_of,
+    indices_of,
+    region_of,
+    table_of,
+)
 from nczarr.ast import Storage
 from nczarr.ast.rectilinear import Lengths, chunk_length, read_lengths, runs_of, shape_of, varies, volume
 from tests.support.rectilinear import store, written

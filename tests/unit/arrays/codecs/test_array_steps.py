@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from nczarr.arrays.codecs.cast_value import ROUNDINGS, CastValue, cast_step
-from nczarr.arrays.codecs.decode import DECODING_ERRORS, decoded, dtypes_of, in_order_of, with_fill
+from nczarr.arrays.codecs.chain import DECODING_ERRORS, decoded, dtypes_of, in_order_of, with_fill
 from nczarr.arrays.codecs.scale_offset import scale_step
 from nczarr.arrays.codecs.sharding_indexed import ABSENT, shard_step
 

@@ -17,8 +17,8 @@ import numpy as np
 import pytest
 
 import nczarr
+from nczarr.arrays.codecs.chain import DECODING_ERRORS, decoded
 from nczarr.arrays.codecs.crc32c import crc32c
-from nczarr.arrays.codecs.decode import DECODING_ERRORS, decoded
 from nczarr.arrays.codecs.zstd import _zstd_sizes, unpack_zstd
 from nczarr.arrays.regions import every_block
 

@@ -13,7 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nczarr.arrays.regions import Selection
-from nczarr.arrays.sources import bands, streaming
+from nczarr.arrays.sources import bands
+from nczarr.arrays.sources import bands as streaming
 from nczarr.arrays.sources.memory import ArrayInMemory
 from nczarr.arrays.sources.source import Layout
 from tests.support.chunked import Chunked

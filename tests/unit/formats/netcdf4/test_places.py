@@ -14,10 +14,9 @@ import numpy as np
 import pytest
 
 import nczarr
-from nczarr.arrays.chunks.index_table import table_of
 from nczarr.arrays.chunks.manifest import ChunkPlace
 from nczarr.arrays.codecs.crc32c import by_table
-from nczarr.arrays.regions import grid_of
+from nczarr.arrays.regions import grid_of, table_of
 from nczarr.arrays.sources.concatenate import joined
 from nczarr.arrays.sources.interleave import Raised
 from nczarr.arrays.sources.sliced import Sliced

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Iterator
 from typing import Any
 
-from nczarr.arrays.sources.streaming import slabs
+from nczarr.arrays.sources.bands import slabs
 from nczarr.ast import ATOMIC
 from nczarr.ast.values import shortest
 from nczarr.formats.opendap.dap2.spelling import quoted

@@ -12,8 +12,8 @@ from typing import Any, TypeAlias
 
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.regions import all_of, lengths_of, linear_pieces
+from nczarr.arrays.sources.bands import slabs
 from nczarr.arrays.sources.source import ArraySource, Parts, itemsize, little
-from nczarr.arrays.sources.streaming import slabs
 from nczarr.arrays.values.parts import escape, is_fixed
 from nczarr.ast import ATOMIC, CompoundType
 from nczarr.ast.types import Field

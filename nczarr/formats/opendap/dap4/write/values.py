@@ -14,8 +14,8 @@ from typing import Any
 from nczarr.arrays.codecs.crc32c import crc32
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.regions import Selection, all_of, linear_pieces
+from nczarr.arrays.sources.bands import slabs
 from nczarr.arrays.sources.source import Descr, Parts, itemsize, little, numpy_dtype
-from nczarr.arrays.sources.streaming import slabs
 from nczarr.arrays.values.parts import (
     ListTree,
     PartLeaf,

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from nczarr.api.dump import dump
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.source import Source
 from nczarr.operations import pipeline
+from nczarr.operations.convert import dump
 from nczarr.options import Options
 
 

@@ -22,7 +22,7 @@ from nczarr.ast import (
 )
 from nczarr.diagnostics.report import Report
 from nczarr.formats.zarr.extension.model import ArrayExtension, AttributeExtension, type_from_json, type_to_json
-from nczarr.link.fill import emit
+from nczarr.link.target import emit
 from nczarr.options import Options
 from nczarr.plan.planner import plan
 from nczarr.registry import named

@@ -11,7 +11,7 @@ import nczarr
 from nczarr.ast import Attribute, Constant, Dataset, Dimension, Group, Variable
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report
-from nczarr.link.fill import emit
+from nczarr.link.target import emit
 from nczarr.options import Options
 from nczarr.plan.planner import plan
 from nczarr.registry import named
