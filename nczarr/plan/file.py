@@ -20,7 +20,7 @@ from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.source import Span
 from nczarr.options import Options
 from nczarr.plan.hdf5_losses import hdf5_losses
-from nczarr.plan.losses import report_losses, unknown_extensions
+from nczarr.plan.losses import unknown_extensions
 from nczarr.plan.plans import FilePlan, Loss
 from nczarr.plan.requested_storage import StorageRequests, storage_of, storage_requests
 from nczarr.registry import NETCDF_KINDS, Format
@@ -303,9 +303,6 @@ def plan_file(checked: Checked, form: Format, options: Options, report: Report) 
             for path, request in storage.items()
             if request != DEFAULT_STORAGE
         ]
-    if report.errors > before:
-        return None
-    report_losses(lost, form, options, report)
     return FilePlan(named, form, options, tuple(lost), kind, storage) if report.errors == before else None
 
 

@@ -7,7 +7,7 @@ losses are diagnostic codes; those of annotation losses are keys of
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from nczarr import names
 from nczarr.arrays.sources.source import Descr, fill_of
@@ -53,7 +53,7 @@ _REMEDIES = {"unreferable-variable": "embed more values with `--embed SIZE`, or 
 """Help texts of value losses."""
 
 
-def report_losses(lost: list[Loss], form: Format, options: Options, report: Report) -> None:
+def report_losses(lost: Sequence[Loss], form: Format, options: Options, report: Report) -> None:
     """Report value losses one by one, and annotation losses in one warning."""
     allowed = options.allow_loss
     for loss in lost:

@@ -100,29 +100,33 @@ def _variable(planned: StorePlan, fqn: str, variable: Variable) -> Iterator[tupl
 def plan(checked: Checked, form: Format, options: Options, report: Report, more: Iterable[Loss] = ()) -> Plan | None:
     """Return the plan of a target, or None; report every loss, those of the format's rules (`more`) included."""
     check_declaration(form, options, report)
+    before = report.errors
+    planned: Plan | None
     if form.kinds:
         from nczarr.plan.file import plan_file
 
-        return plan_file(checked, form, options, report)
-    if form.capabilities.arrays is not None:
+        planned = plan_file(checked, form, options, report)
+    elif form.capabilities.arrays is not None:
         from nczarr.plan.store import plan_store
 
-        store_plan = plan_store(checked, form, options, report, more)
-        if store_plan is not None and options.declare is not None:
-            report_obstacles(store_plan, report)
-        return store_plan
-    return _plan_stream(checked, form, options, report, more)
+        planned = plan_store(checked, form, options, report, more)
+    else:
+        planned = _plan_stream(checked, form, options, report, more)
+    if planned is None:
+        return None
+    report_losses(planned.losses, form, options, report)
+    if report.errors > before:
+        return None
+    report_obstacles(planned, report)
+    return planned
 
 
-def _plan_stream(
-    checked: Checked, form: Format, options: Options, report: Report, more: Iterable[Loss]
-) -> StreamPlan | None:
-    """Return the plan of a text or stream; None after an error. Reports losses, oversized-target, invalid requests.
+def _plan_stream(checked: Checked, form: Format, options: Options, report: Report, more: Iterable[Loss]) -> StreamPlan:
+    """Return the plan of a text or stream. Reports oversized-target, invalid requests.
 
     Formats accept requests of single codecs for numbers, where they have them.
     The source's storage requests nothing.
     """
-    before = report.errors
     lost = [*losses(checked, form), *more]
     requested: dict[str, Storage] = {}
     if form.binary:
@@ -131,8 +135,7 @@ def _plan_stream(
         check_size(checked, options, report)
         requested, unmet = _encodings(checked, form, options, report)
         lost += unmet
-    report_losses(lost, form, options, report)
-    return StreamPlan(checked, form, options, tuple(lost), requested) if report.errors == before else None
+    return StreamPlan(checked, form, options, tuple(lost), requested)
 
 
 def _encodings(

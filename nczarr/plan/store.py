@@ -23,7 +23,7 @@ from nczarr.options import Options
 from nczarr.plan.chunk_lengths import ShardRequest, can_shard, fits, problem
 from nczarr.plan.keys import axes, check_keys
 from nczarr.plan.layout import lay
-from nczarr.plan.losses import losses, report_losses
+from nczarr.plan.losses import losses
 from nczarr.plan.plans import Loss, PartTarget, StorePlan
 from nczarr.plan.requested_storage import metadata_storage, normalized, storage_of, storage_requests, unkept
 from nczarr.registry import Format
@@ -97,7 +97,7 @@ def plan_store(
     """Return the plan of a store; None after an error.
 
     Expects the losses by the format's own rules in `more`. Ensures a layout for
-    each part and a valid key for each name. Reports losses, unsafe-name,
+    each part and a valid key for each name. Reports unsafe-name,
     reserved-name, unreadable-char, unmatched-shards, oversized-fill and invalid
     requests.
     """
@@ -145,14 +145,11 @@ def plan_store(
         report_unregistered_codecs(targets, report)
     unreferred = list(_unreferred(targets, checked, options))
     lost += unreferred
-    report_losses(lost, form, options, report)
     chars = any(variable.type == "char" for variable in checked.variables.values())
     if options.char_netcdf and arrays.netcdf_char and chars:
         text = "char arrays are written as `>S1`, which only the netCDF library reads"
         report.warning("unreadable-char", text, helps=["omit `--char netcdf` for other readers"])
-    if report.errors > before:
-        return None
-    if unreferred:  # the run accepts that these variables are left out
+    if unreferred:  # a run that accepts this leaves these variables out
         rest = plan_store(without(checked, frozenset(loss.path for loss in unreferred)), form, options, Report())
         return None if rest is None else rest._replace(losses=tuple(lost))
     return StorePlan(checked, form, options, tuple(lost), storage, targets, parts, axis_names, places)
