@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import tempfile
 from collections.abc import Iterable
 from typing import IO, TYPE_CHECKING
@@ -12,8 +11,8 @@ from nczarr.cli.options import options_of, standard_input
 from nczarr.cli.parser import Command, Example, integer, size
 from nczarr.cli.shared import Messages
 from nczarr.cli.streams import write_product
-from nczarr.diagnostics.secrets import StorageOptions, shown
-from nczarr.options import ARGUMENTS, LIMITS, REFERENCES, TARGET, Options
+from nczarr.diagnostics.secrets import StorageOptions
+from nczarr.options import ARGUMENTS, LIMITS, REFERENCES, TARGET
 
 if TYPE_CHECKING:
     from nczarr.stores.url import Location
@@ -121,25 +120,15 @@ def _work(arguments: argparse.Namespace, messages: Messages) -> None:
 def _rewrite(arguments: argparse.Namespace, messages: Messages) -> None:
     """Read and write, with the target locked. Raises OSError, CompileError."""
     from nczarr import refs
-    from nczarr.operations import sources
-    from nczarr.stores.url import BadURLError, MissingProtocolError
+    from nczarr.operations import sources, targets
 
-    report = messages.report
-    storage = options_of(arguments).storage
-    place = None
+    report, options, place = messages.report, options_of(arguments), None
+    storage = options.storage
     if arguments.target not in (None, "-"):
         place = sources.located(arguments.target, report)
-        if place is None:
+        if place is None or not targets.is_free(place, None, report, options):
             return
         storage = storage.at("target", place.server)
-        try:
-            free = _is_free(place, storage.of("target"), arguments, messages)
-        except (BadURLError, MissingProtocolError) as error:
-            sources.unusable(place.path, error, report)
-            return
-        if not free:
-            return
-    options = Options(storage=storage)
     source = standard_input() if arguments.source == "-" else sources.opened(arguments.source, report, options)
     if source is None:
         return
@@ -152,30 +141,6 @@ def _rewrite(arguments: argparse.Namespace, messages: Messages) -> None:
     else:
         pieces = refs.written(refs.compacted(source, report, limits))
     _put(place, storage.of("target"), pieces)
-
-
-def _is_free(place: Location, storage: StorageOptions, arguments: argparse.Namespace, messages: Messages) -> bool:
-    """Return whether the target can be made; reports obstacles.
-
-    Raises OSError, BadURLError, MissingProtocolError.
-    """
-    problem: str | None = None
-    if place.remote:
-        from nczarr.stores.probe import obstacle as there
-
-        there_already = there(place.path, storage, store=False)
-        if there_already is not None and not (arguments.overwrite and there_already.replaceable):
-            problem = there_already.words if arguments.overwrite else "exists"
-    elif os.path.lexists(place.path):
-        from nczarr.stores.finish import obstacle as here
-
-        problem = here(place.path, store=False) if arguments.overwrite else "exists"
-    helps = (
-        ["choose another name, or remove the target yourself"] if arguments.overwrite else ["`--overwrite` replaces it"]
-    )
-    if problem is not None:
-        messages.report.error("target-exists", f"`{shown(place.path)}` {problem}", helps=helps)
-    return problem is None
 
 
 def _put(place: Location | None, storage: StorageOptions, pieces: Iterable[bytes]) -> None:

@@ -134,14 +134,14 @@ def _work(
     )
     with counting(arguments, "sources", len(request.inputs)) as step:
         ready = prepare(request, report, step)
-    if ready is None:
+    if ready is None or ready.conversion is None:
         return
     if arguments.dry_run:
-        steps = ready.steps(report)
+        steps = ready.conversion.steps(report)
         print_plan(arguments, None if report.errors else steps, target, ready.combined)
         return
     if target is None:
-        write_product(ready.blocks(report) or ())
+        write_product(ready.conversion.blocks(report) or ())
         return
     with progress(arguments, target, ready.combined.checked) as watch:
         conversion = ready.write(report, watch)

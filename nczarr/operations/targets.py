@@ -171,20 +171,22 @@ def locked_place(path: str, report: Report, options: Options, *, replaces: bool)
         yield lock
 
 
-def _is_store(path: str, form: Format) -> bool:
+def _is_store(path: str, form: Format | None) -> bool:
     """Return whether a target is a store of keys, not one file."""
+    if form is None:
+        return False
     if form.inner:
         return path.rstrip("/").lower().endswith(form.suffixes[1:])
     return bool(form.emit)
 
 
-def is_free(place: Location, form: Format, report: Report, options: Options) -> bool:
-    """Return whether a target can be made at a place; reports obstacles. Raises OSError."""
+def is_free(place: Location, form: Format | None, report: Report, options: Options) -> bool:
+    """Return whether a target of a format, or a file, can be made at a place; reports obstacles. Raises OSError."""
     from nczarr.stores.finish import obstacle
 
     path = trimmed(place.path)
     try:
-        if form.commits:
+        if form is not None and form.commits:
             return bool(registry.load(form.commits)(path, report, options))
         if place.remote:
             return _is_free_there(place, form, report, options)
@@ -193,12 +195,9 @@ def is_free(place: Location, form: Format, report: Report, options: Options) -> 
         return False
     if os.path.lexists(path):
         problem = obstacle(path, store=_is_store(path, form)) if options.overwrite else "exists"
-        helps = (
-            ["choose another name, or remove the target yourself"]
-            if options.overwrite
-            else ["replace it with `--overwrite`"]
-        )
         if problem is not None:
+            remedy = "choose another name, or remove the target yourself"
+            helps = [remedy if options.overwrite else "replace it with `--overwrite`"]
             report.error("target-exists", f"`{path}` {problem}", helps=helps)
         return problem is None
     folder = os.path.dirname(os.path.abspath(path))
@@ -222,7 +221,7 @@ def is_finished(path: str, form: Format, options: Options) -> bool:
     return obstacle is not None and not obstacle.unfinished
 
 
-def _obstacle(place: Location, form: Format, options: Options) -> Obstacle | None:
+def _obstacle(place: Location, form: Format | None, options: Options) -> Obstacle | None:
     """Return the store or file at the URL of a target. Raises OSError."""
     from nczarr.stores.probe import obstacle
 
@@ -231,7 +230,7 @@ def _obstacle(place: Location, form: Format, options: Options) -> Obstacle | Non
     return obstacle(url, storage.of("target"), store=store)
 
 
-def _is_free_there(place: Location, form: Format, report: Report, options: Options) -> bool:
+def _is_free_there(place: Location, form: Format | None, report: Report, options: Options) -> bool:
     """Return whether a target can be made at a URL. Raises OSError."""
     obstacle = _obstacle(place, form, options)
     if obstacle is None:

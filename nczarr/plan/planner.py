@@ -22,7 +22,6 @@ from nczarr.plan.plans import Loss, Plan, StorePlan, StreamPlan
 from nczarr.plan.requested_storage import storage_requests
 from nczarr.registry import Format
 
-CONVENTIONS = ("nz",)
 _TITLE = "NZ-1.0"
 _OWN_LIST = "zarr_conventions"
 _TEXTS = ("conventions", "Conventions")

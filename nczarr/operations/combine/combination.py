@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from nczarr import names
@@ -31,32 +31,15 @@ LEAST_PIECE = 4096
 """Minimum bytes of referenced chunk pieces, if the values may be embedded in the document."""
 
 
-class Pile(NamedTuple):
-    """Input of a combination."""
-
-    names: Sequence[str]
-    """Names of the sources for messages."""
-    model: Model
-    """The first source, and the resolved combination."""
-    arrays: Mapping[str, Accumulation | list[Parts]]
-    """Arrays of each variable in every source: one, or the parts of each source."""
-    given: set[str]
-    """Variables with data in any source."""
-    stacked: set[str]
-    """Variables that get the new dimension."""
-    lengths: Mapping[str, Sequence[int]]
-    """Lengths of dimensions by source."""
-
-
-def made(pile: Pile, report: Report) -> Checked | None:
+def made(combination: Combination, report: Report) -> Checked | None:
     """Return the combined dataset; None after unaligned chunks or differing fill values are reported."""
-    before, checked, way = report.errors, pile.model.checked, pile.model.way
-    addressable, chunks = pile.model.wanted.addressable, {} if way.new_dim else pile.model.chunks
-    axes = {path: 0 for path in checked.variables if path in pile.stacked} if way.new_dim else way.axes
+    before, checked, way = report.errors, combination.model.checked, combination.model.way
+    addressable, chunks = combination.model.wanted.addressable, {} if way.new_dim else combination.model.chunks
+    axes = {path: 0 for path in checked.variables if path in combination.stacked} if way.new_dim else way.axes
     parts = dict(checked.parts)
     for path, axis in axes.items():
-        if path in pile.given:
-            parts[path] = _Joining(path, axis, pile, report).parts
+        if path in combination.given:
+            parts[path] = _Joining(path, axis, combination, report).parts
     if report.errors > before:
         return None
     with building():
@@ -65,7 +48,7 @@ def made(pile: Pile, report: Report) -> Checked | None:
             """Return the combined lengths, and the variables along the new dimension."""
             dimensions = []
             for dimension in group.dimensions:
-                lengths = pile.lengths.get(names.join(path, dimension.name))
+                lengths = combination.lengths.get(names.join(path, dimension.name))
                 dimensions.append(dimension if lengths is None else dimension.model_copy(update={"size": sum(lengths)}))
             variables = []
             for variable in group.variables:
@@ -80,7 +63,7 @@ def made(pile: Pile, report: Report) -> Checked | None:
 
         tree = mapped(checked.dataset, changed)
         if way.new_dim:
-            dimension = Dimension(name=way.new_dim, size=len(pile.names))
+            dimension = Dimension(name=way.new_dim, size=len(combination.names))
             kind = None if _grows_within(checked, axes) else tree.kind
             tree = tree.model_copy(update={"dimensions": (dimension, *tree.dimensions), "kind": kind})
         return resized(checked, tree)._replace(parts=parts)
@@ -100,15 +83,15 @@ class _Joining(NamedTuple):
     """FQN of the variable."""
     axis: int
     """Axis of the combination."""
-    pile: Pile
-    """Input of the combination."""
+    combination: Combination
+    """All sources."""
     report: Report
     """Collected diagnostics."""
 
     @property
     def parts(self) -> Parts:
         """Joined parts."""
-        checked, arrays = self.pile.model.checked, self.pile.arrays[self.path]
+        checked, arrays = self.combination.model.checked, self.combination.arrays[self.path]
         if isinstance(arrays, Accumulation):
             return {"": self._whole(arrays)}
         return join(checked.variables[self.path].type, arrays, self.axis, checked.types, self._part)
@@ -117,16 +100,16 @@ class _Joining(NamedTuple):
         """Return one of several arrays of a variable; reports unaligned-chunks."""
         accumulation = Accumulation(axis, Targets(NO_OPTIONS))
         for number, source in enumerate(sources):
-            accumulation.add(number, Raised(source) if self.pile.model.way.new_dim else source)
+            accumulation.add(number, Raised(source) if self.combination.model.way.new_dim else source)
         return self._whole(accumulation)
 
     def _whole(self, accumulation: Accumulation) -> ArraySource:
         """Return one array of all sources; reports unaligned-chunks."""
         self._check_fills(accumulation)
         sources, numbers = accumulation.sources()
-        axis, addressable = accumulation.axis, self.pile.model.wanted.addressable
+        axis, addressable = accumulation.axis, self.combination.model.wanted.addressable
         size = itemsize(sources[0].layout.dtype)
-        whole = joined(sources, axis, rectilinear=self.pile.model.way.rectilinear)
+        whole = joined(sources, axis, rectilinear=self.combination.model.way.rectilinear)
         if addressable is None or not size or _varies(whole):
             return whole
         total = sum(math.prod(source.layout.shape) for source in sources) * size
@@ -136,7 +119,7 @@ class _Joining(NamedTuple):
         if wrong is not None and small:
             return joined(accumulation.valued(sources_of_pieces), axis)
         if wrong is not None and wrong.other is not None:  # what lies in no chunks at all is the planner's matter
-            which = [self.pile.names[numbers[number]] for number in (wrong.source, wrong.other)]
+            which = [self.combination.names[numbers[number]] for number in (wrong.source, wrong.other)]
             text = f"`{self.path}` cannot be referenced as one array: {wrong.reason}"
             helps = [
                 "write a target of another format, which has new chunks (`-o OUT.zarr`)",
@@ -151,8 +134,8 @@ class _Joining(NamedTuple):
             return
         one, other, *fills, source = accumulation.unlike
         texts = [_element(source, fill) for fill in fills]
-        text = f"`{self.path}` has unwritten chunks, which are read as {texts[0]} in `{self.pile.names[one]}`"
-        self.report.error("unequal-sources", f"{text}, {texts[1]} in `{self.pile.names[other]}`")
+        text = f"`{self.path}` has unwritten chunks, which are read as {texts[0]} in `{self.combination.names[one]}`"
+        self.report.error("unequal-sources", f"{text}, {texts[1]} in `{self.combination.names[other]}`")
 
 
 def _varies(source: ArraySource) -> bool:
@@ -209,17 +192,21 @@ class Combination:
     def __init__(self, model: Model, storage: StorageOptions = NO_OPTIONS) -> None:
         self.model = model
         self.names: list[str] = []
+        """Names of the sources for messages."""
         self.targets = Targets(storage)
         """Files and objects with chunks."""
         self._faults: dict[Conflict, str] = {}
         """Messages on differences, for the first source of each."""
         self._more: Counter[Conflict] = Counter()
         self._attributes: dict[str, None] = {}
-        self._stacked = set(model.way.always)
+        self.stacked = set(model.way.always)
+        """Variables that get the new dimension."""
         self.lengths = {path: array("q") for path in model.way.dimensions}
         """Lengths of the joined dimensions by source."""
-        self._arrays: dict[str, Accumulation | list[Parts]] = {}
-        self._given: set[str] = set()
+        self.arrays: dict[str, Accumulation | list[Parts]] = {}
+        """Arrays of each variable in every source: one, or the parts of each source."""
+        self.given: set[str] = set()
+        """Variables with data in any source."""
         self._ascending = {path: Ascending(path) for path in model.ordered}
         self._known: KnownPlaces | None = None
         self.repeated: list[str] = []
@@ -250,18 +237,18 @@ class Combination:
                 self._known = KnownPlaces(source.pieces)
             elif self._known.have(source.pieces):
                 self.repeated.append(source.name)
-        self._given |= source.given
-        self._stacked |= source.unequal
+        self.given |= source.given
+        self.stacked |= source.unequal
         for path, order in source.orders.items():
             self._ascending[path].add(source.name, order)
 
     def _take(self, path: str, number: int, piece: VariablePiece) -> None:
         """Add a variable of a source with the same model."""
-        accumulated = self._arrays.get(path)
+        accumulated = self.arrays.get(path)
         if accumulated is None:
             single = piece.located is not None or piece.parts.keys() == {""}
             accumulated = Accumulation(self.model.axes[path], self.targets) if single else []
-            self._arrays[path] = accumulated
+            self.arrays[path] = accumulated
         if isinstance(accumulated, list):
             accumulated.append(piece.parts)
         else:
@@ -301,7 +288,7 @@ class Combination:
                 "differing-attributes",
                 f"attributes differ; those of `{self.model.name}` are kept: {listed}{rest}",
             )
-        if self.model.way.new_dim and not self._stacked and not self._faults:
+        if self.model.way.new_dim and not self.stacked and not self._faults:
             text = f"no variable differs between the sources, so no variable would have {self.model.way.shown}"
             helps = ["name a variable with `--along VARIABLE --new-dim NAME` to stack it in any case"]
             report.error("unmatched-dimension", text, helps=helps)
@@ -310,5 +297,4 @@ class Combination:
                 report.warning("unordered-coordinate", order.fault, helps=["give the sources in another order"])
         if report.errors > before:
             return None
-        pile = Pile(self.names, self.model, self._arrays, self._given, self._stacked, self.lengths)
-        return made(pile, report)
+        return made(self, report)

@@ -1,16 +1,14 @@
 """Combination of datasets, written to a target.
 
-request ─ prepare: read, combine, select ─> ReadyCombination ─ write ─> Conversion
-├ steps ─> planned work
-└ blocks ─> bytes for standard output
+request ─ prepare: read, combine, select ─> ReadyCombination: the dataset, and its ReadyConversion
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from nczarr.arrays.execution.counts import Step, Watcher
+from nczarr.arrays.execution.counts import Watcher
 from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.secrets import shown
 from nczarr.operations import pipeline, targets
@@ -18,6 +16,7 @@ from nczarr.operations import sources as places
 from nczarr.operations.combine import Combined, CombineSpec, combined, journal_of
 from nczarr.operations.combine.journal import is_finished
 from nczarr.operations.combine.sources import home_of
+from nczarr.operations.convert import ReadyConversion
 from nczarr.operations.pipeline import Input
 from nczarr.options import Options
 from nczarr.plan.plans import Conversion
@@ -52,32 +51,16 @@ class ReadyCombination(NamedTuple):
 
     combined: Combined
     """The combined dataset."""
-    target: str | None
-    """Path or URL of the target."""
-    form: Format | None
-    """Format of the target."""
-    options: Options
-    """Options of the run."""
+    conversion: ReadyConversion | None
+    """Its conversion to the target; None if it is not written."""
 
     def write(self, report: Report, watch: Watcher | None = None) -> Conversion | None:
         """Write the target, whole or not at all; None after an error. Raises OSError."""
-        assert self.target is not None
-        assert self.form is not None
-        done = pipeline.write(self.combined.checked, self.target, self.form, report, self.options, watch)
+        assert self.conversion is not None
+        done = self.conversion.write(report, watch)
         if done is not None:
             self.combined.forget()
         return done
-
-    def steps(self, report: Report) -> Iterator[Step] | None:
-        """Return the data steps of `write` by part; None after an error. Nothing is written."""
-        assert self.target is not None
-        assert self.form is not None
-        return pipeline.steps(self.combined.checked, self.target, self.form, report, self.options)
-
-    def blocks(self, report: Report) -> Iterator[bytes] | None:
-        """Return the output of `write` for a terminal; None after an error."""
-        assert self.form is not None
-        return pipeline.blocks(self.combined.checked, self.form, report, self.options)
 
 
 def prepare(
@@ -128,9 +111,9 @@ def prepare(
     checked = pipeline.select(combination.checked, request.subset.cuts, report)
     if checked is None or report.errors:
         return None
-    return ReadyCombination(
-        combination._replace(checked=checked), target, form, _for_writing(request, form, addressable=spec.addressable)
-    )
+    options = _for_writing(request, addressable=spec.addressable)
+    conversion = None if form is None else ReadyConversion(checked, target or "", form, options)
+    return ReadyCombination(combination._replace(checked=checked), conversion)
 
 
 def _is_open(target: str, form: Format, options: Options, report: Report) -> bool:
@@ -144,7 +127,7 @@ def _is_open(target: str, form: Format, options: Options, report: Report) -> boo
     return place is not None and targets.is_free(place, form, report, options)
 
 
-def _for_writing(request: CombineRequest, form: Format | None, *, addressable: int | None) -> Options:
+def _for_writing(request: CombineRequest, *, addressable: int | None) -> Options:
     """Return the options of the target: one process writes a document, and its journal alone resumes it."""
     options, paths = request.options, [source.name for source in request.inputs if source.portable]
     writing = options.writing
