@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from nczarr import link, registry
+from nczarr import registry
 from nczarr.arrays.execution.counts import Counts, Step, Watcher
 from nczarr.arrays.execution.thread_pool import in_limits, limited
 from nczarr.ast.dataset import building
@@ -23,13 +23,13 @@ from nczarr.diagnostics.secrets import shown
 from nczarr.diagnostics.source import Source
 from nczarr.operations import sources, targets
 from nczarr.options import Options
-from nczarr.plan.plans import Conversion, Plan, StorePlan, conversion_of
 from nczarr.registry import Format
 from nczarr.select.selection import Subset
 from nczarr.stores.base import Store
 from nczarr.stores.url import Location, is_remote, location, trimmed
 
 if TYPE_CHECKING:
+    from nczarr.plan.plans import Conversion, Plan, StorePlan
     from nczarr.stores.lock import Lock
 
 
@@ -155,6 +155,8 @@ def plan(
 
 def plan_store(checked: Checked, form: Format, report: Report, options: Options) -> StorePlan | None:
     """Return the plan of a store; None after an error. Reports unknown-target for any other format."""
+    from nczarr.plan.plans import StorePlan
+
     if not form.emit or form.begins:
         report.error("unknown-target", f"format `{form.name}` is not a store and has no keys")
         return None
@@ -193,6 +195,9 @@ def _write(
     lock: Lock | None,
 ) -> Conversion | None:
     """Write a dataset to a target that is locked, if it can be; as `write`."""
+    from nczarr import link
+    from nczarr.plan.plans import conversion_of
+
     if options.resume and not options.overwrite and targets.is_finished(path, form, options):
         return _finished_before(checked, path, form, report, options)
     planned = _planned(checked, path, form, report, options)
@@ -217,6 +222,7 @@ def _write(
 def _finished_before(checked: Checked, path: str, form: Format, report: Report, options: Options) -> Conversion | None:
     """Check a finished target for `--resume`; None if it differs. Reports finished-target, unequal-target."""
     from nczarr.operations.compare.verify import verify
+    from nczarr.plan.plans import conversion_of
 
     planned = plan(checked, form, report, options)
     if planned is None:
@@ -249,6 +255,8 @@ def _planned(checked: Checked, path: str, form: Format, report: Report, options:
 
 def steps(checked: Checked, path: str, form: Format, report: Report, options: Options) -> Iterator[Step] | None:
     """Return the data steps of `write` by part, with its reports; None after an error. Nothing is written."""
+    from nczarr import link
+
     planned = _planned(checked, path, form, report, options)
     return None if planned is None else link.steps(planned, report)
 
@@ -264,6 +272,9 @@ def blocks(checked: Checked, form: Format, report: Report, options: Options) -> 
 
     Metadata are shown once: consolidated ones repeat them, and are shown on request alone.
     """
+    from nczarr import link
+    from nczarr.plan.plans import StorePlan
+
     planned = plan(checked, form, report, options._replace(consolidated=options.consolidated or False))
     if planned is None:
         return None
@@ -278,10 +289,14 @@ def blocks(checked: Checked, form: Format, report: Report, options: Options) -> 
 
 def _pieces(planned: Plan, report: Report) -> Iterator[bytes]:
     """Return the bytes of a text or single file, made within the limits of the run."""
+    from nczarr import link
+
     return in_limits(link.pieces(planned, report), planned.options.workers, planned.options.memory)
 
 
 def keys(checked: Checked, form: Format, report: Report, options: Options) -> Mapping[str, bytes] | None:
     """Return every key of a store with its bytes, in memory; None after an error."""
+    from nczarr import link
+
     planned = plan_store(checked, form, report, options)
     return None if planned is None else link.content(planned, report)

@@ -15,7 +15,6 @@ from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.secrets import shown
 from nczarr.operations.sources import located, unusable
 from nczarr.options import Following, Options
-from nczarr.plan.plans import Plan
 from nczarr.registry import Format
 from nczarr.stores.url import (
     BadURLError,
@@ -29,6 +28,7 @@ from nczarr.stores.url import (
 )
 
 if TYPE_CHECKING:
+    from nczarr.plan.plans import Plan
     from nczarr.stores.lock import Lock
     from nczarr.stores.probe import Obstacle
 

@@ -13,7 +13,6 @@ from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.regions import Region, Selection, all_of, lengths_of, linear_block
 from nczarr.arrays.sources.decoded_parts import read_together
 from nczarr.arrays.sources.memory import all_fill
-from nczarr.arrays.sources.sliced import cut
 from nczarr.arrays.sources.source import ArraySource, Parts, itemsize, little, numpy_dtype
 from nczarr.arrays.values.parts import Types, descr, escape, is_fixed
 from nczarr.ast import CompoundType, Constant, VlenType
@@ -55,7 +54,11 @@ def selected_parts(checked: Checked, path: str, ranges: Region) -> Parts:
     """Return sources of all parts of a variable with exactly these cells; missing ones are fill."""
     parts = whole_parts(checked, path)
     whole = tuple(map(range, checked.shapes[path]))
-    return parts if ranges == whole else cut(checked.variables[path].type, ranges, parts, checked.types)
+    if ranges == whole:
+        return parts
+    from nczarr.arrays.sources.sliced import cut
+
+    return cut(checked.variables[path].type, ranges, parts, checked.types)
 
 
 def reader_of(checked: Checked, path: str) -> PartAssembler:

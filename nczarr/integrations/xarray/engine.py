@@ -24,7 +24,6 @@ from nczarr.integrations.xarray.values import OpenedDataset, warn
 from nczarr.operations import pipeline
 from nczarr.options import FOLLOWING, UNREAD, Following, Options
 from nczarr.registry import Format
-from nczarr.stores.directory import DirectoryStore
 from nczarr.stores.repository.layout import is_repository
 from nczarr.stores.url import BadURLError, is_remote, location
 
@@ -130,6 +129,8 @@ def _is_claimed_store(path: str) -> bool:
     """Return whether a folder has a claimed format. Raises OSError."""
     if is_repository(path):
         return True
+    from nczarr.stores.directory import DirectoryStore
+
     store = DirectoryStore(path)
     return any(row.holds is not None and registry.load(row.holds)(store) for row in _claimed())
 

@@ -14,7 +14,7 @@ from contextlib import ExitStack, closing
 from functools import partial
 from hashlib import sha256
 from secrets import token_hex
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from nczarr import __version__
 from nczarr.check.checked import Checked
@@ -22,7 +22,6 @@ from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.secrets import NO_OPTIONS, StorageOptions, shown
 from nczarr.operations.combine.combination import Combination
 from nczarr.operations.combine.contribution import Model, contribution_of, in_model_units, model_of
-from nczarr.operations.combine.journal import FileJournal
 from nczarr.operations.combine.sources import (
     WORTH,
     Job,
@@ -36,6 +35,9 @@ from nczarr.operations.combine.spec import CombineSpec, Recoding
 from nczarr.operations.pipeline import Input
 from nczarr.select.selection import Subset
 from nczarr.stores.url import is_remote
+
+if TYPE_CHECKING:
+    from nczarr.operations.combine.journal import FileJournal
 
 __all__ = ["CombineSpec", "Recoding", "combine", "combined"]
 
@@ -162,6 +164,8 @@ def journal_of(
     """
     if target is None or is_remote(target) or spec.addressable is None or not (resume or sources >= WORTH):
         return None
+    from nczarr.operations.combine.journal import FileJournal
+
     return partial(FileJournal, target, resume=resume)
 
 

@@ -23,7 +23,6 @@ from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.secrets import NO_OPTIONS, StorageOptions
 from nczarr.operations.combine.agreement import OBJECTS, Ascending, Aspect, SourceDifference
 from nczarr.operations.combine.contribution import Contribution, KnownPlaces, Model, VariablePiece, whole_first
-from nczarr.operations.combine.recode import units_of
 from nczarr.operations.combine.spec import Way
 from nczarr.operations.compare.difference import shown
 
@@ -141,6 +140,12 @@ class _Joining(NamedTuple):
 def _varies(source: ArraySource) -> bool:
     """Return whether encoded chunks of a source differ in shape."""
     return source.stored is not None and varies(source.stored.chunks)
+
+
+def _is_time(variable: Variable) -> bool:
+    from nczarr.operations.combine.recode import units_of
+
+    return units_of(variable) is not None
 
 
 def _element(source: ArraySource, fill: bytes) -> str:
@@ -278,7 +283,7 @@ class Combination:
             more, (path, aspect, attribute) = self._more[conflict], conflict
             notes = [f"the same difference in {more} more source{'s' * (more != 1)}"] if more else []
             is_units = (aspect, attribute) == (Aspect.ATTRIBUTE, "units") and path in self.model.checked.variables
-            is_time = is_units and units_of(self.model.checked.variables[path]) is not None
+            is_time = is_units and _is_time(self.model.checked.variables[path])
             report.error("unequal-sources", message, notes=notes, helps=[SAME_UNITS] * is_time + [CHOOSE])
         if self._attributes:
             some = list(self._attributes)

@@ -23,7 +23,6 @@ from nczarr.arrays.sources.source import ArraySource, Parts, numpy_dtype
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report
 from nczarr.operations.combine.agreement import CoordinateOrder, SourceDifference, equal, findings, order_of
-from nczarr.operations.combine.recode import is_valid, recoded
 from nczarr.operations.combine.spec import CombineSpec, Way, is_coordinate, settled
 from nczarr.operations.compare.difference import shown
 from nczarr.operations.compare.values import values
@@ -59,6 +58,8 @@ def model_of(name: str, checked: Checked, spec: CombineSpec, report: Report) -> 
     """Return the first source as a model, in the requested units; None after a reported error."""
     before = report.errors
     if spec.recoding is not None:
+        from nczarr.operations.combine.recode import is_valid, recoded
+
         if not is_valid(spec.recoding, report):
             return None
         checked = recoded(name, checked, None, spec.recoding, report)
@@ -79,7 +80,11 @@ def model_of(name: str, checked: Checked, spec: CombineSpec, report: Report) -> 
 def in_model_units(name: str, checked: Checked, model: Model, report: Report) -> Checked:
     """Return a source with the units of the model, if that is requested; reports inexact-times. Raises OSError."""
     recoding = model.wanted.recoding
-    return checked if recoding is None else recoded(name, checked, model.checked, recoding, report)
+    if recoding is None:
+        return checked
+    from nczarr.operations.combine.recode import recoded
+
+    return recoded(name, checked, model.checked, recoding, report)
 
 
 class VariablePiece(NamedTuple):

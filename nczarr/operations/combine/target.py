@@ -14,7 +14,6 @@ from nczarr.diagnostics.secrets import shown
 from nczarr.operations import pipeline, targets
 from nczarr.operations import sources as places
 from nczarr.operations.combine import Combined, CombineSpec, combined, journal_of
-from nczarr.operations.combine.journal import is_finished
 from nczarr.operations.combine.sources import home_of
 from nczarr.operations.convert import ReadyConversion
 from nczarr.operations.pipeline import Input
@@ -118,9 +117,12 @@ def prepare(
 
 def _is_open(target: str, form: Format, options: Options, report: Report) -> bool:
     """Return whether a target is to be made and can be. Reports finished-target, target-exists. Raises OSError."""
-    if options.resume and not options.overwrite and is_finished(target):
-        report.warning("finished-target", f"`{shown(target)}` already exists, made by an earlier run")
-        return False
+    if options.resume and not options.overwrite:
+        from nczarr.operations.combine.journal import is_finished
+
+        if is_finished(target):
+            report.warning("finished-target", f"`{shown(target)}` already exists, made by an earlier run")
+            return False
     if is_remote(target):
         return True
     place = places.located(target, report)
