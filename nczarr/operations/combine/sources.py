@@ -182,10 +182,6 @@ def _by_threads(batch: Sequence[Input], job: Job, model: Model, *, here: bool) -
         yield from crew.results(works)
 
 
-def _batches(rest: Sequence[Input]) -> list[Sequence[Input]]:
-    return [rest[start : start + BATCH] for start in range(0, len(rest), BATCH)]
-
-
 def results(
     rest: Sequence[Input], job: Job, model: Model, workers: int | None = 1, dask: str | None = None
 ) -> Generator[SourceResult, None, None]:
@@ -197,7 +193,7 @@ def results(
     located = job.wanted.addressable is not None  # other targets read values of the sources later, from here
     portable = located and job.first.portable and all(source.portable for source in rest)
     count = workers or (min(8, processors()) if len(rest) >= WORTH else 1)
-    batches = _batches(rest)
+    batches = [rest[start : start + BATCH] for start in range(0, len(rest), BATCH)]
     calls = ((job, batch) for batch in batches)
     with ExitStack() as stack:
         batches_of_results: Iterator[Iterable[SourceResult]]

@@ -57,23 +57,6 @@ def text(value: str) -> bytes:
     return data(value.encode("utf-8", "surrogateescape"))
 
 
-def model_hash(group: Group, types: Types) -> bytes:
-    """Return the hash of a group's declarations, without variables and groups."""
-    return _hash(
-        "model",
-        attributes(group.attributes, types),
-        _listed((declared.name, _definition(declared)) for declared in group.types),
-        _listed(
-            (dimension.name, number(dimension.size) + number(dimension.unlimited)) for dimension in group.dimensions
-        ),
-    )
-
-
-def group_hash(model: bytes, variables: Iterable[tuple[str, bytes]], groups: Iterable[tuple[str, bytes]]) -> bytes:
-    """Return the hash of a group and its content: of its model, variables and groups by name."""
-    return _hash("group", model, _listed(variables), _listed(groups))
-
-
 def variable_hash(variable: Variable, shape: tuple[int, ...], values: bytes, types: Types) -> bytes:
     """Return the hash of a variable without its name. `values`: the hash of its values."""
     axes = (
@@ -187,7 +170,14 @@ def chosen(checked: Checked, subset: Subset, report: Report) -> Checked | None:
 
 def _group(path: str, group: Group, checked: Checked, value_hashes: dict[str, bytes], parts: dict[str, str]) -> bytes:
     """Return the hash of a group, and add its parts to `parts`."""
-    model = model_hash(group, checked.types)
+    model = _hash(
+        "model",
+        attributes(group.attributes, checked.types),
+        _listed((declared.name, _definition(declared)) for declared in group.types),
+        _listed(
+            (dimension.name, number(dimension.size) + number(dimension.unlimited)) for dimension in group.dimensions
+        ),
+    )
     parts[path if path == "/" else path + "/"] = model.hex()
     variables = []
     for variable in group.variables:
@@ -199,7 +189,7 @@ def _group(path: str, group: Group, checked: Checked, value_hashes: dict[str, by
         (child.name, _group(names.join(path, child.name), child, checked, value_hashes, parts))
         for child in group.groups
     ]
-    return group_hash(model, variables, inner)
+    return _hash("group", model, _listed(variables), _listed(inner))
 
 
 def _variables(checked: Checked, options: Options) -> dict[str, bytes]:
