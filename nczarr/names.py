@@ -1,4 +1,4 @@
-r"""Names: fully-qualified names, and the escapes of CDL, of the notation and of text in general.
+r"""Names: fully-qualified names, the escapes of CDL, the notation and text; and read-only mappings by name.
 
 Names are unescaped and in NFC; each escape/unescape is an inverse pair. A FQN
 (`/g1/a\ b`) follows the data model specification: `/` separates, `\/`, `\\` and
@@ -13,8 +13,9 @@ import itertools
 import os
 import re
 import unicodedata
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
+from typing import Any, TypeVar
 
 MAX_NAME_BYTES = 256
 """Maximum UTF-8 length of a name in the netCDF library (NC_MAX_NAME)."""
@@ -215,3 +216,46 @@ def stem(path: str) -> str:
     base = os.path.basename(os.path.normpath(path))
     name = normal(os.path.splitext(base)[0])
     return name if name_problem(name) is None else ""
+
+
+T = TypeVar("T")
+
+
+class FrozenMapping(Mapping[str, T]):
+    """Read-only mapping of names to values, in order; shown like a dict.
+
+    Parameters
+    ----------
+    content : dict of str
+        The items. The mapping owns the dict.
+    """
+
+    __slots__ = ("_content",)
+
+    def __init__(self, content: dict[str, T]) -> None:
+        self._content = content
+
+    def __getitem__(self, name: str) -> T:
+        return self._content[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._content)
+
+    def __len__(self) -> int:
+        return len(self._content)
+
+    def __repr__(self) -> str:
+        return repr(self._content)
+
+    def __or__(self, other: Mapping[str, Any]) -> dict[str, Any]:
+        return {**self._content, **other}
+
+    def __ror__(self, other: Mapping[str, Any]) -> dict[str, Any]:
+        return {**other, **self._content}
+
+    def copy(self) -> dict[str, T]:
+        """Return the items in a new dict."""
+        return dict(self._content)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self._content,)

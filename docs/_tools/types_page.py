@@ -17,7 +17,8 @@ from nczarr.diagnostics.report import Report, Severity
 from nczarr.diagnostics.source import Source
 from nczarr.operations import pipeline, targets
 from nczarr.options import Options
-from nczarr.stores.memory import is_metadata, pretty
+from nczarr.stores.base import is_metadata
+from nczarr.stores.memory import pretty
 
 STORES = ("zarr2", "nczarr", "zarr3", "nczarr3", "zarr3-2019")
 FORMATS = ("netcdf3", "netcdf4", *STORES, "ncstream")

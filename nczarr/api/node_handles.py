@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 from nczarr import names
 from nczarr.api.brief import brief
-from nczarr.api.frozen_mapping import FrozenMapping
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.ast import Attribute, Codec, Dimension, Group, Variable
 from nczarr.ast.rectilinear import Lengths
+from nczarr.names import FrozenMapping
 
 if TYPE_CHECKING:
     from types import ModuleType

@@ -13,6 +13,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from nczarr.names import FrozenMapping
+
 SECRET = re.compile(r"key|secret|token|passw|pwd|credential|sas|signature|auth|cookie|user", re.IGNORECASE)
 """Pattern in names of options with secret values."""
 
@@ -33,34 +35,22 @@ _SERVICE = re.compile(r"(?:cdmremote|dap2|dap4):(?=https?:)", re.IGNORECASE)
 _QUERY = re.compile(r"\?[^#\s\"'`]*")
 
 
-class StorageOptions(Mapping[str, Any]):
+class StorageOptions(FrozenMapping[Any]):
     """Options by name, optionally prefixed `source.`, `target.` or a protocol; the `repr` hides the content.
 
     Raises TypeError for anything but a dictionary with names.
     """
 
-    __slots__ = ("_content",)
+    __slots__ = ()
 
     def __init__(self, content: Mapping[str, Any] | None = None) -> None:
         content = {} if content is None else content
         if not isinstance(content, Mapping) or not all(isinstance(name, str) for name in content):
             raise TypeError(f"storage_options must be a dictionary with names of options, not {type(content).__name__}")
-        self._content = dict(content)
-
-    def __getitem__(self, name: str) -> Any:
-        return self._content[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._content)
-
-    def __len__(self) -> int:
-        return len(self._content)
+        super().__init__(dict(content))
 
     def __repr__(self) -> str:
         return f"<{len(self)} storage options>"
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return StorageOptions, (self._content,)
 
     def of(self, side: str) -> StorageOptions:
         """Return the options for one side, `source` or `target`."""

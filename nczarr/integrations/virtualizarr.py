@@ -19,7 +19,7 @@ from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.diagnostics.report import CompileError, Diagnostic, Report, Severity
 from nczarr.options import FOLLOWING, UNREAD, Following, Options, Writing
 from nczarr.select.selection import Subset
-from nczarr.stores.memory import is_metadata
+from nczarr.stores.base import is_metadata
 
 if TYPE_CHECKING:
     from nczarr.check.checked import Checked

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from nczarr.arrays.codecs import table
 from nczarr.arrays.codecs.chain import expressible, nearest, portable, working
-from nczarr.arrays.codecs.shuffle import POINTER
 from nczarr.arrays.regions import grid_of
 from nczarr.arrays.sources.memory import fill_parts, is_complete, patterns
 from nczarr.arrays.sources.source import ArraySource, Descr, Layout, Order, Parts, fill_of, is_number
@@ -23,7 +22,7 @@ from nczarr.arrays.values.elements import (
     stored_bytes,
     time_attributes,
 )
-from nczarr.arrays.values.parts import Part, Types, descr, parts, size
+from nczarr.arrays.values.parts import POINTER, Part, Types, descr, parts, size
 from nczarr.ast import Storage, Variable
 from nczarr.ast.plain import is_finite
 from nczarr.ast.rectilinear import volume

@@ -252,3 +252,13 @@ def with_prefix(keys: Sequence[str], prefix: str) -> Sequence[str]:
 def next_segments(keys: Iterable[str], prefix: str) -> list[str]:
     """Return the distinct segments after `prefix`, sorted; all keys begin with it."""
     return sorted({key[len(prefix) :].split("/", 1)[0] for key in keys if len(key) > len(prefix)})
+
+
+def is_metadata(key: str) -> bool:
+    """Return whether a Zarr key is a JSON document.
+
+    Its last segment is `zarr.json`, begins with `.z`, or ends like documents of
+    the draft of 2019.
+    """
+    last = key.rpartition("/")[2]
+    return last.startswith(".z") or last == "zarr.json" or last.endswith((".array.json", ".group.json"))

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from nczarr.stores.base import Store, safe_key, with_prefix
+from nczarr.stores.base import Store, is_metadata, safe_key, with_prefix
 from nczarr.stores.ranges import Range
 
 
@@ -69,16 +69,6 @@ class MeasuringStore(MemoryStore):
     def keys(self, prefix: str = "") -> Iterator[str]:
         """Return all keys with `prefix`, sorted, measured ones included."""
         return iter(sorted(key for key in (*self.content, *self.sizes) if key.startswith(prefix)))
-
-
-def is_metadata(key: str) -> bool:
-    """Return whether a Zarr key is a JSON document.
-
-    Its last segment is `zarr.json`, begins with `.z`, or ends like documents of
-    the draft of 2019.
-    """
-    last = key.rpartition("/")[2]
-    return last.startswith(".z") or last == "zarr.json" or last.endswith((".array.json", ".group.json"))
 
 
 WIDTH = 100

@@ -24,11 +24,10 @@ from threading import Lock
 from nczarr.diagnostics.report import CompileError
 from nczarr.diagnostics.secrets import NO_OPTIONS, StorageOptions
 from nczarr.stores import ranges
-from nczarr.stores.base import HELD, JOURNAL, safe_key
+from nczarr.stores.base import HELD, JOURNAL, is_metadata, safe_key
 from nczarr.stores.connection import FileConnection
 from nczarr.stores.finish import StoreJournal, parsed
 from nczarr.stores.locking import changed
-from nczarr.stores.memory import is_metadata
 from nczarr.stores.ranges import Range
 from nczarr.stores.remote import TRIES, ObjectFacts, RemoteStore, md5, md5_of
 from nczarr.stores.spool import send

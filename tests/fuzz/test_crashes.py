@@ -31,7 +31,7 @@ TARGETS = ("out.zarr", "out.zip", "out.nc")
 SLOW_METADATA = """
     import sys, time
     from nczarr.stores.directory import DirectoryTarget
-    from nczarr.stores.memory import is_metadata
+    from nczarr.stores.base import is_metadata
 
     put = DirectoryTarget.put
     def slowly(self, key, data):

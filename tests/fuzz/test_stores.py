@@ -16,8 +16,8 @@ from nczarr.diagnostics.report import CompileError, Report
 from nczarr.operations import pipeline
 from nczarr.options import UNREAD, Options
 from nczarr.select.indexing import read
-from nczarr.stores.base import safe_key
-from nczarr.stores.memory import MemoryStore, is_metadata
+from nczarr.stores.base import is_metadata, safe_key
+from nczarr.stores.memory import MemoryStore
 from tests.conftest import ROOT
 from tests.support.work import counted
 

@@ -12,7 +12,8 @@ from pathlib import Path
 import nczarr
 from nczarr import registry
 from nczarr.registry import ALL_ATOMIC, NETCDF_KINDS, USER_TYPES, Capabilities, Format
-from nczarr.stores.memory import is_metadata, pretty
+from nczarr.stores.base import is_metadata
+from nczarr.stores.memory import pretty
 
 FOLDER = "reference/formats"
 SAMPLE = """netcdf sample {

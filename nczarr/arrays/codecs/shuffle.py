@@ -9,9 +9,6 @@ from typing import Any
 from nczarr.arrays.codecs.table import CodecKind, Config, Parameters
 from nczarr.arrays.lazy_numpy import NDArray, np
 
-POINTER = 8
-"""Item size for shuffling strings in netCDF-C's Zarr stores, whatever their length or the document: a pointer."""
-
 SUMMED = (2, 4)
 """Item sizes that are unshuffled by arithmetic, in a third and two thirds of the time of copies byte by byte."""
 

@@ -29,10 +29,9 @@ from nczarr.diagnostics.report import CompileError, Diagnostic, Report, Severity
 from nczarr.diagnostics.secrets import StorageOptions, shown
 from nczarr.options import Options
 from nczarr.plan.plans import StorePlan
-from nczarr.stores.base import Store, safe_key
+from nczarr.stores.base import Store, is_metadata, safe_key
 from nczarr.stores.finish import obstacle, partial, put_in_place, unfinished, unstopped
 from nczarr.stores.locking import changed
-from nczarr.stores.memory import is_metadata
 from nczarr.stores.repository.library import failing, is_conflict, is_foreign, library, listed, result
 from nczarr.stores.repository.sessions import configuration, is_repository, open_repository
 from nczarr.stores.repository.storage import forget, retrying, storage_of

@@ -20,8 +20,8 @@ from nczarr.formats.reference.detect import ARRAY
 from nczarr.formats.reference.wire import text_of
 from nczarr.plan.plans import StorePlan
 from nczarr.plan.requested_storage import fills_alone
-from nczarr.stores.base import Store
-from nczarr.stores.memory import MemoryStore, is_metadata
+from nczarr.stores.base import Store, is_metadata
+from nczarr.stores.memory import MemoryStore
 from nczarr.stores.open import Unfinished, beside
 from nczarr.stores.target_urls import UnnamedTargetError, UrlNaming, noted
 

@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from nczarr.arrays.codecs.shuffle import POINTER
+from nczarr.arrays.values.parts import POINTER
 from nczarr.ast.rectilinear import read_lengths, total_of
 from nczarr.operations.readers import zarr_types
 from nczarr.operations.readers.documents import StoreNode, ZarrView, step

@@ -28,8 +28,7 @@ from nczarr.diagnostics.source import Source
 from nczarr.operations import pipeline
 from nczarr.operations.verify.references import Looked, look_at
 from nczarr.options import Options
-from nczarr.stores.base import Reference, References, Store, is_safe
-from nczarr.stores.memory import is_metadata
+from nczarr.stores.base import Reference, References, Store, is_metadata, is_safe
 from nczarr.stores.references import ReferenceStore
 
 BATCH = 16

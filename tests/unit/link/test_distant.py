@@ -25,8 +25,8 @@ from nczarr.plan.planner import plan
 from nczarr.registry import named
 from nczarr.select.selection import Extent, Section, Subset
 from nczarr.stores import ranges
-from nczarr.stores.base import cut
-from nczarr.stores.memory import MemoryStore, is_metadata
+from nczarr.stores.base import cut, is_metadata
+from nczarr.stores.memory import MemoryStore
 from nczarr.stores.ranges import Range
 from tests.support.making import checked
 

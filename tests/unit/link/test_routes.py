@@ -25,9 +25,9 @@ from nczarr.options import Options
 from nczarr.plan.planner import plan
 from nczarr.plan.plans import Plan
 from nczarr.registry import named
-from nczarr.stores.base import Store
+from nczarr.stores.base import Store, is_metadata
 from nczarr.stores.directory import DirectoryStore, DirectoryTarget
-from nczarr.stores.memory import MemoryStore, is_metadata
+from nczarr.stores.memory import MemoryStore
 from nczarr.stores.open import open_path
 from nczarr.stores.zip import ZipTarget
 from tests.support.making import checked

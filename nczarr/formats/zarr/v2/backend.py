@@ -18,7 +18,7 @@ from nczarr.formats.zarr.core.fill_values import Json
 from nczarr.formats.zarr.core.writer import Entry, Writer, encode, members
 from nczarr.formats.zarr.v2 import dtypes
 from nczarr.plan.plans import PartTarget, StorePlan
-from nczarr.stores.memory import is_metadata
+from nczarr.stores.base import is_metadata
 
 GROUP = b'{"zarr_format": 2}'
 """Content of every `.zgroup`."""

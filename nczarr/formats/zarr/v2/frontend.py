@@ -12,10 +12,10 @@ from typing import Any
 
 from nczarr.arrays.chunks.grid import Encoding
 from nczarr.arrays.codecs import table
-from nczarr.arrays.codecs.shuffle import POINTER
 from nczarr.arrays.codecs.table import TextCodec
 from nczarr.arrays.sources.source import Descr, itemsize
 from nczarr.arrays.values.elements import element_of, is_element_name
+from nczarr.arrays.values.parts import POINTER
 from nczarr.ast.plain import encoded
 from nczarr.check.checked import Unchecked
 from nczarr.diagnostics.report import Report

@@ -18,7 +18,7 @@ from nczarr.formats.zarr.core.fill_values import Json
 from nczarr.formats.zarr.core.writer import Entry, Writer, encode, members
 from nczarr.formats.zarr.v3 import DOCUMENT, codecs, dtypes, nz
 from nczarr.plan.plans import PartTarget, StorePlan
-from nczarr.stores.memory import is_metadata
+from nczarr.stores.base import is_metadata
 
 
 def emit(plan: StorePlan, report: Report) -> Iterator[Entry]:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from nczarr.arrays.codecs.shuffle import POINTER
+from nczarr.arrays.values.parts import POINTER
 from nczarr.operations.readers.documents import StoreNode
 from nczarr.operations.readers.netcdf_c.view import (
     BOTH,
