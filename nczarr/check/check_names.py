@@ -244,7 +244,7 @@ _PLAIN = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9_.@+\- ]{0,198}[A-Za-z0-9_.@+\-])
 
 
 def check_names(work: Unchecked, report: Report) -> Unchecked:
-    """Check all names of a tree, and settle equal or non-NFC ones (check/duplicate_names.py)."""
+    """Check all names of a tree, and settle equal or non-NFC ones."""
     reserved = frozenset() if work.kind in HDF5_KINDS else RESERVED_ATTRIBUTES  # there they are errors (check/kinds.py)
     checking = _Checking(report, reserved)
     checking.group(work.dataset, 1)

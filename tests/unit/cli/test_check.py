@@ -25,6 +25,13 @@ def test_nothing_to_say(tmp_path: Path) -> None:
     assert (ran.status, ran.out, ran.err) == (0, b"", "")
 
 
+def test_verbose_lists_every_loss(tmp_path: Path) -> None:
+    schema = tmp_path / "t.cdl"
+    schema.write_text(TEXT.replace("x = 3", "x = UNLIMITED"))
+    ran = run_command("check", str(schema), "--for", "zarr3", "--verbose")
+    assert "lost: dimension `/x`, unlimited" in ran.err
+
+
 def test_an_error_with_its_place(tmp_path: Path) -> None:
     path = str(write(edit(NCZARR, {"v/.zarray#/filters": []}), tmp_path / "s.zarr"))
     ran = run_command("check", path, "--for", "netcdf-c", "--message-format", "json")
