@@ -16,7 +16,7 @@ from nczarr.check.checked import Checked
 from nczarr.cli.compile import text as tree_text
 from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.source import Source
-from nczarr.operations import pipeline, targets
+from nczarr.operations import endpoints, pipeline
 from nczarr.options import Options
 from nczarr.serve.protocols import ncml
 
@@ -31,7 +31,7 @@ def blocks(name: str) -> Callable[[Checked], bytes]:
     def made(checked: Checked) -> bytes:
         report = Report()
         options = Options(allow_loss=frozenset({"all"}), special=True)
-        form = targets.target_format("", name, report)
+        form = endpoints.target_format("", name, report)
         assert form is not None
         pieces = pipeline.blocks(checked, form, report, options)
         assert pieces is not None, [found.message for found in report.sorted()]

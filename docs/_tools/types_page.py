@@ -15,7 +15,7 @@ from nczarr.check.checked import Checked
 from nczarr.check.classic_layout import lay_out
 from nczarr.diagnostics.report import Report, Severity
 from nczarr.diagnostics.source import Source
-from nczarr.operations import pipeline, targets
+from nczarr.operations import endpoints, pipeline
 from nczarr.options import Options
 from nczarr.stores.base import is_metadata
 from nczarr.stores.memory import pretty
@@ -139,7 +139,7 @@ def lies(sample: Sample, form: str) -> Lies:
         return hdf5(checked)
     if form == "ncstream":
         return stream(checked)
-    found = targets.target_format("", form, report)
+    found = endpoints.target_format("", form, report)
     assert found is not None
     keys = pipeline.keys(checked, found, report, Options(allow_loss=frozenset({"all"})))
     assert keys is not None
@@ -188,7 +188,7 @@ def hexed(data: bytes) -> str:
 
 def stream(checked: Checked) -> Lies:
     """In a stream: the messages of the variable."""
-    form, report = targets.target_format("", "ncstream", Report()), Report()
+    form, report = endpoints.target_format("", "ncstream", Report()), Report()
     assert form is not None
     pieces = pipeline.text(checked, form, report, Options())
     assert pieces is not None
@@ -209,9 +209,9 @@ def classic(checked: Checked) -> Lies:
     """In a classic file of the smallest kind that holds it."""
     for kind in ("nc3", "nc5"):
         report = Report()
-        form = targets.target_format("", "netcdf3", report)
+        form = endpoints.target_format("", "netcdf3", report)
         assert form is not None
-        settled = targets.settle(checked, form, report, Options(kind=kind))
+        settled = endpoints.settle(checked, form, report, Options(kind=kind))
         pieces = settled and pipeline.text(checked, settled[0], report, settled[1])
         if pieces:
             place = lay_out(checked, kind).places["/v"]
@@ -229,7 +229,7 @@ def hdf5(checked: Checked) -> Lies:
     import h5py
 
     report = Report()
-    form = targets.target_format("t.h5", None, report)
+    form = endpoints.target_format("t.h5", None, report)
     assert form is not None
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "t.h5"

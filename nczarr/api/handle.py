@@ -212,10 +212,10 @@ class DatasetHandle(GroupHandle):
         >>> keys["v/0"].hex()
         '0100000002000000'
         """
-        from nczarr.operations import pipeline, targets
+        from nczarr.operations import endpoints, pipeline
 
         report = Report()
-        form = targets.target_format("", format, report)
+        form = endpoints.target_format("", format, report)
         settings = options_from(**options)
         report_losses(self, report, settings)
         keys = None if form is None else pipeline.keys(self.checked, form, report, settings)
@@ -224,10 +224,10 @@ class DatasetHandle(GroupHandle):
         return keys
 
     def _text(self, form_name: str) -> str:
-        from nczarr.operations import pipeline, targets
+        from nczarr.operations import endpoints, pipeline
 
         report = Report()
-        form = targets.target_format("", form_name, report)
+        form = endpoints.target_format("", form_name, report)
         pieces = None if form is None else pipeline.text(self.checked, form, report, Options(special=True))
         if pieces is None:
             raise CompileError(report.sorted())

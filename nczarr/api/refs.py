@@ -227,6 +227,6 @@ def _opened(document: Described, report: Report, options: Options) -> Source | S
         return Source("document", document.encode("utf-8", "surrogatepass"))
     if isinstance(document, bytes):
         return Source("document", document)
-    from nczarr.operations import sources
+    from nczarr.operations import endpoints
 
-    return sources.opened(os.fspath(document), report, options)
+    return endpoints.opened(os.fspath(document), report, options)

@@ -67,9 +67,9 @@ def _inside(folder: str, name: str) -> str:
 
 def _suffix_of(name: str, report: Report) -> str:
     """Return the suffix of a named format."""
-    from nczarr.operations import targets
+    from nczarr.operations import endpoints
 
-    form = targets.target_format("", name, report)
+    form = endpoints.target_format("", name, report)
     if form is None:
         return ""
     return STORE if form.emit else form.suffixes[0] if form.suffixes else FILE
@@ -238,10 +238,10 @@ class _Conversions:
 
     def _is_printable(self) -> bool:
         """Return whether the target can be written to standard output. Reports unknown-target."""
-        from nczarr.operations import targets
+        from nczarr.operations import endpoints
 
         report = self.messages.report
-        form = targets.target_format("", self.arguments.to, report)
+        form = endpoints.target_format("", self.arguments.to, report)
         if form is None:
             return False
         if not form.binary or (form.write is not None and not sys.stdout.isatty()):

@@ -39,12 +39,12 @@ def read_input(
 
     Raises OSError if it cannot be read.
     """
-    from nczarr.operations import pipeline, sources
+    from nczarr.operations import endpoints, pipeline
 
     if path != "-":
         return pipeline.read_path(path, report, options, name, observe)
     source = standard_input()
-    form = sources.source_format(source, name, report) if name else None
+    form = endpoints.source_format(source, name, report) if name else None
     return None if name and form is None else pipeline.read(source, report, options, form, observe)
 
 

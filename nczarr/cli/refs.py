@@ -106,13 +106,13 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _work(arguments: argparse.Namespace, messages: Messages) -> None:
     """Lock the target, read and write. Raises OSError, CompileError."""
-    from nczarr.operations import targets
+    from nczarr.operations import endpoints
 
     if arguments.target in (None, "-"):
         _rewrite(arguments, messages)
         return
     options = options_of(arguments)
-    with targets.locked_place(arguments.target, messages.report, options, replaces=arguments.overwrite) as lock:
+    with endpoints.locked_place(arguments.target, messages.report, options, replaces=arguments.overwrite) as lock:
         if lock is not None:
             _rewrite(arguments, messages)
 
@@ -120,16 +120,16 @@ def _work(arguments: argparse.Namespace, messages: Messages) -> None:
 def _rewrite(arguments: argparse.Namespace, messages: Messages) -> None:
     """Read and write, with the target locked. Raises OSError, CompileError."""
     from nczarr import refs
-    from nczarr.operations import sources, targets
+    from nczarr.operations import endpoints
 
     report, options, place = messages.report, options_of(arguments), None
     storage = options.storage
     if arguments.target not in (None, "-"):
-        place = sources.located(arguments.target, report)
-        if place is None or not targets.is_free(place, None, report, options):
+        place = endpoints.located(arguments.target, report)
+        if place is None or not endpoints.is_free(place, None, report, options):
             return
         storage = storage.at("target", place.server)
-    source = standard_input() if arguments.source == "-" else sources.opened(arguments.source, report, options)
+    source = standard_input() if arguments.source == "-" else endpoints.opened(arguments.source, report, options)
     if source is None:
         return
     maxima = {name: getattr(arguments, f"max_{name}") for name, *_ in _LIMITS}

@@ -151,9 +151,9 @@ def _work(
 
 def _is_text(name: str | None, report: Report) -> bool:
     """Return whether a format is written to standard output. Reports unknown-target."""
-    from nczarr.operations import targets
+    from nczarr.operations import endpoints
 
-    form = targets.target_format("", name, report)
+    form = endpoints.target_format("", name, report)
     if form is not None and form.binary:
         report.error("unknown-target", f"format `{form.name}` is not a text format", helps=["name a file with `-o`"])
     return form is not None and not form.binary

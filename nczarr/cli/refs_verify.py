@@ -60,12 +60,12 @@ def parser() -> Command:
 
 def _work(arguments: argparse.Namespace, messages: Messages, summaries: list[Summary]) -> None:
     """Verify. Raises OSError, CompileError."""
-    from nczarr.operations import sources
+    from nczarr.operations import endpoints
     from nczarr.operations.verify import verify
 
     options = options_of(arguments)
     path = arguments.source
-    source = standard_input() if path == "-" else sources.opened(path, messages.report, options)
+    source = standard_input() if path == "-" else endpoints.opened(path, messages.report, options)
     if source is None:
         return
     sample = {"none": 0, "all": None}.get(arguments.decoded, arguments.sample)

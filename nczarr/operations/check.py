@@ -16,7 +16,7 @@ from nczarr.diagnostics.render import place
 from nczarr.diagnostics.report import Diagnostic, Label, Report
 from nczarr.diagnostics.source import Source
 from nczarr.names import closest
-from nczarr.operations import pipeline, readers, sources
+from nczarr.operations import endpoints, pipeline, readers
 from nczarr.operations.compare.diff import definition
 from nczarr.operations.compare.difference import shown_pair
 from nczarr.operations.readers.rule import Peer
@@ -227,15 +227,15 @@ def check(request: CheckRequest, report: Report) -> int:
     peers = [peer for peer in request.judges if isinstance(peer, Peer)]
     source = request.content
     if source is None and peers:
-        opened = sources.opened(request.path, report, options)
+        opened = endpoints.opened(request.path, report, options)
     else:
         opened = source
     form = None
     if request.form and opened is not None:
-        form = sources.source_format(opened, request.form, report)
+        form = endpoints.source_format(opened, request.form, report)
         if form is None:
             return 0
-    revision = sources.revision(opened, report, options) if peers and opened is not None else None
+    revision = endpoints.revision(opened, report, options) if peers and opened is not None else None
     undeclared = [
         peer for peer in peers if revision is not None and peer.convention and not readers.suits(peer, revision)
     ]

@@ -14,9 +14,9 @@ from nczarr import names, registry
 from nczarr.arrays.execution.counts import Step, Watcher
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report
-from nczarr.operations import pipeline, targets
+from nczarr.operations import endpoints, pipeline
+from nczarr.operations.endpoints import target_format
 from nczarr.operations.pipeline import Input
-from nczarr.operations.targets import target_format
 from nczarr.options import WHOLE, Options
 from nczarr.plan.plans import Conversion
 from nczarr.registry import Format
@@ -95,7 +95,7 @@ class ReadyConversion(NamedTuple):
 
 def prepare(request: ConvertRequest, report: Report) -> ReadyConversion | None:
     """Read the source and select the requested part; None after an error. Raises OSError."""
-    form = targets.target_format(request.target, request.form, report)
+    form = endpoints.target_format(request.target, request.form, report)
     if form is None or report.errors:
         return None
     checked = request.source.read(report)

@@ -21,7 +21,7 @@ from nczarr.check.checked import Checked, Observer
 from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.secrets import shown
 from nczarr.diagnostics.source import Source
-from nczarr.operations import sources, targets
+from nczarr.operations import endpoints
 from nczarr.options import Options
 from nczarr.registry import Format
 from nczarr.select.selection import Subset
@@ -76,11 +76,11 @@ def read(
 ) -> Checked | None:
     """Return the checked dataset of a file or store; the format is detected by content unless given."""
     if not isinstance(source, Source):
-        settled = sources.readable(source, report, options)
+        settled = endpoints.readable(source, report, options)
         if settled is None:
             return None
         source = settled
-    form = form or sources.detected(source)
+    form = form or endpoints.detected(source)
     if form is not None and form.opens is not None:
         opened = registry.load(form.opens)(source, report, options)
         if opened is None:
@@ -113,13 +113,13 @@ def read_path(
     path: str, report: Report, options: Options, name: str | None = None, observe: Observer | None = None
 ) -> Checked | None:
     """Return the checked dataset at a path or URL, in a named or detected format. Raises OSError."""
-    source = sources.opened(path, report, options)
+    source = endpoints.opened(path, report, options)
     if source is None:
         return None
     if options.survey and not isinstance(source, Source):
         source.survey()
     asked = name or (registry.MODES["zarr"] if "zarr" in location(path).modes else None)
-    form = sources.source_format(source, asked, report) if asked else None
+    form = endpoints.source_format(source, asked, report) if asked else None
     if asked and form is None:
         return None
     return read(source, report, options, form, observe)
@@ -144,7 +144,7 @@ def plan(
     """
     from nczarr.plan import planner
 
-    settled = targets.settle(checked, form, report, options, place)
+    settled = endpoints.settle(checked, form, report, options, place)
     if settled is None:
         return None
     form, options = settled
@@ -181,7 +181,7 @@ def write(
     """
     if lock is not None:
         return _write(checked, path, form, report, options, watch, lock)
-    with targets.locked_place(path, report, options, replaces=options.overwrite or options.resume) as own_lock:
+    with endpoints.locked_place(path, report, options, replaces=options.overwrite or options.resume) as own_lock:
         return None if own_lock is None else _write(checked, path, form, report, options, watch, own_lock)
 
 
@@ -198,7 +198,7 @@ def _write(
     from nczarr import link
     from nczarr.plan.plans import conversion_of
 
-    if options.resume and not options.overwrite and targets.is_finished(path, form, options):
+    if options.resume and not options.overwrite and endpoints.is_finished(path, form, options):
         return _finished_before(checked, path, form, report, options)
     planned = _planned(checked, path, form, report, options)
     if planned is None or planned.options.target is None:
@@ -211,7 +211,7 @@ def _write(
         nonlocal readers
         from nczarr.operations.compare.verify import verify
 
-        reading = planned.options._replace(following=targets.following(path, planned))
+        reading = planned.options._replace(following=endpoints.following(path, planned))
         readers = verify(checked, conversion_of(path, planned, counts), place, read_path, reading, report, plan=planned)
 
     with limited(options.workers, options.memory):
@@ -242,7 +242,7 @@ def _finished_before(checked: Checked, path: str, form: Format, report: Report, 
 
 def _planned(checked: Checked, path: str, form: Format, report: Report, options: Options) -> Plan | None:
     """Return the plan of a possible target; None after an error."""
-    place = sources.located(path, report)
+    place = endpoints.located(path, report)
     if place is None:
         return None
     if options.dask is not None:
@@ -250,7 +250,7 @@ def _planned(checked: Checked, path: str, form: Format, report: Report, options:
 
         if not is_divisible(trimmed(place.path), form, options.dask, report):
             return None
-    return plan(checked, form, report, options, place) if targets.is_free(place, form, report, options) else None
+    return plan(checked, form, report, options, place) if endpoints.is_free(place, form, report, options) else None
 
 
 def steps(checked: Checked, path: str, form: Format, report: Report, options: Options) -> Iterator[Step] | None:

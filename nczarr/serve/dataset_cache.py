@@ -155,11 +155,11 @@ class Shelf:
 
         It is remembered while the file is unchanged: to find it may take the index of a large archive.
         """
-        from nczarr.operations import sources
+        from nczarr.operations import endpoints
 
         key = place.path, stamp_of(place)
         if key not in self._formats:
-            source = sources.opened(place.path, Report(), self.options)
+            source = endpoints.opened(place.path, Report(), self.options)
             form = None if source is None else format_of(source)
             self._formats.put(key, None if form is None else form.name)
         name: str | None = self._formats.get(key)
@@ -195,9 +195,9 @@ class Shelf:
 
     def _checked(self, place: ServedPlace, stamp: Stamp, report: Report, most: int) -> tuple[Format, Checked]:
         """Return the format and content of a dataset. Raises RefusedRequestError, CompileError, OSError."""
-        from nczarr.operations import pipeline, sources
+        from nczarr.operations import endpoints, pipeline
 
-        source = sources.opened(place.path, report, self.options)
+        source = endpoints.opened(place.path, report, self.options)
         form = None if source is None else format_of(source)
         if source is None or form is None:
             raise RefusedRequestError(UNKNOWN, f"`{place.name}` is not in a format that can be read")
@@ -295,7 +295,7 @@ def _check_written(place: ServedPlace, stamp: Stamp, *, is_cut: bool) -> None:
 
 def format_of(source: Source | Store) -> Format | None:
     """Return the format of a file or store; None if it cannot be read. Raises OSError."""
-    from nczarr.operations.sources import detected
+    from nczarr.operations.endpoints import detected
 
     form = detected(source)
     return form if form is not None and form.readable else None

@@ -12,7 +12,7 @@ import pytest
 
 from nczarr.ast import Kind
 from nczarr.diagnostics.report import Report
-from nczarr.operations import pipeline, targets
+from nczarr.operations import endpoints, pipeline
 from nczarr.options import Options
 from nczarr.stores.open import open_source
 from tests.support.peers.ncgen_cases import CASES, compiled, corpus, large
@@ -36,7 +36,7 @@ def test_the_corpus_copied(
     report = Report()
     checked = pipeline.read(open_source(str(first)), report, Options())
     assert checked is not None, report.sorted()
-    form = targets.target_format("x.nc", None, report)
+    form = endpoints.target_format("x.nc", None, report)
     assert form is not None
     assert pipeline.write(checked, str(second), form, report, Options()), report.sorted()
     assert report.sorted() == []

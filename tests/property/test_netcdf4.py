@@ -17,7 +17,7 @@ from nczarr.check import check
 from nczarr.check.checked import Checked, Unchecked
 from nczarr.diagnostics.report import Report
 from nczarr.integrations.testing.strategies import datasets_with_data
-from nczarr.operations import pipeline, targets
+from nczarr.operations import endpoints, pipeline
 from nczarr.options import Options
 from tests.support.exact_storage import exact_storage
 from tests.support.peers.expected import values
@@ -27,6 +27,24 @@ from tests.support.proof import share
 relaxed = settings(deadline=None, suppress_health_check=list(HealthCheck))
 
 
+<<<<<<< HEAD
+=======
+def assert_file_is_exact(dataset: Dataset, parts: dict[str, Parts]) -> None:
+    report = Report()
+    checked = check(Unchecked(exact_storage(dataset), parts=parts), report, kind="nc4")  # type: ignore[arg-type]
+    assert checked is not None, report.sorted()
+    form = endpoints.target_format("t.nc", None, report)
+    assert form is not None
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "t.nc"
+        options = Options(kind="nc4", allow_loss=frozenset({"all"}))
+        assert pipeline.write(checked, str(path), form, report, options), report.sorted()
+        lost = [found.message for found in report.sorted() if found.code in ("cut-string", "lost-nil", "lost-length")]
+        with File(path, checked) as file:
+            compare(file, checked, parts, lost)
+
+
+>>>>>>> fd8f1c17 (Operations: sources and targets stand in one module)
 def compare(file: File, checked: Checked, parts: dict[str, Parts], lost: list[str]) -> None:
     """Everything that no loss speaks of is there."""
     for fqn in parts:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nczarr.api.xarray_objects.declare import DeclaredDataset, declare
 from nczarr.diagnostics.report import CompileError, Diagnostic, Report, Severity
-from nczarr.operations import targets
+from nczarr.operations import endpoints
 
 if TYPE_CHECKING:
     from xarray import DataArray, Dataset, DataTree
@@ -48,7 +48,7 @@ def prepared(
 ) -> Prepared:
     """Return an xarray object as a dataset for this target. Raises CompileError, and TypeError for other objects."""
     report = Report()
-    form = targets.target_format(os.fspath(path), format_name, report)
+    form = endpoints.target_format(os.fspath(path), format_name, report)
     if form is None:
         raise CompileError(report.sorted())
     kind = options.get("kind")

@@ -25,8 +25,7 @@ from nczarr.diagnostics.report import Diagnostic, Report, Severity
 from nczarr.diagnostics.secrets import shown
 from nczarr.diagnostics.source import Source
 from nczarr.link.target import emit
-from nczarr.operations import pipeline, targets
-from nczarr.operations import sources as endpoints
+from nczarr.operations import endpoints, pipeline
 from nczarr.operations.append.placement import RecordRun, is_cut, pieces_of, placed
 from nczarr.operations.append.request import Appended, AppendRequest, ExtendableTarget
 from nczarr.operations.combine import CombineSpec, combine
@@ -173,7 +172,7 @@ def append(
     if place is None:
         return None
     repository_format = registry.named(registry.REPOSITORY) if place.repository else None
-    unmet = None if repository_format is None else targets.unmet_mode(place, repository_format)
+    unmet = None if repository_format is None else endpoints.unmet_mode(place, repository_format)
     if unmet is not None:
         report.error("bad-url", f"`{shown(request.target)}`: {unmet}")
         return None
@@ -181,7 +180,7 @@ def append(
     request = request._replace(target=trimmed(place.path), options=options, command=_fingerprint(request))
     if request.rehearsal:
         return _extended(request, report, watch, NoLock(None))
-    with targets.locked_place(place.path, report, options, replaces=True) as lock:
+    with endpoints.locked_place(place.path, report, options, replaces=True) as lock:
         return None if lock is None else _extended(request, report, watch, lock)
 
 

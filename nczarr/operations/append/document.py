@@ -17,7 +17,7 @@ from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.secrets import shown
 from nczarr.diagnostics.source import Source
-from nczarr.operations import pipeline, sources, targets
+from nczarr.operations import endpoints, pipeline
 from nczarr.operations.append.request import Appended, AppendRequest
 from nczarr.operations.combine import Combined, combined
 from nczarr.operations.combine.contribution import HELPS, report_repeated_values
@@ -66,8 +66,8 @@ def document(path: str, report: Report, options: Options) -> ExtendedDocument | 
     Reports unknown-format, unknown-target, and the faults of the document.
     """
     document_identity = None if is_remote(path) else identity(path, options.storage)
-    source = sources.opened(path, report, options)
-    form = None if source is None else sources.detected(source)
+    source = endpoints.opened(path, report, options)
+    form = None if source is None else endpoints.detected(source)
     if source is None:
         return None
     if form is None or form.name != REFERENCE or form.opens is None:
@@ -138,7 +138,7 @@ def extended(request: AppendRequest, report: Report, step: Callable[[int], None]
         return None
     if request.rehearsal:
         return _extended(request, NoLock(None), report, step)
-    with targets.locked_place(request.target, report, request.options, replaces=True) as lock:
+    with endpoints.locked_place(request.target, report, request.options, replaces=True) as lock:
         return None if lock is None else _extended(request, lock, report, step)
 
 

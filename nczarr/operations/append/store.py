@@ -15,7 +15,7 @@ from nczarr.diagnostics.report import CompileError, Report
 from nczarr.diagnostics.secrets import shown
 from nczarr.diagnostics.source import Source
 from nczarr.link.run import link
-from nczarr.operations import sources
+from nczarr.operations import endpoints
 from nczarr.operations.append.changes import Change, Changes, changes_of
 from nczarr.operations.append.placement import RecordRun
 from nczarr.operations.append.request import Appended, AppendRequest, ExtendableTarget
@@ -46,7 +46,7 @@ def recovered(path: str, request: AppendRequest, report: Report, options: Option
 
 def _journal_of(path: str, report: Report, options: Options) -> ExtendJournal | None:
     """Return the journal of an extension at a path or URL; None without one. Raises OSError."""
-    source = sources.opened(path, report, options._replace(storage=options.storage.of("target")))
+    source = endpoints.opened(path, report, options._replace(storage=options.storage.of("target")))
     if source is None or isinstance(source, Source) or source.versioned:
         return None
     data = source.get(JOURNAL)

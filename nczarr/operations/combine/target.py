@@ -11,8 +11,7 @@ from typing import NamedTuple
 from nczarr.arrays.execution.counts import Watcher
 from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.secrets import shown
-from nczarr.operations import pipeline, targets
-from nczarr.operations import sources as places
+from nczarr.operations import endpoints, pipeline
 from nczarr.operations.combine import Combined, CombineSpec, combined, journal_of
 from nczarr.operations.combine.sources import home_of
 from nczarr.operations.convert import ReadyConversion
@@ -71,7 +70,7 @@ def prepare(
     """
     target, form, options = request.target, None, request.options
     if target is not None or request.form is not None:
-        form = targets.target_format(target or "", request.form, report)
+        form = endpoints.target_format(target or "", request.form, report)
         if form is None:
             return None
     if options.dask is not None and not is_divisible(request.inputs, options.dask, report):
@@ -125,8 +124,8 @@ def _is_open(target: str, form: Format, options: Options, report: Report) -> boo
             return False
     if is_remote(target):
         return True
-    place = places.located(target, report)
-    return place is not None and targets.is_free(place, form, report, options)
+    place = endpoints.located(target, report)
+    return place is not None and endpoints.is_free(place, form, report, options)
 
 
 def _for_writing(request: CombineRequest, *, addressable: int | None) -> Options:

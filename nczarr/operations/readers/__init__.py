@@ -15,8 +15,8 @@ from nczarr import registry
 from nczarr.diagnostics.catalog import CODES
 from nczarr.diagnostics.report import Diagnostic, Label, Report
 from nczarr.diagnostics.source import Source, Span
+from nczarr.operations.endpoints import detected
 from nczarr.operations.readers.rule import FindingPlace, Peer, ReaderFault
-from nczarr.operations.sources import detected
 from nczarr.stores.base import Store
 
 ROWS: dict[str, str] = {

@@ -132,7 +132,7 @@ def _answer(opened: CachedDataset, asked: DownloadRequest, limits: Limits, disk:
 
 def _file(opened: CachedDataset, asked: DownloadRequest, limits: Limits, disk: Disk) -> Spool:
     """Return a finished file of a format that has these suffixes. Raises RefusedRequestError, OSError."""
-    from nczarr.operations.targets import target_format
+    from nczarr.operations.endpoints import target_format
 
     report = Report(limit=100)
     if not disk.has(asked.size):

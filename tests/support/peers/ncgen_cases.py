@@ -9,7 +9,7 @@ from nczarr.ast import Kind
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.source import Source
-from nczarr.operations import pipeline, targets
+from nczarr.operations import endpoints, pipeline
 from nczarr.options import Options
 from tests.conftest import shared_folder
 
@@ -50,7 +50,7 @@ def compiled(text: bytes, name: str, target: Path, kind: Kind) -> Checked:
     options = Options(kind=kind)
     checked = pipeline.read(Source(name, text), report, options)
     assert checked is not None, [found.message for found in report.sorted()]
-    form = targets.target_format("x.nc", None, report)
+    form = endpoints.target_format("x.nc", None, report)
     assert form is not None
     assert pipeline.write(checked, str(target), form, report, options), [found.message for found in report.sorted()]
     return checked
