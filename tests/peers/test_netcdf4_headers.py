@@ -27,7 +27,7 @@ from nczarr.formats.netcdf4 import frontend
 from nczarr.formats.netcdf4.header.file_bytes import HeaderFile
 from nczarr.formats.netcdf4.index_chunk_array import IndexChunkArray
 from nczarr.integrations.testing.strategies import datasets_with_data
-from nczarr.operations import pipeline, targets
+from nczarr.operations import endpoints, pipeline
 from nczarr.options import Options
 from nczarr.stores.open import open_source
 from tests.conftest import ROOT
@@ -119,7 +119,7 @@ def test_trees_of_drawn_files(draws: int, tmp_path: Path, peer: Callable[[str], 
     def write(drawn: tuple[Dataset, dict[str, Parts]]) -> None:
         checked, report = check(Unchecked(exact_storage(drawn[0]), parts=drawn[1]), Report(), kind="nc4"), Report()
         assert checked is not None
-        form = targets.target_format("t.nc", None, report)
+        form = endpoints.target_format("t.nc", None, report)
         assert form is not None
         path = tmp_path / f"{len(paths)}.nc"
         options = Options(kind="nc4", allow_loss=frozenset({"all"}))

@@ -27,24 +27,6 @@ from tests.support.proof import share
 relaxed = settings(deadline=None, suppress_health_check=list(HealthCheck))
 
 
-<<<<<<< HEAD
-=======
-def assert_file_is_exact(dataset: Dataset, parts: dict[str, Parts]) -> None:
-    report = Report()
-    checked = check(Unchecked(exact_storage(dataset), parts=parts), report, kind="nc4")  # type: ignore[arg-type]
-    assert checked is not None, report.sorted()
-    form = endpoints.target_format("t.nc", None, report)
-    assert form is not None
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "t.nc"
-        options = Options(kind="nc4", allow_loss=frozenset({"all"}))
-        assert pipeline.write(checked, str(path), form, report, options), report.sorted()
-        lost = [found.message for found in report.sorted() if found.code in ("cut-string", "lost-nil", "lost-length")]
-        with File(path, checked) as file:
-            compare(file, checked, parts, lost)
-
-
->>>>>>> fd8f1c17 (Operations: sources and targets stand in one module)
 def compare(file: File, checked: Checked, parts: dict[str, Parts], lost: list[str]) -> None:
     """Everything that no loss speaks of is there."""
     for fqn in parts:
@@ -74,7 +56,7 @@ def test_every_value_is_where_it_was(generated: tuple[Dataset, dict[str, Parts]]
     report = Report()
     checked = check(Unchecked(exact_storage(dataset), parts=parts), report, kind="nc4")  # type: ignore[arg-type]
     assert checked is not None, report.sorted()
-    form = targets.target_format("t.nc", None, report)
+    form = endpoints.target_format("t.nc", None, report)
     assert form is not None
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "t.nc"
