@@ -56,8 +56,6 @@ _PROTOTYPES: dict[str, tuple[Any, ...]] = {
     "H5Sclose": (_HERR, _ID),
     "H5Screate_simple": (_ID, c_int, c_void_p, c_void_p),
     "H5Sselect_hyperslab": (_HERR, _ID, c_int, c_void_p, c_void_p, c_void_p, c_void_p),
-    "H5Pget_virtual_count": (_HERR, _ID, POINTER(c_size_t)),
-    "H5Pget_virtual_filename": (c_int64, _ID, c_size_t, c_char_p, c_size_t),
     "H5Pget_nfilters": (c_int, _ID),
     "H5Pget_filter2": (
         c_int, _ID, c_uint, POINTER(c_uint), POINTER(c_size_t), POINTER(c_uint), c_size_t, c_char_p, POINTER(c_uint),

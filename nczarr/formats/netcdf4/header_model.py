@@ -20,7 +20,6 @@ from nczarr.formats.netcdf4.header.file_objects import FileObject, ObjectTable
 from nczarr.formats.netcdf4.header.groups import EXTERNAL, Link
 from nczarr.formats.netcdf4.header.link_targets import LinkedFiles, LocatedObject
 from nczarr.formats.netcdf4.objects import COMPOUND, ENUM, NON_COORDINATE, OPAQUE, STRING, VLEN, text_of
-from nczarr.stores import remote_file
 
 COORDINATES, DIMENSION_ID, DIMENSION_LIST = "_Netcdf4Coordinates", "_Netcdf4Dimid", "DIMENSION_LIST"
 CLASS, NAME, REFERENCE_LIST = "CLASS", "NAME", "REFERENCE_LIST"
@@ -121,7 +120,6 @@ class HeaderModel:
 
     def __init__(self, path: str) -> None:
         self.path = path
-        self._is_remote = remote_file.at(path) is not None
         self._files = LinkedFiles(path)
         table = self._files.table
         self.dimensions: dict[int, HeaderDimension] = {}
@@ -193,7 +191,7 @@ class HeaderModel:
         except UnicodeDecodeError:
             self.omitted.append(f"the name {link.name!r} in `{owner.name}` is not valid UTF-8")
             return None
-        if link.kind == EXTERNAL and self._is_remote:
+        if link.kind == EXTERNAL and self._files.is_remote:
             self.omitted.append(in_other_file(place))
             return None
         found = self._files.follow(link, owner.table, owner.address)
@@ -282,7 +280,7 @@ class HeaderModel:
         """Record a dataset: a dimension, a variable, or both."""
         dataset, place = located.object.dataset, f"{group.place}/{located.name}"
         assert dataset is not None
-        if self._is_remote and dataset.info.elsewhere:
+        if self._files.is_remote and dataset.info.elsewhere:
             self.omitted.append(in_other_file(place))
             return
         if dataset.info.extent is None:

@@ -59,6 +59,69 @@ _PARAMETERS = {SINGLE: 0, IMPLICIT: 0, FIXED_ARRAY: 1, EXTENSIBLE_ARRAY: 5, NEW_
 """Bytes of parameters of the kinds of indexes."""
 
 
+_KNOWN_FILE, _KNOWN_DATASET, _SAME_FILE = 1, 2, 4
+"""Flags of a source in version 1: a name is that of an earlier source, by its number, or the file is the own one."""
+
+
+def virtual_sources(data: bytes) -> list[bytes | None]:
+    """Return the names of the sources of a virtual dataset; None if they are not known.
+
+    Source: HDF5 File Format Specification 3.0, VII.E (virtual dataset storage) and the selections in it.
+    """
+    version, count = unpack_from("<BQ", data)
+    if version > 1:
+        return [None]
+    names: list[bytes | None] = []
+    at = 9
+    for _ in range(count):
+        flags = data[at] if version else 0
+        at += version
+        if flags & _SAME_FILE:
+            names.append(b".")
+        elif flags & _KNOWN_FILE:
+            names.append(names[unpack_from("<Q", data, at)[0]])
+            at += 8
+        else:
+            end = _nul(data, at)
+            names.append(data[at:end])
+            at = end + 1
+        at = at + 8 if flags & _KNOWN_DATASET else _nul(data, at) + 1
+        for _ in range(2):
+            length = _selection(data, at)
+            if not length:
+                return [*names, None]
+            at += length
+    return names
+
+
+def _nul(data: bytes, at: int) -> int:
+    """Return the offset of the next NUL. Raises UnreadableHeaderError."""
+    end = data.find(b"\0", at)
+    if end < 0:
+        raise UnreadableHeaderError("the sources of a virtual dataset are damaged")
+    return end
+
+
+def _selection(data: bytes, at: int) -> int:
+    """Return the bytes of a selection; 0 for one that is not known."""
+    kind, version = unpack_from("<II", data, at)
+    if kind in (0, 3):  # none, all
+        return 16
+    if kind != 2:
+        return 0
+    if version == 1:
+        return 16 + int(unpack_from("<I", data, at + 12)[0])
+    if version == 2:
+        return 13 + int(unpack_from("<I", data, at + 9)[0])
+    flags, width, rank = unpack_from("<BBI", data, at + 8)
+    if version != 3:
+        return 0
+    if flags & 1:
+        return 14 + 4 * int(rank) * int(width)
+    blocks = int.from_bytes(data[at + 14 : at + 14 + width], "little")
+    return int(14 + width + 2 * rank * width * blocks)
+
+
 class HeaderDataset(NamedTuple):
     """Dataset of a file."""
 
@@ -72,8 +135,8 @@ class HeaderDataset(NamedTuple):
     """Maximum length of each dimension."""
     fill: bytes
     """Fill value as it is stored; empty if none is."""
-    files: tuple[bytes, ...] = ()
-    """Names of the other files that have the values, without those of virtual datasets."""
+    files: tuple[bytes | None, ...] = ()
+    """Names of other files that have the values; None for unknown ones."""
 
 
 class DatasetReader:
@@ -93,6 +156,7 @@ class DatasetReader:
         layout = only(found, LAYOUT).body
         filters, shuffled = self._pipeline(only(found, FILTERS).body if FILTERS in found else b"")
         stored_fill, undefined, given = self._fill(found)
+        files = self._files(found)
         fill = stored_fill
         dtype = kind.descr
         text = None
@@ -114,7 +178,7 @@ class DatasetReader:
             filters if number == CHUNKED else (),
             fill if dtype is not None else None,
             None if address is None else self._base + address,
-            number == VIRTUAL or EXTERNAL_FILES in found,
+            bool(files),
             index is not None and index.unfiltered_edges,
             shuffled,
             undefined,
@@ -124,17 +188,24 @@ class DatasetReader:
             kind.fixed_text if dtype is None else None,
             None if index is None else index._replace(most=space.most),
         )
-        return HeaderDataset(info, kind, declared, space.most, stored_fill, self._files(found))
+        return HeaderDataset(info, kind, declared, space.most, stored_fill, files)
 
-    def _files(self, found: Messages) -> tuple[bytes, ...]:
-        """Return the names in a list of external files."""
+    def _files(self, found: Messages) -> tuple[bytes | None, ...]:
+        """Return the names of other files that have the values: of a list, or the sources of a virtual dataset."""
+        layout = only(found, LAYOUT).body
+        if layout[0] >= 4 and layout[1] == VIRTUAL:
+            address, index = unpack_from("<QI", layout, 2)
+            if address == UNDEFINED:
+                return ()
+            names = virtual_sources(self._types.texts.item(address, index))
+            return tuple(name for name in dict.fromkeys(names) if name != b".")  # the file itself
         if EXTERNAL_FILES not in found:
             return ()
         body = only(found, EXTERNAL_FILES).body
         count, heap = unpack_from("<HQ", body, 6)
-        names = local_heap(self._types.file, heap)
+        block = local_heap(self._types.file, heap)
         offsets = (unpack_from("<Q", body, 16 + 24 * place)[0] for place in range(count))
-        return tuple(names[offset:].partition(b"\0")[0] for offset in offsets)
+        return tuple(block[offset:].partition(b"\0")[0] for offset in offsets)
 
     def _text(self, kind: Datatype, fill: bytes) -> bytes | None:
         """Return the fill value of strings; None if it is empty, or for other types."""

@@ -43,7 +43,7 @@ _SIGNATURE = b"\x89HDF\r\n\x1a\n"
 _ROUNDS = 64
 """Maximum rounds of requests for metadata that follow each other."""
 
-_LEAST = 1 << 11
+_LEAST = 1 << 14
 """Bytes of metadata that are fetched at least."""
 
 _IN_USE = 3

@@ -230,14 +230,21 @@ class GlobalHeap:
         length, address, index = unpack_from("<IQI", element)
         if not length:
             return b""
+        data = self.item(address, index)
+        if len(data) < length * size:
+            raise UnreadableHeaderError("a global heap is damaged")
+        return data[: length * size]
+
+    def item(self, address: int, index: int) -> bytes:
+        """Return an object of a collection. Raises UnreadableHeaderError."""
         collection = self._collections.get(address)
         if collection is None:
             collection = self._collections[address] = self._collection(address)
         data, places = collection
         place = places.get(index)
-        if place is None or place.stop - place.start < length * size:
+        if place is None:
             raise UnreadableHeaderError("a global heap is damaged")
-        return data[place.start : place.start + length * size]
+        return data[place]
 
     def _collection(self, address: int) -> tuple[bytes, dict[int, slice]]:
         head = self._file.read(address, 16)

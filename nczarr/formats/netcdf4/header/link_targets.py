@@ -8,6 +8,7 @@ from typing import NamedTuple
 from nczarr.formats.netcdf4.header.file_bytes import DAMAGE, header_file
 from nczarr.formats.netcdf4.header.file_objects import FileObject, ObjectTable, read_objects
 from nczarr.formats.netcdf4.header.groups import EXTERNAL, SOFT, Link
+from nczarr.stores import remote_file
 
 MOST_LINKS = 16
 """Maximum soft and external links that lead to each other."""
@@ -41,6 +42,8 @@ class LinkedFiles:
         with header_file(path) as file:
             self.table = read_objects(file, path)
             """Objects of the file."""
+        self.is_remote = remote_file.at(path) is not None
+        """True for a remote file, whose links lead to no other file: not to those of this machine."""
         self._tables: dict[str, ObjectTable | None] = {path: self.table}
 
     def follow(self, link: Link, table: ObjectTable, group: int, depth: int = 0) -> tuple[ObjectTable, int] | None:
@@ -51,7 +54,7 @@ class LinkedFiles:
             return None
         if link.kind == SOFT:
             return self._walk(link.target.rstrip(b"\0"), table, group, depth + 1)
-        if link.kind != EXTERNAL or link.target[:1] != b"\0":
+        if link.kind != EXTERNAL or link.target[:1] != b"\0" or self.is_remote:
             return None
         name, _, path = link.target[1:].partition(b"\0")
         other = self._other_file(os.fsdecode(name), table.path)
