@@ -18,9 +18,9 @@ from nczarr.arrays.sources.source import ArraySource, Layout, Parts, Stored, ite
 from nczarr.arrays.sources.strided import AffineArray
 from nczarr.arrays.values.elements import in_order
 from nczarr.arrays.values.parts import descr, is_fixed
-from nczarr.formats.netcdf4.header.heaps import ELEMENT, UNWRITTEN
+from nczarr.formats.netcdf4.header.heaps import ELEMENT
 from nczarr.formats.netcdf4.index_chunk_array import IndexChunkArray
-from nczarr.formats.netcdf4.objects import CHUNKED, CONTIGUOUS, STRING, DatasetInfo, Outline
+from nczarr.formats.netcdf4.objects import CHUNKED, CONTIGUOUS, DatasetInfo
 from nczarr.formats.netcdf4.stored_variable import StoredVariable
 
 
@@ -50,11 +50,11 @@ def _text_elements(variable: StoredVariable, dataset: DatasetInfo | None) -> Arr
     """Return the elements of texts, which have the places of the texts; None if the library reads the variable."""
     if dataset is None or dataset.extent is None or dataset.fixed is not None:
         return None
-    if variable.type != "string" or dataset.outline != Outline(STRING, ELEMENT):
+    if variable.type != "string" or len(dataset.unwritten) != ELEMENT:
         return None
     inside = replace(variable, shape=dataset.extent, extent=None)
-    elements = dataset._replace(dtype=f"|V{ELEMENT}", fill=UNWRITTEN)
-    layout = Layout(f"|V{ELEMENT}", dataset.extent, dataset.extent, fill=UNWRITTEN)
+    elements = dataset._replace(dtype=f"|V{ELEMENT}", fill=dataset.unwritten)
+    layout = Layout(f"|V{ELEMENT}", dataset.extent, dataset.extent, fill=dataset.unwritten)
     chunked = _chunked(inside, elements, layout)
     if chunked is not None:
         return chunked if chunked.steps is not None else None

@@ -82,6 +82,8 @@ class DatasetInfo(NamedTuple):
     """Structure of the elements, if `dtype` is None."""
     fixed: FixedText | None = None
     """Type of fixed-length texts of more than one byte."""
+    unwritten: bytes = b""
+    """Element of an unwritten cell of texts of variable length, which has the place of the fill value."""
     chunk_index: ChunkIndex | None = None
     """Index of the chunks, if the header was read here."""
 

@@ -38,7 +38,7 @@ from nczarr.formats.netcdf4.c_values import c_dtype, unpacked
 from nczarr.formats.netcdf4.filter_plugins import lend_readers, missing_filters
 from nczarr.formats.netcdf4.hdf5 import Hdf5, closing, hdf5, opened_for_values
 from nczarr.formats.netcdf4.header.file_bytes import DAMAGE, HeaderFile, header_file
-from nczarr.formats.netcdf4.header.heaps import ELEMENT, UNWRITTEN, GlobalHeap
+from nczarr.formats.netcdf4.header.heaps import ELEMENT, GlobalHeap
 from nczarr.formats.netcdf4.isolation import called
 from nczarr.formats.netcdf4.library import CallError, Library, library, sizes
 from nczarr.formats.netcdf4.objects import FixedText, find, text_of
@@ -131,8 +131,7 @@ class StoredVariable(VariableSections):
         heap, texts = GlobalHeap(file), np.empty(elements.shape, object)
         parts = [data[at : at + ELEMENT] for at in range(0, len(data), ELEMENT)]
         heap.load(parts)
-        unwritten = self.fill
-        texts.reshape(-1)[:] = [unwritten if part == UNWRITTEN else heap.text(part) for part in parts]
+        texts.reshape(-1)[:] = [heap.text(part) for part in parts]
         return texts
 
     def given_here(self, region: Selection) -> dict[str, NDArray[Any]]:

@@ -22,7 +22,7 @@ from nczarr.formats.netcdf4.header.chunk_addresses import (
 )
 from nczarr.formats.netcdf4.header.datatypes import Datatype
 from nczarr.formats.netcdf4.header.file_bytes import UNDEFINED, UnreadableHeaderError
-from nczarr.formats.netcdf4.header.heaps import local_heap
+from nczarr.formats.netcdf4.header.heaps import ELEMENT, local_heap
 from nczarr.formats.netcdf4.header.messages import (
     DATASPACE,
     DATATYPE,
@@ -186,6 +186,7 @@ class DatasetReader:
             text,
             kind.outline if dtype is None else None,
             kind.fixed_text if dtype is None else None,
+            (stored_fill or bytes(ELEMENT)) if kind.is_text else b"",
             None if index is None else index._replace(most=space.most),
         )
         return HeaderDataset(info, kind, declared, space.most, stored_fill, files)

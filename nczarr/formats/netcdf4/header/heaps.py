@@ -198,9 +198,6 @@ def local_heap(file: HeaderFile, address: int) -> bytes:
 ELEMENT = 16
 """Bytes of an element of variable length: number of items, address of a collection, index in it."""
 
-UNWRITTEN = b"\xff" * ELEMENT
-"""Element that stands for a cell without one."""
-
 
 def _address(element: bytes) -> int:
     """Return the address of the collection in an element."""
@@ -216,7 +213,7 @@ class GlobalHeap:
 
     def load(self, elements: Iterable[bytes]) -> None:
         """Read the collections of many elements, those of a remote file side by side. Raises UnreadableHeaderError."""
-        addresses = {_address(element) for element in elements if element != UNWRITTEN}
+        addresses = {_address(element) for element in elements}
         new = sorted(addresses - self._collections.keys() - {0})
         collections = self._file.together([partial(self._collection, address) for address in new])
         self._collections.update(zip(new, collections, strict=True))
