@@ -74,20 +74,15 @@ class NodeDocuments(StrictDocuments):
         while waiting:
             path = waiting.pop()
             members = self._members(path) if path.count("/") <= MAX_DEPTH else []
-            self.store.expect(key for member in members for key in self._keys_of(keys.join(path, member)))
-            for member in members:
-                below = [key for key in self._keys_of(keys.join(path, member)) if key not in documents]
-                standing = [key for key in below if self.store.get(key) is not None]
-                documents.update(standing)
-                waiting += [keys.join(path, member) for key in standing if key.endswith(".group.json")]
+            below = [keys.document_key(keys.join(path, member), kind) for member in members for kind in keys.KINDS]
+            self.store.expect(below)
+            standing = [key for key in below if key not in documents and self.store.get(key) is not None]
+            documents.update(standing)
+            waiting += [node.path for key in standing if (node := keys.node_of(key)) and node.kind == "group"]
         if not documents:
             text = "the store cannot list keys: its content is unknown unless the paths of nodes are given"
             self.lost("unreadable-array", text, keys.META)
         return nodes_of(documents)
-
-    @staticmethod
-    def _keys_of(path: str) -> list[str]:
-        return [keys.document_key(path, kind) for kind in keys.KINDS]
 
     def _members(self, path: str) -> list[str]:
         """Return a group's child names, or paths of a variable's arrays, in our extension."""
