@@ -1,1 +1,1 @@
-"""The `nczarr` member of the four hidden attributes: content beyond plain Zarr."""
+"""The four hidden attributes: their writer, and our extension in them, content beyond plain Zarr."""
