@@ -84,15 +84,15 @@ class _Document:
             if kind == "array" and all(name in document for name in ARRAY):
                 self._array(document)
 
-    def _add(self, weight: Weight, code: str, where: str, message: str) -> bool:
+    def _add(self, code: str, weight: Weight, where: str, message: str) -> bool:
         self.faults.append(DocumentFault(weight, code, where, message))
         return False
 
     def _bad(self, where: str, message: str) -> bool:
-        return self._add("lost", "bad-metadata", where, message)
+        return self._add("bad-metadata", "lost", where, message)
 
     def _unknown(self, where: str, message: str) -> bool:
-        return self._add("lost", "unreadable-array", where, message)
+        return self._add("unreadable-array", "lost", where, message)
 
     def _is_version(self, document: Json, kind: Kind) -> bool:
         written = document["zarr_format"]
@@ -103,7 +103,7 @@ class _Document:
             return self._bad("/zarr_format", f"the protocol has major version {version[1]}, not 3")
         for name in sorted(document.keys() - set(MEMBERS[kind])) if version[2] == "0" else ():
             text = f"member `{name}` is not part of the protocol and is not read"
-            self._add("warning", "foreign-member", pointer(name), text)
+            self._add("foreign-member", "warning", pointer(name), text)
         return True
 
     def _extensions(self, extensions: Any) -> None:
@@ -119,7 +119,7 @@ class _Document:
             is_ours = extension.get("extension") == URI
             ours += is_ours
             if ours > 1 and is_ours:
-                self._add("warning", "stale-extension", where, f"`{URI}` occurs twice: the first one is used")
+                self._add("stale-extension", "warning", where, f"`{URI}` occurs twice: the first one is used")
             self._is_uri(extension, "extension", where)
             must = extension.get("must_understand")
             if not isinstance(must, bool):
@@ -128,7 +128,7 @@ class _Document:
                 self._bad(place, f"`must_understand` of an extension {problem}")
             elif must and not is_ours:
                 text = f"the extension `{extension.get('extension')}` must be understood but is unknown"
-                self._add("refused", "foreign-extension", where, text)
+                self._add("foreign-extension", "refused", where, text)
 
     def _is_uri(self, members: Json, name: str, where: str) -> bool:
         value = members.get(name)
@@ -174,7 +174,7 @@ class _Document:
             return self._unknown(where, f"the data type is one of the extension `{uri}`, which is unknown")
         if uri != URI:
             text = f"the extension `{uri}` is unknown: elements are read as `{fallback}`"
-            self._add("warning", "fallback-type", where, text)
+            self._add("fallback-type", "warning", where, text)
             return True
         try:
             dtypes.descr(data_type)
@@ -193,7 +193,7 @@ class _Document:
             return
         for name in sorted(grid.keys() - {"type", "chunk_shape", "separator"}):
             text = f"member `{name}` of the grid is not read"
-            self._add("warning", "foreign-member", where + pointer(name), text)
+            self._add("foreign-member", "warning", where + pointer(name), text)
         chunks = lengths(grid.get("chunk_shape"), least=1)
         place = _inside(grid, where, "chunk_shape")
         if chunks is None:
@@ -230,7 +230,7 @@ class _Document:
         where = "/fill_value"
         if fill is None:
             text = "the fill value is undefined: missing chunks are read as zeros"
-            self._add("note", "undefined-fill", where, text)
+            self._add("undefined-fill", "note", where, text)
             return
         try:
             dtypes.fill_bytes(used, fill)
