@@ -237,7 +237,7 @@ TABLE: tuple[Option, ...] = (
     Option("following.target", _OPEN, SOURCE, "--source-target", "text", "URL",
            "target of references that name no URL"),
     Option("following.jinja", _OPEN, SOURCE, "--source-jinja",
-           help="render templates beyond the built-in grammar with jinja2, in a sandbox"),
+           help="read templates beyond the built-in grammar by jinja2"),
     Option("following.hidden"),
     Option("masking_fill"),
     Option("survey", bytes=False),

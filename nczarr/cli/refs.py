@@ -72,7 +72,7 @@ def _rewriting(verb: str, description: str, examples: tuple[Example, ...]) -> Co
         REFERENCES,
         "--jinja",
         action="store_true",
-        help="render templates beyond the built-in grammar with jinja2, in a sandbox",
+        help="read templates beyond the built-in grammar by jinja2",
     )
     for name, kind, metavar, text in _LIMITS:
         subparser.option(LIMITS, f"--max-{name}", type=kind, metavar=metavar, help=text)

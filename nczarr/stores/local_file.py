@@ -7,15 +7,13 @@ size and time of the first look, so that two states of a file never mix.
 
 from __future__ import annotations
 
-import ctypes
 import errno
 import mmap
 import os
 import sys
 from collections.abc import Iterable
-from functools import cache
 from threading import Event
-from typing import Any, overload
+from typing import overload
 
 from nczarr.stores.ranges import neighbours
 
@@ -29,36 +27,6 @@ def sparse_memory(size: int) -> mmap.mmap:
     if hasattr(mmap, "MADV_NOHUGEPAGE"):
         memory.madvise(mmap.MADV_NOHUGEPAGE)  # to read one page would use hundreds
     return memory
-
-
-@cache
-def _mincore() -> Any:
-    """Return the function of the system that tells used pages; None without one."""
-    try:
-        return ctypes.CDLL(None, use_errno=True).mincore
-    except (AttributeError, OSError, TypeError):
-        return None
-
-
-@cache
-def is_told() -> bool:
-    """Return whether `touched` works on this system."""
-    memory = sparse_memory(2 * mmap.PAGESIZE)
-    try:
-        return memory[mmap.PAGESIZE] == 0 and [page & 1 for page in touched(memory)] == [0, 1]
-    except OSError:
-        return False
-
-
-def touched(memory: mmap.mmap) -> bytes:
-    """Return a byte for each page of sparse memory: odd if the page was read or written. Raises OSError."""
-    if _mincore() is None:
-        raise OSError(errno.ENOTSUP, "the system does not tell which pages are used")
-    pages = ctypes.create_string_buffer(-(-len(memory) // mmap.PAGESIZE))
-    whole = (ctypes.c_char * len(memory)).from_buffer(memory)
-    if _mincore()(ctypes.c_void_p(ctypes.addressof(whole)), ctypes.c_size_t(len(memory)), pages):
-        raise OSError(ctypes.get_errno(), "the system does not tell which pages are used")
-    return bytes(memoryview(pages))
 
 
 Identity = tuple[int, int, int, int]

@@ -184,10 +184,6 @@ class RemoteFile:
         numbers = range(offset // BLOCK, -(-min(offset + length, self.size) // BLOCK))
         return all(number in self._blocks for number in numbers)
 
-    def kept(self) -> dict[int, bytes]:
-        """Return the kept blocks by offset."""
-        return {number * BLOCK: block for number, block in self._blocks.entries().items()}
-
     # ---- values ------------------------------------------------------------------------------------------------
     def several(self, places: Sequence[tuple[int, int]]) -> list[bytes]:
         """Return the bytes of places (offset, length), which are not kept; near ones share a request.

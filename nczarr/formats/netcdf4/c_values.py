@@ -24,7 +24,6 @@ from nczarr.arrays.values.parts import (
     RecordTree,
     Types,
     descr,
-    is_fixed,
     part_tree,
     spread,
     struct,
@@ -227,28 +226,3 @@ def unpacked(memory: NDArray[Any], type_name: str, types: Types) -> Iterator[tup
     return spread(
         part_tree(type_name, types), memory, array, elements, lambda number, field, memory: memory[f"f{number}"]
     )
-
-
-def constant_of(memory: NDArray[Any], type_name: str, types: Types) -> Constant:
-    """Return the values of an attribute, a 1-D array of C structs, as a constant."""
-    import ctypes
-
-    declared = types.get(type_name)
-    count = len(memory)
-    if type_name == "string":
-        return Constant.strings(ctypes.string_at(int(address)) if address else None for address in memory)
-    if is_fixed(type_name, types):
-        data = recast(memory, numpy_dtype(descr(type_name, types))).tobytes()
-        return Constant(type=type_name, count=count, data=data)
-    items: list[Constant] = []
-    if isinstance(declared, VlenType):
-        base = c_dtype(declared.base, types)
-        for length, address in zip(memory["length"], memory["address"], strict=True):
-            data = ctypes.string_at(int(address), int(length) * base.itemsize) if length else b""
-            items.append(constant_of(np.frombuffer(data, base), declared.base, types))
-    else:
-        assert isinstance(declared, CompoundType)
-        for place in range(count):
-            for number, field in enumerate(declared.fields):
-                items.append(constant_of(memory[f"f{number}"][place].reshape(-1), field.type, types))
-    return Constant(type=type_name, count=count, data=tuple(items))

@@ -138,14 +138,14 @@ def has_open_files(h5: Hdf5) -> bool:
 
 def open_ids(h5: Hdf5, path: str) -> list[int]:
     """Return the identifiers of the file at a path that are open in this process."""
-    found = []
+    ids = []
     for file in open_objects(h5, ALL_FILES, FILES) if has_open_files(h5) else ():
         name = ctypes.create_string_buffer(max(0, h5.H5Fget_name(file, None, 0)) + 1)
         h5.H5Fget_name(file, name, len(name))
         with suppress(OSError):  # an image in memory, or a file that was removed
             if os.path.samefile(os.fsdecode(name.value), path):
-                found.append(file)
-    return found
+                ids.append(file)
+    return ids
 
 
 def flush_written(h5: Hdf5, path: str) -> None:
@@ -234,22 +234,6 @@ def opened_for_values(h5: Hdf5, path: str) -> Iterator[int]:
             yield file
     finally:
         h5.check()
-
-
-@contextmanager
-def opened_file(h5: Hdf5, path: str, *, needed: bool = False) -> Iterator[int]:
-    """Yield a file's identifier and close the file; -1 on failure. Raises OSError instead if `needed`."""
-    file = open_file(h5, path)
-    if file >= 0:
-        try:
-            with closing(h5, "H5Fclose", file):
-                yield file
-        finally:
-            h5.check()
-    elif needed:
-        h5.lib.fail_hdf5("H5Fopen")
-    else:
-        yield file
 
 
 def object_path(group: tuple[str, ...], name: str) -> bytes:

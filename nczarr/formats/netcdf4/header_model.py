@@ -194,11 +194,11 @@ class HeaderModel:
         if link.kind == EXTERNAL and self._files.is_remote:
             self.omitted.append(in_other_file(place))
             return None
-        found = self._files.follow(link, owner.table, owner.address)
-        if found is None:
+        target = self._files.follow(link, owner.table, owner.address)
+        if target is None:
             self.omitted.append(f"the link `{place}` has no target")
             return None
-        return LocatedObject(name, *found)
+        return LocatedObject(name, *target)
 
     def _reason_to_omit(self, group: LocatedObject, above: tuple[tuple[str, int], ...]) -> str | None:
         """Return why a link to a group is not followed; None if it is."""

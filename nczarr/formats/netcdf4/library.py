@@ -104,8 +104,6 @@ class Library:
 
     def __init__(self, dll: ctypes.CDLL) -> None:
         self.dll = dll
-        self.failures = 0
-        """Number of failed reads of a file by the netCDF library: after one, its close may crash (`damage.py`)."""
         self.calls = 0
         """Number of calls that returned, most of them counted: a sign of progress (`isolation.py`)."""
         dll.H5dont_atexit()  # files that could not be written stay open; to flush them at the end would crash
@@ -125,7 +123,6 @@ class Library:
             raise OSError(status, os.strerror(status))
         text = self.dll.nc_strerror(status).decode("utf-8", "replace")
         if status in _UNREACHABLE:
-            self.failures += 1
             number = ctypes.get_errno()  # of the last call of the system that failed
             if number in _SYSTEM:
                 raise OSError(number, f"{os.strerror(number)} (the netCDF library, {name}: {text})")

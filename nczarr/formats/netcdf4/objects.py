@@ -74,7 +74,7 @@ class DatasetInfo(NamedTuple):
     """Element size of the shuffle filter; None without one."""
     undefined: bool = False
     """True if HDF5 does not initialize unwritten cells."""
-    given: bool = False
+    has_own_fill: bool = False
     """True if the fill value is user-defined."""
     text: bytes | None = None
     """Fill value of strings; None if missing or empty."""

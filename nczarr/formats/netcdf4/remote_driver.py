@@ -136,11 +136,6 @@ class Driver:
         failure, self._failure = self._failure, None
         return failure
 
-    def forget_other_file(self) -> None:
-        """Forget the failure to open another file than a remote one."""
-        if isinstance(self._failure, OtherFileError):
-            self._failure = None
-
     # ---- functions that HDF5 calls: an exception would be lost in it --------------------------------------------
     def _open(self, name: bytes, flags: int, access: int, longest: int) -> int | None:
         try:

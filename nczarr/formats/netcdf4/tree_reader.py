@@ -167,7 +167,7 @@ class TreeReader:
             )
             for number in sorted(group.dimensions)
         ]
-        made = [
+        variables_of_group = [
             self._variable(variable, names.join(path, name), name, written)
             for variable, name in zip(group.variables, variables, strict=True)
         ]
@@ -175,7 +175,7 @@ class TreeReader:
             name=names.last(path) if path != "/" else "_",
             types=tuple(self._types[self._type_names[number]] for number in group.types),
             dimensions=tuple(dimensions),
-            variables=tuple(variable for variable in made if variable is not None),
+            variables=tuple(variable for variable in variables_of_group if variable is not None),
             attributes=self._attributes_of(group.attributes, path, group.place or "/"),
             groups=tuple(
                 self._group(below, names.join(path, name), (*written, below.name))
@@ -233,7 +233,7 @@ class TreeReader:
         wide = type_name in ATOMIC and ATOMIC[type_name].size > 1
         is_big = wide and info.dtype is not None and info.dtype[0] == ">"
         endian: Literal["big"] | None = "big" if is_big else None
-        key = layout, chunks or None, info.filters, endian, not info.given
+        key = layout, chunks or None, info.filters, endian, not info.has_own_fill
         storage = self._storages.get(key)
         if storage is None:
             storage = self._storages[key] = Storage(
@@ -314,7 +314,7 @@ class TreeReader:
             return dataset.info.text
         if not is_fixed(type_name, self._types):
             return None
-        if not dataset.info.given:
+        if not dataset.info.has_own_fill:
             return library_default(type_name, self._types)
         return self._packed(type_name, dataset.type, dataset.fill)
 

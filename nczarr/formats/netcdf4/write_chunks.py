@@ -262,7 +262,7 @@ def _ends_alike(source: ArraySource, into: Into, info: DatasetInfo, default: byt
     if info.dtype is None:
         return False
     inside = in_order(into.fill, info.dtype, source.layout.dtype)
-    beyond = inside if info.given else default
+    beyond = inside if info.has_own_fill else default
     return inside == source.unstored and beyond == source.layout.fill
 
 

@@ -79,11 +79,11 @@ class AttributeReader:
             parsed = self._types[body] = datatype(body)
         return parsed, None
 
-    def named_type(self, address: int, found: Messages) -> Datatype:
+    def named_type(self, address: int, header: Messages) -> Datatype:
         """Return the type at an address. Raises UnreadableHeaderError."""
         parsed = self._named.get(address)
         if parsed is None:
-            message = only(found, DATATYPE)
+            message = only(header, DATATYPE)
             if message.flags & 2:
                 raise UnreadableHeaderError("a type is damaged")
             parsed = self._named[address] = datatype(message.body)
@@ -96,11 +96,11 @@ class AttributeReader:
             parsed = self._spaces[body] = dataspace(body)
         return parsed
 
-    def attributes(self, found: Messages) -> list[HeaderAttribute]:
+    def attributes(self, header: Messages) -> list[HeaderAttribute]:
         """Return the attributes of an object, in the order of their creation. Raises UnreadableHeaderError."""
-        ordered = [(message.order, message.body) for message in found.get(ATTRIBUTE, ())]
-        if ATTRIBUTE_INFO in found:
-            info = only(found, ATTRIBUTE_INFO).body
+        ordered = [(message.order, message.body) for message in header.get(ATTRIBUTE, ())]
+        if ATTRIBUTE_INFO in header:
+            info = only(header, ATTRIBUTE_INFO).body
             heap, tree = unpack_from("<QQ", info, 4 if info[1] & _TRACKED else 2)
             if heap != UNDEFINED:
                 blocks = FractalHeap(self.file, heap)

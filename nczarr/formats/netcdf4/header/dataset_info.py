@@ -148,25 +148,25 @@ class DatasetReader:
         self._codecs: dict[tuple[int, tuple[int, ...]], Codec] = {}
         self._filters: dict[bytes, tuple[tuple[Codec, ...], int | None]] = {b"": ((), None)}
 
-    def dataset(self, found: Messages) -> HeaderDataset:
+    def dataset(self, header: Messages) -> HeaderDataset:
         """Return the dataset of a header. Raises UnreadableHeaderError."""
-        message = only(found, DATATYPE)
+        message = only(header, DATATYPE)
         kind, declared = self._types.type(message.body, shared=bool(message.flags & SHARED))
-        space = self._types.space(only(found, DATASPACE).body)
-        layout = only(found, LAYOUT).body
-        filters, shuffled = self._pipeline(only(found, FILTERS).body if FILTERS in found else b"")
-        stored_fill, undefined, given = self._fill(found)
-        files = self._files(found)
+        space = self._types.space(only(header, DATASPACE).body)
+        layout = only(header, LAYOUT).body
+        filters, shuffled = self._pipeline(only(header, FILTERS).body if FILTERS in header else b"")
+        stored_fill, undefined, has_own_fill = self._fill(header)
+        files = self._files(header)
         fill = stored_fill
         dtype = kind.descr
         text = None
         if dtype is None:
-            text = self._text(kind, fill) if given else None
-        elif not given:
+            text = self._text(kind, fill) if has_own_fill else None
+        elif not has_own_fill:
             fill = bytes(kind.size)
         elif len(fill) != kind.size:
             raise UnreadableHeaderError("a fill value is damaged")
-        if EXTERNAL_FILES in found:
+        if EXTERNAL_FILES in header:
             layout = _IN_OTHER_FILES
         number, chunks, address, index = _layout(layout, len(space.shape or ()), kind.size, bool(filters))
         extent = space.shape
@@ -182,7 +182,7 @@ class DatasetReader:
             index is not None and index.unfiltered_edges,
             shuffled,
             undefined,
-            given,
+            has_own_fill,
             text,
             kind.outline if dtype is None else None,
             kind.fixed_text if dtype is None else None,
@@ -191,18 +191,18 @@ class DatasetReader:
         )
         return HeaderDataset(info, kind, declared, space.most, stored_fill, files)
 
-    def _files(self, found: Messages) -> tuple[bytes | None, ...]:
+    def _files(self, header: Messages) -> tuple[bytes | None, ...]:
         """Return the names of other files that have the values: of a list, or the sources of a virtual dataset."""
-        layout = only(found, LAYOUT).body
+        layout = only(header, LAYOUT).body
         if layout[0] >= 4 and layout[1] == VIRTUAL:
             address, index = unpack_from("<QI", layout, 2)
             if address == UNDEFINED:
                 return ()
             names = virtual_sources(self._types.texts.item(address, index))
             return tuple(name for name in dict.fromkeys(names) if name != b".")  # the file itself
-        if EXTERNAL_FILES not in found:
+        if EXTERNAL_FILES not in header:
             return ()
-        body = only(found, EXTERNAL_FILES).body
+        body = only(header, EXTERNAL_FILES).body
         count, heap = unpack_from("<HQ", body, 6)
         block = local_heap(self._types.file, heap)
         offsets = (unpack_from("<Q", body, 16 + 24 * place)[0] for place in range(count))
@@ -216,13 +216,13 @@ class DatasetReader:
             return None
         return text_of(fill, terminated=kind.form == 0) or None
 
-    def _fill(self, found: Messages) -> tuple[bytes, bool, bool]:
+    def _fill(self, header: Messages) -> tuple[bytes, bool, bool]:
         """Return the fill value, whether unwritten cells lack it, whether it is user-defined."""
-        if FILL not in found:
-            old = only(found, OLD_FILL).body if OLD_FILL in found else bytes(4)
+        if FILL not in header:
+            old = only(header, OLD_FILL).body if OLD_FILL in header else bytes(4)
             size = int.from_bytes(old[:4], "little")
             return old[4 : 4 + size], not size, size > 0
-        body = only(found, FILL).body
+        body = only(header, FILL).body
         version = body[0]
         if version in (1, 2):
             when, defined, at = body[2], bool(body[3]), 4

@@ -133,8 +133,8 @@ class Datatype:
             "offsets": [member.offset for member in self.members],
             "itemsize": self.size,
         }
-        made: np.dtype[Any] = np.dtype(form)
-        return made
+        dtype: np.dtype[Any] = np.dtype(form)
+        return dtype
 
     def _record(self) -> Descr | None:
         members: list[tuple[str, Descr, tuple[int, ...]]] = []

@@ -82,17 +82,17 @@ def read_objects(file: HeaderFile, path: str) -> ObjectTable:
 def _read(file: HeaderFile, attributes: AttributeReader, datasets: DatasetReader, address: int) -> FileObject:
     """Return the object at an address."""
     try:
-        found = messages(file, address)
-        of_object = attributes.attributes(found)
-        if SYMBOL_TABLE in found or LINK_INFO in found:
-            return FileObject(of_object, links={link.name: link for link in links(file, found)})
-        if LAYOUT in found:
-            dataset = datasets.dataset(found)
+        header = messages(file, address)
+        of_object = attributes.attributes(header)
+        if SYMBOL_TABLE in header or LINK_INFO in header:
+            return FileObject(of_object, links={link.name: link for link in links(file, header)})
+        if LAYOUT in header:
+            dataset = datasets.dataset(header)
             if dataset.info.chunk_index is not None:
                 file.expect(dataset.info.chunk_index.address, INDEX)
             return FileObject(of_object, dataset=dataset)
-        if DATATYPE in found and DATASPACE not in found:
-            return FileObject(of_object, type=attributes.named_type(address, found))
+        if DATATYPE in header and DATASPACE not in header:
+            return FileObject(of_object, type=attributes.named_type(address, header))
         return FileObject(of_object)
     except DAMAGE as error:
         return FileObject([], problem=reason_of(error))

@@ -48,17 +48,17 @@ class Link(NamedTuple):
         return self.kind == HARD
 
 
-def links(file: HeaderFile, found: Messages) -> list[Link]:
+def links(file: HeaderFile, header: Messages) -> list[Link]:
     """Return the links of a group by creation if that is noted, else by name. Raises UnreadableHeaderError."""
-    if SYMBOL_TABLE in found:
-        tree, heap = unpack_from("<QQ", only(found, SYMBOL_TABLE).body)
+    if SYMBOL_TABLE in header:
+        tree, heap = unpack_from("<QQ", only(header, SYMBOL_TABLE).body)
         names = local_heap(file, heap)
         ordered = sorted((link.name, link) for link in _symbols(file, tree, 0, names))
         return _distinct([link for _, link in ordered])
-    info = only(found, LINK_INFO).body
+    info = only(header, LINK_INFO).body
     flags = info[1]
     heap, tree = unpack_from("<QQ", info, 10 if flags & _TRACKED else 2)
-    bodies = [message.body for message in found.get(LINK, ())]
+    bodies = [message.body for message in header.get(LINK, ())]
     if heap != UNDEFINED:
         blocks = FractalHeap(file, heap)
         bodies += [blocks.get(record[4:]) for record in records(file, tree, BY_NAME)]

@@ -46,8 +46,8 @@ def records(file: HeaderFile, address: int, kind: int) -> Iterator[bytes]:
     if address == UNDEFINED:
         return
     head = file.checked(address, 34, b"BTHD")
-    _, found, node, record, depth, _, _, root, count, total = unpack_from("<BBIHHBBQHQ", head, 4)
-    if head[4] or found != kind or depth > DEEPEST or not record or node < 10 + record or total > MOST_RECORDS:
+    _, form, node, record, depth, _, _, root, count, total = unpack_from("<BBIHHBBQHQ", head, 4)
+    if head[4] or form != kind or depth > DEEPEST or not record or node < 10 + record or total > MOST_RECORDS:
         raise UnreadableHeaderError("a B-tree is damaged")
     most = (node - 10) // record
     below, width, totals = most, bytes_for(most), [0]

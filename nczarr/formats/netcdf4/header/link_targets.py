@@ -67,10 +67,10 @@ class LinkedFiles:
             if name in (b"", b"."):
                 continue
             link = (here[0].objects[here[1]].links or {}).get(name)
-            found = None if link is None else self.follow(link, *here, depth)
-            if found is None:
+            target = None if link is None else self.follow(link, *here, depth)
+            if target is None:
                 return None
-            here = found
+            here = target
         return here
 
     def _other_file(self, name: str, path: str) -> ObjectTable | None:

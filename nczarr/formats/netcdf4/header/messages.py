@@ -114,9 +114,9 @@ def _read_blocks(file: HeaderFile, out: Messages, block: bytes, start: int, head
     return place
 
 
-def only(found: Messages, kind: int) -> HeaderMessage:
+def only(header: Messages, kind: int) -> HeaderMessage:
     """Return the message of a type that an object has once. Raises UnreadableHeaderError."""
-    of_kind = found.get(kind, ())
+    of_kind = header.get(kind, ())
     if len(of_kind) != 1:
         raise UnreadableHeaderError(f"an object has {len(of_kind)} messages of type {kind}")
     return of_kind[0]
