@@ -32,7 +32,7 @@ SOURCES = {
     "s.ast.json": None,
     "s3.nc": None,
     "s5.nc": None,
-    "s4.nc": "netcdf",
+    "s4.nc": None,
     "s.zarr": None,
     "s.zip": None,
     "zarr2.zarr": None,

@@ -7,11 +7,11 @@ too. HDF5 is not thread-safe: callers hold `LOCK`.
 from __future__ import annotations
 
 import ctypes
-import errno
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from ctypes import POINTER, byref, c_char_p, c_double, c_int, c_int64, c_size_t, c_uint, c_uint32, c_uint64, c_void_p
+from functools import cache
 from typing import Any
 
 from nczarr.formats.netcdf4.library import Library
@@ -190,11 +190,21 @@ def open_file(h5: Hdf5, path: str, *, writing: bool = False) -> int:
     return -1
 
 
+@cache
+def _copy_of(path: str) -> str:
+    """Return the path of a local copy of a remote file. Raises OSError."""
+    from nczarr.stores.spool import fetched
+
+    remote = remote_file.at(path)
+    assert remote is not None
+    return fetched(remote.connection)
+
+
 def _open_remote(h5: Hdf5, path: str) -> int:
     """Return the identifier of a remote file, -1 on failure. Raises OSError if it is unreachable."""
     h5.remote = driver(h5.lib)
-    if h5.remote is None:
-        raise OSError(errno.ENOTSUP, "HDF5 before 1.14 does not read remote files", path)
+    if h5.remote is None:  # HDF5 before 1.14 reads a copy
+        return open_file(h5, _copy_of(path))
     h5.remote.failure()
     access = h5.H5Pcreate(h5.file_access)
     h5.H5Pset_driver(access, h5.remote.number, None)

@@ -209,9 +209,17 @@ def _find_plugins(lib: Library, folder: str) -> None:
         lib.dll.H5PLappend(c_char_p(os.fsencode(folder)))
 
 
+def is_installed() -> bool:
+    """Return whether there is a library to load."""
+    try:
+        return find_spec("netCDF4") is not None
+    except ValueError:  # a module without a specification
+        return False
+
+
 def loaded() -> Library | None:
     """Return the library if files may be open in it, here or by netCDF4-python; None otherwise."""
-    return library() if library.cache_info().currsize or "netCDF4" in sys.modules else None
+    return library() if library.cache_info().currsize or sys.modules.get("netCDF4") is not None else None
 
 
 @cache

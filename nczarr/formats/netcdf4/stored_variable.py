@@ -34,13 +34,14 @@ from nczarr.arrays.sources.source import ArraySource, Layout, numpy_dtype
 from nczarr.arrays.sources.strided import FileBytes
 from nczarr.arrays.values.parts import descr, is_fixed, parts
 from nczarr.ast import UserType
+from nczarr.diagnostics.report import CompileError, Diagnostic, Severity
 from nczarr.formats.netcdf4.c_values import c_dtype, unpacked
 from nczarr.formats.netcdf4.filter_plugins import lend_readers, missing_filters
 from nczarr.formats.netcdf4.hdf5 import Hdf5, closing, hdf5, opened_for_values
 from nczarr.formats.netcdf4.header.file_bytes import DAMAGE, HeaderFile, header_file
 from nczarr.formats.netcdf4.header.heaps import ELEMENT, GlobalHeap
 from nczarr.formats.netcdf4.isolation import called
-from nczarr.formats.netcdf4.library import CallError, Library, library, sizes
+from nczarr.formats.netcdf4.library import CallError, Library, is_installed, library, sizes
 from nczarr.formats.netcdf4.objects import FixedText, find, text_of
 
 SLAB = 8 << 20
@@ -116,6 +117,11 @@ class StoredVariable(VariableSections):
         if self.elements is not None:
             with suppress(*DAMAGE), header_file(self.path) as file:  # HDF5 says what is wrong
                 return {"": self._texts(file, self.elements.read(region))}
+        if not is_installed():
+            path = names.fqn((*self.group, self.name))
+            text = f"the values of `{path}` need the HDF5 library of netCDF4-python, which is not installed"
+            helps = ("run `pip install 'nczarr[netcdf]'`",)
+            raise CompileError([Diagnostic("missing-library", Severity.ERROR, text, helps=helps)])
         try:
             values: dict[str, NDArray[Any]] = called(self.path, StoredVariable.given_here, self, region)
         except NoAnswerError as error:

@@ -50,7 +50,8 @@ def _variable(variable: Any) -> dict[str, Any]:
     if isinstance(kind, np.dtype):
         name = ATOMIC.get(kind.str[1:])
     else:
-        name = "string" if kind is str else getattr(kind, "name", None)
+        declared = getattr(kind, "name", None)
+        name = "string" if kind is str else None if declared is None else f"/{declared}"
     return {
         "type": name,
         "dimensions": variable.dimensions,
@@ -61,8 +62,8 @@ def _variable(variable: Any) -> dict[str, Any]:
 
 
 def _text(data: bytes) -> bytes:
-    """Return a text as netCDF4-python shows it: valid UTF-8, up to its first NUL."""
-    return data.partition(b"\0")[0].decode("utf-8", "replace").encode()
+    """Return a text as netCDF4-python shows it: valid UTF-8 without NULs."""
+    return data.replace(b"\0", b"").decode("utf-8", "replace").encode()
 
 
 def _value(owner: Any, name: str) -> object:
@@ -91,7 +92,7 @@ def _of_group(group: Group, path: str, types: Types, shapes: dict[str, tuple[int
     for one in group.variables:
         storage = one.storage
         variables[one.name] = {
-            "type": one.type.rpartition("/")[2],
+            "type": f"/{names.last(one.type)}" if one.type.startswith("/") else one.type,
             "dimensions": tuple(names.last(str(dimension)) for dimension in one.dimensions),
             "chunks": storage.chunks if storage.layout == "chunked" else None,
             "big": storage.endian == "big",
@@ -113,11 +114,16 @@ def _of_value(attribute: Attribute, types: Types) -> object:
         assert isinstance(value.data, bytes)
         return _text(value.data)
     if value.type == "string":
-        texts = [_text(text if isinstance(text, bytes) else b"") for text in value.data]
+        texts = [_text(text.partition(b"\0")[0] if isinstance(text, bytes) else b"") for text in value.data]
         return texts[0] if len(texts) == 1 else texts
     if value.type in types or not is_fixed(value.type, types):
         return None
     return numpy_dtype(descr(value.type, types)).str[1:], value.data
+
+
+def _fits(ours: tuple[int, bool], theirs: tuple[int, bool]) -> bool:
+    """Return whether lengths agree. libnetcdf does not see variables of groups that do not stand below a dimension."""
+    return ours == theirs or (ours[1] and theirs[1] and ours[0] > theirs[0])
 
 
 def is_alike(ours: dict[str, Any], theirs: dict[str, Any]) -> bool:
@@ -128,6 +134,9 @@ def is_alike(ours: dict[str, Any], theirs: dict[str, Any]) -> bool:
                 return False
             pairs = [(ours[key][name], value[name]) for name in value]
             if any(one != other for one, other in pairs if one is not None and other is not None):
+                return False
+        elif key == "dimensions" and isinstance(value, dict):
+            if list(value) != list(ours[key]) or not all(_fits(ours[key][name], value[name]) for name in value):
                 return False
         elif key == "types":
             if not set(value) <= set(ours[key]):

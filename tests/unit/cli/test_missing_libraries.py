@@ -21,6 +21,8 @@ sys.exit(main(sys.argv[2:]))
 
 CDL = "netcdf t { dimensions: x = 2 ; variables: int v(x) ; data: v = 1, 2 ; }"
 
+LISTS = "netcdf t { types: int(*) l ; dimensions: x = 2 ; variables: l v(x) ; data: v = {1}, {2, 3} ; }"
+
 JINJA = '{"version": 1, "templates": {"u": "b"}, "refs": {"k": ["{% if 1 %}a{{u}}{% endif %}.nc"]}}'
 
 
@@ -39,11 +41,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     found = nczarr.from_cdl(CDL)
     for name, more in (("t.nc", {"kind": "nc4"}), ("t.zarr", {}), ("t.ncs", {}), ("t.awkd", {})):
         nczarr.write(found, made / name, **more)
+    nczarr.write(nczarr.from_cdl(LISTS), made / "l.nc", kind="nc4")
     return made
 
 
 CASES = {
-    "netCDF4": ("netcdf", ["dump t.nc", "convert t.nc o.zarr", "convert t.zarr o.nc --kind nc4", "digest t.nc"]),
+    "netCDF4": ("netcdf", ["dump l.nc", "convert l.nc o.zarr", "convert t.zarr o.nc --kind nc4", "digest l.nc"]),
     "google.protobuf": (
         "ncstream",
         ["dump t.ncs", "convert t.ncs o.nc", "convert t.zarr o.ncs", "compile t.cdl -o o.ncs", "check t.ncs",

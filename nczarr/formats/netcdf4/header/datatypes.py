@@ -227,7 +227,7 @@ def _float(data: bytes, at: int, bits: int, size: int) -> Datatype:
 def _name(data: bytes, at: int, version: int) -> tuple[bytes, int]:
     """Return a name and the offset after it, padded to eight bytes before version 3."""
     end = data.find(b"\0", at)
-    if end < 0:
+    if end <= at:
         raise UnreadableHeaderError("a type is damaged")
     length = end + 1 - at
     return data[at:end], at + (length if version >= 3 else (length + 7) // 8 * 8)
@@ -247,6 +247,8 @@ def _compound(data: bytes, at: int, count: int, size: int, version: int, depth: 
         element, at = _datatype(data, at, depth + 1)
         if element.family == ARRAY and element.base is not None:
             shape, element = element.shape, element.base
+        if 0 in shape:
+            raise UnreadableHeaderError("a type is damaged")
         members.append(Member(name, offset, shape, element))
     return Datatype(COMPOUND, size, members=tuple(members)), at
 

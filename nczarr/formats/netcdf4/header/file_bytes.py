@@ -251,4 +251,9 @@ def header_file(path: str) -> Iterator[HeaderFile]:
 
 def _read(descriptor: int, offset: int, size: int) -> bytes:
     """Return bytes of an open file."""
-    return os.pread(descriptor, size, offset) if size > 0 else b""
+    if size <= 0:
+        return b""
+    if hasattr(os, "pread"):
+        return os.pread(descriptor, size, offset)
+    os.lseek(descriptor, offset, os.SEEK_SET)
+    return os.read(descriptor, size)
