@@ -31,6 +31,9 @@ INTERNAL = frozenset({COORDINATES, DIMENSION_ID, DIMENSION_LIST, REFERENCE_LIST,
 OF_SCALES = frozenset({CLASS, NAME})
 """Those that it hides of dimension scales alone."""
 
+ALL_INTERNAL = INTERNAL | OF_SCALES
+"""Both."""
+
 NO_VARIABLE = b"This is a netCDF dimension but not a netCDF variable"
 """Start of the name of a dimension scale without a variable."""
 
@@ -134,6 +137,7 @@ class HeaderModel:
         self._keys: dict[tuple[object, ...], int] = {}
         self._scales: dict[tuple[str, int], int] = {}
         self._next_dimension = 0
+        self._next_type = FIRST_TYPE
         self._anonymous = 0
         self._repeated = 0
         self._seen: set[tuple[str, int]] = set()
@@ -154,7 +158,7 @@ class HeaderModel:
         self, group: HeaderGroup, located: LocatedObject, above: tuple[tuple[str, int], ...]
     ) -> list[tuple[HeaderGroup, LocatedObject]]:
         """Record a group and all below it; return the datasets, those of a group before those below it."""
-        group.stored_attributes = located.object.attributes
+        group.stored_attributes = self._attributes(located)
         datasets, below = [], []
         for link in (located.object.links or {}).values():
             place = f"{group.place}/{link.name.decode('utf-8', 'surrogateescape')}"
@@ -226,7 +230,8 @@ class HeaderModel:
             self.omitted.append(_unseen_attribute(attribute.name, place))
 
     def _add_type(self, group: HeaderGroup, name: str, kind: Datatype) -> int:
-        number = FIRST_TYPE + len(self.types)
+        number = self._next_type
+        self._next_type += 1
         self.types[number] = kind
         self._keys.setdefault(kind.key, number)
         group.types[number] = name
@@ -317,8 +322,8 @@ class HeaderModel:
         for located, dataset, number in group.datasets:
             place = f"{group.place}/{located.name}"
             internal = _internal(located.object)
-            hidden = INTERNAL | OF_SCALES if _is_scale(internal) else INTERNAL
-            attributes = self._shown(located.object.attributes, place, hidden)
+            hidden = ALL_INTERNAL if _is_scale(internal) else INTERNAL
+            attributes = self._shown(self._attributes(located), place, hidden)
             if located.table.path != self.path:
                 dataset = dataset._replace(info=dataset.info._replace(elsewhere=True, address=None))
             dimensions = self._dimensions(group, located, dataset, internal)
@@ -373,6 +378,13 @@ class HeaderModel:
                         self.lengths[dimension] = max(self.lengths[dimension], length)
 
     # ---- attributes -----------------------------------------------------------------------------------------------
+    def _attributes(self, located: LocatedObject) -> list[HeaderAttribute]:
+        """Return the attributes of an object. Addresses of named types in another file mean nothing in this one."""
+        attributes = located.object.attributes
+        if located.table.path == self.path:
+            return attributes
+        return [attribute._replace(declared=None) for attribute in attributes]
+
     def _shown(
         self, attributes: list[HeaderAttribute], place: str, hidden: frozenset[str]
     ) -> tuple[HeaderAttribute, ...]:
@@ -420,7 +432,7 @@ def _unseen_attribute(name: str, place: str) -> str:
 
 def _internal(one: FileObject) -> dict[str, HeaderAttribute]:
     """Return the internal attributes of an object by name."""
-    return {attribute.name: attribute for attribute in one.attributes if attribute.name in INTERNAL | OF_SCALES}
+    return {attribute.name: attribute for attribute in one.attributes if attribute.name in ALL_INTERNAL}
 
 
 def _is_scale(internal: dict[str, HeaderAttribute]) -> bool:
