@@ -223,7 +223,7 @@ SECTIONS = (
 """Sections of a help text in order; empty ones are not shown."""
 
 TABLE: tuple[Option, ...] = (
-    # where datasets are read
+    # sources
     Option("form", ("convert", "check", "digest", *_COMBINE, *_EXTEND), SOURCE, "--from", "text", "FORMAT",
            "format of the sources (default: by content)"),
     Option("storage", _OPEN, SOURCE, "--storage-option", "storage options", "NAME=VALUE",
@@ -244,7 +244,7 @@ TABLE: tuple[Option, ...] = (
     Option("unfinished", bytes=False),
     Option("nodes", bytes=False),
     Option("source", bytes=False),
-    # what is selected
+    # selection
     Option("subset.variables", _SELECT, SELECTION, "--var", "texts", "NAME,…",
            "select variables, with the dimensions and types that they use; repeatable"),
     Option("subset.exact", _LINK, SELECTION, "--no-coordinates",
@@ -262,12 +262,12 @@ TABLE: tuple[Option, ...] = (
            "included; repeatable"),
     Option("fixed", ("convert",), SELECTION, "-u", help="make unlimited dimensions fixed (nccopy)"),
     Option("part"),
-    # what a combination joins
+    # combination
     Option("decode_times", (*_COMBINE, "refs append"), COMBINATION, "--decode-times",
            help="count the times of all sources in the `units` of the first: exactly, or the run ends"),
     Option("units", (*_COMBINE, "refs append"), COMBINATION, "--units", "text", "UNITS",
            "count the times of all sources in these, `hours since 1970-01-01`"),
-    # what a target is
+    # target
     Option("kind", _WRITE, TARGET, "-k --kind", "kind", "KIND",
            "kind of netCDF file: nc3, nc6, nc5, nc4, nc7, or 1 to 5 (default: that of the source, else the smallest "
            "that holds the dataset)"),

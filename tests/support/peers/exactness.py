@@ -141,7 +141,7 @@ def judge(source: Path, target: Path, tools: Path, ncdump: str, *, data: bool = 
 
 
 def same(source: Path, target: Path, tools: Path, *flags: str) -> list[str]:
-    """What `nc-same` finds different in two files."""
+    """Return the differences between two files that `nc-same` prints."""
     answer = _worker().ask("\t".join([str(tools / "nc-same"), *flags, str(source), str(target)]))
     if "error" in answer:
         return [answer["error"]]

@@ -1,4 +1,4 @@
-"""What netCDF4-python shows of a file, and the same of a tree, as plain values that can be compared."""
+"""Descriptions of a netCDF-4 file by netCDF4-python, and of a tree, in one form that can be compared."""
 
 from __future__ import annotations
 
