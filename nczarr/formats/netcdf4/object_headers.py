@@ -16,13 +16,10 @@ from nczarr import names
 from nczarr.formats.netcdf4.header.file_bytes import CHECKSUM, UnreadableHeaderError, header_file, without_checksum
 from nczarr.formats.netcdf4.header.file_objects import read_objects
 from nczarr.formats.netcdf4.header.lookup3 import lookup3
-from nczarr.formats.netcdf4.header.messages import CONTINUATION, SHARED
+from nczarr.formats.netcdf4.header.messages import CONTINUATION, PREFIX, SHARED, TIMES, extent_of
 
 _HEADER, _MORE = b"OHDR\x02", b"OCHK"
 """Signatures: of the first block of a header, with the version; of further blocks."""
-
-_ORDERED, _LIMITS, _TIMES = 0x04, 0x10, 0x20
-"""Flags of a header: creation order of messages, limits of attributes, times."""
 
 _FLAGS = len(_HEADER)
 """Offset of the flags of a header; optional times follow."""
@@ -49,7 +46,7 @@ class HeaderBlock(NamedTuple):
     @property
     def times(self) -> slice | None:
         """Position of the times (first block only); None without times."""
-        return slice(_FLAGS + 1, _FLAGS + 1 + _TIME_BYTES) if self.data[_FLAGS] & _TIMES else None
+        return slice(_FLAGS + 1, _FLAGS + 1 + _TIME_BYTES) if self.data[_FLAGS] & TIMES else None
 
 
 def addresses(path: str, places: Iterable[tuple[tuple[str, ...], str]]) -> list[int]:
@@ -88,15 +85,11 @@ def change_messages(raw: BinaryIO, address: int, changes: Mapping[int, Change]) 
 def first_block(raw: BinaryIO, address: int) -> HeaderBlock:
     """Return the block at the address of an object. Raises UnreadableHeaderError."""
     raw.seek(address)
-    prefix = raw.read(_FLAGS + 1 + _TIME_BYTES + 4 + 8)
+    prefix = raw.read(PREFIX)
     if len(prefix) <= _FLAGS:
         raise UnreadableHeaderError("an object header is damaged")
-    flags = prefix[_FLAGS]
-    start = _FLAGS + 1 + (_TIME_BYTES if flags & _TIMES else 0) + (4 if flags & _LIMITS else 0)
-    width = 1 << (flags & 3)
-    length = int.from_bytes(prefix[start : start + width], "little")
-    data = _read(raw, address, start + width + length + CHECKSUM, _HEADER)
-    return HeaderBlock(address, data, start + width, 6 if flags & _ORDERED else 4)
+    first, end, head = extent_of(prefix)
+    return HeaderBlock(address, _read(raw, address, end + CHECKSUM, _HEADER), first, head)
 
 
 def _read(raw: BinaryIO, address: int, length: int, signature: bytes) -> bytes:

@@ -26,10 +26,10 @@ SHARED = 0x02
 _FLAGS = frozenset({0, 1, SHARED, SHARED | 1, 4, 5})
 """Flags of messages: constant, shared or never shared."""
 
-_ORDERED, _LIMITS, _TIMES = 0x04, 0x10, 0x20
+_ORDERED, _LIMITS, TIMES = 0x04, 0x10, 0x20
 """Flags of a header: creation order of messages, limits of attributes, times."""
 
-_PREFIX = 34
+PREFIX = 34
 """Bytes of the longest start of a header."""
 
 _MOST_BLOCKS = 1 << 12
@@ -53,15 +53,11 @@ Messages = dict[int, list[HeaderMessage]]
 
 def messages(file: HeaderFile, address: int) -> Messages:
     """Return the messages of an object. Raises UnreadableHeaderError for types that are not read here."""
-    prefix = file.peek(address, _PREFIX)
+    prefix = file.peek(address, PREFIX)
     out: Messages = {}
     if prefix.startswith(b"OHDR\x02"):
-        flags = prefix[5]
-        start = 6 + (16 if flags & _TIMES else 0) + (4 if flags & _LIMITS else 0)
-        width = 1 << (flags & 3)
-        size = int.from_bytes(prefix[start : start + width], "little")
-        block = file.checked(address, start + width + size, b"OHDR")
-        _read_blocks(file, out, block, start + width, 6 if flags & _ORDERED else 4)
+        first, end, head = extent_of(prefix)
+        _read_blocks(file, out, file.checked(address, end, b"OHDR"), first, head)
     elif prefix[:1] == b"\x01" and len(prefix) >= 16:
         (size,) = unpack_from("<I", prefix, 8)
         if _read_blocks(file, out, file.read(address + 16, size), 0, 8) != int.from_bytes(prefix[2:4], "little"):
@@ -69,6 +65,18 @@ def messages(file: HeaderFile, address: int) -> Messages:
     else:
         raise UnreadableHeaderError(f"there is no object header at {address}")
     return out
+
+
+def extent_of(prefix: bytes) -> tuple[int, int, int]:
+    """Return the offsets of the first message and of the end of a header's first block, and the bytes before a body.
+
+    `prefix`: the start of a header of version 2.
+    """
+    flags = prefix[5]
+    start = 6 + (16 if flags & TIMES else 0) + (4 if flags & _LIMITS else 0)
+    width = 1 << (flags & 3)
+    size = int.from_bytes(prefix[start : start + width], "little")
+    return start + width, start + width + size, 6 if flags & _ORDERED else 4
 
 
 def _read_blocks(file: HeaderFile, out: Messages, block: bytes, start: int, head: int) -> int:
