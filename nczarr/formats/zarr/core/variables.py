@@ -151,10 +151,7 @@ class Variables:
         """Return the FQNs of an array's axes in its group; None (reported) without a name for each."""
         shape, axes = described.shape, described.axes
         if axes is not None and len(axes) == len(shape):
-            fqns = (None if axis is None else (names.join(path, axis), axis) for axis in axes)
-            return tuple(
-                fqn and (self._respelled.get(fqn[0]) or names.join(path, names.normal(fqn[1]))) for fqn in fqns
-            )
+            return tuple(None if axis is None else self._axis(path, axis) for axis in axes)
         if shape and self.reader.axes_member:
             text = "the dimensions have no names" if axes is None else f"{len(axes)} names for {len(shape)} dimensions"
             self.documents.warn("unnamed-dimension", f"{text}: they are anonymous", self.reader.key(described.prefix))
