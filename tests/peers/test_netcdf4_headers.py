@@ -144,6 +144,13 @@ def indexed(h5py: ModuleType, path: Path, version: str) -> None:
         file.create_dataset("empty", (6, 6), "i2", chunks=(2, 2))
         file.create_dataset("grown", (3, 50), "i2", chunks=(2, 1), maxshape=(3, None))[:, ::3] = 3
         file.create_dataset("long", (9000,), "i1", chunks=(1,), maxshape=(None,), compression="gzip")[::5] = 3
+        for number, most in enumerate([(None, None), (6, None), (None, 6), (6, 6)]):
+            for filters in ({}, {"shuffle": True}):
+                for length in (0, 3):  # of a dataset that was longer
+                    name = f"cut{number}{len(filters)}{length}"
+                    cut = file.create_dataset(name, (6, 6), "i2", chunks=(2, 2), maxshape=most, **filters)
+                    cut[:] = 3
+                    cut.resize((length, length))
         early = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
         early.set_chunk((2, 3))
         early.set_alloc_time(h5py.h5d.ALLOC_TIME_EARLY)

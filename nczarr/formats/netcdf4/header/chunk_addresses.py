@@ -147,7 +147,9 @@ def _new_tree(
     """Return the places and the addresses, sizes and masks of the chunks in a version 2 B-tree."""
     kind = _BY_CHUNK_FILTERED if index.filtered else _BY_CHUNK
     rows = list(records(file, index.address, kind))
-    table = np.frombuffer(b"".join(rows), np.uint8).reshape(len(rows), -1 if rows else 8 + 8 * rank)
+    if not rows:
+        return np.empty((0, rank), np.int64), np.empty((0, 3), np.uint64)
+    table = np.frombuffer(b"".join(rows), np.uint8).reshape(len(rows), -1)
     end = table.shape[1] - 8 * rank
     if end != 8 if kind == _BY_CHUNK else not 12 < end <= 20:
         raise UnreadableHeaderError("the index of chunks is damaged")
