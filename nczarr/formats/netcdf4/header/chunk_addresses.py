@@ -26,6 +26,10 @@ _BY_CHUNK, _BY_CHUNK_FILTERED = 10, 11
 """Types of version 2 B-trees of chunks."""
 
 
+_ENTRIES = 64
+"""Entries of a full node of a version 1 B-tree, unless a program chose another number."""
+
+
 class ChunkIndex(NamedTuple):
     """Index of the chunks of a dataset."""
 
@@ -102,13 +106,14 @@ class _OldTree:
         self._wanted = wanted
         rank = len(chunks)
         self._entry = np.dtype([("size", "<u4"), ("mask", "<u4"), ("cell", "<u8", (rank + 1,)), ("address", "<u8")])
+        self._size = 24 + _ENTRIES * self._entry.itemsize
 
     def through(self, address: int) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
         """Return the index of each chunk along each dimension, and its address, size and mask."""
         nodes, level, leaves = [address], None, []
         while nodes:
             below: list[int] = []
-            read = self._file.together([partial(self._node, node) for node in nodes])
+            read = self._file.together([partial(self._node, node) for node in nodes], self._size)
             if len(set(nodes)) < len(nodes) or {depth for depth, _ in read} != {read[0][0] if level is None else level}:
                 raise UnreadableHeaderError("the index of chunks is damaged")
             for depth, entries in read:

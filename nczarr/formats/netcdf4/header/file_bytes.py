@@ -43,7 +43,7 @@ _SIGNATURE = b"\x89HDF\r\n\x1a\n"
 _ROUNDS = 64
 """Maximum rounds of requests for metadata that follow each other."""
 
-_LEAST = 1 << 14
+_LEAST = 1 << 13
 """Bytes of metadata that are fetched at least."""
 
 _IN_USE = 3
@@ -117,10 +117,11 @@ class HeaderFile:
             return (self._page(number) if page is None else page)[first : first + size]
         return self._read(start, max(0, min(size, self._size - start)))
 
-    def together(self, tasks: Sequence[Callable[[], T]]) -> list[T]:
+    def together(self, tasks: Sequence[Callable[[], T]], least: int = _LEAST) -> list[T]:
         """Return the results of functions that read metadata. Those of a remote file share their requests.
 
-        A function is called again once the bytes are there that it lacked.
+        A function is called again once the bytes are there that it lacked. `least`: bytes
+        that are fetched for each at least.
         """
         if self._remote is None:
             return [task() for task in tasks]
@@ -134,7 +135,7 @@ class HeaderFile:
                         try:
                             results[place] = task()
                         except _AbsentBytesError as error:
-                            absent.append((error.start, max(error.size, _LEAST)))
+                            absent.append((error.start, max(error.size, least)))
             finally:
                 self._collects = False
             if not absent:
