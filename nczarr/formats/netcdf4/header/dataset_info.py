@@ -5,6 +5,7 @@ Source: HDF5 File Format Specification 3.0, IV.A.2.e and f (fill values), i (lay
 
 from __future__ import annotations
 
+import math
 from struct import unpack_from
 from typing import NamedTuple
 
@@ -170,6 +171,8 @@ class DatasetReader:
             layout = _IN_OTHER_FILES
         number, chunks, address, index = _layout(layout, len(space.shape or ()), kind.size, bool(filters))
         extent = space.shape
+        if address is not None and extent is not None:
+            self._types.file.need(address, math.prod(extent) * kind.size)
         info = DatasetInfo(
             dtype,
             extent,

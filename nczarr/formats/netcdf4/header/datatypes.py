@@ -247,7 +247,7 @@ def _compound(data: bytes, at: int, count: int, size: int, version: int, depth: 
         element, at = _datatype(data, at, depth + 1)
         if element.family == ARRAY and element.base is not None:
             shape, element = element.shape, element.base
-        if 0 in shape:
+        if 0 in shape or offset + math.prod(shape) * element.size > size:
             raise UnreadableHeaderError("a type is damaged")
         members.append(Member(name, offset, shape, element))
     return Datatype(COMPOUND, size, members=tuple(members)), at
