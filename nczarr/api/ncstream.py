@@ -37,7 +37,7 @@ if TYPE_CHECKING:
         Stations,
     )
     from nczarr.formats.ncstream.wire.framing import Stream
-    from nczarr.formats.ncstream.write.variable_messages import Profile
+    from nczarr.formats.ncstream.write.backend import Profile
 
 __all__ = [
     "CoverageData",
@@ -151,7 +151,7 @@ def write_messages(messages: Iterable[Message], stream: IO[bytes]) -> None:
     [[1, 2]]
     """
     from nczarr.formats.ncstream.messages import written
-    from nczarr.formats.ncstream.write.byte_pieces import UnwritableError
+    from nczarr.formats.ncstream.write.pack_rows import UnwritableError
 
     for message in messages:
         try:
@@ -260,8 +260,8 @@ def data_messages(
     OSError
         If values cannot be read.
     """
-    from nczarr.formats.ncstream.write.byte_pieces import UnwritableError
-    from nczarr.formats.ncstream.write.variable_messages import MessageValues
+    from nczarr.formats.ncstream.write.backend import MessageValues
+    from nczarr.formats.ncstream.write.pack_rows import UnwritableError
 
     checked = _checked(dataset)
     for path, ranges in wanted:

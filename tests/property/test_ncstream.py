@@ -15,7 +15,7 @@ from nczarr.check import check
 from nczarr.check.checked import Checked, Unchecked
 from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.source import Source
-from nczarr.formats.ncstream.write import variable_messages
+from nczarr.formats.ncstream.write import backend
 from nczarr.operations import pipeline
 from nczarr.options import Options
 from tests.support.ncstream_datasets import plain, without_model
@@ -36,8 +36,8 @@ def streamed(drawn: tuple[Dataset, dict[str, Parts]], sizes: tuple[int, int]) ->
     form, report = registry.named("ncstream"), Report()
     assert form is not None
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(variable_messages, "CELLS", sizes[0])
-        patch.setattr(variable_messages, "MESSAGE", sizes[1])
+        patch.setattr(backend, "CELLS", sizes[0])
+        patch.setattr(backend, "MESSAGE", sizes[1])
         pieces = pipeline.text(checked, form, report, Options())
         assert pieces is not None, [each.message for each in report.sorted()]
         data = b"".join(pieces)

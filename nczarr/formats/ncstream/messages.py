@@ -6,7 +6,8 @@ meaningless sender details (versions, wrong flags).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import Any
 
@@ -15,18 +16,17 @@ from nczarr.ast import Dataset
 from nczarr.diagnostics.report import CompileError, Report
 from nczarr.diagnostics.source import Source, Span
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
-from nczarr.formats.ncstream.read.coverages import arrays, axes
-from nczarr.formats.ncstream.read.decode import column_tree
+from nczarr.formats.ncstream.read.decode import column_tree, inflated
 from nczarr.formats.ncstream.read.header_tree import HeaderContext
 from nczarr.formats.ncstream.read.scan import StreamEntry, entries
 from nczarr.formats.ncstream.wire import framing
 from nczarr.formats.ncstream.wire.definitions import Definitions
-from nczarr.formats.ncstream.wire.element_types import NAMES, Section, shape_of
+from nczarr.formats.ncstream.wire.element_types import NAMES, NUMPY, Section, check_shape, dtype_of, name_of, shape_of
 from nczarr.formats.ncstream.wire.framing import Incoming, Stream
-from nczarr.formats.ncstream.wire.limits import DEFAULT, Limits
+from nczarr.formats.ncstream.wire.limits import DEFAULT, Limits, bad, contradictory
 from nczarr.formats.ncstream.wire.trees import RaggedLists, Tree, element_type, tree_of, values
-from nczarr.formats.ncstream.write.byte_pieces import Piece, UnwritableError
 from nczarr.formats.ncstream.write.encode import column_message, data_message
+from nczarr.formats.ncstream.write.pack_rows import Piece, UnwritableError
 from nczarr.names import from_bytes, to_bytes
 from nczarr.options import UNREAD, Options
 
@@ -347,3 +347,43 @@ def written(message: Message) -> Iterator[Piece]:
 
 
 _MAGIC = {kind: magic for magic, kind in framing.MAGICS.items()}
+
+
+def arrays(coverages: Iterable[pb.GeoReferencedArray], offset: int, limits: Limits) -> dict[str, NDArray[Any]]:
+    """Return the arrays of an answer by coverage name, in the declared shape and the flagged byte order.
+
+    Raises UnreadableStreamError.
+    """
+    return {from_bytes(coverage.coverageName): _array(coverage, offset, limits) for coverage in coverages}
+
+
+def _array(coverage: pb.GeoReferencedArray, offset: int, limits: Limits) -> NDArray[Any]:
+    if coverage.dataType not in NUMPY:
+        raise bad(f"a coverage has values of type {name_of(coverage.dataType)}", offset)
+    dtype = dtype_of(coverage.dataType, big=coverage.bigend)
+    shape = tuple(coverage.shape)
+    check_shape(shape, offset)
+    size = math.prod(shape) * dtype.itemsize
+    data = coverage.primdata
+    if coverage.compress == pb.Data.DEFLATE:
+        data = inflated(data, size, limits, offset)
+    elif coverage.compress != pb.Data.NONE:
+        raise bad(f"unknown compression {coverage.compress}", offset)
+    if len(data) != size:
+        raise contradictory(f"a coverage of {math.prod(shape)} values has {len(data)} bytes", offset)
+    return np.frombuffer(data, dtype).reshape(shape)
+
+
+def axes(coordinates: Iterable[pb.CoordAxis], offset: int) -> dict[str, NDArray[Any]]:
+    """Return the axis values that are present, by name: big-endian float64, shape (values,).
+
+    Raises UnreadableStreamError.
+    """
+    values = {}
+    for axis in coordinates:
+        if not axis.values:
+            continue
+        if len(axis.values) % 8:
+            raise contradictory(f"an axis has {len(axis.values)} bytes of doubles", offset)
+        values[from_bytes(axis.name)] = np.frombuffer(axis.values, ">f8")
+    return values

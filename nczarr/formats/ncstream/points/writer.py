@@ -25,7 +25,7 @@ from nczarr.ast.types import Field as TypeField
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report
 from nczarr.formats.ncstream._generated import pointstream_pb2 as points_pb
-from nczarr.formats.ncstream.points.point_rows import LOCATION, CollectionMember, rows
+from nczarr.formats.ncstream.points.reader import LOCATION, CollectionMember, rows
 from nczarr.formats.ncstream.wire.element_types import WIRE
 from nczarr.formats.ncstream.wire.framing import COLLECTION, END, FEATURE, framed
 

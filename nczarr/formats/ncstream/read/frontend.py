@@ -11,8 +11,6 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import NamedTuple
 
 from nczarr import names
 from nczarr.arrays.sources.decoded_parts import in_one_piece
@@ -29,16 +27,13 @@ from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.source import Source, Span
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
 from nczarr.formats.ncstream.points import reader
-from nczarr.formats.ncstream.read import header_merge
-from nczarr.formats.ncstream.read.decode import column_tree
 from nczarr.formats.ncstream.read.header_reader import HeaderReader
-from nczarr.formats.ncstream.read.lazy_local import MessageCells, VariableMessages, sources
-from nczarr.formats.ncstream.read.scan import StreamEntry, entries, is_counted, refuse, refuse_error, scan
-from nczarr.formats.ncstream.wire.definitions import Definitions
+from nczarr.formats.ncstream.read.headers import derived, merged
+from nczarr.formats.ncstream.read.lazy_local import MessageDecoder, MessageInFile, sources
+from nczarr.formats.ncstream.read.scan import StreamEntry, is_counted, refuse, refuse_error, scan
 from nczarr.formats.ncstream.wire.element_types import section_of
-from nczarr.formats.ncstream.wire.framing import Incoming
-from nczarr.formats.ncstream.wire.limits import DEFAULT, UnreadableStreamError
-from nczarr.formats.ncstream.wire.trees import Tree, opaque_sizes
+from nczarr.formats.ncstream.wire.limits import UnreadableStreamError
+from nczarr.formats.ncstream.wire.trees import opaque_sizes
 from nczarr.options import Options
 from nczarr.stores.dataset_service import Served
 
@@ -87,47 +82,13 @@ def _refuse(entry: StreamEntry, source: Source, report: Report) -> None:
         report.error("bad-ncstream", f"{_OTHERS[entry.kind]} is not part of a dataset", span, helps=helps)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class InFile:
-    """A data message in a file."""
-
-    file: FileBytes
-    """The file."""
-    offset: int
-    """Start of the message in bytes."""
-    end: int
-    """End of the message in bytes."""
-    declared: bytes
-    """Serialized header that declares only this variable."""
-
-    def tree(self) -> Tree:
-        """Return the decoded values. Raises OSError, ValueError."""
-        length = self.end - self.offset
-        self.file.seen(length)
-        block, at = self.file.region(self.offset, (length,), (1,), 1)
-        data = memoryview(block)[at : at + length]
-        incoming = Incoming(data, DEFAULT)
-        incoming.base = self.offset
-        entry = next(entries(incoming, values=True))
-        return column_tree(entry, data, Definitions(pb.Header.FromString(self.declared)), base=self.offset).tree
-
-
-class RegionMessage(NamedTuple):
-    """A data message and its region."""
-
-    entry: StreamEntry
-    """The message."""
-    ranges: tuple[range, ...]
-    """Indices along each dimension of the variable."""
-
-
 class _StreamReader(HeaderReader):
     """State of one read."""
 
     def __init__(self, source: Source, stream: list[StreamEntry], report: Report, options: Options) -> None:
         data = [entry for entry in stream if entry.kind in ("data", "column")]
         headers = [entry for entry in stream if entry.kind == "header"]
-        header = header_merge.merged([entry.message for entry in headers]) if headers else header_merge.derived(data)
+        header = merged([entry.message for entry in headers]) if headers else derived(data)
         first = headers[0] if headers else stream[0]
         super().__init__(source, header, Span(source, first.offset, first.end), report, options)
         self._file = FileBytes.of(source)
@@ -150,8 +111,8 @@ class _StreamReader(HeaderReader):
         """Report skipped data as an error, unless the options allow the loss."""
         self._asked.lost("unreadable-array", message, Span(self._source, entry.offset, entry.end))
 
-    def _region_message(self, path: str, entry: StreamEntry, shape: tuple[int, ...] | None) -> RegionMessage | None:
-        """Return a message with its region, or report an invalid region and return None."""
+    def _ranges(self, path: str, entry: StreamEntry, shape: tuple[int, ...] | None) -> tuple[range, ...] | None:
+        """Return the indices of a message along each dimension, or report an invalid section and return None."""
         ragged = entry.kind == "column" or is_counted(entry.message)
         try:
             section, _ = section_of(entry.message, entry.offset, ragged=ragged)
@@ -160,61 +121,54 @@ class _StreamReader(HeaderReader):
             return None
         if shape is None:
             return None
-        whole = tuple(map(range, shape))
         if section is None or not shape or not self._has_header:
-            return RegionMessage(entry, whole)
+            return tuple(map(range, shape))
         ranges = section[: len(shape)]  # dimensions behind a ragged one are of its elements
-        fits = len(ranges) == len(shape) and all(
+        if len(ranges) == len(shape) and all(
             not indices or indices[-1] < length for indices, length in zip(ranges, shape, strict=True)
-        )
-        if not fits:
-            lengths = " × ".join(map(str, shape)) or "one value"
-            self._lost(f"the section of a message of `{path}` is not within {lengths}", entry)
-            return None
-        return RegionMessage(entry, ranges)
+        ):
+            return ranges
+        lengths = " × ".join(map(str, shape)) or "one value"
+        self._lost(f"the section of a message of `{path}` is not within {lengths}", entry)
+        return None
 
     def _parts(
         self, path: str, shape: tuple[int, ...] | None, declarations: Tables, fills: Mapping[str, bytes]
     ) -> Parts | None:
         variable = declarations.variables[path]
-        messages = self._data.pop(self._named.wire_name(path), [])
-        regions = [message for entry in messages if (message := self._region_message(path, entry, shape)) is not None]
+        every = self._data.pop(self._named.wire_name(path), [])
+        messages = [(entry, ranges) for entry in every if (ranges := self._ranges(path, entry, shape)) is not None]
         if shape is None:
             return None
-        if not regions:
+        if not messages:
             try:
                 return self._immediate(path, shape, declarations)
             except ValueError as fault:
                 self._ignored(f"the values of `{path}` in the header are left out: {fault}")
                 return None
-        if len(regions) == 1:
-            plain = self._plain(regions[0], variable.type, shape, declarations.types, fills)
+        if len(messages) == 1 and messages[0][1] == tuple(map(range, shape)):
+            plain = self._plain(messages[0][0], variable.type, shape, declarations.types, fills)
             if plain is not None:
                 return {"": plain}
-        alone = self._alone(path)
-        pieces = tuple(
-            MessageCells(region.ranges, InFile(self._file, region.entry.offset, region.entry.end, alone))
-            for region in regions
-        )
+        alone, file = self._alone(path), self._file
+        pieces = tuple(MessageInFile(ranges, file, entry.offset, entry.end, alone) for entry, ranges in messages)
         fill = variable_fill(variable, declarations)
-        return sources(VariableMessages(variable.type, shape, dict(declarations.types), fill, pieces), fills)
+        return sources(MessageDecoder(variable.type, shape, dict(declarations.types), fill, pieces), fills)
 
     def _plain(
         self,
-        message: RegionMessage,
+        entry: StreamEntry,
         type_name: TypeName,
         shape: tuple[int, ...],
         types: Types,
         fills: Mapping[str, bytes],
     ) -> AffineArray | None:
         """Return a view of numbers stored contiguously in C order, else None."""
-        place, big = plain_numbers(message.entry)
+        place, big = plain_numbers(entry)
         declared = types.get(type_name)
         number = declared.base if isinstance(declared, EnumType) else type_name
         width = ATOMIC[number].size if number in ATOMIC else 0
-        if place is None or not width or message.ranges != tuple(map(range, shape)):
-            return None
-        if place[1] - place[0] != math.prod(shape) * width:
+        if place is None or not width or place[1] - place[0] != math.prod(shape) * width:
             return None
         dtype = descr(type_name, types)
         assert isinstance(dtype, str)
@@ -228,7 +182,7 @@ class _StreamReader(HeaderReader):
         sizes: set[int] = set()
         for entry in self._data.get(self._named.wire_name(path), ()):
             try:
-                tree = InFile(self._file, entry.offset, entry.end, self._alone(path)).tree()
+                tree = MessageInFile((), self._file, entry.offset, entry.end, self._alone(path)).tree()
             except ValueError:
                 return None  # told where the values are read
             tree_sizes = opaque_sizes(tree, members)

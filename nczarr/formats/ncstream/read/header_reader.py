@@ -22,9 +22,9 @@ from nczarr.check.checked import Tables, Unchecked, tables
 from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.source import Source, Span
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
-from nczarr.formats.ncstream.read import header_merge, header_tree
+from nczarr.formats.ncstream.read import header_tree
 from nczarr.formats.ncstream.read.decode import unsigned
-from nczarr.formats.ncstream.read.unique_names import named
+from nczarr.formats.ncstream.read.headers import alone, named
 from nczarr.formats.ncstream.wire.cells import fixed
 from nczarr.formats.ncstream.wire.definitions import Declared, Definitions
 from nczarr.formats.ncstream.wire.element_types import NUMPY, dtype_of, full_bytes
@@ -99,7 +99,7 @@ class HeaderReader(ABC):
 
     def _alone(self, path: str) -> bytes:
         """Return a serialized header that declares only this variable."""
-        return header_merge.alone(self._written(path), self._declared(path))
+        return alone(self._written(path), self._declared(path))
 
 
 def dataset_of(header: pb.Header, asked: header_tree.HeaderContext, name: str) -> Unchecked | None:

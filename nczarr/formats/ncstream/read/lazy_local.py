@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache, partial
+from typing import Any, NamedTuple, TypeAlias
 
 from nczarr.arrays.chunks.occupancy import blocks_of_boxes
 from nczarr.arrays.lazy_numpy import NDArray, np
@@ -21,10 +21,17 @@ from nczarr.arrays.sources.decoded_parts import VariableSections, overlap
 from nczarr.arrays.sources.decoded_parts import sources as sources_of
 from nczarr.arrays.sources.memory import all_fill
 from nczarr.arrays.sources.source import Parts
+from nczarr.arrays.sources.strided import FileBytes
 from nczarr.arrays.values.parts import Part, Types, part_tree, parts, spread
 from nczarr.ast.node import TypeName
 from nczarr.ast.values import Constant
+from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
+from nczarr.formats.ncstream.read.decode import column_tree
+from nczarr.formats.ncstream.read.scan import entries
 from nczarr.formats.ncstream.wire.cells import arrays
+from nczarr.formats.ncstream.wire.definitions import Definitions
+from nczarr.formats.ncstream.wire.framing import Incoming
+from nczarr.formats.ncstream.wire.limits import DEFAULT
 from nczarr.formats.ncstream.wire.trees import Records, Tree
 
 Values: TypeAlias = "Mapping[str, NDArray[Any]]"
@@ -40,59 +47,78 @@ KEPT = 4
 """Number of decoded messages in the cache."""
 
 
-class DataMessage(Protocol):
-    """Interface of one data message; must be picklable."""
-
-    def tree(self) -> Tree:
-        """Return the decoded values. Raises OSError if they are unavailable or differ from their description."""
-
-
-class MessageCells(NamedTuple):
-    """A message and the cells that it holds."""
+class MessageInFile(NamedTuple):
+    """A data message in a file, and the cells that it holds."""
 
     ranges: tuple[range, ...]
     """Indices along each dimension of the variable."""
-    message: DataMessage
-    """The message."""
+    file: FileBytes
+    """The file."""
+    offset: int
+    """Start of the message in bytes."""
+    end: int
+    """End of the message in bytes."""
+    declared: bytes
+    """Serialized header that declares only this variable."""
 
     @property
     def cells(self) -> int:
         """Number of cells."""
         return math.prod(map(len, self.ranges))
 
+    def tree(self) -> Tree:
+        """Return the decoded values. Raises OSError, ValueError."""
+        length = self.end - self.offset
+        self.file.seen(length)
+        block, at = self.file.region(self.offset, (length,), (1,), 1)
+        data = memoryview(block)[at : at + length]
+        incoming = Incoming(data, DEFAULT)
+        incoming.base = self.offset
+        entry = next(entries(incoming, values=True))
+        return column_tree(entry, data, Definitions(pb.Header.FromString(self.declared)), base=self.offset).tree
 
-class VariableMessages(NamedTuple):
-    """A variable and its messages."""
 
-    type: TypeName
-    """Type of the values."""
-    shape: tuple[int, ...]
-    """Shape of the variable."""
-    types: Types
-    """Declared types by FQN."""
-    fill: Constant | None
-    """Value of unwritten cells."""
-    pieces: tuple[MessageCells, ...]
-    """Messages in stream order."""
+class MessageDecoder(VariableSections):
+    """Decoder of a variable's messages for all its parts, with a cache of recent messages.
 
-    @property
-    def is_consecutive(self) -> bool:
-        """True if the messages are consecutive stretches that cover the variable."""
+    `messages` are in stream order; `fill` is the value of unwritten cells.
+    """
+
+    def __init__(
+        self,
+        type_name: TypeName,
+        shape: tuple[int, ...],
+        types: Types,
+        fill: Constant | None,
+        messages: tuple[MessageInFile, ...],
+    ) -> None:
+        self.type, self.shape, self.types = type_name, shape, types
+        self.fill, self.messages = fill, messages
+        self.is_consecutive = self._is_consecutive()
+        self._recent = lru_cache(KEPT)(lambda section: _read(partial(self._values, messages[section])))
+        self._ends: dict[str, list[int]] | None = None
+        self._whole: dict[str, NDArray[Any]] | None = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return MessageDecoder, (self.type, self.shape, self.types, self.fill, self.messages)
+
+    def _is_consecutive(self) -> bool:
+        """Return whether the messages are consecutive stretches that cover the variable."""
         end = 0
-        for piece in self.pieces:
-            if not is_stretch(piece.ranges, self.shape):
+        for message in self.messages:
+            if not is_stretch(message.ranges, self.shape):
                 return False
-            region = tuple(slice(indices.start, indices.stop) for indices in piece.ranges)
+            region = tuple(slice(indices.start, indices.stop) for indices in message.ranges)
             if first_of(region, self.shape) != end:
                 return False
-            end += piece.cells
+            end += message.cells
         return end == math.prod(self.shape)
 
-    def decoded(self, piece: MessageCells) -> dict[str, NDArray[Any]]:
+    def _values(self, message: MessageInFile) -> dict[str, NDArray[Any]]:
         """Return the values of a message by part, in the shape of its section. Raises OSError, ValueError."""
-        return values_of(piece.message.tree(), piece.ranges, self.type, self.shape, self.types)
+        return values_of(message.tree(), message.ranges, self.type, self.shape, self.types)
 
-    def merged(self) -> dict[str, NDArray[Any]]:
+    def _merged(self) -> dict[str, NDArray[Any]]:
         """Return the elements of all lists by part, with fill for missing cells. Raises OSError, ValueError.
 
         They have the shapes and dtypes of the ragged parts. Memory is
@@ -102,72 +128,28 @@ class VariableMessages(NamedTuple):
         if total > LARGEST:
             raise ValueError(f"a variable of {total} cells is too large ({LARGEST})")
         ragged = [part for part in parts(self.type, self.shape, self.types) if None in part.shape]
-        every = [self.decoded(piece) for piece in self.pieces]
-        places = [numbers(piece.ranges, self.shape) for piece in self.pieces]
-        made_up = all_fill(self.fill, self.type, self.shape, self.types)
-        if any(made_up[part.path].layout.shape[0] for part in ragged):
+        every: list[Values] = [self._values(message) for message in self.messages]
+        places = [numbers(message.ranges, self.shape) for message in self.messages]
+        fills = all_fill(self.fill, self.type, self.shape, self.types)
+        if any(fills[part.path].layout.shape[0] for part in ragged):
             if total > MOST_FILLED:
-                raise ValueError(
-                    f"a list as fill value is repeated in at most {MOST_FILLED} cells, but there are {total}"
-                )
+                text = f"a list as fill value is repeated in at most {MOST_FILLED} cells, but there are {total}"
+                raise ValueError(text)
             every.insert(
-                0, {part: source.read(tuple(map(slice, source.layout.shape))) for part, source in made_up.items()}
+                0, {part: source.read(tuple(map(slice, source.layout.shape))) for part, source in fills.items()}
             )
             places.insert(0, np.arange(total, dtype=np.int64))
         cells = np.concatenate(places)
         last = len(cells) - 1 - np.unique(cells[::-1], return_index=True)[1]
-        return _shaped(taken(joined(every), last.astype(np.int64), self.type, self.types), ragged)
-
-
-def values_of(
-    tree: Tree, ranges: tuple[range, ...], type_name: TypeName, shape: tuple[int, ...], types: Types
-) -> dict[str, NDArray[Any]]:
-    """Return the values of a section by part, in its shape. `shape`: that of the variable. Raises ValueError."""
-    lengths = tuple(map(len, ranges))
-    if isinstance(tree, Records) and len(tree) != math.prod(lengths) and len(tree) == math.prod(shape):
-        whole = dict(arrays(tree, type_name, shape, types))  # a server that does not cut records
-        return _shaped(taken(whole, numbers(ranges, shape), type_name, types), parts(type_name, lengths, types))
-    return dict(arrays(tree, type_name, lengths, types))
-
-
-def is_stretch(ranges: Sequence[range], shape: tuple[int, ...]) -> bool:
-    """Return whether the cells of a section are contiguous in C order."""
-    whole = True
-    for indices, length in zip(reversed(ranges), reversed(shape), strict=True):
-        if indices.step != 1 or (not whole and len(indices) != 1):
-            return False
-        whole = whole and len(indices) == length
-    return True
-
-
-def _shaped(values: Values, every: Iterable[Part]) -> dict[str, NDArray[Any]]:
-    """Reshape flat values to the shapes of the parts."""
-    return {
-        part.path: values[part.path].reshape([-1 if length is None else length for length in part.shape])
-        for part in every
-    }
-
-
-class MessageDecoder(VariableSections):
-    """Decoder of a variable's messages for all its parts, with a cache of recent messages."""
-
-    def __init__(self, variable: VariableMessages) -> None:
-        self.variable = variable
-        self.type, self.shape, self.types = variable.type, variable.shape, variable.types
-        self.is_consecutive = variable.is_consecutive
-        self._recent = lru_cache(KEPT)(lambda section: _read(lambda: variable.decoded(variable.pieces[section])))
-        self._ends: dict[str, list[int]] | None = None
-        self._whole: dict[str, NDArray[Any]] | None = None
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return MessageDecoder, (self.variable,)
+        joined = {path: np.concatenate([values[path].reshape(-1) for values in every]) for path in every[0]}
+        return _shaped(taken(joined, last.astype(np.int64), self.type, self.types), ragged)
 
     def meeting(self, region: tuple[range, ...]) -> Iterator[tuple[int, tuple[range, ...]]]:
         """Yield the messages that intersect a region, by number."""
-        for number, piece in enumerate(self.variable.pieces):
-            inside, _ = overlap(piece.ranges, region)
+        for number, message in enumerate(self.messages):
+            inside, _ = overlap(message.ranges, region)
             if all(part.start < part.stop for part in inside):
-                yield number, piece.ranges
+                yield number, message.ranges
 
     def decoded(self, section: int) -> dict[str, NDArray[Any]]:
         """Return the values of a message by part, in the parts' shapes and dtypes. Raises OSError."""
@@ -182,18 +164,16 @@ class MessageDecoder(VariableSections):
         if self.is_consecutive:
             return self.decoded(stretch)
         if self._whole is None:
-            self._whole = _read(self.variable.merged)
+            self._whole = _read(self._merged)
         return self._whole
 
     def ends(self, part: str, stop: int | None = None) -> list[int]:
         """Return the cumulative content length after each message; decodes all once. Raises OSError."""
         if self._ends is None:
-            ragged = [
-                part_of_type.path for part_of_type in parts(self.type, (), self.types) if None in part_of_type.shape
-            ]
-            count = len(self.variable.pieces) if self.is_consecutive else 1
+            ragged = [inner.path for inner in parts(self.type, (), self.types) if None in inner.shape]
+            count = len(self.messages) if self.is_consecutive else 1
             every = [{path: len(self.content(number)[path]) for path in ragged} for number in range(count)]
-            self._ends = {path: list(itertools.accumulate(arrays[path] for arrays in every)) for path in ragged}
+            self._ends = {path: list(itertools.accumulate(lengths[path] for lengths in every)) for path in ragged}
         return self._ends[part]
 
     def occupied(self, chunks: tuple[int, ...], region: Region) -> Iterator[Index]:
@@ -201,53 +181,76 @@ class MessageDecoder(VariableSections):
         if self.is_consecutive:
             return super().occupied(chunks, region)
         boxes = (
-            (*(range(cells[0], cells[-1] + 1) for cells in piece.ranges), *region[len(self.shape) :])
-            for piece in self.variable.pieces
-            if piece.cells
+            (*(range(cells[0], cells[-1] + 1) for cells in message.ranges), *region[len(self.shape) :])
+            for message in self.messages
+            if message.cells
         )
         return blocks_of_boxes(boxes, chunks, region)
 
 
-def _read(call: Any) -> dict[str, NDArray[Any]]:
+def _read(call: Callable[[], dict[str, NDArray[Any]]]) -> dict[str, NDArray[Any]]:
     """Return the arrays of `call` by part path, in any shape and dtype. Raises OSError for any fault in a message."""
     try:
-        arrays: dict[str, NDArray[Any]] = call()
+        return call()
     except ValueError as fault:
         raise OSError(None, str(fault)) from fault
-    return arrays
 
 
-def sources(variable: VariableMessages, fills: Mapping[str, bytes]) -> Parts:
+def sources(decoder: MessageDecoder, fills: Mapping[str, bytes]) -> Parts:
     """Return the array sources of a variable by part. `fills`: fill bytes that replace the usual ones."""
-    usual = all_fill(variable.fill, variable.type, variable.shape, variable.types)
-    every = {part: fills.get(part, source.layout.fill) for part, source in usual.items()}
-    return sources_of(MessageDecoder(variable), every)
+    usual = all_fill(decoder.fill, decoder.type, decoder.shape, decoder.types)
+    return sources_of(decoder, {part: fills.get(part, source.layout.fill) for part, source in usual.items()})
 
 
-# ---- selection and merging of cells ----------------------------------------------------------------------------------
+def is_stretch(ranges: Sequence[range], shape: tuple[int, ...]) -> bool:
+    """Return whether the cells of a section are contiguous in C order."""
+    whole = True
+    for indices, length in zip(reversed(ranges), reversed(shape), strict=True):
+        if indices.step != 1 or (not whole and len(indices) != 1):
+            return False
+        whole = whole and len(indices) == length
+    return True
 
 
-def joined(every: Sequence[Values]) -> dict[str, NDArray[Any]]:
-    """Concatenate values by part: 1-D arrays in the parts' dtypes.
+# ---- selection of cells ----------------------------------------------------------------------------------------------
 
-    Values of a single message keep their shapes.
-    """
-    if len(every) == 1:
-        return dict(every[0])
-    return {part: np.concatenate([values[part].reshape(-1) for values in every]) for part in every[0]}
+
+def values_of(
+    tree: Tree, ranges: tuple[range, ...], type_name: TypeName, shape: tuple[int, ...], types: Types
+) -> dict[str, NDArray[Any]]:
+    """Return the values of a section by part, in its shape. `shape`: that of the variable. Raises ValueError."""
+    lengths = tuple(map(len, ranges))
+    if isinstance(tree, Records) and len(tree) != math.prod(lengths) and len(tree) == math.prod(shape):
+        whole = dict(arrays(tree, type_name, shape, types))  # a server that does not cut records
+        return _shaped(taken(whole, numbers(ranges, shape), type_name, types), parts(type_name, lengths, types))
+    return dict(arrays(tree, type_name, lengths, types))
+
+
+def _shaped(values: Values, every: Iterable[Part]) -> dict[str, NDArray[Any]]:
+    """Reshape flat values to the shapes of the parts."""
+    return {
+        part.path: values[part.path].reshape([-1 if length is None else length for length in part.shape])
+        for part in every
+    }
 
 
 def taken(values: Values, cells: NDArray[np.int64], type_name: TypeName, types: Types) -> Values:
     """Return the values of the cells with these numbers by part: 1-D. `cells`: int64, shape (cells,)."""
     flat = {path: array.reshape(-1) for path, array in values.items()}
-    spread_parts = spread(
-        part_tree(type_name, types),
-        cells,
-        lambda leaf, cells: flat[leaf.path][cells],
-        lambda tree, cells: _items(flat[tree.counts.path], cells),
-        lambda number, field, cells: _rows(cells, field.shape),
+
+    def rows(cells: NDArray[np.int64], shape: tuple[int, ...]) -> NDArray[np.int64]:
+        width = math.prod(shape)
+        return cells if width == 1 else (cells[:, None] * width + np.arange(width, dtype=np.int64)).reshape(-1)
+
+    return dict(
+        spread(
+            part_tree(type_name, types),
+            cells,
+            lambda leaf, cells: flat[leaf.path][cells],
+            lambda tree, cells: _items(flat[tree.counts.path], cells),
+            lambda number, field, cells: rows(cells, field.shape),
+        )
     )
-    return dict(spread_parts)
 
 
 def _items(counts: NDArray[Any], cells: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -263,20 +266,10 @@ def _items(counts: NDArray[Any], cells: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.repeat(starts - (ends - lengths), lengths) + np.arange(total, dtype=np.int64)
 
 
-def _rows(cells: NDArray[np.int64], shape: tuple[int, ...]) -> NDArray[np.int64]:
-    """Return the element numbers of an array field: int64, shape (cells × elements of a field,).
-
-    `cells`: int64, shape (cells,); `shape`: that of the field.
-    """
-    width = math.prod(shape)
-    return cells if width == 1 else (cells[:, None] * width + np.arange(width, dtype=np.int64)).reshape(-1)
-
-
 def numbers(ranges: Sequence[range], shape: tuple[int, ...]) -> NDArray[np.int64]:
     """Return the C-order cell numbers of a section of a shape."""
     cell_numbers = np.zeros((), np.int64)
     for indices, length in zip(ranges, shape, strict=True):
-        cell_numbers = cell_numbers[..., None] * length + np.arange(
-            indices.start, indices.stop, indices.step, dtype=np.int64
-        )
+        steps = np.arange(indices.start, indices.stop, indices.step, dtype=np.int64)
+        cell_numbers = cell_numbers[..., None] * length + steps
     return cell_numbers.reshape(-1)

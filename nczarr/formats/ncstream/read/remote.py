@@ -28,9 +28,9 @@ from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.source import Span
 from nczarr.formats.common.remote_variable import RemoteVariable
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
-from nczarr.formats.ncstream.read import header_merge
 from nczarr.formats.ncstream.read.decode import column_tree
 from nczarr.formats.ncstream.read.header_reader import HeaderReader
+from nczarr.formats.ncstream.read.headers import merged
 from nczarr.formats.ncstream.read.lazy_local import values_of
 from nczarr.formats.ncstream.read.scan import entries, error_text, refuse_error, scan
 from nczarr.formats.ncstream.wire.definitions import Definitions
@@ -114,7 +114,7 @@ def read(source: Served, report: Report, options: Options) -> Unchecked | None:
         return None
     with building():
         span = Span(source, 0, len(source.data))
-        return _RemoteReader(source.service, source, header_merge.merged(headers), span, report, options).read()
+        return _RemoteReader(source.service, source, merged(headers), span, report, options).read()
 
 
 class _RemoteReader(HeaderReader):

@@ -6,12 +6,16 @@ rows with one heap; those without strings that differ only in their row, as
 writers produce them, are read at once. Invariants: rows follow the byte order
 flag; without it they are big-endian up to version 2. Row and heap sizes of a
 block agree with its data.
+
+Layout of a row: members in header order, structures last, packed; a string
+member of any shape is one 4-byte heap index.
 """
 
 from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from google.protobuf.message import DecodeError
@@ -20,38 +24,39 @@ from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
 from nczarr.formats.ncstream.read.scan import StreamEntry, parsed
 from nczarr.formats.ncstream.wire import definitions, protobuf
-from nczarr.formats.ncstream.wire.definitions import Declared, Layouts, RowLayout
-from nczarr.formats.ncstream.wire.element_types import Section, shape_of
-from nczarr.formats.ncstream.wire.limits import Limits, bad, contradictory
+from nczarr.formats.ncstream.wire.definitions import Declared
+from nczarr.formats.ncstream.wire.element_types import NUMPY, UNSIGNED, Section, dtype_of, shape_of
+from nczarr.formats.ncstream.wire.limits import MOST_DIMENSIONS, Limits, bad, contradictory, oversized
 from nczarr.formats.ncstream.wire.protobuf import Buffer
 from nczarr.formats.ncstream.wire.trees import FixedNumbers, RawStrings, Records, Tree, UnknownRows, with_nil
 
 MAGIC = 4
 """Bytes of the magic before each block and at the end."""
 
-
 _MEMBER, _DATA, _HEAP, _STRINGS = 1, 2, 3, 4
 _BULK = frozenset({_MEMBER, _DATA, _HEAP})
 _RUNS = frozenset({_MEMBER, _HEAP, _STRINGS})
 
 
-class _RowBlock(NamedTuple):
-    """A `StructureData` block."""
+class _Rows(NamedTuple):
+    """Rows of one `StructureData` block, or of all records of a sequence."""
 
+    buffer: Buffer
+    """Buffer that contains them."""
+    start: int
+    """Start of the rows."""
     rows: int
     """Number of rows."""
     length: int
     """Bytes of a row."""
-    start: int
-    """Start of the rows."""
-    end: int
-    """End of the rows."""
-    members: tuple[int, ...]
-    """Indices of its members."""
-    counts: NDArray[np.int64]
-    """Number of strings in each heap entry."""
-    strings: list[Any]
+    members: tuple[int, ...] = ()
+    """Indices of the listed members."""
+    counts: Any = ()
+    """Number of strings in each heap entry: int64."""
+    strings: Any = ()
     """Strings of the heap."""
+    before: NDArray[np.int64] | None = None
+    """By row, number of heap entries before its own; None for a single heap."""
 
 
 class RowReader:
@@ -74,20 +79,12 @@ class RowReader:
         """Return the records of a structure. Selects the section if a server sends all records.
 
         `nil`: runs of NIL strings, alternating start and count, shape (2 ×
-        runs,). Raises UnreadableStreamError.
+        runs,).
         """
-        block = self._block(self._start, self._end)
-        _check_rows(block.rows, block.length, block.end - block.start, self._base + block.start)
-        layout = self._layout(block.members)
-        dtype = self._dtype(layout, block.length)
-        rows = np.frombuffer(self._buffer, dtype, block.rows, block.start) if block.rows else np.zeros(0, dtype)
-        chosen = self._chosen(section, block.rows)
-        if chosen is not None:
-            rows = rows[chosen]
-        return self._tree(rows, layout, block.counts, with_nil(block.strings, nil, self._entry.offset))
+        return self._tree(self._block(), nil, section)
 
     def bare(self, cells: int) -> Tree:
-        """Return rows without a StructureData, as the oldest writers store them. Raises UnreadableStreamError."""
+        """Return rows without a StructureData, as the oldest writers store them."""
         size = self._end - self._start
         layout = self._layout(())
         length = size // cells if cells and layout is None else 0 if layout is None else layout.dtype.itemsize
@@ -95,57 +92,41 @@ class RowReader:
             if not cells and not size:
                 return UnknownRows(np.zeros(0, "V1"), self._big)
             raise contradictory(f"{cells} rows in {size} bytes", self._base + self._start, self._base + self._end)
-        rows = np.frombuffer(self._buffer, self._dtype(layout, length), cells, self._start)
-        return self._tree(rows, layout, np.zeros(0, np.int64), [])
+        return self._tree(_Rows(self._buffer, self._start, cells, length), None)
 
     def sequence(self, nil: NDArray[np.uint64]) -> Tree:
-        """Return the records of a sequence, each with its own heap, as one array.
+        """Return the records of a sequence, each with its own heap, as one array. `nil`: as for `structure`."""
+        return self._tree(self._records_alike() or self._records(), nil)
 
-        `nil`: runs of NIL strings, alternating start and count, shape (2 ×
-        runs,). Raises UnreadableStreamError.
-        """
-        entry = self._entry
-        gathered = Sequence(self._buffer, self._start, self._end, entry.blocks, self._base).gathered()
-        layout = self._layout(gathered.members)
-        dtype = self._dtype(layout, gathered.length)
-        rows = np.frombuffer(gathered.data, dtype) if gathered.data else np.zeros(0, dtype)
-        heaps = gathered.before if gathered.strings else None
-        return self._tree(rows, layout, gathered.counts, with_nil(gathered.strings, nil, entry.offset), heaps)
-
-    def _block(self, start: int, end: int) -> _RowBlock:
-        base = self._base
-        small, bulk = protobuf.walk(self._buffer, start, end, bulk=_BULK, runs=_RUNS, limits=self._limits, base=base)
-        message = parsed(pb.StructureData, small, "data", base + start)
-        places = bulk.get(_DATA)
-        first, last = places[-1] if places else (end, end)
-        strings: list[Any] = []
-        for run in bulk.get(_STRINGS, ()):
-            view: Any = memoryview(self._buffer)[run[0] : run[1]]
-            strings += pb.StructureData.FromString(view).sdata
-        parse, buffer = pb.StructureData.FromString, self._buffer
-        members = protobuf.repeated(buffer, bulk, _MEMBER, lambda run: parse(run).member, base=base).tolist()
-        heap = protobuf.repeated(buffer, bulk, _HEAP, lambda run: parse(run).heapCount, base=base)
-        counts = heap.astype(np.int64)
-        rows = rows_of(message)
-        if int(counts.sum()) != len(strings):
-            raise contradictory(f"a heap of {int(counts.sum())} strings, but only {len(strings)} follow", base + start)
-        return _RowBlock(rows, message.rowLength, first, last, tuple(members), counts, strings)
+    def _tree(self, block: _Rows, nil: NDArray[np.uint64] | None, section: Section | None = None) -> Tree:
+        """Convert rows to a tree."""
+        layout = self._layout(block.members)
+        if layout is None:
+            dtype = np.dtype(f"V{max(1, block.length)}") if block.length < 1 << 31 else self._refuse(block.length)
+        elif layout.dtype.itemsize != block.length and block.length:
+            self._refuse(block.length, f", but the header gives {layout.dtype.itemsize}")
+        else:
+            dtype = layout.dtype
+        rows = np.frombuffer(block.buffer, dtype, block.rows, block.start) if block.rows else np.zeros(0, dtype)
+        chosen = self._chosen(section, block.rows)
+        if chosen is not None:
+            rows = rows[chosen]
+        strings = block.strings if nil is None else with_nil(block.strings, nil, self._entry.offset)
+        counts = np.asarray(block.counts, np.int64)
+        if layout is None:
+            starts = [0, *np.cumsum(counts).tolist()]
+            heap = tuple(tuple(strings[a:b]) for a, b in itertools.pairwise(starts))
+            return UnknownRows(rows, bool(self._big), heap)
+        members = _Members(self._entry.offset, counts, strings, self._end - self._start)
+        return members.records(rows, layout, block.before)
 
     def _layout(self, members: tuple[int, ...]) -> RowLayout | None:
         if self._declared is None:
             return None
-        return Layouts(self._limits, self._entry.offset, big=self._big).layout(self._declared, members)
+        return _RowLayouts(self._limits, self._entry.offset, big=self._big).layout(self._declared, members)
 
-    def _dtype(self, layout: RowLayout | None, length: int) -> Any:
-        if layout is None:
-            return np.dtype(f"V{max(1, length)}") if length < 1 << 31 else self._refuse(length, None)
-        if layout.dtype.itemsize != length and length:
-            self._refuse(length, layout.dtype.itemsize)
-        return layout.dtype
-
-    def _refuse(self, length: int, expected: int | None) -> None:
-        text = f"a row has {length} bytes" + ("" if expected is None else f", but the header gives {expected}")
-        raise contradictory(text, self._entry.offset)
+    def _refuse(self, length: int, instead: str = "") -> Any:
+        raise contradictory(f"a row has {length} bytes{instead}", self._entry.offset)
 
     def _chosen(self, section: Section | None, rows: int) -> NDArray[np.int64] | None:
         """Return the row numbers of a section if all rows are present: int64, shape (rows,).
@@ -165,28 +146,165 @@ class RowReader:
         cut = tuple(slice(indices.start, indices.stop, indices.step) for indices in section)
         return np.arange(rows).reshape(whole)[cut].reshape(-1)
 
-    # ---- members -----------------------------------------------------------------------------------------------------
+    # ---- blocks ------------------------------------------------------------------------------------------------------
 
-    def _tree(
-        self,
-        rows: NDArray[Any],
-        layout: RowLayout | None,
-        counts: NDArray[np.int64],
-        strings: list[Any],
-        heaps: NDArray[np.int64] | None = None,
-    ) -> Tree:
-        """Convert rows to a tree.
+    def _block(self) -> _Rows:
+        """Return the rows of a structure."""
+        base, buffer, offset = self._base, self._buffer, self._base + self._start
+        small, bulk = protobuf.walk(
+            buffer, self._start, self._end, bulk=_BULK, runs=_RUNS, limits=self._limits, base=base
+        )
+        message = parsed(pb.StructureData, small, "data", offset)
+        first, last = (bulk.get(_DATA) or [(self._end, self._end)])[-1]
+        strings: list[Any] = []
+        parse = pb.StructureData.FromString
+        for run in bulk.get(_STRINGS, ()):
+            view: Any = memoryview(buffer)[run[0] : run[1]]
+            strings += parse(view).sdata
+        members = protobuf.repeated(buffer, bulk, _MEMBER, lambda run: parse(run).member, base=base).tolist()
+        counts = protobuf.repeated(buffer, bulk, _HEAP, lambda run: parse(run).heapCount, base=base).astype(np.int64)
+        _check_heap(int(counts.sum()), len(strings), offset)
+        rows = _rows_of(message)
+        _check_rows(rows, message.rowLength, last - first, base + first)
+        return _Rows(buffer, first, rows, message.rowLength, tuple(members), counts, strings)
 
-        `rows`: shape (rows,), structured or `V{length}`. `counts`: strings of
-        each heap entry, int64. `heaps`: by row, entries in the heaps before its
-        own, int64, shape (rows,).
+    def _record(self, at: int) -> tuple[int, int, pb.StructureData]:
+        """Return the range and content of the block after the magic at `at`."""
+        length, start = protobuf.varint(self._buffer, at + MAGIC, self._end - MAGIC, self._base)
+        end = start + length
+        data: Any = memoryview(self._buffer)[start:end]
+        first, last = self._base + start, self._base + end
+        try:
+            message = pb.StructureData.FromString(data)
+        except DecodeError:
+            raise bad("a record is not a protobuf message of its kind", first) from None
+        _check_rows(_rows_of(message), message.rowLength, len(message.data), first, last)
+        _check_heap(sum(message.heapCount), len(message.sdata), first, last)
+        return start, end, message
+
+    def _records_alike(self) -> _Rows | None:
+        """Return all records at once if they differ only in their row, else None."""
+        count, size = self._entry.blocks, self._end - MAGIC - self._start
+        if count < 2 or size % count:
+            return None
+        start, end, first = self._record(self._start)
+        rows = [place for number, _, _, *place in protobuf.fields(self._buffer, start, end) if number == _DATA]
+        if first.sdata or len(rows) != 1 or end - self._start != size // count:
+            return None
+        every = np.frombuffer(self._buffer, np.uint8, size, self._start).reshape(count, -1)
+        begin, stop = rows[0][0] - self._start, rows[0][1] - self._start
+        if (every[:, :begin] != every[0, :begin]).any() or (every[:, stop:] != every[0, stop:]).any():
+            return None
+        data, length = every[:, begin:stop].tobytes(), first.rowLength
+        return _Rows(data, 0, len(data) // max(1, length), length, tuple(first.member), (), [])
+
+    def _records(self) -> _Rows:
+        """Return the records one by one."""
+        data = bytearray()
+        strings: list[Any] = []
+        counts: list[int] = []
+        before: list[int] = []
+        like: tuple[int, tuple[int, ...]] | None = None
+        at = self._start
+        for _ in range(self._entry.blocks):
+            start, at, message = self._record(at)
+            shape = (message.rowLength, tuple(message.member))
+            like = like or shape
+            if shape != like:
+                raise contradictory("records of one sequence differ in their members", self._base + start)
+            data += message.data
+            before += [len(counts)] * _rows_of(message)
+            strings += message.sdata
+            counts += message.heapCount
+        length, members = like or (0, ())
+        heaps = np.array(before, np.int64) if strings else None
+        return _Rows(bytes(data), 0, len(data) // max(1, length), length, members, counts, strings, heaps)
+
+
+def _rows_of(message: pb.StructureData) -> int:
+    """Return the number of rows of a block; a missing count means 1."""
+    return message.nrows if message.HasField("nrows") else 1
+
+
+def _check_rows(rows: int, length: int, size: int, start: int, end: int | None = None) -> None:
+    """Raise UnreadableStreamError unless the bytes and the number of rows agree; `start`, `end`: range of the block."""
+    if rows * length != size or (rows and not length):
+        end = start + size if end is None else end
+        raise contradictory(f"{rows} rows of {length} bytes in {size} bytes", start, end)
+
+
+def _check_heap(announced: int, strings: int, start: int, end: int | None = None) -> None:
+    """Raise UnreadableStreamError unless a heap has as many strings as its entries announce."""
+    if announced != strings:
+        raise contradictory(f"a heap of {announced} strings, but only {strings} follow", start, end)
+
+
+# ---- members ---------------------------------------------------------------------------------------------------------
+
+
+class RowLayout(NamedTuple):
+    """Layout of a row."""
+
+    members: tuple[tuple[str, int, tuple[int, ...], RowLayout | None], ...]
+    """Name, number of the type, shape and, of a structure, layout of each member."""
+    dtype: np.dtype[np.void]
+    """NumPy type of a row."""
+
+
+class _RowLayouts:
+    """Builder of row layouts within limits."""
+
+    def __init__(self, limits: Limits, offset: int, *, big: bool) -> None:
+        self._limits = limits
+        self._offset = offset
+        self._big = big
+        self._left = limits.columns
+
+    def layout(self, structure: pb.Structure, only: Sequence[int] = (), depth: int = 0) -> RowLayout:
+        """Return the row layout of a structure; `only`: positions of the members present, if not all.
+
+        Omits lists, opaque values and sequences, as writers do. Raises
+        UnreadableStreamError.
         """
-        if layout is None:
-            starts = [0, *np.cumsum(counts).tolist()]
-            heap = tuple(tuple(strings[a:b]) for a, b in itertools.pairwise(starts))
-            return UnknownRows(rows, bool(self._big), heap)
-        members = _Members(self._entry.offset, counts, strings, self._end - self._start)
-        return members.records(rows, layout, heaps)
+        if depth > self._limits.nesting:
+            raise oversized(f"structures are nested more than {self._limits.nesting} deep", self._offset)
+        members: list[tuple[str, int, tuple[int, ...], RowLayout | None]] = []
+        fields: list[tuple[str, np.dtype[Any], tuple[int, ...]]] = []
+        every: list[Declared] = [*structure.vars, *structure.structs]
+        for place in only or range(len(every)):
+            if place >= len(every):
+                raise bad(f"a row has member {place} of {len(every)}", self._offset)
+            declared = every[place]
+            self._left -= 1
+            if self._left < 0:
+                raise oversized(f"a structure has more than {self._limits.columns} members", self._offset)
+            if definitions.ragged_place(declared) is not None or declared.dataType in (pb.OPAQUE, pb.SEQUENCE):
+                continue
+            name = declared.name.decode("utf-8", "surrogateescape")
+            shape = definitions.shape_of(declared)
+            if len(shape) > MOST_DIMENSIONS - 1:
+                raise oversized(f"a member has {len(shape)} dimensions", self._offset)
+            inner = self.layout(declared, depth=depth + 1) if isinstance(declared, pb.Structure) else None
+            data_type = pb.STRUCTURE if inner is not None else int(declared.dataType)
+            dtype = self._dtype(declared) if inner is None else inner.dtype
+            members.append((name, data_type, shape, inner))
+            fields.append((name, dtype, () if data_type == pb.STRING else shape))
+        names = {name for name, _, _ in fields}
+        if "" in names or len(names) < len(fields):
+            raise bad("a structure has members without a name, or two members of the same name", self._offset)
+        size = sum(max(1, dtype.itemsize) * math.prod(max(1, length) for length in shape) for _, dtype, shape in fields)
+        if size >= 1 << 31:  # the limit of numpy
+            raise oversized(f"a row has {size} bytes", self._offset)
+        return RowLayout(tuple(members), np.dtype(fields))
+
+    def _dtype(self, declared: Declared) -> np.dtype[Any]:
+        """Return the NumPy type of a number or of the index of strings."""
+        data_type = int(declared.dataType)
+        if data_type == pb.STRING:
+            return dtype_of(pb.INT, big=self._big)
+        if data_type not in NUMPY:
+            raise bad(f"a member has the data type {data_type}", self._offset)
+        return dtype_of(UNSIGNED[data_type] if definitions.is_unsigned(declared) else data_type, big=self._big)
 
 
 class _Members:
@@ -200,6 +318,7 @@ class _Members:
         self._left = most
 
     def records(self, rows: NDArray[Any], layout: RowLayout, heaps: NDArray[np.int64] | None) -> Records:
+        """Return the records of some rows. `heaps`: by row, entries in the heaps before its own, int64."""
         members: list[Tree] = []
         for name, data_type, shape, inner in layout.members:
             column = rows[name]
@@ -208,14 +327,13 @@ class _Members:
                 times = column.size // max(1, rows.size)
                 deeper = np.repeat(heaps, times) if times != 1 else heaps
             if inner is not None:
-                flat = column.reshape(-1)
-                members.append(self.records(flat, inner, deeper))
+                members.append(self.records(column.reshape(-1), inner, deeper))
             elif data_type == pb.STRING:
                 members.append(self._texts(column.reshape(-1), shape, deeper))
             else:
                 members.append(FixedNumbers(data_type, column))
-        names = tuple(member.name for member in layout.members)
-        return Records(int(rows.size), names, tuple(member.shape for member in layout.members), tuple(members), rows)
+        names, shapes = (tuple(member[place] for member in layout.members) for place in (0, 2))
+        return Records(int(rows.size), names, shapes, tuple(members), rows)  # type: ignore[arg-type]
 
     def _texts(self, indices: NDArray[Any], shape: tuple[int, ...], heaps: NDArray[np.int64] | None) -> RawStrings:
         places = indices.astype(np.int64)
@@ -233,114 +351,3 @@ class _Members:
         for start in self._starts[places].tolist():
             texts += self._strings[start : start + count]
         return RawStrings(texts)
-
-
-# ---- sequences -------------------------------------------------------------------------------------------------------
-
-
-class GatheredRows(NamedTuple):
-    """Rows of all records."""
-
-    data: bytes
-    """The rows, one after the other."""
-    length: int
-    """Bytes of a row."""
-    members: tuple[int, ...]
-    """Indices of the listed members."""
-    counts: NDArray[np.int64]
-    """Number of strings in each entry of all heaps."""
-    before: NDArray[np.int64]
-    """By row, number of entries in the heaps before its own."""
-    strings: list[Any]
-    """Strings of all heaps."""
-
-
-class Sequence:
-    """The blocks of a sequence of `count` records; `base` is the stream offset of the buffer.
-
-    Raises UnreadableStreamError.
-    """
-
-    def __init__(self, buffer: Buffer, start: int, end: int, count: int, base: int) -> None:
-        self._buffer = buffer
-        self._start = start
-        self._end = end - MAGIC
-        self._count = count
-        self._base = base
-
-    def gathered(self) -> GatheredRows:
-        """Return all records."""
-        return self._alike() or self._each()
-
-    def _record(self, at: int) -> tuple[int, int]:
-        """Return the range of the block after the magic at `at`."""
-        length, start = protobuf.varint(self._buffer, at + MAGIC, self._end, self._base)
-        return start, start + length
-
-    def _parsed(self, start: int, end: int) -> pb.StructureData:
-        data: Any = memoryview(self._buffer)[start:end]
-        try:
-            message = pb.StructureData.FromString(data)
-        except DecodeError:
-            raise bad("a record is not a protobuf message of its kind", self._base + start) from None
-        _check_rows(rows_of(message), message.rowLength, len(message.data), self._base + start, self._base + end)
-        if sum(message.heapCount) != len(message.sdata):
-            text = f"a heap of {sum(message.heapCount)} strings, but only {len(message.sdata)} follow"
-            raise contradictory(text, self._base + start, self._base + end)
-        return message
-
-    def _alike(self) -> GatheredRows | None:
-        """Return all records at once if they differ only in their row, else None."""
-        size = self._end - self._start
-        if self._count < 2 or size % self._count:
-            return None
-        start, end = self._record(self._start)
-        first = self._parsed(start, end)
-        rows = [
-            (value, after) for number, _, _, value, after in protobuf.fields(self._buffer, start, end) if number == 2
-        ]
-        if first.sdata or len(rows) != 1 or end - self._start != size // self._count:
-            return None
-        every = np.frombuffer(self._buffer, np.uint8, size, self._start).reshape(self._count, -1)
-        begin, stop = rows[0][0] - self._start, rows[0][1] - self._start
-        if (every[:, :begin] != every[0, :begin]).any() or (every[:, stop:] != every[0, stop:]).any():
-            return None
-        none = np.zeros(0, np.int64)
-        data = every[:, begin:stop].tobytes()
-        return GatheredRows(data, first.rowLength, tuple(first.member), none, none, [])
-
-    def _each(self) -> GatheredRows:
-        """Return the records one by one."""
-        data = bytearray()
-        strings: list[Any] = []
-        counts: list[int] = []
-        before: list[int] = []
-        like: tuple[int, tuple[int, ...]] | None = None
-        at = self._start
-        for _ in range(self._count):
-            start, end = self._record(at)
-            message = self._parsed(start, end)
-            shape = (message.rowLength, tuple(message.member))
-            like = like or shape
-            if shape != like:
-                raise contradictory("records of one sequence differ in their members", self._base + start)
-            data += message.data
-            before += [len(counts)] * rows_of(message)
-            strings += message.sdata
-            counts += message.heapCount
-            at = end
-        length, members = like or (0, ())
-        heaps = np.array(before if strings else [], np.int64)
-        return GatheredRows(bytes(data), length, members, np.array(counts, np.int64), heaps, strings)
-
-
-def rows_of(message: pb.StructureData) -> int:
-    """Return the number of rows of a block; a missing count means 1."""
-    return message.nrows if message.HasField("nrows") else 1
-
-
-def _check_rows(rows: int, length: int, size: int, start: int, end: int | None = None) -> None:
-    """Raise UnreadableStreamError unless the bytes and the number of rows agree; `start`, `end`: range of the block."""
-    if rows * length != size or (rows and not length):
-        end = start + size if end is None else end
-        raise contradictory(f"{rows} rows of {length} bytes in {size} bytes", start, end)

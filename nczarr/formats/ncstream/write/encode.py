@@ -29,17 +29,20 @@ from nczarr.formats.ncstream.wire.trees import (
     nil_runs,
 )
 from nczarr.formats.ncstream.write import pack_rows
-from nczarr.formats.ncstream.write.byte_pieces import (
+from nczarr.formats.ncstream.write.pack_rows import (
+    VERSION,
     Piece,
     Raw,
     UnwritableError,
+    begun,
     check_block,
+    check_places,
     deflated,
+    head,
     raw,
     size_of,
     written,
 )
-from nczarr.formats.ncstream.write.pack_rows import VERSION, begun, check_places, head
 
 
 def data_message(

@@ -7,7 +7,7 @@ entries.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from nczarr.arrays.lazy_numpy import NDArray, np
@@ -15,8 +15,85 @@ from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
 from nczarr.formats.ncstream.wire import protobuf
 from nczarr.formats.ncstream.wire.element_types import Section, dtype_of, shape_of, write_section
 from nczarr.formats.ncstream.wire.framing import DATA, LAST_RECORD, RECORD, framed
+from nczarr.formats.ncstream.wire.limits import LONGEST_BLOCK
 from nczarr.formats.ncstream.wire.trees import FixedNumbers, RawStrings, Records, UnknownRows, nil_runs
-from nczarr.formats.ncstream.write.byte_pieces import Piece, UnwritableError, check_block, raw
+
+PIECE = 1 << 18
+"""Bytes converted at once."""
+
+Piece = bytes | bytearray | memoryview
+
+
+class UnwritableError(ValueError):
+    """Values that the format cannot represent."""
+
+
+class Raw(NamedTuple):
+    """Numbers that are converted to bytes when written."""
+
+    values: NDArray[Any]
+    """The numbers."""
+    dtype: np.dtype[Any]
+    """Type of the bytes."""
+
+    @property
+    def size(self) -> int:
+        """Size in bytes."""
+        return int(self.values.size) * int(self.dtype.itemsize)
+
+
+def size_of(pieces: Iterable[Piece | Raw]) -> int:
+    """Return the total bytes of the pieces."""
+    return sum(piece.size if isinstance(piece, Raw) else len(piece) for piece in pieces)
+
+
+def written(pieces: Iterable[Piece | Raw]) -> Iterator[Piece]:
+    """Yield the bytes of the pieces."""
+    for piece in pieces:
+        if isinstance(piece, Raw):
+            yield from raw(piece.values, piece.dtype)
+        else:
+            yield piece
+
+
+def raw(values: NDArray[Any], dtype: np.dtype[Any]) -> Iterator[memoryview]:
+    """Yield the bytes of an array (any shape) in C order, converted to a dtype of the same width.
+
+    Raises UnwritableError for another width, or elements without fixed size.
+    """
+    if not values.size:
+        return
+    if values.dtype.itemsize != dtype.itemsize or values.dtype.kind not in "iufbSV":
+        raise UnwritableError(f"values of dtype {values.dtype} are not {dtype}")
+    flat = values.reshape(-1)
+    if not flat.flags.c_contiguous:
+        flat = np.ascontiguousarray(flat)
+    if flat.dtype.names is None and (dtype.itemsize == 1 or flat.dtype.str[0] == dtype.str[0]):
+        yield flat.view(np.uint8).data
+        return
+    if flat.dtype == dtype:
+        yield flat.view(np.uint8).data
+        return
+    step = max(1, PIECE // dtype.itemsize)
+    for start in range(0, len(flat), step):
+        yield flat[start : start + step].astype(dtype).view(np.uint8).data
+
+
+def deflated(pieces: Iterable[Piece], level: int) -> list[bytes]:
+    """Return a zlib stream. Its bytes are the same on every machine."""
+    import zlib
+
+    packer = zlib.compressobj(level)
+    blocks = [packer.compress(piece) for piece in pieces]
+    blocks.append(packer.flush())
+    return [block for block in blocks if block]
+
+
+def check_block(size: int, what: str) -> None:
+    """Raise UnwritableError if a block is too large for other programs."""
+    if size > LONGEST_BLOCK:
+        raise UnwritableError(f"{what} needs {size} bytes, more than a block can have ({LONGEST_BLOCK})")
+
 
 VERSION = 3
 """Version of both kinds of data message."""
@@ -38,49 +115,45 @@ def begun(message: pb.Data) -> bytes:
     return framed(DATA, message)
 
 
-class _Strings(NamedTuple):
-    """Strings of one member."""
-
-    items: Sequence[bytes | None]
-    """The strings."""
-    cells: int
-    """Number of entries per row."""
-    length: int
-    """Number of strings per entry."""
-
-
 class _Packed(NamedTuple):
     """Rows, and the strings of all members in entry order."""
 
     rows: NDArray[Any]
     """Packed rows."""
-    strings: list[_Strings]
-    """Strings of all members in entry order."""
+    big: bool = True
+    """True for big-endian rows."""
+    strings: Sequence[tuple[Sequence[bytes | None], int, int]] = ()
+    """Strings of each member, its number of heap entries per row, and of strings per entry."""
+
+    def strings_of(self, record: int) -> Iterator[bytes | None]:
+        """Yield the strings of a record."""
+        for items, cells, length in self.strings:
+            yield from items[record * cells * length : (record + 1) * cells * length]
 
 
 def structure(name: bytes, tree: Records | UnknownRows, section: Section) -> Iterator[Piece]:
     """Yield a message with all records in one block."""
     strings: list[bytes | None]
     if isinstance(tree, UnknownRows):
-        rows, big, counts = tree.values, tree.big, list(map(len, tree.heap))
+        packed, counts = _Packed(tree.values, tree.big), list(map(len, tree.heap))
         strings = [item for texts in tree.heap for item in texts]
     else:
         check_places(len(tree), section, "records")
-        packed, big = _packed(tree, own_heaps=False), True
-        rows = packed.rows
-        counts = [member.length for member in packed.strings for _ in range(member.cells * len(tree))]
-        strings = [item for member in packed.strings for item in member.items]
-    message = pb.StructureData(nrows=len(tree), rowLength=rows.dtype.itemsize, heapCount=counts)
+        packed = _packed(tree, own_heaps=False)
+        counts = [length for _, cells, length in packed.strings for _ in range(cells * len(tree))]
+        strings = [item for items, _, _ in packed.strings for item in items]
+    rows, dtype = packed.rows, packed.rows.dtype
+    message = pb.StructureData(nrows=len(tree), rowLength=dtype.itemsize, heapCount=counts)
     message.sdata.extend(item or b"" for item in strings)
-    top = head(name, pb.STRUCTURE, section, big=big)
+    top = head(name, pb.STRUCTURE, section, big=packed.big)
     top.nil.extend(nil_runs(strings))
-    size = int(rows.size) * int(rows.dtype.itemsize)
+    size = int(rows.size) * int(dtype.itemsize)
     field = protobuf.tagged(2, size) if size else b""
     rest = message.SerializeToString(deterministic=True)
     total = len(field) + size + len(rest)
     check_block(total, "a structure")
     yield begun(top) + protobuf.encoded(total) + field
-    yield from raw(rows, rows.dtype)
+    yield from raw(rows, dtype)
     yield rest
 
 
@@ -93,28 +166,17 @@ def check_places(count: int, section: Section, what: str = "values", places_each
 
 def sequence(name: bytes, tree: Records | UnknownRows) -> Iterator[Piece]:
     """Yield a message with one block per record. Raises UnwritableError for undefined records with strings."""
-    if isinstance(tree, UnknownRows):
-        if tree.heap:
-            raise UnwritableError("undefined records of a sequence have strings")
-        packed = _Packed(tree.values, [])
-    else:
-        packed = _packed(tree, own_heaps=True)
-    big = tree.big if isinstance(tree, UnknownRows) else True
-    top = head(name, pb.SEQUENCE, None, big=big)
+    if isinstance(tree, UnknownRows) and tree.heap:
+        raise UnwritableError("undefined records of a sequence have strings")
+    packed = _Packed(tree.values, tree.big) if isinstance(tree, UnknownRows) else _packed(tree, own_heaps=True)
+    top = head(name, pb.SEQUENCE, None, big=packed.big)
     count = len(tree)
-    top.nil.extend(nil_runs(list(_in_order(packed, count))))
+    if packed.strings:
+        top.nil.extend(nil_runs([item for record in range(count) for item in packed.strings_of(record)]))
     yield begun(top)
     for start in range(0, count, BATCH):
         yield _records(packed, start, min(count, start + BATCH))
     yield LAST_RECORD
-
-
-def _in_order(packed: _Packed, count: int) -> Iterator[bytes | None]:
-    """Yield all strings of a sequence, record by record."""
-    for record in range(count if packed.strings else 0):
-        for member in packed.strings:
-            times = member.cells * member.length
-            yield from member.items[record * times : (record + 1) * times]
 
 
 def _records(packed: _Packed, start: int, stop: int) -> bytes:
@@ -131,16 +193,12 @@ def _records(packed: _Packed, start: int, stop: int) -> bytes:
         records[:, len(front) : len(front) + length] = np.frombuffer(data, np.uint8).reshape(-1, length)
         records[:, len(front) + length :] = np.frombuffer(after, np.uint8)
         return records.tobytes()
-    rest.heapCount.extend([member.length for member in packed.strings for _ in range(member.cells)])
+    rest.heapCount.extend([count for _, cells, count in packed.strings for _ in range(cells)])
     parts: list[bytes] = []
-    for record in range(start, stop):
+    for place, record in enumerate(range(start, stop)):
         del rest.sdata[:]
-        for member in packed.strings:
-            times = member.cells * member.length
-            rest.sdata.extend(item or b"" for item in member.items[record * times : (record + 1) * times])
-        after = rest.SerializeToString(deterministic=True)
-        place = (record - start) * length
-        block = before + data[place : place + length] + after
+        rest.sdata.extend(item or b"" for item in packed.strings_of(record))
+        block = before + data[place * length : (place + 1) * length] + rest.SerializeToString(deterministic=True)
         parts += (RECORD, protobuf.encoded(len(block)), block)
     return b"".join(parts)
 
@@ -151,9 +209,9 @@ def _packed(tree: Records, *, own_heaps: bool) -> _Packed:
         raise UnwritableError("records without a member")
     tree = _in_order_of_headers(tree)
     rows = np.empty(tree.length, _dtype(tree))
-    strings: list[_Strings] = []
+    strings: list[tuple[Sequence[bytes | None], int, int]] = []
     _fill(tree, rows, strings, _Heap(tree.length, own_heaps=own_heaps))
-    return _Packed(rows, strings)
+    return _Packed(rows, strings=strings)
 
 
 def _in_order_of_headers(tree: Records) -> Records:
@@ -202,7 +260,7 @@ def _dtype(tree: Records) -> Any:
     return np.dtype(fields)
 
 
-def _fill(tree: Records, rows: NDArray[Any], strings: list[_Strings], heap: _Heap) -> None:
+def _fill(tree: Records, rows: NDArray[Any], strings: list[Any], heap: _Heap) -> None:
     for name, shape, member in zip(tree.names, tree.shapes, tree.members, strict=True):
         into = rows[name]
         if isinstance(member, Records):
@@ -210,8 +268,6 @@ def _fill(tree: Records, rows: NDArray[Any], strings: list[_Strings], heap: _Hea
         elif isinstance(member, RawStrings):
             cells = int(rows.size)
             into[...] = heap.take(cells).reshape(into.shape)
-            length = math.prod(shape)
-            count = heap.records
-            strings.append(_Strings(member.items, cells // count if count else 0, length))
+            strings.append((member.items, cells // heap.records if heap.records else 0, math.prod(shape)))
         elif isinstance(member, FixedNumbers):
             into[...] = member.values.reshape(into.shape)

@@ -20,7 +20,7 @@ from nczarr.arrays.sources.source import Layout
 from nczarr.diagnostics.report import CompileError, Report
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
 from nczarr.formats.ncstream.wire import framing
-from nczarr.formats.ncstream.write import variable_messages
+from nczarr.formats.ncstream.write import backend
 from nczarr.operations import pipeline
 from nczarr.options import Options
 from tests.support import ncstream_streams as streams
@@ -72,8 +72,8 @@ def test_the_same_dataset_is_the_same_bytes(dataset: Any, tmp_path: Path) -> Non
 
 
 def test_lists_lie_in_messages_of_bounded_size(dataset: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(variable_messages, "CELLS", 2)
-    monkeypatch.setattr(variable_messages, "MESSAGE", 8)
+    monkeypatch.setattr(backend, "CELLS", 2)
+    monkeypatch.setattr(backend, "MESSAGE", 8)
     nczarr.write(dataset, tmp_path / "d.ncs")
     kinds = [message.kind for message in nczarr.ncstream.read_messages((tmp_path / "d.ncs").read_bytes())]
     assert kinds.count("column") > 12
@@ -247,7 +247,7 @@ def test_values_that_are_none_of_their_variable(tmp_path: Path) -> None:
 def test_numbers_are_deflated_where_that_is_asked_for(
     dataset: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(variable_messages, "DEFLATED", 16)
+    monkeypatch.setattr(backend, "DEFLATED", 16)
     nczarr.write(dataset, tmp_path / "d.ncs", codecs={"": "deflate:4"})
     found = list(nczarr.ncstream.read_messages((tmp_path / "d.ncs").read_bytes()))
     deflated = [each.name for each in found if each.kind == "data" and each.message.compress == pb.Data.DEFLATE]
