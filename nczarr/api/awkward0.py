@@ -19,12 +19,11 @@ import os
 from collections.abc import MutableMapping
 from typing import IO, TYPE_CHECKING, Any
 
-from nczarr.formats.awkward0.read.whitelist import Whitelist
-from nczarr.formats.awkward0.wire.limits import DEFAULT, Limits
+from nczarr.formats.awkward0.wire.limits import DEFAULT, Limits, Whitelist
 from nczarr.formats.awkward0.write.compression import partner
 
 if TYPE_CHECKING:
-    from nczarr.formats.awkward0.columns.nodes import Column
+    from nczarr.arrays.values.columns import Column
 
 __all__ = ["Limits", "columns", "deserialize", "hdf5", "items", "load", "partner", "save", "serialize"]
 
@@ -91,7 +90,7 @@ def columns(storage: Any, name: str = "", whitelist: Whitelist = None, *, limits
 
     Returns
     -------
-    nczarr.formats.awkward0.columns.nodes.Column or object
+    nczarr.arrays.values.columns.Column or object
         A tree of NumPy arrays, which may be cyclic; other values unchanged.
 
     Raises
@@ -101,7 +100,7 @@ def columns(storage: Any, name: str = "", whitelist: Whitelist = None, *, limits
     CompileError
         If a document or a blob is invalid or oversized.
     """
-    from nczarr.formats.awkward0.read.reader import opened
+    from nczarr.formats.awkward0.read.evaluation import opened
 
     return opened(storage, name, whitelist, limits)
 
@@ -111,7 +110,7 @@ def items(column: Column, most: int = 100_000_000) -> list[Any]:
 
     Parameters
     ----------
-    column : nczarr.formats.awkward0.columns.nodes.Column
+    column : nczarr.arrays.values.columns.Column
         A column from `columns`.
     most : int
         Maximum number of items.
@@ -134,7 +133,7 @@ def items(column: Column, most: int = 100_000_000) -> list[Any]:
     >>> nczarr.awkward0.items(nczarr.awkward0.columns(storage))
     [[1], [2, 3]]
     """
-    from nczarr.formats.awkward0.columns import items
+    from nczarr.arrays.values import items
 
     return items.items(column, most)
 
@@ -316,8 +315,8 @@ def _arrays(value: Any) -> Any:
         import awkward  # noqa: F401
     except ImportError:
         return value
+    from nczarr.arrays.values.columns import Column
     from nczarr.formats.awkward0.columns.awkward2 import to_awkward
-    from nczarr.formats.awkward0.columns.nodes import Column
     from nczarr.formats.awkward0.read.array_values import replaced
 
     return replaced(value, lambda node: to_awkward(node) if isinstance(node, Column) else node)

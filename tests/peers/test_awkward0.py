@@ -17,9 +17,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import nczarr
-from nczarr.formats.awkward0.columns import nodes as kinds
+from nczarr.arrays.values import columns as kinds
+from nczarr.arrays.values.columns import Column, Flat, ListNode, TableNode
 from nczarr.formats.awkward0.columns.awkward2 import of_awkward, to_awkward
-from nczarr.formats.awkward0.columns.nodes import Column, Flat, ListNode, TableNode
 from nczarr.formats.awkward0.write.save import put, save
 from nczarr.formats.awkward0.write.serialize import serialize
 from tests.support.columns import columns, items, mark

@@ -18,11 +18,10 @@ import numpy as np
 import pytest
 
 import nczarr
+from nczarr.arrays.values.columns import Column
 from nczarr.diagnostics.report import CompileError
-from nczarr.formats.awkward0.columns.nodes import Column
-from nczarr.formats.awkward0.read.whitelist import allows, patterns
 from nczarr.formats.awkward0.wire import dtypes
-from nczarr.formats.awkward0.wire.limits import UnreadableDocumentError
+from nczarr.formats.awkward0.wire.limits import UnreadableDocumentError, allows, patterns
 from tests.conftest import shared_folder
 from tests.support import columns as marked
 from tests.support.peers import SCRIPTS

@@ -38,9 +38,10 @@ ELEMENT_TYPES = frozenset({"bool", "complex64", "complex128"})
 _STORED: dict[Element, str] = {"bool": "|b1", "float16": "<f2", "complex64": "<c8", "complex128": "<c16"}
 _ELEMENTS: dict[str, Element] = {written[1:]: name for name, written in _STORED.items()}
 _TIMES = {"M": "datetime64", "m": "timedelta64"}
-_UNITS = {"Y": "years", "M": "months", "W": "weeks", "D": "days", "h": "hours", "m": "minutes", "s": "seconds",
-          "ms": "milliseconds", "us": "microseconds", "ns": "nanoseconds", "ps": "picoseconds", "fs": "femtoseconds",
-          "as": "attoseconds"}  # fmt: skip
+UNITS = {"Y": "years", "M": "months", "W": "weeks", "D": "days", "h": "hours", "m": "minutes", "s": "seconds",
+         "ms": "milliseconds", "us": "microseconds", "ns": "nanoseconds", "ps": "picoseconds", "fs": "femtoseconds",
+         "as": "attoseconds"}  # fmt: skip
+"""Words for NumPy's units of times."""
 _TIME = re.compile(r"[<>][Mm]8(?:\[([0-9]*)([a-zA-Z]+)\])?")
 _PARTS = {"c8": "f4", "c16": "f8"}
 _RECORD = "struct"
@@ -115,7 +116,7 @@ def is_element_name(name: object) -> bool:
         except ValueError:
             return False
     time = re.fullmatch(r"(?:datetime64|timedelta64)(?:\[(?:[1-9][0-9]{0,9})?([a-zA-Z]+)\])?", name)
-    return name in _STORED or (time is not None and (time[1] is None or time[1] in _UNITS))
+    return name in _STORED or (time is not None and (time[1] is None or time[1] in UNITS))
 
 
 def is_time(element: Element) -> bool:
@@ -162,7 +163,7 @@ def time_attributes(stored: Descr) -> dict[str, str]:
     factor, short = time_unit(stored)
     if short is None:
         return {}
-    unit = _UNITS[short] if factor == 1 else f"{factor} {_UNITS[short]}"
+    unit = UNITS[short] if factor == 1 else f"{factor} {UNITS[short]}"
     if stored[1] == "m":
         return {"units": unit}
     return {"units": f"{unit} since 1970-01-01 00:00:00", "calendar": "proleptic_gregorian"}

@@ -10,10 +10,10 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from nczarr.arrays.lazy_numpy import np
+from nczarr.arrays.values import columns as nodes
 from nczarr.diagnostics.report import CompileError, Report
-from nczarr.formats.awkward0.columns import nodes as nodes
 from nczarr.formats.awkward0.columns.awkward2_layouts import FUNCTION, layout_of
-from nczarr.formats.awkward0.write.warnings import say
+from nczarr.formats.awkward0.wire.limits import say
 
 if TYPE_CHECKING:
     import awkward as ak
@@ -85,6 +85,9 @@ class _Columns:
     """Converter of layouts to columns; one layout object gives one column. `place` as in `encoder.py`."""
 
     def __init__(self, report: Report) -> None:
+        from awkward import contents
+
+        self._kinds = contents
         self._report = report
         self._known: dict[int, tuple[Any, nodes.Column]] = {}
 
@@ -103,9 +106,7 @@ class _Columns:
         return column
 
     def _node(self, layout: Any, place: str) -> nodes.Column:
-        from awkward import contents as kinds
-
-        inner = nodes.below(place, "[]")
+        kinds, inner = self._kinds, nodes.below(place, "[]")
         match layout:
             case kinds.EmptyArray():
                 self._lose(place, "is of unknown type, written as float64")
@@ -118,9 +119,8 @@ class _Columns:
                 lists = nodes.ListNode(layout.offsets.data, self._items(layout, inner))
                 return self._as_text(layout, lists)
             case kinds.ListArray():
-                starts = layout.starts.data
-                spans = nodes.Spans(starts, layout.stops.data[: len(starts)], self._items(layout, inner))
-                return self._as_text(layout, spans)
+                starts, stops = layout.starts.data, layout.stops.data
+                return self._as_text(layout, nodes.Spans(starts, stops[: len(starts)], self._items(layout, inner)))
             case kinds.RecordArray():
                 return self._table(layout, place)
             case kinds.ByteMaskedArray():
@@ -135,11 +135,9 @@ class _Columns:
             case kinds.IndexedArray():
                 return nodes.Indexed(layout.index.data, self.column(layout.content, place))
             case kinds.UnionArray():
-                tags = layout.tags.data
-                contents = (
-                    self.column(content, nodes.below(place, f"#{n}")) for n, content in enumerate(layout.contents)
-                )
-                return nodes.Union(tags, layout.index.data[: len(tags)], tuple(contents))
+                tags, parts = layout.tags.data, enumerate(layout.contents)
+                contents = tuple(self.column(content, nodes.below(place, f"#{n}")) for n, content in parts)
+                return nodes.Union(tags, layout.index.data[: len(tags)], contents)
             case _:
                 raise AssertionError(f"{type(layout).__name__} is not a layout of awkward 2")
 
@@ -171,21 +169,15 @@ class _Columns:
         if layout.is_tuple:
             self._lose(place, "has tuples, written as records with the names 0, 1, …")
         names = tuple(layout.fields)
-        columns = (
-            self.column(content, nodes.below(place, name)) for name, content in zip(names, layout.contents, strict=True)
-        )
-        return nodes.TableNode(names, tuple(columns), len(layout))
+        pairs = zip(names, layout.contents, strict=True)
+        columns = tuple(self.column(content, nodes.below(place, name)) for name, content in pairs)
+        return nodes.TableNode(names, columns, len(layout))
 
     def _lose_parameters(self, layout: Any, place: str) -> None:
-        from awkward import contents as kinds
-
+        lists = self._kinds.ListOffsetArray, self._kinds.ListArray, self._kinds.RegularArray
+        is_text = isinstance(layout, lists) and layout.parameter("__array__") in ("string", "bytestring")
         for name, value in (layout._parameters or {}).items():
-            text = isinstance(layout, kinds.ListOffsetArray | kinds.ListArray | kinds.RegularArray)
-            if (
-                value is None
-                or name == FUNCTION
-                or (name == "__array__" and text and value in ("string", "bytestring"))
-            ):
+            if value is None or name == FUNCTION or (name == "__array__" and is_text):
                 continue
             what = "is categorical" if (name, value) == ("__array__", "categorical") else f"has {name!r}: {value!r}"
             self._lose(place, f"{what}, which is left out")

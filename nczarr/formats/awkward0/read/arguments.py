@@ -1,4 +1,7 @@
-"""Checked arguments of one call, by parameter name. Errors carry the argument's position in the document."""
+"""Checked arguments of one call by parameter name, memory accounting, and results that calls of a document share.
+
+Errors carry the argument's position in the document.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +10,124 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple, TypeAlias
 
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.formats.awkward0.columns.nodes import BackReference, Column, Flat
+from nczarr.arrays.values.columns import ArrayPieces, BackReference, Column, Flat, Sparse
 from nczarr.formats.awkward0.read import array_values
-from nczarr.formats.awkward0.read.workspace import FunctionOfDocument, Workspace
-from nczarr.formats.awkward0.wire.blobs import PackedBlob, StoredBlob
-from nczarr.formats.awkward0.wire.limits import LARGEST, At, UnreadableDocumentError, shown
+from nczarr.formats.awkward0.read.array_values import ValueCost
+from nczarr.formats.awkward0.wire.blobs import Blobs, PackedBlob, StoredBlob
+from nczarr.formats.awkward0.wire.limits import LARGEST, At, Limits, UnreadableDocumentError, shown
+
+MOST_OF_GIVEN = 16
+"""Maximum ratio of array bytes to input bytes: offsets of one-byte counts take eight."""
+
+
+class FunctionOfDocument(NamedTuple):
+    """Name of a function in a document."""
+
+    parts: tuple[str, ...]
+    """Parts of the name."""
+
+
+def _oversized(text: str, at: At | None = None) -> UnreadableDocumentError:
+    return UnreadableDocumentError("oversized-awkward", text, at)
+
+
+class Workspace:
+    """Blobs, limits and intermediate results of one document. Methods raise UnreadableDocumentError."""
+
+    def __init__(self, blobs: Blobs, limits: Limits) -> None:
+        self.blobs = blobs
+        self.limits = limits
+        self.measures: dict[int, tuple[Any, ValueCost]] = {}
+        """Measure of each value by its identity; the value is held so that the identity stays its own."""
+        self.checks: list[tuple[BackReference, Callable[[int], None]]] = []
+        """Checks of lengths that wait for the end of the evaluation."""
+        self._charged = 0
+        self._made_bytes = 0
+        self._counted: dict[int, Any] = {}
+        self._once: dict[tuple[Any, ...], tuple[Any, Any]] = {}
+        self._lists: dict[int, tuple[Any, Column]] = {}
+
+    def when_known(self, column: Column, check: Callable[[int], None]) -> None:
+        """Pass a column's length to a check, at once or, for an unfinished column, at the end."""
+        if isinstance(column, BackReference):
+            self.checks.append((column, check))
+        else:
+            check(len(column))
+
+    def once(self, what: str, of: tuple[Any, ...], make: Callable[[], Any]) -> Any:
+        """Return the result of `make`, cached for these objects; counts its bytes."""
+        key = (what, *map(id, of))
+        if key not in self._once:
+            value = make()
+            self._once[key] = (of, value)
+            self._count(*(value if isinstance(value, tuple) else (value,)))
+        return self._once[key][1]
+
+    def _count(self, *values: Any) -> None:
+        """Count the bytes of arrays, each once. Raises UnreadableDocumentError if they far exceed the input."""
+        for value in values:
+            if hasattr(value, "nbytes") and id(value) not in self._counted:
+                self._counted[id(value)] = value
+                self._made_bytes += value.nbytes
+        size = self.blobs.given
+        if self._made_bytes > MOST_OF_GIVEN * size + self.limits.expanded:
+            text = f"all arrays together have {shown(self._made_bytes)} bytes, far more than the input, {size}"
+            raise _oversized(text)
+
+    def charge(self, count: int) -> None:
+        """Count bytes without input. Raises UnreadableDocumentError if they exceed the limit."""
+        self._charged += count
+        if self._charged > self.limits.expanded:
+            raise _oversized(f"items without bytes exceed the limit, {self.limits.expanded}")
+
+    def listed(self, values: list[Any] | tuple[Any, ...], dtype: str) -> Column:
+        """Return a list of numbers or texts as a column, cached by list object."""
+        cached = self._lists.get(id(values))
+        if cached is None or not values:
+            cached = self._lists[id(values)] = (values, array_values.array_of_list(values, dtype))
+        return cached[1]
+
+    def finished(self, value: Any) -> Any:
+        """Replace remaining blobs by their bytes, or by arrays of the storage."""
+
+        def change(value: Any) -> Any:
+            match value:
+                case StoredBlob(array=array) if array is not None:
+                    return array_values.elements(array)
+                case StoredBlob() | PackedBlob():
+                    return bytes(self.blobs.bytes_of(value))
+                case FunctionOfDocument():
+                    return value.parts
+                case _:
+                    return value
+
+        return array_values.replaced(value, change)
+
+    def measured(self, value: Any, at: At | None) -> ValueCost:
+        """Return the cost of a value. Raises UnreadableDocumentError if it, or the total so far, is too large."""
+        cached = self.measures.get(id(value))
+        if cached is not None:
+            return cached[1]
+        below = [self.measured(child, at) for child in array_values.children(value)]
+        arrays = array_values.own(value)
+        size = array_values.made_bytes(value) + sum(array.nbytes for array in arrays)
+        cost = ValueCost(
+            size + sum(inner.bytes for inner in below),
+            1 + sum(inner.arrays for inner in below),
+            1 + max((inner.depth for inner in below), default=0),
+        )
+        if isinstance(value, Column | list | tuple | dict):
+            self.measures[id(value)] = (value, cost)
+        self._count(*arrays)
+        limits = self.limits
+        if cost.depth > 2 * limits.nesting:
+            raise _oversized(f"arrays are nested deeper than {2 * limits.nesting}", at)
+        if cost.arrays > limits.arrays:
+            raise _oversized(f"the arrays and values, counted at each use, exceed the limit, {limits.arrays}", at)
+        if isinstance(value, ArrayPieces | Sparse) and cost.bytes > self.blobs.given + limits.expanded:
+            raise _oversized(f"the array has {shown(cost.bytes)} bytes, {limits.expanded} more than the input", at)
+        return cost
+
 
 Apply: TypeAlias = Callable[[FunctionOfDocument, tuple[Any, ...], dict[str, Any], At | None], Any]
 """Call of a function that a value names, with plain values as arguments."""
@@ -83,9 +199,8 @@ class Arguments:
             if isinstance(value, StoredBlob | PackedBlob):
                 data = self.workspace.blobs.bytes_of(value)
                 if len(data) % np.dtype(dtype).itemsize:
-                    raise UnreadableDocumentError(
-                        "bad-blob", f"{len(data)} bytes are not a whole number of items of {dtype}"
-                    )
+                    text = f"{len(data)} bytes are not a whole number of items of {dtype}"
+                    raise UnreadableDocumentError("bad-blob", text)
                 return Flat(np.frombuffer(data, dtype))
         raise self.wrong(name, "an array")
 
@@ -97,16 +212,20 @@ class Arguments:
         return tuple(self.column_of(name, value, later=later) for value in values)
 
     def integers(self, name: str) -> NDArray[Any]:
-        """Return integers below 2^63: native dtype, one or more dimensions.
-
-        Raises UnreadableDocumentError for other values.
-        """
+        """Return integers below 2^63: native dtype, one or more dimensions."""
         column = self.column(name, "<i8")
         with self.about(name):
             numbers: NDArray[Any] = self.workspace.once(
                 "integers", (column,), lambda: array_values.integers_of(self.plain(column))
             )
             return numbers
+
+    def flat_integers(self, name: str) -> NDArray[Any]:
+        """Return integers below 2^63, shape (items,)."""
+        numbers = self.integers(name)
+        if numbers.ndim != 1:
+            raise self.refused(name, f"`{name}` must have one dimension, not {numbers.ndim}")
+        return numbers
 
     def elements(self, name: str, dtype: str) -> NDArray[Any]:
         """Return elements as one NumPy array; `dtype`: for bytes and empty lists."""
@@ -115,10 +234,7 @@ class Arguments:
             return self.plain(column)
 
     def plain(self, column: Column) -> NDArray[Any]:
-        """Return an element column as one NumPy array, in its dtype and the shape (items, …).
-
-        Raises UnreadableDocumentError.
-        """
+        """Return an element column as one NumPy array, in its dtype and the shape (items, …)."""
         if isinstance(column, Flat):
             return column.values
         elements: NDArray[Any] = self.workspace.once(
@@ -135,18 +251,8 @@ class Arguments:
         )
         return bounds
 
-    def flat_integers(self, name: str) -> NDArray[Any]:
-        """Return integers below 2^63, shape (items,). Raises UnreadableDocumentError for other values."""
-        numbers = self.integers(name)
-        if numbers.ndim != 1:
-            raise self.refused(name, f"`{name}` must have one dimension, not {numbers.ndim}")
-        return numbers
-
     def integer(self, name: str, default: int | None = None) -> int | None:
-        """Return an integer of 64 bits, or None if that is the default.
-
-        Raises UnreadableDocumentError for other values.
-        """
+        """Return an integer of 64 bits, or None if that is the default."""
         value = self.value(name, default)
         if value is None and default is None:
             return None
@@ -157,7 +263,7 @@ class Arguments:
         return value
 
     def length(self, name: str) -> int:
-        """Return a non-negative integer. Raises UnreadableDocumentError for other values."""
+        """Return a non-negative integer."""
         number = self.integer(name)
         if number is None:
             raise self.wrong(name, "an integer")
@@ -166,7 +272,7 @@ class Arguments:
         return number
 
     def flag(self, name: str, default: bool) -> bool:
-        """Return a boolean; accepts 0 and 1. Raises UnreadableDocumentError for other values."""
+        """Return a boolean; accepts 0 and 1."""
         value = self.value(name, default)
         if value not in (False, True) or not isinstance(value, bool | int):
             raise self.wrong(name, "a boolean")

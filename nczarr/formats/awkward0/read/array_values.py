@@ -11,13 +11,17 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.formats.awkward0.columns import nodes as nodes
-from nczarr.formats.awkward0.columns.items import items
+from nczarr.arrays.values import columns as nodes
+from nczarr.arrays.values.items import items
 from nczarr.formats.awkward0.wire.limits import LARGEST, UnreadableDocumentError, shown
 from nczarr.syntax.json.positions import kind
 
 LAST_CHARACTER = 0x10FFFF
 """Largest Unicode code point."""
+
+
+def _bad(text: str, code: str = "bad-awkward-array") -> UnreadableDocumentError:
+    return UnreadableDocumentError(code, text)
 
 
 class ValueCost(NamedTuple):
@@ -43,40 +47,27 @@ def elements(values: NDArray[Any]) -> nodes.Flat:
 
 
 def _check_characters(values: NDArray[Any]) -> None:
-    if values.dtype.names is not None:
-        for name in values.dtype.names:
-            _check_characters(values[name])
-    elif values.dtype.kind == "U" and values.size:
-        codes = np.ascontiguousarray(values).view(f"{values.dtype.str[0]}u4")
-        if int(codes.max()) > LAST_CHARACTER:
-            raise UnreadableDocumentError("bad-awkward-array", f"{int(codes.max())} is not a Unicode character")
-
-
-_ARRAYS = ("values", "offsets", "starts", "stops", "mask", "index", "tags")
-"""Fields of columns that are arrays."""
+    for name in values.dtype.names or ():
+        _check_characters(values[name])
+    if values.dtype.kind == "U" and values.size:
+        last = int(np.ascontiguousarray(values).view(f"{values.dtype.str[0]}u4").max())
+        if last > LAST_CHARACTER:
+            raise _bad(f"{last} is not a Unicode character")
 
 
 def children(value: Any) -> tuple[Any, ...]:
     """Return the direct children of a value."""
-    match value:
-        case nodes.ListNode() | nodes.Spans() | nodes.Masked() | nodes.BitMasked() | nodes.Indexed() | nodes.Sparse():
-            return (value.content,)
-        case nodes.TextNode():
-            return (value.bytes,)
-        case nodes.Objects():
-            return (value.content, *value.args, *(argument for _, argument in value.kwargs))
-        case nodes.TableNode():
-            return value.columns
-        case nodes.Union():
-            return value.contents
-        case nodes.ArrayPieces():
-            return value.pieces
-        case list() | tuple():
-            return tuple(value)
-        case dict():
-            return tuple(value.values())
-        case _:
-            return ()
+    if isinstance(value, nodes.Objects):
+        return (value.content, *value.args, *(argument for _, argument in value.kwargs))
+    if isinstance(value, nodes.Column):
+        return nodes.contents(value)
+    if isinstance(value, list | tuple):
+        return tuple(value)
+    return tuple(value.values()) if isinstance(value, dict) else ()
+
+
+_ARRAYS = ("values", "offsets", "starts", "stops", "mask", "index", "tags")
+"""Fields of columns that are arrays."""
 
 
 def own(value: Any) -> tuple[NDArray[Any], ...]:
@@ -90,19 +81,17 @@ def replaced(value: Any, change: Callable[[Any], Any]) -> Any:
     """Apply a function to a value and to all in its lists, tuples and dictionaries; to shared values once."""
     done: dict[int, Any] = {}
 
-    def made(value: Any) -> Any:
+    def changed(value: Any) -> Any:
         if id(value) not in done:
-            changed = change(value)
-            if isinstance(changed, list):
-                changed = list(map(made, changed))
-            elif isinstance(changed, tuple):
-                changed = tuple(map(made, changed))
-            elif isinstance(changed, dict):
-                changed = {name: made(member) for name, member in changed.items()}
-            done[id(value)] = changed
+            result = change(value)
+            if isinstance(result, list | tuple):
+                result = (list if isinstance(result, list) else tuple)(map(changed, result))
+            elif isinstance(result, dict):
+                result = {name: changed(member) for name, member in result.items()}
+            done[id(value)] = result
         return done[id(value)]
 
-    return made(value)
+    return changed(value)
 
 
 def made_bytes(value: Any) -> int:
@@ -123,20 +112,15 @@ def array_of_list(values: list[Any] | tuple[Any, ...], dtype: str) -> nodes.Colu
         return nodes.Flat(np.empty(0, dtype))
     if all(isinstance(value, str) for value in values):
         return _texts(values)
-    leaves = set(_kinds(values))
+    leaves = _kinds(values)
     if leaves not in ({bool}, {int}, {float}, {int, float}):
-        raise UnreadableDocumentError(
-            "bad-awkward-array", "a list used as an array must contain numbers, booleans or strings"
-        )
+        raise _bad("a list used as an array must contain numbers, booleans or strings")
     try:
         array = np.array(values)
     except (ValueError, OverflowError):
         array = None
     if array is None or array.dtype.kind not in "biuf" or (leaves == {int} and array.dtype.kind == "f"):
-        raise UnreadableDocumentError(
-            "bad-awkward-array",
-            "a list of numbers is not an array: its shape is irregular, or a number is out of range",
-        )
+        raise _bad("a list of numbers is not an array: its shape is irregular, or a number is out of range")
     return nodes.Flat(array)
 
 
@@ -154,9 +138,7 @@ def _texts(values: Any) -> nodes.TextNode:
     try:
         encoded = [text.encode() for text in values]
     except UnicodeEncodeError:
-        raise UnreadableDocumentError(
-            "bad-awkward-array", "a string contains a lone surrogate, which UTF-8 cannot encode"
-        ) from None
+        raise _bad("a string contains a lone surrogate, which UTF-8 cannot encode") from None
     offsets = nodes.offsets_of(list(map(len, encoded)))
     return nodes.TextNode(nodes.ListNode(offsets, nodes.Flat(np.frombuffer(b"".join(encoded), np.uint8))))
 
@@ -175,23 +157,22 @@ def plain(column: nodes.Column, inside: Callable[[nodes.Column], NDArray[Any]]) 
                 return np.concatenate(pieces)
         case nodes.Indexed() if not column.optional:
             return inside(column.content)[column.index]
-    name = type(column).__name__
-    raise UnreadableDocumentError("bad-awkward-array", f"an array of elements is required, not one of kind {name}")
+    raise _bad(f"an array of elements is required, not one of kind {type(column).__name__}")
 
 
 def integers_of(values: NDArray[Any]) -> NDArray[Any]:
     """Return elements as native integers that fit in int64. Raises UnreadableDocumentError."""
     if values.dtype.kind not in "iu":
-        raise UnreadableDocumentError("bad-awkward-array", f"integers are required, not {values.dtype}")
+        raise _bad(f"integers are required, not {values.dtype}")
     if values.dtype == np.uint64 and values.size and int(values.max()) >= 2**63:
-        raise UnreadableDocumentError("bad-awkward-array", "an integer is 2^63 or more")
+        raise _bad("an integer is 2^63 or more")
     if values.dtype.kind == "u" and values.dtype.itemsize == 8:
         return values.astype(np.int64)
     return values if values.dtype.isnative else values.astype(values.dtype.newbyteorder("="))
 
 
 def flat(values: NDArray[Any]) -> NDArray[Any]:
-    """Return the items in their dtype and the shape (items,), without a copy if possible."""
+    """Return the items in their dtype and the shape (items,), the array itself if possible."""
     return values if values.ndim == 1 else values.reshape(-1)
 
 
@@ -206,27 +187,25 @@ def described(value: Any) -> str:
     """Describe a value for a diagnostic."""
     if isinstance(value, nodes.Column):
         return "an array"
-    return (
-        kind(value) if value is None or isinstance(value, bool | str | int | float | list | dict) else "another value"
-    )
+    return kind(value) if isinstance(value, bool | str | int | float | list | dict | None) else "another value"
 
 
 def check_element(dtype: Any, shape: tuple[int, ...]) -> None:
     """Raise UnreadableDocumentError for elements too large for NumPy."""
     if len(shape) > 32 or math.prod(shape, start=dtype.itemsize) >= 2**31:
-        raise UnreadableDocumentError("bad-awkward-dtype", "an element is too large")
+        raise _bad("an element is too large", "bad-awkward-dtype")
 
 
 def element(value: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     """Return a value as an element among others of a type. Raises UnreadableDocumentError."""
     if not isinstance(value, list | bool | int | float | np.ndarray):
-        raise UnreadableDocumentError("bad-awkward-array", f"an element of {dtype} is required, not {described(value)}")
+        raise _bad(f"an element of {dtype} is required, not {described(value)}")
     listed = nodes.Flat(value[np.newaxis]) if isinstance(value, np.ndarray) else array_of_list([value], "<f8")
     elements = listed.values if isinstance(listed, nodes.Flat) else np.empty(0, "S1")
     if elements.shape[1:] != shape or elements.dtype.kind not in "biufc" or dtype.kind not in "biufc":
-        raise UnreadableDocumentError("bad-awkward-array", f"an element of {dtype} with shape {shape} is required")
+        raise _bad(f"an element of {dtype} with shape {shape} is required")
     if elements.dtype == np.uint64 and dtype != np.uint64:
-        raise UnreadableDocumentError("bad-awkward-array", f"{shown(value)} does not fit a signed 64-bit integer")
+        raise _bad(f"{shown(value)} does not fit a signed 64-bit integer")
     return elements[0]
 
 
@@ -237,14 +216,10 @@ def item(value: Any) -> Any:
     level = [value]
     while level:
         for entry in level:
-            if not (entry is None or isinstance(entry, bool | int | float | str | list | dict)):
-                raise UnreadableDocumentError(
-                    "bad-awkward-array", f"an item of JSON is required, not {described(entry)}"
-                )
+            if not isinstance(entry, bool | int | float | str | list | dict | None):
+                raise _bad(f"an item of JSON is required, not {described(entry)}")
             if isinstance(entry, int) and not -LARGEST <= entry < LARGEST:
-                raise UnreadableDocumentError(
-                    "bad-awkward-array", f"{shown(entry)} does not fit a signed 64-bit integer"
-                )
+                raise _bad(f"{shown(entry)} does not fit a signed 64-bit integer")
         level = [inner for outer in level for inner in children(outer)]
     return value
 

@@ -16,14 +16,15 @@ from nczarr import names
 from nczarr.arrays.chunks.grid import converted
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.sources.source import numpy_dtype
-from nczarr.arrays.values.elements import declared, element_of, modelled
+from nczarr.arrays.values.canonical import NoVariableError, plain
+from nczarr.arrays.values.columns import Column, Flat, ListNode, Masked, Spans, TableNode, TextNode, regular
+from nczarr.arrays.values.elements import UNITS, declared, element_of, is_element, modelled
 from nczarr.arrays.values.parts import NUMPY, ListTree, PartLeaf, PartTree, RecordTree, descr
 from nczarr.arrays.values.parts import Types as Known
 from nczarr.ast import CompoundType, Field, OpaqueType, UserType, VlenType
 from nczarr.ast.dataset import MAX_DEPTH
 from nczarr.ast.node import TypeName
-from nczarr.formats.awkward0.columns.canonical import NoVariableError, plain
-from nczarr.formats.awkward0.columns.nodes import Column, Flat, ListNode, Masked, Spans, TableNode, TextNode, regular
+from nczarr.check.check_types import default_fill
 from nczarr.names import name_problem
 
 _KINDS = {code[1:]: name for name, code in NUMPY.items() if code[1] in "iuf"}
@@ -33,11 +34,6 @@ MOST_TYPES = 1 << 16
 
 LONGEST = 200
 """Maximum bytes of a type name without its unique suffix."""
-
-
-_WORDS = {"Y": "years", "M": "months", "W": "weeks", "D": "days", "h": "hours", "m": "minutes", "s": "seconds",
-          "ms": "milliseconds", "us": "microseconds", "ns": "nanoseconds", "ps": "picoseconds", "fs": "femtoseconds",
-          "as": "attoseconds"}  # fmt: skip
 
 
 def units(column: Column) -> Iterator[tuple[str, str]]:
@@ -59,8 +55,8 @@ def _units(dtype: np.dtype[Any]) -> Iterator[tuple[str, str]]:
         yield from ((_joined(name, path), unit) for path, unit in _units(dtype[name].base))
     if dtype.kind in "mM":
         unit, many = np.datetime_data(dtype)
-        if unit in _WORDS:  # generic ones have none
-            interval = _WORDS[unit] if many == 1 else f"{many} {_WORDS[unit]}"
+        if unit in UNITS:  # generic ones have none
+            interval = UNITS[unit] if many == 1 else f"{many} {UNITS[unit]}"
             yield "", f"{interval} since 1970-01-01" if dtype.kind == "M" else interval
 
 
@@ -375,3 +371,46 @@ def _fields(table: TableNode) -> list[tuple[str, Column]]:
 
 def _unsuited(message: str) -> NoVariableError:
     return NoVariableError("unreadable-array", message)
+
+
+_NAMES = {code[1:]: name for name, code in NUMPY.items() if code[1] in "iuf"}
+
+
+def free_value(values: NDArray[Any], mask: NDArray[Any]) -> tuple[NDArray[Any], Flat] | None:
+    """Return an unused fill value (one little-endian element) and the values, filled where `mask` is true.
+
+    `values`: shape (items,), any dtype; `mask`: bool, shape (items,). Returns
+    None for non-numeric types or if all values are used. Tries netCDF's default
+    fill first, which readers recognize without an attribute.
+    """
+    plain = values.astype("<i8") if values.dtype.kind in "mM" else values
+    halves = plain.dtype.kind == "f" and plain.dtype.itemsize == 2
+    if halves:
+        plain = plain.astype("<f4")
+    name = _NAMES.get(f"{plain.dtype.kind}{plain.dtype.itemsize}")
+    if name is None:
+        return None
+    there = np.unique(plain[~mask])
+    for fill in _candidates(name, plain.dtype, there):
+        if halves and not is_element(np.array(fill, "<f4").tobytes(), "<f2"):
+            continue
+        taken = bool(np.isnan(there).any()) if fill != fill else bool((there == fill).any())
+        if not taken:
+            filled = np.array(plain, plain.dtype.newbyteorder("<"))
+            filled[mask] = fill
+            return np.array(fill, filled.dtype), Flat(filled)
+    return None
+
+
+def _candidates(name: str, dtype: Any, there: NDArray[Any]) -> Iterator[Any]:
+    default = default_fill(name, {})
+    if default is not None:
+        yield dtype.type(default.as_numbers()[0])
+    if dtype.kind == "f":
+        yield from (dtype.type(special) for special in (np.nan, np.inf, -np.inf))
+        yield from (dtype.type(number) for number in range(len(there) + 1))
+        return
+    limits = np.iinfo(dtype)
+    yield from (dtype.type(limit) for limit in (limits.min, limits.max))
+    yield from (dtype.type(number) for number in range(min(len(there) + 1, int(limits.max) + 1)))
+    yield from (dtype.type(-number) for number in range(1, -int(limits.min)) if number <= len(there) + 1)

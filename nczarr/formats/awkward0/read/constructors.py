@@ -1,36 +1,43 @@
 """Constructors of the function table: columns from checked arguments.
 
 Lengths and indices are checked as whole arrays; for an enclosing array, once
-its length is known.
+its length is known. All raise UnreadableDocumentError.
 """
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from typing import Any
 
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.formats.awkward0.columns import nodes as nodes
+from nczarr.arrays.values import columns as nodes
+from nczarr.arrays.values.columns import Column, Flat, offsets_of
 from nczarr.formats.awkward0.read import array_values
-from nczarr.formats.awkward0.read.arguments import Arguments
-from nczarr.formats.awkward0.read.workspace import FunctionOfDocument
+from nczarr.formats.awkward0.read.arguments import Arguments, FunctionOfDocument
+from nczarr.formats.awkward0.read.array_values import flat, folded
+from nczarr.formats.awkward0.wire import dtypes
 from nczarr.formats.awkward0.wire.blobs import PackedBlob, StoredBlob, origin
 from nczarr.formats.awkward0.wire.limits import LARGEST, shown
 
+ENCODINGS = {
+    name.replace("-", ""): name
+    for name in ("utf-8", "ascii", "latin-1", "utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-32-le", "utf-32-be")
+} | {"iso88591": "latin-1", "usascii": "ascii"}
+"""Text encodings by name without hyphens and underscores."""
 
-def from_buffer(arguments: Arguments) -> nodes.Flat:
+
+def from_buffer(arguments: Arguments) -> Flat:
     """Build `numpy.frombuffer`: elements of a blob, which must have exactly their bytes.
 
     Absolute reads allow more bytes: a last Zarr chunk is padded. Without a
-    count, the bytes determine it. Raises UnreadableDocumentError.
+    count, the bytes determine it.
     """
     raw = arguments.value("buffer")
     if not isinstance(raw, StoredBlob | PackedBlob):
         raise arguments.wrong("buffer", "bytes of a blob")
     dtype = _dtype(arguments)
-    count, offset = arguments.integer("count", -1), arguments.integer("offset", 0)
-    assert count is not None
-    assert offset is not None
+    count, offset = arguments.integer("count", -1) or 0, arguments.integer("offset", 0) or 0
     if offset < 0 or count < -1:
         name = "offset" if offset < 0 else "count"
         raise arguments.refused(name, f"`{name}` must not be negative: {min(offset, count)}")
@@ -50,16 +57,14 @@ def from_buffer(arguments: Arguments) -> nodes.Flat:
         has = f"more than {needed}" if size > needed and isinstance(raw, PackedBlob) else str(size)
         text = f"blob {shown(blob.key)} has {has} bytes, but {count} elements of {width} bytes need {needed}"
         raise arguments.refused("buffer", text, "bad-blob")
-    if not dtype.itemsize:
+    if not width:
         arguments.workspace.charge(count * 8)
-        return nodes.Flat(np.zeros((count, *dtype.shape), dtype.base))
+        return Flat(np.zeros((count, *dtype.shape), dtype.base))
     with arguments.about("buffer"):
         return array_values.elements(np.frombuffer(data, dtype, count, offset) if count else np.empty(0, dtype))
 
 
 def _dtype(arguments: Arguments) -> np.dtype[Any]:
-    from nczarr.formats.awkward0.wire import dtypes
-
     value = arguments.value("dtype", "<f8")
     if isinstance(value, np.dtype):
         return value
@@ -67,31 +72,126 @@ def _dtype(arguments: Arguments) -> np.dtype[Any]:
         return dtypes.of_json(value)
 
 
+# ---- lists and texts -------------------------------------------------------------------------------------------------
+
+
+def of_counts(arguments: Arguments, *, texts: bool) -> Column:
+    """Build `fromcounts`: consecutive lists or texts; counts may be multidimensional."""
+    every, content = arguments.integers("counts"), _content(arguments, texts=texts)
+    counts = flat(every)
+    least, most = arguments.bounds(counts)
+    if least < 0:
+        raise arguments.refused("counts", f"count {int(np.argmax(counts < 0))} is negative: {least}")
+    if most * len(counts) >= LARGEST:
+        total = (int((counts >> 32).sum()) << 32) + int((counts & 0xFFFFFFFF).sum())
+        if total >= LARGEST:
+            raise arguments.refused("counts", "the counts add up to 2^63 or more")
+    offsets = arguments.workspace.once("offsets", (counts,), lambda: offsets_of(counts))
+    _check_content(arguments, "counts", content, int(offsets[-1]), "the counts add up to")
+    return folded(_finished(arguments, nodes.ListNode(offsets, content), texts=texts), every.shape)
+
+
+def of_offsets(arguments: Arguments, *, texts: bool) -> Column:
+    """Build `fromoffsets`: item i lies between offsets i and i + 1."""
+    content, offsets = _content(arguments, texts=texts), arguments.flat_integers("offsets")
+    ascend = arguments.workspace.once(
+        "must not decrease", (offsets,), lambda: bool((offsets[1:] >= offsets[:-1]).all())
+    )
+    if not len(offsets) or int(offsets[0]) < 0 or not ascend:
+        raise arguments.refused("offsets", "the offsets are missing, negative or not increasing")
+    _check_content(arguments, "offsets", content, int(offsets[-1]), "the last offset is")
+    return _finished(arguments, nodes.ListNode(offsets, content), texts=texts)
+
+
+def of_spans(arguments: Arguments, *, texts: bool) -> Column:
+    """Build `JaggedArray` or `StringArray` from starts and stops, in any order and shape.
+
+    Empty lists may start anywhere from 0 on, as in awkward0.
+    """
+    starts, content, stops = arguments.integers("starts"), _content(arguments, texts=texts), arguments.integers("stops")
+    if len(stops) < len(starts) or stops.shape[1:] != starts.shape[1:]:
+        text = f"there are {len(starts)} starts of shape {starts.shape[1:]}, and {len(stops)} stops"
+        raise arguments.refused("stops", text)
+    begins, ends = flat(starts), flat(stops if len(stops) == len(starts) else stops[: len(starts)])
+    _check_natural(arguments, "starts", "start", begins)
+
+    def furthest() -> int | None:
+        filled = ends[ends > begins]
+        return None if bool((ends < begins).any()) else int(filled.max()) if len(filled) else 0
+
+    last = arguments.workspace.once("furthest", (begins, ends), furthest)
+    if last is None:
+        raise arguments.refused("stops", "a list ends before it starts")
+    _check_content(arguments, "stops", content, last, "a list ends at")
+    return folded(_finished(arguments, nodes.Spans(begins, ends, content), texts=texts), starts.shape)
+
+
+def _content(arguments: Arguments, *, texts: bool) -> Column:
+    """Return the content of lists, or the bytes of texts."""
+    if not texts:
+        return arguments.column("content", later=True)
+    values = arguments.elements("content", "|u1")
+    if values.ndim != 1 or values.dtype.kind not in "iuS" or values.dtype.itemsize != 1:
+        if not len(values):
+            return Flat(np.empty(0, np.uint8))
+        raise arguments.refused("content", f"strings must consist of bytes, not {values.dtype}")
+    return Flat(np.ascontiguousarray(values).view(np.uint8))
+
+
+def _finished(arguments: Arguments, lists: nodes.ListNode | nodes.Spans, *, texts: bool) -> Column:
+    if not texts:
+        return lists
+    encoding = arguments.value("encoding", "utf-8")
+    if encoding is not None and not isinstance(encoding, str):
+        raise arguments.wrong("encoding", "a string or null")
+    if encoding is None:
+        return nodes.TextNode(lists, None)
+    name = ENCODINGS.get(encoding.lower().replace("-", "").replace("_", ""))
+    if name is None:
+        raise arguments.refused("encoding", f"the encoding {shown(encoding)} is unknown")
+    return nodes.TextNode(lists, name)
+
+
+def _check_content(arguments: Arguments, name: str, content: Column, last: int, what: str) -> None:
+    """Check that the content reaches to the end of the last list, once its length is known."""
+
+    def check(length: int) -> None:
+        if last > length:
+            raise arguments.refused(name, f"{what} {last}, but the content has {length} items")
+
+    arguments.workspace.when_known(content, check)
+
+
+def _check_natural(arguments: Arguments, name: str, what: str, numbers: NDArray[Any]) -> None:
+    """Check that no integer is negative."""
+    if arguments.bounds(numbers)[0] < 0:
+        raise arguments.refused(name, f"the {what} {arguments.bounds(numbers)[0]} is negative")
+
+
+# ---- tables ----------------------------------------------------------------------------------------------------------
+
+
 def table(arguments: Arguments) -> nodes.TableNode:
-    """Build `Table`: columns by name. Raises UnreadableDocumentError."""
+    """Build `Table`: columns by name."""
     value = arguments.value("columns1", {})
     if not isinstance(value, dict):
         raise arguments.wrong("columns1", "an object of arrays")
-    return _table(arguments, "columns1", list(value.items()))
+    return _table(arguments, "columns1", value.items())
 
 
 def table_of_pairs(arguments: Arguments) -> nodes.TableNode:
-    """Build `Table.frompairs`: names and columns in order. Raises UnreadableDocumentError.
-
-    Ignores `rowstart`, which numbers rows for display.
-    """
+    """Build `Table.frompairs`: names and columns in order. Ignores `rowstart`, which numbers rows for display."""
     value = arguments.value("pairs")
     arguments.integer("rowstart")
-    if not isinstance(value, list | tuple) or not all(_is_pair(pair) for pair in value):
+    if not isinstance(value, list | tuple) or not all(
+        isinstance(pair, list | tuple) and len(pair) == 2 and isinstance(pair[0], str) for pair in value
+    ):
         raise arguments.wrong("pairs", "a list of names and arrays")
-    return _table(arguments, "pairs", [(name, column) for name, column in value])
+    return _table(arguments, "pairs", value)
 
 
-def _is_pair(value: Any) -> bool:
-    return isinstance(value, list | tuple) and len(value) == 2 and isinstance(value[0], str)
-
-
-def _table(arguments: Arguments, name: str, pairs: list[tuple[str, Any]]) -> nodes.TableNode:
+def _table(arguments: Arguments, name: str, pairs: Iterable[Any]) -> nodes.TableNode:
+    pairs = list(pairs)
     names = tuple(column_name for column_name, _ in pairs)
     if len(set(names)) < len(names):
         twice, _ = Counter(names).most_common(1)[0]
@@ -100,11 +200,8 @@ def _table(arguments: Arguments, name: str, pairs: list[tuple[str, Any]]) -> nod
     return nodes.TableNode(names, columns, min(map(len, columns), default=0))
 
 
-def table_view(arguments: Arguments) -> nodes.Column:
-    """Build `Table.fromview`: all rows (null), start, step and length, or an index array.
-
-    Raises UnreadableDocumentError.
-    """
+def table_view(arguments: Arguments) -> Column:
+    """Build `Table.fromview`: all rows (null), start, step and length, or an index array."""
     base, view = arguments.value("base"), arguments.value("view")
     if not isinstance(base, nodes.TableNode):
         raise arguments.wrong("base", "a table")
@@ -125,7 +222,7 @@ def table_view(arguments: Arguments) -> nodes.Column:
         if length < 2:  # where the start of nothing and the step of one row may be anything
             return nodes.Indexed(np.full(length, start if length else 0, np.int64), base)
         return nodes.Indexed(np.arange(length, dtype=np.int64) * step + start, base)
-    if not isinstance(view, nodes.Column):
+    if not isinstance(view, Column):
         raise arguments.wrong("view", "a tuple of start, step and length, an array of indices, or null")
     index = arguments.flat_integers("view")
     if not base.columns:
@@ -134,13 +231,12 @@ def table_view(arguments: Arguments) -> nodes.Column:
     return nodes.Indexed(index, nodes.TableNode(base.names, base.columns, rows))
 
 
-def masked(arguments: Arguments) -> nodes.Masked:
-    """Build `MaskedArray`: an item is missing if its mask is `maskedwhen`. Raises UnreadableDocumentError.
+# ---- missing and selected items --------------------------------------------------------------------------------------
 
-    Items beyond the mask are dropped.
-    """
-    mask = _flat(arguments, "mask", "|b1")
-    content = arguments.column("content")
+
+def masked(arguments: Arguments) -> nodes.Masked:
+    """Build `MaskedArray`: an item is missing if its mask is `maskedwhen`. Items beyond the mask are dropped."""
+    mask, content = _flat(arguments, "mask", "|b1"), arguments.column("content")
     if len(mask) > len(content):
         raise arguments.refused("mask", f"the mask has {len(mask)} items, more than the content: {len(content)}")
     if mask.dtype != np.bool_:
@@ -149,52 +245,42 @@ def masked(arguments: Arguments) -> nodes.Masked:
 
 
 def bit_masked(arguments: Arguments) -> nodes.BitMasked:
-    """Build `BitMaskedArray`: as `MaskedArray` with a bit mask, by default highest bit first.
-
-    Raises UnreadableDocumentError.
-    """
+    """Build `BitMaskedArray`: as `MaskedArray` with a bit mask, by default highest bit first."""
     mask = np.ascontiguousarray(_flat(arguments, "mask", "|u1")).view(np.uint8)
-    content = arguments.column("content")
-    if len(mask) * 8 < len(content):
-        raise arguments.refused(
-            "mask", f"the mask has {len(mask) * 8} bits, fewer than the items of the content: {len(content)}"
-        )
+    content, count = arguments.column("content"), len(mask) * 8
+    if count < len(content):
+        text = f"the mask has {count} bits, fewer than the items of the content: {len(content)}"
+        raise arguments.refused("mask", text)
     return nodes.BitMasked(mask, content, arguments.flag("maskedwhen", True), arguments.flag("lsborder", False))
 
 
 def _flat(arguments: Arguments, name: str, dtype: str) -> NDArray[Any]:
-    """Return booleans or integers, shape (items,). Raises UnreadableDocumentError for other elements."""
+    """Return booleans or integers, shape (items,)."""
     elements = arguments.elements(name, dtype)
     if elements.ndim != 1 or elements.dtype.kind not in "biu":
         raise arguments.refused(name, f"`{name}` must be one-dimensional booleans or integers")
     return elements
 
 
-def indexed(arguments: Arguments) -> nodes.Column:
+def indexed(arguments: Arguments) -> Column:
     """Build `IndexedArray`: items of the content by number."""
-    index = arguments.integers("index")
-    content = arguments.column("content", later=True)
-    flat = array_values.flat(index)
-    arguments.workspace.when_known(content, lambda length: _check_index(arguments, "index", flat, length))
-    return array_values.folded(nodes.Indexed(flat, content), index.shape)
+    every, content = arguments.integers("index"), arguments.column("content", later=True)
+    index = flat(every)
+    arguments.workspace.when_known(content, lambda length: _check_index(arguments, "index", index, length))
+    return folded(nodes.Indexed(index, content), every.shape)
 
 
 def indexed_masked(arguments: Arguments) -> nodes.Indexed:
-    """Build `IndexedMaskedArray`: items by number, missing where the mask is `maskedwhen`.
-
-    Raises UnreadableDocumentError.
-    """
-    index = arguments.flat_integers("mask")
-    content = arguments.column("content", later=True)
-    missing = arguments.integer("maskedwhen", -1)
-    if missing != -1 and len(index):
-        given_index = index
+    """Build `IndexedMaskedArray`: items by number, missing where the mask is `maskedwhen`."""
+    mask, content = arguments.flat_integers("mask"), arguments.column("content", later=True)
+    missing, index = arguments.integer("maskedwhen", -1), mask
+    if missing != -1 and len(mask):
 
         def renumbered() -> NDArray[Any]:
-            others = np.where(given_index < 0, np.int64(-2), given_index)
-            return np.where(given_index == missing, np.int64(-1), others).astype(np.int64)
+            others = np.where(mask < 0, np.int64(-2), mask)
+            return np.where(mask == missing, np.int64(-1), others).astype(np.int64)
 
-        index = arguments.workspace.once(f"masked by {missing}", (index,), renumbered)
+        index = arguments.workspace.once(f"masked by {missing}", (mask,), renumbered)
     if arguments.bounds(index)[0] < -1:
         raise arguments.refused("mask", f"a negative index must be {missing}, which marks missing items")
     arguments.workspace.when_known(content, lambda length: _check_index(arguments, "mask", index, length, lowest=-1))
@@ -209,10 +295,7 @@ def _check_index(arguments: Arguments, name: str, index: NDArray[Any], length: i
 
 
 def sparse(arguments: Arguments) -> nodes.Sparse:
-    """Build `SparseArray`: items at ascending positions, a default elsewhere.
-
-    Without a default: zeros, or empty lists; other content raises UnreadableDocumentError.
-    """
+    """Build `SparseArray`: items at ascending positions, a default elsewhere; without one zeros, or empty lists."""
     length, index, content = arguments.length("length"), arguments.flat_integers("index"), arguments.column("content")
     if len(index) > len(content):
         raise arguments.refused("index", f"there are {len(index)} positions for {len(content)} items")
@@ -220,50 +303,48 @@ def sparse(arguments: Arguments) -> nodes.Sparse:
     if not arguments.workspace.once("ascend", (index,), lambda: bool((index[1:] > index[:-1]).all())):
         raise arguments.refused("index", "the positions do not increase")
     default = arguments.value("default")
-    if isinstance(default, nodes.Column):
-        with arguments.about("default"):
+    with arguments.about("default"):
+        if isinstance(default, Column):
             default = arguments.plain(default)
     if isinstance(default, StoredBlob | PackedBlob | FunctionOfDocument):
         raise arguments.wrong("default", "a value of an item")
     if default is None and not isinstance(content, nodes.ListNode | nodes.Spans):
         with arguments.about("content"):
-            default = array_values.zero(arguments.plain(content))
-    elif isinstance(content, nodes.Flat):
-        with arguments.about("default"):
+            return nodes.Sparse(length, index, content, array_values.zero(arguments.plain(content)))
+    with arguments.about("default"):
+        if isinstance(content, Flat):
             default = array_values.element(default, content.values.shape[1:], content.values.dtype)
-    else:
-        with arguments.about("default"):
+        else:
             default = array_values.item(default)
     return nodes.Sparse(length, index, content, default)
 
 
-def union(arguments: Arguments) -> nodes.Column:
-    """Build `UnionArray`: items of several contents, by tag and index. Raises UnreadableDocumentError."""
+# ---- several arrays --------------------------------------------------------------------------------------------------
+
+
+def union(arguments: Arguments) -> Column:
+    """Build `UnionArray`: items of several contents, by tag and index."""
     tags, index = arguments.integers("tags"), arguments.integers("index")
     contents = arguments.columns("contents", later=True)
     if len(index) < len(tags) or index.shape[1:] != tags.shape[1:]:
-        raise arguments.refused(
-            "index", f"there are {len(tags)} tags of shape {tags.shape[1:]}, and {len(index)} indices"
-        )
-    return _union(
-        arguments, tags, array_values.flat(index if len(index) == len(tags) else index[: len(tags)]), contents
-    )
+        text = f"there are {len(tags)} tags of shape {tags.shape[1:]}, and {len(index)} indices"
+        raise arguments.refused("index", text)
+    return _union(arguments, tags, flat(index if len(index) == len(tags) else index[: len(tags)]), contents)
 
 
-def union_of_tags(arguments: Arguments) -> nodes.Column:
+def union_of_tags(arguments: Arguments) -> Column:
     """Build `UnionArray.fromtags`: items of each content in order."""
-    tags, contents = arguments.integers("tags"), arguments.columns("contents", later=True)
-    flat = array_values.flat(tags)
-    _check_tags(arguments, flat, len(contents))
+    every, contents = arguments.integers("tags"), arguments.columns("contents", later=True)
+    tags = flat(every)
+    _check_tags(arguments, tags, len(contents))
 
     def numbered() -> NDArray[Any]:
-        index = np.empty(len(flat), np.int64)
-        order = np.argsort(flat, kind="stable")
-        counts = np.bincount(flat) if len(flat) else np.zeros(0, np.int64)
-        index[order] = np.arange(len(flat)) - np.repeat(np.cumsum(counts) - counts, counts)
+        index = np.empty(len(tags), np.int64)
+        counts = np.bincount(tags) if len(tags) else np.zeros(0, np.int64)
+        index[np.argsort(tags, kind="stable")] = np.arange(len(tags)) - np.repeat(np.cumsum(counts) - counts, counts)
         return index
 
-    return _union(arguments, tags, arguments.workspace.once("index of tags", (flat,), numbered), contents)
+    return _union(arguments, every, arguments.workspace.once("index of tags", (tags,), numbered), contents)
 
 
 def _check_tags(arguments: Arguments, tags: NDArray[Any], count: int) -> None:
@@ -273,20 +354,17 @@ def _check_tags(arguments: Arguments, tags: NDArray[Any], count: int) -> None:
         raise arguments.refused("tags", f"the tag {wrong} is out of range: there are {count} contents")
 
 
-def _union(
-    arguments: Arguments, tags: NDArray[Any], index: NDArray[Any], contents: tuple[nodes.Column, ...]
-) -> nodes.Column:
-    flat = array_values.flat(tags)
-    _check_tags(arguments, flat, len(contents))
-    if arguments.bounds(index)[0] < 0:
-        raise arguments.refused("index", f"the index {arguments.bounds(index)[0]} is negative")
+def _union(arguments: Arguments, every: NDArray[Any], index: NDArray[Any], contents: tuple[Column, ...]) -> Column:
+    tags = flat(every)
+    _check_tags(arguments, tags, len(contents))
+    _check_natural(arguments, "index", "index", index)
 
     def highest() -> NDArray[Any]:
-        maxima = np.full(arguments.bounds(flat)[1] + 1, -1, np.int64)
-        np.maximum.at(maxima, flat, index)
+        maxima = np.full(arguments.bounds(tags)[1] + 1, -1, np.int64)
+        np.maximum.at(maxima, tags, index)
         return maxima
 
-    greatest = arguments.workspace.once("highest by tag", (flat, index), highest).tolist()
+    greatest = arguments.workspace.once("highest by tag", (tags, index), highest).tolist()
     for tag, (content, most) in enumerate(zip(contents, greatest, strict=False)):
 
         def check(length: int, tag: int = tag, most: int = most) -> None:
@@ -295,11 +373,11 @@ def _union(
                 raise arguments.refused(name, f"the index {most} is out of range: content {tag} has {length} items")
 
         arguments.workspace.when_known(content, check)
-    return array_values.folded(nodes.Union(flat, index, contents), tags.shape)
+    return folded(nodes.Union(tags, index, contents), every.shape)
 
 
 def chunked(arguments: Arguments) -> nodes.ArrayPieces:
-    """Build `ChunkedArray`: consecutive pieces; given sizes apply to the first pieces. Raises UnreadableDocumentError.
+    """Build `ChunkedArray`: consecutive pieces; sizes apply to the first pieces.
 
     Drops empty pieces, as awkward0 does when writing: their type is not that of
     the array.
@@ -312,27 +390,24 @@ def chunked(arguments: Arguments) -> nodes.ArrayPieces:
 
 
 def appendable(arguments: Arguments) -> nodes.ArrayPieces:
-    """Build `AppendableArray`: pieces of one type, the last of which may have grown. Raises UnreadableDocumentError."""
+    """Build `AppendableArray`: pieces of one type, the last of which may have grown."""
     shape = arguments.value("chunkshape")
-    shape = (shape,) if type(shape) is int else shape
-    if (
-        not isinstance(shape, list | tuple)
-        or not shape
-        or not all(type(length) is int and length > 0 for length in shape)
-    ):
+    shape = [shape] if type(shape) is int else shape
+    positive = isinstance(shape, list | tuple) and all(type(length) is int and length > 0 for length in shape)
+    if not positive or not shape:
         raise arguments.wrong("chunkshape", "a list of positive integers")
     if "dtype" not in arguments:
         raise arguments.refused("dtype", "`dtype` is missing", "bad-awkward-expression")
-    dtype = _dtype(arguments)
+    dtype, rows = _dtype(arguments), tuple(shape[1:])
     pieces = arguments.columns("chunks") if "chunks" in arguments else ()
     for piece in pieces:
         with arguments.about("chunks"):
             values = arguments.plain(piece)
-        if values.dtype != dtype or values.shape[1:] != tuple(shape[1:]):
-            raise arguments.refused("chunks", f"a piece is not an array of {dtype} with shape {tuple(shape[1:])}")
+        if values.dtype != dtype or values.shape[1:] != rows:
+            raise arguments.refused("chunks", f"a piece is not an array of {dtype} with shape {rows}")
     with arguments.about("dtype"):
-        array_values.check_element(dtype, tuple(shape[1:]))
-    return nodes.ArrayPieces(pieces or (nodes.Flat(np.empty((0, *shape[1:]), dtype)),))
+        array_values.check_element(dtype, rows)
+    return nodes.ArrayPieces(pieces or (Flat(np.empty((0, *rows), dtype)),))
 
 
 def objects(arguments: Arguments) -> nodes.Objects:
@@ -342,10 +417,9 @@ def objects(arguments: Arguments) -> nodes.Objects:
     return nodes.Objects(arguments.column("content"), generator.parts, args, tuple(kwargs.items()))
 
 
-def virtual(arguments: Arguments) -> nodes.Column:
+def virtual(arguments: Arguments) -> Column:
     """Build `VirtualArray`: the result of a table function, evaluated at once. Its type is ignored."""
-    column = arguments.apply(*_call(arguments), arguments.at)
-    return arguments.column_of("generator", column)
+    return arguments.column_of("generator", arguments.apply(*_call(arguments), arguments.at))
 
 
 def _call(arguments: Arguments) -> tuple[FunctionOfDocument, tuple[Any, ...], dict[str, Any]]:
@@ -358,8 +432,3 @@ def _call(arguments: Arguments) -> tuple[FunctionOfDocument, tuple[Any, ...], di
     if not isinstance(kwargs, dict):
         raise arguments.wrong("kwargs", "an object")
     return generator, tuple(args), kwargs
-
-
-def type_(arguments: Arguments) -> Any:
-    """Return a type description unchanged (`awkward0.persist.json2type`); arrays have their own types."""
-    return arguments.value("obj")

@@ -9,33 +9,28 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, NamedTuple, assert_never
+from typing import Any, NamedTuple
 
-from nczarr.formats.awkward0.columns.nodes import BackReference, Column
+from nczarr.arrays.values.columns import BackReference, Column
+from nczarr.diagnostics.report import CompileError, Report
+from nczarr.diagnostics.source import Source
 from nczarr.formats.awkward0.read import constructors as make
-from nczarr.formats.awkward0.read import lists
-from nczarr.formats.awkward0.read.arguments import Argument, Arguments
+from nczarr.formats.awkward0.read.arguments import Argument, Arguments, FunctionOfDocument, Workspace
 from nczarr.formats.awkward0.read.array_values import ValueCost
-from nczarr.formats.awkward0.read.whitelist import allows
-from nczarr.formats.awkward0.read.workspace import FunctionOfDocument, Workspace
-from nczarr.formats.awkward0.wire import dtypes
-from nczarr.formats.awkward0.wire.blobs import DECOMPRESSORS, Blobs, PackedBlob, StoredBlob
-from nczarr.formats.awkward0.wire.documents import (
-    AnyExpression,
-    AwkwardDocument,
-    DictOf,
-    Dtype,
-    FunctionCall,
-    FunctionName,
-    JsonExpression,
-    ListOf,
-    Pairs,
-    Python,
-    Read,
-    Ref,
-    TupleOf,
+from nczarr.formats.awkward0.wire import documents, dtypes
+from nczarr.formats.awkward0.wire.blobs import DECOMPRESSORS, Blobs, PackedBlob, StoredBlob, lookup
+from nczarr.formats.awkward0.wire.documents import AwkwardDocument, Expression
+from nczarr.formats.awkward0.wire.limits import (
+    DEFAULT,
+    At,
+    Limits,
+    UnreadableDocumentError,
+    Whitelist,
+    allows,
+    patterns,
+    shown,
 )
-from nczarr.formats.awkward0.wire.limits import At, Limits, UnreadableDocumentError, shown
+from nczarr.syntax.json.positions import Faults
 
 
 class TableFunction(NamedTuple):
@@ -71,12 +66,12 @@ def _ragged(make: Callable[..., Any], parameters: str, *, texts: bool = False) -
 
 FUNCTIONS: dict[tuple[str, ...], TableFunction] = {
     ("numpy", "frombuffer"): _function(make.from_buffer, "buffer dtype count offset", 1),
-    ("awkward0", "JaggedArray"): _ragged(lists.of_spans, "starts stops content"),
-    ("awkward0", "JaggedArray", "fromcounts"): _ragged(lists.of_counts, "counts content"),
-    ("awkward0", "JaggedArray", "fromoffsets"): _ragged(lists.of_offsets, "offsets content"),
-    ("awkward0", "StringArray"): _ragged(lists.of_spans, "starts stops content", texts=True),
-    ("awkward0", "StringArray", "fromcounts"): _ragged(lists.of_counts, "counts content", texts=True),
-    ("awkward0", "StringArray", "fromoffsets"): _ragged(lists.of_offsets, "offsets content", texts=True),
+    ("awkward0", "JaggedArray"): _ragged(make.of_spans, "starts stops content"),
+    ("awkward0", "JaggedArray", "fromcounts"): _ragged(make.of_counts, "counts content"),
+    ("awkward0", "JaggedArray", "fromoffsets"): _ragged(make.of_offsets, "offsets content"),
+    ("awkward0", "StringArray"): _ragged(make.of_spans, "starts stops content", texts=True),
+    ("awkward0", "StringArray", "fromcounts"): _ragged(make.of_counts, "counts content", texts=True),
+    ("awkward0", "StringArray", "fromoffsets"): _ragged(make.of_offsets, "offsets content", texts=True),
     ("awkward0", "Table"): _function(make.table, "columns1", 0),
     ("awkward0", "Table", "frompairs"): _function(make.table_of_pairs, "pairs rowstart", 1),
     ("awkward0", "Table", "fromview"): _function(make.table_view, "view base", 2),
@@ -93,7 +88,7 @@ FUNCTIONS: dict[tuple[str, ...], TableFunction] = {
     ("awkward0", "VirtualArray"): _function(
         make.virtual, "generator args kwargs cache persistentkey type nbytes persistvirtual", 1
     ),
-    ("awkward0.persist", "json2type"): _function(make.type_, "obj whitelist", 1),
+    ("awkward0.persist", "json2type"): _function(lambda arguments: arguments.value("obj"), "obj whitelist", 1),
     **{(module, "decompress"): _decompress(module) for module in DECOMPRESSORS},
 }
 """Functions by canonical name."""
@@ -169,15 +164,16 @@ class Evaluation:
 
     # values of expressions
 
-    def _value(self, expression: AnyExpression) -> Any:
-        if expression.id in self._values:  # and not open: only a reference leads to what is in the making
-            return self._values[expression.id]
+    def _value(self, expression: Expression) -> Any:
+        number = expression.id
+        if number in self._values:  # and not open: only a reference leads to what is in the making
+            return self._values[number]
         self._depth += 1
         if self._depth > self._limits.nesting:
             text = f"expressions and their references are nested deeper than the limit, {self._limits.nesting}"
             raise UnreadableDocumentError("oversized-awkward", text, expression.at)
-        if expression.id is not None:
-            self._values[expression.id] = _OPEN
+        if number is not None:
+            self._values[number] = _OPEN
         try:
             value = self._made(expression)
             self._workspace.measured(value, expression.at)
@@ -185,51 +181,52 @@ class Evaluation:
             error.at = error.at or expression.at
             raise
         self._depth -= 1
-        if expression.id is not None:
-            self._values[expression.id] = value
+        if number is not None:
+            self._values[number] = value
         return value
 
-    def _made(self, expression: AnyExpression) -> Any:
-        match expression:
-            case FunctionCall():
-                args = [Argument(self._value(item), item.at) for item in expression.args]
-                kwargs = {name: Argument(self._value(item), item.at) for name, item in expression.named.items()}
-                return self._called(expression.call, args, kwargs, expression.at)
-            case Read():
-                prefix = "" if expression.absolute else self._document.prefix
-                return self._workspace.blobs.read(prefix + expression.read, absolute=expression.absolute)
-            case ListOf():
-                return [self._value(item) for item in expression.items]
-            case TupleOf():
-                return tuple(self._value(item) for item in expression.items)
-            case DictOf():
-                return {name: self._value(item) for name, item in expression.items.items()}
-            case Pairs():
-                return [(name, self._value(item)) for name, item in expression.pairs]
-            case Dtype():
-                return dtypes.of_json(expression.dtype)
-            case FunctionName():
-                if not allows(self._allowed, expression.function, current(expression.function)):
-                    raise _forbidden(expression.function, "is not in the given whitelist")
-                return FunctionOfDocument(expression.function)
-            case JsonExpression():
+    def _made(self, expression: Expression) -> Any:
+        value, members = expression.value, expression.members
+        match expression.kind:
+            case "call":
+                args = [Argument(self._value(item), item.at) for item in members.get("args", ())]
+                named = members.get("kwargs", {}).items()
+                kwargs = {name: Argument(self._value(item), item.at) for name, item in named}
+                return self._called(value, args, kwargs, expression.at)
+            case "read":
+                absolute = members.get("absolute", False)
+                key = value if absolute else self._document.prefix + value
+                return self._workspace.blobs.read(key, absolute=absolute)
+            case "list":
+                return [self._value(item) for item in value]
+            case "tuple":
+                return tuple(self._value(item) for item in value)
+            case "dict":
+                return {name: self._value(item) for name, item in value.items()}
+            case "pairs":
+                return [(name, self._value(item)) for name, item in value]
+            case "dtype":
+                return dtypes.of_json(value)
+            case "function":
+                if not allows(self._allowed, value, current(value)):
+                    raise _forbidden(value, "is not in the given whitelist")
+                return FunctionOfDocument(value)
+            case "json":
                 cost = ValueCost(0, 1, 1)  # it is as large as the document says
-                self._workspace.measures[id(expression.value)] = (expression.value, cost)
-                return expression.value
-            case Python():
+                self._workspace.measures[id(value)] = (value, cost)
+                return value
+            case "python":
                 text = "`python` contains a pickled object, and unpickling can run any code"
                 raise UnreadableDocumentError("forbidden-function", text)
-            case Ref():
-                return self._referred(expression)
             case _:
-                assert_never(expression)
+                return self._referred(value, expression.at)
 
-    def _referred(self, reference: Ref) -> Any:
-        if self._values.get(reference.ref) is not _OPEN:
-            return self._value(self._document.ids[reference.ref])
+    def _referred(self, number: int, at: At) -> Any:
         values = self._values
-        later = BackReference(reference.ref, lambda: values[reference.ref])
-        self._enclosing.append((later, reference.at))
+        if values.get(number) is not _OPEN:
+            return self._value(self._document.ids[number])
+        later = BackReference(number, lambda: values[number])
+        self._enclosing.append((later, at))
         return later
 
     def _called(self, parts: tuple[str, ...], args: list[Argument], kwargs: dict[str, Argument], at: At | None) -> Any:
@@ -264,3 +261,60 @@ class Evaluation:
 
 def _forbidden(parts: tuple[str, ...], why: str) -> UnreadableDocumentError:
     return UnreadableDocumentError("forbidden-function", f"the function {shown('.'.join(parts))} {why}")
+
+
+def read(
+    source: Source, storage: Any, report: Report, whitelist: Whitelist = None, limits: Limits = DEFAULT
+) -> tuple[Any] | None:
+    """Return the value of a document in a tuple, None after a reported error.
+
+    Arrays are columns. Raises TypeError for an invalid whitelist, and errors of
+    the storage except KeyError.
+    """
+    allowed = patterns(whitelist)
+    at: At | None = At(None, "schema")
+    try:
+        document = documents.read(source, report, limits)
+        if document is None:
+            return None
+        return (Evaluation(document, Blobs(storage, limits), allowed, limits).result(),)
+    except UnreadableDocumentError as error:
+        code, message, at, helps = error.code, error.message, error.at or at, error.helps
+    except RecursionError:
+        code, message, helps = "oversized-awkward", "expressions are nested too deeply", ()
+    Faults(source, report).error(code, message, at.path() if at is not None else (), helps)
+    return None
+
+
+def opened(storage: Any, name: str, whitelist: Whitelist = None, limits: Limits = DEFAULT) -> Any:
+    """Return the value of the document stored under a name.
+
+    Raises KeyError if the name is missing, CompileError with all errors of the
+    document.
+    """
+    report = Report()
+    try:
+        stored = lookup(storage, name)
+    except UnreadableDocumentError as error:
+        Faults(Source(name, b""), report).error(error.code, error.message, helps=error.helps)
+        raise CompileError(report.sorted()) from None
+    if stored is None:
+        raise KeyError(name)
+    source = Source(name, _document(stored, name, report))
+    value = read(source, storage, report, whitelist, limits) if not report.errors else None
+    if value is None:
+        raise CompileError(report.sorted())
+    return value[0]
+
+
+def _document(value: Any, name: str, report: Report) -> bytes:
+    """Return the bytes of a document; reports values of other types."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "surrogatepass")
+    if isinstance(value, bytes | bytearray | memoryview):
+        return bytes(value)
+    if hasattr(value, "dtype") and hasattr(value, "tobytes") and value.dtype.kind in "uiSV":
+        return bytes(value.tobytes())
+    text = f"the document must be bytes, not {type(value).__name__}"
+    Faults(Source(name, b""), report).error("bad-awkward-document", text)
+    return b""

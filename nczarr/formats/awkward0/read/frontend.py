@@ -12,7 +12,6 @@ from __future__ import annotations
 import base64
 import errno
 import json
-import mmap
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from types import MappingProxyType
@@ -22,6 +21,8 @@ from nczarr import names
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.sources.memory import ArrayInMemory
 from nczarr.arrays.sources.source import ArraySource, Layout, Parts
+from nczarr.arrays.values.canonical import Deep, NoVariableError, Room, plain
+from nczarr.arrays.values.columns import ArrayPieces, Column, Flat, Indexed, Masked, Objects, TableNode
 from nczarr.arrays.values.elements import element_of
 from nczarr.arrays.values.parts import Types as Known
 from nczarr.arrays.values.parts import descr, part_tree, parts
@@ -31,18 +32,16 @@ from nczarr.ast.node import TypeName
 from nczarr.check.checked import Namesake, Unchecked, tables
 from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.source import Source
-from nczarr.formats.awkward0.columns.canonical import Deep, NoVariableError, Room, plain
-from nczarr.formats.awkward0.columns.nodes import ArrayPieces, Column, Flat, Indexed, Masked, Objects, TableNode
-from nczarr.formats.awkward0.read import reader as reading
-from nczarr.formats.awkward0.read.column_types import Types, arrays, settled, units
+from nczarr.formats.awkward0.read import evaluation
+from nczarr.formats.awkward0.read.column_types import Types, arrays, free_value, settled, units
 from nczarr.formats.awkward0.write.backend import MODEL, SCHEMA_SUFFIX, array_name
-from nczarr.formats.awkward0.write.sentinel import free_value
 from nczarr.formats.common.documents import DocumentCache
 from nczarr.names import name_problem, stem
 from nczarr.options import Options
 from nczarr.stores import ranges
 from nczarr.stores.base import Store, UnsafeKeyError
 from nczarr.stores.local_file import UNMAPPED
+from nczarr.stores.open import mapped
 from nczarr.stores.ranges import Range
 from nczarr.syntax.json import ast_document
 
@@ -108,14 +107,30 @@ class _Blobs:
 
     def _mapped(self, place: Range) -> memoryview:
         """Return a memory-mapped range of a file. Raises OSError if the file is too short."""
-        whole = self._files.get(place.path)
-        if whole is None:
-            with open(place.path, "rb") as file:
-                whole = self._files[place.path] = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
-        block = whole[place.offset : place.offset + place.length]
+        if place.path not in self._files:
+            self._files[place.path] = memoryview(mapped(place.path))
+        block = self._files[place.path][place.offset : place.offset + place.length]
         if len(block) != place.length:
             raise OSError(errno.EIO, "it ends before one of its members does", place.path)
         return block
+
+
+def _text(name: str, text: str) -> Attribute:
+    return Attribute(name=name, value=Constant.text(text.encode()))
+
+
+def _units(column: Column) -> list[Attribute]:
+    """Return the units of an array as attributes."""
+    unit_of = dict(units(column))
+    if "" in unit_of:
+        return [_text("units", unit_of[""])]
+    text = ", ".join(f"{member}: {unit}" for member, unit in unit_of.items())
+    return [_text("awkward0_units", text)] if text else []
+
+
+def _content(column: Column) -> Column:
+    """Return a column without its mask."""
+    return column.content if isinstance(column, Masked) else column
 
 
 class _Group:
@@ -162,29 +177,24 @@ class _AwkwardReader:
             return None
         declarations = tables(dataset)
         lengths = {path: dimension.size for path, dimension in declarations.dimensions.items()}
-        keys = set()
+        types, keys = declarations.types, set()
         for path, variable in declarations.variables.items():
             key = array_name(path) + SCHEMA_SUFFIX
             keys.add(key)
-            shape = tuple(
-                reference if isinstance(reference, int) else lengths.get(reference, 0)
-                for reference in variable.dimensions
-            )
+            shape = tuple(lengths.get(size, 0) if isinstance(size, str) else size for size in variable.dimensions)
             column = self._column(key)
             if column is None:
                 continue
             try:
-                settled(variable.type, declarations.types)
-                tree = part_tree(variable.type, declarations.types)
-                values = arrays(plain(column, None, self._deep), tree, shape, declarations.types)
-                self._keep(path, values, variable.type, declarations.types, self._fills(key))
+                settled(variable.type, types)
+                values = arrays(plain(column, None, self._deep), part_tree(variable.type, types), shape, types)
+                self._keep(path, values, variable.type, types, self._fills(key))
             except NoVariableError as fault:
                 self._documents.lost("unreadable-array", f"the values of `{path}` do not match it: {fault}", key)
         for key in self._store.keys(""):
             if key.endswith(SCHEMA_SUFFIX) and key not in keys:
-                self._documents.warn(
-                    "stale-extension", "the array cannot be a variable of the model and is left out", key
-                )
+                text = "the array cannot be a variable of the model and is left out"
+                self._documents.warn("stale-extension", text, key)
         return Unchecked(dataset, parts=self._parts)
 
     # ---- without ---------------------------------------------------------------------------------------------------
@@ -244,82 +254,61 @@ class _AwkwardReader:
 
     def _variable(self, column: Column, name: str, along: tuple[str, int] | None, into: _Group, key: str) -> None:
         fqn, types = names.join(into.path, name), into.types
-        before = dict(types.made)
+        before, masks = dict(types.made), len(types.masks)
+        where = None if along is None or len(column) == along[1] else np.arange(along[1])
         try:
-            canonical = plain(
-                column, None if along is None or len(column) == along[1] else np.arange(along[1]), self._deep
-            )
-            masks = len(types.masks)
-            type_name, shape, column_of = self._typed(canonical, name, types)
-            attributes, storage, column_of = self._told(column, canonical, column_of, type_name, types, masks, fqn, key)
+            values = plain(column, where, self._deep)
+            type_name, shape = self._type(values, name, types)
+            attributes = _units(values)
+            inner, storage = _content(values), Storage()
+            if isinstance(inner, Flat):
+                dtype = inner.values.dtype
+                big = dtype.kind in "iufc" and dtype.str[0] == ">"
+                storage = Storage(element=element_of(dtype.newbyteorder("<").str), endian="big" if big else None)
+                if isinstance(values, Masked):
+                    filled = free_value(inner.values, values.mask)
+                    if filled is not None and type_name not in types.known:
+                        fill, values = filled
+                        constant = Constant(type=type_name, count=1, data=fill.tobytes())
+                        attributes.append(Attribute(name="_FillValue", value=constant))
+                    elif type_name != "string":
+                        types.masks.append(fqn)
+            if len(types.masks) > masks:
+                if not self._options.accepts("lost-mask"):
+                    text = "some of its items are missing, and no fill value is possible"
+                    raise NoVariableError("lost-mask", text)
+                self._documents.lost("lost-mask", f"missing items of `{fqn}` become zeros or empty lists", key)
+            if isinstance(column, Objects):
+                attributes.append(_text("awkward0_function", ".".join(column.function)))
             named = any(attribute.name == "_FillValue" for attribute in attributes)
             fills = {"": bytes(4)} if storage.element == "float16" and not named else {}  # netCDF's own is no half
-            values = arrays(column_of, part_tree(type_name, types.known), shape, types.known)
-            self._keep(fqn, values, type_name, types.known, fills)
+            every = arrays(values, part_tree(type_name, types.known), shape, types.known)
+            self._keep(fqn, every, type_name, types.known, fills)
         except NoVariableError as fault:
             types.made.clear()
             types.made.update(before)
             self._documents.lost(fault.code, f"`{fqn}` cannot be a variable: {fault}", key)
             return
-        dimensions: tuple[str | int, ...] = shape if along is None else (along[0], *shape[1:])
-        span = self._documents.span(key)
         into.variables.append(
             Variable(
-                name=name, type=type_name, dimensions=dimensions, attributes=attributes, storage=storage, span=span
+                name=name,
+                type=type_name,
+                dimensions=shape if along is None else (along[0], *shape[1:]),
+                attributes=tuple(attributes),
+                storage=storage,
+                span=self._documents.span(key),
             )
         )
 
-    def _typed(self, column: Column, name: str, types: Types) -> tuple[TypeName, tuple[int, ...], Column]:
+    def _type(self, column: Column, name: str, types: Types) -> tuple[TypeName, tuple[int, ...]]:
         """Return type and shape of a variable; fixed-size elements retain their dimensions."""
-        inner = column.content if isinstance(column, Masked) else column
-        if isinstance(inner, Flat):
-            values = inner.values
-            if values.dtype.kind == "S" and inner is column:
-                return "char", (*values.shape, values.dtype.itemsize), column
-            return types.element(values.dtype, name), values.shape, column
-        return types.of(column, name), (len(column),), column
-
-    def _told(
-        self,
-        source: Column,
-        column: Column,
-        values: Column,
-        type_name: TypeName,
-        types: Types,
-        masks: int,
-        fqn: str,
-        key: str,
-    ) -> tuple[tuple[Attribute, ...], Storage, Column]:
-        """Return attributes (unit, fill value, function of objects), storage, and values with fill."""
-        attributes: list[Attribute] = []
-        storage = Storage()
-        inner = column.content if isinstance(column, Masked) else column
-        unit_of = dict(units(column))
-        if "" in unit_of:
-            attributes.append(Attribute(name="units", value=Constant.text(unit_of[""].encode())))
-        elif unit_of:
-            text = ", ".join(f"{member}: {unit}" for member, unit in unit_of.items())
-            attributes.append(Attribute(name="awkward0_units", value=Constant.text(text.encode())))
-        if isinstance(inner, Flat):
-            dtype = inner.values.dtype
-            big = dtype.kind in "iufc" and dtype.str[0] == ">"
-            storage = Storage(element=element_of(dtype.newbyteorder("<").str), endian="big" if big else None)
-            if isinstance(column, Masked):
-                filled = free_value(inner.values, column.mask)
-                if filled is not None and type_name not in types.known:
-                    fill, values = filled
-                    data = fill.tobytes()
-                    attributes.append(Attribute(name="_FillValue", value=Constant(type=type_name, count=1, data=data)))
-                elif type_name != "string":
-                    types.masks.append(fqn)
-        if isinstance(source, Objects):
-            function = ".".join(source.function)
-            attributes.append(Attribute(name="awkward0_function", value=Constant.text(function.encode())))
-        if len(types.masks) > masks and not self._options.accepts("lost-mask"):
-            raise NoVariableError("lost-mask", "some of its items are missing, and no fill value is possible")
-        if len(types.masks) > masks:
-            self._documents.lost("lost-mask", f"missing items of `{fqn}` become zeros or empty lists", key)
-        return tuple(attributes), storage, values
+        inner = _content(column)
+        if not isinstance(inner, Flat):
+            return types.of(column, name), (len(column),)
+        values = inner.values
+        if values.dtype.kind == "S" and inner is column:
+            return "char", (*values.shape, values.dtype.itemsize)
+        return types.element(values.dtype, name), values.shape
 
     def _bare(self, column: Column) -> Column:
         """Return a column without its function; chunked or indexed tables as one table."""
@@ -343,7 +332,7 @@ class _AwkwardReader:
             self._documents.lost("bad-metadata", "the document of the array is missing", key)
             return None
         report = Report()
-        document = reading.read(Source(self._store.path, data, key=key), self._blobs, report)
+        document = evaluation.read(Source(self._store.path, data, key=key), self._blobs, report)
         for diagnostic in report.sorted():
             self._report.add(diagnostic)
         if document is None:
@@ -351,9 +340,8 @@ class _AwkwardReader:
         value = document[0]
         if isinstance(value, Column):
             return value
-        self._documents.lost(
-            "unreadable-array", f"the document does not contain an array but {type(value).__name__}", key
-        )
+        text = f"the document does not contain an array but {type(value).__name__}"
+        self._documents.lost("unreadable-array", text, key)
         return None
 
     def _keep(

@@ -5,8 +5,8 @@
       {"call": ["awkward0", "numpy", "frombuffer"], "args": [{"read": "3"}, {"dtype": "float64"}, {"json": 3}], "id": 3}
     ], "id": 0}}
 
-Every expression has a model of its own, selected by its identifying key;
-unknown members are ignored. Nothing is looked up, called or read here, but
+Every expression has a kind, which is its identifying key; unknown members are
+ignored. Nothing is looked up, called or read here, but
 every `ref` has an `id`, and ids are unique.
 """
 
@@ -15,10 +15,8 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Mapping
-from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
-
-from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, ValidationError
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple
 
 from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.source import Source
@@ -26,149 +24,81 @@ from nczarr.formats.awkward0.wire.limits import At, Limits, shown
 from nczarr.syntax.json.positions import Faults, kind
 
 
-class Expression(BaseModel):
-    """Base of all expressions."""
+class Expression(NamedTuple):
+    """An expression of a document."""
 
-    model_config = ConfigDict(frozen=True, strict=True, extra="ignore", populate_by_name=True)
     kind: str
-    """Kind of the expression."""
+    """Identifying key."""
+    members: Mapping[str, Any]
+    """Checked members by name, the identifying one among them; subexpressions in tuples and dictionaries."""
+    at: At
+    """Position in the document."""
 
-    id: NonNegativeInt | None = None
-    """Id for references."""
-    at: Annotated[Any, Field(exclude=True, repr=False)] = None
-    """Position in the document; not part of the value."""
+    @property
+    def value(self) -> Any:
+        """Member with the identifying key."""
+        return self.members[self.kind]
 
-
-class FunctionCall(Expression):
-    """Application of a table function."""
-
-    kind: Literal["call"] = "call"
-    call: Annotated[tuple[str, ...], Field(min_length=1)]
-    args: tuple[AnyExpression, ...] = ()
-    named: Annotated[dict[str, AnyExpression], Field(alias="kwargs")] = {}
-    cacheable: bool = False
-    whitelistable: bool = False
+    @property
+    def id(self) -> int | None:
+        """Id for references."""
+        return self.members.get("id")
 
 
-class Read(Expression):
-    """A blob by name; `absolute`: without the document's prefix."""
-
-    kind: Literal["read"] = "read"
-    read: str
-    absolute: bool = False
+Faulty = Iterator[tuple[tuple[int, ...], str]]
+"""Faults of a member: the place in it, and what it must be."""
 
 
-class ListOf(Expression):
-    """A list of values."""
+def _check(type_: Any, words: str, least: int | None = None) -> Callable[[Any], Faulty]:
+    def faults(value: Any) -> Faulty:
+        if not isinstance(value, type_) or (isinstance(value, bool) and type_ is int):
+            yield (), words
+        elif least is not None and value < least:
+            yield (), "must not be negative"
 
-    kind: Literal["list"] = "list"
-    items: Annotated[tuple[AnyExpression, ...], Field(alias="list")]
-
-
-class TupleOf(Expression):
-    """A tuple of values."""
-
-    kind: Literal["tuple"] = "tuple"
-    items: Annotated[tuple[AnyExpression, ...], Field(alias="tuple")]
+    return faults
 
 
-class DictOf(Expression):
-    """Values by name."""
-
-    kind: Literal["dict"] = "dict"
-    items: Annotated[dict[str, AnyExpression], Field(alias="dict")]
-
-
-class Pairs(Expression):
-    """Names and values in order."""
-
-    kind: Literal["pairs"] = "pairs"
-    pairs: tuple[tuple[str, AnyExpression], ...]
+def _texts(value: Any) -> Faulty:
+    if not isinstance(value, tuple) or not value:
+        yield (), "must be a list" if not isinstance(value, tuple) else "must not be empty"
+        return
+    yield from (((place,), "must be a string") for place, text in enumerate(value) if not isinstance(text, str))
 
 
-class Dtype(Expression):
-    """An element description (`dtypes.py`)."""
+_SEVERAL, _NAMED = _check(tuple, "must be a list"), _check(dict, "must be an object")
+_TEXT, _FLAG = _check(str, "must be a string"), _check(bool, "must be true or false")
+_NUMBER, _ANY = _check(int, "must be an integer", 0), _check(object, "")
 
-    kind: Literal["dtype"] = "dtype"
-    dtype: Any
-
-
-class FunctionName(Expression):
-    """A function that is named, not called."""
-
-    kind: Literal["function"] = "function"
-    function: Annotated[tuple[str, ...], Field(min_length=1)]
-
-
-class JsonExpression(Expression):
-    """An unchanged JSON value."""
-
-    kind: Literal["json"] = "json"
-    value: Annotated[Any, Field(alias="json")]
-
-
-class Python(Expression):
-    """A pickled object, which is never unpickled."""
-
-    kind: Literal["python"] = "python"
-    python: Any
-
-
-class Ref(Expression):
-    """The value of the expression with this id."""
-
-    kind: Literal["ref"] = "ref"
-    ref: NonNegativeInt
-
-
-AnyExpression: TypeAlias = Annotated[
-    FunctionCall | Read | ListOf | TupleOf | DictOf | Pairs | Dtype | FunctionName | JsonExpression | Python | Ref,
-    Field(discriminator="kind"),
-]
-"""An expression of any kind."""
-
-for _each in (FunctionCall, ListOf, TupleOf, DictOf, Pairs):
-    _each.model_rebuild()
-
-MODELS: dict[str, type[Expression]] = {
-    model.model_fields["kind"].default: model
-    for model in (FunctionCall, Read, ListOf, TupleOf, DictOf, Pairs, Dtype, FunctionName, JsonExpression, Python, Ref)
+KINDS: dict[str, dict[str, Callable[[Any], Faulty]]] = {
+    "call": {"call": _texts, "args": _SEVERAL, "kwargs": _NAMED, "cacheable": _FLAG, "whitelistable": _FLAG},
+    "read": {"read": _TEXT, "absolute": _FLAG},
+    "list": {"list": _SEVERAL},
+    "tuple": {"tuple": _SEVERAL},
+    "dict": {"dict": _NAMED},
+    "pairs": {"pairs": _SEVERAL},
+    "dtype": {"dtype": _ANY},
+    "function": {"function": _texts},
+    "json": {"json": _ANY},
+    "python": {"python": _ANY},
+    "ref": {"ref": _NUMBER},
 }
-"""Expression kinds by identifying key."""
-
-_MEMBERS = {
-    key: tuple(field.alias or name for name, field in model.model_fields.items() if name not in ("at", "kind"))
-    for key, model in MODELS.items()
-}
-"""Permitted members by identifying key."""
+"""Kinds of expressions by identifying key, and the checks of their members. Others are ignored."""
 
 _ESCAPE = re.compile(
     r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(u[dD][89a-fA-F][0-9a-fA-F]{2})|.)", re.DOTALL
 )
 """An escape; the group is an unpaired surrogate, which is no character."""
 
-_SEVERAL = {"args", "list", "tuple"}
-_NAMED = {"kwargs", "dict"}
-_WORDS = {
-    "tuple_type": "must be a list",
-    "string_type": "must be a string",
-    "dict_type": "must be an object",
-    "bool_type": "must be true or false",
-    "int_type": "must be an integer",
-    "greater_than_equal": "must not be negative",
-    "too_short": "must not be empty",
-    "missing": "is missing",
-}
-
 
 class AwkwardDocument(NamedTuple):
     """A document."""
 
-    schema: AnyExpression
+    schema: Expression
     """Expression of the array."""
     prefix: str
     """Prefix of blob names."""
-    ids: dict[int, AnyExpression]
+    ids: dict[int, Expression]
     """Expressions by id."""
 
 
@@ -247,8 +177,8 @@ class _ExpressionReader:
     """Converter of JSON values to expressions; reports invalid ones."""
 
     def __init__(self, faults: Faults, limits: Limits) -> None:
-        self.ids: dict[int, AnyExpression] = {}
-        self._refs: list[Ref] = []
+        self.ids: dict[int, Expression] = {}
+        self._refs: list[Expression] = []
         self._count = 0
         self._faults = faults
         self._limits = limits
@@ -269,43 +199,45 @@ class _ExpressionReader:
             text = f"expressions are nested deeper than the limit, {self._limits.nesting}"
             self._faults.error("oversized-awkward", text, at.path())
             return None
-        keys = [key for key in MODELS if key in value]
+        keys = [key for key in KINDS if key in value]
         if len(keys) != 1:
             has = f"has {len(keys)}, {' and '.join(f'`{key}`' for key in keys)}" if keys else "has none"
             text = f"an expression must have one identifying key, but this one {has}"
-            self._faults.error("bad-awkward-expression", text, at.path(), [f"identifying keys are {', '.join(MODELS)}"])
+            self._faults.error("bad-awkward-expression", text, at.path(), [f"identifying keys are {', '.join(KINDS)}"])
             return None
         return self._made(keys[0], value, at, depth)
 
-    def _made(self, key: str, value: dict[str, Any], at: At, depth: int) -> Any:
-        members: dict[str, Any] = {"at": at}
+    def _made(self, key: str, value: dict[str, Any], at: At, depth: int) -> Expression | None:
+        checks = {"id": _NUMBER, **KINDS[key]}
         before = self._faults.report.errors
-        for name in _MEMBERS[key]:
-            if name in value:
-                members[name] = self._member(name, value[name], At(at, name), depth + 1)
+        members = {name: self._member(name, value[name], At(at, name), depth + 1) for name in checks if name in value}
         if self._faults.report.errors > before:
             return None
-        try:
-            expression: Any = MODELS[key].model_validate(members)
-        except ValidationError as error:
-            for fault in error.errors(include_url=False, include_input=False):
-                self._wrong(fault["loc"], fault["type"], fault["msg"], at)
+        if members.get("id", 0) is None:
+            del members["id"]
+        for name, member in members.items():
+            for steps, words in checks[name](member):
+                place = At(at, name) if not steps else At(At(at, name), steps[0])
+                what = "an item" if steps else f"`{name}`"
+                self._faults.error("bad-awkward-expression", f"{what} {words}", place.path())
+        if self._faults.report.errors > before:
             return None
+        expression = Expression(key, members, at)
         if expression.id is not None and expression.id in self.ids:
             self._faults.error("bad-awkward-expression", f"id {shown(expression.id)} occurs twice", At(at, "id").path())
         elif expression.id is not None:
             self.ids[expression.id] = expression
-        if isinstance(expression, Ref):
+        if key == "ref":
             self._refs.append(expression)
         return expression
 
     def _member(self, name: str, value: Any, at: At, depth: int) -> Any:
-        """Convert a member for its model, which reports values of the wrong kind."""
+        """Convert a member; values of the wrong kind stay, for its check."""
         if name in ("call", "function"):
             return tuple(value) if isinstance(value, list) else value
-        if name in _SEVERAL and isinstance(value, list):
+        if name in ("args", "list", "tuple") and isinstance(value, list):
             return tuple(self.expression(item, At(at, number), depth) for number, item in enumerate(value))
-        if name in _NAMED and isinstance(value, dict):
+        if name in ("kwargs", "dict") and isinstance(value, dict):
             return {member: self.expression(item, At(at, member), depth) for member, item in value.items()}
         if name == "pairs" and isinstance(value, list):
             return tuple(self._pair(item, At(at, number), depth) for number, item in enumerate(value))
@@ -321,19 +253,13 @@ class _ExpressionReader:
         self._faults.error("bad-awkward-expression", text, at.path())
         return None
 
-    def _wrong(self, steps: tuple[str | int, ...], code: str, words: str, at: At) -> None:
-        for step in steps:
-            at = At(at, step)
-        text = f"`{steps[0]}` {_WORDS.get(code, words)}" if len(steps) == 1 else f"an item {_WORDS.get(code, words)}"
-        self._faults.error("bad-awkward-expression", text, at.path())
-
     def check_references(self) -> None:
         """Report unresolved references, unless other errors may have caused missing ids."""
         if self._faults.report.errors:
             return
         for reference in self._refs:
-            if reference.ref not in self.ids:
-                text = f"there is no expression with the id {shown(reference.ref)}"
+            if reference.value not in self.ids:
+                text = f"there is no expression with the id {shown(reference.value)}"
                 self._faults.error("bad-awkward-expression", text, At(reference.at, "ref").path())
 
 

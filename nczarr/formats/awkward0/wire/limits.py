@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import warnings
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
+from typing import Any, NamedTuple
+
+from nczarr.diagnostics.report import CompileError, Report
 
 LARGEST = 2**63
 """Exclusive limit of lengths and offsets."""
@@ -92,3 +97,52 @@ def shown(value: object) -> str:
     """Format a document value for a diagnostic: short, on one line."""
     text = ascii(value) if not isinstance(value, int) or abs(value) < 10**40 else "an integer with many digits"
     return text if len(text) <= 60 else f"{text[:57]}…"
+
+
+Whitelist = str | Sequence[str] | Sequence[Sequence[str]] | None
+"""Patterns; None allows every table function. One text, or one list of texts, is one pattern."""
+
+CONSTRUCTORS = frozenset({"fromcounts", "fromoffsets", "frompairs", "fromtags", "fromview"})
+"""Names of alternative constructors of classes."""
+
+
+def patterns(whitelist: Whitelist) -> tuple[tuple[str, ...], ...] | None:
+    """Return the patterns of a whitelist, None without a whitelist. Raises TypeError."""
+    if whitelist is None:
+        return None
+    if isinstance(whitelist, str):
+        return ((whitelist,),)
+    entries: list[Any] = list(whitelist)
+    if entries and isinstance(entries[0], str):
+        entries = [entries]
+    allowed = tuple((entry,) if isinstance(entry, str) else tuple(entry) for entry in entries)
+    if not all(isinstance(part, str) for pattern in allowed for part in pattern):
+        raise TypeError("a pattern of a whitelist must be a list of strings")
+    return allowed
+
+
+def allows(allowed: tuple[tuple[str, ...], ...] | None, *spellings: tuple[str, ...]) -> bool:
+    """Return whether a pattern matches a spelling of a function."""
+    return allowed is None or any(_takes(pattern, parts) for pattern in allowed for parts in spellings)
+
+
+def _takes(pattern: tuple[str, ...], parts: tuple[str, ...]) -> bool:
+    if len(pattern) > 1 and len(parts) == len(pattern) + 1 and parts[-1] in CONSTRUCTORS:
+        parts = parts[:-1]
+    if len(pattern) != len(parts) and len(pattern) != 1:
+        return False
+    return bool(pattern) and all(map(fnmatchcase, parts, pattern))
+
+
+class LostPartsWarning(UserWarning):
+    """Warning that some information of a written array was lost."""
+
+
+def say(report: Report, result: object, *, caller: Report | None) -> None:
+    """Raise CompileError if nothing was made; otherwise warn, unless the caller reads the report."""
+    diagnostics = report.sorted()
+    if result is None:
+        raise CompileError(diagnostics)
+    if caller is None:
+        for diagnostic in diagnostics:
+            warnings.warn(f"{diagnostic.code}: {diagnostic.message}", LostPartsWarning, stacklevel=4)

@@ -28,8 +28,7 @@ from nczarr.ast.node import TypeName
 from nczarr.diagnostics.report import Report
 from nczarr.formats.awkward0.write.compression import SMALLEST
 from nczarr.formats.common.awkward import expressions
-from nczarr.formats.common.awkward.expressions import Expression, ExpressionIds
-from nczarr.formats.common.awkward.schema import ExpressionBuilder, records
+from nczarr.formats.common.awkward.expressions import Expression, ExpressionBuilder, ExpressionIds, records
 from nczarr.formats.common.awkward.sidecar import described, described_rows
 from nczarr.options import Options
 from nczarr.plan.plans import StreamPlan
@@ -172,9 +171,9 @@ class _Arrays:
     def _added(self, blob: BlobWrite, element: Any, count: int) -> Expression:
         """Add a blob; return the expression of its elements."""
         self.blobs.append(blob)
-        raw = expressions.read(f"{blob.number}{SUFFIX}")
+        raw: Expression = {"read": f"{blob.number}{SUFFIX}"}
         raw = expressions.inflated(raw) if blob.packed else raw
-        return expressions.buffer(raw, element, expressions.constant(count), blob.number)
+        return expressions.buffer(raw, element, count, blob.number)
 
     def _texts(self, source: ArraySource, rows: tuple[int, ...], numbers: ExpressionIds) -> Expression:
         """Return texts as bytes and lengths, masked if some are NIL."""
@@ -189,12 +188,10 @@ class _Arrays:
         blob = BlobWrite(content, lambda: streaming.characters(source), size, packed=False)
         bytes_ = self._added(blob, described("|u1"), size)
         encoding = expressions.constant("utf-8" if texts.utf8 else None)
-        expression = expressions.texts_from_counts(counts, bytes_, encoding, number)
+        expression = expressions.call("StringArray.fromcounts", counts, bytes_, encoding, number=number)
         if texts.nil is None:
             return expression
-        return expressions.call(
-            expressions.awkward("MaskedArray"), mask, expression, expressions.constant(True), number=masked
-        )
+        return expressions.call("MaskedArray", mask, expression, True, number=masked)
 
     def _known(self, values: Any, element: str, rows: tuple[int, ...], numbers: ExpressionIds) -> Expression:
         """Return the expression of values in memory."""

@@ -7,18 +7,87 @@ contents.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
+from math import isfinite
+from numbers import Integral, Real
 from typing import Any, assert_never
 
 from nczarr.arrays.lazy_numpy import NDArray, np
+from nczarr.arrays.values import columns as nodes
+from nczarr.arrays.values.columns import ColumnSlicer, below, one_item
 from nczarr.diagnostics.report import Report
-from nczarr.formats.awkward0.columns import nodes as nodes
-from nczarr.formats.awkward0.columns.cuts import ColumnSlicer, stand_in
 from nczarr.formats.awkward0.wire import dtypes
-from nczarr.formats.awkward0.write import inputs
 from nczarr.formats.awkward0.write.compression import CompressionRule, first
 from nczarr.formats.common.awkward import expressions as made
-from nczarr.formats.common.awkward.expressions import Expression, ExpressionIds, awkward
+from nczarr.formats.common.awkward.expressions import DEEPEST, Expression, ExpressionIds
+
+
+class NotJsonValueError(Exception):
+    """A value that JSON cannot represent, with its place."""
+
+
+def json_of(value: Any, place: str = "/", depth: int = 0) -> Any:
+    """Return a Python or NumPy value losslessly as JSON. Raises NotJsonError."""
+    if depth > DEEPEST:
+        raise NotJsonValueError(f"lists and dictionaries nested more than {DEEPEST} deep")
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, str):
+        return str(value)
+    if isinstance(value, list):
+        return [json_of(item, below(place, n), depth + 1) for n, item in enumerate(value)]
+    if isinstance(value, dict) and all(isinstance(name, str) for name in value):
+        return {name: json_of(item, below(place, name), depth + 1) for name, item in value.items()}
+    number = _number(value)
+    if number is None:
+        shown = repr(value)
+        raise NotJsonValueError(
+            f"`{place}` is {shown if len(shown) < 40 else type(value).__name__}, which JSON cannot represent exactly"
+        )
+    return number
+
+
+def _number(value: Any) -> bool | int | float | None:
+    """Return a number as JSON, None if no JSON number equals it or it is not a number."""
+    if "numpy" in sys.modules:
+        if isinstance(value, np.bool_):
+            return bool(value)
+        if isinstance(value, np.timedelta64):
+            return None
+    if isinstance(value, Integral):
+        return int(value)
+    if isinstance(value, Real):
+        near = float(value)
+        return near if isfinite(near) and near == value else None
+    return None
+
+
+def of_numpy(values: NDArray[Any], report: Report) -> nodes.Column | None:
+    """Return a NumPy array of any dtype as a column, masked if it has a mask.
+
+    Shape (): None and an error.
+    """
+    if values.ndim == 0:
+        text = "an array without dimensions has no length, which the protocol requires"
+        report.error("unsuited-array", text, helps=["give `array.reshape(1)`, or `array.item()` for the number only"])
+        return None
+    if not isinstance(values, np.ma.MaskedArray):
+        return nodes.Flat(np.asarray(values))
+    if values.dtype.names is not None:
+        names = values.dtype.names
+        parts = [of_numpy(values[name], report) for name in names]
+        if values.ndim > 1 or not names or None in parts:
+            report.error("unsuited-array", "a masked array of structures has more than one dimension")
+            return None
+        return nodes.TableNode(names, tuple(part for part in parts if part is not None), len(values))
+    masked = np.ma.getmaskarray(values)
+    column: nodes.Column = nodes.Masked(masked.reshape(-1), nodes.Flat(np.asarray(values.data).reshape(-1)))
+    for size in values.shape[:0:-1]:
+        count = len(column) // size if size else int(np.prod(values.shape[: values.ndim - 1]))
+        column = nodes.regular(column, count, size)
+    return column
+
 
 LARGEST = (1 << 63) - 1
 
@@ -44,9 +113,28 @@ class ExpressionEncoder:
         self._ids: dict[int, tuple[int, object]] = {}  # by identity; the object is held, so that no other takes it
         self._converted: dict[int, tuple[object, NDArray[Any]]] = {}
 
-    def constant(self, value: Any) -> Expression:
-        """Return the expression of a document that is a JSON value."""
-        return {**made.constant(value), "id": self._numbers.next()}
+    def value(self, value: Any) -> Expression | None:
+        """Return the expression of a column, array or JSON value; None after a reported error. Nothing is pickled."""
+        column: Any = value if isinstance(value, nodes.Column) else None
+        if column is None and "awkward" in sys.modules:
+            from nczarr.formats.awkward0.columns import awkward2
+
+            if awkward2.is_awkward(value):
+                column = awkward2.column_of(value, self._report)
+                if column is None:
+                    return None
+        if column is None and "numpy" in sys.modules and isinstance(value, np.ndarray):
+            column = of_numpy(value, self._report)
+            if column is None:
+                return None
+        if column is not None:
+            return self.column(column)
+        try:
+            return {"json": json_of(value), "id": self._numbers.next()}
+        except NotJsonValueError as error:
+            helps = ["give a NumPy or Awkward array, or a column of nczarr.awkward0; nothing is pickled"]
+            self._report.error("unsuited-array", str(error), helps=helps)
+            return None
 
     def column(self, column: nodes.Column, context: str = "", place: str = "/") -> Expression:
         """Return the expression of a column. `context`: its role in the enclosing array."""
@@ -54,12 +142,11 @@ class ExpressionEncoder:
             return self._later(column, place)
         written_before = self._ids.get(id(column))
         if written_before is not None:
-            return made.reference(written_before[0])
-        written = stand_in(column)
+            return {"ref": written_before[0]}
+        written = _stand_in(column)
         if isinstance(column, nodes.Flat) and written is not column:
-            self._report.warning(
-                "lost-parameters", f"`{place}` has rows without elements, written as lists without items"
-            )
+            text = f"`{place}` has rows without elements, written as lists without items"
+            self._report.warning("lost-parameters", text)
         if isinstance(written, nodes.Flat):
             return self._array(written.values, context, place)
         number = self._numbers.next()
@@ -68,12 +155,13 @@ class ExpressionEncoder:
         try:
             return self._node(written, number, place)
         except _NotEncodableError:
-            return made.constant(None)
+            return {"json": None}
 
     def _node(self, column: nodes.Column, number: int, place: str) -> Expression:
         match column:
             case nodes.ListNode() | nodes.Spans():
-                return self._lists(column, number, place)
+                bounds, inner = self._bounds(column, place), below(place, "[]")
+                return made.call(*self._ragged("JaggedArray", bounds, column.content, place, inner), number=number)
             case nodes.TextNode():
                 return self._texts(column, number, place)
             case nodes.TableNode():
@@ -89,17 +177,15 @@ class ExpressionEncoder:
             case nodes.Union():
                 return self._union(column, number, place)
             case nodes.ArrayPieces():
-                return self._chunks(column, number, place)
+                pieces = [piece for piece in column.pieces if len(piece)]
+                parts = [self.column(piece, "ChunkedArray.chunk", place) for piece in pieces]
+                return made.chunks(parts, map(len, pieces), number)
             case nodes.Objects():
                 return self._objects(column, number, place)
             case nodes.Flat() | nodes.BackReference():
                 raise AssertionError("these have no own number")
             case _:
                 assert_never(column)
-
-    def _lists(self, column: nodes.ListNode | nodes.Spans, number: int, place: str) -> Expression:
-        bounds, inner = self._bounds(column, place), nodes.below(place, "[]")
-        return made.call(*self._ragged("JaggedArray", bounds, column.content, place, inner), number=number)
 
     def _texts(self, column: nodes.TextNode, number: int, place: str) -> Expression:
         bounds, content = self._bounds(column.bytes, place), column.bytes.content
@@ -118,10 +204,10 @@ class ExpressionEncoder:
         starts, stops = bounds
         if len(starts) and _contiguous(starts, stops):
             content = self._cut(content, int(starts[0]), int(stops[-1]))
-            yield awkward(kind, "fromcounts")
+            yield f"{kind}.fromcounts"
             yield self._array(stops - starts, f"{kind}.counts", place)
         else:
-            yield awkward(kind)
+            yield kind
             yield self._array(starts, f"{kind}.starts", place)
             yield self._array(stops, f"{kind}.stops", place)
         yield self.column(content, f"{kind}.content", inner)
@@ -136,36 +222,35 @@ class ExpressionEncoder:
         if min(lengths, default=column.length) > column.length:
             columns = tuple(self._cut(inner, 0, column.length) for inner in columns)
         pairs = [
-            (name, self.column(inner, "Table.contents", nodes.below(place, name)))
+            (name, self.column(inner, "Table.contents", below(place, name)))
             for name, inner in zip(names, columns, strict=True)
         ]
         if pairs or not column.length:
             return made.table(pairs, number)
-        view = made.tupled(map(made.constant, (0, 1, column.length)))
-        return made.call(awkward("Table", "fromview"), view, made.table(()), number=number)
+        view = {"tuple": [{"json": number} for number in (0, 1, column.length)]}
+        return made.call("Table.fromview", view, made.table(()), number=number)
 
     def _masked(self, column: nodes.Masked, number: int, place: str) -> Expression:
         length = len(column)
         mask = column.mask[:length] if len(column.mask) > length else column.mask
         return made.call(
-            awkward("MaskedArray"),
+            "MaskedArray",
             self._array(mask if mask.dtype == bool else mask != 0, "MaskedArray.mask", place),
             self.column(self._cut(column.content, 0, length), "MaskedArray.content", place),
-            made.constant(bool(column.masked_when)),
+            bool(column.masked_when),
             number=number,
         )
 
     def _bit_masked(self, column: nodes.BitMasked, number: int, place: str) -> Expression:
         if len(column.mask) * 8 < len(column.content) or column.mask.dtype.itemsize != 1:
             return self._unsuited(place, f"has a mask of fewer than {len(column.content)} bits, or not of bytes")
+        mask = column.mask if column.mask.dtype == "u1" else column.mask.view("u1")
         return made.call(
-            awkward("BitMaskedArray"),
-            self._array(
-                column.mask if column.mask.dtype == "u1" else column.mask.view("u1"), "BitMaskedArray.mask", place
-            ),
+            "BitMaskedArray",
+            self._array(mask, "BitMaskedArray.mask", place),
             self.column(column.content, "BitMaskedArray.content", place),
-            made.constant(bool(column.masked_when)),
-            made.constant(bool(column.lsb_order)),
+            bool(column.masked_when),
+            bool(column.lsb_order),
             number=number,
         )
 
@@ -174,24 +259,21 @@ class ExpressionEncoder:
         low, high = _range(index)
         if high >= len(column.content) or (low < 0 and not column.optional):
             return self._unsuited(place, f"has an index outside its {len(column.content)} items")
-        if column.optional:
-            array = self._array(index if low >= -1 else np.maximum(index, -1), "IndexedMaskedArray.mask", place)
-            content = self.column(column.content, "IndexedMaskedArray.content", place)
-            return made.call(awkward("IndexedMaskedArray"), array, content, made.constant(-1), number=number)
-        array = self._array(index, "IndexedArray.index", place)
-        content = self.column(column.content, "IndexedArray.content", place)
-        return made.call(awkward("IndexedArray"), array, content, number=number)
+        kind, name = ("IndexedMaskedArray", "mask") if column.optional else ("IndexedArray", "index")
+        array = self._array(index if low >= -1 else np.maximum(index, -1), f"{kind}.{name}", place)
+        content = self.column(column.content, f"{kind}.content", place)
+        missing = [-1] if column.optional else []
+        return made.call(kind, array, content, *missing, number=number)
 
     def _sparse(self, column: nodes.Sparse, number: int, place: str) -> Expression:
         index = self._integers(column.index, place)
         low, high = _range(index)
         if low < 0 or high >= column.length or (index[1:] < index[:-1]).any() or len(index) > len(column.content):
-            return self._unsuited(
-                place, "has an index that does not increase, or is longer than its array or its values"
-            )
+            why = "has an index that does not increase, or is longer than its array or its values"
+            return self._unsuited(place, why)
         return made.call(
-            awkward("SparseArray"),
-            made.constant(int(column.length)),
+            "SparseArray",
+            int(column.length),
             self._array(index, "SparseArray.index", place),
             self.column(column.content, "SparseArray.content", place),
             self._argument(column.default, "SparseArray.default", place),
@@ -215,50 +297,40 @@ class ExpressionEncoder:
         parts = [self._array(tags.astype(width), "UnionArray.tags", place)]
         if not sequential:
             parts.append(self._array(index, "UnionArray.index", place))
-        contents = [
-            self.column(content, "UnionArray.contents", nodes.below(place, f"#{tag}"))
-            for tag, content in enumerate(column.contents)
-        ]
-        function = awkward("UnionArray", "fromtags") if sequential else awkward("UnionArray")
-        return made.call(function, *parts, made.listed(contents), number=number)
-
-    def _chunks(self, column: nodes.ArrayPieces, number: int, place: str) -> Expression:
-        pieces = [piece for piece in column.pieces if len(piece)]
-        sizes = [len(piece) for piece in pieces]
-        parts = [self.column(piece, "ChunkedArray.chunk", place) for piece in pieces]
-        return made.chunks(parts, sizes, number)
+        every = enumerate(column.contents)
+        contents = [self.column(content, "UnionArray.contents", below(place, f"#{tag}")) for tag, content in every]
+        function = "UnionArray.fromtags" if sequential else "UnionArray"
+        return made.call(function, *parts, {"list": contents}, number=number)
 
     def _objects(self, column: nodes.Objects, number: int, place: str) -> Expression:
         if len(column.function) < 2 or not all(isinstance(name, str) for name in column.function):
             return self._unsuited(place, "has a function that is not the name of a module and of its member")
         content = self.column(column.content, "ObjectArray.content", place)
-        function = {**made.function(column.function), "id": self._numbers.next()}
+        function = {"function": list(column.function), "id": self._numbers.next()}
         args = [self._argument(argument, "ObjectArray.args", place) for argument in column.args]
-        kwargs = [(name, self._argument(argument, "ObjectArray.kwargs", place)) for name, argument in column.kwargs]
-        return made.call(
-            awkward("ObjectArray"), content, function, made.tupled(args), made.named(kwargs), number=number
-        )
+        kwargs = {name: self._argument(argument, "ObjectArray.kwargs", place) for name, argument in column.kwargs}
+        return made.call("ObjectArray", content, function, {"tuple": args}, {"dict": kwargs}, number=number)
 
     def _later(self, column: nodes.BackReference, place: str) -> Expression:
         written_before = self._ids.get(id(column.found()))
         if written_before is None:
             return self._unsuited(place, f"refers to array {column.id}, which does not enclose it as a whole")
-        return made.reference(written_before[0])
+        return {"ref": written_before[0]}
 
     def _argument(self, value: Any, context: str, place: str) -> Expression:
         """Return the expression of an argument: a column or a JSON value."""
         if isinstance(value, nodes.Column):
             return self.column(value, context, place)
         try:
-            return self._numbers.constant(inputs.json_of(value))
-        except inputs.NotJsonValueError as error:
+            return self._numbers.constant(json_of(value))
+        except NotJsonValueError as error:
             return self._unsuited(place, f"has an argument that documents cannot represent: {error}")
 
     def _array(self, values: NDArray[Any], context: str, place: str) -> Expression:
         """Return the buffer of an array (any shape and dtype), or a reference if it was written before."""
         written_before = self._ids.get(id(values))
         if written_before is not None:
-            return made.reference(written_before[0])
+            return {"ref": written_before[0]}
         why = dtypes.fault(values.dtype)
         if why is not None:
             return self._unsuited(place, f"has {why}")
@@ -270,7 +342,8 @@ class ExpressionEncoder:
         name = f"{number}{self._suffix}"
         rule = first(self._policy, plain, context)
         self.blobs.append((name, plain, rule))
-        raw = made.read(name) if rule is None else made.inflated(made.read(name), rule.decompress)
+        raw: Expression = {"read": name}
+        raw = raw if rule is None else made.inflated(raw, rule.decompress)
         return made.buffer(raw, described, self._numbers.constant(len(plain)), number)
 
     def _bounds(self, column: nodes.ListNode | nodes.Spans, place: str) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -303,11 +376,8 @@ class ExpressionEncoder:
         """
         if id(values) not in self._converted:
             positions = np.asarray(values)
-            if (
-                positions.dtype.kind not in "iu"
-                or positions.ndim != 1
-                or (positions.dtype.kind == "u" and _range(positions)[1] > LARGEST)
-            ):
+            kind = positions.dtype.kind
+            if kind not in "iu" or positions.ndim != 1 or (kind == "u" and _range(positions)[1] > LARGEST):
                 self._unsuited(place, "has positions that are not one-dimensional 64-bit integers")
                 raise _NotEncodableError
             self._converted[id(values)] = values, positions.astype("<i8", copy=False)
@@ -315,7 +385,40 @@ class ExpressionEncoder:
 
     def _unsuited(self, place: str, why: str) -> Expression:
         self._report.error("unsuited-array", f"`{place}` {why}")
-        return made.constant(None)
+        return {"json": None}
+
+
+def _stand_in(column: nodes.Column) -> nodes.Column:
+    """Return an equivalent column that awkward0 can read back, mostly the column itself.
+
+    Empty chunks become their first piece, for its type; rows without elements
+    empty lists, because buffers cannot be cut into them; an empty union no
+    items of a union with one; a sparse array of defaults stores one as value.
+    """
+    match column:
+        case nodes.ArrayPieces() if column.pieces and not any(map(len, column.pieces)):
+            return _stand_in(column.pieces[0])
+        case nodes.Flat() if 0 in column.values.shape[1:]:
+            count, size, *rest = column.values.shape
+            inner = np.empty((count * size, *rest), column.values.dtype)
+            return nodes.regular(nodes.Flat(inner), count, size)
+        case nodes.Union() if not len(column.tags) and column.contents:
+            contents = list(column.contents)
+            filled = next((tag for tag, content in enumerate(contents) if len(content)), 0)
+            if not len(contents[filled]):
+                contents[filled] = one_item(contents[filled])
+            union = nodes.Union(np.array([filled], "|u1"), np.zeros(1, "<i8"), tuple(contents))
+            return nodes.Indexed(np.zeros(0, "<i8"), union)
+        case nodes.Sparse(content=nodes.Flat(values=values)) if (
+            column.length and not len(column.index) and values.ndim == 1
+        ):
+            value = np.array([0 if column.default is None else column.default])
+            same = value.astype(values.dtype) if value.dtype.kind in "biuf" and values.dtype.kind in "biufc" else value
+            if same.dtype == values.dtype and (same == value).all():
+                return nodes.Sparse(column.length, np.zeros(1, "<i8"), nodes.Flat(same), column.default)
+            return column
+        case _:
+            return column
 
 
 def _contiguous(starts: NDArray[Any], stops: NDArray[Any]) -> bool:

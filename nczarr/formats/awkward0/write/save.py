@@ -19,6 +19,7 @@ import shutil
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from functools import partial
 from itertools import pairwise
 from tempfile import SpooledTemporaryFile
 from typing import IO, TYPE_CHECKING, Any, Literal, TypeAlias
@@ -26,9 +27,9 @@ from typing import IO, TYPE_CHECKING, Any, Literal, TypeAlias
 from nczarr.arrays.lazy_numpy import np
 from nczarr.diagnostics.report import Report
 from nczarr.formats.awkward0.wire.hdf5_group import DOCUMENT
+from nczarr.formats.awkward0.wire.limits import say
 from nczarr.formats.awkward0.write.compression import DEFAULT, Policy, rules
 from nczarr.formats.awkward0.write.serialize import EncodedArray, encode, naming
-from nczarr.formats.awkward0.write.warnings import say
 from nczarr.formats.common.awkward import expressions
 from nczarr.stores import finish
 from nczarr.stores.base import is_safe, safe_key
@@ -63,19 +64,19 @@ def extend_file(path: str, mode: str, members: Iterable[Member], check: Check) -
     if old:
         with open(target, "rb") as file, _opened(file, "r", path) as archive:
             check(archive.namelist())
-    partial = finish.partial(target)
+    copy = finish.partial(target)
     try:
         if old:
-            shutil.copyfile(target, partial)
-        with open(partial, "r+b" if old else "x+b") as out, _opened(out, "a" if old else "w", path) as archive:
+            shutil.copyfile(target, copy)
+        with open(copy, "r+b" if old else "x+b") as out, _opened(out, "a" if old else "w", path) as archive:
             _add(archive, members)
         if os.path.exists(target):
-            shutil.copymode(target, partial)
-        put_in_place(partial, target, overwrite=mode != "x")
+            shutil.copymode(target, copy)
+        put_in_place(copy, target, overwrite=mode != "x")
     except BaseException:
         with suppress(OSError):
-            os.unlink(partial)
-        finish.unfinished.discard(partial)
+            os.unlink(copy)
+        finish.unfinished.discard(copy)
         raise
 
 
@@ -173,7 +174,10 @@ def save(
     if mode not in MODES:
         raise ValueError(f"{mode!r}: the mode must be one of {', '.join(MODES)}")
     named = array if isinstance(array, Mapping) else {"": array}
-    arrays = {(name or "") + _text(label): value for label, value in named.items()}
+    for label in named:
+        if not isinstance(label, str):
+            raise TypeError(f"{label!r} is not a string, as names must be")
+    arrays = {(name or "") + label: value for label, value in named.items()}
     _distinct(arrays)
     policy, messages = rules(compression), report if report is not None else Report()
     documents: list[EncodedArray] = []
@@ -187,10 +191,7 @@ def save(
     members = [member for encoded in documents for member in _members(encoded)]
     for key, _ in members:
         safe_key(entry_name(key))
-
-    def check(there: list[str]) -> None:
-        _apart(arrays, there, schemasuffix or "")
-
+    check = partial(_apart, arrays, schemasuffix or "")
     if isinstance(file, str | bytes | os.PathLike):
         path = os.fsdecode(os.fspath(file))
         extend_file(path if path.endswith(SUFFIX) else path + SUFFIX, mode, members, check)
@@ -241,12 +242,9 @@ def remove(group: Any, name: str) -> None:
 
     Raises KeyError if the array does not exist.
     """
-    exists = isinstance(name, str) and is_safe(name) and all(ancestor in group for ancestor in _ancestors(name))
-    if (
-        not exists
-        or not all(_is_group(group, ancestor) for ancestor in _ancestors(name))
-        or DOCUMENT not in group[name]
-    ):
+    is_name = isinstance(name, str) and is_safe(name)
+    exists = is_name and all(above in group and _is_group(group, above) for above in _ancestors(name))
+    if not exists or DOCUMENT not in group[name]:
         raise KeyError(name)
     array = group[name]
     for key in [key for key in array if not _is_group(array, key)]:
@@ -269,12 +267,6 @@ def _members(encoded: EncodedArray) -> list[Member]:
     return [*((blob.key, blob.bytes) for blob in encoded.blobs), (encoded.key, lambda: document)]
 
 
-def _text(name: Any) -> str:
-    if not isinstance(name, str):
-        raise TypeError(f"{name!r} is not a string, as names must be")
-    return name
-
-
 def _distinct(names: Iterable[str]) -> None:
     """Raise NameTakenError if a name begins with another."""
     ordered = sorted(names)
@@ -283,7 +275,7 @@ def _distinct(names: Iterable[str]) -> None:
             raise NameTakenError(f"{other!r} begins with {one!r}: their members would be ambiguous")
 
 
-def _apart(names: Iterable[str], there: list[str], schemasuffix: str) -> None:
+def _apart(names: Iterable[str], schemasuffix: str, there: list[str]) -> None:
     """Raise NameTakenError if an archive member begins with a new name, or a new name with an array's."""
     ordered = sorted(there)
     arrays = {key.removesuffix(schemasuffix) for key in there if key.endswith(schemasuffix)}

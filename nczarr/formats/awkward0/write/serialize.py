@@ -17,10 +17,9 @@ from typing import Any, NamedTuple
 import nczarr
 from nczarr.arrays.lazy_numpy import NDArray
 from nczarr.diagnostics.report import Report
+from nczarr.formats.awkward0.wire.limits import LostPartsWarning, say
 from nczarr.formats.awkward0.write.compression import DEFAULT, CompressionRule, Policy, rules
 from nczarr.formats.awkward0.write.encoder import ExpressionEncoder
-from nczarr.formats.awkward0.write.inputs import JsonInput, taken
-from nczarr.formats.awkward0.write.warnings import LostPartsWarning, say
 from nczarr.formats.common.awkward import expressions
 from nczarr.formats.common.awkward.expressions import Expression
 
@@ -142,12 +141,11 @@ def encode(
     before = report.errors
     encoder = ExpressionEncoder(names.suffix, policy, report)
     try:
-        column = taken(obj, report)
-        if column is None:
-            return None
-        schema = encoder.constant(column.value) if isinstance(column, JsonInput) else encoder.column(column)
+        schema = encoder.value(obj)
     except RecursionError:
         report.error("unsuited-array", "the array is nested too deeply, or encloses itself")
+        return None
+    if schema is None:
         return None
     levels = expressions.nesting(schema)
     if levels > expressions.DEEPEST:

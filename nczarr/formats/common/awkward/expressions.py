@@ -7,8 +7,12 @@ for `frombuffer`.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
-from typing import Any, TypeAlias
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Protocol, TypeAlias
+
+from nczarr.arrays.sources.source import Descr
+from nczarr.arrays.values.parts import ListTree, PartLeaf, PartTree, RecordTree, Types, descr, part_tree
+from nczarr.ast import CompoundType
 
 Expression: TypeAlias = dict[str, Any]
 
@@ -49,35 +53,26 @@ class ExpressionIds:
         return {**constant(value), "id": self.next()}
 
 
-def call(function: Iterable[str], *args: Expression, number: int | None = None) -> Expression:
-    """Return a function call, optionally with an id: `{"call": ["awkward0", "Table", "frompairs"], …}`."""
-    made: Expression = {"call": list(function)}
-    if args:
-        made["args"] = list(args)
+def call(name: str, *args: Expression | bool | int | None, number: int | None = None) -> Expression:
+    """Return a call of a function of awkward0, optionally with an id. Arguments that are no expressions are constants.
+
+    `{"call": ["awkward0", "Table", "frompairs"], …}`
+    """
+    items = [arg if isinstance(arg, dict) else constant(arg) for arg in args]
+    expression: Expression = {"call": ["awkward0", *name.split(".")], "args": items}
     if number is not None:
-        made["id"] = number
-    return made
-
-
-def awkward(*names: str) -> tuple[str, ...]:
-    """Return the name of an awkward0 class or function: `awkward("JaggedArray", "fromcounts")`."""
-    return ("awkward0", *names)
-
-
-def read(name: str, *, absolute: bool = False) -> Expression:
-    """Return the bytes of a blob; `absolute`: by whole key, without the document's prefix."""
-    return {"read": name, "absolute": True} if absolute else {"read": name}
+        expression["id"] = number
+    return expression
 
 
 def inflated(raw: Expression, function: Iterable[str] = ("zlib", "decompress")) -> Expression:
     """Return a decompressor call."""
-    return call(function, raw)
+    return {"call": list(function), "args": [raw]}
 
 
-def buffer(raw: Expression, described: Any, count: Expression, number: int | None = None) -> Expression:
+def buffer(raw: Expression, described: Any, count: Expression | int, number: int | None = None) -> Expression:
     """Return `count` elements of a type (the JSON of a dtype) from the start of the bytes."""
-    function = awkward("numpy", "frombuffer")
-    return call(function, raw, {"dtype": described}, count, number=number)
+    return call("numpy.frombuffer", raw, {"dtype": described}, count, number=number)
 
 
 def constant(value: Any) -> Expression:
@@ -85,56 +80,15 @@ def constant(value: Any) -> Expression:
     return {"json": value}
 
 
-def reference(number: int) -> Expression:
-    """Return a reference to the expression with this id."""
-    return {"ref": number}
-
-
-def listed(items: Iterable[Expression]) -> Expression:
-    """Return a list."""
-    return {"list": list(items)}
-
-
-def tupled(items: Iterable[Expression]) -> Expression:
-    """Return a tuple."""
-    return {"tuple": list(items)}
-
-
-def named(items: Iterable[tuple[str, Expression]]) -> Expression:
-    """Return a dictionary."""
-    return {"dict": dict(items)}
-
-
-def pairs(items: Iterable[tuple[str, Expression]]) -> Expression:
-    """Return ordered names and values, such as table columns."""
-    return {"pairs": [[name, value] for name, value in items]}
-
-
-def function(names: Iterable[str]) -> Expression:
-    """Return a function that is not called."""
-    return {"function": list(names)}
-
-
-def from_counts(counts: Expression, content: Expression, number: int | None = None) -> Expression:
-    """Return consecutive lists with these item counts."""
-    return call(awkward("JaggedArray", "fromcounts"), counts, content, number=number)
-
-
-def texts_from_counts(
-    counts: Expression, content: Expression, encoding: Expression, number: int | None = None
-) -> Expression:
-    """Return consecutive texts with these byte counts."""
-    return call(awkward("StringArray", "fromcounts"), counts, content, encoding, number=number)
-
-
 def table(columns: Iterable[tuple[str, Expression]], number: int | None = None) -> Expression:
     """Return records, as long as the shortest column."""
-    return call(awkward("Table", "frompairs"), pairs(columns), constant(0), number=number)
+    pairs = [[name, column] for name, column in columns]
+    return call("Table.frompairs", {"pairs": pairs}, 0, number=number)
 
 
 def chunks(pieces: Iterable[Expression], sizes: Iterable[int], number: int | None = None) -> Expression:
     """Return consecutive pieces of one array, with their lengths."""
-    return call(awkward("ChunkedArray"), listed(pieces), constant(list(sizes)), number=number)
+    return call("ChunkedArray", {"list": list(pieces)}, constant(list(sizes)), number=number)
 
 
 def nesting(expression: Expression) -> int:
@@ -176,3 +130,81 @@ def document(
 def encoded(made: Expression) -> bytes:
     """Return a document as ASCII JSON, as awkward0 requires. Raises ValueError for NaN and infinities."""
     return json.dumps(made, ensure_ascii=True, allow_nan=False).encode("ascii")
+
+
+class NoExpressionError(Exception):
+    """An array that no expression can represent."""
+
+
+class VariableArraysSource(Protocol):
+    """Arrays of one variable."""
+
+    def length(self, part: str) -> int:
+        """Return the length of a content array."""
+
+    def flat(self, part: str, type_name: str, count: int, rows: tuple[int, ...], numbers: ExpressionIds) -> Expression:
+        """Return `count` items of an array in C order, each `rows` fixed-size values or texts.
+
+        Raises NoExpressionError.
+        """
+
+
+def records(
+    type_name: str,
+    types: Types,
+    numbers: ExpressionIds,
+    count: int,
+    buffer: Callable[[tuple[str, ...], Descr, tuple[int, ...]], Expression],
+    inside: tuple[str, ...] = (),
+) -> Expression:
+    """Return fixed-size records as a table with a column per member; arrays of records remain structured elements.
+
+    `buffer` returns a column from its member path, elements, and shape of one
+    value.
+    """
+    declared = types[type_name]
+    assert isinstance(declared, CompoundType)
+    number = numbers.next()
+    columns: list[tuple[str, Expression]] = []
+    for field in declared.fields:
+        members = (*inside, field.name)
+        if isinstance(types.get(field.type), CompoundType) and not field.shape:
+            columns.append((field.name, records(field.type, types, numbers, count, buffer, members)))
+        else:
+            columns.append((field.name, buffer(members, descr(field.type, types), field.shape)))
+    return table(columns, number)
+
+
+class ExpressionBuilder:
+    """Builder of a variable's expression, with depth-first ids."""
+
+    def __init__(self, arrays: VariableArraysSource, types: Types) -> None:
+        self._arrays = arrays
+        self._types = types
+        self._numbers = ExpressionIds()
+
+    def column(self, type_name: str, count: int, rows: tuple[int, ...] = ()) -> Expression:
+        """Return `count` items of `rows` values each. Raises NoExpressionError."""
+        return self._column(part_tree(type_name, self._types), count, rows)
+
+    def _column(self, tree: PartTree, count: int, rows: tuple[int, ...]) -> Expression:
+        match tree:
+            case ListTree():
+                number = self._numbers.next()
+                counts = self._arrays.flat(tree.counts.path, "int64", count, rows, self._numbers)
+                content = self._column(tree.content, self._length(tree.content), ())
+                return call("JaggedArray.fromcounts", counts, content, number=number)
+            case RecordTree():
+                if rows:
+                    raise NoExpressionError("an array of records in several parts")
+                number = self._numbers.next()
+                columns = [(field.name, self._column(inner, count, field.shape)) for field, inner in tree.members]
+                return table(columns, number)
+            case PartLeaf():
+                return self._arrays.flat(tree.path, tree.type, count, rows, self._numbers)
+
+    def _length(self, tree: PartTree) -> int:
+        """Return the content length, from its first array."""
+        while isinstance(tree, RecordTree):
+            tree = tree.members[0][1]
+        return self._arrays.length(tree.counts.path if isinstance(tree, ListTree) else tree.path)

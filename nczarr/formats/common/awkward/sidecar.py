@@ -27,8 +27,13 @@ from nczarr.arrays.values.parts import descr
 from nczarr.ast import CompoundType
 from nczarr.ast.storage import DEFLATE
 from nczarr.formats.common.awkward import expressions
-from nczarr.formats.common.awkward.expressions import Expression, ExpressionIds
-from nczarr.formats.common.awkward.schema import ExpressionBuilder, NoExpressionError, records
+from nczarr.formats.common.awkward.expressions import (
+    Expression,
+    ExpressionBuilder,
+    ExpressionIds,
+    NoExpressionError,
+    records,
+)
 from nczarr.plan.plans import StorePlan
 
 FOLDER = ".awkward0/"
@@ -112,18 +117,16 @@ class _Chunks:
             number = numbers.next()
             size = count * math.prod(rows) * itemsize(element)
             self.blobs.append(BlobWrite(number, lambda: elements(source, members), size, packed=False))
-            raw = expressions.read(str(number))
-            return expressions.buffer(raw, described_rows(element, rows), expressions.constant(count), number)
+            raw = {"read": str(number)}
+            return expressions.buffer(raw, described_rows(element, rows), count, number)
 
         return records(type_name, self._types, numbers, count, buffer)
 
     def _buffer(
         self, path: str, index: Index, described: Any, count: int, filters: list[int], number: int
     ) -> Expression:
-        raw = expressions.read(self._plan.chunk_keys(self._path, path).key(index), absolute=True)
-        return expressions.buffer(
-            expressions.inflated(raw) if filters else raw, described, expressions.constant(count), number
-        )
+        raw: Expression = {"read": self._plan.chunk_keys(self._path, path).key(index), "absolute": True}
+        return expressions.buffer(expressions.inflated(raw) if filters else raw, described, count, number)
 
     def _empty(self, described: Any, number: int) -> Expression:
         """Return zero elements of an existing chunk, because an empty array has none."""

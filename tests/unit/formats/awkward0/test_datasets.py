@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 import nczarr
-from nczarr.diagnostics.report import CompileError
-from nczarr.formats.awkward0.columns.nodes import (
+from nczarr.arrays.values.columns import (
     ArrayPieces,
     BitMasked,
     Column,
@@ -27,6 +26,7 @@ from nczarr.formats.awkward0.columns.nodes import (
     TextNode,
     Union,
 )
+from nczarr.diagnostics.report import CompileError
 from nczarr.formats.awkward0.read import frontend
 from nczarr.stores import ranges
 from nczarr.stores.directory import DirectoryStore

@@ -10,9 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nczarr.diagnostics.report import CompileError
-from nczarr.formats.awkward0.columns.awkward2 import of_awkward, to_awkward
-from nczarr.formats.awkward0.columns.nodes import (
+from nczarr.arrays.values.columns import (
     ArrayPieces,
     BackReference,
     BitMasked,
@@ -28,6 +26,8 @@ from nczarr.formats.awkward0.columns.nodes import (
     TextNode,
     Union,
 )
+from nczarr.diagnostics.report import CompileError
+from nczarr.formats.awkward0.columns.awkward2 import of_awkward, to_awkward
 from nczarr.formats.awkward0.write.serialize import LostPartsWarning, serialize
 from tests.support.work import counted
 

@@ -11,12 +11,11 @@ import numpy as np
 import pytest
 
 import nczarr
+from nczarr.arrays.values.columns import ArrayPieces, BackReference, Flat, ListNode, Objects, TableNode
 from nczarr.diagnostics.report import CompileError
-from nczarr.formats.awkward0.columns.nodes import ArrayPieces, BackReference, Flat, ListNode, Objects, TableNode
 from nczarr.formats.awkward0.read.evaluation import FUNCTIONS, canonical
-from nczarr.formats.awkward0.read.whitelist import allows, patterns
 from nczarr.formats.awkward0.wire import dtypes
-from nczarr.formats.awkward0.wire.limits import UnreadableDocumentError
+from nczarr.formats.awkward0.wire.limits import UnreadableDocumentError, allows, patterns
 from tests.conftest import ROOT
 from tests.support.ragged import CASES, OTHERS, TREE, buffer, call, document, ints, numbers, stored
 

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from nczarr.arrays.values.columns import Flat, ListNode
 from nczarr.diagnostics.report import CompileError
-from nczarr.formats.awkward0.columns.nodes import Flat, ListNode
 from nczarr.formats.awkward0.write import save as archive
 from nczarr.formats.awkward0.write.save import NameTakenError, put, remove, save
 from nczarr.formats.awkward0.write.serialize import LostPartsWarning

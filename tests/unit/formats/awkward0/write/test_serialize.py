@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nczarr.diagnostics.report import CompileError, Report
-from nczarr.formats.awkward0.columns.nodes import (
+from nczarr.arrays.values.columns import (
     ArrayPieces,
     BackReference,
     BitMasked,
@@ -26,6 +25,7 @@ from nczarr.formats.awkward0.columns.nodes import (
     TextNode,
     Union,
 )
+from nczarr.diagnostics.report import CompileError, Report
 from nczarr.formats.awkward0.write.serialize import LostPartsWarning, serialize
 
 I8 = np.array

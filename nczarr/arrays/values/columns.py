@@ -8,9 +8,10 @@ the values as Python objects.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, TypeAlias
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from itertools import chain
+from typing import Any, TypeAlias, assert_never
 
 from nczarr.arrays.lazy_numpy import NDArray, np
 
@@ -63,6 +64,12 @@ def bounds(lists: ListNode | Spans) -> tuple[Integers, Integers]:
     The stops of `Spans` may be longer.
     """
     return (lists.offsets[:-1], lists.offsets[1:]) if isinstance(lists, ListNode) else (lists.starts, lists.stops)
+
+
+def contents(column: Column) -> tuple[Column, ...]:
+    """Return the columns that a column is made of."""
+    inner = (getattr(column, name, ()) for name in ("content", "bytes", "columns", "contents", "pieces"))
+    return tuple(chain.from_iterable(part if isinstance(part, tuple) else (part,) for part in inner))
 
 
 def offsets_of(counts: Any) -> NDArray[np.int64]:
@@ -246,3 +253,116 @@ Column: TypeAlias = (
 def below(place: str, step: object) -> str:
     """Return the place of a part in a report: a column's name, `[]` for list items, `#n` for union contents."""
     return f"{place.rstrip('/')}/{step}"
+
+
+_BY_ITEM = ("values", "starts", "stops", "mask", "index", "tags")
+"""Fields with one element per item."""
+
+
+class ColumnSlicer:
+    """Slicer of columns. Equal slices of one column are one object, so shared parts remain shared."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[int, int, int], tuple[Any, Column]] = {}
+
+    def __call__(self, column: Column, start: int, stop: int) -> Column:
+        """Return items `start` to `stop`, which must exist. Copies only mask bits.
+
+        As in awkward0, contents referenced by lists, indexes and tags stay
+        whole.
+        """
+        if start == 0 and stop == len(column):
+            return column
+        whole = column.values if isinstance(column, Flat) else column
+        key = (id(whole), start, stop)
+        if key not in self._known:
+            self._known[key] = (whole, self._cut(column, start, stop))
+        return self._known[key][1]
+
+    def _cut(self, column: Column, start: int, stop: int) -> Column:
+        arrays: dict[str, Any] = {name: getattr(column, name)[start:stop] for name in _BY_ITEM if hasattr(column, name)}
+        match column:
+            case Flat() | Spans() | Indexed() | Union():
+                return replace(column, **arrays)
+            case ListNode() if start == stop:
+                return ListNode(column.offsets[:1] * 0, self(column.content, 0, 0))
+            case ListNode():
+                return ListNode(column.offsets[start : stop + 1], column.content)
+            case TextNode():
+                return replace(column, bytes=self(column.bytes, start, stop))  # type: ignore[arg-type]
+            case TableNode():
+                return TableNode(
+                    column.names, tuple(self(inner, start, stop) for inner in column.columns), stop - start
+                )
+            case Masked() | Objects():
+                return replace(column, content=self(column.content, start, stop), **arrays)
+            case BitMasked():
+                mask = bits(column.mask, stop, lsb_order=column.lsb_order)[start:]
+                return Masked(mask, self(column.content, start, stop), column.masked_when)
+            case Sparse():
+                low, high = (int(place) for place in np.searchsorted(column.index, [start, stop]))
+                index = np.asarray(column.index[low:high]).astype("<i8") - start
+                return Sparse(stop - start, index, self(column.content, low, high), column.default)
+            case ArrayPieces():
+                return ArrayPieces(tuple(self._pieces(column, start, stop)))
+            case BackReference():
+                return Indexed(np.arange(start, stop), column)
+            case _:
+                assert_never(column)
+
+    def _pieces(self, column: ArrayPieces, start: int, stop: int) -> Iterator[Column]:
+        at = 0
+        is_first = True
+        for piece in column.pieces:
+            low, high = max(start - at, 0), min(stop - at, len(piece))
+            if low < high or is_first:  # the first, even without items, for its type
+                low = min(low, len(piece))
+                yield self(piece, low, max(high, low))
+                is_first = False
+            at += len(piece)
+
+
+def bits(mask: NDArray[Any], count: int, *, lsb_order: bool) -> NDArray[Any]:
+    """Return the first `count` bits of a mask: bool, shape (count,)."""
+    raw = np.asarray(mask).view(np.uint8)
+    return np.unpackbits(raw, count=count, bitorder="little" if lsb_order else "big").view(np.bool_)
+
+
+def missing(column: Masked | BitMasked) -> NDArray[Any]:
+    """Return which items are missing: bool, shape (items,)."""
+    length = len(column)
+    if isinstance(column, Masked):
+        mask = column.mask[:length] != 0
+    else:
+        mask = bits(column.mask, length, lsb_order=column.lsb_order)
+    is_missing: NDArray[Any] = mask == column.masked_when
+    return is_missing
+
+
+def one_item(column: Column) -> Column:
+    """Return a column of the same type with one arbitrary item; awkward0's unions need nonempty contents."""
+    match column:
+        case Flat():
+            return Flat(np.zeros((1, *column.values.shape[1:]), column.values.dtype))
+        case ListNode() | Spans():
+            return ListNode(np.zeros(2, "<i8"), column.content)
+        case TextNode():
+            return replace(column, bytes=one_item(column.bytes))  # type: ignore[arg-type]
+        case TableNode():
+            return TableNode(column.names, tuple(map(one_item, column.columns)), 1)
+        case Masked() | BitMasked():
+            return Masked(np.array([column.masked_when]), one_item(column.content), column.masked_when)
+        case Indexed() if column.optional:
+            return replace(column, index=np.array([-1]))
+        case Indexed() | Sparse():
+            return one_item(column.content)
+        case Union():
+            return Union(np.zeros(1, "|u1"), np.zeros(1, "<i8"), tuple(map(one_item, column.contents)))
+        case ArrayPieces():
+            return one_item(column.pieces[0]) if column.pieces else Flat(np.zeros(1))
+        case Objects():
+            return replace(column, content=one_item(column.content))
+        case BackReference():
+            return Indexed(np.zeros(1, "<i8"), column)
+        case _:
+            assert_never(column)

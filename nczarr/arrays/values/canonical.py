@@ -13,12 +13,16 @@ from typing import Any, NamedTuple, assert_never
 from weakref import WeakValueDictionary
 
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.formats.awkward0.columns import nodes as nodes
-from nczarr.formats.awkward0.columns.cuts import missing, one_item
-from nczarr.formats.awkward0.wire.limits import DEFAULT, LARGEST
+from nczarr.arrays.values import columns as nodes
+from nczarr.arrays.values.columns import missing, one_item
 
 DEEPEST = 100
 """Maximum nesting of arrays."""
+
+EXPANDED = 256 << 20
+"""Bytes that items may take beyond the input."""
+
+UNLIMITED = 2**63
 
 
 class NoVariableError(Exception):
@@ -32,7 +36,7 @@ class NoVariableError(Exception):
 class Room:
     """Budget of bytes that items may take beyond the input."""
 
-    def __init__(self, left: int = DEFAULT.expanded) -> None:
+    def __init__(self, left: int = EXPANDED) -> None:
         self._left = left
         self._taken: WeakValueDictionary[int, NDArray[Any]] = WeakValueDictionary()
 
@@ -49,7 +53,7 @@ class Room:
     def spend(self, size: int) -> None:
         """Charge bytes without a counterpart in the input. Raises NoVariableError."""
         if max(size, 0) > self._left:
-            text = f"items that occur several times take over {DEFAULT.expanded} bytes more than the input"
+            text = f"items that occur several times take over {EXPANDED} bytes more than the input"
             raise NoVariableError("unreadable-array", text)
         self._left -= max(size, 0)
 
@@ -166,7 +170,7 @@ def _masked(
         return plain(content, index, deep)
     if not len(content):
         blank = nodes.Indexed(np.zeros(len(mask), np.int64), one_item(plain(content, None, deep)))
-        return nodes.Masked(mask, plain(blank, None, Deep(0, Room(LARGEST))))
+        return nodes.Masked(mask, plain(blank, None, Deep(0, Room(UNLIMITED))))
     items = plain(content, np.where(mask, 0, index), deep)
     if isinstance(items, nodes.Masked):
         return nodes.Masked(mask | items.mask, items.content)
