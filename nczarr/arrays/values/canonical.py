@@ -15,6 +15,7 @@ from weakref import WeakValueDictionary
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.values import columns as nodes
 from nczarr.arrays.values.columns import missing, one_item
+from nczarr.arrays.values.parts import UnsuitedError
 
 DEEPEST = 100
 """Maximum nesting of arrays."""
@@ -25,7 +26,7 @@ EXPANDED = 256 << 20
 UNLIMITED = 2**63
 
 
-class NoVariableError(Exception):
+class NoVariableError(UnsuitedError):
     """A part of an array that the data model cannot represent."""
 
     def __init__(self, code: str, message: str) -> None:

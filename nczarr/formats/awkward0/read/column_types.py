@@ -8,7 +8,6 @@ that the model lacks; dates and times become integers with a unit attribute.
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -19,7 +18,7 @@ from nczarr.arrays.sources.source import numpy_dtype
 from nczarr.arrays.values.canonical import NoVariableError, plain
 from nczarr.arrays.values.columns import Column, Flat, ListNode, Masked, Spans, TableNode, TextNode, regular
 from nczarr.arrays.values.elements import UNITS, declared, element_of, is_element, modelled
-from nczarr.arrays.values.parts import NUMPY, ListTree, PartLeaf, PartTree, RecordTree, descr
+from nczarr.arrays.values.parts import NUMPY, PartTree, UnsuitedError, arrays_of, descr, shaped
 from nczarr.arrays.values.parts import Types as Known
 from nczarr.ast import CompoundType, Field, OpaqueType, UserType, VlenType
 from nczarr.ast.dataset import MAX_DEPTH
@@ -191,9 +190,9 @@ def settled(type_name: TypeName, types: Known) -> None:
         (name, depth), seen = pending.pop(), seen + 1
         declared = types.get(name)
         if declared is None and name not in NUMPY and name != "string":
-            raise _unsuited(f"unknown type `{name}`")
+            raise UnsuitedError(f"unknown type `{name}`")
         if seen > MOST_TYPES or depth > MAX_DEPTH:
-            raise _unsuited(f"type `{type_name}` has too many parts, or contains itself")
+            raise UnsuitedError(f"type `{type_name}` has too many parts, or contains itself")
         match declared:
             case VlenType():
                 pending.append((declared.base, depth + 1))
@@ -212,24 +211,24 @@ def arrays(column: Column, tree: PartTree, shape: tuple[int, ...], types: Known)
     """Yield path and array of each part of a type, in the order of `nczarr.arrays.values.parts.parts`.
 
     An array has the shape of its part and a packed little-endian dtype; counts
-    are int64, strings objects (`bytes | None`). Raises NoVariableError
-    (`unreadable-array`) if the type or number of items does not match.
+    are int64, strings objects (`bytes | None`). Raises UnsuitedError if the type
+    or number of items does not match.
     """
-    match tree:
-        case PartLeaf(type="string"):
-            yield tree.path, _texts(column, shape)
-        case PartLeaf():
-            yield tree.path, _elements(column, tree.type, types, shape)
-        case ListTree():
-            lists = _lists(column)
-            yield tree.counts.path, _shaped(np.diff(lists.offsets), shape)
-            yield from arrays(lists.content, tree.content, (len(lists.content),), types)
-        case RecordTree():
-            table = _records(column)
-            if table is None or len(table.columns) != len(tree.members):
-                raise _unsuited(f"it does not contain records with {len(tree.members)} members")
-            for (field, inner), values in zip(tree.members, table.columns, strict=True):
-                yield from arrays(_flattened(values, field.shape), inner, (*shape, *field.shape), types)
+
+    def leaf(column: Column, type_name: TypeName, shape: tuple[int, ...]) -> NDArray[Any]:
+        return _texts(column, shape) if type_name == "string" else _elements(column, type_name, types, shape)
+
+    def lists(column: Column, shape: tuple[int, ...]) -> tuple[NDArray[Any], Column]:
+        node = _lists(column)
+        return np.diff(node.offsets), node.content
+
+    def members(column: Column, fields: list[Field]) -> Iterator[Column]:
+        table = _records(column)
+        if table is None or len(table.columns) != len(fields):
+            raise UnsuitedError(f"it does not contain records with {len(fields)} members")
+        return (_flattened(values, field.shape) for field, values in zip(fields, table.columns, strict=True))
+
+    return arrays_of(tree, column, shape, leaf, lists, members)
 
 
 def _records(column: Column) -> TableNode | None:
@@ -262,7 +261,7 @@ def _flattened(column: Column, shape: tuple[int, ...]) -> Column:
             return column
         lists = _lists(column)
         if not bool((lists.offsets[1:] - lists.offsets[:-1] == length).all()):
-            raise _unsuited(f"a member does not have {length} items")
+            raise UnsuitedError(f"a member does not have {length} items")
         column = lists.content
     return column
 
@@ -285,14 +284,14 @@ def _lists(column: Column) -> ListNode:
     if isinstance(column, Flat) and column.values.ndim > 1:
         return rows(column)
     if not isinstance(column, ListNode):
-        raise _unsuited("it does not contain lists")
+        raise UnsuitedError("it does not contain lists")
     return column
 
 
 def _texts(column: Column, shape: tuple[int, ...]) -> NDArray[Any]:
     """Return texts as objects (`bytes | None`) in this shape.
 
-    Raises NoVariableError if the column has other values.
+    Raises UnsuitedError if the column has other values.
     """
     mask = column.mask if isinstance(column, Masked) else None
     inner = column.content if isinstance(column, Masked) else column
@@ -311,18 +310,18 @@ def _texts(column: Column, shape: tuple[int, ...]) -> NDArray[Any]:
                 if data is not None
             ]
     else:
-        raise _unsuited("it does not contain strings")
+        raise UnsuitedError("it does not contain strings")
     out = np.empty(len(items), dtype=object)
     out[:] = items
     if mask is not None:
         out[_spread(mask, len(out))] = None
-    return _shaped(out, shape)
+    return shaped(out, shape)
 
 
 def _elements(column: Column, type_name: TypeName, types: Known, shape: tuple[int, ...]) -> NDArray[Any]:
     """Return values of a fixed-size type in this shape, in its packed little-endian dtype.
 
-    Missing items are zero. Raises NoVariableError if the column has other
+    Missing items are zero. Raises UnsuitedError if the column has other
     values.
     """
     dtype = numpy_dtype(descr(type_name, types))
@@ -334,7 +333,7 @@ def _elements(column: Column, type_name: TypeName, types: Known, shape: tuple[in
     table = None if isinstance(column, Flat) and column.values.dtype == dtype else _records(column)
     if table is not None:
         if not isinstance(declared, CompoundType) or len(table.columns) != len(declared.fields):
-            raise _unsuited(f"it does not contain values of type `{type_name}`")
+            raise UnsuitedError(f"it does not contain values of type `{type_name}`")
         out = np.zeros(shape, dtype)
         for field, inner in zip(declared.fields, table.columns, strict=True):
             out[field.name] = _elements(inner, field.type, types, (*shape, *field.shape))
@@ -342,7 +341,7 @@ def _elements(column: Column, type_name: TypeName, types: Known, shape: tuple[in
     if isinstance(column, ListNode):  # rows of no elements, or of records
         column = _flattened(column, (0,)) if not len(column) else column
     if not isinstance(column, Flat):
-        raise _unsuited(f"it does not contain values of type `{type_name}`")
+        raise UnsuitedError(f"it does not contain values of type `{type_name}`")
     values = column.values
     if values.dtype.kind in "mM":
         values = values.astype(values.dtype.newbyteorder("<")).view("<i8")
@@ -351,29 +350,16 @@ def _elements(column: Column, type_name: TypeName, types: Known, shape: tuple[in
     elif values.dtype.names is None and not values.dtype.isnative:
         values = values.astype(values.dtype.newbyteorder("<"))
     if not values.size:
-        return _shaped(np.zeros(0, dtype), shape)
+        return shaped(np.zeros(0, dtype), shape)
     model = modelled(values.dtype.str) if values.dtype.names is None else None
     suits = model == descr(type_name, types) if model is not None else values.dtype.itemsize == dtype.itemsize
     if not suits:
-        raise _unsuited(f"it contains {values.dtype}, but values of type `{type_name}` are {dtype}")
-    return _shaped(converted(np.ascontiguousarray(values), descr(type_name, types)), shape)
-
-
-def _shaped(values: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:
-    if values.size != math.prod(shape):
-        raise _unsuited(f"it contains {values.size} values instead of {math.prod(shape)}")
-    return values.reshape(shape)
+        raise UnsuitedError(f"it contains {values.dtype}, but values of type `{type_name}` are {dtype}")
+    return shaped(converted(np.ascontiguousarray(values), descr(type_name, types)), shape)
 
 
 def _fields(table: TableNode) -> list[tuple[str, Column]]:
     return list(zip(table.names, table.columns, strict=True))
-
-
-def _unsuited(message: str) -> NoVariableError:
-    return NoVariableError("unreadable-array", message)
-
-
-_NAMES = {code[1:]: name for name, code in NUMPY.items() if code[1] in "iuf"}
 
 
 def free_value(values: NDArray[Any], mask: NDArray[Any]) -> tuple[NDArray[Any], Flat] | None:
@@ -387,7 +373,7 @@ def free_value(values: NDArray[Any], mask: NDArray[Any]) -> tuple[NDArray[Any], 
     halves = plain.dtype.kind == "f" and plain.dtype.itemsize == 2
     if halves:
         plain = plain.astype("<f4")
-    name = _NAMES.get(f"{plain.dtype.kind}{plain.dtype.itemsize}")
+    name = _KINDS.get(f"{plain.dtype.kind}{plain.dtype.itemsize}")
     if name is None:
         return None
     there = np.unique(plain[~mask])
@@ -403,14 +389,13 @@ def free_value(values: NDArray[Any], mask: NDArray[Any]) -> tuple[NDArray[Any], 
 
 
 def _candidates(name: str, dtype: Any, there: NDArray[Any]) -> Iterator[Any]:
-    default = default_fill(name, {})
+    """Yield values that may be unused: the default fill value, special numbers, and more numbers than there are."""
+    default, count = default_fill(name, {}), len(there) + 1
     if default is not None:
         yield dtype.type(default.as_numbers()[0])
     if dtype.kind == "f":
-        yield from (dtype.type(special) for special in (np.nan, np.inf, -np.inf))
-        yield from (dtype.type(number) for number in range(len(there) + 1))
+        yield from map(dtype.type, (np.nan, np.inf, -np.inf, *range(count)))
         return
     limits = np.iinfo(dtype)
-    yield from (dtype.type(limit) for limit in (limits.min, limits.max))
-    yield from (dtype.type(number) for number in range(min(len(there) + 1, int(limits.max) + 1)))
-    yield from (dtype.type(-number) for number in range(1, -int(limits.min)) if number <= len(there) + 1)
+    yield from map(dtype.type, (limits.min, limits.max, *range(min(count, int(limits.max) + 1))))
+    yield from (dtype.type(-number) for number in range(1, min(-int(limits.min), count + 1)))

@@ -25,7 +25,7 @@ from nczarr.arrays.values.canonical import Deep, NoVariableError, Room, plain
 from nczarr.arrays.values.columns import ArrayPieces, Column, Flat, Indexed, Masked, Objects, TableNode
 from nczarr.arrays.values.elements import element_of
 from nczarr.arrays.values.parts import Types as Known
-from nczarr.arrays.values.parts import descr, part_tree, parts
+from nczarr.arrays.values.parts import UnsuitedError, descr, part_tree, parts
 from nczarr.ast import Attribute, Constant, Dataset, Dimension, Group, Storage, Variable
 from nczarr.ast.dataset import MAX_DEPTH, building
 from nczarr.ast.node import TypeName
@@ -189,7 +189,7 @@ class _AwkwardReader:
                 settled(variable.type, types)
                 values = arrays(plain(column, None, self._deep), part_tree(variable.type, types), shape, types)
                 self._keep(path, values, variable.type, types, self._fills(key))
-            except NoVariableError as fault:
+            except UnsuitedError as fault:
                 self._documents.lost("unreadable-array", f"the values of `{path}` do not match it: {fault}", key)
         for key in self._store.keys(""):
             if key.endswith(SCHEMA_SUFFIX) and key not in keys:
@@ -284,7 +284,7 @@ class _AwkwardReader:
             fills = {"": bytes(4)} if storage.element == "float16" and not named else {}  # netCDF's own is no half
             every = arrays(values, part_tree(type_name, types.known), shape, types.known)
             self._keep(fqn, every, type_name, types.known, fills)
-        except NoVariableError as fault:
+        except UnsuitedError as fault:
             types.made.clear()
             types.made.update(before)
             self._documents.lost(fault.code, f"`{fqn}` cannot be a variable: {fault}", key)

@@ -25,10 +25,9 @@ from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
 from nczarr.formats.ncstream.read import header_tree
 from nczarr.formats.ncstream.read.decode import unsigned
 from nczarr.formats.ncstream.read.headers import alone, named
-from nczarr.formats.ncstream.wire.cells import fixed
 from nczarr.formats.ncstream.wire.definitions import Declared, Definitions
 from nczarr.formats.ncstream.wire.element_types import NUMPY, dtype_of, full_bytes
-from nczarr.formats.ncstream.wire.trees import FixedNumbers, Tree
+from nczarr.formats.ncstream.wire.trees import FixedNumbers, Tree, fixed
 from nczarr.options import Options
 from nczarr.syntax.json import ast_document
 

@@ -28,11 +28,10 @@ from nczarr.ast.values import Constant
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
 from nczarr.formats.ncstream.read.decode import column_tree
 from nczarr.formats.ncstream.read.scan import entries
-from nczarr.formats.ncstream.wire.cells import arrays
 from nczarr.formats.ncstream.wire.definitions import Definitions
 from nczarr.formats.ncstream.wire.framing import Incoming
 from nczarr.formats.ncstream.wire.limits import DEFAULT
-from nczarr.formats.ncstream.wire.trees import Records, Tree
+from nczarr.formats.ncstream.wire.trees import Records, Tree, arrays
 
 Values: TypeAlias = "Mapping[str, NDArray[Any]]"
 """Values by part; when flat, with one row per cell or per element of content."""

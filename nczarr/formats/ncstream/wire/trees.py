@@ -1,19 +1,38 @@
 """Values of messages as columns: one model for both kinds of data message.
 
 A tree holds all cells in C order: numbers as one array each, texts as lists of
-bytes. Invariant: record members have one cell per record times their own
+bytes. Members are in wire order, those of parts of variables in type order.
+Invariant: record members have one cell per record times their own
 dimensions; list content has as many elements as the counts sum to.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from nczarr.arrays.lazy_numpy import NDArray, np
+from nczarr.arrays.regions import Selection, all_of, lengths_of
+from nczarr.arrays.sources.source import Parts, little, numpy_dtype
+from nczarr.arrays.values.parts import (
+    ListTree,
+    PartLeaf,
+    PartTree,
+    RecordTree,
+    Types,
+    UnsuitedError,
+    arrays_of,
+    descr,
+    part_tree,
+    shaped,
+    size,
+)
+from nczarr.ast.node import TypeName
+from nczarr.ast.types import CompoundType, Field, OpaqueType
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
-from nczarr.formats.ncstream.wire.element_types import data_type_of
+from nczarr.formats.ncstream.wire.element_types import data_type_of, in_order, is_structure, wire_type
 from nczarr.formats.ncstream.wire.limits import bad
 
 
@@ -145,9 +164,9 @@ def values(tree: Tree, shape: tuple[int, ...]) -> NDArray[Any]:
         case Opaque():
             return objects(tree.items, shape)
         case RaggedLists():
-            return _lists(tree, shape)
+            return _list_arrays(tree, shape)
         case Records():
-            return _records(tree).reshape(shape)
+            return _record_array(tree).reshape(shape)
 
 
 def objects(items: Sequence[Any], shape: tuple[int, ...]) -> NDArray[Any]:
@@ -173,7 +192,7 @@ def _text(item: bytes | None) -> str | bytes | None:
         return bytes(item)
 
 
-def _lists(tree: RaggedLists, shape: tuple[int, ...]) -> NDArray[Any]:
+def _list_arrays(tree: RaggedLists, shape: tuple[int, ...]) -> NDArray[Any]:
     content = values(tree.content, (int(tree.counts.sum()), *tree.inner))
     stops = np.cumsum(tree.counts)
     cuts = map(slice, (stops - tree.counts).tolist(), stops.tolist())
@@ -202,7 +221,7 @@ def _dtype(tree: Tree) -> Any:
             return np.dtype(object)
 
 
-def _records(tree: Records) -> NDArray[Any]:
+def _record_array(tree: Records) -> NDArray[Any]:
     if tree.rows is not None and is_fixed(tree):
         return tree.rows
     records = np.empty(tree.length, _dtype(tree))
@@ -308,3 +327,125 @@ def nil_runs(items: Sequence[bytes | None]) -> list[int]:
         else:
             runs += (place, 1)
     return runs
+
+
+# ---- parts of variables ----------------------------------------------------------------------------------------------
+
+
+class Cursor:
+    """Reader of a variable's parts in C order; tracks its position in ragged parts."""
+
+    def __init__(self, sources: Parts, type_name: TypeName, types: Types) -> None:
+        self._sources = sources
+        self._types = types
+        self._parts = part_tree(type_name, types)
+        self._at: dict[str, int] = {}
+
+    def tree(self, region: Selection) -> Tree:
+        """Return the values of a region, which must follow the previous region. Raises OSError."""
+        return self._tree(self._parts, region)
+
+    def _tree(self, parts: PartTree, region: Selection) -> Tree:
+        match parts:
+            case ListTree(counts=PartLeaf(path=path)):
+                counts = self._sources[path].read(region).reshape(-1).astype(np.int64)
+                start = self._at.get(path, 0)
+                self._at[path] = start + int(counts.sum())
+                return RaggedLists(counts, self._tree(parts.content, (slice(start, self._at[path]),)))
+            case RecordTree():
+                inner = sorted(parts.members, key=lambda member: is_structure(member[0].type, self._types))
+                members = tuple(self._tree(member, (*region, *all_of(field.shape))) for field, member in inner)
+                return _records(math.prod(lengths_of(region)), [field for field, _ in inner], members)
+            case PartLeaf():
+                return flat(self._sources[parts.path].read(region).reshape(-1), parts.type, self._types)
+
+
+def flat(values: NDArray[Any], type_name: TypeName, types: Types) -> Tree:
+    """Convert values of a fixed-size type, or strings, to a tree.
+
+    `values`: shape (cells,), the packed dtype of the type, or objects (`bytes |
+    None`).
+    """
+    declared = types.get(type_name)
+    if type_name == "string":
+        return RawStrings(values.tolist())
+    if isinstance(declared, OpaqueType):
+        raw, width = values.tobytes(), declared.size
+        return Opaque([raw[start : start + width] for start in range(0, len(raw), width)])
+    if isinstance(declared, CompoundType):
+        fields = in_order(declared.fields, types)
+        members = tuple(flat(values[field.name].reshape(-1), field.type, types) for field in fields)
+        return replace(_records(len(values), fields, members), rows=values)
+    return FixedNumbers(wire_type(type_name, types).element, values)
+
+
+def _records(count: int, fields: list[Field], members: tuple[Tree, ...]) -> Records:
+    return Records(count, tuple(field.name for field in fields), tuple(field.shape for field in fields), members)
+
+
+def arrays(tree: Tree, type_name: TypeName, shape: tuple[int, ...], types: Types) -> Iterator[tuple[str, NDArray[Any]]]:
+    """Yield the arrays of a type's parts, in the order of `nczarr.arrays.values.parts.parts`.
+
+    Raises UnsuitedError if the tree does not match the type and shape.
+    """
+    return arrays_of(
+        part_tree(type_name, types),
+        tree,
+        shape,
+        lambda tree, type_name, shape: fixed(tree, type_name, shape, types),
+        _lists,
+        lambda tree, fields: _members(tree, fields, types),
+    )
+
+
+def fixed(tree: Tree, type_name: TypeName, shape: tuple[int, ...], types: Types) -> NDArray[Any]:
+    """Return values of fixed size, or strings, in this shape. Raises UnsuitedError.
+
+    They have the packed little-endian dtype of the type; strings are objects
+    (`bytes | None`).
+    """
+    declared = types.get(type_name)
+    if type_name == "string":
+        if not isinstance(tree, RawStrings):
+            raise UnsuitedError("it does not contain strings")
+        return shaped(objects(tree.items, (len(tree),)), shape)
+    dtype = numpy_dtype(descr(type_name, types))
+    if isinstance(declared, OpaqueType):
+        if not isinstance(tree, Opaque) or any(len(opaque) != declared.size for opaque in tree.items):
+            raise UnsuitedError(f"it does not contain opaque values of {declared.size} bytes")
+        return shaped(np.frombuffer(b"".join(tree.items), dtype), shape)
+    if isinstance(declared, CompoundType):
+        out = np.zeros(shape, dtype)
+        for field, member in zip(declared.fields, _members(tree, declared.fields, types), strict=True):
+            out[field.name] = fixed(member, field.type, (*shape, *field.shape), types)
+        return out
+    if not isinstance(tree, FixedNumbers) or tree.values.dtype.itemsize != size(type_name, types):
+        raise UnsuitedError(f"it does not contain values of type {type_name}")
+    values = little(tree.values)
+    return shaped(values if values.dtype == dtype else values.view(dtype), shape)
+
+
+def _members(tree: Tree, fields: Sequence[Field], types: Types) -> list[Tree]:
+    """Return the member of each field. Raises UnsuitedError."""
+    if not isinstance(tree, Records):
+        if len(fields) == 1:  # rows of elements behind a ragged dimension
+            return [tree]
+        raise UnsuitedError("it does not contain records")
+    if len(tree.members) != len(fields):
+        raise UnsuitedError(f"its records have {len(tree.members)} members, but its type has {len(fields)}")
+    by_name = dict(zip(tree.names, tree.members, strict=True))
+    if len(by_name) < len(tree.members) or any(field.name not in by_name for field in fields):
+        by_name = {field.name: member for field, member in zip(in_order(fields, types), tree.members, strict=True)}
+    return [by_name[field.name] for field in fields]
+
+
+def _lists(tree: Tree, shape: tuple[int, ...]) -> tuple[NDArray[np.int64], Tree]:
+    """Return the lengths and the content of lists; opaque values become byte lists. Raises UnsuitedError."""
+    if isinstance(tree, RaggedLists):
+        return tree.counts, tree.content
+    if isinstance(tree, Opaque):
+        counts = np.fromiter(map(len, tree.items), np.int64, len(tree.items))
+        return counts, FixedNumbers(pb.UBYTE, np.frombuffer(b"".join(tree.items), np.uint8))
+    if shape:
+        raise UnsuitedError("it does not contain lists")
+    return np.array([len(tree)], np.int64), tree  # a list that is all of a variable comes as its elements

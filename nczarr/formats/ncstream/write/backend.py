@@ -25,11 +25,10 @@ from nczarr.ast.node import TypeName
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
-from nczarr.formats.ncstream.wire.cells import Cursor
 from nczarr.formats.ncstream.wire.element_types import NUMPY, full_bytes, is_sequence, wire_type
 from nczarr.formats.ncstream.wire.framing import END, ERROR, HEADER, START, framed
 from nczarr.formats.ncstream.wire.limits import LONGEST_BLOCK
-from nczarr.formats.ncstream.wire.trees import FixedNumbers, Opaque, RaggedLists, RawStrings, Records, Tree
+from nczarr.formats.ncstream.wire.trees import Cursor, FixedNumbers, Opaque, RaggedLists, RawStrings, Records, Tree
 from nczarr.formats.ncstream.write.encode import column_message, data_message, numbers_message
 from nczarr.formats.ncstream.write.header_writer import header
 from nczarr.formats.ncstream.write.pack_rows import Piece
