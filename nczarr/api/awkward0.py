@@ -182,7 +182,7 @@ def load(
     ...     archive["hits"].tolist()
     [[1], [2, 3]]
     """
-    from nczarr.formats.awkward0.wire.zip_archive import Archive
+    from nczarr.formats.awkward0.wire.containers import Archive
 
     read = functools.partial(deserialize, whitelist=whitelist, cache=cache, limits=limits)
     archive = Archive(file, read, schemasuffix, limits)
@@ -216,7 +216,7 @@ def hdf5(
         Arrays by name. Reading one raises as `deserialize`. Names with a slash can
         be read and written, but are not listed.
     """
-    from nczarr.formats.awkward0.wire.hdf5_group import Hdf5Group
+    from nczarr.formats.awkward0.wire.containers import Hdf5Group
     from nczarr.formats.awkward0.write import save as saving
 
     read = functools.partial(deserialize, whitelist=whitelist, cache=cache, limits=limits)

@@ -1,4 +1,4 @@
-"""Limits for documents, which can describe arrays far larger than the input."""
+"""Rights of a document: its limits, the whitelist of functions, and the errors and warnings of both directions."""
 
 from __future__ import annotations
 
@@ -38,32 +38,6 @@ DEFAULT = Limits()
 """Default limits."""
 
 
-MOST_PACKED = 200
-"""Maximum inflation ratio of members and datasets larger than `Limits.unsized`."""
-
-
-class Budget:
-    """Remaining inflation of one container's members."""
-
-    def __init__(self, limits: Limits, document: str) -> None:
-        self._limits = limits
-        self._document = document
-        self._left = limits.inflated
-
-    def spend(self, name: str, size: int, stored: int) -> None:
-        """Charge `size` bytes, of which `stored` are stored, before they are read. Raises UnreadableDocumentError."""
-        limits, text = self._limits, None
-        if name == self._document and size > limits.document:
-            text = f"the document has {size} bytes, more than the limit, {limits.document}"
-        elif size - stored > self._left:
-            text = f"{shown(name)} is {size} bytes when decompressed, more than the remaining limit"
-        elif size > limits.unsized and size > stored * MOST_PACKED:
-            text = f"{shown(name)} grows from {stored} bytes to {size} when decompressed, which is suspicious"
-        if text is not None:
-            raise UnreadableDocumentError("oversized-awkward", text)
-        self._left -= max(0, size - stored)
-
-
 class At(NamedTuple):
     """A position in a document: one step below another position."""
 
@@ -100,7 +74,12 @@ def shown(value: object) -> str:
 
 
 Whitelist = str | Sequence[str] | Sequence[Sequence[str]] | None
-"""Patterns; None allows every table function. One text, or one list of texts, is one pattern."""
+"""Patterns; None allows every table function. One text, or one list of texts, is one pattern.
+
+A pattern is a list of parts, matched case-sensitively by fnmatch with those of
+a function. A single part matches a whole module. Otherwise the numbers of parts
+must agree, but a final constructor may be omitted.
+"""
 
 CONSTRUCTORS = frozenset({"fromcounts", "fromoffsets", "frompairs", "fromtags", "fromview"})
 """Names of alternative constructors of classes."""

@@ -26,7 +26,7 @@ from typing import IO, TYPE_CHECKING, Any, Literal, TypeAlias
 
 from nczarr.arrays.lazy_numpy import np
 from nczarr.diagnostics.report import Report
-from nczarr.formats.awkward0.wire.hdf5_group import DOCUMENT
+from nczarr.formats.awkward0.wire.containers import DOCUMENT
 from nczarr.formats.awkward0.wire.limits import say
 from nczarr.formats.awkward0.write.compression import DEFAULT, Policy, rules
 from nczarr.formats.awkward0.write.serialize import EncodedArray, encode, naming

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import NamedTuple
 
 LONGEST_BLOCK = 2**31 - 1
@@ -46,21 +47,16 @@ class UnreadableStreamError(ValueError):
         self.end = start if end is None else end
 
 
-def bad(message: str, start: int, end: int | None = None) -> UnreadableStreamError:
-    """Return an error for a format violation."""
-    return UnreadableStreamError("bad-ncstream", message, start, end)
+bad = partial(UnreadableStreamError, "bad-ncstream")
+"""Error for a format violation."""
+
+contradictory = partial(UnreadableStreamError, "contradictory-ncstream")
+"""Error for counts that disagree."""
+
+oversized = partial(UnreadableStreamError, "oversized-ncstream")
+"""Error for an exceeded limit."""
 
 
 def truncated(what: str, start: int, end: int | None = None) -> UnreadableStreamError:
     """Return an error for a stream that ends in `what`."""
     return UnreadableStreamError("truncated-ncstream", f"the stream ends within {what}", start, end)
-
-
-def contradictory(message: str, start: int, end: int | None = None) -> UnreadableStreamError:
-    """Return an error for counts that disagree."""
-    return UnreadableStreamError("contradictory-ncstream", message, start, end)
-
-
-def oversized(message: str, start: int, end: int | None = None) -> UnreadableStreamError:
-    """Return an error for an exceeded limit."""
-    return UnreadableStreamError("oversized-ncstream", message, start, end)
