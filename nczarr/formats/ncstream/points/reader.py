@@ -103,12 +103,9 @@ def row_dtype(members: Iterable[CollectionMember]) -> np.dtype[Any]:
     """Return the NumPy dtype of a row. Fields are named by number because member names are arbitrary."""
     fields: list[tuple[str, str, tuple[int, ...]]] = []
     for number, member in enumerate(members):
-        if member.type == "string":
-            fields.append((str(number), ">i4", ()))
-        else:
-            fields.append(
-                (str(number), "S1" if member.type == "char" else f">{ATOMIC[member.type].code}", member.shape)
-            )
+        is_text = member.type == "string"
+        code = ">i4" if is_text else "S1" if member.type == "char" else f">{ATOMIC[member.type].code}"
+        fields.append((str(number), code, () if is_text else member.shape))
     return np.dtype(fields)
 
 

@@ -26,7 +26,7 @@ from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report
 from nczarr.formats.ncstream._generated import pointstream_pb2 as points_pb
 from nczarr.formats.ncstream.points.reader import LOCATION, CollectionMember, rows
-from nczarr.formats.ncstream.wire.element_types import WIRE
+from nczarr.formats.ncstream.wire.element_types import WIRE, write_section
 from nczarr.formats.ncstream.wire.framing import COLLECTION, END, FEATURE, framed
 
 SHORT = {"latitude": "lat", "longitude": "lon", "altitude": "alt"}
@@ -58,9 +58,7 @@ def write(checked: Checked, report: Report, path: str | None = None) -> Iterator
     OSError.
     """
     path = _chosen(checked, report) if path is None else path
-    if path is None:
-        return None
-    plan = _plan(checked, path, report)
+    plan = None if path is None else _plan(checked, path, report)
     if plan is None:
         return None
     _warn(checked, plan, report)
@@ -138,11 +136,11 @@ def _places(variable: Variable, record: CompoundType, words: Mapping[str, str | 
 def _text(variable: Variable, name: str) -> bytes:
     """Return the text of an attribute, empty if it is missing or no text."""
     value = next((attribute.value for attribute in variable.attributes if attribute.name == name), None)
-    if value is not None and value.type == "char" and isinstance(value.data, bytes):
+    if value is None or value.type not in ("char", "string") or not value.data:
+        return b""
+    if isinstance(value.data, bytes):
         return value.data.rstrip(b"\0")
-    if value is not None and value.type == "string" and value.count == 1 and isinstance(value.data[0], bytes):
-        return value.data[0]
-    return b""
+    return value.data[0] if value.count == 1 and isinstance(value.data[0], bytes) else b""
 
 
 def _pieces(checked: Checked, plan: _Plan) -> Iterator[bytes]:
@@ -171,13 +169,9 @@ def _header(plan: _Plan) -> points_pb.PointFeatureCollection:
             setattr(collection, name, unit)
     for declared in plan.members:
         member = collection.members.add(name=declared.name.encode(), dataType=WIRE[declared.type])
-        member.section.SetInParent()
-        for size in declared.shape:
-            member.section.range.add(size=size, stride=1)
-        member.desc, member.units = (
-            _text(variable, f"{declared.name}.long_name"),
-            _text(variable, f"{declared.name}.units"),
-        )
+        write_section(tuple(map(range, declared.shape)), member.section)
+        member.desc = _text(variable, f"{declared.name}.long_name")
+        member.units = _text(variable, f"{declared.name}.units")
     return collection
 
 
@@ -187,12 +181,11 @@ def _columns(sources: Parts, checked: Checked, plan: _Plan, region: Selection) -
     Each array has the region's shape, followed by the member's, in the layout's
     dtype.
     """
+    fields = plan.record.fields
     if is_fixed(plan.variable.type, checked.types):
         values = sources[""].read(region)
-        return {field.name: values[field.name] for field in plan.record.fields}
-    return {
-        field.name: sources[escape(field.name)].read((*region, *all_of(field.shape))) for field in plan.record.fields
-    }
+        return {field.name: values[field.name] for field in fields}
+    return {field.name: sources[escape(field.name)].read((*region, *all_of(field.shape))) for field in fields}
 
 
 def _where(columns: Mapping[str, NDArray[Any]], plan: _Plan, count: int) -> Iterator[tuple[float, ...]]:
@@ -200,18 +193,14 @@ def _where(columns: Mapping[str, NDArray[Any]], plan: _Plan, count: int) -> Iter
 
     `columns`: numeric arrays of shape (count,).
     """
-    time = columns[plan.places[0] or ""]
-    instead = (None, None, None, np.full(count, math.nan), time)
-    coordinates = [
-        np.asarray(columns[name] if name is not None else other, np.float64).tolist()
-        for name, other in zip(plan.places, instead, strict=True)
-    ]
-    return zip(*coordinates, strict=True)
+    instead = (None, None, None, np.full(count, math.nan), columns[plan.places[0] or ""])
+    pairs = zip(plan.places, instead, strict=True)
+    places = [np.asarray(other if name is None else columns[name], np.float64).tolist() for name, other in pairs]
+    return zip(*places, strict=True)
 
 
 def _feature(where: Sequence[float], data: bytes, texts: list[bytes]) -> bytes:
-    time, lat, lon, alt, nominal = where
-    place = points_pb.Location(time=time, lat=lat, lon=lon, alt=alt, nomTime=nominal)
+    place = points_pb.Location(**dict(zip(("time", "lat", "lon", "alt", "nomTime"), where, strict=True)))
     return framed(FEATURE, points_pb.PointFeature(loc=place, data=data, sdata=texts))
 
 
