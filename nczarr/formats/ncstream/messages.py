@@ -159,7 +159,9 @@ class Point(_BlockMessage):
     kind = "feature"
 
 
-_BLOCKS: dict[str, type[_BlockMessage]] = {kind.kind: kind for kind in (Error, CoverageHeader, Stations, Points, Point)}
+_KINDS: dict[str, Any] = {
+    kind.kind: kind for kind in (Start, End, Header, Error, CoverageHeader, Stations, Points, Point)
+}
 
 
 class _Values(Message):
@@ -281,25 +283,17 @@ def read(stream: Stream, definitions: Definitions, limits: Limits) -> Iterator[M
     """Yield the messages of a stream. Raises UnreadableStreamError."""
     incoming = Incoming(stream, limits)
     for entry in entries(incoming, values=True):
-        yield message_of(entry, incoming, definitions, limits)
-
-
-def message_of(entry: StreamEntry, incoming: Incoming, definitions: Definitions, limits: Limits) -> Message:
-    """Return the message of a stream entry."""
-    match entry.kind:
-        case "start":
-            return Start(entry.offset)
-        case "end":
-            return End(entry.offset)
-        case "header":
-            definitions.add(entry.message)
-            return Header(entry.message, entry.offset)
-        case "coverage data":
-            return CoverageData(entry.message, entry.offset, limits)
-        case "data" | "column":
-            return _of_data(entry, incoming, definitions, limits)
-        case _:
-            return _BLOCKS[entry.kind](entry.message, entry.offset)
+        match entry.kind:
+            case "start" | "end":
+                yield _KINDS[entry.kind](entry.offset)
+            case "data" | "column":
+                yield _of_data(entry, incoming, definitions, limits)
+            case "coverage data":
+                yield CoverageData(entry.message, entry.offset, limits)
+            case _:
+                if entry.kind == "header":
+                    definitions.add(entry.message)
+                yield _KINDS[entry.kind](entry.message, entry.offset)
 
 
 def _of_data(entry: StreamEntry, incoming: Incoming, definitions: Definitions, limits: Limits) -> Data | DataColumn:

@@ -20,11 +20,13 @@ from nczarr.ast.types import CompoundType, EnumConstant, EnumType, Field
 from nczarr.diagnostics.report import Diagnostic, Label, Report, Severity
 from nczarr.diagnostics.source import Span
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
-from nczarr.formats.ncstream.read.attributes import UnreadableAttributeError, constant, fill_value
-from nczarr.formats.ncstream.read.scopes import (
+from nczarr.formats.ncstream.read.header_items import (
     LARGEST,
     StreamScope,
+    UnreadableAttributeError,
     UnreadableVariableError,
+    constant,
+    fill_value,
     lengths_of,
     reference,
     split,
