@@ -28,8 +28,7 @@ from nczarr.ast.node import TypeName
 from nczarr.diagnostics.report import Report
 from nczarr.formats.awkward0.write.compression import SMALLEST
 from nczarr.formats.common.awkward import expressions
-from nczarr.formats.common.awkward.expressions import Expression, ExpressionBuilder, ExpressionIds, records
-from nczarr.formats.common.awkward.sidecar import described, described_rows
+from nczarr.formats.common.awkward.expressions import Expression, ExpressionBuilder, described_rows
 from nczarr.options import Options
 from nczarr.plan.plans import StreamPlan
 from nczarr.stores.zip import new_entry
@@ -98,7 +97,7 @@ def _members(plan: StreamPlan, *, tables: bool) -> Iterator[tuple[str, int, Iter
         sources = checked.parts.get(path, {})
         made_up = all_fill(checked.fills[path], variable.type, shape, checked.types)
         arrays = _Arrays({**made_up, **sources}, checked.types, tables=tables)
-        schema = _schema(variable.type, shape, arrays, checked.types)
+        schema = arrays.schema(variable.type, shape)
         for blob in arrays.blobs:
             yield f"{name}{DELIMITER}{blob.number}{SUFFIX}", blob.size, blob.written()
         metadata: dict[str, Any] = {"shape": list(shape)}
@@ -113,89 +112,61 @@ def _members(plan: StreamPlan, *, tables: bool) -> Iterator[tuple[str, int, Iter
     yield MODEL, len(model), iter((model,))
 
 
-def _schema(type_name: TypeName, shape: tuple[int, ...], arrays: _Arrays, types: Types) -> Expression:
-    """Return the expression of a variable; only fixed-size elements retain their dimensions."""
-    schema = ExpressionBuilder(arrays, types)
-    rows = shape[1:] if is_fixed(type_name, types) and 0 not in shape else ()
-    if isinstance(types.get(type_name), CompoundType):
-        rows = ()  # awkward0 has no tables for records in rows
-    if rows and math.prod(rows) * itemsize(descr(type_name, types)) > LARGEST_ROW:
-        rows = ()
-    return schema.column(type_name, math.prod(shape[: 1 if rows else None]), rows=rows)
-
-
-class _Arrays:
+class _Arrays(ExpressionBuilder):
     """Arrays of one variable, each with its own blobs in numeric order."""
 
-    def __init__(self, sources: Parts, types: Types, *, tables: bool) -> None:
-        self._sources = sources
-        self._types = types
-        self._tables = tables
-        self.blobs: list[BlobWrite] = []
+    suffix = SUFFIX
 
-    def length(self, part: str) -> int:
-        """Return the length of a content array."""
+    def __init__(self, sources: Parts, types: Types, *, tables: bool) -> None:
+        super().__init__(types)
+        self._sources = sources
+        self._tables = tables
+
+    def schema(self, type_name: TypeName, shape: tuple[int, ...]) -> Expression:
+        """Return the expression of a variable; only fixed-size elements retain their dimensions."""
+        types = self._types
+        rows = shape[1:] if is_fixed(type_name, types) and 0 not in shape else ()
+        if isinstance(types.get(type_name), CompoundType):
+            rows = ()  # awkward0 has no tables for records in rows
+        if rows and math.prod(rows) * itemsize(descr(type_name, types)) > LARGEST_ROW:
+            rows = ()
+        return self.column(type_name, math.prod(shape[: 1 if rows else None]), rows)
+
+    def _length(self, part: str) -> int:
         return self._sources[part].layout.shape[0]
 
-    def flat(self, part: str, type_name: str, count: int, rows: tuple[int, ...], numbers: ExpressionIds) -> Expression:
-        """Return the expression of one array."""
+    def _packs(self, element: Descr, size: int) -> bool:
+        return SMALLEST <= size <= LARGEST_PACKED and isinstance(element, str) and element[1] in "iu"
+
+    def _flat(self, part: str, type_name: str, count: int, rows: tuple[int, ...]) -> Expression:
         source = self._sources[part]
         if type_name == "string":
-            return self._texts(source, rows, numbers)
+            return self._texts(source, rows)
         if self._tables and not rows and isinstance(self._types.get(type_name), CompoundType):
-            return records(
-                type_name,
-                self._types,
-                numbers,
-                count,
-                lambda members, element, inner: self._buffer(source, element, members, count, inner, numbers),
-            )
-        return self._buffer(source, descr(type_name, self._types), (), count, rows, numbers)
+            return self._records(source, type_name, count)
+        return self._elements(source, type_name, count, rows)
 
-    def _buffer(
-        self,
-        source: ArraySource,
-        element: Descr,
-        members: tuple[str, ...],
-        count: int,
-        rows: tuple[int, ...],
-        numbers: ExpressionIds,
-    ) -> Expression:
-        """Return elements in one blob; `members`: path to them in the source elements."""
-        number = numbers.next()
-        size = count * math.prod(rows) * itemsize(element)
-        packed = SMALLEST <= size <= LARGEST_PACKED and isinstance(element, str) and element[1] in "iu"
-        blob = BlobWrite(number, lambda: streaming.elements(source, members), size, packed)
-        return self._added(blob, described_rows(element, rows), count)
-
-    def _added(self, blob: BlobWrite, element: Any, count: int) -> Expression:
-        """Add a blob; return the expression of its elements."""
-        self.blobs.append(blob)
-        raw: Expression = {"read": f"{blob.number}{SUFFIX}"}
-        raw = expressions.inflated(raw) if blob.packed else raw
-        return expressions.buffer(raw, element, count, blob.number)
-
-    def _texts(self, source: ArraySource, rows: tuple[int, ...], numbers: ExpressionIds) -> Expression:
+    def _texts(self, source: ArraySource, rows: tuple[int, ...]) -> Expression:
         """Return texts as bytes and lengths, masked if some are NIL."""
         texts = streaming.texts(source)
         if texts.nil is not None:
-            masked = numbers.next()
-            mask = self._known(texts.nil.view("u1"), "|b1", rows, numbers)
-        number = numbers.next()
-        counts = self._known(texts.counts, "<i8", rows, numbers)
-        content = numbers.next()
+            masked = self._numbers.next()
+            mask = self._known(texts.nil.view("u1"), "|b1", rows)
+        number = self._numbers.next()
+        counts = self._known(texts.counts, "<i8", rows)
+        content = self._numbers.next()
         size = int(texts.counts.sum())
         blob = BlobWrite(content, lambda: streaming.characters(source), size, packed=False)
-        bytes_ = self._added(blob, described("|u1"), size)
+        bytes_ = self._added(blob, "|u1", size)
         encoding = expressions.constant("utf-8" if texts.utf8 else None)
         expression = expressions.call("StringArray.fromcounts", counts, bytes_, encoding, number=number)
         if texts.nil is None:
             return expression
         return expressions.call("MaskedArray", mask, expression, True, number=masked)
 
-    def _known(self, values: Any, element: str, rows: tuple[int, ...], numbers: ExpressionIds) -> Expression:
+    def _known(self, values: Any, element: str, rows: tuple[int, ...]) -> Expression:
         """Return the expression of values in memory."""
-        number, packed = numbers.next(), SMALLEST <= values.nbytes <= LARGEST_PACKED
+        number, packed = self._numbers.next(), SMALLEST <= values.nbytes <= LARGEST_PACKED
         blob = BlobWrite(number, lambda: iter((values.tobytes(),)), values.nbytes, packed)
         count = len(values) // math.prod(rows) if math.prod(rows) else 0
         return self._added(blob, described_rows(element, rows), count)

@@ -1,16 +1,15 @@
-"""Documents of Awkward 0.x persistence: expressions as JSON, from plain arguments.
-
-Independent of arrays: callers provide blob name, element type (JSON) and count
-for `frombuffer`.
-"""
+"""Documents of Awkward 0.x persistence: expressions as JSON, and those of variables for all storages."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Protocol, TypeAlias
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeAlias
 
-from nczarr.arrays.sources.source import Descr
+from nczarr.arrays.sources.bands import BlobWrite, elements
+from nczarr.arrays.sources.source import ArraySource, Descr, itemsize
 from nczarr.arrays.values.parts import ListTree, PartLeaf, PartTree, RecordTree, Types, descr, part_tree
 from nczarr.ast import CompoundType
 
@@ -136,52 +135,31 @@ class NoExpressionError(Exception):
     """An array that no expression can represent."""
 
 
-class VariableArraysSource(Protocol):
-    """Arrays of one variable."""
+class ExpressionBuilder(ABC):
+    """Builder of a variable's expression over the blobs of a storage, with depth-first ids.
 
-    def length(self, part: str) -> int:
-        """Return the length of a content array."""
-
-    def flat(self, part: str, type_name: str, count: int, rows: tuple[int, ...], numbers: ExpressionIds) -> Expression:
-        """Return `count` items of an array in C order, each `rows` fixed-size values or texts.
-
-        Raises NoExpressionError.
-        """
-
-
-def records(
-    type_name: str,
-    types: Types,
-    numbers: ExpressionIds,
-    count: int,
-    buffer: Callable[[tuple[str, ...], Descr, tuple[int, ...]], Expression],
-    inside: tuple[str, ...] = (),
-) -> Expression:
-    """Return fixed-size records as a table with a column per member; arrays of records remain structured elements.
-
-    `buffer` returns a column from its member path, elements, and shape of one
-    value.
+    `blobs`: those that must be written, in order; their keys are number and
+    `suffix`. Methods raise NoExpressionError.
     """
-    declared = types[type_name]
-    assert isinstance(declared, CompoundType)
-    number = numbers.next()
-    columns: list[tuple[str, Expression]] = []
-    for field in declared.fields:
-        members = (*inside, field.name)
-        if isinstance(types.get(field.type), CompoundType) and not field.shape:
-            columns.append((field.name, records(field.type, types, numbers, count, buffer, members)))
-        else:
-            columns.append((field.name, buffer(members, descr(field.type, types), field.shape)))
-    return table(columns, number)
 
+    suffix = ""
 
-class ExpressionBuilder:
-    """Builder of a variable's expression, with depth-first ids."""
-
-    def __init__(self, arrays: VariableArraysSource, types: Types) -> None:
-        self._arrays = arrays
+    def __init__(self, types: Types) -> None:
         self._types = types
         self._numbers = ExpressionIds()
+        self.blobs: list[BlobWrite] = []
+
+    @abstractmethod
+    def _length(self, part: str) -> int:
+        """Return the length of a content array."""
+
+    @abstractmethod
+    def _flat(self, part: str, type_name: str, count: int, rows: tuple[int, ...]) -> Expression:
+        """Return `count` items of an array in C order, each `rows` fixed-size values or texts."""
+
+    def _packs(self, element: Descr, size: int) -> bool:
+        """Return whether a new blob of elements is compressed."""
+        return False
 
     def column(self, type_name: str, count: int, rows: tuple[int, ...] = ()) -> Expression:
         """Return `count` items of `rows` values each. Raises NoExpressionError."""
@@ -191,9 +169,12 @@ class ExpressionBuilder:
         match tree:
             case ListTree():
                 number = self._numbers.next()
-                counts = self._arrays.flat(tree.counts.path, "int64", count, rows, self._numbers)
-                content = self._column(tree.content, self._length(tree.content), ())
-                return call("JaggedArray.fromcounts", counts, content, number=number)
+                counts = self._flat(tree.counts.path, "int64", count, rows)
+                first: PartTree = tree.content  # whose first array has the length of all
+                while isinstance(first, RecordTree):
+                    first = first.members[0][1]
+                length = self._length(first.counts.path if isinstance(first, ListTree) else first.path)
+                return call("JaggedArray.fromcounts", counts, self._column(tree.content, length, ()), number=number)
             case RecordTree():
                 if rows:
                     raise NoExpressionError("an array of records in several parts")
@@ -201,10 +182,42 @@ class ExpressionBuilder:
                 columns = [(field.name, self._column(inner, count, field.shape)) for field, inner in tree.members]
                 return table(columns, number)
             case PartLeaf():
-                return self._arrays.flat(tree.path, tree.type, count, rows, self._numbers)
+                return self._flat(tree.path, tree.type, count, rows)
 
-    def _length(self, tree: PartTree) -> int:
-        """Return the content length, from its first array."""
-        while isinstance(tree, RecordTree):
-            tree = tree.members[0][1]
-        return self._arrays.length(tree.counts.path if isinstance(tree, ListTree) else tree.path)
+    def _records(self, source: ArraySource, type_name: str, count: int, inside: tuple[str, ...] = ()) -> Expression:
+        """Return fixed-size records as a table with a blob per member; arrays of records remain structured elements."""
+        declared = self._types[type_name]
+        assert isinstance(declared, CompoundType)
+        number = self._numbers.next()
+        columns: list[tuple[str, Expression]] = []
+        for field in declared.fields:
+            members = (*inside, field.name)
+            if isinstance(self._types.get(field.type), CompoundType) and not field.shape:
+                columns.append((field.name, self._records(source, field.type, count, members)))
+            else:
+                columns.append((field.name, self._elements(source, field.type, count, field.shape, members)))
+        return table(columns, number)
+
+    def _elements(
+        self, source: ArraySource, type_name: str, count: int, rows: tuple[int, ...], members: tuple[str, ...] = ()
+    ) -> Expression:
+        """Return elements in a new blob; `members`: path to them in the source elements."""
+        element = descr(type_name, self._types)
+        size = count * math.prod(rows) * itemsize(element)
+        number = self._numbers.next()
+        blob = BlobWrite(number, lambda: elements(source, members), size, self._packs(element, size))
+        return self._added(blob, described_rows(element, rows), count)
+
+    def _added(self, blob: BlobWrite, element: Any, count: int) -> Expression:
+        """Add a blob; return the expression of its elements."""
+        self.blobs.append(blob)
+        raw: Expression = {"read": f"{blob.number}{self.suffix}"}
+        return buffer(inflated(raw) if blob.packed else raw, element, count, blob.number)
+
+
+def described_rows(descr: Descr, rows: tuple[int, ...]) -> Any:
+    """Return the JSON of a dtype for rows of elements, of an element if `rows` is empty."""
+    element: Any = descr
+    if not isinstance(descr, str):
+        element = [[name, described_rows(field, shape)] for name, field, shape in descr]
+    return [element, list(rows)] if rows else element

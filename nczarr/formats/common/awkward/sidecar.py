@@ -21,19 +21,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from nczarr.arrays.regions import Index, every_block, grid_of, lengths_of, region_of
-from nczarr.arrays.sources.bands import BlobWrite, elements
-from nczarr.arrays.sources.source import ArraySource, Descr, Layout, itemsize
+from nczarr.arrays.sources.source import Layout, itemsize
 from nczarr.arrays.values.parts import descr
 from nczarr.ast import CompoundType
 from nczarr.ast.storage import DEFLATE
 from nczarr.formats.common.awkward import expressions
-from nczarr.formats.common.awkward.expressions import (
-    Expression,
-    ExpressionBuilder,
-    ExpressionIds,
-    NoExpressionError,
-    records,
-)
+from nczarr.formats.common.awkward.expressions import Expression, ExpressionBuilder, NoExpressionError, described_rows
 from nczarr.plan.plans import StorePlan
 
 FOLDER = ".awkward0/"
@@ -50,7 +43,7 @@ def entries(plan: StorePlan, path: str) -> Iterator[tuple[str, bytes]]:
     shape = checked.shapes[path]
     chunks = _Chunks(plan, path)
     try:
-        made = ExpressionBuilder(chunks, checked.types).column(checked.variables[path].type, math.prod(shape))
+        made = chunks.column(checked.variables[path].type, math.prod(shape))
     except NoExpressionError:
         return
     for blob in chunks.blobs:
@@ -61,34 +54,29 @@ def entries(plan: StorePlan, path: str) -> Iterator[tuple[str, bytes]]:
     yield home + KEY, expressions.encoded(document)
 
 
-class _Chunks:
+class _Chunks(ExpressionBuilder):
     """Arrays of a variable as blobs that are their chunks."""
 
     def __init__(self, plan: StorePlan, path: str) -> None:
+        super().__init__(plan.checked.types)
         self._plan = plan
         self._path = path
         self._targets = plan.targets[path]
-        self._types = plan.checked.types
         self._sources = plan.parts.get(path, {})
         self._chunks = 0
         self._room = plan.options.memory // 4 if plan.options.tables else 0
-        self.blobs: list[BlobWrite] = []
 
-    def length(self, part: str) -> int:
-        """Return the length of a content array."""
+    def _length(self, part: str) -> int:
         return self._targets[part].layout.shape[0]
 
-    def flat(self, part: str, type_name: str, count: int, rows: tuple[int, ...], numbers: ExpressionIds) -> Expression:
-        """Return the elements of one array: a buffer, or several consecutive ones.
-
-        Raises NoExpressionError if chunks are encoded or cut a value.
-        """
+    def _flat(self, part: str, type_name: str, count: int, rows: tuple[int, ...]) -> Expression:
+        """Return a buffer, or several. Raises NoExpressionError if chunks are encoded or cut a value."""
         source = self._sources.get(part)
         if source is not None and not rows and isinstance(self._types.get(type_name), CompoundType):
             size = count * itemsize(descr(type_name, self._types))
             if size <= self._room:
                 self._room -= size
-                return self._table(source, type_name, count, numbers)
+                return self._records(source, type_name, count)
         target = self._targets[part]
         layout, width = target.layout, math.prod(rows)
         filters = [codec.id for codec in layout.codecs]
@@ -100,27 +88,18 @@ class _Chunks:
         pieces = list(self._pieces(layout))
         if any(length % width for _, length in pieces) or sum(length for _, length in pieces) != count * width:
             raise NoExpressionError("chunks that cut a value")
-        number = numbers.next()
+        ids = self._numbers
+        number = ids.next()
         if not pieces:
             return self._empty(described, number)
         if len(pieces) == 1:
             return self._buffer(part, pieces[0][0], described, count, filters, number)
-        made = [
-            self._buffer(part, index, described, length // width, filters, numbers.next()) for index, length in pieces
+        sizes = [length // width for _, length in pieces]
+        buffers = [
+            self._buffer(part, index, described, size, filters, ids.next())
+            for (index, _), size in zip(pieces, sizes, strict=True)
         ]
-        return expressions.chunks(made, [length // width for _, length in pieces], number)
-
-    def _table(self, source: ArraySource, type_name: str, count: int, numbers: ExpressionIds) -> Expression:
-        """Return records as a table whose columns are separate blobs."""
-
-        def buffer(members: tuple[str, ...], element: Descr, rows: tuple[int, ...]) -> Expression:
-            number = numbers.next()
-            size = count * math.prod(rows) * itemsize(element)
-            self.blobs.append(BlobWrite(number, lambda: elements(source, members), size, packed=False))
-            raw = {"read": str(number)}
-            return expressions.buffer(raw, described_rows(element, rows), count, number)
-
-        return records(type_name, self._types, numbers, count, buffer)
+        return expressions.chunks(buffers, sizes, number)
 
     def _buffer(
         self, path: str, index: Index, described: Any, count: int, filters: list[int], number: int
@@ -151,15 +130,3 @@ class _Chunks:
         for index in every_block(layout.shape, layout.chunks):
             region = region_of(index, layout.chunks, layout.shape)
             yield index, math.prod(lengths_of(region))
-
-
-def described(descr: Descr) -> Any:
-    """Return an element type as the JSON of a dtype."""
-    if isinstance(descr, str):
-        return descr
-    return [[name, described_rows(field, shape)] for name, field, shape in descr]
-
-
-def described_rows(descr: Descr, rows: tuple[int, ...]) -> Any:
-    """Return the JSON of a dtype for rows of elements."""
-    return [described(descr), list(rows)] if rows else described(descr)

@@ -24,12 +24,11 @@ def test_ids_go_depth_first_and_small_constants_have_one() -> None:
 
 def test_chunks_of_another_store_are_read_by_their_whole_key() -> None:
     """A ragged variable whose buffers are chunks of two Zarr arrays."""
-    counts = made.buffer(made.inflated(made.read("v/counts/0", absolute=True)), "<i8", made.constant(2), 1)
+    counts = made.buffer(made.inflated({"read": "v/counts/0", "absolute": True}), "<i8", made.constant(2), 1)
     pieces = [
-        made.buffer(made.read(f"v/content/{n}", absolute=True), "<f8", made.constant(size), 3 + n)
-        for n, size in enumerate((4, 2))
+        made.buffer({"read": f"v/content/{n}", "absolute": True}, "<f8", size, 3 + n) for n, size in enumerate((4, 2))
     ]
-    document = made.document(made.from_counts(counts, made.chunks(pieces, (4, 2), 2), 0))
+    document = made.document(made.call("JaggedArray.fromcounts", counts, made.chunks(pieces, (4, 2), 2), number=0))
     assert json.loads(made.encoded(document)) == {
         "awkward0": "0.15.5",
         "schema": {
@@ -75,16 +74,19 @@ def test_levels_of_all_kinds_of_expressions_are_counted() -> None:
     one = made.constant([[[1]]])
     assert made.nesting(one) == 1
     for wrapped in (
-        made.call(("m", "f"), one),
+        made.call("m.f", one),
         {"call": ["m", "f"], "kwargs": {"x": one}},
-        made.listed([made.reference(1), one]),
-        made.tupled([one]),
-        made.named([("args", one)]),
-        made.pairs([("x", made.function(("m", "f"))), ("y", one)]),
-        made.inflated(made.read("1")),
+        {"list": [{"ref": 1}, one]},
+        {"tuple": [one]},
+        {"dict": {"args": one}},
+        {"pairs": [["x", {"function": ["m", "f"]}], ["y", one]]},
+        made.inflated({"read": "1"}),
     ):
         assert made.nesting(wrapped) == 2
-    assert made.nesting(made.table([("x", made.texts_from_counts(one, made.inflated(made.read("1")), one))])) == 5
+    assert (
+        made.nesting(made.table([("x", made.call("StringArray.fromcounts", one, made.inflated({"read": "1"}), one))]))
+        == 5
+    )
 
 
 def test_numpy_is_not_loaded() -> None:
