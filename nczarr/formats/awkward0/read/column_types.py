@@ -20,19 +20,17 @@ from nczarr.arrays.values.columns import Column, Flat, ListNode, Masked, Spans, 
 from nczarr.arrays.values.elements import UNITS, declared, element_of, is_element, modelled
 from nczarr.arrays.values.parts import NUMPY, PartTree, UnsuitedError, arrays_of, descr, shaped
 from nczarr.arrays.values.parts import Types as Known
-from nczarr.ast import CompoundType, Field, OpaqueType, UserType, VlenType
+from nczarr.ast import CompoundType, Field, OpaqueType, VlenType
 from nczarr.ast.dataset import MAX_DEPTH
 from nczarr.ast.node import TypeName
 from nczarr.check.check_types import default_fill
+from nczarr.formats.common.declared_types import DeclaredTypes
 from nczarr.names import name_problem
 
 _KINDS = {code[1:]: name for name, code in NUMPY.items() if code[1] in "iuf"}
 
 MOST_TYPES = 1 << 16
 """Maximum number of types in one type, repetitions included."""
-
-LONGEST = 200
-"""Maximum bytes of a type name without its unique suffix."""
 
 
 def units(column: Column) -> Iterator[tuple[str, str]]:
@@ -63,27 +61,23 @@ def _joined(name: str, path: str) -> str:
     return f"{name}.{path}" if path else name
 
 
-class Types:
-    """Type declarations of one group.
+class ColumnTypes(DeclaredTypes):
+    """Type declarations of one group. `masks`: places of missing items that no value can represent."""
 
-    `made`: types in order; `masks`: places of missing items that no value can
-    represent.
-    """
+    longest = 200
 
     def __init__(self, path: str, reserved: Iterable[str] = ()) -> None:
-        self._path = path
-        self._taken = set(map(names.normal, reserved))
-        self.made: dict[str, UserType] = {}
+        super().__init__(path, map(names.normal, reserved))
         self.masks: list[str] = []
 
     def reserve(self, reserved: Iterable[str]) -> None:
         """Reserve names that other items of the group use."""
-        self._taken.update(map(names.normal, reserved))
+        self.taken.update(map(names.normal, reserved))
 
     @property
     def known(self) -> Known:
         """Types by FQN."""
-        return {names.join(self._path, name): user_type for name, user_type in self.made.items()}
+        return {names.join(self.path, name): user_type for name, user_type in self.types.items()}
 
     def of(self, column: Column, name: str) -> TypeName:
         """Return the item type of a canonical column; `name`: its variable or member. Raises NoVariableError."""
@@ -125,10 +119,10 @@ class Types:
         if kind in "mM":
             return "int64"
         if kind == "V" and dtype.itemsize:
-            return self._once(OpaqueType(name=self._free(f"opaque_{dtype.itemsize}"), size=dtype.itemsize))
+            return self.shared(OpaqueType(name=f"opaque_{dtype.itemsize}", size=dtype.itemsize))
         element = element_of(dtype.newbyteorder("<").str)
         if element is not None and element != "float16":
-            return self._once(declared(element, self._free(element)))
+            return self.shared(declared(element, element))
         type_name = _KINDS.get(f"{kind}{dtype.itemsize}") if element is None else "float"
         if type_name is None:
             raise NoVariableError("unreadable-array", f"the model has no type for elements {dtype}")
@@ -150,30 +144,10 @@ class Types:
         if len({names.normal(member) for member, _, _ in fields}) < len(fields):
             raise NoVariableError("duplicate-name", "members of a record have the same name in NFC")
         members = tuple(Field(name=names.normal(member), type=inner, shape=shape) for member, inner, shape in fields)
-        return self._declared(CompoundType(name=self._free(f"{name}_t"), fields=members))
+        return self.declare(CompoundType(name=self.free(f"{name}_t"), fields=members))
 
     def _vlen(self, base: TypeName, name: str) -> TypeName:
-        return self._declared(VlenType(name=self._free(f"{name}_t"), base=base))
-
-    def _once(self, user_type: UserType) -> TypeName:
-        """Return the FQN of a type shared within the group."""
-        alike = (
-            name
-            for name, declared in self.made.items()
-            if declared.model_copy(update={"name": user_type.name}) == user_type
-        )
-        shared = next(alike, None)
-        return self._declared(user_type) if shared is None else names.join(self._path, shared)
-
-    def _declared(self, user_type: UserType) -> TypeName:
-        self.made[user_type.name] = user_type
-        return names.join(self._path, user_type.name)
-
-    def _free(self, name: str) -> str:
-        name = names.normal(name).encode()[:LONGEST].decode(errors="ignore")
-        while name in self._taken or name in self.made:
-            name += "_"
-        return name
+        return self.declare(VlenType(name=self.free(f"{name}_t"), base=base))
 
 
 def _has_nil(column: Column) -> bool:

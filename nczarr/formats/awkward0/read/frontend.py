@@ -33,7 +33,7 @@ from nczarr.check.checked import Namesake, Unchecked, tables
 from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.source import Source
 from nczarr.formats.awkward0.read import evaluation
-from nczarr.formats.awkward0.read.column_types import Types, arrays, free_value, settled, units
+from nczarr.formats.awkward0.read.column_types import ColumnTypes, arrays, free_value, settled, units
 from nczarr.formats.awkward0.write.backend import MODEL, SCHEMA_SUFFIX, array_name
 from nczarr.formats.common.documents import DocumentCache
 from nczarr.names import name_problem, stem
@@ -136,7 +136,7 @@ def _content(column: Column) -> Column:
 class _Group:
     """A group under construction; `taken`: names in use."""
 
-    def __init__(self, path: str, types: Types, depth: int = 0) -> None:
+    def __init__(self, path: str, types: ColumnTypes, depth: int = 0) -> None:
         self.path = path
         self.types = types
         self.depth = depth
@@ -148,7 +148,7 @@ class _Group:
     def members(self) -> dict[str, Any]:
         """Return the members as fields of a node."""
         return {
-            "types": tuple(self.types.made.values()),
+            "types": tuple(self.types.types.values()),
             "dimensions": tuple(self.dimensions),
             "variables": tuple(self.variables),
             "groups": tuple(self.groups),
@@ -201,7 +201,7 @@ class _AwkwardReader:
     def invented(self) -> Unchecked:
         """Return a dataset derived from the arrays."""
         documents = [key for key in self._store.keys("") if key.endswith(SCHEMA_SUFFIX)]
-        top = _Group("/", Types("/", [key.removesuffix(SCHEMA_SUFFIX) for key in documents]))
+        top = _Group("/", ColumnTypes("/", [key.removesuffix(SCHEMA_SUFFIX) for key in documents]))
         for key in documents:
             written = key.removesuffix(SCHEMA_SUFFIX)
             if not _is_document(self._store.get(key)):
@@ -231,7 +231,7 @@ class _AwkwardReader:
             self._documents.lost("unreadable-array", f"tables are nested more than {MAX_DEPTH} deep", key)
             return
         inside = names.join(into.path, name)
-        table = _Group(inside, Types(inside), depth)
+        table = _Group(inside, ColumnTypes(inside), depth)
         self._columns(bare, table, key)
         into.groups.append(Group(name=name, **table.members()))
 
@@ -254,7 +254,7 @@ class _AwkwardReader:
 
     def _variable(self, column: Column, name: str, along: tuple[str, int] | None, into: _Group, key: str) -> None:
         fqn, types = names.join(into.path, name), into.types
-        before, masks = dict(types.made), len(types.masks)
+        before, masks = dict(types.types), len(types.masks)
         where = None if along is None or len(column) == along[1] else np.arange(along[1])
         try:
             values = plain(column, where, self._deep)
@@ -285,8 +285,8 @@ class _AwkwardReader:
             every = arrays(values, part_tree(type_name, types.known), shape, types.known)
             self._keep(fqn, every, type_name, types.known, fills)
         except UnsuitedError as fault:
-            types.made.clear()
-            types.made.update(before)
+            types.types.clear()
+            types.types.update(before)
             self._documents.lost(fault.code, f"`{fqn}` cannot be a variable: {fault}", key)
             return
         into.variables.append(
@@ -300,7 +300,7 @@ class _AwkwardReader:
             )
         )
 
-    def _type(self, column: Column, name: str, types: Types) -> tuple[TypeName, tuple[int, ...]]:
+    def _type(self, column: Column, name: str, types: ColumnTypes) -> tuple[TypeName, tuple[int, ...]]:
         """Return type and shape of a variable; fixed-size elements retain their dimensions."""
         inner = _content(column)
         if not isinstance(inner, Flat):
@@ -387,7 +387,7 @@ class _AwkwardReader:
             self._documents.lost("unreadable-array", f"an array or column: {problem}", key)
             return None
         unpadded = name
-        while name in into.taken or name in into.types.made or name in (avoid or ()):
+        while name in into.taken or name in into.types.types or name in (avoid or ()):
             name += "_"
         if avoid is None:
             first = self._spelled.setdefault((into.path, unpadded), written)

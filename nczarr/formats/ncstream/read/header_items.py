@@ -7,14 +7,14 @@ strings.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import NamedTuple
+from collections.abc import Iterable
 
 from nczarr import names
 from nczarr.ast import ATOMIC, Constant
 from nczarr.ast.node import TypeName
-from nczarr.ast.types import CompoundType, EnumType, Field, OpaqueType, UserType, VlenType
+from nczarr.ast.types import CompoundType, EnumType, Field, VlenType
 from nczarr.ast.values import swapped
+from nczarr.formats.common.declared_types import DeclaredTypes
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
 from nczarr.formats.ncstream.wire.element_types import ATOMS, ENUM_BASES, OLD_ATTRIBUTE, UNSIGNED_NAMES
 
@@ -83,9 +83,6 @@ def fill_value(value: Constant, type_name: TypeName, enums: Iterable[EnumType]) 
     return None
 
 
-LONGEST = 240
-"""Maximum bytes of a generated name."""
-
 LARGEST = 2**63 - 1
 """Maximum length of a dimension."""
 
@@ -97,39 +94,25 @@ class UnreadableVariableError(ValueError):
     """A variable that the model cannot represent."""
 
 
-class StreamScope(NamedTuple):
-    """A group that is being read."""
+class StreamScope(DeclaredTypes):
+    """A group that is being read.
 
-    path: str
-    """FQN of the group."""
-    dimensions: Mapping[str, tuple[str, int]]
-    """Visible dimensions by name: FQN and length."""
-    enums: Mapping[str, tuple[TypeName, EnumType]]
-    """Visible enums by name: FQN and type."""
-    taken: set[str]
-    """Used names."""
-    types: dict[str, UserType]
-    """Types so far."""
+    `dimensions`: visible dimensions by name, as FQN and length; `enums`: visible
+    enums by name, as FQN and type.
+    """
+
+    longest = 240
+
+    def __init__(self, path: str, around: StreamScope | None, taken: Iterable[str]) -> None:
+        super().__init__(path, taken)
+        self.dimensions: dict[str, tuple[str, int]] = dict(around.dimensions) if around else {}
+        self.enums: dict[str, tuple[TypeName, EnumType]] = dict(around.enums) if around else {}
 
     def free(self, preferred: str) -> str:
-        """Return an unused type name."""
-        name = names.normal(preferred).encode()[:LONGEST].decode(errors="ignore")
-        while name in self.taken:
-            name += "_"
+        """Return an unused type name, and reserve it."""
+        name = super().free(preferred)
         self.taken.add(name)
         return name
-
-    def declare(self, user_type: UserType) -> TypeName:
-        """Declare a type; return its FQN."""
-        self.types[user_type.name] = user_type
-        return names.join(self.path, user_type.name)
-
-    def opaque(self, size: int) -> TypeName:
-        """Return the FQN of the opaque type of a size, shared in the group."""
-        for name, declared in self.types.items():
-            if isinstance(declared, OpaqueType) and declared.size == size:
-                return names.join(self.path, name)
-        return self.declare(OpaqueType(name=self.free(f"opaque_{size}"), size=size))
 
     def listed(self, base: TypeName, stars: int, inner: tuple[int, ...], name: str) -> TypeName:
         """Return the type of `stars` nested lists. Elements of shape `inner` become records."""

@@ -16,7 +16,7 @@ from nczarr.ast import ATOMIC, Attribute, Constant, Dataset, Dimension, Group, V
 from nczarr.ast.dataset import MAX_DEPTH
 from nczarr.ast.node import TypeName
 from nczarr.ast.storage import DEFAULT_STORAGE, Storage
-from nczarr.ast.types import CompoundType, EnumConstant, EnumType, Field
+from nczarr.ast.types import CompoundType, EnumConstant, EnumType, Field, OpaqueType
 from nczarr.diagnostics.report import Diagnostic, Label, Report, Severity
 from nczarr.diagnostics.source import Span
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
@@ -115,20 +115,11 @@ class _TreeReader:
         path = "/" if around is None else names.join(around.path, name)
         dimensions = self._dimensions(source, path)
         taken = {names.normal(from_bytes(declared.name)) for declared in (*_declared(source), *source.groups)}
-        own_dimensions = {
-            dimension.name: (names.join(path, dimension.name), dimension.size) for dimension in dimensions
-        }
-        scope = StreamScope(
-            path,
-            {**(around.dimensions if around else {}), **own_dimensions},
-            {**(around.enums if around else {}), **self._enums(source, path)},
-            taken | set(own_dimensions),
-            {},
-        )
-        for fqn, enum in scope.enums.values():
-            if names.parent(fqn) == path:
-                scope.types[enum.name] = enum
-                scope.taken.add(enum.name)
+        scope = StreamScope(path, around, taken)
+        scope.dimensions |= {inner.name: (names.join(path, inner.name), inner.size) for inner in dimensions}
+        scope.enums |= self._enums(source, path)
+        scope.types |= {enum.name: enum for fqn, enum in scope.enums.values() if names.parent(fqn) == path}
+        scope.taken |= {*scope.types, *(inner.name for inner in dimensions)}
         variables = list(self._variables(source, scope))
         return Group(
             name=name,
@@ -277,7 +268,9 @@ class _TreeReader:
             return scope.listed(compound, 1, (), f"{name}_records") if kind == pb.SEQUENCE else compound
         if kind == pb.OPAQUE:
             size = self._asked.opaque_size(fqn, members)
-            return scope.opaque(size) if size else scope.listed("ubyte", 1, (), f"{name}_bytes")
+            if not size:
+                return scope.listed("ubyte", 1, (), f"{name}_bytes")
+            return scope.shared(OpaqueType(name=f"opaque_{size}", size=size))
         atom = ENUM_BASES.get(kind) or ATOMS.get(kind)
         if atom is None:
             raise UnreadableVariableError(f"unknown data type {kind}")

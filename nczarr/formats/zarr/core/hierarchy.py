@@ -315,7 +315,7 @@ class _Hierarchy:
         attributes = {} if self.reader.is_array(node.prefix) else self.reader.attributes(node.prefix)
         return Group(
             name=node.name,
-            types=(*sound, *inventor.made.values()),
+            types=(*sound, *inventor.types.values()),
             dimensions=(*node.dimensions, *named),
             variables=tuple(variables),
             attributes=self.variables.attributes(attributes, node.prefix),

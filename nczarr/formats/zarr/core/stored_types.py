@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Container
+from collections.abc import Iterable
 
 from nczarr import names
 from nczarr.arrays.sources.source import Descr, itemsize
 from nczarr.arrays.values.elements import ELEMENT_TYPES, declared, element_of, field_of, modelled
 from nczarr.arrays.values.parts import NUMPY, Types, descr
-from nczarr.ast import CompoundType, Field, OpaqueType, UserType
-from nczarr.ast.storage import Element
+from nczarr.ast import CompoundType, Field, OpaqueType
 from nczarr.check.check_names import apart, namesakes
 from nczarr.check.check_types import LARGEST_VALUE, MOST_MEMBERS
 from nczarr.check.checked import Namesake
+from nczarr.formats.common.declared_types import DeclaredTypes
 from nczarr.names import name_problem
 
 
@@ -57,16 +57,11 @@ def members(stored: Descr) -> int:
     return 1 if isinstance(stored, str) else sum(members(field) for _, field, _ in stored)
 
 
-class Inventor:
-    """Invented types of one group, for records and raw bytes.
+class Inventor(DeclaredTypes):
+    """Invented types of one group, for records and raw bytes."""
 
-    `taken`: names used in the group; `made`: the types in order.
-    """
-
-    def __init__(self, path: str, taken: Container[str]) -> None:
-        self._path = path
-        self._taken = taken
-        self.made: dict[str, UserType] = {}
+    def __init__(self, path: str, taken: Iterable[str]) -> None:
+        super().__init__(path, taken)
         self.namesakes: list[Namesake] = []
         """Renamed fields of equal names."""
 
@@ -76,13 +71,15 @@ class Inventor:
             raise ValueError(f"elements of {itemsize(stored)} bytes are too large")
         element = element_of(stored)
         if element in ELEMENT_TYPES:
-            return self._element(element)
+            return self.shared(declared(element, element))
+        if isinstance(stored, str) and stored[1] == "V":
+            return self.shared(OpaqueType(name=f"opaque_{stored[2:]}", size=int(stored[2:])))
         if isinstance(stored, str):
-            return self._opaque(int(stored[2:])) if stored[1] == "V" else plain_type(stored) or ""
-        fields, record = [], self._free(f"{name}_t")
+            return plain_type(stored) or ""
+        fields, record = [], self.free(f"{name}_t")
         items = [("field", field) for field, _, _ in stored]
         shown = apart(items)
-        self.namesakes += namesakes(items, shown, names.join(self._path, record))
+        self.namesakes += namesakes(items, shown, names.join(self.path, record))
         for (called, _), (field, inner, shape) in zip(shown, stored, strict=True):
             problem = name_problem(field)
             if problem is not None:
@@ -90,25 +87,4 @@ class Inventor:
             inner, length = field_of(inner)
             kind = self.type_of(inner, f"{name}_{field}")
             fields.append(Field(name=called, type=kind, shape=(*shape, *length)))
-        return self._declared(CompoundType(name=self._free(f"{name}_t"), fields=tuple(fields)))
-
-    def _opaque(self, size: int) -> str:
-        for opaque in self.made.values():
-            if isinstance(opaque, OpaqueType) and opaque.size == size:
-                return names.join(self._path, opaque.name)
-        return self._declared(OpaqueType(name=self._free(f"opaque_{size}"), size=size))
-
-    def _element(self, element: Element) -> str:
-        for name, enum in self.made.items():
-            if enum == declared(element, name):
-                return names.join(self._path, name)
-        return self._declared(declared(element, self._free(element)))
-
-    def _declared(self, user_type: UserType) -> str:
-        self.made[user_type.name] = user_type
-        return names.join(self._path, user_type.name)
-
-    def _free(self, name: str) -> str:
-        while name in self._taken or name in self.made:
-            name += "_"
-        return name
+        return self.declare(CompoundType(name=self.free(f"{name}_t"), fields=tuple(fields)))

@@ -98,8 +98,8 @@ class Variables:
         if type_name is None:
             return None
         types = self.types
-        if inventor.made:
-            types = {**types, **{names.join(path, label): declared for label, declared in inventor.made.items()}}
+        if inventor.types:
+            types = {**types, **{names.join(path, label): declared for label, declared in inventor.types.items()}}
         references = self._references(extension, plain, described, key)
         attributes = self.attributes(described.attributes, described.prefix, type_name)
         storage = described.storage(texts=not self.has_hidden, fill_mode=self.has_hidden or self.reader.is_exact)
