@@ -29,8 +29,7 @@ from nczarr.diagnostics.report import Report
 from nczarr.formats.awkward0.wire.containers import DOCUMENT
 from nczarr.formats.awkward0.wire.limits import say
 from nczarr.formats.awkward0.write.compression import DEFAULT, Policy, rules
-from nczarr.formats.awkward0.write.serialize import EncodedArray, encode, naming
-from nczarr.formats.common.awkward import expressions
+from nczarr.formats.awkward0.write.serialize import EncodedArray, Member, encode, naming
 from nczarr.stores import finish
 from nczarr.stores.base import is_safe, safe_key
 from nczarr.stores.finish import put_in_place
@@ -39,9 +38,6 @@ from nczarr.stores.zip import entry_name, new_entry
 if TYPE_CHECKING:
     from zipfile import ZipFile
 
-
-Member: TypeAlias = tuple[str, Callable[[], bytes]]
-"""A key, and a function that returns its bytes when called in turn."""
 
 Check: TypeAlias = Callable[[list[str]], None]
 """Function of the existing member names that raises on a conflict."""
@@ -188,7 +184,7 @@ def save(
             messages.add(one._replace(message=f"{label!r}: {one.message}") if label else one)
         documents += [encoded] if encoded is not None else []
     say(messages, documents if len(documents) == len(arrays) else None, caller=messages)
-    members = [member for encoded in documents for member in _members(encoded)]
+    members = [member for encoded in documents for member in encoded.members()]
     for key, _ in members:
         safe_key(entry_name(key))
     check = partial(_apart, arrays, schemasuffix or "")
@@ -228,7 +224,7 @@ def put(
     above = next(part for part in _ancestors(name) if part not in group)
     group.create_group(name)
     try:
-        for key, data in _members(encoded):
+        for key, data in encoded.members():
             group.create_dataset(key, data=np.frombuffer(data(), "u1"))
     except BaseException:
         with suppress(KeyError, OSError):
@@ -259,12 +255,6 @@ def _is_group(group: Any, name: str) -> bool:
 
     linked = group.get(name, getlink=True)
     return isinstance(linked, h5py.HardLink) and group.get(name, getclass=True) is h5py.Group
-
-
-def _members(encoded: EncodedArray) -> list[Member]:
-    """Return the members, blobs first, so that no document exists without them."""
-    document = expressions.encoded(encoded.document)
-    return [*((blob.key, blob.bytes) for blob in encoded.blobs), (encoded.key, lambda: document)]
 
 
 def _distinct(names: Iterable[str]) -> None:

@@ -11,11 +11,11 @@ with one, rows without elements by empty lists.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, MutableMapping
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping, MutableMapping
+from functools import partial
+from typing import Any, NamedTuple, TypeAlias
 
 import nczarr
-from nczarr.arrays.lazy_numpy import NDArray
 from nczarr.diagnostics.report import Report
 from nczarr.formats.awkward0.wire.limits import LostPartsWarning, say
 from nczarr.formats.awkward0.write.compression import DEFAULT, CompressionRule, Policy, rules
@@ -23,20 +23,8 @@ from nczarr.formats.awkward0.write.encoder import ExpressionEncoder
 from nczarr.formats.common.awkward import expressions
 from nczarr.formats.common.awkward.expressions import Expression
 
-
-class PlainBlob(NamedTuple):
-    """A blob before conversion to bytes."""
-
-    key: str
-    """Full key."""
-    array: NDArray[Any]
-    """Elements in C order."""
-    rule: CompressionRule | None
-    """Compression rule; None: uncompressed."""
-
-    def bytes(self) -> bytes:
-        """Return the stored bytes. Raises errors of the rule's function."""
-        return self.array.tobytes() if self.rule is None else self.rule.compressed(self.array)
+Member: TypeAlias = tuple[str, Callable[[], bytes]]
+"""A key, and a function that returns its bytes when called in turn."""
 
 
 class EncodedArray(NamedTuple):
@@ -46,45 +34,36 @@ class EncodedArray(NamedTuple):
     """Key of the document."""
     document: Expression
     """The document."""
-    blobs: tuple[PlainBlob, ...]
+    blobs: tuple[Member, ...]
     """Blobs in order."""
+
+    def members(self) -> list[Member]:
+        """Return the members, blobs first, so that no document exists without them."""
+        document = expressions.encoded(self.document)
+        return [*self.blobs, (self.key, lambda: document)]
 
 
 class KeyNaming(NamedTuple):
-    """Naming scheme of the keys of an array."""
+    """Keys of an array."""
 
-    name: str = ""
-    """Name of the array."""
-    delimiter: str = "-"
-    """Separator of name and number."""
-    suffix: str = ""
+    document: str
+    """Key of the document."""
+    prefix: str
+    """Prefix of all blob keys."""
+    suffix: str
     """Suffix of blob keys."""
-    schemasuffix: str = ""
-    """Suffix of the document's key."""
-    prefix: str | None = None
-    """Prefix of blob keys; None: name and delimiter."""
-
-    @property
-    def schema_key(self) -> str:
-        """Key of the document."""
-        return self.name + self.schemasuffix
-
-    @property
-    def blob_prefix(self) -> str:
-        """Prefix of all blob keys."""
-        if self.prefix is not None:
-            return self.prefix
-        return self.name + self.delimiter if self.name else ""
 
 
 def naming(
     name: str | None, delimiter: str | None, suffix: str | None, schemasuffix: str | None, prefix: str | None = None
 ) -> KeyNaming:
-    """Return a naming scheme; None counts as empty. Raises TypeError for other types."""
+    """Return the keys of an array; None counts as empty. Raises TypeError for other types."""
     for part in (name, delimiter, suffix, schemasuffix, prefix):
         if not isinstance(part, str | None):
             raise TypeError(f"{part!r} is not a string, as names must be")
-    return KeyNaming(name or "", delimiter or "", suffix or "", schemasuffix or "", prefix)
+    if prefix is None:
+        prefix = name + (delimiter or "") if name else ""
+    return KeyNaming((name or "") + (schemasuffix or ""), prefix, suffix or "")
 
 
 def serialize(
@@ -118,10 +97,8 @@ def serialize(
     encoded = encode(obj, names, rules(compression), messages, doc=doc, metadata=metadata)
     say(messages, encoded, caller=report)
     assert encoded is not None
-    document = expressions.encoded(encoded.document)
-    for blob in encoded.blobs:
-        storage[blob.key] = blob.bytes()
-    storage[encoded.key] = document
+    for key, data in encoded.members():
+        storage[key] = data()
     return encoded.document
 
 
@@ -153,11 +130,14 @@ def encode(
     if report.errors > before:
         return None
     description = f"nczarr {nczarr.__version__}" if doc is None else doc
-    document = expressions.document(schema, prefix=names.blob_prefix, doc=description, metadata=metadata)
-    blobs = tuple(PlainBlob(names.blob_prefix + key, array, rule) for key, array, rule in encoder.blobs)
-    if any(blob.key == names.schema_key for blob in blobs):
-        raise ValueError(f"{names.schema_key!r} would be the key of both the document and a blob")
-    return EncodedArray(names.schema_key, document, blobs)
+    document = expressions.document(schema, prefix=names.prefix, doc=description, metadata=metadata)
+    blobs = tuple(
+        (names.prefix + key, array.tobytes if rule is None else partial(rule.compressed, array))
+        for key, array, rule in encoder.blobs
+    )
+    if any(key == names.document for key, _ in blobs):
+        raise ValueError(f"{names.document!r} would be the key of both the document and a blob")
+    return EncodedArray(names.document, document, blobs)
 
 
-__all__ = ["EncodedArray", "KeyNaming", "LostPartsWarning", "PlainBlob", "encode", "naming", "serialize"]
+__all__ = ["EncodedArray", "LostPartsWarning", "Member", "encode", "naming", "serialize"]
