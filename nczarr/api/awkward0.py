@@ -217,10 +217,10 @@ def hdf5(
         be read and written, but are not listed.
     """
     from nczarr.formats.awkward0.wire.containers import Hdf5Group
-    from nczarr.formats.awkward0.write import save as saving
+    from nczarr.formats.awkward0.write import serialize as writing
 
     read = functools.partial(deserialize, whitelist=whitelist, cache=cache, limits=limits)
-    return Hdf5Group(group, read, functools.partial(saving.put, **options), saving.remove, limits)
+    return Hdf5Group(group, read, functools.partial(writing.put, **options), writing.remove, limits)
 
 
 def serialize(
@@ -304,9 +304,9 @@ def save(
     OSError
         If the archive is not writable.
     """
-    from nczarr.formats.awkward0.write import save as saving
+    from nczarr.formats.awkward0.write import serialize as writing
 
-    saving.save(file, array, name, mode, **options)
+    writing.save(file, array, name, mode, **options)
 
 
 def _arrays(value: Any) -> Any:

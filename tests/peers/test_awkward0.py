@@ -20,8 +20,7 @@ import nczarr
 from nczarr.arrays.values import columns as kinds
 from nczarr.arrays.values.columns import Column, Flat, ListNode, TableNode
 from nczarr.formats.awkward0.columns.awkward2 import of_awkward, to_awkward
-from nczarr.formats.awkward0.write.save import put, save
-from nczarr.formats.awkward0.write.serialize import serialize
+from nczarr.formats.awkward0.write.serialize import put, save, serialize
 from tests.support.columns import columns, items, mark
 from tests.support.peers.asked_awkward0 import asked
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from errno import EAGAIN
 from mmap import mmap
-from typing import IO, Any, NamedTuple
+from typing import IO, Any, TypeAlias
 
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.formats.ncstream.wire.limits import Limits, bad, oversized, truncated
@@ -51,13 +51,8 @@ def framed(magic: bytes, message: Any) -> bytes:
     return magic + encoded(len(block)) + block
 
 
-class BlockRanges(NamedTuple):
-    """Ranges of blocks."""
-
-    starts: NDArray[np.int64]
-    """Start of each block after its length prefix."""
-    lengths: NDArray[np.int64]
-    """Bytes of each block."""
+BlockRanges: TypeAlias = "tuple[NDArray[np.int64], NDArray[np.int64]]"
+"""Start of each block after its length prefix, and its bytes."""
 
 
 class Incoming:
@@ -244,7 +239,7 @@ class Incoming:
             shifts = np.zeros(len(sizes), np.int64)
             shifts[places] = longer
             begins += np.cumsum(shifts)
-        return BlockRanges(begins, sizes), at
+        return (begins, sizes), at
 
     def _check(self, at: int, count: int) -> None:
         """Raise UnreadableStreamError for more blocks than bytes, because a block has at least one."""

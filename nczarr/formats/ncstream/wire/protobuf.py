@@ -7,7 +7,7 @@ exceeds the message.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.formats.ncstream.wire.limits import Limits, bad, oversized, truncated
@@ -22,13 +22,8 @@ _WIDTHS = {FIXED64: 8, FIXED32: 4}
 _NONE: frozenset[int] = frozenset()
 
 
-class Walked(NamedTuple):
-    """A message split into small fields and bulk."""
-
-    small: bytes
-    """Everything but bulk, serialized."""
-    ranges: dict[int, list[tuple[int, int]]]
-    """Ranges of bulk fields by number: the content of bytes fields, whole tagged fields for runs."""
+Ranges = dict[int, list[tuple[int, int]]]
+"""Ranges of bulk fields by number: the content of bytes fields, whole tagged fields for runs."""
 
 
 def varint(buffer: Buffer, at: int, end: int, base: int = 0) -> tuple[int, int]:
@@ -86,15 +81,16 @@ def walk(
     rest: Callable[[int], Iterable[int]] | None = None,
     limits: Limits,
     base: int = 0,
-) -> Walked:
-    """Locate the bulk of a message. `bulk`: bytes fields; `runs`: repeated fields with many values.
+) -> tuple[bytes, Ranges]:
+    """Split a message into its small fields, serialized, and the places of its bulk.
 
+    `bulk`: bytes fields; `runs`: repeated fields with many values.
     `rest`: called once with the start of the first run; returns the field
     numbers from there on if all are bulk and can be parsed together, else
     nothing.
     """
     small = bytearray()
-    ranges: dict[int, list[tuple[int, int]]] = {}
+    ranges: Ranges = {}
     copied = start
     at = start
     while at < end:
@@ -109,7 +105,7 @@ def walk(
                         ranges.setdefault(bulk_number, []).append((tag, end))
                     if numbers:
                         _check_small(len(small) + tag - copied, base + start, limits)
-                        return Walked(bytes(small + buffer[copied:tag]), ranges)
+                        return bytes(small + buffer[copied:tag]), ranges
                 at = _run(buffer, tag, value, after, end, base)
                 ranges.setdefault(number | UNPACKED if kind == VARINT else number, []).append((tag, at))
             else:
@@ -123,7 +119,7 @@ def walk(
             break
     _check_small(len(small) + end - copied, base + start, limits)
     small += buffer[copied:end]
-    return Walked(bytes(small), ranges)
+    return bytes(small), ranges
 
 
 UNPACKED = 1 << 30

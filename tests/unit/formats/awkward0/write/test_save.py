@@ -17,9 +17,8 @@ import pytest
 
 from nczarr.arrays.values.columns import Flat, ListNode
 from nczarr.diagnostics.report import CompileError
-from nczarr.formats.awkward0.write import save as archive
-from nczarr.formats.awkward0.write.save import NameTakenError, put, remove, save
-from nczarr.formats.awkward0.write.serialize import LostPartsWarning
+from nczarr.formats.awkward0.write import serialize as archive
+from nczarr.formats.awkward0.write.serialize import LostPartsWarning, NameTakenError, put, remove, save
 
 LISTS = ListNode(np.array([0, 2, 3]), Flat(np.array([1.5, 2.5, 3.5])))
 ONE = np.array([1, 2])
@@ -131,7 +130,7 @@ def test_a_process_that_dies_leaves_the_old_file(tmp_path: Path) -> None:
     save(path, ONE, "old")
     before = path.read_bytes()
     code = (
-        "import os, sys, numpy; from nczarr.formats.awkward0.write.save import save; left = [1]\n"
+        "import os, sys, numpy; from nczarr.formats.awkward0.write.serialize import save; left = [1]\n"
         "def die(data):\n    left[0] -= 1\n    return data if left[0] >= 0 else os._exit(9)\n"
         "policy = {'pair': (die, ('m', 'f')), 'foreign': True}\n"
         "save(sys.argv[1], dict.fromkeys('xy', numpy.zeros(10)), compression=policy)"
