@@ -94,21 +94,25 @@ FUNCTIONS: dict[tuple[str, ...], TableFunction] = {
 """Functions by canonical name."""
 
 _MODULES = {
-    "JaggedArray": "jagged",
-    "StringArray": "objects",
-    "ObjectArray": "objects",
-    "Table": "table",
-    "MaskedArray": "masked",
-    "BitMaskedArray": "masked",
-    "IndexedMaskedArray": "masked",
-    "IndexedArray": "indexed",
-    "SparseArray": "indexed",
-    "UnionArray": "union",
-    "ChunkedArray": "chunked",
-    "AppendableArray": "chunked",
-    "VirtualArray": "virtual",
+    "jagged": ("JaggedArray",),
+    "objects": ("StringArray", "ObjectArray"),
+    "table": ("Table",),
+    "masked": ("MaskedArray", "BitMaskedArray", "IndexedMaskedArray"),
+    "indexed": ("IndexedArray", "SparseArray"),
+    "union": ("UnionArray",),
+    "chunked": ("ChunkedArray", "AppendableArray"),
+    "virtual": ("VirtualArray",),
 }
-"""Module below awkward0.array, by class."""
+"""Classes by module below awkward0.array."""
+
+_SPELLINGS: dict[tuple[str, ...], tuple[str, ...]] = {
+    ("awkward0", "numpy", "frombuffer"): ("numpy", "frombuffer"),
+    ("awkward0.util", "frombuffer"): ("numpy", "frombuffer"),
+    ("awkward0.util", "numpy", "frombuffer"): ("numpy", "frombuffer"),
+    ("awkward0", "util", "frombuffer"): ("numpy", "frombuffer"),
+    ("awkward0", "persist", "json2type"): ("awkward0.persist", "json2type"),
+}
+"""Names of the table by other names of the same functions."""
 
 
 def current(parts: tuple[str, ...]) -> tuple[str, ...]:
@@ -120,15 +124,10 @@ def current(parts: tuple[str, ...]) -> tuple[str, ...]:
 def canonical(parts: tuple[str, ...]) -> tuple[str, ...]:
     """Return the name that the table would use for a function."""
     parts = current(parts)
-    if parts in (("awkward0", "numpy", "frombuffer"), ("awkward0.util", "frombuffer")):
-        return ("numpy", "frombuffer")
-    if parts in (("awkward0.util", "numpy", "frombuffer"), ("awkward0", "util", "frombuffer")):
-        return ("numpy", "frombuffer")
-    if parts == ("awkward0", "persist", "json2type"):
-        return ("awkward0.persist", "json2type")
-    if len(parts) > 1 and parts[1] in _MODULES and parts[0] == f"awkward0.array.{_MODULES[parts[1]]}":
+    module = parts[0].removeprefix("awkward0.array.")
+    if module != parts[0] and len(parts) > 1 and parts[1] in _MODULES.get(module, ()):
         return ("awkward0", *parts[1:])
-    return parts
+    return _SPELLINGS.get(parts, parts)
 
 
 _OPEN = object()

@@ -144,22 +144,16 @@ class MessageDecoder(VariableSections):
         return _shaped(taken(joined, last.astype(np.int64), self.type, self.types), ragged)
 
     def meeting(self, region: tuple[range, ...]) -> Iterator[tuple[int, tuple[range, ...]]]:
-        """Yield the messages that intersect a region, by number."""
         for number, message in enumerate(self.messages):
             inside, _ = overlap(message.ranges, region)
             if all(part.start < part.stop for part in inside):
                 yield number, message.ranges
 
     def decoded(self, section: int) -> dict[str, NDArray[Any]]:
-        """Return the values of a message by part, in the parts' shapes and dtypes. Raises OSError."""
         return self._recent(section)
 
     def content(self, stretch: int) -> dict[str, NDArray[Any]]:
-        """Return the values of a message by part, in the parts' shapes and dtypes. Raises OSError.
-
-        If messages are not consecutive, returns the ragged parts of all of
-        them, merged once.
-        """
+        """Return the values of a message, or, if messages are not consecutive, all ragged parts, merged once."""
         if self.is_consecutive:
             return self.decoded(stretch)
         if self._whole is None:
@@ -176,7 +170,6 @@ class MessageDecoder(VariableSections):
         return self._ends[part]
 
     def occupied(self, chunks: tuple[int, ...], region: Region) -> Iterator[Index]:
-        """Return the blocks of a region that intersect a message, in C order."""
         if self.is_consecutive:
             return super().occupied(chunks, region)
         boxes = (

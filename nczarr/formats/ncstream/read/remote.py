@@ -70,15 +70,12 @@ class CdmCodec:
         return 2 * math.prod(map(len, region)) * ATOMIC[self.type].size
 
     def expression(self, region: Region) -> str:
-        """Return the section expression of a region."""
         return written(names.split(self.path), [*region, *[None] * self.behind] if self.shape else None)
 
     def query(self, expression: str) -> str:
-        """Return the query for a section."""
         return "?req=data&var=" + encoded(expression, safe="")
 
     def decoded(self, data: bytes, region: Region) -> dict[str, NDArray[Any]]:
-        """Return the values of an answer."""
         return values_of(self.tree(data, region), region, self.type, self.shape, self.types)
 
     def tree(self, data: bytes, region: Region) -> Tree:
