@@ -142,16 +142,9 @@ def _rule(rule: Any) -> CompressionRule:
 
 def _is_pair(candidate: Any) -> bool:
     """Return whether a value is a function and its inverse's name, not a list of two rules."""
-    return (
-        len(candidate) == 2
-        and callable(candidate[0])
-        and isinstance(candidate[1], list | tuple)
-        and _is_name(candidate[1])
-    )
-
-
-def _is_name(words: Iterable[Any]) -> bool:
-    return all(isinstance(word, str) for word in words)
+    if len(candidate) != 2 or not callable(candidate[0]) or not isinstance(candidate[1], list | tuple):
+        return False
+    return all(isinstance(word, str) for word in candidate[1])
 
 
 def _pair(candidate: Any, *, foreign: bool) -> tuple[Compress, tuple[str, ...]]:

@@ -309,21 +309,15 @@ def _begun(message: points_pb.PointFeatureCollection, offset: int) -> Collection
     return Collection(message, offset, tuple(members), length, array("d"), array("q"), [], [])
 
 
-def location_names(taken: set[str]) -> tuple[str, ...]:
-    """Return names for the location members that do not clash with the names in `taken`."""
-    free = []
-    for name in LOCATION:
-        while name in taken:
-            name += "_"
-        free.append(name)
-    return tuple(free)
-
-
 def _declared(stem: str, collection: Collection, source: Source) -> tuple[CompoundType, Dimension, Variable]:
     """Return the record type, dimension and variable of a collection."""
     span = Span(source, collection.offset, collection.offset)
     members = collection.members
-    where = location_names({member.name for member in members})
+    where, taken = [], {member.name for member in members}
+    for name in LOCATION:
+        while name in taken:
+            name += "_"
+        where.append(name)
     record = CompoundType(
         name=f"{stem}_t",
         fields=(

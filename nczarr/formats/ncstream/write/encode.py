@@ -16,7 +16,7 @@ from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
 from nczarr.formats.ncstream.wire import protobuf
 from nczarr.formats.ncstream.wire.element_types import RAGGED, Section, dtype_of, write_section
-from nczarr.formats.ncstream.wire.framing import COLUMN
+from nczarr.formats.ncstream.wire.framing import COLUMN, DATA, framed
 from nczarr.formats.ncstream.wire.trees import (
     FixedNumbers,
     Opaque,
@@ -34,7 +34,6 @@ from nczarr.formats.ncstream.write.pack_rows import (
     Piece,
     Raw,
     UnwritableError,
-    begun,
     check_block,
     check_places,
     deflated,
@@ -57,9 +56,7 @@ def data_message(
         case FixedNumbers():
             return numbers_message(name, tree.data_type, section, [tree.values], len(tree), deflate=deflate)
         case RawStrings() | Opaque():
-            data_type = element_type(tree)
-            nil = nil_runs(tree.items) if isinstance(tree, RawStrings) else []
-            return blocks_message(name, data_type, section, [tree.items], len(tree), nil=nil)
+            return _items_message(name, tree, section)
         case RaggedLists():
             return _lists_message(name, tree, section, ragged)
         case Records() | UnknownRows():
@@ -94,27 +91,19 @@ def numbers_message(
         size = size_of(block)
         check_block(size, "a deflated variable")
         pieces = block
-    yield begun(message) + protobuf.encoded(size)
+    yield framed(DATA, message) + protobuf.encoded(size)
     yield from pieces
 
 
-def blocks_message(
-    name: bytes,
-    data_type: int,
-    section: Section | None,
-    batches: Iterable[Sequence[bytes | None]],
-    count: int,
-    *,
-    nil: Sequence[int] = (),
-) -> Iterator[Piece]:
-    """Yield a message of `count` strings or opaque values. `nil`: runs of NIL strings, given as None."""
-    message = head(name, data_type, section)
-    message.nil.extend(nil)
+def _items_message(name: bytes, tree: RawStrings | Opaque, section: Section | None) -> Iterator[Piece]:
+    """Yield a message of strings or opaque values."""
+    message = head(name, element_type(tree), section)
+    if isinstance(tree, RawStrings):
+        message.nil.extend(nil_runs(tree.items))
     if section is not None:
-        check_places(count, section)
-    yield begun(message) + protobuf.encoded(count)
-    for batch in batches:
-        yield prefixed(batch)
+        check_places(len(tree), section)
+    yield framed(DATA, message) + protobuf.encoded(len(tree))
+    yield prefixed(tree.items)
 
 
 _SHORT = [bytes([length]) for length in range(128)]
@@ -143,7 +132,7 @@ def _lists_message(name: bytes, tree: RaggedLists, section: Section | None, ragg
         write_section(section[:place], message.section)
         message.section.range.add(size=RAGGED)
         write_section(section[place:], message.section)
-    yield begun(message) + protobuf.encoded(len(tree))
+    yield framed(DATA, message) + protobuf.encoded(len(tree))
     dtype = dtype_of(content.data_type, big=True)
     data = b"".join(raw(content.values, dtype))
     lengths = tree.counts * (dtype.itemsize * math.prod(tree.inner))

@@ -110,11 +110,6 @@ def head(name: bytes, data_type: int, section: Section | None, *, big: bool = Tr
     return message
 
 
-def begun(message: pb.Data) -> bytes:
-    """Return the magic and header block of a message."""
-    return framed(DATA, message)
-
-
 class _Packed(NamedTuple):
     """Rows, and the strings of all members in entry order."""
 
@@ -152,7 +147,7 @@ def structure(name: bytes, tree: Records | UnknownRows, section: Section) -> Ite
     rest = message.SerializeToString(deterministic=True)
     total = len(field) + size + len(rest)
     check_block(total, "a structure")
-    yield begun(top) + protobuf.encoded(total) + field
+    yield framed(DATA, top) + protobuf.encoded(total) + field
     yield from raw(rows, dtype)
     yield rest
 
@@ -173,7 +168,7 @@ def sequence(name: bytes, tree: Records | UnknownRows) -> Iterator[Piece]:
     count = len(tree)
     if packed.strings:
         top.nil.extend(nil_runs([item for record in range(count) for item in packed.strings_of(record)]))
-    yield begun(top)
+    yield framed(DATA, top)
     for start in range(0, count, BATCH):
         yield _records(packed, start, min(count, start + BATCH))
     yield LAST_RECORD
