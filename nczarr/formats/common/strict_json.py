@@ -20,14 +20,13 @@ from nczarr.formats.common.documents import DocumentCache
 from nczarr.options import Options
 from nczarr.stores.base import Store
 from nczarr.syntax.json.positions import pointer, skip_blank
-from nczarr.syntax.json.tolerant import DEEPEST, Parsed, Real, RepeatedError, too_deep, unrepeated
+from nczarr.syntax.json.tolerant import DEEPEST, Parsed, Real, RepeatedError, lone_surrogate, too_deep, unrepeated
 
 LONGEST_INTEGER = 4000
 """Maximum digits of an integer; Python reads no longer ones."""
 
 _WORD = re.compile(r'[^ \t\n\r{}\[\],:"]+')
 _CONSTANTS = ("NaN", "Infinity", "-Infinity")
-_HALF = re.compile(r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(u[dD][89a-fA-F][0-9a-fA-F]{2})|.)")
 
 Places = dict[str, tuple[int, int]]
 """Character ranges of values by JSON pointer."""
@@ -90,7 +89,7 @@ def _decoded(data: bytes) -> tuple[str, int]:
         text = bare.decode()
     except UnicodeDecodeError as error:
         raise StrictError("this byte is not UTF-8", shift + error.start) from None
-    half = next((match for match in _HALF.finditer(text) if match[1]), None) if "\\u" in text else None
+    half = lone_surrogate(text)
     if half is not None:
         raise StrictError("a lone surrogate is not a character", shift + _bytes(text, half.start()))
     return text, shift

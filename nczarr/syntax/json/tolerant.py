@@ -56,15 +56,20 @@ class Parsed(NamedTuple):
 
 
 class RepeatedError(Exception):
-    """Repeated member in an object."""
+    """Repeated member in an object; the argument is its name."""
 
 
 def unrepeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Return the members of an object. Raises RepeatedError."""
     members = dict(pairs)
     if len(members) < len(pairs):
-        raise RepeatedError
+        raise RepeatedError(Counter(name for name, _ in pairs).most_common(1)[0][0])
     return members
+
+
+def lone_surrogate(text: str) -> re.Match[str] | None:
+    """Return the first escape of a surrogate without its partner, which is no character."""
+    return next((match for match in _ESCAPE.finditer(text) if match[2]), None) if "\\u" in text else None
 
 
 def noting(repeated: list[str]) -> Callable[[list[tuple[str, Any]]], dict[str, Any]]:

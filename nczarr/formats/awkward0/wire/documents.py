@@ -13,8 +13,6 @@ every `ref` has an `id`, and ids are unique.
 from __future__ import annotations
 
 import json
-import re
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -22,6 +20,7 @@ from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.source import Source
 from nczarr.formats.awkward0.wire.limits import At, Limits, shown
 from nczarr.syntax.json.positions import Faults, kind
+from nczarr.syntax.json.tolerant import RepeatedError, lone_surrogate, unrepeated
 
 
 class Expression(NamedTuple):
@@ -85,11 +84,6 @@ KINDS: dict[str, dict[str, Callable[[Any], Faulty]]] = {
 }
 """Kinds of expressions by identifying key, and the checks of their members. Others are ignored."""
 
-_ESCAPE = re.compile(
-    r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(u[dD][89a-fA-F][0-9a-fA-F]{2})|.)", re.DOTALL
-)
-"""An escape; the group is an unpaired surrogate, which is no character."""
-
 
 class AwkwardDocument(NamedTuple):
     """A document."""
@@ -100,10 +94,6 @@ class AwkwardDocument(NamedTuple):
     """Prefix of blob names."""
     ids: dict[int, Expression]
     """Expressions by id."""
-
-
-class _TwiceError(ValueError):
-    """An object with duplicate members."""
 
 
 def read(source: Source, report: Report, limits: Limits) -> AwkwardDocument | None:
@@ -148,8 +138,8 @@ def _loaded(faults: Faults, limits: Limits) -> tuple[Any] | None:
         return None
     try:
         text = str(data, "utf-8-sig")
-        if "\\u" not in text or not any(match[1] for match in _ESCAPE.finditer(text)):
-            return (json.loads(text, object_pairs_hook=_members),)
+        if lone_surrogate(text) is None:
+            return (json.loads(text, object_pairs_hook=unrepeated),)
         fault = "a string contains a lone surrogate"
     except json.JSONDecodeError as error:
         fault = f"{error.msg[:1].lower()}{error.msg[1:]} at line {error.lineno}, column {error.colno}"
@@ -157,20 +147,12 @@ def _loaded(faults: Faults, limits: Limits) -> tuple[Any] | None:
         fault = f"byte {error.start} is not valid UTF-8"
     except RecursionError:
         fault = "it is nested too deeply"
-    except _TwiceError as error:
-        fault = str(error)
+    except RepeatedError as error:
+        fault = f"an object has two members {shown(error.args[0])}"
     except ValueError:  # Python refuses integers of thousands of digits
         fault = "a number has thousands of digits"
     faults.error("bad-awkward-document", f"invalid document of an array: {fault}")
     return None
-
-
-def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    members = dict(pairs)
-    if len(members) < len(pairs):
-        twice, _ = Counter(name for name, _ in pairs).most_common(1)[0]
-        raise _TwiceError(f"an object has two members {shown(twice)}")
-    return members
 
 
 class _ExpressionReader:
