@@ -62,6 +62,15 @@ def number_of(index: Index, counts: tuple[int, ...]) -> int:
     return number
 
 
+def cell_numbers(ranges: Sequence[range], shape: tuple[int, ...]) -> NDArray[np.int64]:
+    """Return the linear indices (C order) of cells of an array: int64, in the shape of the ranges."""
+    numbers = np.zeros((), np.int64)
+    for indices, length in zip(ranges, shape, strict=True):
+        steps = np.arange(indices.start, indices.stop, indices.step, dtype=np.int64)
+        numbers = numbers[..., None] * length + steps
+    return numbers
+
+
 def index_of(number: int, counts: tuple[int, ...]) -> Index:
     """Invert `number_of`."""
     index = []

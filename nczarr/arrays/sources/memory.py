@@ -17,7 +17,7 @@ from typing import Any
 from nczarr.arrays.chunks.manifest import Affine
 from nczarr.arrays.chunks.occupancy import blocks_of_runs
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.arrays.regions import Index, Region, Selection, bounds_of, grid_of, number_of, region_or_all
+from nczarr.arrays.regions import Index, Region, Selection, bounds_of, cell_numbers, grid_of, number_of, region_or_all
 from nczarr.arrays.sources.source import ArraySource, Layout, Parts, fill_of, numpy_dtype
 from nczarr.arrays.values.parts import PartLeaf, Types, descr, part_tree, parts, size, spread
 from nczarr.ast.types import Field
@@ -120,9 +120,8 @@ def put_nil(out: NDArray[Any], runs: Sequence[tuple[int, int]], starts: list[int
     """
     firsts = np.array([first for first, _ in runs], np.int64)
     ends = np.array([first + count for first, count in runs], np.int64)
-    linear = np.zeros((), np.int64)
-    for start, length, extent in zip(starts, out.shape, shape, strict=True):
-        linear = linear[..., None] * extent + np.arange(start, start + length, dtype=np.int64)
+    ranges = [range(start, start + length) for start, length in zip(starts, out.shape, strict=True)]
+    linear = cell_numbers(ranges, shape)
     run = np.searchsorted(firsts, linear, side="right") - 1
     nil = (run >= 0) & (linear < ends[run])
     out[nil & (out == b"")] = None
@@ -214,10 +213,8 @@ class Repeated(ArraySource):
             values[:] = self.pattern
         else:
             values = np.frombuffer(b"".join(self.pattern), dtype)
-        bounds = bounds_of(selection, self.layout.shape)
-        index = np.zeros((), np.int64)
-        for (start, stop), length in zip(bounds, self.layout.shape, strict=True):
-            index = index[..., None] * length + np.arange(start, stop, dtype=np.int64)
+        shape = self.layout.shape
+        index = cell_numbers(list(itertools.starmap(range, bounds_of(selection, shape))), shape)
         taken: NDArray[Any] = values[index % len(self.pattern)]
         return taken
 

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from nczarr.arrays.chunks.occupancy import blocks_of_boxes
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.arrays.regions import Index, Region, first_of
+from nczarr.arrays.regions import Index, Region, cell_numbers, first_of
 from nczarr.arrays.sources.decoded_parts import VariableSections, overlap
 from nczarr.arrays.sources.decoded_parts import sources as sources_of
 from nczarr.arrays.sources.memory import all_fill
@@ -128,7 +128,7 @@ class MessageDecoder(VariableSections):
             raise ValueError(f"a variable of {total} cells is too large ({LARGEST})")
         ragged = [part for part in parts(self.type, self.shape, self.types) if None in part.shape]
         every: list[Values] = [self._values(message) for message in self.messages]
-        places = [numbers(message.ranges, self.shape) for message in self.messages]
+        places = [cell_numbers(message.ranges, self.shape).reshape(-1) for message in self.messages]
         fills = all_fill(self.fill, self.type, self.shape, self.types)
         if any(fills[part.path].layout.shape[0] for part in ragged):
             if total > MOST_FILLED:
@@ -214,7 +214,8 @@ def values_of(
     lengths = tuple(map(len, ranges))
     if isinstance(tree, Records) and len(tree) != math.prod(lengths) and len(tree) == math.prod(shape):
         whole = dict(arrays(tree, type_name, shape, types))  # a server that does not cut records
-        return _shaped(taken(whole, numbers(ranges, shape), type_name, types), parts(type_name, lengths, types))
+        cells = cell_numbers(ranges, shape).reshape(-1)
+        return _shaped(taken(whole, cells, type_name, types), parts(type_name, lengths, types))
     return dict(arrays(tree, type_name, lengths, types))
 
 
@@ -256,12 +257,3 @@ def _items(counts: NDArray[Any], cells: NDArray[np.int64]) -> NDArray[np.int64]:
     ends = np.cumsum(lengths)
     total = int(ends[-1]) if len(ends) else 0
     return np.repeat(starts - (ends - lengths), lengths) + np.arange(total, dtype=np.int64)
-
-
-def numbers(ranges: Sequence[range], shape: tuple[int, ...]) -> NDArray[np.int64]:
-    """Return the C-order cell numbers of a section of a shape."""
-    cell_numbers = np.zeros((), np.int64)
-    for indices, length in zip(ranges, shape, strict=True):
-        steps = np.arange(indices.start, indices.stop, indices.step, dtype=np.int64)
-        cell_numbers = cell_numbers[..., None] * length + steps
-    return cell_numbers.reshape(-1)
