@@ -178,10 +178,7 @@ def expanded(source: Source | Store, report: Report, limits: Limits, templates: 
     read = wire.read(source, report, limits, templates)
     if read is None:
         raise CompileError(report.sorted())
-    try:
-        yield from expansion.expand(read, source, report, limits)
-    except expansion.StoppedError:
-        raise CompileError(report.sorted()) from None
+    yield from expansion.expand(read, source, report, limits)
 
 
 def compacted(source: Source | Store, report: Report, limits: Limits) -> dict[str, Any]:
@@ -196,11 +193,7 @@ def compacted(source: Source | Store, report: Report, limits: Limits) -> dict[st
     read = wire.read(source, report, limits)
     if read is None:
         raise CompileError(report.sorted())
-    try:
-        entries = expansion.entries(read, source, report, limits)
-    except expansion.StoppedError:
-        raise CompileError(report.sorted()) from None
-    compacted_document = compaction.compact(entries)
+    compacted_document = compaction.compact(expansion.entries(read, source, report, limits))
     return compacted_document if read.noted is None else {**compacted_document, "nczarr": read.noted}
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from nczarr.formats.reference import write_parquet
+from nczarr.formats.reference import parquet_rows
 from nczarr.stores.memory import MemoryStore
 from tests.remote.conftest import S3
 
@@ -41,7 +41,7 @@ def test_documents_in_a_bucket(s3: S3, tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_parquet_references_in_a_bucket(s3: S3) -> None:
     store = MemoryStore()
-    write_parquet.write(store, DOCUMENTS.items(), {"x/1": b"\1\2"}, [])
+    parquet_rows.write(store, DOCUMENTS.items(), {"x/1": b"\1\2"}, [])
     files = fsspec.filesystem("s3", skip_instance_cache=True)
     for key, data in store.content.items():
         files.pipe_file(s3.url(f"refs/t.parq/{key}"), data)

@@ -8,7 +8,15 @@ references.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from nczarr.registry import Format
+
+if TYPE_CHECKING:
+    from nczarr.stores.base import Store
+
+METADATA, ARRAY = ".zmetadata", ".zarray"
+"""Document of a folder of Parquet references, and last segment of an array's."""
 
 FORMAT = Format(
     name="reference",
@@ -17,11 +25,25 @@ FORMAT = Format(
     spec="https://fsspec.github.io/kerchunk/spec.html",
     detects=r'\s*\{(?:\s*"[^"]*"\s*:\s*\[\s*(?:"|null)'
     r'|.*?"(?:refs|gen|templates|(?:[^"]*/)?(?:\.zgroup|\.zarray|\.zattrs|zarr\.json))"\s*:)',
-    holds="nczarr.formats.reference.detect:is_parquet",
-    opens="nczarr.formats.reference.open:opens",
+    holds="nczarr.formats.reference:is_parquet",
+    opens="nczarr.formats.reference.lookup:opens",
     begins="nczarr.formats.reference.target:begin",
     inner=("nczarr", "zarr2", "nczarr3", "zarr3"),
     document="nczarr.formats.reference.target:text",
     resident=True,
     only_reader=True,
 )
+
+
+def is_parquet(store: Store) -> bool:
+    """Return whether a store is a folder of Parquet references. Raises OSError."""
+    from nczarr.syntax.json.tolerant import NotJsonError, parse
+
+    data = store.get(METADATA)
+    if data is None or b'"record_size"' not in data:
+        return False
+    try:
+        value = parse(data).value
+    except NotJsonError:
+        return store.get(".zgroup") is None and store.get(ARRAY) is None
+    return isinstance(value, dict) and "record_size" in value

@@ -14,23 +14,27 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nczarr.arrays.lazy_numpy import NDArray, np
+from nczarr.formats.reference.expansion import encode, quote
 from nczarr.formats.reference.expressions import quoted
-from nczarr.formats.reference.fit_affine import (
+from nczarr.formats.reference.grouping import (
+    LONGEST,
     PACKED,
     Fit,
     IndexGrid,
+    Pattern,
+    PatternGroup,
+    TargetURL,
     as_range,
     chosen,
     fit,
     fitted,
     grid,
+    grouped,
     hole,
     joined,
     literal,
     pack,
 )
-from nczarr.formats.reference.grouping import LONGEST, Pattern, PatternGroup, TargetURL, grouped
-from nczarr.formats.reference.parts import encode, quote
 
 if TYPE_CHECKING:
     Integers = NDArray[np.int64]

@@ -1,41 +1,168 @@
 """Version 1 → version 0: renders texts and expands generators, as a JSON stream, one entry a line.
 
-An entry replaces an earlier one with the same key, in its position. Entries are
-made and discarded in blocks. If keys may repeat, an eight-byte hash of each is
-stored, and the last value of keys with equal hashes.
+An `EntrySequence` makes entries on demand and stores none. An entry replaces an earlier one with the same key, in its
+position. If keys may repeat, an eight-byte hash of each is stored, and the last value of keys with equal hashes. Faults
+of templates and of first entries are reported.
 """
 
 from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Iterator, Mapping
-from typing import Any, NoReturn
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NoReturn, Protocol
 
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.diagnostics.report import Report
+from nczarr.diagnostics.report import CompileError, Report
 from nczarr.diagnostics.source import Source
-from nczarr.formats.reference.family import GeneratorFamily
-from nczarr.formats.reference.limits import Limits, RefusedTextError
-from nczarr.formats.reference.parts import EntrySequence, Missing, Refs, blocks, prepare, refuse
+from nczarr.formats.reference.evaluation import NameScope, rendered
+from nczarr.formats.reference.family import BLOCK, GeneratorFamily
+from nczarr.formats.reference.jinja import pieces
+from nczarr.formats.reference.limits import Account, Limits, RefusedTextError
 from nczarr.formats.reference.wire import ReferenceDocument, check_values
-from nczarr.syntax.json.positions import Faults
+from nczarr.syntax.json.positions import Faults, Path
+
+LONG = 4 << 20
+"""Approximate document bytes per block of `refs`."""
+
+encode = json.JSONEncoder(separators=(",", ":")).encode
+"""Encode a value as ASCII JSON without spaces."""
+
+quote: Callable[[str], str] = json.encoder.encode_basestring_ascii
+"""Encode a text like `encode`, ten times as fast."""
+
+
+class EntrySequence(Protocol):
+    """Ordered entries."""
+
+    count: int
+    block: int
+    """Entries made at once."""
+
+    def keys(self, start: int, stop: int) -> list[str]:
+        """Return keys as JSON."""
+
+    def values(self, start: int, stop: int) -> list[str]:
+        """Return values as JSON."""
+
+    def lines(self, start: int, stop: int) -> list[str]:
+        """Return keys and values as members of an object."""
+
+
+def prepare(document: ReferenceDocument, faults: Faults, limits: Limits, missing: Missing) -> list[EntrySequence]:
+    """Return the entries of `refs`, then those of each nonempty generator."""
+    scope = NameScope({}, {}, limits, missing, Account())
+    for name, text in document.templates.items():
+        try:
+            template = pieces(text, limits, scope.account) if "{{" in text else text
+            scope = scope._replace(templates={**scope.templates, name: template})
+        except RefusedTextError as error:
+            faults.error(error.code, f"template `{name}`: {error.message}", ("templates", name))
+    refs = Refs(document, scope, faults, missing)
+    sequences: list[EntrySequence] = [refs] if refs.count else []
+    for number, generator in enumerate(document.generators):
+        if not generator.entries:
+            continue
+        try:
+            family = GeneratorFamily(generator, number, scope)
+            family.values(0, 1)
+            sequences.append(family)
+        except RefusedTextError as error:
+            refuse(error, faults)
+        missing.tell(f"generator {number}", ("gen", number))
+    return sequences
+
+
+class Missing(dict[str, None]):
+    """Undefined names, each reported once."""
+
+    def __init__(self, faults: Faults) -> None:
+        super().__init__()
+        self._faults = faults
+        self._told: set[str] = set()
+
+    def tell(self, where: str, path: Path) -> None:
+        """Report names added since the last call; `where` uses them."""
+        for name in self.keys() - self._told:
+            text = f"{where}: undefined name `{name}` becomes an empty string"
+            self._faults.warning("undefined-name", text, path, [f"define it with `--set {name}=TEXT`"])
+        self._told.update(self)
+
+
+def refuse(error: RefusedTextError, faults: Faults) -> None:
+    """Report a fault of a generator's member."""
+    _, number, member = error.place
+    text = error.message if error.code == "bad-reference" else f"generator {number}: `{member}`: {error.message}"
+    faults.error(error.code, text, error.place)
+
+
+class Refs:
+    """Entries of `refs`, with rendered URLs."""
+
+    def __init__(self, document: ReferenceDocument, scope: NameScope, faults: Faults, missing: Missing) -> None:
+        self.refs = document.refs
+        self.names = list(document.refs)
+        self._urls: dict[str, str] = {}
+        self.count = len(self.names)
+        size = len(faults.source.data)
+        self.block = max(1, min(BLOCK, LONG * self.count // max(size, 1)))
+        if not document.templates:
+            return
+        for url, key in document.refs.named():
+            if url is None or "{{" not in url:
+                continue
+            try:
+                self._urls[url] = rendered(pieces(url, scope.limits, scope.account), scope)
+            except RefusedTextError as error:
+                self._urls[url] = ""
+                faults.error(error.code, f"`{key}`: {error.message}", ("refs", key, 0))
+            missing.tell(f"`{key}`", ("refs", key, 0))
+
+    def keys(self, start: int, stop: int) -> list[str]:
+        return list(map(quote, self.names[start:stop]))
+
+    def values(self, start: int, stop: int) -> list[str]:
+        return [self._value(self.refs[key]) for key in self.names[start:stop]]
+
+    def lines(self, start: int, stop: int) -> list[str]:
+        return [f"{quote(key)}:{self._value(self.refs[key])}" for key in self.names[start:stop]]
+
+    @property
+    def longest(self) -> int:
+        """Maximum length of a rendered URL as JSON."""
+        return 6 * max(map(len, self._urls.values()), default=0)
+
+    def url(self, written: str | None) -> str | None:
+        """Return the rendered URL of a reference."""
+        return self._urls.get(written, written) if self._urls and written is not None else written
+
+    def _value(self, value: Any) -> str:
+        if isinstance(value, str):
+            return quote(value)
+        if isinstance(value, dict):
+            return quote(encode(value))
+        url = self.url(value[0])
+        written = "null" if url is None else quote(url)
+        return f"[{written}]" if len(value) == 1 else f"[{written},{value[1]},{value[2]}]"
+
+
+def blocks(part: EntrySequence) -> Iterator[tuple[int, int]]:
+    """Yield the entries of a part in blocks: the first of each, and the one after its last."""
+    for start in range(0, part.count, part.block):
+        yield start, min(start + part.block, part.count)
+
 
 FEW = 16
 """Maximum number of generators compared by key pattern; more are compared by keys."""
 
 
-class StoppedError(Exception):
-    """An expansion that ended early; the report contains the reason."""
-
-
 def expand(document: ReferenceDocument, source: Source, report: Report, limits: Limits) -> Iterator[bytes]:
-    """Yield the JSON text of the expanded document. Raises StoppedError (reported)."""
+    """Yield the JSON text of the expanded document. Raises CompileError."""
     faults = Faults(source, report)
     missing = Missing(faults)
     parts = prepare(document, faults, limits, missing)
     if report.errors:
-        raise StoppedError
+        raise CompileError(report.sorted())
     check_size(parts, faults, limits)
     written = 0
     try:
@@ -46,14 +173,14 @@ def expand(document: ReferenceDocument, source: Source, report: Report, limits: 
             yield piece
     except RefusedTextError as error:
         refuse(error, faults)
-        raise StoppedError from None
+        raise CompileError(report.sorted()) from None
     missing.tell("`gen`", ("gen",))
     if report.errors:
-        raise StoppedError
+        raise CompileError(report.sorted())
 
 
 def check_size(parts: list[EntrySequence], faults: Faults, limits: Limits) -> None:
-    """Reject generators that exceed the output limit in any case. Raises StoppedError."""
+    """Reject generators that exceed the output limit in any case. Raises CompileError."""
     if sum(part.least for part in parts if isinstance(part, GeneratorFamily)) > limits.output:
         _refuse_size(faults, limits)
 
@@ -61,7 +188,7 @@ def check_size(parts: list[EntrySequence], faults: Faults, limits: Limits) -> No
 def _refuse_size(faults: Faults, limits: Limits) -> NoReturn:
     text = f"the expanded document has more than {limits.output} bytes"
     faults.error("oversized-expansion", text, helps=["raise the limit with `--max-output`"])
-    raise StoppedError
+    raise CompileError(faults.report.sorted())
 
 
 def _blocks(parts: list[EntrySequence]) -> Iterator[tuple[EntrySequence, int, int]]:
@@ -69,7 +196,7 @@ def _blocks(parts: list[EntrySequence]) -> Iterator[tuple[EntrySequence, int, in
 
 
 def _lines(parts: list[EntrySequence], faults: Faults) -> Iterator[bytes]:
-    """Yield the lines of the document. Raises RefusedTextError, StoppedError."""
+    """Yield the lines of the document. Raises RefusedTextError, CompileError."""
     last = {} if _distinct(parts) else _last_values(parts, _shared_hashes(parts))
     begin = "{\n"
     for part, start, stop in _blocks(parts):
@@ -77,7 +204,7 @@ def _lines(parts: list[EntrySequence], faults: Faults) -> Iterator[bytes]:
         text = ",\n".join(lines)
         if text.startswith('"version":') or ',\n"version":' in text:  # no text of JSON holds a line end
             faults.error("bad-reference", "`version`: a document of version 0 cannot have this key")
-            raise StoppedError
+            raise CompileError(faults.report.sorted())
         if lines:
             yield f"{begin}{text}".encode()
             begin = ",\n"
@@ -144,13 +271,13 @@ def _last_values(parts: list[EntrySequence], shared: NDArray[np.int64]) -> dict[
 
 
 def mapping(document: ReferenceDocument, source: Source, report: Report, limits: Limits) -> dict[str, Any]:
-    """Return the expanded document as a map. Raises StoppedError."""
+    """Return the expanded document as a map. Raises CompileError."""
     expanded: dict[str, Any] = json.loads(b"".join(expand(document, source, report, limits)))
     return expanded
 
 
 def entries(document: ReferenceDocument, source: Source, report: Report, limits: Limits) -> Mapping[str, Any]:
-    """Return the expanded document as a map of version 1 values. Raises StoppedError.
+    """Return the expanded document as a map of version 1 values. Raises CompileError.
 
     Version 0 objects are preserved; invalid base64 is rejected.
     """
@@ -158,5 +285,5 @@ def entries(document: ReferenceDocument, source: Source, report: Report, limits:
         return mapping(document, source, report, limits)
     check_values(document.refs, (), 1, Faults(source, report))
     if report.errors:
-        raise StoppedError
+        raise CompileError(report.sorted())
     return document.refs

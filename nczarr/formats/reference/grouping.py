@@ -1,20 +1,23 @@
-"""Groups chunks of arrays by pattern: numbers in arrays, and no object for a chunk except its key.
+"""Chunks of arrays grouped by pattern, and affine fits of their numbers with the expressions of generators.
 
-A `PatternGroup` has the version 0 entries with equal texts around the numbers of key
-and URL.
+A `PatternGroup` has the version 0 entries with equal texts around the numbers of key and URL: numbers in arrays, and no
+object for a chunk except its key. Columns are int64, and so small that no difference overflows.
 """
 
 from __future__ import annotations
 
+import math
 import re
 from array import array
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nczarr.arrays.lazy_numpy import NDArray, np
+from nczarr.formats.reference.expressions import quoted
 
 if TYPE_CHECKING:
     Integers = NDArray[np.int64]
+
 
 DIGITS = 15
 """Maximum number of digits of numbers in keys and URLs; longer ones are text."""
@@ -142,3 +145,178 @@ def _split(key: str) -> tuple[str, str, list[str]] | None:
     if not dots:
         return match[0], "/", tail.split("/")
     return match[0], "".join(character for character in tail if character in "./"), re.split("[./]", tail)
+
+
+WIDEST = 2**61
+"""Limit of sums; factors that would exceed it are 0."""
+
+
+class IndexGrid(NamedTuple):
+    """Sorted values of each index."""
+
+    values: list[Integers]
+    """Values of each index."""
+    order: Integers
+    """Order of keys with the last index varying fastest."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Number of values of each index."""
+        return tuple(map(len, self.values))
+
+
+class Fit(NamedTuple):
+    """A column as `base` + Σ `factors` · indices + `rest`."""
+
+    base: int
+    """Constant."""
+    factors: tuple[int, ...]
+    """Factor of each index."""
+    rest: Integers
+    """Difference to the column."""
+
+
+def grid(indices: list[Integers]) -> IndexGrid | None:
+    """Return the grid that distinct index tuples fill; None if a cell is missing.
+
+    `indices`: for each dimension an int64 column, shape (tuples,).
+    """
+    values = [np.unique(column) for column in indices]
+    if math.prod(map(len, values)) != len(indices[0]):
+        return None
+    return IndexGrid(values, np.lexsort(indices[::-1]))
+
+
+def fit(column: Integers, index_grid: IndexGrid) -> Fit:
+    """Return the affine function that most of a column, in grid order, follows; not negative in any cell.
+
+    `column`: int64, shape (cells of the grid,).
+    """
+    cells = column.reshape(index_grid.shape)
+    factors = []
+    left, most = cells, int(np.abs(cells).max())
+    for axis, values in enumerate(index_grid.values):
+        factor = 0
+        if len(values) > 1:
+            steps = np.diff(values)
+            rise = _middle(np.diff(cells, axis=axis))
+            step = _middle(steps)
+            factor = rise // step if rise % step == 0 else 0
+            furthest = most + abs(factor) * max(abs(int(values[0])), abs(int(values[-1])))
+            factor, most = (factor, furthest) if furthest < WIDEST else (0, most)
+            left = left - (factor * values).reshape([-1 if other == axis else 1 for other in range(cells.ndim)])
+        factors.append(factor)
+    base = _middle(left)
+    affine = Fit(base, tuple(factors), (left - base).ravel())
+    flat = Fit(_middle(cells), (0,) * len(factors), (cells - _middle(cells)).ravel())
+    if (cells.ravel() < affine.rest).any():
+        return flat
+    return min(affine, flat, key=lambda candidate: (np.count_nonzero(candidate.rest), int(np.ptp(candidate.rest))))
+
+
+def _middle(values: Integers) -> int:
+    """Return the median of int64 values of any shape, which equals any value with more than half of the occurrences."""
+    flat = values.ravel()
+    return int(np.partition(flat, len(flat) // 2)[len(flat) // 2])
+
+
+def as_range(values: Integers) -> dict[str, int] | list[int]:
+    """Return a dimension's values for a document: a range if possible.
+
+    `values`: int64, shape (values,), ascending.
+    """
+    steps = np.diff(values)
+    step = int(steps[0]) if len(steps) else 1
+    if (steps != step).any():
+        listed: list[int] = values.tolist()
+        return listed
+    bounds = {"start": int(values[0]), "stop": int(values[-1]) + 1, "step": step}
+    if step == 1:
+        del bounds["step"]
+    if bounds["start"] == 0:
+        del bounds["start"]
+    return bounds
+
+
+PACKED = "x"
+"""Dimension that lists packed numbers."""
+
+
+def pack(columns: Sequence[Integers]) -> tuple[list[int], list[str]]:
+    """Return equally long columns as numbers in mixed radix, and the expressions that extract the columns.
+
+    The last column has the lowest digits, constant ones none.
+
+    `columns`: int64, shape (entries,) each.
+    """
+    bounds = [(int(column.min()), int(column.max())) for column in columns]
+    small = math.prod(most - least + 1 for least, most in bounds) < WIDEST
+    scale, written = 1, []
+    total: Any = 0
+    for column, (least, most) in zip(reversed(columns), reversed(bounds), strict=True):
+        count = most - least + 1
+        if count == 1:
+            written.append(str(least))
+            continue
+        digits = (column if small else column.astype(object)) - least
+        total = total + digits * scale
+        written.append(_digit(scale, count, least))
+        scale *= count
+    numbers: list[int] = [0] * len(columns[0]) if scale == 1 else total.tolist()
+    return numbers, written[::-1]
+
+
+def _digit(scale: int, count: int, least: int) -> str:
+    """Return the expression of a mixed-radix digit of `x` plus its minimum."""
+    shifted = f"x//{scale}%{count}" if scale > 1 else f"x%{count}"
+    return shifted if not least else f"({shifted}{least:+d})"
+
+
+def total(base: int, terms: Iterable[tuple[int, str]]) -> str:
+    """Return a sum of factors times terms as an expression."""
+    written = ""
+    for factor, term in terms:
+        if term.lstrip("-").isdigit():
+            base += factor * int(term)
+        elif factor:
+            product = term if abs(factor) == 1 else f"{term}*{abs(factor)}"
+            written += f"{'-' if factor < 0 else '+'}{product}"
+    if not written:
+        return str(base)
+    tail = f"{base:+d}" if base else ""
+    return (written[1:] if written[0] == "+" else "0" + written) + tail
+
+
+def fitted(fit: Fit, names: Iterable[str], rest: str = "0") -> str:
+    """Return a fitted column as an expression of its indices and its rest."""
+    return total(fit.base, [*zip(fit.factors, names, strict=True), (1, rest)])
+
+
+def chosen(dimension: str, values: Sequence[str]) -> str:
+    """Return an expression that selects a value by a dimension, from 0."""
+    if len(set(values)) == 1:
+        return values[0]
+    tests = [f"{value} if {dimension}=={number} else " for number, value in enumerate(values[:-1])]
+    return f"({''.join(tests)}{values[-1]})"
+
+
+def literal(text: str) -> str:
+    """Return a text as an expression."""
+    escaped = text.encode("unicode-escape").decode("ascii").replace("'", "\\'")
+    return f"'{escaped}'"
+
+
+def hole(expression: str, width: int = 0) -> str:
+    """Return an expression in braces; `width`: zero-padded number of digits."""
+    if expression.isdigit():
+        return expression.zfill(width)
+    return f"{{{{'%0{width}d'|format({expression})}}}}" if width else f"{{{{{expression}}}}}"
+
+
+def joined(literals: tuple[str, ...], holes: list[str]) -> str:
+    """Join alternating texts and holes, escaping the texts."""
+    text = quoted(literals[0]) if len(literals) == 1 else quoted(literals[0] + "\0").removesuffix("\0")
+    for place, (hole, literal) in enumerate(zip(holes, literals[1:], strict=True), 2):
+        last = place == len(literals)
+        text += hole + (quoted(literal) if last else quoted(literal + "\0").removesuffix("\0"))
+    return text

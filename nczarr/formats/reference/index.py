@@ -13,8 +13,8 @@ from itertools import cycle, repeat
 from typing import Literal, NamedTuple
 
 from nczarr.arrays.lazy_numpy import NDArray, np
+from nczarr.formats.reference.expansion import blocks, encode
 from nczarr.formats.reference.family import GeneratorFamily
-from nczarr.formats.reference.parts import blocks, encode
 from nczarr.stores.base import Reference, is_safe
 
 FOLDERS = 4096
@@ -129,7 +129,9 @@ class Index:
         """Return keys with `prefix` in any order, possibly repeated."""
         keys: list[str] = []
         for family, folders in zip(self._families, self._folders, strict=True):
-            if folders is not None and not any(_meet(prefix, folder) for folder in folders):
+            if folders is not None and not any(
+                (folder.startswith(prefix) or prefix.startswith(folder)) for folder in folders
+            ):
                 continue
             for start, stop in blocks(family):
                 keys += [key for key in map(_unquoted, family.keys(start, stop)) if key.startswith(prefix)]
@@ -173,11 +175,6 @@ def _references(family: GeneratorFamily, start: int, stop: int) -> Iterator[tupl
     urls = cycle(map(_unquoted, family.urls(start, stop)))
     keys = map(_unquoted, family.keys(start, stop))
     return zip(keys, map(Reference, urls, offsets or repeat(0), lengths or repeat(None)), strict=False)
-
-
-def _meet(prefix: str, folder: str) -> bool:
-    """Return whether a key in a folder may begin with `prefix`; both may be empty."""
-    return folder.startswith(prefix) or prefix.startswith(folder)
 
 
 def _unquoted(written: str) -> str:

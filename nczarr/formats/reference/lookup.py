@@ -20,14 +20,17 @@ from typing import Any
 
 from nczarr.diagnostics.report import CompileError, Report
 from nczarr.diagnostics.source import Source
-from nczarr.formats.reference import expansion, wire
+from nczarr.formats.reference import expansion, parquet, wire
+from nczarr.formats.reference.expansion import Missing, Refs, encode, prepare, refuse
 from nczarr.formats.reference.family import GeneratorFamily
 from nczarr.formats.reference.index import AHEAD, FamilyEntry, Index, odd
 from nczarr.formats.reference.index import FEW as FEW_KEYS
 from nczarr.formats.reference.limits import DEFAULT, Limits, RefusedTextError
-from nczarr.formats.reference.parts import Missing, Refs, encode, prepare, refuse
-from nczarr.stores.base import Reference
+from nczarr.options import Options
+from nczarr.stores.base import Reference, References, Store
 from nczarr.stores.open import open_source
+from nczarr.stores.reference_policy import Policy, home_of
+from nczarr.stores.references import ReferenceStore
 from nczarr.syntax.json.positions import Faults
 
 WORST = 12
@@ -181,7 +184,7 @@ def _made(document: wire.ReferenceDocument, source: Source, report: Report, limi
         return None
     try:
         expansion.check_size(parts, faults, limits)
-    except expansion.StoppedError:
+    except CompileError:
         return None
     version = bool(document.version) and "version" in document.refs
     index = Index()
@@ -201,7 +204,7 @@ def _made(document: wire.ReferenceDocument, source: Source, report: Report, limi
         try:
             for _ in expansion.expand(document, source, report, limits):
                 pass
-        except expansion.StoppedError:
+        except CompileError:
             return None
     if report.errors > before:
         return None
@@ -238,3 +241,19 @@ def _again(source: Source, limits: Limits, overrides: Overrides) -> CheckedRefer
     if references is None:
         raise CompileError(report.sorted())
     return references
+
+
+def opens(source: Source | Store, report: Report, options: Options) -> ReferenceStore | None:
+    """Return the store of a document; None (reported) if invalid. Raises OSError."""
+    references: References | None
+    limits = DEFAULT._replace(jinja=options.following.jinja, repeated=options.accepts("duplicate-name"))
+    if isinstance(source, Source):
+        references, name = opened(source, report, limits), source.name
+    else:
+        references, name = parquet.opened(source, report, limits), source.path
+    if references is None:
+        return None
+    store = ReferenceStore(references, Policy(home_of(source), options.following), name, options.storage.of("source"))
+    before = report.errors
+    store.check(report)
+    return store if report.errors == before else None

@@ -18,10 +18,10 @@ from typing import Any
 
 from nczarr.diagnostics.report import CompileError, Diagnostic, Label, Report, Severity
 from nczarr.diagnostics.source import Source
-from nczarr.formats.reference.detect import ARRAY, METADATA
+from nczarr.formats.reference import ARRAY, METADATA
+from nczarr.formats.reference.expansion import encode
 from nczarr.formats.reference.limits import DEFAULT, Limits
 from nczarr.formats.reference.parquet_rows import ChunkGrid, RecordFaultError, ReferenceRows, grid, read
-from nczarr.formats.reference.parts import encode
 from nczarr.formats.reference.wire import report_repeated, text_of
 from nczarr.stores.base import Reference, Store, is_safe
 from nczarr.stores.bounded_cache import BoundedCache

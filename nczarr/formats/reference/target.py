@@ -16,7 +16,7 @@ from nczarr.arrays.chunks.chunk_references import BATCH, WHOLE, Referred, some
 from nczarr.arrays.chunks.manifest import PlaceColumns
 from nczarr.diagnostics.report import CompileError, Diagnostic, Severity
 from nczarr.formats.common.awkward.sidecar import FOLDER
-from nczarr.formats.reference.detect import ARRAY
+from nczarr.formats.reference import ARRAY
 from nczarr.formats.reference.wire import text_of
 from nczarr.plan.plans import StorePlan
 from nczarr.plan.requested_storage import fills_alone
@@ -156,7 +156,7 @@ class ParquetTarget(DocumentStore):
 
     def seal(self) -> None:
         if not self._written:
-            from nczarr.formats.reference import write_parquet
+            from nczarr.formats.reference import parquet_rows
 
             documents = {key: data for key, data in sorted(self.content.items()) if is_metadata(key)}
             inline = {
@@ -164,7 +164,7 @@ class ParquetTarget(DocumentStore):
                 for key, data in sorted(self.content.items())
                 if not is_metadata(key) and not _is_in_sidecar(key, documents)
             }
-            write_parquet.write(self._store, documents.items(), inline, self.arrays, noted=self.noted)
+            parquet_rows.write(self._store, documents.items(), inline, self.arrays, noted=self.noted)
             self._written = True
         self._store.seal()
 

@@ -45,7 +45,7 @@ def expanded(
     read = wire.read(source, report, limits, overrides)
     try:
         found = None if read is None else dict(expansion.mapping(read, source, report, limits))
-    except expansion.StoppedError:
+    except CompileError:
         found = None
     return found, report.sorted()
 

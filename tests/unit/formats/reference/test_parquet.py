@@ -17,8 +17,7 @@ from nczarr import refs
 from nczarr.arrays.chunks.chunk_references import WHOLE, Referred
 from nczarr.arrays.chunks.manifest import PlaceColumns
 from nczarr.diagnostics.report import CompileError, Report
-from nczarr.formats.reference import parquet_rows, write_parquet
-from nczarr.formats.reference.detect import is_parquet
+from nczarr.formats.reference import is_parquet, parquet_rows
 from nczarr.formats.reference.limits import DEFAULT, Limits
 from nczarr.formats.reference.parquet import ParquetReferences, opened
 from nczarr.registry import ChunkKeys
@@ -63,7 +62,7 @@ ARRAYS = [
 
 def written(rows: int | None = None) -> MemoryStore:
     store = MemoryStore()
-    write_parquet.write(store, DOCUMENTS.items(), INLINE, ARRAYS, rows)
+    parquet_rows.write(store, DOCUMENTS.items(), INLINE, ARRAYS, rows)
     return store
 
 
@@ -114,10 +113,10 @@ def test_what_is_written_is_read(rows: int | None) -> None:
 
 
 def test_files_have_no_more_rows_than_they_need() -> None:
-    assert write_parquet.record_size([]) == 1
-    assert write_parquet.record_size([1, 30]) == 30
-    assert write_parquet.record_size([10**6]) == 10_000
-    assert write_parquet.record_size([10**8]) == 100_000
+    assert parquet_rows.record_size([]) == 1
+    assert parquet_rows.record_size([1, 30]) == 30
+    assert parquet_rows.record_size([10**6]) == 10_000
+    assert parquet_rows.record_size([10**8]) == 100_000
 
 
 def test_files_are_the_same_whenever_they_are_written() -> None:
@@ -144,7 +143,7 @@ def test_what_cannot_be_held_is_refused_by_name(
 ) -> None:
     store = MemoryStore()
     with pytest.raises(CompileError, match=f"`{key}`") as caught:
-        write_parquet.write(store, {**DOCUMENTS, **documents}.items(), inline, arrays)
+        parquet_rows.write(store, {**DOCUMENTS, **documents}.items(), inline, arrays)
     assert [(each.code, each.primary.key) for each in caught.value.diagnostics] == [("unstorable-reference", key)]
     assert "write a JSON document" in caught.value.diagnostics[0].helps[0]
     assert not store.content
@@ -299,7 +298,7 @@ def test_others_read_what_we_write(engine: str, peer: Callable[[str], ModuleType
     gaps = {n: place for n, place in places.items() if engine == "fastparquet" or n < 3}
     store = MemoryStore()
     arrays = [referred("x/", (3, 3), {n: places[n] for n in range(8)}), referred("p/", (3, 3), gaps)]
-    write_parquet.write(store, documents.items(), {**INLINE, "x/2.2": bytes(16)}, arrays, 3)
+    parquet_rows.write(store, documents.items(), {**INLINE, "x/2.2": bytes(16)}, arrays, 3)
     put(store, tmp_path / "t.parq")
     references = mapper(str(tmp_path / "t.parq"), engine=engine)
     files = fsspec.filesystem("reference", fo=references, remote_protocol="file", asynchronous=True)

@@ -37,7 +37,7 @@ def expanded(
     if read is not None:
         try:
             found = dict(expansion.mapping(read, source, report, limits))
-        except expansion.StoppedError:
+        except CompileError:
             assert report.errors
     return found, report.sorted()
 

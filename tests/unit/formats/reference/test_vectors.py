@@ -13,7 +13,7 @@ import pytest
 
 from nczarr.diagnostics.report import CompileError, Report
 from nczarr.diagnostics.source import Source
-from nczarr.formats.reference.open import opens
+from nczarr.formats.reference.lookup import opens
 from nczarr.options import Options
 from nczarr.stores.references import ReferenceStore
 from tests.conftest import shared_folder
