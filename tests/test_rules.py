@@ -59,8 +59,7 @@ DOORS = {
     "nczarr.api.refs": "nczarr.formats.reference",
     "nczarr.api.zarr3_2019": "nczarr.formats.zarr",
     "nczarr.integrations.virtualizarr": "nczarr.formats.reference",
-    "nczarr.serve.protocols.dap2": "nczarr.formats.opendap",
-    "nczarr.serve.protocols.dap4": "nczarr.formats.opendap",
+    "nczarr.serve.protocols.opendap": "nczarr.formats.opendap",
     "nczarr.serve.pages.subset_form": "nczarr.formats.opendap",
 }
 """Public doors to single formats, and protocols of the server: who may import which by name."""
@@ -111,7 +110,6 @@ LAZY_MODULES = {
     "nczarr.formats.common": "lists of variable length are rare",
     "nczarr.formats.ncstream": "protobuf, and points and servers: only where the stream has them",
     "nczarr.formats.netcdf4": "libnetcdf and h5py, loaded with the first value",
-    "nczarr.formats.opendap": "servers: only where a URL names one",
     "nczarr.formats.reference": "generators, templates and Parquet: only where the document has them",
     "nczarr.formats.zarr": "layouts and readers that few stores need",
     "nczarr.integrations": "zarr-python, which the package does without",
@@ -123,6 +121,7 @@ LAZY_MODULES = {
     "nczarr.registry": "formats, loaded by their rows",
     "nczarr.select": "sections and subsets: only where they are asked for",
     "nczarr.serve": "the server",
+    "nczarr.syntax": "JSON, where a store may be a folder of references",
     "nczarr.stores": "zip, memory and remote stores: only where a path leads to one",
 }
 """Modules that functions import, by room or format, and why they are not imported at the top."""
@@ -392,8 +391,6 @@ TOLD = {
     "nczarr": "`nczarr.awkward0` and `nczarr.ncstream` are public modules",
     "nczarr.api.handle": "`from_cdl`, `to_cdl` and their like are methods for one format each",
     "nczarr.formats.common.awkward.expressions": "`awkward0` is the library that documents name",
-    "nczarr.serve.protocols.dap2": "`dap2` is the first segment of its URLs",
-    "nczarr.serve.protocols.dap4": "`dap4` is the first segment of its URLs",
     "nczarr.serve.protocols.cdmremote": "`cdl` and `ncstream` are words of CDM Remote's queries",
     "nczarr.cli.shared": "`ncstream` is an extra of the package",
 }

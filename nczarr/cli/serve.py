@@ -23,10 +23,9 @@ if TYPE_CHECKING:
     from socket import socket
 
     from nczarr.serve.application import Application
-    from nczarr.serve.limits import Limits
-    from nczarr.serve.operations.access_log import Destination
-    from nczarr.serve.operations.metrics import Metrics
+    from nczarr.serve.metrics import Destination, Metrics
     from nczarr.serve.places import Root
+    from nczarr.serve.resources import Limits
 
 LOOPBACK = "127.0.0.1"
 PORT = integer(0, 65535, "a port, 0 to 65535")
@@ -109,7 +108,7 @@ def _processes(text: str) -> int:
 
 
 def _destination(text: str) -> Destination:
-    from nczarr.serve.operations.access_log import Destination
+    from nczarr.serve.metrics import Destination
 
     try:
         return Destination.of(text)
@@ -160,7 +159,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def limits_of(arguments: argparse.Namespace) -> Limits:
     """Return the requested limits."""
-    from nczarr.serve.limits import Limits
+    from nczarr.serve.resources import Limits
 
     asked = {name: getattr(arguments, name, None) for name in Limits._fields}
     limits = Limits()._replace(**{name: value for name, value in asked.items() if value is not None})
@@ -175,11 +174,10 @@ def _application(arguments: argparse.Namespace, root: Root, metrics: Metrics) ->
     from nczarr.serve.application import Application, to_stderr
     from nczarr.serve.context import ServerContext
     from nczarr.serve.dataset_cache import Shelf
-    from nczarr.serve.operations.access_log import AccessLog
-    from nczarr.serve.request import set_base
+    from nczarr.serve.metrics import AccessLog
+    from nczarr.serve.request import Sites, set_base
+    from nczarr.serve.resources import Disk
     from nczarr.serve.search_index import SearchIndex
-    from nczarr.serve.sites import Sites
-    from nczarr.serve.spool import Disk
 
     limits = limits_of(arguments)
     options = options_of(arguments)
@@ -216,9 +214,8 @@ def _serve(arguments: argparse.Namespace, messages: Messages) -> None:
         messages.report.error("missing-library", text, helps=["run `pip install 'nczarr[serve]'`"])
         return
     count = arguments.processes
-    from nczarr.serve.operations.access_log import AccessLog
-    from nczarr.serve.operations.metrics import Metrics
-    from nczarr.serve.routes import ROUTES
+    from nczarr.serve.application import ROUTES
+    from nczarr.serve.metrics import AccessLog, Metrics
     from nczarr.serve.sockets import bound, url_of
 
     if arguments.access_log is not None:
@@ -233,7 +230,7 @@ def _serve(arguments: argparse.Namespace, messages: Messages) -> None:
         metrics.use(0)
         _answer(arguments, root, metrics, socket, announce)
         return
-    from nczarr.serve.operations.processes import Supervisor
+    from nczarr.serve.processes import Supervisor
 
     def work(row: int, ready: Callable[[], None]) -> None:
         metrics.use(row)

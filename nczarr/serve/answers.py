@@ -16,7 +16,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
-from nczarr.serve.spool import Spool
+from nczarr.serve.resources import Spool
 from nczarr.stores.local_file import Identity
 from nczarr.stores.ranges import Range, length_of, part_of
 

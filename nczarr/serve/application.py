@@ -15,22 +15,34 @@ from collections.abc import Callable, Coroutine, Mapping, MutableMapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
 from nczarr.diagnostics.report import CompileError
-from nczarr.serve import refusals
-from nczarr.serve.answers import HttpAnswer, compressed, text
-from nczarr.serve.bodies import weight
-from nczarr.serve.context import Answer, Handler, ServerContext
-from nczarr.serve.dataset_cache import CachedDataset, RefusedRequestError
-from nczarr.serve.delivery import Client, CutError, Delivery, Receive, Send
-from nczarr.serve.limits import Limits
-from nczarr.serve.operations.metrics import KIND, Finished, Metrics
+from nczarr.serve.answers import HTML, HttpAnswer, compressed, text
+from nczarr.serve.context import Answer, Handler, ServerContext, ServerRoute
+from nczarr.serve.dataset_cache import CachedDataset
+from nczarr.serve.delivery import Client, CutError, Delivery, Receive, Send, weight
+from nczarr.serve.metrics import KIND, Finished, Metrics
+from nczarr.serve.pages import dataset, download, folder, view
+from nczarr.serve.pages.markup import (
+    BROWSE,
+    CATALOG,
+    CDMREMOTE,
+    DAP2,
+    DAP4,
+    DOWNLOAD,
+    FILE,
+    STATIC,
+    VERSIONS,
+    VIEW,
+    page,
+)
 from nczarr.serve.places import ServedPlace
-from nczarr.serve.request import Request, below_base, direct, first_segment, request
-from nczarr.serve.routes import ROUTES
-from nczarr.serve.sites import Sites
-from nczarr.serve.workers import BusyServerError, Share, Workers
+from nczarr.serve.protocols import cdmremote, opendap, zarr
+from nczarr.serve.refusals import RefusedRequestError, refused
+from nczarr.serve.request import Request, Sites, below_base, direct, first_segment, request
+from nczarr.serve.resources import BusyServerError, Limits, Share, Workers
 
 if TYPE_CHECKING:
     from starlette.requests import Request as StarletteRequest
@@ -60,6 +72,20 @@ SAFETY = (
         "form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
     ),
 )
+
+ROUTES = (
+    ServerRoute(BROWSE, dataset.answer),
+    *(ServerRoute(version, zarr.answer) for version in VERSIONS),
+    ServerRoute(CDMREMOTE, cdmremote.answer),
+    ServerRoute(DAP2, opendap.answer, opendap.dap2_refusal),
+    ServerRoute(DAP4, opendap.answer, opendap.dap4_refusal),
+    ServerRoute(VIEW, view.answer),
+    ServerRoute(DOWNLOAD, download.answer),
+    ServerRoute(FILE, folder.file),
+    ServerRoute(CATALOG, folder.catalog_answer),
+    ServerRoute(STATIC, folder.static),
+)
+"""All routes but those for those who watch the server, with their answers. The first also answers `/`."""
 
 Log = Callable[[str], None]
 
@@ -171,9 +197,9 @@ class Application:
         if isinstance(error, CutError):
             raise error
         self._note(error)
-        refusal = refusals.refused(error, self.context.root.home)
+        refusal = refused(error, self.context.root.home)
         document = next((row.refusal for row in ROUTES if row.name == first_segment(asked.scope)), None)
-        return _Response(refusals.answer(refusal, document, asked.headers.get("accept", "")))
+        return _Response(refusal_answer(refusal, document, asked.headers.get("accept", "")))
 
     def _note(self, error: Exception) -> None:
         """Log an error whose refusal does not say everything."""
@@ -276,6 +302,20 @@ class Application:
             ("Access-Control-Expose-Headers", EXPOSED),
             ("Vary", "Origin"),
         )
+
+
+def refusal_answer(
+    refusal: RefusedRequestError, document: Callable[[RefusedRequestError], HttpAnswer] | None, accepted: str
+) -> HttpAnswer:
+    """Return the answer for a refusal: a page for browsers, the protocol's document for its clients, else text.
+
+    `document`: error document of the protocol, if it has one; `accepted`: the header `Accept`.
+    """
+    if "text/html" in accepted:
+        title = f"{refusal.status} {HTTPStatus(refusal.status).phrase}"
+        html = page("error.html", title, words=refusal.text.rstrip())
+        return HttpAnswer(html, HTML, refusal.status, refusal.headers)
+    return document(refusal) if document is not None else text(refusal.status, refusal.text, refusal.headers)
 
 
 async def _missing(scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial, wraps
+from collections.abc import Callable, Iterator
+from functools import wraps
 from typing import Any, NamedTuple, TypeAlias
 
 from nczarr.serve.answers import HTML, HttpAnswer, conditional, document
-from nczarr.serve.dataset_cache import CachedDataset, RefusedRequestError, Shelf, while_same
-from nczarr.serve.limits import Limits
+from nczarr.serve.dataset_cache import CachedDataset, Shelf, while_same
 from nczarr.serve.places import Root, ServedPlace
-from nczarr.serve.protocols import zarr
+from nczarr.serve.refusals import RefusedRequestError
 from nczarr.serve.request import Request
+from nczarr.serve.resources import Disk, Limits
 from nczarr.serve.search_index import SearchIndex
-from nczarr.serve.spool import Disk
+from nczarr.serve.value_streams import begun, bounded, check_size, steady, whole
 
 
 class DeferredWork(NamedTuple):
@@ -27,6 +27,25 @@ class DeferredWork(NamedTuple):
     """Function to run."""
     need: int = 0
     """Memory of the work in bytes."""
+
+
+class StreamedValues(NamedTuple):
+    """Requested values, which an answer has as they are made."""
+
+    pieces: Iterator[bytes]
+    """Body of the answer; raises RefusedRequestError, CompileError, OSError."""
+    size: int
+    """Approximate bytes of the body."""
+    need: int
+    """Approximate memory in bytes."""
+    fixed: bool
+    """False if the size of a value is unknown: all are made before the answer begins, so that errors precede it."""
+    kind: str
+    """Content type."""
+    headers: tuple[tuple[str, str], ...]
+    """Further headers."""
+    ended: Callable[[Iterator[bytes]], Iterator[bytes]] = iter
+    """Ends a stream that fails as the protocol requires."""
 
 
 class ServerContext(NamedTuple):
@@ -68,13 +87,28 @@ class ServerContext(NamedTuple):
         """
         opened = self.opened(place, at_hand) or self.shelf.open(place)
         if version is not None:
-            zarr.view(opened, version, self.limits)
+            opened.view(version, self.limits.memory)
         return opened
 
     def now_or_later(self, opened: CachedDataset, work: Callable[[], HttpAnswer], need: int) -> Answer:
         """Return the answer of some work on a dataset, or the work if it needs much memory."""
-        steady = partial(_while_same, opened, work)
-        return steady() if need <= self.limits.immediate else DeferredWork(work=steady, need=need)
+
+        def steadily() -> HttpAnswer:
+            with while_same(opened):
+                return work()
+
+        return steadily() if need <= self.limits.immediate else DeferredWork(work=steadily, need=need)
+
+    def streamed(self, opened: CachedDataset, values: StreamedValues) -> Answer:
+        """Return the answer with values of a dataset. Raises RefusedRequestError above the limit, errors of pieces."""
+        check_size(values.size, self.limits)
+
+        def work() -> HttpAnswer:
+            pieces = steady(bounded(values.pieces, self.limits), opened)
+            body = begun(values.ended(pieces)) if values.fixed else whole(pieces, self.disk)
+            return HttpAnswer(body, values.kind, headers=values.headers, need=values.need, size=values.size)
+
+        return self.now_or_later(opened, work, values.need)
 
 
 Answer: TypeAlias = HttpAnswer | DeferredWork
@@ -115,12 +149,6 @@ def as_wanted(asked: Request, members: Callable[[], Any], html: Callable[[], byt
     """Return a page as JSON or HTML, as the client asks."""
     page = document(members()) if asked.wants_json else HttpAnswer(html(), HTML)
     return conditional(page, asked.headers, None)
-
-
-def _while_same(opened: CachedDataset, work: Callable[[], HttpAnswer]) -> HttpAnswer:
-    """Return the answer of some work. Raises RefusedRequestError if the dataset has changed since it was opened."""
-    with while_same(opened):
-        return work()
 
 
 def trimmed(segments: tuple[str, ...]) -> tuple[str, ...]:

@@ -19,13 +19,12 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from nczarr import names
-from nczarr.diagnostics.report import CompileError, Diagnostic, Report, Severity
+from nczarr.diagnostics.report import CompileError, Diagnostic, Report
 from nczarr.diagnostics.source import Source
 from nczarr.options import UNREAD, Following, Options
-from nczarr.serve.limits import Limits
-from nczarr.serve.link_policy import forbidden
-from nczarr.serve.places import ServedPlace
-from nczarr.serve.spool import Disk, FullError
+from nczarr.serve.places import ServedPlace, forbidden
+from nczarr.serve.refusals import ALLOW, BUSY, FORBIDDEN, RETRY, SOON, UNKNOWN, RefusedRequestError, without_home
+from nczarr.serve.resources import Disk, FullError, Limits
 from nczarr.stores.base import ROOT_KEYS
 from nczarr.stores.bounded_cache import BoundedCache
 from nczarr.stores.local_file import LocalFile
@@ -33,6 +32,8 @@ from nczarr.stores.local_file import LocalFile
 if TYPE_CHECKING:
     from nczarr.check.checked import Checked
     from nczarr.diagnostics.secrets import StorageOptions
+    from nczarr.link.store_view import StoreView
+    from nczarr.plan.plans import StorePlan
     from nczarr.registry import Format
     from nczarr.stores.base import Store
 
@@ -57,38 +58,12 @@ SWEPT = 32
 RECENT = 2 * 10**9
 """Nanoseconds after a change within which a cut file counts as unfinished."""
 
-UNKNOWN = 404
-"""Status of files in no known format; the beginning of a file may be in none."""
-
-BUSY = 503
-"""Status of files that another process seems to be writing, and of a server without room."""
-
-RETRY, SOON = (("Retry-After", "2"),), (("Retry-After", "1"),)
-"""Headers of answers with that status; the second of those that need a moment."""
-
 CUT = frozenset({"missing-values"})
 """Codes of warnings about files that end too early."""
 
 DOCUMENTS = (".zarray", ".zgroup", ".zattrs", "zarr.json")
 
 Stamp = tuple[Any, ...]
-
-
-class RefusedRequestError(Exception):
-    """A refused request: HTTP status and text for the client."""
-
-    def __init__(self, status: int, text: str, headers: tuple[tuple[str, str], ...] = ()) -> None:
-        super().__init__(text)
-        self.status = status
-        self.text = text
-        self.headers = headers
-
-
-FORBIDDEN = frozenset({"forbidden-target"})
-"""Codes of targets that the server may not read: they become status 403."""
-
-ALLOW = "`nczarr serve --source-root PLACE` allows it"
-"""Remedy for targets outside the roots of a server."""
 
 
 class CachedDataset:
@@ -107,6 +82,32 @@ class CachedDataset:
         self.nodes = _nodes(place, checked)
         self.looked = time.monotonic()
         self.modified: float = max((each[-1] for each in (*stamp, *self.nodes) if each), default=0) / 1e9
+
+    def planned(self, version: str, memory: int, report: Report) -> StorePlan | None:
+        """Return the plan of a store in a Zarr version that holds the dataset; None (reported) if none does."""
+        from nczarr import registry
+        from nczarr.operations import pipeline
+
+        form = registry.named(version)
+        assert form is not None
+        options = Options(allow_loss=frozenset({"all"}), consolidated=True, memory=memory)
+        plan = pipeline.plan_store(self.checked, form, report, options)
+        return None if report.errors else plan
+
+    def view(self, version: str, memory: int) -> StoreView:
+        """Return the dataset in a Zarr version; cached. Raises CompileError if it cannot be represented, OSError."""
+        from nczarr.link import store_view
+
+        with self.lock:
+            view: StoreView | None = self.views.get(version)
+            if view is None:
+                report = Report(limit=100)
+                plan = self.planned(version, memory, report)
+                view = None if plan is None else store_view.store_view(store_view.without_default_fills(plan), report)
+                if view is None or report.errors:
+                    raise CompileError(report.sorted())
+                self.views[version] = view
+            return view
 
     @property
     def alone(self) -> bool:
@@ -363,36 +364,3 @@ def _facts(path: str, *, missing: bool = True) -> tuple[int, ...] | None:
             raise
         return None
     return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
-
-
-def words(found: Iterable[Diagnostic], home: str) -> str:
-    """Return diagnostics as lines for a client, without source lines and server paths.
-
-    Targets outside the roots are one line: other diagnostics follow from them.
-    """
-    found = list(found)
-    outside = [each for each in found if each.code in FORBIDDEN]
-    if outside:
-        more = f" (and {len(outside) - 1} more)" if len(outside) > 1 else ""
-        return without_home(f"error[{outside[0].code}]: {outside[0].message}{more}; {ALLOW}", home)
-    lines = []
-    for each in found:
-        if each.severity is Severity.NOTE:
-            continue
-        lines.append(f"{each.severity}[{each.code}]: {each.message}{_where(each)}")
-        lines += [f"  help: {text}" for text in each.helps if "`--" not in text]
-    return without_home("\n".join(lines), home)
-
-
-def _where(found: Diagnostic) -> str:
-    span, key = found.primary.span, found.primary.key
-    if key is not None:
-        return f" (at {key}{'#' + found.primary.pointer if found.primary.pointer else ''})"
-    if span.source is None:
-        return ""
-    return f" (at {span.source.place(span.start)})"
-
-
-def without_home(text: str, home: str) -> str:
-    """Return a text without the path of the root: clients know only names below it."""
-    return text.replace(home.rstrip(os.sep) + os.sep, "").replace(home, ".")

@@ -1,9 +1,9 @@
-"""Pool of helper processes that run the netCDF library with a time limit.
+"""Pool of helper processes that run the netCDF library with a time limit, and the process itself.
 
-A damaged file can make the library loop or crash. A thread cannot be ended, and
-would hold the library's lock; a process can. Helpers are reused: a call costs
-some tenths of a millisecond and the pickle of its result. A file that killed a
-helper is refused until it changes.
+A damaged file can make the library loop or crash. A thread cannot be ended, and would hold the library's lock; a
+process can. Helpers are reused: a call costs some tenths of a millisecond and the pickle of its result. A file that
+killed a helper is refused until it changes. `arrays/execution/processes.py` has the messages; only the server writes
+to the standard input of a helper.
 """
 
 from __future__ import annotations
@@ -11,14 +11,25 @@ from __future__ import annotations
 import errno
 import os
 import subprocess
+import sys
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from threading import BoundedSemaphore, Lock
 from typing import Any
 
-from nczarr.arrays.execution.processes import NoAnswerError, TimedProcess, started
-from nczarr.serve.limits import Limits
+from nczarr.arrays.execution.processes import (
+    NoAnswerError,
+    TimedProcess,
+    answer,
+    answer_all,
+    own_streams,
+    send,
+    started,
+)
+from nczarr.serve.resources import Limits
 from nczarr.stores.bounded_cache import BoundedCache
+from nczarr.stores.local_file import UNMAPPED
 
 MOST = 4
 """Maximum number of helpers, so that one hanging file does not block others."""
@@ -84,7 +95,7 @@ class Helpers:
         raise found
 
     def _new(self) -> TimedProcess:
-        made = TimedProcess(started("nczarr.serve.helper", str(self._memory)))
+        made = TimedProcess(started("nczarr.serve.helpers", str(self._memory)))
         with self._lock:
             self._all.add(made)
         return made
@@ -117,3 +128,46 @@ class Helpers:
             ended = list(self._all)
         for each in ended:
             each.process.kill()
+
+
+LOOK = 1.0
+"""Seconds between checks that the server is alive."""
+
+
+def main() -> None:
+    """Answer requests until the server closes standard input."""
+    import _thread
+
+    memory = int(sys.argv[1])
+    if hasattr(os, "getppid"):
+        _thread.start_new_thread(_end_with, (os.getppid(),))
+    if sys.platform != "win32":
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))  # a library that loops may also take memory
+    UNMAPPED.set()
+    source, out = own_streams()
+    _warm()
+    send(out, (True, None))
+    answer_all(source, out)
+
+
+def _warm() -> None:
+    """Load the libraries that every request needs."""
+    from nczarr.registry import ROWS, having, load
+
+    for name in having("isolates"):
+        form = load(ROWS[name])
+        assert load(form.read) is not None
+        answer(load(form.warms), ())  # a library that is missing is reported where a file is read
+
+
+def _end_with(server: int) -> None:
+    """End this process after the server: a library that hangs never reads standard input."""
+    while os.getppid() == server:
+        time.sleep(LOOK)
+    os._exit(1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,23 +1,41 @@
-"""Refused requests: errors become a status with a text, in the form that the client shows.
-
-Browsers get pages, clients of OPeNDAP the error documents of their protocol,
-all others text. No client gets a traceback or a path of the server.
-"""
+"""Refused requests: errors become a status with a text for the client, without a traceback or a path of the server."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from http import HTTPStatus
+import os
+from collections.abc import Iterable
 
-from nczarr.diagnostics.report import CompileError
-from nczarr.serve.answers import HTML, HttpAnswer, text
-from nczarr.serve.dataset_cache import BUSY, FORBIDDEN, RETRY, RefusedRequestError, words
-from nczarr.serve.pages.markup import page
-from nczarr.serve.workers import BusyServerError
+from nczarr.diagnostics.report import CompileError, Diagnostic, Severity
+from nczarr.serve.resources import BusyServerError
 from nczarr.stores.local_file import ReplacedError
+
+UNKNOWN = 404
+"""Status of files in no known format; the beginning of a file may be in none."""
 
 UNREADABLE = 422
 """Status of datasets that have errors: the server works, and to ask again does not help."""
+
+BUSY = 503
+"""Status of files that another process seems to be writing, and of a server without room."""
+
+RETRY, SOON = (("Retry-After", "2"),), (("Retry-After", "1"),)
+"""Headers of answers with that status; the second of those that need a moment."""
+
+FORBIDDEN = frozenset({"forbidden-target"})
+"""Codes of targets that the server may not read: they become status 403."""
+
+ALLOW = "`nczarr serve --source-root PLACE` allows it"
+"""Remedy for targets outside the roots of a server."""
+
+
+class RefusedRequestError(Exception):
+    """A refused request: HTTP status and text for the client."""
+
+    def __init__(self, status: int, text: str, headers: tuple[tuple[str, str], ...] = ()) -> None:
+        super().__init__(text)
+        self.status = status
+        self.text = text
+        self.headers = headers
 
 
 def refused(error: Exception, home: str) -> RefusedRequestError:
@@ -38,15 +56,31 @@ def refused(error: Exception, home: str) -> RefusedRequestError:
             return RefusedRequestError(500, "internal error of the server; `--verbose` writes details to its log")
 
 
-def answer(
-    refusal: RefusedRequestError, document: Callable[[RefusedRequestError], HttpAnswer] | None, accepted: str
-) -> HttpAnswer:
-    """Return the answer for a refusal.
+def words(diagnostics: Iterable[Diagnostic], home: str) -> str:
+    """Return diagnostics as lines for a client, without source lines and server paths.
 
-    `document`: error document of the protocol, if it has one; `accepted`: the header `Accept`.
+    Targets outside the roots are one line: other diagnostics follow from them.
     """
-    if "text/html" in accepted:
-        title = f"{refusal.status} {HTTPStatus(refusal.status).phrase}"
-        html = page("error.html", title, words=refusal.text.rstrip())
-        return HttpAnswer(html, HTML, refusal.status, refusal.headers)
-    return document(refusal) if document is not None else text(refusal.status, refusal.text, refusal.headers)
+    diagnostics = list(diagnostics)
+    outside = [each for each in diagnostics if each.code in FORBIDDEN]
+    if outside:
+        more = f" (and {len(outside) - 1} more)" if len(outside) > 1 else ""
+        return without_home(f"error[{outside[0].code}]: {outside[0].message}{more}; {ALLOW}", home)
+    lines = []
+    for each in diagnostics:
+        if each.severity is not Severity.NOTE:
+            lines.append(f"{each.severity}[{each.code}]: {each.message}{_where(each)}")
+            lines += [f"  help: {text}" for text in each.helps if "`--" not in text]
+    return without_home("\n".join(lines), home)
+
+
+def _where(diagnostic: Diagnostic) -> str:
+    label = diagnostic.primary
+    if label.key is not None:
+        return f" (at {label.key}{'#' + label.pointer if label.pointer else ''})"
+    return "" if label.span.source is None else f" (at {label.span.source.place(label.span.start)})"
+
+
+def without_home(text: str, home: str) -> str:
+    """Return a text without the path of the root: clients know only names below it."""
+    return text.replace(home.rstrip(os.sep) + os.sep, "").replace(home, ".")

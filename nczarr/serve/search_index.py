@@ -17,8 +17,9 @@ from threading import Event, Lock, Thread, get_native_id
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nczarr.diagnostics.report import CompileError
-from nczarr.serve.dataset_cache import BUSY, UNKNOWN, CachedDataset, RefusedRequestError, Stamp, stamp_of
+from nczarr.serve.dataset_cache import CachedDataset, Stamp, stamp_of
 from nczarr.serve.places import Root, ServedPlace
+from nczarr.serve.refusals import BUSY, UNKNOWN, RefusedRequestError
 
 if TYPE_CHECKING:
     from nczarr.check.checked import Checked
@@ -68,22 +69,11 @@ class SearchRecord(NamedTuple):
         return len(self.title) + len(self.text) + sum(map(len, self.names)) + 200
 
 
-class Hit(NamedTuple):
-    """One found dataset."""
-
-    segments: tuple[str, ...]
-    """Segments of its name."""
-    title: str
-    """Title; may be empty."""
-    matches: tuple[str, ...]
-    """Names of variables that match."""
-
-
 class Hits(NamedTuple):
     """Result of a search."""
 
-    found: list[Hit]
-    """Datasets, matches of their names first."""
+    found: list[SearchRecord]
+    """Datasets with the names of variables that match; matches of their own names first."""
     total: int
     """Number of matching datasets."""
     complete: bool
@@ -132,7 +122,10 @@ class SearchIndex:
             if each.segments[: len(start)] == start and all(word in each.text for word in wanted)
         ]
         hits.sort(key=lambda each: (not all(word in each.segments[-1].casefold() for word in wanted), each.segments))
-        found = [_hit(each, wanted) for each in hits[:most]]
+        found = []
+        for each in hits[:most]:
+            matches = [name for name in each.names if any(word in name.casefold() for word in wanted)]
+            found.append(each._replace(names=tuple(matches[:8])))
         return Hits(found, len(hits), complete, self._full)
 
     def _pass(self) -> None:
@@ -174,9 +167,8 @@ class SearchIndex:
         for place in islice(self._places(), MOST):
             if self._ended.is_set():
                 return
-            record = SearchRecord(place.segments, (), text=place.name.casefold())
             with self._lock:
-                self._records.setdefault(place.segments, record)
+                self._records.setdefault(place.segments, _named(place, ()))
 
     def _places(self) -> Iterator[ServedPlace]:
         """Yield the datasets below the root; folders that cannot be listed have none."""
@@ -252,8 +244,3 @@ def _record(place: ServedPlace, stamp: Stamp, checked: Checked) -> SearchRecord:
             break
     text = "\n".join((place.name, title, *found)).casefold()
     return SearchRecord(place.segments, stamp, title, tuple(found), text)
-
-
-def _hit(record: SearchRecord, wanted: Sequence[str]) -> Hit:
-    matches = [each for each in record.names if any(word in each.casefold() for word in wanted)]
-    return Hit(record.segments, record.title, tuple(matches[:8]))

@@ -18,7 +18,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from nczarr.serve.application import Application, to_stderr
-from nczarr.serve.limits import Limits
+from nczarr.serve.resources import Limits
 
 if TYPE_CHECKING:
     from uvicorn import Server

@@ -1,21 +1,23 @@
-"""Values of requests as bodies of answers: made while they are sent, within the limits.
+"""Values of requests: their cost, and bodies of answers that are made while they are sent, within the limits.
 
-Errors in the first pieces still get a status. Values of unknown size are made
-before the answer begins.
+Errors in the first pieces still get a status. Values of unknown size are made before the answer begins.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
-from itertools import chain
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, islice
 
+from nczarr.arrays.regions import lengths_of
 from nczarr.arrays.sources.source import ArraySource, itemsize
+from nczarr.arrays.values.parts import is_fixed, size
+from nczarr.ast import VlenType
 from nczarr.ast.rectilinear import largest
 from nczarr.check.checked import Checked
-from nczarr.serve.dataset_cache import RETRY, CachedDataset, RefusedRequestError, while_same
-from nczarr.serve.limits import PIECE, Limits
-from nczarr.serve.spool import Disk, FullError, Spool
+from nczarr.serve.dataset_cache import CachedDataset, while_same
+from nczarr.serve.refusals import RETRY, RefusedRequestError
+from nczarr.serve.resources import PIECE, Disk, FullError, Limits, Spool
 
 TEXT_SIZE = 64
 """Estimated bytes of a text in memory; its length is unknown until it is read."""
@@ -28,6 +30,29 @@ TIMES = 2
 
 FIRST = 1 << 20
 """Bytes of data made before the answer begins, so that early errors still get a status."""
+
+
+COUNT = 8
+"""Bytes of the length of a list."""
+
+
+def size_of(checked: Checked, fqn: str, ranges: tuple[range, ...]) -> int:
+    """Return the bytes of a section's values, estimated for types of variable size."""
+    type_name, cells = checked.variables[fqn].type, math.prod(map(len, ranges))
+    if is_fixed(type_name, checked.types):
+        return cells * size(type_name, checked.types)
+    if type_name == "string":
+        return cells * TEXT_SIZE
+    parts = checked.parts.get(fqn, {})
+    whole = sum(math.prod(part.layout.shape) * (itemsize(part.layout.dtype) or TEXT_SIZE) for part in parts.values())
+    counts, declared = parts.get("counts"), checked.types.get(type_name)
+    if counts is None or not isinstance(declared, VlenType) or not is_fixed(declared.base, checked.types):
+        return whole * cells // max(1, math.prod(checked.shapes[fqn]))
+    box = tuple(slice(part.start, max(part.start, part[-1] + 1 if part else 0)) for part in ranges)
+    if math.prod(lengths_of(box)) * COUNT > PIECES:
+        return whole
+    values = counts.read(box)[tuple(slice(None, None, part.step) for part in ranges)]
+    return cells * COUNT + int(values.sum()) * size(declared.base, checked.types)
 
 
 def chunk_size(part: ArraySource) -> int:
@@ -129,3 +154,56 @@ def whole(pieces: Iterator[bytes], disk: Disk) -> bytes | Spool:
         spool.close()
         raise
     return spool
+
+
+FEW = 1024
+"""Chunks below which stored ones are not looked up."""
+
+COUNTED = 256 << 20
+"""Decoded bytes of the stored chunks that are counted; more are too many for any page."""
+
+PAGE = 4096
+"""Bytes that the system reads of a mapped file for one value."""
+
+
+def cost(checked: Checked, path: str, ranges: Sequence[range]) -> int:
+    """Return the bytes that must be read or decoded for index ranges of a variable, none of them descending."""
+    parts = checked.parts.get(path, {})
+    least = size_of(checked, path, tuple(ranges))
+    return max([least, *(_cost(part, ranges, least) for part in parts.values())])
+
+
+def _cost(part: ArraySource, ranges: Sequence[range], least: int) -> int:
+    chunk = chunk_size(part)
+    rank = len(ranges)
+    if not chunk or len(part.layout.shape) < rank or not all(ranges):
+        span = math.prod(each[-1] - each[0] + 1 if each else 0 for each in ranges)
+        cells = math.prod(map(len, ranges))
+        return min(span * max(1, least // max(1, cells)), cells * PAGE)
+    lengths = tuple(max(1, each) for each in largest(part.layout.chunks[:rank]))
+    touched = math.prod(
+        len(each) if each.step >= length else each[-1] // length - each[0] // length + 1
+        for each, length in zip(ranges, lengths, strict=True)
+    )
+    if touched > FEW and rank == len(part.layout.shape):
+        touched = min(touched, len(stored_blocks(part, ranges, max(FEW, COUNTED // chunk))))
+    return chunk * touched
+
+
+def stored_blocks(part: ArraySource, ranges: Sequence[range], most: int) -> list[tuple[range, ...]]:
+    """Return the indices of the chunks that may have stored values within the span of ranges, `most` + 1 at most.
+
+    Raises OSError.
+    """
+    lengths = tuple(max(1, each) for each in largest(part.layout.chunks))
+    region = tuple(
+        range(each[0] // length * length, min(size, (each[-1] // length + 1) * length))
+        for each, length, size in zip(ranges, lengths, part.layout.shape, strict=True)
+    )
+    return [
+        tuple(
+            range(span.start + number * length, min(span.stop, span.start + (number + 1) * length))
+            for span, number, length in zip(region, index, lengths, strict=True)
+        )
+        for index in islice(part.occupied(lengths, region), most + 1)
+    ]

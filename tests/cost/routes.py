@@ -11,14 +11,14 @@ from nczarr.diagnostics.report import CompileError
 from nczarr.diagnostics.secrets import NO_OPTIONS
 from nczarr.options import Following
 from nczarr.serve.answers import HttpAnswer
-from nczarr.serve.bodies import DeliveredBody
 from nczarr.serve.context import DeferredWork, ServerContext
-from nczarr.serve.dataset_cache import RefusedRequestError, Shelf
-from nczarr.serve.limits import Limits
+from nczarr.serve.dataset_cache import Shelf
+from nczarr.serve.delivery import DeliveredBody
 from nczarr.serve.places import Root
+from nczarr.serve.refusals import RefusedRequestError
 from nczarr.serve.request import request
+from nczarr.serve.resources import Disk, Limits
 from nczarr.serve.search_index import SearchIndex
-from nczarr.serve.spool import Disk
 from tests.cost.sources import Shape
 from tests.support.serving import answer
 

@@ -12,17 +12,16 @@ import pytest
 from nczarr.diagnostics.report import CompileError
 from nczarr.diagnostics.secrets import NO_OPTIONS
 from nczarr.options import Following
-from nczarr.serve import refusals
 from nczarr.serve.answers import HttpAnswer, part
-from nczarr.serve.bodies import DeliveredBody
+from nczarr.serve.application import ROUTES, refusal_answer
 from nczarr.serve.context import DeferredWork, ServerContext
-from nczarr.serve.dataset_cache import RefusedRequestError, Shelf
-from nczarr.serve.limits import Limits
+from nczarr.serve.dataset_cache import Shelf
+from nczarr.serve.delivery import DeliveredBody
 from nczarr.serve.places import Root
+from nczarr.serve.refusals import RefusedRequestError
 from nczarr.serve.request import request
-from nczarr.serve.routes import ROUTES
+from nczarr.serve.resources import Disk, Limits
 from nczarr.serve.search_index import SearchIndex
-from nczarr.serve.spool import Disk
 from tests.conftest import ROOT
 from tests.support.serving import answer
 
@@ -145,7 +144,7 @@ def constrained(count: int, protocol: str, suffixes: list[str], prefix: str, wor
         query = (prefix + "".join(chosen.choices(words, k=chosen.randint(0, 5)))).encode("latin-1")
         found = ask(context, {"method": "GET", "path": "/", "raw_path": path, "query_string": query, "headers": []})
         if isinstance(found, RefusedRequestError):
-            found = refusals.answer(found, documents[protocol], "*/*")
+            found = refusal_answer(found, documents[protocol], "*/*")
         assert isinstance(found, HttpAnswer)
         statuses.add(found.status)
         yield found

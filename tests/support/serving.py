@@ -15,7 +15,8 @@ from typing import NamedTuple
 
 from nczarr.serve.answers import HttpAnswer
 from nczarr.serve.context import DeferredWork, ServerContext
-from nczarr.serve.dataset_cache import CachedDataset, RefusedRequestError
+from nczarr.serve.dataset_cache import CachedDataset
+from nczarr.serve.refusals import RefusedRequestError
 from nczarr.serve.request import Request
 from tests.conftest import ROOT
 
@@ -110,7 +111,7 @@ class Served:
 
 def answer(context: ServerContext, asked: Request, at_hand: CachedDataset | None = None) -> HttpAnswer | DeferredWork:
     """The answer of a route, without an event loop. Raises what the route raises."""
-    from nczarr.serve.routes import ROUTES
+    from nczarr.serve.application import ROUTES
 
     name = ROUTES[0].name if asked.segments == ("",) else asked.segments[0]
     row = next((row for row in ROUTES if row.name == name), None)

@@ -1,16 +1,21 @@
-"""Charts: lines, planes with a colour bar and coastlines, histograms. `templates/chart.html` draws them."""
+"""Charts: lines, planes with a colour bar and coastlines, histograms. `templates/chart.html` draws them.
+
+`static/coastlines.txt` has the lines of Natural Earth at 1:110 million: a line of text each, a point as `x,y` in tenths
+of a degree, all but the first as differences from the point before.
+"""
 
 from __future__ import annotations
 
 import base64
 import math
+import re
 from collections.abc import Iterator, Sequence
+from functools import cache
 from typing import Any, NamedTuple
 
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.select.physical import Physical
-from nczarr.serve.pages import coastlines
-from nczarr.serve.pages.markup import number_text
+from nczarr.serve.pages.markup import STATIC_FILES, number_text
 from nczarr.serve.pages.picture import colour_bar, indices, png
 from nczarr.serve.pages.plane import Scale, ShownAxis
 
@@ -239,13 +244,15 @@ def plane(
         "height": height,
         "picture": _data(png(cells, scale.palette)),
         "bar": _data(colour_bar(scale.palette)),
-        "coast": _coast(x, y, columns, rows, height) if coastlines.are_geographic(x, y) else "",
+        "coast": _coast(x, y, columns, rows, height)
+        if all(_direction(axis) == wanted for axis, wanted in ((x, "x"), (y, "y")))
+        else "",
     }
 
 
 def _height(x: ShownAxis, y: ShownAxis, shape: tuple[int, ...]) -> int:
     """Return the height of a plane of width 1000: a degree has the same length along both axes."""
-    if coastlines.is_degrees(x) and coastlines.is_degrees(y):
+    if is_degrees(x) and is_degrees(y):
         wide, high = (
             abs(each.values[-1] - each.values[0]) * len(each.values) / (len(each.values) - 1) for each in (x, y)
         )
@@ -256,7 +263,7 @@ def _height(x: ShownAxis, y: ShownAxis, shape: tuple[int, ...]) -> int:
 def _coast(x: ShownAxis, y: ShownAxis, columns: slice, rows: slice, height: int) -> str:
     """Return the path of the coastlines of a plane."""
     lines = []
-    for run in coastlines.paths(x, y):
+    for run in coast_paths(x, y):
         across = 1 - run[:, 0] if columns.step == -1 else run[:, 0]
         down = 1 - run[:, 1] if rows.step == -1 else run[:, 1]
         points = dict.fromkeys(zip((1000 * across).round().tolist(), (height * down).round().tolist(), strict=True))
@@ -290,3 +297,60 @@ def histogram(values: NDArray[np.float64]) -> dict[str, Any] | None:
         counts = np.histogram(finite, bins=min(BINS, max(5, len(finite) // 2)), range=(low, high))[0]
     heights = (100 * counts / int(counts.max())).tolist()
     return {"heights": heights, "low": number_text(low), "high": number_text(high)}
+
+
+TURN = 360.0
+"""Degrees of longitude after which lines repeat."""
+
+_DEGREES = re.compile(r"(?:degrees?|deg|°)(?:[ _.]?(?P<side>east|e|north|n|true))?", re.IGNORECASE)
+_SIDES = {"east": "x", "e": "x", "north": "y", "n": "y"}
+
+
+def is_degrees(axis: ShownAxis) -> bool:
+    """Return whether the values of an axis are angles in degrees."""
+    return axis.monotonic and _DEGREES.fullmatch(axis.physical.units.strip()) is not None
+
+
+def _direction(axis: ShownAxis) -> str | None:
+    found = _DEGREES.fullmatch(axis.physical.units.strip()) if axis.monotonic else None
+    return None if found is None else _SIDES.get((found["side"] or "").lower())
+
+
+def coast_paths(x: ShownAxis, y: ShownAxis) -> Iterator[NDArray[np.float64]]:
+    """Yield the lines in a plane as places of shape (points, 2): shares of the axes, in the order of their values."""
+    low, high = float(x.values.min()), float(x.values.max())
+    for line in _coastlines():
+        for turn in range(-2, 3):
+            longitudes = line[:, 0] + TURN * turn
+            if longitudes.max() >= low - TURN / 36 and longitudes.min() <= high + TURN / 36:
+                yield from _stretches(np.stack([cell_shares(x, longitudes), cell_shares(y, line[:, 1])], axis=1))
+
+
+def cell_shares(axis: ShownAxis, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the places of values on an axis whose cells have equal widths: 0 to 1, NaN outside."""
+    count = len(axis.values)
+    known, places = axis.values, np.arange(count) + 0.5
+    edges = known[0] - (known[1] - known[0]) / 2, known[-1] + (known[-1] - known[-2]) / 2
+    known, places = np.array([edges[0], *known, edges[1]]), np.array([0, *places, count]) / count
+    order = slice(None) if known[0] < known[-1] else slice(None, None, -1)
+    found: NDArray[np.float64] = np.interp(values, known[order], places[order], left=np.nan, right=np.nan)
+    return found
+
+
+def _stretches(points: NDArray[np.float64]) -> Iterator[NDArray[np.float64]]:
+    """Yield each stretch of points that are inside."""
+    inside = ~np.isnan(points).any(axis=1)
+    bounds = np.flatnonzero(np.diff(np.concatenate([[False], inside, [False]]).astype("i1")))
+    for start, stop in zip(bounds[::2].tolist(), bounds[1::2].tolist(), strict=True):
+        if stop - start > 1:
+            yield points[start:stop]
+
+
+@cache
+def _coastlines() -> tuple[NDArray[np.float64], ...]:
+    """Return the lines in degrees, of shape (points, 2)."""
+    text = (STATIC_FILES / "coastlines.txt").read_text(encoding="ascii")
+    return tuple(
+        np.cumsum([[int(number) for number in point.split(",")] for point in line.split()], axis=0) / 10
+        for line in text.splitlines()
+    )

@@ -11,7 +11,7 @@ from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import CompileError
 from nczarr.select.indexing import read_outer
 from nczarr.select.physical import Physical, attributes_of, is_numeric, physical, text_of
-from nczarr.serve.pages.cost import cost
+from nczarr.serve.value_streams import cost
 
 BUDGET = 8 << 20
 """Maximum bytes that are read for the coordinates of one page."""

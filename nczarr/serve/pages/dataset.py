@@ -8,34 +8,29 @@ import os
 import shlex
 from collections.abc import Iterator, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
-from nczarr import names, registry
+from nczarr import names
 from nczarr.api.brief import brief
 from nczarr.api.html import More, tree_html
 from nczarr.arrays.values.parts import is_fixed, size
 from nczarr.check.checked import Checked
 from nczarr.check.outline import stored_bytes
 from nczarr.diagnostics.report import CompileError, Report
-from nczarr.operations import pipeline
-from nczarr.options import Options
 from nczarr.select.physical import attributes_of, text_of
 from nczarr.serve.answers import HttpAnswer
 from nczarr.serve.context import Answer, DeferredWork, ServerContext, as_wanted, trimmed
-from nczarr.serve.dataset_cache import CachedDataset, RefusedRequestError, without_home
+from nczarr.serve.dataset_cache import CachedDataset
 from nczarr.serve.pages import folder
-from nczarr.serve.pages.coordinates import BUDGET, Coordinate, coordinates
+from nczarr.serve.pages.coordinates import BUDGET, coordinates
 from nczarr.serve.pages.coordinates import paths as coordinate_paths
-from nczarr.serve.pages.markup import VIEW, fragment, page, shown
+from nczarr.serve.pages.markup import VERSIONS, VIEW, fragment, page, shown
 from nczarr.serve.pages.plane import variable_of
 from nczarr.serve.places import ServedPlace
-from nczarr.serve.protocols.dap2 import view
-from nczarr.serve.protocols.zarr import VERSIONS
+from nczarr.serve.protocols.opendap import dap2_mapping
+from nczarr.serve.refusals import RefusedRequestError, without_home
 from nczarr.serve.request import Request, url
-
-if TYPE_CHECKING:
-    from markupsafe import Markup
 
 MOST_VARIABLES = 2000
 """Maximum variables on a dataset's page."""
@@ -76,80 +71,6 @@ class Snippet(NamedTuple):
     """Reason for the choice of the lines."""
 
 
-class DatasetFacts(NamedTuple):
-    """Everything on the page of a dataset."""
-
-    opened: CachedDataset
-    """The dataset."""
-    losses: dict[str, list[str]]
-    """Messages about content that a version of Zarr cannot store, by version."""
-    links: dict[str, str]
-    """Absolute URLs by kind."""
-    services: dict[str, str]
-    """Absolute URLs by protocol."""
-    coordinates: list[Coordinate]
-    """Coordinates in words."""
-    stored: dict[str, int]
-    """Bytes of the encoded chunks by variable, where they are known."""
-    file: int | None
-    """Bytes of the file; None for a folder."""
-    dap2: bool
-    """True if DAP2 holds the dataset."""
-
-    @property
-    def title(self) -> str:
-        """Title of the dataset, else its name."""
-        return text_of(attributes_of(self.opened.checked, "/"), "title") or self.opened.place.segments[-1]
-
-    @property
-    def summary(self) -> str:
-        """Summary of the dataset; may be empty."""
-        return text_of(attributes_of(self.opened.checked, "/"), "summary", "description", "comment")
-
-    @property
-    def values(self) -> int:
-        """Bytes of all values of fixed size."""
-        checked = self.opened.checked
-        return sum(_bytes(checked, path) or 0 for path in checked.variables)
-
-    @property
-    def attributes(self) -> list[tuple[str, str]]:
-        """Rows of global attributes: titles with texts."""
-        attributes = attributes_of(self.opened.checked, "/")
-        rows = []
-        for title, wanted in FACTS:
-            value = next((attributes[name] for name in wanted if name in attributes), None)
-            if value is not None and value != "":
-                rows.append((title, value if isinstance(value, str) else brief(value)))
-        return rows
-
-    @property
-    def choices(self) -> list[tuple[str, str]]:
-        """Variables to choose from, with their names."""
-        return [(path, path.removeprefix("/")) for path in list(self.opened.checked.variables)[:MOST_VARIABLES]]
-
-    @property
-    def largest(self) -> str:
-        """Variable that is chosen first."""
-        return variable_of(self.opened.checked, {})
-
-    @property
-    def commands(self) -> Iterator[Snippet]:
-        """Lines that open the dataset in other programs."""
-        return _commands(self.links | self.services, shown(self.opened.place.segments[-1]), dap2=self.dap2)
-
-    @property
-    def tree(self) -> Markup | str:
-        """Tree of the dataset; empty for an empty one."""
-        from markupsafe import Markup
-
-        checked = self.opened.checked
-        root = checked.dataset
-        if not (root.groups or root.variables or root.dimensions or root.types or root.attributes):
-            return ""
-        return Markup(tree_html(checked, More(partial(_note, checked), partial(_more, self))))
-
-
 def answer(context: ServerContext, asked: Request, at_hand: CachedDataset | None) -> Answer:
     """Answer `/` and `/browse/PATH` by the page of a folder or dataset, or its JSON form."""
     place = context.place(trimmed(asked.segments[1:]))
@@ -165,26 +86,27 @@ def dataset_page(context: ServerContext, asked: Request, place: ServedPlace, at_
         return DeferredWork(place)
 
     def work() -> HttpAnswer:
-        facts = _facts_of(opened, context, asked.place)
+        facts = _facts(opened, context, asked.place)
         return as_wanted(asked, partial(_members, facts), partial(_page, facts))
 
     return context.now_or_later(opened, work, BUDGET if coordinate_paths(opened.checked) else 0)
 
 
-def _facts_of(opened: CachedDataset, context: ServerContext, place: str) -> DatasetFacts:
-    """Return what is known of a dataset; reads coordinates. `place`: scheme and host. Raises OSError."""
-    checked = opened.checked
+def _facts(opened: CachedDataset, context: ServerContext, place: str) -> dict[str, Any]:
+    """Return what both forms of the page have; reads coordinates. `place`: scheme and host. Raises OSError."""
+    checked, attributes = opened.checked, attributes_of(opened.checked, "/")
     entry = folder.FolderEntry(opened.place, opened.form.name)
-    return DatasetFacts(
-        opened,
-        losses={version: _losses(opened, version, context) for version in VERSIONS},
-        links={kind: place + way for kind, way in entry.links.items()},
-        services={kind: place + way for kind, way in entry.services.items()},
-        coordinates=list(coordinates(checked)),
-        stored=dict(_stored(checked)),
-        file=None if opened.place.store else os.stat(opened.place.path).st_size,
-        dap2=view(opened).is_complete,
-    )
+    return {
+        "opened": opened,
+        "title": text_of(attributes, "title") or opened.place.segments[-1],
+        "summary": text_of(attributes, "summary", "description", "comment"),
+        "losses": {version: _losses(opened, version, context) for version in VERSIONS},
+        "links": {kind: place + way for kind, way in entry.links.items()},
+        "services": {kind: place + way for kind, way in entry.services.items()},
+        "coordinates": list(coordinates(checked)),
+        "stored": dict(_stored(checked)),  # bytes of the encoded chunks by variable, where they are known
+        "file": None if opened.place.store else os.stat(opened.place.path).st_size,
+    }
 
 
 def _losses(opened: CachedDataset, version: str, context: ServerContext) -> list[str]:
@@ -194,11 +116,8 @@ def _losses(opened: CachedDataset, version: str, context: ServerContext) -> list
         messages: list[str] | None = opened.views.get(key)
         if messages is None:
             report = Report(limit=100)
-            form = registry.named(version)
-            assert form is not None
-            options = Options(allow_loss=frozenset({"all"}), consolidated=True, memory=context.limits.memory)
-            planned = pipeline.plan_store(opened.checked, form, report, options)
-            if planned is None or report.errors:
+            planned = opened.planned(version, context.limits.memory, report)
+            if planned is None:
                 messages = [without_home(f"everything: {each.message}", context.root.home) for each in report.sorted()]
             else:
                 messages = [
@@ -239,9 +158,9 @@ def _bytes(checked: Checked, path: str) -> int | None:
     return math.prod(checked.shapes[path]) * size(name, checked.types) if fixed else None
 
 
-def _members(found: DatasetFacts) -> dict[str, Any]:
+def _members(facts: dict[str, Any]) -> dict[str, Any]:
     """Return the JSON form of a dataset."""
-    opened, checked = found.opened, found.opened.checked
+    opened, checked = facts["opened"], facts["opened"].checked
     variables = [
         {
             "name": shown(fqn),
@@ -249,7 +168,7 @@ def _members(found: DatasetFacts) -> dict[str, Any]:
             "dimensions": [shown(str(each)) for each in variable.dimensions],
             "shape": list(checked.shapes[fqn]),
             "bytes": _bytes(checked, fqn),
-            "stored_bytes": found.stored.get(fqn),
+            "stored_bytes": facts["stored"].get(fqn),
         }
         for fqn, variable in list(checked.variables.items())[:MOST_VARIABLES]
     ]
@@ -258,24 +177,43 @@ def _members(found: DatasetFacts) -> dict[str, Any]:
         "name": shown(opened.place.segments[-1]),
         "kind": "dataset",
         "format": opened.form.name,
-        "title": shown(found.title),
-        "summary": shown(found.summary),
-        "size": found.file,
-        "links": found.links,
-        "services": found.services,
+        "title": shown(facts["title"]),
+        "summary": shown(facts["summary"]),
+        "size": facts["file"],
+        "links": facts["links"],
+        "services": facts["services"],
         "variable_count": len(checked.variables),
         "variables": variables,
         "coordinates": [
             {name: shown(value) if isinstance(value, str) else value for name, value in each.members().items()}
-            for each in found.coordinates
+            for each in facts["coordinates"]
         ],
-        "losses": {version: list(map(shown, each)) for version, each in found.losses.items()},
+        "losses": {version: list(map(shown, each)) for version, each in facts["losses"].items()},
     }
 
 
-def _page(found: DatasetFacts) -> bytes:
+def _page(facts: dict[str, Any]) -> bytes:
     """Return the page of a dataset."""
-    return page("dataset.html", found.title, scripts=("pages.js",), styles=("tree.css",), facts=found)
+    from markupsafe import Markup
+
+    opened, checked, root = facts["opened"], facts["opened"].checked, facts["opened"].checked.dataset
+    attributes, rows = attributes_of(checked, "/"), []
+    for title, wanted in FACTS:
+        value = next((attributes[name] for name in wanted if name in attributes), None)
+        if value is not None and value != "":
+            rows.append((title, value if isinstance(value, str) else brief(value)))
+    more = More(partial(_note, checked), partial(_more, opened, facts["stored"]))
+    has_content = root.groups or root.variables or root.dimensions or root.types or root.attributes
+    name, dap2 = shown(opened.place.segments[-1]), dap2_mapping(opened).is_complete
+    facts |= {
+        "size": sum(_bytes(checked, path) or 0 for path in checked.variables),
+        "attributes": rows,
+        "choices": [(path, path.removeprefix("/")) for path in list(checked.variables)[:MOST_VARIABLES]],
+        "largest": variable_of(checked, {}) if checked.variables else "",
+        "commands": _commands(facts["links"] | facts["services"], name, dap2=dap2),
+        "tree": Markup(tree_html(checked, more)) if has_content else "",
+    }
+    return page("dataset.html", facts["title"], scripts=("pages.js",), styles=("tree.css",), facts=facts)
 
 
 def _note(checked: Checked, path: str) -> str:
@@ -285,12 +223,11 @@ def _note(checked: Checked, path: str) -> str:
     return f"{label} ({units})" if label and units else label or units
 
 
-def _more(found: DatasetFacts, path: str) -> Iterator[str]:
+def _more(opened: CachedDataset, stored: dict[str, int], path: str) -> Iterator[str]:
     """Yield what a page adds to a variable: a link to its values, and its encoded size."""
-    query = urlencode({"var": names.to_bytes(path)})
-    place = f"{url(VIEW, *found.opened.place.segments)}?{query}"
-    plain, stored = _bytes(found.opened.checked, path), found.stored.get(path)
-    yield fragment("actions.html", place=place, path=path, plain=plain, stored=stored)
+    place = f"{url(VIEW, *opened.place.segments)}?{urlencode({'var': names.to_bytes(path)})}"
+    plain = _bytes(opened.checked, path)
+    yield fragment("actions.html", place=place, path=path, plain=plain, stored=stored.get(path))
 
 
 def _commands(links: Mapping[str, str], name: str, *, dap2: bool) -> Iterator[Snippet]:

@@ -29,13 +29,13 @@ from nczarr.select.section_syntax import sections
 from nczarr.select.selection import Section, Subset
 from nczarr.serve.answers import HttpAnswer, attachment
 from nczarr.serve.context import Answer, DeferredWork, ServerContext, of_dataset
-from nczarr.serve.dataset_cache import RETRY, CachedDataset, RefusedRequestError, check_same, words
-from nczarr.serve.limits import Limits
+from nczarr.serve.dataset_cache import CachedDataset, check_same
 from nczarr.serve.pages.plane import ShownAxis, axis_at
-from nczarr.serve.protocols.cdmremote import size_of, wanted_of
+from nczarr.serve.protocols.cdmremote import wanted_of
+from nczarr.serve.refusals import RETRY, RefusedRequestError, words
 from nczarr.serve.request import Request
-from nczarr.serve.spool import Disk, FullError, Spool
-from nczarr.serve.value_streams import bounded, chunk_size, whole
+from nczarr.serve.resources import Disk, FullError, Limits, Spool
+from nczarr.serve.value_streams import bounded, chunk_size, size_of, whole
 
 FORMATS = {".nc": "netCDF", ".csv": "CSV", ".cdl": "CDL", ".zip": "NCZarr (zip)"}
 """Titles of formats by the suffix of their files."""

@@ -1,4 +1,4 @@
-"""The page of a folder, its JSON form, its THREDDS catalog, and results of searches.
+"""The page of a folder, its JSON form, its THREDDS catalog, results of searches, and files as they are.
 
 Only the entries on the page are inspected. Source of catalogs: "Dataset Inventory Catalog Specification, version 1.0"
 (Unidata); clients are siphon, Panoply and others.
@@ -7,22 +7,38 @@ Only the entries on the page are inspected. Source of catalogs: "Dataset Invento
 from __future__ import annotations
 
 import os
+import time
 from datetime import UTC, datetime
-from functools import partial
+from functools import cache, partial
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
 from nczarr import names
 from nczarr.arrays.execution.counts import bytes_text
 from nczarr.diagnostics.report import CompileError
-from nczarr.serve.answers import XML, HttpAnswer, conditional
-from nczarr.serve.context import ServerContext, as_wanted
-from nczarr.serve.dataset_cache import CachedDataset, RefusedRequestError
-from nczarr.serve.pages.markup import BROWSE, CATALOG, CDMREMOTE, DOWNLOAD, FILE, OPENDAP, VIEW, page, rendered, shown
+from nczarr.serve.answers import BYTES, XML, HttpAnswer, attachment, conditional, tag_of
+from nczarr.serve.context import Answer, DeferredWork, ServerContext, as_wanted
+from nczarr.serve.dataset_cache import RECENT, CachedDataset, check_same
+from nczarr.serve.pages.markup import (
+    BROWSE,
+    CATALOG,
+    CDMREMOTE,
+    DOWNLOAD,
+    FILE,
+    OPENDAP,
+    STATIC_FILES,
+    VERSIONS,
+    VIEW,
+    page,
+    rendered,
+    shown,
+)
 from nczarr.serve.places import ServedPlace
-from nczarr.serve.protocols.zarr import VERSIONS
+from nczarr.serve.refusals import RefusedRequestError
 from nczarr.serve.request import Request, url
 from nczarr.serve.search_index import Hits
+from nczarr.stores.local_file import identity_of
+from nczarr.stores.ranges import Range
 
 SORTS = ("name", "size", "date")
 """Columns that sort a folder; a minus before the name reverses."""
@@ -217,9 +233,56 @@ def _results_members(folder: ServedPlace, query: str, hits: Hits) -> dict[str, A
             {
                 "path": shown("/".join(each.segments)),
                 "title": shown(each.title),
-                "matches": list(map(shown, each.matches)),
+                "matches": list(map(shown, each.names)),
                 "links": FolderEntry(ServedPlace("", each.segments)).links,
             }
             for each in hits.found
         ],
     }
+
+
+KINDS = {
+    ".css": "text/css; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".svg": "image/svg+xml",
+    ".txt": "text/plain; charset=utf-8",
+}
+"""Content types by suffix."""
+
+TREE = STATIC_FILES.parent.parent / "api" / "html.css"
+"""The style of the tree, which notebooks use too."""
+
+
+def file(context: ServerContext, asked: Request, at_hand: CachedDataset | None) -> Answer:
+    """Answer `/file/PATH` by the file of a dataset, as it is. One that was changed a moment ago must be whole."""
+    segments = asked.segments[1:]
+    place = context.place(segments)
+    if place.folder or place.store or place.behind:
+        raise RefusedRequestError(404, "there is no such file")
+    state = identity_of(os.stat(place.path))
+    if time.time_ns() - state[-1] < RECENT:  # a copy that is under way has the size that it has reached
+        opened = context.opened(place, at_hand)
+        if opened is None:
+            return DeferredWork(place)
+        check_same(opened)
+        state = opened.stamp[0]
+    if entry_of(context, context.place(segments[:-1]), place.segments[-1]) is None:
+        raise RefusedRequestError(404, f"`{place.name}` is not in a format that can be read")
+    body = (Range(place.path, 0, state[2]),)
+    answer = HttpAnswer(body, BYTES, headers=(attachment(place.segments[-1]),), states={place.path: state})
+    return conditional(answer, asked.headers, state[-1] / 1e9, tag_of(*state))
+
+
+def static(context: ServerContext, asked: Request, at_hand: CachedDataset | None) -> HttpAnswer:
+    """Answer `/static/NAME`. Files stay in memory, so that the answer is whole, tagged and compressed."""
+    name = asked.segments[1] if len(asked.segments) == 2 else ""
+    if name not in _static_files():
+        raise RefusedRequestError(404, "there is no such file")
+    return conditional(HttpAnswer(*_static_files()[name]), asked.headers, None)
+
+
+@cache
+def _static_files() -> dict[str, tuple[bytes, str]]:
+    """Return the bytes and content type of every static file by name."""
+    files = {path.name: path for path in sorted(STATIC_FILES.iterdir()) if path.suffix in KINDS} | {"tree.css": TREE}
+    return {name: (path.read_bytes(), KINDS[path.suffix]) for name, path in files.items()}

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from nczarr import __version__, names
 from nczarr.arrays.execution.counts import bytes_text
+from nczarr.registry import having
 from nczarr.serve.request import url
 
 if TYPE_CHECKING:
@@ -25,7 +26,10 @@ BROWSE, CDMREMOTE, STATIC, VIEW, DOWNLOAD, CATALOG = "browse", "cdmremote", "sta
 FILE = "file"
 """First segments of URLs."""
 
-OPENDAP = ("dap2", "dap4")
+VERSIONS = having("served")
+"""Versions of Zarr: names of the formats that are served, and first segments of URLs."""
+
+OPENDAP = DAP2, DAP4 = "dap2", "dap4"
 """First segments of the URLs of datasets by OPeNDAP, to which clients add suffixes."""
 
 LONGEST = 2000
@@ -56,8 +60,6 @@ def number_text(value: float) -> str:
 def _environment() -> Environment:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
     from markupsafe import Markup
-
-    from nczarr.serve.protocols.zarr import VERSIONS
 
     def text(value: Any) -> Any:
         """Return a text that HTML shows as it is, of a bounded length."""

@@ -15,11 +15,10 @@ from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.check.checked import Checked
 from nczarr.select.indexing import read_outer
 from nczarr.select.physical import Physical, attributes_of, is_numeric, physical, text_of
-from nczarr.serve.dataset_cache import RefusedRequestError
-from nczarr.serve.limits import Limits
-from nczarr.serve.pages.cost import FEW, cost, stored_blocks
 from nczarr.serve.pages.picture import DIVERGING, PALETTES
-from nczarr.serve.value_streams import chunk_size
+from nczarr.serve.refusals import RefusedRequestError
+from nczarr.serve.resources import Limits
+from nczarr.serve.value_streams import FEW, chunk_size, cost, stored_blocks
 
 MOST_POINTS = 2000
 """Maximum values along a line."""

@@ -13,11 +13,13 @@ from urllib.parse import quote, unquote, urlencode
 from nczarr import names
 from nczarr.arrays.lazy_numpy import np
 from nczarr.arrays.values.time_units import CALENDARS, date
-from nczarr.formats.opendap.dap2 import write as dap2
+from nczarr.formats.opendap.dap2.declarations import DdsNode
+from nczarr.formats.opendap.dap2.declarations import Mapping as Dap2Mapping
 from nczarr.select.section_syntax import written
-from nczarr.serve.dataset_cache import CachedDataset, RefusedRequestError
+from nczarr.serve.dataset_cache import CachedDataset
 from nczarr.serve.pages.markup import DOWNLOAD, OPENDAP, page
 from nczarr.serve.pages.plane import ShownAxis, axis_at
+from nczarr.serve.refusals import RefusedRequestError
 from nczarr.serve.request import url
 
 MOST_VARIABLES = 1000
@@ -48,7 +50,7 @@ class Side(NamedTuple):
     """Chosen indices."""
 
 
-def subset_form(opened: CachedDataset, known: dap2.Mapping, query: Mapping[str, str], place: str) -> bytes:
+def subset_form(opened: CachedDataset, known: Dap2Mapping, query: Mapping[str, str], place: str) -> bytes:
     """Return the form. `known`: the dataset in DAP2; `place`: scheme and host. Raises RefusedRequestError, OSError."""
     name = query.get("var") or next(iter(known.nodes), "")
     name = name if name in known.nodes else known.spellings.get(unquote(name), name)
@@ -56,9 +58,9 @@ def subset_form(opened: CachedDataset, known: dap2.Mapping, query: Mapping[str, 
         raise RefusedRequestError(400, f"there is no variable `{names.readable(name)}`")
     segments, values = opened.place.segments, dict[str, Any](sides=[], constraint="", downloads=[])
     if name in known.nodes:
-        leaf = next(each for each, _ in dap2.leaves(known.nodes[name]))
-        sides = [_side(opened, leaf.fqn, number, query) for number in range(len(opened.checked.shapes[leaf.fqn]))]
-        values = {"sides": sides, **_addresses(opened, known, name, leaf.fqn, sides)}
+        node = known.nodes[name]
+        sides = [_side(opened, node.fqn, number, query) for number in range(len(opened.checked.shapes[node.fqn]))]
+        values = {"sides": sides, **_addresses(opened, node, sides)}
     return page(
         "subset.html",
         f"OPeNDAP: {segments[-1]}",
@@ -127,15 +129,14 @@ def _is_number(words: str) -> bool:
         return False
 
 
-def _addresses(opened: CachedDataset, known: dap2.Mapping, name: str, path: str, sides: list[Side]) -> dict[str, Any]:
+def _addresses(opened: CachedDataset, node: DdsNode, sides: list[Side]) -> dict[str, Any]:
     """Return the constraint and the downloads of the chosen section."""
     chosen = [side.chosen for side in sides]
-    node = known.nodes[name]
-    axes = node.array.axes if isinstance(node, dap2.GridNode) else node.axes
+    axes = node.members[0].axes if node.kind == "grid" else node.axes
     slabs = "".join(f"[{each[0]}:{each.step}:{each[-1]}]" for each in chosen[: len(axes)])
-    section = names.to_bytes(written(names.split(path), tuple(chosen)))
+    section = names.to_bytes(written(names.split(node.fqn), tuple(chosen)))
     there = url(DOWNLOAD, *opened.place.segments)
     downloads = [
         (title, f"{there}?{urlencode({'var': section, 'format': suffix})}") for suffix, title in DOWNLOADS.items()
     ]
-    return {"constraint": quote(name, safe="") + quote(slabs, safe=":"), "downloads": downloads}
+    return {"constraint": quote(node.name, safe="") + quote(slabs, safe=":"), "downloads": downloads}

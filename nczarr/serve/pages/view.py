@@ -16,12 +16,13 @@ from nczarr.select.physical import Physical, is_numeric, physical
 from nczarr.select.section_syntax import written
 from nczarr.serve.answers import HTML, JSON, HttpAnswer, conditional
 from nczarr.serve.context import Answer, ServerContext, of_dataset
-from nczarr.serve.dataset_cache import CachedDataset, RefusedRequestError
+from nczarr.serve.dataset_cache import CachedDataset
 from nczarr.serve.pages import chart
 from nczarr.serve.pages.download import FORMATS
 from nczarr.serve.pages.markup import DOWNLOAD, VIEW, number_text, page, shown
 from nczarr.serve.pages.picture import PALETTES, indices, png
 from nczarr.serve.pages.plane import PlaneView, ShownAxis, axis_at, axis_of, read, view_of
+from nczarr.serve.refusals import RefusedRequestError
 from nczarr.serve.request import Request, url
 
 MOST_VARIABLES = 1000

@@ -6,81 +6,64 @@ variable, or that exceeds the answer limit, is refused before any value is read.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
-from typing import NamedTuple
+from itertools import islice
 from xml.sax.saxutils import quoteattr
 
 from nczarr import names, ncstream
-from nczarr.arrays.regions import lengths_of
-from nczarr.arrays.sources.source import itemsize
-from nczarr.arrays.values.parts import is_fixed, size
-from nczarr.ast import VlenType
+from nczarr.arrays.values.parts import is_fixed
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import CompileError, Report
 from nczarr.options import Options
-from nczarr.select.selection import Section
-from nczarr.serve.answers import BYTES, HTML, TEXT, XML, HttpAnswer
-from nczarr.serve.dataset_cache import CachedDataset, RefusedRequestError, words
-from nczarr.serve.limits import Limits
-from nczarr.serve.pages.remote_form import form
+from nczarr.select.section_syntax import written
+from nczarr.serve.answers import BYTES, HTML, TEXT, XML, HttpAnswer, conditional
+from nczarr.serve.context import Answer, ServerContext, StreamedValues, of_dataset
+from nczarr.serve.dataset_cache import CachedDataset
+from nczarr.serve.pages.markup import CDMREMOTE, page
 from nczarr.serve.protocols import ncml
-from nczarr.serve.spool import Disk
-from nczarr.serve.value_streams import PIECES, TEXT_SIZE, begun, bounded, check_size, memory_for, steady, whole
+from nczarr.serve.refusals import RefusedRequestError, words
+from nczarr.serve.request import Request, url
+from nczarr.serve.resources import Limits
+from nczarr.serve.value_streams import check_size, memory_for, size_of
 
 NCSTREAM = (("Content-Description", "ncstream"),)
 """Header by which clients recognise the protocol."""
 
+MOST_VARIABLES = 2000
+"""Maximum variables of the form."""
+
 KNOWN = ("header", "data", "cdl", "ncml", "capabilities", "form")
 
-COUNT = 8
-"""Bytes of the length of a list."""
+
+def answer(context: ServerContext, asked: Request, at_hand: CachedDataset | None) -> Answer:
+    """Answer `/cdmremote/PATH?req=…`; without a query, say that the protocol is there."""
+    if not asked.query:
+        context.dataset(asked.segments[1:])
+        return HttpAnswer(b"", headers=NCSTREAM)
+    return _query(context, asked, at_hand)
 
 
-class CdmQuery(NamedTuple):
-    """One query."""
-
-    what: str
-    """Value of `req` in lower case; may be empty."""
-    query: Mapping[str, str]
-    """All parameters."""
-    location: str
-    """URL of the dataset."""
-
-
-class SectionRequest(NamedTuple):
-    """Requested sections."""
-
-    requested: list[tuple[str, tuple[range, ...]]]
-    """Variables with their index ranges."""
-    deflate: int | None
-    """Compression level; None: uncompressed."""
-    size: int
-    """Bytes of values."""
-    need: int
-    """Approximate memory in bytes."""
-
-
-def answer(opened: CachedDataset, asked: CdmQuery, limits: Limits) -> HttpAnswer:
-    """Return the answer to a query other than `data`. Raises RefusedRequestError, CompileError, OSError."""
-    checked = opened.checked
-    match asked.what:
+@of_dataset
+def _query(context: ServerContext, asked: Request, opened: CachedDataset) -> Answer:
+    """Answer a query. Raises RefusedRequestError, CompileError, OSError."""
+    checked, location = opened.checked, asked.place + url(CDMREMOTE, *opened.place.segments)
+    kind = TEXT
+    match asked.query.get("req", "").lower():
+        case "data":
+            return context.streamed(opened, _values(opened, asked, context))
         case "header":
-            return HttpAnswer(ncstream.header_message(checked, location=asked.location), BYTES, headers=NCSTREAM)
+            header = ncstream.header_message(checked, location=location)
+            return conditional(HttpAnswer(header, BYTES, headers=NCSTREAM), asked.headers, opened.modified)
         case "cdl":
-            return _text(_cdl(opened, limits), TEXT)
+            text = _cdl(opened, context.limits)
         case "ncml":
-            return _text(ncml.text(checked, asked.location), XML)
+            text, kind = ncml.text(checked, location), XML
         case "capabilities":
-            return _text(_capabilities(asked.location), XML)
+            text, kind = _capabilities(location), XML
         case "form":
-            return _text(form(opened, asked.location), HTML)
+            text, kind = _form(opened, location), HTML
         case _:
             raise RefusedRequestError(400, f"`req` must be one of {', '.join(KNOWN)}")
-
-
-def _text(words: str, kind: str) -> HttpAnswer:
-    return HttpAnswer(words.encode("utf-8", "surrogateescape"), kind)
+    return conditional(HttpAnswer(text.encode("utf-8", "surrogateescape"), kind), asked.headers, opened.modified)
 
 
 def _capabilities(location: str) -> str:
@@ -106,29 +89,20 @@ def _cdl(opened: CachedDataset, limits: Limits) -> str:
     return b"".join(pieces).decode("utf-8", "surrogateescape")
 
 
-def sections_of(opened: CachedDataset, asked: CdmQuery, limits: Limits, home: str) -> SectionRequest:
-    """Return the sections that a query requests. Raises RefusedRequestError, OSError."""
+def _values(opened: CachedDataset, asked: Request, context: ServerContext) -> StreamedValues:
+    """Return the values of the sections that a query requests. Raises RefusedRequestError, OSError."""
     checked = opened.checked
-    requested = wanted_of(checked, asked.query.get("var", ""), home)
+    requested = wanted_of(checked, asked.query.get("var", ""), context.root.home)
     sizes = [size_of(checked, fqn, ranges) for fqn, ranges in requested]
-    least = sum(sizes)
-    check_size(least, limits)
+    check_size(sum(sizes), context.limits)
     deflate = _deflate(asked.query.get("deflate"))
-    in_pieces = {fqn: is_fixed(checked.variables[fqn].type, checked.types) and deflate is None for fqn, _ in requested}
+    fixed = [is_fixed(checked.variables[fqn].type, checked.types) for fqn, _ in requested]
     needs = (
-        memory_for(checked, [fqn], size, at_once=not in_pieces[fqn])
-        for (fqn, _), size in zip(requested, sizes, strict=True)
+        memory_for(checked, [fqn], size, at_once=not is_numeric or deflate is not None)
+        for (fqn, _), size, is_numeric in zip(requested, sizes, fixed, strict=True)
     )
-    return SectionRequest(requested, deflate, least, max(needs))
-
-
-def data(opened: CachedDataset, asked: SectionRequest, limits: Limits, disk: Disk) -> HttpAnswer:
-    """Return the answer to sections. Raises RefusedRequestError, CompileError, OSError."""
-    checked = opened.checked
-    pieces = steady(bounded(ncstream.data_messages(checked, asked.requested, deflate=asked.deflate), limits), opened)
-    fixed = all(is_fixed(checked.variables[fqn].type, checked.types) for fqn, _ in asked.requested)
-    body = begun(pieces) if fixed else whole(pieces, disk)
-    return HttpAnswer(body, BYTES, headers=NCSTREAM, need=asked.need, size=asked.size)
+    pieces = ncstream.data_messages(checked, requested, deflate=deflate)
+    return StreamedValues(pieces, sum(sizes), max(needs), all(fixed), BYTES, NCSTREAM)
 
 
 def wanted_of(checked: Checked, spec: str, home: str) -> list[tuple[str, tuple[range, ...]]]:
@@ -145,7 +119,7 @@ def wanted_of(checked: Checked, spec: str, home: str) -> list[tuple[str, tuple[r
     parsed = sections(spec, report, "var", members=True)
     requested: list[tuple[str, tuple[range, ...]]] = []
     for section in parsed:
-        fqn = _fqn(section)
+        fqn = names.fqn(map(names.normal, section.path))
         if fqn not in checked.variables:
             hints = names.suggested(fqn, checked.variables)
             raise RefusedRequestError(400, "; ".join((f"there is no variable `{fqn}`", *hints)))
@@ -158,32 +132,20 @@ def wanted_of(checked: Checked, spec: str, home: str) -> list[tuple[str, tuple[r
     return requested
 
 
-def _fqn(section: Section) -> str:
-    return names.fqn(map(names.normal, section.path))
-
-
-def size_of(checked: Checked, fqn: str, ranges: tuple[range, ...]) -> int:
-    """Return the bytes of a section's values, estimated for types of variable size."""
-    type_name, cells = checked.variables[fqn].type, math.prod(map(len, ranges))
-    if is_fixed(type_name, checked.types):
-        return cells * size(type_name, checked.types)
-    if type_name == "string":
-        return cells * TEXT_SIZE
-    parts = checked.parts.get(fqn, {})
-    whole = sum(math.prod(part.layout.shape) * (itemsize(part.layout.dtype) or TEXT_SIZE) for part in parts.values())
-    counts, declared = parts.get("counts"), checked.types.get(type_name)
-    if counts is None or not isinstance(declared, VlenType) or not is_fixed(declared.base, checked.types):
-        return whole * cells // max(1, math.prod(checked.shapes[fqn]))
-    box = tuple(slice(part.start, max(part.start, part[-1] + 1 if part else 0)) for part in ranges)
-    if math.prod(lengths_of(box)) * COUNT > PIECES:
-        return whole
-    values = counts.read(box)[tuple(slice(None, None, part.step) for part in ranges)]
-    return cells * COUNT + int(values.sum()) * size(declared.base, checked.types)
-
-
 def _deflate(text: str | None) -> int | None:
     if text is None or text == "":
         return None
     if not (text.isascii() and text.isdigit() and len(text) == 1):
         raise RefusedRequestError(400, "`deflate` must be a digit, 0 to 9")
     return int(text)
+
+
+def _form(opened: CachedDataset, location: str) -> str:
+    """Return the CDM Remote form of a dataset. `location`: its URL."""
+    checked, segments = opened.checked, opened.place.segments
+    variables = [
+        (written(names.split(fqn)), f"{variable.type} ({', '.join(map(str, checked.shapes[fqn]))})")
+        for fqn, variable in islice(checked.variables.items(), MOST_VARIABLES)
+    ]
+    title, here = f"CDM Remote: {segments[-1]}", url(CDMREMOTE, *segments)
+    return page("remote.html", title, segments=segments, location=location, here=here, variables=variables).decode()

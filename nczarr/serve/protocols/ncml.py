@@ -235,7 +235,7 @@ def _typedef(declared: EnumType, indent: str) -> Iterator[str]:
 
 def _atomic(name: str, value: Constant) -> _Value:
     if isinstance(value.data, tuple):
-        return _texts(name, [_decoded(item) if isinstance(item, bytes) else "" for item in value.data])
+        return _texts(name, [item.decode("utf-8", "replace") if isinstance(item, bytes) else "" for item in value.data])
     if value.type == "char":
         return _texts(name, [_char_text(value.data)] if value.count else [])
     words = [
@@ -250,10 +250,6 @@ def _texts(name: str, texts: Sequence[str]) -> _Value:
     used = set().union(*texts)
     separator = next(mark for mark in (*_SEPARATORS, *map(chr, range(0x2500, 0xD800))) if mark not in used)
     return _Value(name, None, separator.join(texts), separator)
-
-
-def _decoded(data: bytes) -> str:
-    return data.decode("utf-8", "replace")
 
 
 def _char_text(data: bytes) -> str:

@@ -1,69 +1,78 @@
-"""Zarr views of open datasets (link/store_view.py), cached and within the limits of the server.
+"""Zarr: documents and chunks of one dataset, as a view (`link/store_view.py`) has them.
 
 At most one chunk of a dataset is made at a time per request.
 """
 
 from __future__ import annotations
 
-from nczarr.arrays.regions import Index
-from nczarr.diagnostics.report import CompileError, Report
-from nczarr.link import store_view
-from nczarr.link.chunk_pieces import Piece
-from nczarr.link.store_view import StoreView
-from nczarr.link.tasks import WrittenPart
-from nczarr.options import Options
-from nczarr.registry import having
-from nczarr.serve.dataset_cache import CachedDataset, RefusedRequestError
-from nczarr.serve.limits import Limits
-from nczarr.stores.ranges import length_of
+import os
+from functools import partial
 
-VERSIONS = having("served")
-"""Names of the formats that are served; the first URL segments."""
+from nczarr import __version__
+from nczarr.arrays.regions import Index
+from nczarr.link import store_view
+from nczarr.link.tasks import WrittenPart
+from nczarr.serve.answers import BYTES, JSON, HttpAnswer, conditional, is_had, tag_of, unchanged
+from nczarr.serve.context import Answer, DeferredWork, ServerContext, trimmed
+from nczarr.serve.dataset_cache import CachedDataset, while_same
+from nczarr.serve.delivery import resolved
+from nczarr.serve.pages.dataset import dataset_page
+from nczarr.serve.refusals import RefusedRequestError
+from nczarr.serve.request import Request
+from nczarr.serve.resources import Limits
+from nczarr.stores.ranges import Range, length_of
 
 TIMES = 3
 """Copies of a chunk in memory while it is made."""
 
 
-def view(opened: CachedDataset, version: str, limits: Limits) -> StoreView:
-    """Return a dataset in one version; cached. Raises CompileError if it cannot be represented, OSError."""
-    with opened.lock:
-        cached: StoreView | None = opened.views.get(version)
-        if cached is None:
-            cached = opened.views[version] = _planned_view(opened, version, limits)
-        return cached
+def answer(context: ServerContext, asked: Request, at_hand: CachedDataset | None) -> Answer:
+    """Answer `/zarr2/PATH/KEY` or `/zarr3/PATH/KEY` by a document or chunk, without a key by the dataset's page."""
+    version, segments = asked.segments[0], asked.segments[1:]
+    place = context.place(trimmed(segments))
+    if place.folder:
+        raise RefusedRequestError(404, "there is no such dataset")
+    opened = context.opened(place, at_hand)
+    if opened is None or version not in opened.views:
+        return DeferredWork(place, version)
+    if not place.behind:
+        return dataset_page(context, asked, place, opened)
+    with while_same(opened):
+        key = "/".join(place.behind) + ("/" if segments[-1] == "" else "")
+        view = opened.view(version, context.limits.memory)
+        document = view.documents.get(key)
+        if document is not None:
+            return conditional(HttpAnswer(document, JSON), asked.headers, opened.modified)
+        array_and_index = view.place(key)
+        if array_and_index is None:
+            raise RefusedRequestError(404, "there is no such key")
+        array, index = array_and_index
+        size = array.decoded or (0 if array.route == "copy" else array.chunk_size * array.element)
+        _check_size(f"a chunk of `{array.path}`", size, context.limits)
+        work = partial(_chunk, context, opened, asked, key, array, index)
+        return context.now_or_later(opened, work, size * TIMES)
 
 
-def _planned_view(opened: CachedDataset, version: str, limits: Limits) -> StoreView:
-    from nczarr import registry
-    from nczarr.operations import pipeline
-
-    form = registry.named(version)
-    assert form is not None
-    report = Report(limit=100)
-    options = Options(allow_loss=frozenset({"all"}), consolidated=True, memory=limits.memory)
-    planned = pipeline.plan_store(opened.checked, form, report, options)
-    store = None if planned is None else store_view.store_view(store_view.without_default_fills(planned), report)
-    if store is None or report.errors:
-        raise CompileError(report.sorted())
-    return store
-
-
-def check(array: WrittenPart, limits: Limits) -> int:
-    """Return the memory in bytes to make a chunk. Raises RefusedRequestError above the limit."""
-    size = array.decoded or (0 if array.route == "copy" else array.chunk_size * array.element)
-    if size > limits.response:
-        text = f"a chunk of `{array.path}` has {size} bytes; the limit of an answer is {limits.response}"
-        raise RefusedRequestError(413, text)
-    return size * TIMES
-
-
-def chunk(array: WrittenPart, index: Index, limits: Limits) -> list[Piece] | None:
-    """Return the pieces of a chunk; None if it contains only fill values.
-
-    Raises CompileError if it is unreadable, OSError, RefusedRequestError.
-    """
+def _chunk(
+    context: ServerContext, opened: CachedDataset, asked: Request, key: str, array: WrittenPart, index: Index
+) -> HttpAnswer:
+    """Return the answer for a chunk. Raises RefusedRequestError, CompileError, OSError."""
+    tag = tag_of(__version__, opened.stamp, asked.segments[0], key) if opened.alone else None
+    if tag is not None and is_had(tag, opened.modified, asked.headers):
+        return unchanged(tag, opened.modified)
     pieces = store_view.chunk(array, index)
-    size = sum(map(length_of, pieces or ()))
+    if pieces is None:
+        raise RefusedRequestError(404, "the chunk does not exist: all its values are fill values")
+    _check_size("the chunk", sum(map(length_of, pieces)), context.limits)
+    whole = pieces[0] if len(pieces) == 1 and isinstance(pieces[0], bytes) else tuple(pieces)
+    if tag is None and isinstance(whole, tuple):
+        states = (os.stat(piece.path) for piece in pieces if isinstance(piece, Range))
+        tag = tag_of(whole, *((state.st_ino, state.st_size, state.st_mtime_ns) for state in states))
+    state = opened.stamp[0] if opened.alone else None
+    made = HttpAnswer(whole, BYTES, states={} if state is None else {opened.place.path: state})
+    return resolved(conditional(made, asked.headers, opened.modified if opened.alone else None, tag))
+
+
+def _check_size(what: str, size: int, limits: Limits) -> None:
     if size > limits.response:
-        raise RefusedRequestError(413, f"the chunk has {size} bytes; the limit of an answer is {limits.response}")
-    return pieces
+        raise RefusedRequestError(413, f"{what} has {size} bytes; the limit of an answer is {limits.response}")

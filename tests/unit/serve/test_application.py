@@ -11,16 +11,14 @@ from nczarr.diagnostics.secrets import NO_OPTIONS
 from nczarr.options import Following
 from nczarr.serve import application
 from nczarr.serve.answers import HttpAnswer
-from nczarr.serve.application import Application
+from nczarr.serve.application import ROUTES, Application
 from nczarr.serve.context import Answer, ServerContext, ServerRoute
-from nczarr.serve.dataset_cache import CachedDataset, RefusedRequestError, Shelf
-from nczarr.serve.limits import Limits
+from nczarr.serve.dataset_cache import CachedDataset, Shelf
 from nczarr.serve.places import Root
-from nczarr.serve.request import Request
-from nczarr.serve.routes import ROUTES
+from nczarr.serve.refusals import RefusedRequestError
+from nczarr.serve.request import Request, Sites
+from nczarr.serve.resources import Disk, Limits
 from nczarr.serve.search_index import SearchIndex
-from nczarr.serve.sites import Sites
-from nczarr.serve.spool import Disk
 from tests.conftest import ROOT
 
 testclient = pytest.importorskip("starlette.testclient")

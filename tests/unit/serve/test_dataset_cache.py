@@ -16,10 +16,10 @@ from nczarr.diagnostics.report import CompileError
 from nczarr.diagnostics.secrets import NO_OPTIONS
 from nczarr.options import Following
 from nczarr.serve import dataset_cache, refusals
-from nczarr.serve.dataset_cache import RefusedRequestError, Shelf
-from nczarr.serve.limits import Limits
+from nczarr.serve.dataset_cache import Shelf
 from nczarr.serve.places import Root, ServedPlace, is_visible
-from nczarr.serve.spool import Disk
+from nczarr.serve.refusals import RefusedRequestError
+from nczarr.serve.resources import Disk, Limits
 from nczarr.stores.local_file import UNMAPPED
 from tests.support.serving import Served, serving
 

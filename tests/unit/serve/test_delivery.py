@@ -9,11 +9,8 @@ from typing import Any
 import pytest
 
 from nczarr.serve.answers import HttpAnswer
-from nczarr.serve.bodies import DeliveredBody
-from nczarr.serve.delivery import Client, CutError, Delivery
-from nczarr.serve.limits import PIECE, Limits
-from nczarr.serve.spool import Disk, FullError, Spool
-from nczarr.serve.workers import Share, Workers
+from nczarr.serve.delivery import Client, CutError, DeliveredBody, Delivery
+from nczarr.serve.resources import PIECE, Disk, FullError, Limits, Share, Spool, Workers
 
 DATA = bytes(range(256)) * 32768
 LIMITS = Limits()._replace(slow=0.02, timeout=5.0, concurrency=2, memory=64 << 20)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from nczarr.serve.helpers import Helpers
-from nczarr.serve.limits import Limits
+from nczarr.serve.resources import Limits
 from tests.support.hanging_file import hanging
 from tests.support.serving import serving
 

@@ -17,10 +17,8 @@ from types import ModuleType
 
 import pytest
 
-from nczarr.serve.bodies import DeliveredBody
-from nczarr.serve.limits import PIECE, Limits
-from nczarr.serve.spool import Disk
-from nczarr.serve.workers import BusyServerError, Workers
+from nczarr.serve.delivery import DeliveredBody
+from nczarr.serve.resources import PIECE, BusyServerError, Disk, Limits, Workers
 from nczarr.stores.ranges import Range
 from tests.conftest import ROOT
 from tests.support.serving import Served, serving

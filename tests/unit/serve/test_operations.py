@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from nczarr.serve.operations.metrics import Metrics
+from nczarr.serve.metrics import Metrics
 from tests.conftest import run_command
 from tests.support.serving import serving
 

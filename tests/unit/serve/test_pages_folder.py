@@ -15,8 +15,8 @@ import pytest
 
 from nczarr.serve import dataset_cache, search_index
 from nczarr.serve.dataset_cache import CachedDataset
-from nczarr.serve.limits import Limits
 from nczarr.serve.places import Root, ServedPlace
+from nczarr.serve.resources import Limits
 from nczarr.serve.search_index import SearchIndex
 from tests.support.serving import Served, serving
 

@@ -23,10 +23,10 @@ from nczarr.operations import pipeline
 from nczarr.options import Options
 from nczarr.select.indexing import read_outer
 from nczarr.select.physical import Physical, physical
-from nczarr.serve.limits import Limits
-from nczarr.serve.pages import chart, coastlines, picture, plane
-from nczarr.serve.pages.cost import cost
+from nczarr.serve.pages import chart, picture, plane
 from nczarr.serve.pages.plane import BUDGET, MOST_CELLS, Scale, ShownAxis, axis_of, read, view_of
+from nczarr.serve.resources import Limits
+from nczarr.serve.value_streams import cost
 from tests.support.serving import Served, serving
 
 PACKED = """netcdf p {
@@ -401,13 +401,13 @@ def test_degrees_have_one_length() -> None:
 def test_coastlines_are_where_they_are(longitudes: Any) -> None:
     """The southern tip of Africa is at 20 E, 35 S; no land is near 0 E, 45 S."""
     x, y = axis(longitudes, "degrees_east"), axis(np.arange(-89.5, 90), "degrees_north")
-    points = np.concatenate(list(coastlines.paths(x, y)))
+    points = np.concatenate(list(chart.coast_paths(x, y)))
     assert ((points >= 0) & (points <= 1)).all()
 
     def distance(east: float, north: float) -> float:
         place = (
-            coastlines.shares(x, np.array([east % 360 if longitudes.max() > 180 else east])),
-            coastlines.shares(y, np.array([north])),
+            chart.cell_shares(x, np.array([east % 360 if longitudes.max() > 180 else east])),
+            chart.cell_shares(y, np.array([north])),
         )
         return float(np.hypot(*(np.ptp(a.values) * (points[:, n] - place[n]) for n, a in enumerate((x, y)))).min())
 

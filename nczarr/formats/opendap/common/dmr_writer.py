@@ -18,8 +18,7 @@ from typing import ClassVar, Literal, NamedTuple, TypeAlias
 from nczarr import names
 from nczarr.ast import ATOMIC, Attribute, CompoundType, EnumType, Group, OpaqueType, Variable, VlenType
 from nczarr.check.checked import Checked
-from nczarr.formats.opendap.common.document_text import DAP4, OURS, dap4_name, escaped, numbers_of, tag, texts_of
-from nczarr.formats.opendap.common.type_words import WORDS
+from nczarr.formats.opendap.common.words import DAP4, OURS, WORDS, dap4_name, escaped, numbers_of, tag, texts_of
 
 STEP = "    "
 

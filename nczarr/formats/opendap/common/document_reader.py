@@ -12,14 +12,21 @@ from typing import NamedTuple
 from nczarr import names
 from nczarr.arrays.sources.source import Parts
 from nczarr.arrays.values.parts import Types
-from nczarr.ast import Attribute, Constant, Dataset, Dimension, Storage, UserType, Variable
+from nczarr.ast import Attribute, Constant, Dataset, Dimension, Storage, Variable
 from nczarr.ast.node import members_of
 from nczarr.check.checked import Unchecked
 from nczarr.diagnostics.report import Diagnostic, Label, Report, Severity
 from nczarr.diagnostics.source import Source, Span
-from nczarr.formats.opendap.common.attributes import attributes
-from nczarr.formats.opendap.common.declarations import DmrScope, FaultError, enum_of, size_of, type_of, whole
-from nczarr.formats.opendap.common.type_words import VARIABLES
+from nczarr.formats.opendap.common.declarations import (
+    DmrScope,
+    FaultError,
+    attributes,
+    enum_of,
+    size_of,
+    type_of,
+    whole,
+)
+from nczarr.formats.opendap.common.words import VARIABLES
 from nczarr.formats.opendap.common.xml_reader import XmlElement
 from nczarr.options import Options
 
@@ -181,7 +188,7 @@ class DocumentReader:
         declared = [*scope.types]
         try:
             type_name = type_of(element, scope)
-            types = self._types(scope.root())
+            types = scope.root().all_types()
             variable_attributes = self._own(element, type_name, scope, types)
             fill = next(
                 (
@@ -226,10 +233,3 @@ class DocumentReader:
                 attribute = attribute.model_copy(update={"value": value})
             suitable.append(attribute)
         return tuple(suitable)
-
-    def _types(self, root: DmrScope) -> dict[str, UserType]:
-        """Return all types declared so far, by FQN."""
-        types = {names.join(root.path, declared.name): declared for declared in root.types}
-        for group in root.groups:
-            types |= self._types(group)
-        return types

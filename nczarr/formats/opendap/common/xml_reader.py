@@ -13,7 +13,7 @@ from xml.parsers import expat
 
 from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.source import Source, Span
-from nczarr.formats.opendap.common.document_text import PREFIXES
+from nczarr.formats.opendap.common.words import PREFIXES
 
 DEEPEST = 100
 """Maximum nesting of elements; groups nest up to 64 deep."""

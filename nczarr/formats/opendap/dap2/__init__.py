@@ -14,7 +14,7 @@ FORMAT = Format(
     suffixes=(".dods",),
     spec="https://www.earthdata.nasa.gov/s3fs-public/imported/ESE-RFC-004v1.1.pdf",
     detects=r"(?i:\s*dataset\s*\{|\s*error\s*\{\s*code\s*=)",
-    read="nczarr.formats.opendap.dap2.read.frontend:read",
+    read="nczarr.formats.opendap.dap2.frontend:read",
     binary=True,
     only_reader=True,
 )

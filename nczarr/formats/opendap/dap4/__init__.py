@@ -15,7 +15,7 @@ FORMAT = Format(
     spec="https://opendap.github.io/dap4-specification/DAP4.html",
     detects=r"[\x00-\x0f](?s:...)(?:\xef\xbb\xbf)?\s*<(?:\?xml|[Dd]ataset|[Ee]rror|dap)"
     r"|(?:\xef\xbb\xbf)?\s*(?:<\?(?:[^?]|\?(?!>))*\?>\s*)?<(?:\w+:)?Dataset\s[^>]*xml\.opendap\.org/ns/DAP/4",
-    read="nczarr.formats.opendap.dap4.read.frontend:read",
+    read="nczarr.formats.opendap.dap4.frontend:read",
     binary=True,
     only_reader=True,
 )

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Mapping
-from types import MappingProxyType
+from functools import cached_property
 from typing import NamedTuple, cast
 
 from nczarr import names
@@ -21,18 +20,19 @@ from nczarr.ast.storage import DEFLATE, SHUFFLE
 from nczarr.formats.opendap.common.declarations import FaultError, whole
 from nczarr.formats.opendap.common.document_reader import DescribedVariable
 from nczarr.formats.opendap.common.xml_reader import XmlElement
-from nczarr.formats.opendap.dmrpp import inline_values
-from nczarr.formats.opendap.dmrpp.raw_elements import Pad, RawElements, layout_of, padded_fill, record_fill
+from nczarr.formats.opendap.dmrpp import elements
+from nczarr.formats.opendap.dmrpp.elements import Pad, PaddedMember, RawElements, layout_of, padded_fill, record_fill
 from nczarr.formats.opendap.dmrpp.references import (
+    FILTERS,
     DmrppReferences,
     Inline,
     Ranges,
     chunk_lengths,
+    fill_number,
     in_order,
     numbers_of,
     targets_of,
 )
-from nczarr.formats.opendap.dmrpp.wire import FILTERS, fill_number
 from nczarr.registry import ChunkKeys
 from nczarr.stores.base import Store, is_safe
 
@@ -70,7 +70,7 @@ class ArrayReader:
     """Factory of array sources. `url`: default target, None for the reader's. `old`: the document has no version."""
 
     def __init__(self, store: Store, references: DmrppReferences, url: str | None, *, old: bool) -> None:
-        self._store, self._references, self._url, self._old = store, references, url, old
+        self.store, self.references, self.url, self.old = store, references, url, old
 
     def read(self, it: DescribedVariable) -> VariableArrays:
         """Return the arrays of a variable. Raises FaultError."""
@@ -96,220 +96,211 @@ class ArrayReader:
             raise FaultError(block.chunks.fault)
         if block.attributes.get("byteOrder", "LE") not in ("LE", "BE"):
             raise FaultError(f"`{block.attributes['byteOrder'][:40]}` is not a byte order")
+        stored = _StoredVariable(self, it, block)
         if values:
             if len(block.chunks):
                 raise FaultError("it has both values in the document and chunks")
-            return VariableArrays(*self._values(it, values[0], block))
+            return VariableArrays(*stored.inline(values[0]))
         if not chunks and not alone:
             raise FaultError("the document does not give the place of its values")
-        return self._chunked(it, block)
+        return stored.chunked()
 
-    def _values(self, it: DescribedVariable, values: XmlElement, block: XmlElement) -> tuple[Parts, Storage]:
+
+class _StoredVariable:
+    """A variable with the element `dmrpp:chunks`. Methods raise FaultError."""
+
+    def __init__(self, reader: ArrayReader, it: DescribedVariable, block: XmlElement) -> None:
+        self.reader, self.it, self.block = reader, it, block
+        self.is_text, self.is_fixed = it.type == "string", is_fixed(it.type, it.types)
+        self.big = block.attributes.get("byteOrder") == "BE"
+        self.filters = block.attributes.get("compressionType", "").split()
+
+    def inline(self, values: XmlElement) -> tuple[Parts, Storage]:
         """Return the arrays of values in the document."""
-        compact = values.tag == "dmrpp:compact"
+        it, compact = self.it, values.tag == "dmrpp:compact"
         if values.tag == "dmrpp:vlsa":
-            if it.type != "string":
+            if not self.is_text:
                 raise FaultError("it has a list of strings, but is not one")
-            return inline_values.texts_of(values, it.shape), Storage()
+            return elements.texts_of(values, it.shape), Storage()
         if values.tag == "dmrpp:specialstructuredata":
-            return inline_values.records_of(values.text, it.type, it.types, it.shape), Storage()
-        data = inline_values.unbase64(values.text, values.tag.partition(":")[2])
+            return elements.records_of(values.text, it.type, it.types, it.shape), Storage()
+        data = elements.unbase64(values.text, values.tag.partition(":")[2])
         storage = Storage(layout="compact") if compact else Storage()
-        if it.type == "string":
+        if self.is_text:
             if not compact:
                 raise FaultError("`dmrpp:missingdata` of strings is unknown")
             if not it.shape and it.element.first("dmrpp:FixedLengthStringArray") is None:
-                text = data.partition(b"\0")[0]
-                return {"": inline_values.in_memory([text], "|O", ())}, storage
-        if not is_fixed(it.type, it.types) and it.type != "string":
+                return {"": elements.in_memory([data.partition(b"\0")[0]], "|O", ())}, storage
+        elif not self.is_fixed:
             raise FaultError("its records have strings")
-        count, size = math.prod(it.shape), self._element(it, block)[0]
+        count, size = math.prod(it.shape), self.element[0]
         plain = compact or count == 1
         if plain and len(data) != count * size:
             raise FaultError(f"the document holds {len(data)} bytes of its {count * size}")
-        codecs = () if plain else (Codec(id=DEFLATE),)
-        self._references.add(_prefix(it.path), Inline(data, ".".join("0" for _ in it.shape) or "0"))
-        big = compact and block.attributes.get("byteOrder") == "BE"
-        layout = Layout("", it.shape, tuple(max(1, length) for length in it.shape), codecs)
-        return {"": self._source(it, block, layout, big=big, is_inline=True)}, storage
+        self.reader.references.add(self.prefix, Inline(data, ".".join("0" for _ in it.shape) or "0"))
+        layout = Layout(
+            "", it.shape, tuple(max(1, length) for length in it.shape), () if plain else (Codec(id=DEFLATE),)
+        )
+        return {"": self._source(layout, {}, big=compact and self.big, undefined=False)}, storage
 
-    def _element(self, it: DescribedVariable, block: XmlElement) -> tuple[int, Pad]:
-        """Return the size of a stored element in bytes, and the padding of texts."""
-        if it.type != "string":
-            layout = layout_of(it.element, it.type, it.types)
-            return (itemsize(descr(it.type, it.types)) if layout is None else layout[0]), "null_term"
-        fixed = it.element.first("dmrpp:FixedLengthStringArray")
-        if fixed is not None:
-            pad = fixed.attributes.get("pad", "")
-            if pad not in PADS or fixed.attributes.keys() - {"string_length", "pad", "value"}:
-                raise FaultError(f"the padding `{pad[:40]}` of its strings is unknown")
-            return whole(fixed.attributes.get("string_length", ""), "length of strings"), cast("Pad", pad)
-        return self._text_length(it, block), "null_term"
+    @property
+    def prefix(self) -> str:
+        """Key prefix: the path, in hexadecimal if invalid as key."""
+        prefix = "/".join(names.split(self.it.path))
+        return f"{prefix}/" if is_safe(prefix) else self.it.path.encode().hex() + "/"
 
-    def _text_length(self, it: DescribedVariable, block: XmlElement) -> int:
+    @cached_property
+    def element(self) -> tuple[int, Pad]:
+        """Size of a stored element in bytes, and the padding of texts."""
+        if not self.is_text:
+            layout = self.padded
+            return (itemsize(self.dtype) if layout is None else layout[0]), "null_term"
+        fixed = self.it.element.first("dmrpp:FixedLengthStringArray")
+        if fixed is None:
+            return self._text_length(), "null_term"
+        pad = fixed.attributes.get("pad", "")
+        if pad not in PADS or fixed.attributes.keys() - {"string_length", "pad", "value"}:
+            raise FaultError(f"the padding `{pad[:40]}` of its strings is unknown")
+        return whole(fixed.attributes.get("string_length", ""), "length of strings"), cast("Pad", pad)
+
+    @property
+    def padded(self) -> tuple[int, tuple[PaddedMember, ...]] | None:
+        """Size and member offsets of padded records; None for others."""
+        return None if self.is_text else layout_of(self.it.element, self.it.type, self.it.types)
+
+    @property
+    def dtype(self) -> Descr:
+        """Element type of the model."""
+        return "|O" if self.is_text else descr(self.it.type, self.it.types)
+
+    def _text_length(self) -> int:
         """Return an undeclared length of texts, from the size of chunks."""
-        sizes = set(block.chunks.lengths)
-        cells = math.prod(chunk_lengths(block, it.shape) or it.shape)
-        if len(sizes) != 1 or block.attributes.get("compressionType") or not cells or min(sizes) % cells:
+        sizes, shape = set(self.block.chunks.lengths), self.it.shape
+        cells = math.prod(chunk_lengths(self.block, shape) or shape)
+        if len(sizes) != 1 or self.filters or not cells or min(sizes) % cells:
             raise FaultError("the document does not give the length of its strings")
         length = min(sizes) // cells
-        if length == HEAP_REFERENCE and (it.shape or self._old):
+        if length == HEAP_REFERENCE and (shape or self.reader.old):
             raise FaultError("its chunks refer to variable-length strings, which the document does not contain")
         return length
 
-    def _chunked(self, it: DescribedVariable, block: XmlElement) -> VariableArrays:
+    def chunked(self) -> VariableArrays:
         """Return the arrays of a variable with values in a target, or without any."""
-        lengths = chunk_lengths(block, it.shape)
-        rows, fixed = block.chunks, is_fixed(it.type, it.types)
-        if not fixed and it.type != "string":
+        it, rows, lengths = self.it, self.block.chunks, chunk_lengths(self.block, self.it.shape)
+        if not self.is_fixed and not self.is_text:
             raise FaultError("its records have strings, which the document does not contain")
-        codecs = self._codecs(block)
-        big = block.attributes.get("byteOrder") == "BE"
-        numbers = it.type != "string" and not isinstance(descr(it.type, it.types), str)
-        wide = it.type in ATOMIC and ATOMIC[it.type].size > 1
+        codecs = self._codecs()
+        is_number = it.type in ATOMIC and ATOMIC[it.type].size > 1
         storage = Storage(
             layout="contiguous" if lengths is None else "chunked",
             chunks=lengths or None,
             codecs=codecs,
-            endian="big" if big and (wide or numbers) and it.type in ATOMIC else None,
+            endian="big" if self.big and is_number else None,
         )
-        if it.type == "string" and not len(rows):
-            layout = Layout("|O", it.shape, it.shape, fill=self._text_fill(block))
+        if self.is_text and not len(rows):
+            layout = Layout("|O", it.shape, it.shape, fill=self.fill)
             if layout.fill is None and 0 not in it.shape:
                 raise FaultError("the document has neither its values nor their fill value")
             return VariableArrays({"": fill_source(layout)}, storage)
-        size = self._element(it, block)[0]
+        size = self.element[0]
         if not 0 < size < LONGEST_ELEMENT:
             raise FaultError(f"its elements have {size} bytes")
-        masks: dict[Index, int] = {}
         chunks = lengths or tuple(max(1, length) for length in it.shape)
-        ranges = self._ranges(it, block, chunks, size, masks)
-        if lengths is None and not codecs and len(rows) and math.prod(it.shape) * size != rows.lengths[0]:
-            raise FaultError(
-                f"it has {rows.lengths[0]} bytes in the target, but its shape requires {math.prod(it.shape) * size}"
-            )
+        ranges, masks = self._ranges(chunks, is_whole=lengths is None)
+        needed = math.prod(it.shape) * size
+        if lengths is None and not codecs and len(rows) and needed != rows.lengths[0]:
+            raise FaultError(f"it has {rows.lengths[0]} bytes in the target, but its shape requires {needed}")
         if ranges.stride is not None:
             chunks = next(even_chunks(it.shape, size), it.shape)
-            step = math.prod(chunks) * size
             counts = grid_of(it.shape, chunks)
-            ranges = ranges._replace(counts=counts, stride=(step, math.prod(counts)))
-        self._references.add(_prefix(it.path), ranges)
-        source = self._source(it, block, Layout("", it.shape, chunks, codecs), big=big, masks=masks)
+            ranges = ranges._replace(counts=counts, stride=(math.prod(chunks) * size, math.prod(counts)))
+        self.reader.references.add(self.prefix, ranges)
+        source = self._source(Layout("", it.shape, chunks, codecs), masks, big=self.big, undefined=True)
         missing = ranges.stride is None and len(rows) < math.prod(ranges.counts)
         return VariableArrays({"": source}, storage, missing and source.undefined)
 
-    def _text_fill(self, block: XmlElement) -> bytes | None:
-        """Return the fill value of texts, None if unknown."""
-        text = block.attributes.get("fillValue")
-        return None if text is None or text.startswith("unsupported-") else text.encode()
-
-    def _codecs(self, block: XmlElement) -> tuple[Codec, ...]:
-        words = block.attributes.get("compressionType", "").split()
-        levels = (block.attributes.get("deflateLevel") or block.attributes.get("deflate_level") or "").split()
-        codecs: list[Codec] = []
-        for word in words:
+    def _codecs(self) -> tuple[Codec, ...]:
+        attributes, codecs = self.block.attributes, list[Codec]()
+        levels = (attributes.get("deflateLevel") or attributes.get("deflate_level") or "").split()
+        for word in self.filters:
             if word not in FILTERS:
                 raise FaultError(f"its chunks are encoded with the filter `{word[:40]}`, which is unknown")
             level = levels.pop(0) if FILTERS[word] == DEFLATE and levels else ""
-            number = int(level) if level.isascii() and level.isdigit() and len(level) == 1 else None
-            codecs.append(Codec(id=FILTERS[word], parameters=() if number is None else (number,)))
-        if self._old and [codec.id for codec in codecs] == [DEFLATE, SHUFFLE]:
+            is_digit = level.isascii() and level.isdigit() and len(level) == 1
+            codecs.append(Codec(id=FILTERS[word], parameters=(int(level),) if is_digit else ()))
+        if self.reader.old and [codec.id for codec in codecs] == [DEFLATE, SHUFFLE]:
             codecs.reverse()  # documents without a version name filters in no order, and HDF5 shuffles first
         return tuple(codecs)
 
-    def _ranges(
-        self, it: DescribedVariable, block: XmlElement, chunks: tuple[int, ...], size: int, masks: dict[Index, int]
-    ) -> Ranges:
-        """Return chunk byte ranges, and set omitted filters in `masks`. Raises FaultError."""
-        rows, counts = block.chunks, grid_of(it.shape, chunks)
-        whole_array = chunk_lengths(block, it.shape) is None
-        urls, targets = targets_of(rows, self._url)
-        if whole_array:
+    def _ranges(self, chunks: tuple[int, ...], *, is_whole: bool) -> tuple[Ranges, dict[Index, int]]:
+        """Return chunk byte ranges, and the masks of omitted filters. `is_whole`: the array is one chunk."""
+        rows, shape = self.block.chunks, self.it.shape
+        counts = grid_of(shape, chunks)
+        urls, targets = targets_of(rows, self.reader.url)
+        if is_whole:
             if len(rows) > 1 or (rows.rank and any(rows.positions)):
                 raise FaultError("it has several chunks, but the document does not give their shape")
-            plain = bool(len(rows)) and not block.attributes.get("compressionType") and 0 not in it.shape
-            counts = tuple(1 for _ in counts)
-            numbers = array("q", [0] * len(rows))
-            chunk_ranges = Ranges(
-                counts, numbers, rows.offsets, rows.lengths, urls, None, (rows.lengths[0], 1) if plain else None
-            )
+            stride = (rows.lengths[0], 1) if len(rows) and not self.filters and 0 not in shape else None
+            counts, numbers = tuple(1 for _ in counts), array("q", [0] * len(rows))
+            ranges = Ranges(counts, numbers, rows.offsets, rows.lengths, urls, None, stride)
         else:
-            if len(rows) and (rows.rank or 0) != len(counts):
-                if not (len(rows) == 1 and not rows.rank):
-                    raise FaultError(
-                        f"its chunk positions have {rows.rank} indices, but its number of dimensions is {len(counts)}"
-                    )
-                numbers = array("q", [0])
-            else:
-                numbers = numbers_of(rows, it.shape, chunks, counts)
-            chunk_ranges = in_order(Ranges(counts, numbers, rows.offsets, rows.lengths, urls, targets))
-        for row, mask in rows.masks.items():
-            if mask >> len(block.attributes.get("compressionType", "").split()):
+            numbers = array("q", [0])
+            if not len(rows) or (rows.rank or 0) == len(counts):
+                numbers = numbers_of(rows, shape, chunks, counts)
+            elif len(rows) > 1 or rows.rank:
+                text = f"its chunk positions have {rows.rank} indices, but its number of dimensions is {len(counts)}"
+                raise FaultError(text)
+            ranges = in_order(Ranges(counts, numbers, rows.offsets, rows.lengths, urls, targets))
+        for mask in rows.masks.values():
+            if mask >> len(self.filters):
                 raise FaultError(f"the filter mask {mask} of a chunk names more filters than there are")
-            masks[index_of(numbers[row], counts)] = mask
-        return chunk_ranges
+        return ranges, {index_of(numbers[row], counts): mask for row, mask in rows.masks.items()}
 
-    def _source(
-        self,
-        it: DescribedVariable,
-        block: XmlElement,
-        layout: Layout,
-        *,
-        big: bool,
-        masks: Mapping[Index, int] = MappingProxyType({}),
-        is_inline: bool = False,
-    ) -> ArraySource:
-        """Return a variable's array in the store. `is_inline`: the document has all values."""
-        size, pad = self._element(it, block)
-        text = it.type == "string"
-        dtype: Descr = "|O" if text else descr(it.type, it.types)
+    def _source(self, layout: Layout, masks: dict[Index, int], *, big: bool, undefined: bool) -> ArraySource:
+        """Return the array in the store. `undefined`: missing chunks have no value without a fill value."""
+        (size, pad), dtype, fill, padded = self.element, self.dtype, self.fill, self.padded
         stored = big_descr(dtype) if big else dtype
-        fill = self._text_fill(block) if text else self._fill(it, block, dtype)
-        padded = None if text else layout_of(it.element, it.type, it.types)
         raw, raw_fill = stored, fill
-        if text:
+        if self.is_text:
             raw, blank = f"|V{size}", b" " if pad == "space_pad" else b"\0"
             raw_fill = None if fill is None else fill[:size].ljust(size, blank)
         elif padded is not None:
             raw = f"|V{size}"
             raw_fill = None if fill is None else padded_fill(fill, dtype, stored, padded)
         stored_array = KeyChunkArray(
-            layout._replace(dtype=raw if text or padded else dtype, fill=raw_fill),
-            self._store,
-            ChunkKeys(_prefix(it.path)),
+            layout._replace(dtype=raw if self.is_text or padded else dtype, fill=raw_fill),
+            self.reader.store,
+            ChunkKeys(self.prefix),
             Encoding(raw, tuple(to_configs(layout.codecs, size))),
-            undefined=fill is None and not is_inline,
-            masks={**masks},
+            undefined=undefined and fill is None,
+            masks=masks,
         )
         whole_layout = layout._replace(dtype=dtype, fill=fill)
-        if text:
+        if self.is_text:
             return RawElements(stored_array, whole_layout, pad)
         return stored_array if padded is None else RawElements(stored_array, whole_layout, (stored, padded[1]))
 
-    def _fill(self, it: DescribedVariable, block: XmlElement, dtype: Descr) -> bytes | None:
-        """Return the value of unwritten cells, None if unknown. Raises FaultError."""
-        exact = block.attributes.get("nczarr:fill")
+    @property
+    def fill(self) -> bytes | None:
+        """Value of unwritten cells, None if unknown."""
+        it, exact, text = self.it, self.block.attributes.get("nczarr:fill"), self.block.attributes.get("fillValue")
+        known = text is not None and not text.startswith("unsupported-")
+        if self.is_text:
+            return text.encode() if text is not None and known else None
         if exact is not None:
-            data = inline_values.unbase64(exact, "nczarr:fill")
-            if len(data) != itemsize(dtype):
-                raise FaultError(f"its fill value has {len(data)} bytes, but an element has {itemsize(dtype)}")
+            data = elements.unbase64(exact, "nczarr:fill")
+            if len(data) != itemsize(self.dtype):
+                raise FaultError(f"its fill value has {len(data)} bytes, but an element has {itemsize(self.dtype)}")
             return data
-        text = block.attributes.get("fillValue")
-        if text is None or text.startswith("unsupported-"):
+        if text is None or not known:
             return None
         if it.type == "char":
             return (text.encode("latin-1", "replace") or b"\0")[:1]
-        if isinstance(dtype, str):
-            type_name = it.type if it.type in ATOMIC else getattr(it.types[it.type], "base", "int")
-            number = fill_number(text, type_name, it.declared)
-            if number is None:
-                raise FaultError(f"`{text[:40]}` is not a fill value of its type")
-            return number
-        return record_fill(text, dtype)
-
-
-def _prefix(path: str) -> str:
-    """Return the key prefix of a variable: its path, in hexadecimal if invalid as key."""
-    segments = names.split(path)
-    prefix = "/".join(segments)
-    return f"{prefix}/" if is_safe(prefix) else path.encode().hex() + "/"
+        if not isinstance(self.dtype, str):
+            return record_fill(text, self.dtype)
+        number = fill_number(
+            text, it.type if it.type in ATOMIC else getattr(it.types[it.type], "base", "int"), it.declared
+        )
+        if number is None:
+            raise FaultError(f"`{text[:40]}` is not a fill value of its type")
+        return number

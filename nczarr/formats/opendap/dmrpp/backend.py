@@ -1,16 +1,31 @@
-"""`write`: dataset → DMR++ document, with one variable's values in memory at a time."""
+"""`write`: dataset → DMR++ document, with one variable's values in memory at a time.
+
+The values of a variable are byte ranges of chunks, or inline values.
+"""
 
 from __future__ import annotations
 
+import base64
+import itertools
+import math
 import os
-from collections.abc import Iterator
+import zlib
+from collections.abc import Callable, Iterator
+from typing import Any
 
+from nczarr.arrays.lazy_numpy import np
+from nczarr.arrays.regions import all_of, grid_of
+from nczarr.arrays.sources.source import ArraySource, Descr, Parts, itemsize, little, unwritten_of
+from nczarr.arrays.values.parts import Types, descr, part_tree
+from nczarr.ast import ATOMIC, EnumType, Storage, Variable
+from nczarr.ast.storage import DEFLATE
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import CompileError, Diagnostic, Report, Severity
 from nczarr.formats.opendap.common.dmr_writer import DmrWriter, Projection, SelectedVariable, XmlAttributes
-from nczarr.formats.opendap.common.document_text import DMRPP
-from nczarr.formats.opendap.dmrpp.link_plan import Linked, Refused, Way, way_of
-from nczarr.formats.opendap.dmrpp.value_writer import noted_storage, value_lines
+from nczarr.formats.opendap.common.packed import PackedCells
+from nczarr.formats.opendap.common.words import DMRPP, escaped, is_safe_text, tag, text_of
+from nczarr.formats.opendap.dmrpp.link_plan import InlineValues, Linked, Refused, Way, way_of
+from nczarr.formats.opendap.dmrpp.references import FILTER_NAMES, fill_number
 from nczarr.options import Options
 from nczarr.plan.plans import StreamPlan
 from nczarr.stores.target_urls import UnnamedTargetError, UrlNaming
@@ -81,3 +96,173 @@ class _DmrppWriter(DmrWriter):
     def _href(self, place: str) -> str | None:
         """Return the URL of a chunk's target, None for the document's own target."""
         return None if place == self.target else self._url(place)
+
+
+BATCH = 1 << 14
+"""Chunks whose positions are converted to Python numbers at once."""
+
+Href = Callable[[str], str | None]
+
+
+def value_lines(checked: Checked, fqn: str, way: Way, href: Href, step: str) -> Iterator[str]:
+    """Yield the lines for the values of a variable. Raises OSError, CompileError."""
+    variable, shape = checked.variables[fqn], checked.shapes[fqn]
+    parts = checked.parts.get(fqn, {})
+    if not isinstance(way, InlineValues):
+        yield from (step + line for line in _chunks(checked, fqn, way, href))
+    if variable.type == "char":
+        yield step + tag("dmrpp:FixedLengthStringArray", string_length=1, pad="null_term")
+    if isinstance(way, InlineValues):
+        yield from (step + line for line in _held(way.tag, parts, variable.type, checked.types, shape))
+
+
+def _chunks(checked: Checked, fqn: str, way: Way, href: Href) -> Iterator[str]:
+    """Yield the locations of a variable's chunks, and their encoding."""
+    variable = checked.variables[fqn]
+    dtype = descr(variable.type, checked.types)
+    xml_attributes: dict[str, str | int | None] = {}
+    if isinstance(way, Linked):
+        codecs = way.stored.codecs
+        levels = (str(codec.parameters[0]) for codec in codecs if codec.id == DEFLATE and codec.parameters)
+        xml_attributes["compressionType"] = " ".join(FILTER_NAMES[codec.id] for codec in codecs) or None
+        xml_attributes["deflateLevel"] = " ".join(levels) or None
+        xml_attributes |= {"byteOrder": "BE" if way.big else "LE", "structOffset": _ends(dtype)}
+    xml_attributes |= _fill(checked, fqn)
+    yield tag("dmrpp:chunks", **xml_attributes, closed=False)
+    lengths = _lengths(variable, way)
+    if lengths is not None:
+        words = " ".join(map(str, lengths))
+        yield f"    <dmrpp:chunkDimensionSizes>{words}</dmrpp:chunkDimensionSizes>"
+    if isinstance(way, Linked):
+        yield from ("    " + line for line in _rows(way, checked.shapes[fqn], href))
+    yield "</dmrpp:chunks>"
+
+
+def _lengths(variable: Variable, way: Way) -> tuple[int, ...] | None:
+    """Return the chunk lengths in the document; None for contiguous data."""
+    if isinstance(way, Linked) and not way.one_piece and 0 not in way.stored.chunks:
+        return way.stored.chunks
+    chunked = not isinstance(way, InlineValues) and variable.storage.layout == "chunked"
+    return variable.storage.chunks if chunked else None
+
+
+def noted_storage(checked: Checked, fqn: str, way: Way) -> str | None:
+    """Return the storage of a variable as JSON, None if the document implies it."""
+    variable = checked.variables[fqn]
+    if isinstance(way, InlineValues):
+        plain = Storage(layout="compact") if way.tag == "compact" else Storage()
+    else:
+        lengths = _lengths(variable, way)
+        big = isinstance(way, Linked) and way.big and variable.type in ATOMIC
+        plain = Storage(
+            layout="contiguous" if lengths is None else "chunked",
+            chunks=lengths,
+            codecs=way.stored.codecs if isinstance(way, Linked) else (),
+            endian="big" if big else None,
+        )
+    return None if variable.storage == plain else variable.storage.model_dump_json(exclude_defaults=True)
+
+
+def _ends(dtype: Descr) -> str | None:
+    """Return the end offsets of the members of packed records."""
+    if isinstance(dtype, str):
+        return None
+    sizes = (itemsize(field) * math.prod(shape) for _, field, shape in dtype)
+    return " ".join(map(str, itertools.accumulate(sizes)))
+
+
+def _rows(linked: Linked, shape: tuple[int, ...], href: Href) -> Iterator[str]:
+    """Yield the elements of chunks."""
+    columns, chunks = linked.columns, linked.stored.chunks
+    urls = [href(place) for place in columns.sources]
+    counts = grid_of(shape, chunks)
+    for start in range(0, len(columns.chunk), BATCH):
+        rows = slice(start, start + BATCH)
+        places = (
+            zip(*(axis.tolist() for axis in np.unravel_index(columns.chunk[rows], counts)), strict=True)
+            if counts
+            else None
+        )
+        table = (columns.source, columns.offset, columns.length, columns.mask)
+        facts = zip(*(column[rows].tolist() for column in table), strict=True)
+        for source, offset, length, mask in facts:
+            position = None
+            if places is not None:
+                index = next(places)
+                position = f"[{','.join(str(number * length) for number, length in zip(index, chunks, strict=True))}]"
+            yield tag(
+                "dmrpp:chunk", offset=offset, nBytes=length, href=urls[source], fm=mask or None,
+                chunkPositionInArray=None if linked.one_piece else position,
+            )  # fmt: skip
+
+
+def _fill(checked: Checked, fqn: str) -> dict[str, str | int | None]:
+    """Return the attributes for the value of unwritten cells."""
+    variable, source = checked.variables[fqn], checked.parts.get(fqn, {}).get("")
+    if variable.type == "string":
+        return {}
+    constant = checked.fills[fqn]
+    if source is None:
+        data = constant.data if constant is not None else None
+    else:
+        data = None if source.undefined else unwritten_of(source)
+    if not isinstance(data, bytes):
+        return {}
+    declared = checked.types.get(variable.type)
+    base = declared.base if isinstance(declared, EnumType) else variable.type
+    exact = base64.b64encode(data).decode()
+    if variable.type == "char":
+        text = data.decode("latin-1")
+        return {"fillValue": text} if is_safe_text(text) else {"fillValue": "", "nczarr__fill": exact}
+    if base in ATOMIC:
+        text = text_of(data, base)
+        fill_attribute = next(
+            (attribute.value.data for attribute in variable.attributes if attribute.name == "_FillValue"), None
+        )
+        back = fill_number(text, base, fill_attribute if isinstance(fill_attribute, bytes) else None)
+        return {"fillValue": text, "nczarr__fill": None if back == data else exact}
+    return {"fillValue": "0"} if not data.strip(b"\0") else {"fillValue": "unsupported-compound", "nczarr__fill": exact}
+
+
+def _held(name: str, parts: Parts, type_name: str, types: Types, shape: tuple[int, ...]) -> Iterator[str]:
+    """Yield the values of a variable in Hyrax's representation."""
+    if name == "vlsa":
+        yield "<dmrpp:vlsa>"
+        for text, same in itertools.groupby(_whole(parts[""]).reshape(-1).tolist()):
+            yield "    " + _text(text, len(list(same)))
+        yield "</dmrpp:vlsa>"
+        return
+    if name == "specialstructuredata":
+        data = b"".join(_Records(parts, types).rows(part_tree(type_name, types), all_of(shape)))
+    else:
+        data = _whole(parts[""]).tobytes()
+        if name == "missingdata" and math.prod(shape) != 1:
+            data = zlib.compress(data)
+    yield f"<dmrpp:{name}>{base64.b64encode(data).decode()}</dmrpp:{name}>"
+
+
+def _whole(source: ArraySource) -> Any:
+    """Return all values of an array, little-endian and in C order."""
+    return np.ascontiguousarray(little(source.read(all_of(source.layout.shape)))).reshape(source.layout.shape)
+
+
+def _text(text: bytes | None, count: int) -> str:
+    """Return a text with its repeat count; text invalid in XML is deflated."""
+    often = count if count > 1 else None
+    if text is None:
+        return tag("v", c=often, nczarr__nil="true")
+    try:
+        plain = text.decode()
+    except UnicodeDecodeError:
+        plain = "\0"
+    if is_safe_text(plain):
+        return f"{tag('v', c=often, closed=False)}{escaped(plain)}</v>"
+    return f"{tag('v', c=often, s=len(text), closed=False)}{base64.b64encode(zlib.compress(text)).decode()}</v>"
+
+
+class _Records(PackedCells):
+    """Records: packed members, and texts as base64 before a `;`."""
+
+    def text(self, text: bytes) -> bytes:
+        """Return a text in the document."""
+        return base64.b64encode(text) + b";"

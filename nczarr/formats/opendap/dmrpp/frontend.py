@@ -13,8 +13,7 @@ from nczarr.diagnostics.source import Source, Span
 from nczarr.formats.opendap.common.document_reader import DescribedVariable, DocumentReader
 from nczarr.formats.opendap.common.xml_reader import XmlElement, parse
 from nczarr.formats.opendap.dmrpp.arrays import ArrayReader
-from nczarr.formats.opendap.dmrpp.references import DmrppReferences
-from nczarr.formats.opendap.dmrpp.wire import PLACEHOLDER, SUFFIX, foreign_kind
+from nczarr.formats.opendap.dmrpp.references import PLACEHOLDER, SUFFIX, DmrppReferences, foreign_kind
 from nczarr.options import Options
 from nczarr.stores.reference_policy import ForbiddenTargetError, Policy, home_of
 from nczarr.stores.references import ReferenceStore

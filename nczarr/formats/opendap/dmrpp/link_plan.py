@@ -17,7 +17,7 @@ from nczarr.ast.dataset import VERSION, groups
 from nczarr.ast.rectilinear import varies
 from nczarr.ast.storage import SHUFFLE
 from nczarr.check.checked import Checked
-from nczarr.formats.opendap.dmrpp.wire import FILTER_NAMES, foreign_kind
+from nczarr.formats.opendap.dmrpp.references import FILTER_NAMES, foreign_kind
 from nczarr.options import Options
 from nczarr.plan.plans import Loss
 from nczarr.stores.url import is_remote

@@ -7,9 +7,8 @@ import pytest
 from nczarr.ast import Attribute, EnumType
 from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.source import Source
-from nczarr.formats.opendap.common.attributes import attributes
-from nczarr.formats.opendap.common.declarations import DmrScope, enum_of
-from nczarr.formats.opendap.common.document_text import OURS
+from nczarr.formats.opendap.common.declarations import DmrScope, attributes, enum_of
+from nczarr.formats.opendap.common.words import OURS
 from nczarr.formats.opendap.common.xml_reader import parse
 
 CONSTANTS = '<EnumConst name="a" value="1"/><EnumConst name="b" value="-2"/>'

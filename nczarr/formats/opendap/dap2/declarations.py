@@ -1,0 +1,210 @@
+"""Declarations: the variables of a checked dataset as DAP2 nodes, and the document (DDS) of some nodes.
+
+    number             array of its element type         opaque     array of Byte with one more dimension
+    char               String over the last dimension    compound   Structure
+    string             String                            enum       its integers
+    vlen               left out
+
+A variable whose dimensions all have coordinate variables is a Grid. Groups are
+flattened: `/g/v` is `g_v`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Literal, NamedTuple
+from urllib.parse import unquote
+
+from nczarr.ast import CompoundType, EnumType, OpaqueType, Variable, VlenType
+from nczarr.ast.types import Field
+from nczarr.check.checked import Checked
+from nczarr.formats.opendap.common.words import WIDE, WORDS, TypeWords
+from nczarr.formats.opendap.dap2.identifiers import Identifiers, wire_name
+
+TEXT_SIZE = 64
+"""Estimated bytes of a text of unknown length."""
+
+STEP = "    "
+
+
+class NodeAxis(NamedTuple):
+    """One dimension of a node."""
+
+    name: str | None
+    """Identifier; None: anonymous."""
+    indices: range
+    """Requested indices."""
+
+
+class DdsNode(NamedTuple):
+    """A declaration, or a requested part of one."""
+
+    name: str
+    """Identifier."""
+    kind: Literal["element", "structure", "grid", "parts"]
+    """Scalar or array of one element type; records; array with its coordinate variables; some of these alone."""
+    fqn: str
+    """FQN of the variable that has the values; of a grid, that of its array."""
+    type: str
+    """Type of the values in the model."""
+    axes: tuple[NodeAxis, ...] = ()
+    """Dimensions, without those of a record around it."""
+    members: tuple[DdsNode, ...] = ()
+    """Members of a structure; of a grid its array, then the coordinate variable of each dimension."""
+    field: str = ""
+    """Name of a member in the model."""
+    hidden: int | None = None
+    """Length of the last dimension of chars, which a text replaces; None for other types."""
+
+    @property
+    def element(self) -> TypeWords:
+        """Words of the element type; opaque values are bytes."""
+        return WORDS.get(self.type, WORDS["ubyte"])
+
+    @property
+    def cells(self) -> int:
+        """Number of requested elements."""
+        return math.prod(len(axis.indices) for axis in self.axes)
+
+    def leaves(self, often: int = 1) -> Iterator[tuple[DdsNode, int]]:
+        """Yield the arrays of a node, each with how often it occurs."""
+        if self.kind == "element":
+            yield self, often
+        for member in self.members:
+            yield from member.leaves(often * self.cells)
+
+
+class Mapping(NamedTuple):
+    """A dataset in DAP2."""
+
+    checked: Checked
+    """The dataset."""
+    name: str
+    """Identifier of the dataset."""
+    nodes: dict[str, DdsNode]
+    """Nodes of all variables by identifier, in definition order."""
+    spellings: dict[str, str]
+    """Identifiers by their decoded spelling, and by paths with slashes."""
+    identifiers: Identifiers
+    """Identifiers of groups, dimensions and variables."""
+    left_out: tuple[str, ...]
+    """Messages about variables without a node."""
+
+    @property
+    def is_complete(self) -> bool:
+        """True if clients read all variables under their names and as numbers or texts of the same values."""
+        nested = any(fqn.count("/") > 1 for fqn in self.checked.variables)
+        changed = any(
+            variable.type in WIDE or isinstance(self.checked.types.get(variable.type), EnumType | OpaqueType)
+            for variable in self.checked.variables.values()
+        )
+        return not (self.left_out or nested or changed or any(node.kind == "structure" for node in self.nodes.values()))
+
+
+class _UnsayableError(Exception):
+    """Reason why a variable has no node."""
+
+
+def mapping(checked: Checked, name: str) -> Mapping:
+    """Return the nodes of a dataset; `name`: name of the dataset in the documents."""
+    identifiers = Identifiers(checked)
+    nodes: dict[str, DdsNode] = {}
+    left_out: list[str] = []
+    for fqn, variable in checked.variables.items():
+        try:
+            declared = _variable(checked, identifiers, fqn, variable)
+            nodes[declared.name] = declared
+        except _UnsayableError as reason:
+            left_out.append(f"{fqn}: {reason}")
+    for key, node in nodes.items():
+        nodes[key] = _as_grid(node, nodes)
+    spellings = identifiers.old_spellings() | {unquote(key): key for key in nodes}
+    return Mapping(checked, wire_name((name,)).replace("%2E", "."), nodes, spellings, identifiers, tuple(left_out))
+
+
+def _variable(checked: Checked, identifiers: Identifiers, fqn: str, variable: Variable) -> DdsNode:
+    shape = checked.shapes[fqn]
+    if 0 in shape:
+        raise _UnsayableError("it has a dimension of length 0")
+    named = identifiers.axes(variable, shape)
+    lengths = _lengths(checked, variable.type, shape)
+    axes = tuple(NodeAxis(name, range(length)) for name, length in zip(named, lengths, strict=True))
+    return _node(checked, DdsNode(identifiers[fqn], "element", fqn, variable.type, axes))
+
+
+def _node(checked: Checked, node: DdsNode) -> DdsNode:
+    """Return the node of a variable or member as DAP2 has its type. Raises _UnsayableError.
+
+    The last axis of opaque values has their bytes.
+    """
+    match checked.types.get(node.type):
+        case EnumType(base=base):
+            return node._replace(type=base)
+        case VlenType():
+            raise _UnsayableError("DAP2 has no lists of variable length")
+        case CompoundType(fields=fields):
+            return node._replace(kind="structure", members=tuple(_member(checked, node, field) for field in fields))
+    if node.type == "char":
+        return node._replace(axes=node.axes[:-1], hidden=len(node.axes[-1].indices) if node.axes else 1)
+    return node
+
+
+def _member(checked: Checked, owner: DdsNode, field: Field) -> DdsNode:
+    """Return the node of a member. Raises _UnsayableError."""
+    axes = tuple(NodeAxis(None, range(length)) for length in _lengths(checked, field.type, field.shape))
+    return _node(checked, DdsNode(wire_name((field.name,)), "element", owner.fqn, field.type, axes, field=field.name))
+
+
+def _lengths(checked: Checked, type_name: str, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the lengths of dimensions, of opaque values with that of their bytes."""
+    declared = checked.types.get(type_name)
+    return (*shape, declared.size) if isinstance(declared, OpaqueType) else shape
+
+
+def _as_grid(node: DdsNode, nodes: dict[str, DdsNode]) -> DdsNode:
+    """Return an array as a grid if all its dimensions have coordinate variables, and it is not one itself."""
+    axis_names = {axis.name for axis in node.axes}
+    if node.kind != "element" or not node.axes or node.name in axis_names or len(axis_names) < len(node.axes):
+        return node
+    maps = [nodes.get(axis.name or "") for axis in node.axes]
+    suitable = [
+        coordinate
+        for axis, coordinate in zip(node.axes, maps, strict=True)
+        if coordinate is not None
+        and coordinate.kind == "element"
+        and coordinate.axes == (axis,)
+        and coordinate.element.dap2 != "String"
+    ]
+    return node if len(suitable) < len(maps) else DdsNode(node.name, "grid", node.fqn, node.type, (), (node, *suitable))
+
+
+def dds(mapped: Mapping, nodes: tuple[DdsNode, ...]) -> str:
+    """Return the declarations of nodes."""
+    lines = [f"{STEP}{line}" for node in nodes for line in _lines(node)]
+    return "\n".join(["Dataset {", *lines, f"}} {mapped.name};", ""])
+
+
+def _lines(node: DdsNode) -> Iterator[str]:
+    lengths = ((f"{axis.name} = " if axis.name is not None else "", len(axis.indices)) for axis in node.axes)
+    brackets = "".join(f"[{name}{length}]" for name, length in lengths)
+    if node.kind == "element":
+        yield f"{node.element.dap2} {node.name}{brackets};"
+        return
+    yield "Grid {" if node.kind == "grid" else "Structure {"
+    for number, member in enumerate(node.members):
+        if node.kind == "grid" and number < 2:
+            yield "  Maps:" if number else "  Array:"
+        yield from (STEP + line for line in _lines(member))
+    yield f"}} {node.name}{brackets};"
+
+
+def size_of(nodes: tuple[DdsNode, ...]) -> int:
+    """Return the bytes of the values of nodes, estimated for texts."""
+    return sum(often * leaf.cells * _width(leaf) for node in nodes for leaf, often in node.leaves())
+
+
+def _width(leaf: DdsNode) -> int:
+    if not leaf.element.array:
+        return 4 + (TEXT_SIZE if leaf.hidden is None else leaf.hidden)
+    return int(leaf.element.array[2:])

@@ -1,0 +1,128 @@
+"""Identifiers and texts of DAP2: each group, dimension and variable of a dataset has an identifier of its own.
+
+The names of a path are joined by underscores (`/g/v` is `g_v`), as Hyrax does: clients take a slash for a path, even if
+it is escaped. Anonymous dimensions get names too (`dim_4`), because xarray needs them. The attribute `_nczarr_names` of
+a variable has the FQNs that identifiers do not tell.
+"""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import unquote
+
+from nczarr import names
+from nczarr.ast import OpaqueType, Variable
+from nczarr.check.checked import Checked
+
+NAMES = "_nczarr_names"
+"""Attribute with the FQNs of a variable and its dimensions, or of a group: what their identifiers do not tell."""
+
+_UNSAFE = re.compile(r"[^A-Za-z0-9_\-+]")
+_FORBIDDEN = re.compile(r"[\x00-\x1f\x7f/]")
+_SPECIAL = re.compile('[\x00-\x08\x0b-\x1f\x7f"\\\\\udc80-\udcff]')
+
+
+def wire_name(path: tuple[str, ...]) -> str:
+    """Return a path of names as one identifier: underscores between the names, special characters as `%XX`.
+
+    libnetcdf keeps the escapes and refuses names that begin with `%`: these
+    get an underscore before it.
+    """
+    text = "_".join(_UNSAFE.sub(_percent, name) for name in path)
+    return "_" + text if text.startswith("%") else text
+
+
+def decoded_name(written: str) -> str:
+    """Return a name without `%xx`, as netCDF allows it.
+
+    Characters that netCDF does not allow stay `%xx`, a slash `%2f`. An
+    underscore precedes other first characters than letters, digits and
+    underscores.
+    """
+    name = unquote(written, errors="surrogateescape") if "%" in written else written
+    if names.problem(name) is None:
+        return names.normal(name)
+    name = _FORBIDDEN.sub(lambda match: f"%{ord(match[0]):02x}", name)
+    name = name[:-1] + "%20" if name.endswith(" ") else name
+    return names.normal(name if names.problem(name) is None else f"_{name}")
+
+
+def _percent(found: re.Match[str]) -> str:
+    return "".join(f"%{byte:02X}" for byte in found[0].encode("utf-8", "surrogatepass"))
+
+
+def quoted(text: bytes) -> str:
+    r"""Return a text between quotes.
+
+    libnetcdf reads `\"`, `\\` and `\xHH`; a backslash at the end is `\x5c`,
+    because other readers take `\\"` for a quote inside the text. Bytes that are
+    not UTF-8 are `\xHH`.
+    """
+    made = _SPECIAL.sub(_escape, text.decode("utf-8", "surrogateescape"))
+    return f'"{made[:-1]}x5c"' if made.endswith("\\\\") else f'"{made}"'
+
+
+def _escape(found: re.Match[str]) -> str:
+    char = found[0]
+    return "\\" + char if char in '"\\' else f"\\x{ord(char) & 0xFF:02x}"
+
+
+class Identifiers:
+    """Identifiers by FQN. Those of the root come first, so that names in groups never change them."""
+
+    def __init__(self, checked: Checked) -> None:
+        self.checked = checked
+        self._names: dict[str, str] = {}
+        self._anonymous: dict[tuple[int, int], str] = {}
+        self._taken: set[str] = set()
+        paths = {fqn: names.split(fqn) for fqn in (*checked.variables, *checked.dimensions, *checked.groups)}
+        for fqn in sorted(paths, key=lambda fqn: len(paths[fqn])):
+            if paths[fqn]:
+                self._names[fqn] = self._free(wire_name(paths[fqn]))
+
+    def __getitem__(self, fqn: str) -> str:
+        return self._names[fqn]
+
+    def old_spellings(self) -> dict[str, str]:
+        """Return the identifiers by the path with slashes, which was their decoded spelling."""
+        return {"/".join(names.split(fqn)): name for fqn, name in self._names.items()}
+
+    def axes(self, variable: Variable, shape: tuple[int, ...]) -> tuple[str, ...]:
+        """Return the identifiers of the dimensions of a variable, of opaque values with that of their bytes."""
+        declared = self.checked.types.get(variable.type)
+        identifiers: list[str] = []
+        for reference, length in _axes(variable, shape, declared.size if isinstance(declared, OpaqueType) else None):
+            identifiers.append(self[reference] if isinstance(reference, str) else self._unnamed(length, identifiers))
+        return tuple(identifiers)
+
+    def fqns(self, fqn: str) -> tuple[str, ...]:
+        """Return the FQNs of a variable and its dimensions, empty for anonymous ones; none if identifiers tell all."""
+        variable = self.checked.variables[fqn]
+        dimensions = [dimension if isinstance(dimension, str) else "" for dimension in variable.dimensions]
+        declared = self.checked.types.get(variable.type)
+        paths = (fqn, *dimensions, *("",) * isinstance(declared, OpaqueType))
+        return () if all(path and self.tells(path) for path in paths) else paths
+
+    def tells(self, fqn: str) -> bool:
+        """Return whether the identifier of a FQN is decoded to it."""
+        return names.join("/", decoded_name(self[fqn])) == fqn
+
+    def _unnamed(self, length: int, others: list[str]) -> str:
+        """Return the identifier of an anonymous dimension; variables share it if their lengths are equal."""
+        number = 0
+        while (name := self._anonymous.get((length, number))) in others:
+            number += 1
+        if name is None:
+            name = self._anonymous[length, number] = self._free(f"dim_{length}")
+        return name
+
+    def _free(self, name: str) -> str:
+        """Return the name with a number behind it if another one reads alike."""
+        free_name = names.free(name, lambda other: unquote(other) in self._taken)
+        self._taken.add(unquote(free_name))
+        return free_name
+
+
+def _axes(variable: Variable, shape: tuple[int, ...], size: int | None) -> list[tuple[str | int, int]]:
+    axes = list(zip(variable.dimensions, shape, strict=True))
+    return axes if size is None else [*axes, (size, size)]

@@ -1,1 +1,0 @@
-"""DDS, DAS and DODS → datasets, from files and from servers."""

@@ -1,0 +1,227 @@
+"""Requested variables of a dataset, and their document (DMR), as libnetcdf's server writes it.
+
+Constraint expressions select variables: `/v[0:9];/g/w[1][0:2:8];/time=[0:2:8]`. A slice of a dimension holds for all
+variables along it that have no slice of their own there; they go on to share the dimension.
+
+    nczarr:count    number of values that an attribute of the dataset has; further ones are for other clients
+
+libnetcdf (4.9.0 to 4.10.1) converts a Float32 attribute twice, which replaces its last three bits. So these attributes
+are Float64, which has all their values. Only `_FillValue` must have the type of its variable: `missing_value` repeats
+it as Float64.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from nczarr import names
+from nczarr.ast import Attribute, Constant, OpaqueType
+from nczarr.ast.values import shortest
+from nczarr.check.checked import Checked
+from nczarr.formats.opendap.common.constraints import MOST_CLAUSES, ConstraintError, missing
+from nczarr.formats.opendap.common.dmr_writer import (
+    STEP,
+    AttributeText,
+    DmrWriter,
+    Projection,
+    SelectedVariable,
+    XmlAttributes,
+    attribute_lines,
+)
+from nczarr.formats.opendap.common.words import LEFT_OUT, dap4_name, is_safe_text, shown
+
+_SLICES = re.compile(r"((?:\[[^\[\]]{0,80}\])*)\s*")
+_UNESCAPED = re.compile(r"\\(.)")
+_DIMENSION = re.compile(r"([^\[=]+)=\s*(\[[^\[\]]{0,80}\])")
+_SLICES_ARE = "`{}`: slices are `[start:stride:stop]`, `[start:stop]`, `[index]`, `[]`"
+_SLICE = re.compile(r"\[\s*(?:([0-9]{1,18})\s*(?::\s*([0-9]{1,18})\s*)?(?::\s*([0-9]{1,18})?\s*)?)?\]")
+
+
+def select(checked: Checked, expression: str) -> Projection:
+    """Return what an expression selects: all variables if it names none. Raises ConstraintError.
+
+    `expression`: decoded value of `dap4.ce`.
+    """
+    clauses = [clause.strip() for clause in expression.split(";") if clause.strip()]
+    if len(clauses) > MOST_CLAUSES:
+        raise ConstraintError(f"an expression has at most {MOST_CLAUSES} variables and dimensions")
+    slices: dict[str, range] = {}
+    others = []
+    for clause in clauses:
+        match = _DIMENSION.fullmatch(clause)
+        if match is None:
+            others.append(clause)
+            continue
+        fqn, indices = _dimension(checked, match[1], match[2], clause)
+        if slices.setdefault(fqn, indices) != indices:
+            raise ConstraintError(f"the dimension `{fqn}` has two slices")
+    dimensions = {fqn: range(dimension.size) for fqn, dimension in checked.dimensions.items()} | slices
+    selected: dict[str, SelectedVariable] = {}
+    for clause in others:
+        variable = _selected(checked, dimensions, clause)
+        if selected.setdefault(variable.fqn, variable) != variable:
+            raise ConstraintError(f"`{variable.fqn}` is requested twice in different ways")
+    if not others:
+        selected = {fqn: SelectedVariable(fqn, _whole(checked, fqn, dimensions)) for fqn in checked.variables}
+    return Projection(tuple(selected[fqn] for fqn in checked.variables if fqn in selected), dimensions)
+
+
+def _whole(checked: Checked, fqn: str, dimensions: Mapping[str, range]) -> tuple[range, ...]:
+    """Return the ranges of a variable without slices of its own."""
+    references = checked.variables[fqn].dimensions
+    return tuple(
+        dimensions[reference] if isinstance(reference, str) else range(length)
+        for reference, length in zip(references, checked.shapes[fqn], strict=True)
+    )
+
+
+def _dimension(checked: Checked, name: str, text: str, clause: str) -> tuple[str, range]:
+    """Return the FQN and the slice of a dimension. Raises ConstraintError."""
+    fqn = _fqn_of(name.strip(), checked.dimensions, "dimension")
+    match = _SLICE.fullmatch(text)
+    if match is None:
+        raise ConstraintError(_SLICES_ARE.format(clause[:80]))
+    return fqn, _range(match, text, range(checked.dimensions[fqn].size), clause)
+
+
+def _fqn_of(name: str, named: Mapping[str, object], kind: str) -> str:
+    """Return the FQN that is written as `name`, perhaps with escapes. Raises ConstraintError."""
+    fqn = "/" + name.removeprefix("/")
+    if fqn not in named:
+        fqn = names.fqn(_UNESCAPED.sub(r"\1", segment) for segment in fqn[1:].split("/"))
+    if fqn not in named:
+        raise missing(kind, name, fqn, named)
+    return fqn
+
+
+def _selected(checked: Checked, dimensions: Mapping[str, range], clause: str) -> SelectedVariable:
+    name, bracket, rest = clause.partition("[")
+    fqn = _fqn_of(name.strip(), checked.variables, "variable")
+    text = bracket + rest
+    if not _SLICES.fullmatch(text):
+        raise ConstraintError(f"`{clause[:80]}` is not a variable with slices: structures are sent whole")
+    whole = _whole(checked, fqn, dimensions)
+    slices = re.findall(r"\[[^\[\]]*\]", text)
+    if not slices:
+        return SelectedVariable(fqn, whole)
+    if len(slices) != len(whole):
+        raise ConstraintError(f"`{clause[:80]}` has {len(slices)} slices for {len(whole)} dimensions")
+    ranges = []
+    for written, indices, length in zip(slices, whole, checked.shapes[fqn], strict=True):
+        match = _SLICE.fullmatch(written)
+        if match is None:
+            raise ConstraintError(_SLICES_ARE.format(clause[:80]))
+        ranges.append(indices if match[1] is None else _range(match, written, range(length), clause))
+    return SelectedVariable(fqn, tuple(ranges))
+
+
+def _range(match: re.Match[str], written: str, whole: range, clause: str) -> range:
+    """Return the indices of a slice; `whole`: those of the dimension. Raises ConstraintError."""
+    first, second, third = match.groups()
+    if first is None:
+        return whole
+    length = len(whole)
+    colons = written.count(":")
+    start = int(first)
+    stride = int(second) if colons == 2 and second is not None else 1
+    last = start if not colons else int(second) if colons == 1 and second is not None else length - 1
+    last = int(third) if third is not None else last
+    if stride < 1 or last < start or last >= length:
+        raise ConstraintError(f"`{clause[:80]}`: `{written}` is no section of a dimension of length {length}")
+    return range(start, last + 1, stride)
+
+
+FILL, MISSING = "_FillValue", "missing_value"
+
+
+def dmr(checked: Checked, projection: Projection, name: str) -> str:
+    """Return the document of a projection; `name`: name of the dataset."""
+    return "".join(line + "\n" for line in _ServedDmr(checked, projection).document("2.0", name, {}))
+
+
+class _ServedDmr(DmrWriter):
+    dialect = "dap4"
+    unlimited = ("_edu.ucar.isunlimited", "1")
+
+    def __init__(self, checked: Checked, projection: Projection) -> None:
+        super().__init__(checked, projection)
+        self.left_out: list[str] = []
+        self.restored: list[str] = []
+        """Messages about losses that our own client does not have."""
+
+    def end(self) -> Iterator[str]:
+        """Yield the attribute with messages about losses."""
+        messages = [*self.left_out, *self.restored]
+        if messages:
+            texts = [shown(message.encode("utf-8", "surrogateescape")) for message in messages]
+            hints: XmlAttributes = {"nczarr__type": "string", "nczarr__count": len(self.left_out)}
+            yield from attribute_lines(LEFT_OUT, AttributeText("String", hints, texts), STEP)
+
+    def attributes(self, attributes: tuple[Attribute, ...], owner: str, step: str) -> Iterator[str]:
+        """Yield the lines of attributes, with a fill value of floats as `missing_value`."""
+        fill = _repeated_fill(attributes) if owner in self.selected else ()
+        for attribute in attributes:
+            written = self.attribute(attribute, owner)
+            if written is not None:
+                if fill and attribute.name == MISSING:
+                    hints = {**written.hints, "nczarr__count": len(written.texts)}
+                    written = written._replace(hints=hints, texts=[*written.texts, *fill])
+                yield from attribute_lines(attribute.name, written, step)
+        if fill and all(attribute.name != MISSING for attribute in attributes):
+            yield from attribute_lines(MISSING, AttributeText(self.word("double"), {"nczarr__count": 0}, fill), step)
+
+    def attribute(self, attribute: Attribute, owner: str) -> AttributeText | None:
+        """Return the text of an attribute, and note losses."""
+        value, declared = attribute.value, self.types.get(attribute.value.type)
+        place = f"{owner}@{attribute.name}"
+        opaque_hints: XmlAttributes = {}
+        if isinstance(declared, OpaqueType):
+            opaque_hints = {"nczarr__type": dap4_name(value.type), "_edu.ucar.opaque.size": declared.size}
+            attribute = attribute.model_copy(update={"value": value.model_copy(update={"type": "ubyte"})})
+        written = super().attribute(attribute, owner)
+        if written is None:
+            self.left_out.append(f"{place}: attributes are numbers and texts")
+            return None
+        texts: Sequence[str] = ["NaN" if text == "nan" else text for text in written.texts]
+        if value.type in ("char", "string"):
+            texts = self._texts(value, place, written.texts)
+        elif value.type == "float" and attribute.name != FILL:
+            texts = ["NaN" if math.isnan(number) else shortest(number, "double") for number in value.as_numbers()]
+            written = AttributeText(self.word("double"), {"nczarr__type": "float", **written.hints}, texts)
+        if not texts:
+            self.left_out.append(f"{place}: an attribute has at least one value")
+            return None
+        return written._replace(hints=opaque_hints | written.hints, texts=texts)
+
+    def _texts(self, value: Constant, place: str, texts: Sequence[str]) -> Sequence[str]:
+        """Return the texts of an attribute as other clients show them, and note what they do not have."""
+        items = (value.data,) if isinstance(value.data, bytes) else value.data
+        if isinstance(value.data, bytes) and value.data.endswith(b"\0"):
+            self.restored.append(f"{place}: NULs at the end")
+            items = (value.data.rstrip(b"\0"),)
+            texts = [shown(items[0] or b"")]
+        if not all(_is_exact(item) for item in items if isinstance(item, bytes)):
+            self.restored.append(f"{place}: characters that XML does not hold are replaced")
+        return texts
+
+
+def _repeated_fill(attributes: tuple[Attribute, ...]) -> tuple[str, ...]:
+    """Return the text of a fill value of floats that `missing_value` must repeat: it lacks it, or is missing."""
+    values = {attribute.name: attribute.value for attribute in attributes}
+    fill, missing = values.get(FILL), values.get(MISSING)
+    if fill is None or fill.type != "float" or fill.count != 1:
+        return ()
+    (number,) = fill.as_numbers()
+    if math.isnan(number) or (missing is not None and missing.type not in ("float", "double")):
+        return ()
+    is_there = missing is not None and number in missing.as_numbers()
+    return () if is_there else (shortest(number, "double"),)
+
+
+def _is_exact(text: bytes) -> bool:
+    try:
+        return is_safe_text(text.decode())
+    except UnicodeDecodeError:
+        return False

@@ -1,1 +1,0 @@
-"""DMR and data responses → datasets, from files and from servers."""

@@ -1,1 +1,0 @@
-"""Operation of a server: access log, metrics, several processes."""

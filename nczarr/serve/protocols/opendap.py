@@ -1,0 +1,189 @@
+"""OPeNDAP: documents and values of one dataset, by the suffix of the URL.
+
+    DAP2  .dds  .das  .ver    declarations, attributes, versions
+          .dods               declarations and values in XDR
+          .ascii  .asc        values as text
+          .html  .info        the form of the dataset, which is also at the URL without suffix
+    DAP4  .dmr  .dmr.xml      declarations and attributes
+          .dap                declarations and values, in chunks
+
+In DAP4, `dap4.ce` selects variables and slices; `dap4.checksum=true` adds checksums, which libnetcdf does not expect by
+default. A response that fails after its beginning ends with an error chunk. Refusals are the protocol's error
+documents, so that its clients show the text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from nczarr import __version__
+from nczarr.arrays.values.parts import is_fixed
+from nczarr.diagnostics.report import CompileError
+from nczarr.formats.opendap.common.constraints import ConstraintError
+from nczarr.formats.opendap.common.dmr_writer import Projection
+from nczarr.formats.opendap.dap2 import constraints as dap2_constraints
+from nczarr.formats.opendap.dap2 import declarations as dap2_declarations
+from nczarr.formats.opendap.dap2 import values as dap2_values
+from nczarr.formats.opendap.dap2.das_writer import das
+from nczarr.formats.opendap.dap4 import dmr_writer as dap4_documents
+from nczarr.formats.opendap.dap4 import values as dap4_values
+from nczarr.serve.answers import BYTES, HTML, TEXT, HttpAnswer, conditional
+from nczarr.serve.context import Answer, DeferredWork, ServerContext, StreamedValues
+from nczarr.serve.dataset_cache import CachedDataset, while_same
+from nczarr.serve.pages.markup import DAP2, DAP4
+from nczarr.serve.pages.subset_form import subset_form
+from nczarr.serve.places import ServedPlace
+from nczarr.serve.refusals import RefusedRequestError
+from nczarr.serve.request import Request, url
+from nczarr.serve.value_streams import FIRST, memory_for
+
+SUFFIXES = {
+    DAP2: {".dds": "dds", ".das": "das", ".ver": "ver", ".dods": "dods", ".ascii": "ascii", ".asc": "ascii",
+           ".html": "page", ".info": "page"},
+    DAP4: {".dmr.xml": "dmr", ".dmr": "dmr", ".dap": "dap"},
+}  # fmt: skip
+"""Answers by the suffixes of URLs."""
+
+DIGITS = 6
+"""Approximate characters of text per byte of a number."""
+
+UNREAD = "the values cannot be read"
+
+DMR, DATA, ERROR = (f"application/vnd.opendap.dap4.{kind}" for kind in ("dataset-metadata+xml", "data", "error+xml"))
+
+
+def answer(context: ServerContext, asked: Request, at_hand: CachedDataset | None) -> Answer:
+    """Answer `/dap2/PATH.dods?CONSTRAINT` or `/dap4/PATH.dap?dap4.ce=CONSTRAINT`; `/dap2/PATH` by a form."""
+    place, what = _place(context, asked)
+    if what == "page":
+        return HttpAnswer(b"", status=303, headers=(("Location", url(DAP2, *place.segments)),))
+    opened = context.opened(place, at_hand)
+    if opened is None:
+        return DeferredWork(place)
+    with while_same(opened):
+        if not what:
+            return HttpAnswer(subset_form(opened, dap2_mapping(opened), asked.query, asked.place), HTML)
+        try:
+            if what in ("dods", "ascii"):
+                return context.streamed(opened, _dap2_values(opened, what, asked.constraint))
+            if what == "dap":
+                return context.streamed(opened, _dap4_values(opened, asked))
+            return conditional(_document(opened, what, asked), asked.headers, opened.modified)
+        except ConstraintError as error:
+            raise RefusedRequestError(400, str(error)) from None
+
+
+def dap2_mapping(opened: CachedDataset) -> dap2_declarations.Mapping:
+    """Return a dataset in DAP2; cached."""
+    with opened.lock:
+        mapped: dap2_declarations.Mapping | None = opened.views.get(DAP2)
+        if mapped is None:
+            mapped = opened.views[DAP2] = dap2_declarations.mapping(opened.checked, opened.place.segments[-1])
+        return mapped
+
+
+def _place(context: ServerContext, asked: Request) -> tuple[ServedPlace, str]:
+    """Return the dataset of a URL, and what its suffix asks for; empty without one. Raises RefusedRequestError."""
+    protocol, segments = asked.segments[0], asked.segments[1:]
+    for suffix, what in SUFFIXES[protocol].items() if segments else ():
+        if segments[-1].endswith(suffix) and segments[-1] != suffix:
+            return context.dataset((*segments[:-1], segments[-1].removesuffix(suffix))), what
+    if protocol == DAP4 and segments:
+        raise RefusedRequestError(404, f"an URL ends in one of {', '.join(SUFFIXES[DAP4])}")
+    return context.dataset(segments), ""
+
+
+def _headers(version: str, description: str = "") -> tuple[tuple[str, str], ...]:
+    described = (("Content-Description", description),) if description else ()
+    return ("XDODS-Server", f"nczarr/{__version__}"), ("XDAP", version), *described
+
+
+def _document(opened: CachedDataset, what: str, asked: Request) -> HttpAnswer:
+    """Return a document other than values. Raises ConstraintError, OSError."""
+    mapped, kind, headers = dap2_mapping(opened), TEXT, _headers("2.0", "" if what == "ver" else f"dods_{what}")
+    match what:
+        case "dds":
+            text = dap2_declarations.dds(mapped, dap2_constraints.select(mapped, asked.constraint))
+        case "das":
+            text = das(mapped)
+        case "ver":
+            text = f"Core version: DAP/2.0\nServer version: nczarr/{__version__}\n"
+        case _:
+            kind, headers = DMR, _headers("4.0")
+            text = dap4_documents.dmr(opened.checked, _projection(opened, asked), opened.place.segments[-1])
+    return HttpAnswer(text.encode("utf-8", "replace"), kind, headers=headers)
+
+
+def _dap2_values(opened: CachedDataset, what: str, expression: str) -> StreamedValues:
+    """Return the values that an expression selects. Raises ConstraintError."""
+    mapped, as_text = dap2_mapping(opened), what == "ascii"
+    nodes = dap2_constraints.select(mapped, expression)
+    size = dap2_declarations.size_of(nodes) * (DIGITS if as_text else 1)
+    leaves = [leaf for node in nodes for leaf, _ in node.leaves()]
+    return StreamedValues(
+        _refusing((dap2_values.ascii_response if as_text else dap2_values.response)(mapped, nodes)),
+        size,
+        memory_for(opened.checked, {leaf.fqn for leaf in leaves}, size),
+        all(leaf.type != "string" for leaf in leaves),
+        TEXT if as_text else BYTES,
+        _headers("2.0", "dods_ascii" if as_text else "dods_data"),
+    )
+
+
+def _refusing(pieces: Iterator[bytes]) -> Iterator[bytes]:
+    """Yield the pieces. Raises RefusedRequestError for values that the protocol lacks."""
+    try:
+        yield from pieces
+    except (dap2_values.InexactError, dap2_values.UnprintableError) as error:
+        raise RefusedRequestError(400, str(error)) from None
+
+
+def _projection(opened: CachedDataset, asked: Request) -> Projection:
+    if asked.query.get("dap4.function"):
+        raise RefusedRequestError(400, "the server has no functions")
+    return dap4_documents.select(opened.checked, asked.query.get("dap4.ce", ""))
+
+
+def _dap4_values(opened: CachedDataset, asked: Request) -> StreamedValues:
+    """Return the values that a query selects. Raises ConstraintError, RefusedRequestError."""
+    checked, projection = opened.checked, _projection(opened, asked)
+    checksum = asked.query.get("dap4.checksum", "false").lower()
+    if checksum not in ("true", "false"):
+        raise RefusedRequestError(400, "`dap4.checksum` is `true` or `false`")
+    size, name = dap4_values.size_of(checked, projection), opened.place.segments[-1]
+    paths = [variable.fqn for variable in projection.variables]
+    return StreamedValues(
+        dap4_values.response(checked, projection, name, checksums=checksum == "true"),
+        size,
+        memory_for(checked, paths, size),
+        all(is_fixed(checked.variables[path].type, checked.types) for path in paths),
+        DATA,
+        _headers("4.0"),
+        _ended,
+    )
+
+
+def _ended(pieces: Iterator[bytes]) -> Iterator[bytes]:
+    """Yield the pieces, which are whole chunks; after the first ones, an error ends them with an error chunk."""
+    count = 0
+    try:
+        for piece in pieces:
+            yield piece
+            count += len(piece)
+    except (RefusedRequestError, CompileError, OSError) as error:
+        if count <= FIRST:
+            raise
+        refusal = error if isinstance(error, RefusedRequestError) else RefusedRequestError(500, UNREAD)
+        yield dap4_values.error_chunk(refusal.status, refusal.text)
+
+
+def dap2_refusal(error: RefusedRequestError) -> HttpAnswer:
+    """Return the error document of a refusal."""
+    text, headers = dap2_values.error_document(error.status, error.text), _headers("2.0", "dods_error")
+    return HttpAnswer(text.encode("utf-8", "replace"), TEXT, error.status, (*headers, *error.headers))
+
+
+def dap4_refusal(error: RefusedRequestError) -> HttpAnswer:
+    """Return the error document of a refusal."""
+    text = dap4_values.error_document(error.status, error.text)
+    return HttpAnswer(text.encode("utf-8", "replace"), ERROR, error.status, (*_headers("4.0"), *error.headers))
