@@ -104,7 +104,6 @@ class CheckedReferences:
             raise CompileError(report.sorted()) from None
 
     def keys(self, prefix: str = "") -> Iterator[str]:
-        """Yield all keys with `prefix`, sorted."""
         last = None
         for key in merge(self._listed(prefix), sorted(self._index.keys(prefix))):
             if key != last:
@@ -112,7 +111,6 @@ class CheckedReferences:
             last = key
 
     def odd(self) -> list[str]:
-        """Return some of the keys invalid in stores."""
         keys = odd(self._refs, "\n".join(["", *self._refs, ""]))
         return [*keys[:FEW_KEYS], *self._index.odd]
 
@@ -125,7 +123,6 @@ class CheckedReferences:
             yield names[place]
 
     def children(self, prefix: str) -> list[str]:
-        """Return the sorted next segments of keys below `prefix`, empty or ending in a slash."""
         names, segments = self._names, self._index.children(prefix)
         place = bisect_left(names, prefix)
         while place < len(names) and names[place].startswith(prefix):
@@ -142,7 +139,6 @@ class CheckedReferences:
         return sorted(self._refs)
 
     def named(self) -> Iterator[tuple[str | None, str]]:
-        """Yield every URL once with a key that names it, even if overridden."""
         rendered = (lambda url: url) if self._rendered is None else self._rendered.url
         seen: set[str | None] = set()
         for url, key in chain(((rendered(url), key) for url, key in self._refs.named()), self._index.urls()):

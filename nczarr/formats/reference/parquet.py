@@ -79,7 +79,6 @@ class ParquetReferences:
         return None if record is None else _row(record, row, key)
 
     def keys(self, prefix: str = "") -> Iterator[str]:
-        """Yield keys with `prefix`, sorted, reading the arrays' files. Raises as `find`."""
         keys = [key for key in self.documents if key.startswith(prefix)]
         for folder in self._arrays:
             if folder.startswith(prefix) or prefix.startswith(folder):
@@ -87,17 +86,12 @@ class ParquetReferences:
         yield from sorted(keys)
 
     def children(self, prefix: str) -> list[str]:
-        """Return the sorted next segments of keys below `prefix`, empty or ending in a slash.
-
-        Reads the files of that array. Raises as `find`.
-        """
         keys = [key for key in self.documents if key.startswith(prefix)]
         if prefix in self._arrays:
             keys += [key for key, _, _ in self._chunks(prefix)]
         return sorted({key[len(prefix) :].split("/", 1)[0] for key in keys if key != prefix})
 
     def odd(self) -> list[str]:
-        """Return the document keys invalid in stores."""
         return [key for key in self.documents if not is_safe(key)]
 
     def named(self) -> Iterator[tuple[str | None, str]]:

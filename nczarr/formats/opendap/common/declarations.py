@@ -68,12 +68,6 @@ class DmrScope:
         """Return the scope of the document."""
         return self if self.parent is None else self.parent.root()
 
-    def _below(self, segments: list[str]) -> DmrScope | None:
-        scope: DmrScope | None = self
-        for segment in segments:
-            scope = next((group for group in scope.groups if group.name == segment), None) if scope else None
-        return scope
-
     def all_types(self) -> dict[str, UserType]:
         """Return all types declared so far in this group and below it, by FQN."""
         types = {names.join(self.path, declared.name): declared for declared in self.types}
@@ -86,12 +80,11 @@ class DmrScope:
 
         A leading slash starts at the root, else the path starts at this group.
         """
-        segments = [_ESCAPED.sub(r"\1", segment) for segment in _SEGMENT.findall(written)]
-        if not segments:
-            return None
-        start = self.root() if written.startswith("/") else self
-        home = start._below(segments[:-1])
-        return None if home is None else (home, segments[-1])
+        *path, name = [_ESCAPED.sub(r"\1", segment) for segment in _SEGMENT.findall(written)] or [""]
+        scope: DmrScope | None = self.root() if written.startswith("/") else self
+        for segment in path:
+            scope = next((group for group in scope.groups if group.name == segment), None) if scope else None
+        return (scope, name) if scope is not None and name else None
 
     def dimension(self, written: str) -> tuple[str, Dimension] | None:
         """Return FQN and dimension of a DAP4 name, relative to this or an enclosing group."""
@@ -272,24 +265,19 @@ PLAIN = frozenset({"HDF5_GLOBAL", "NC_GLOBAL"})
 """Containers whose attributes belong to the group itself."""
 
 
-def attributes(element: XmlElement, scope: DmrScope) -> Iterator[Attribute | tuple[XmlElement, str]]:
+def attributes(element: XmlElement, scope: DmrScope, prefix: str = "") -> Iterator[Attribute | tuple[XmlElement, str]]:
     """Yield attributes of a variable or group; for an unreadable one, element and reason.
 
     Names from a container or member `c` begin with `c.`.
     """
-    yield from _of(element, "", scope)
-
-
-def _of(element: XmlElement, prefix: str, scope: DmrScope) -> Iterator[Attribute | tuple[XmlElement, str]]:
     for member in element.children if element.tag == "Structure" else ():
         if member.tag in VARIABLES:
-            yield from _of(member, f"{prefix}{member.attributes.get('name', '')}.", scope)
+            yield from attributes(member, scope, f"{prefix}{member.attributes.get('name', '')}.")
     for child in element.all("Attribute"):
-        name = child.attributes.get("name", "")
-        kind = child.attributes.get("type", "")
+        name, kind = child.attributes.get("name", ""), child.attributes.get("type", "")
         if kind == "Container":
             if name != MADE_BY or prefix:
-                yield from _of(child, prefix if name in PLAIN else f"{prefix}{name}.", scope)
+                yield from attributes(child, scope, prefix if name in PLAIN else f"{prefix}{name}.")
             continue
         try:
             if names.problem(prefix + name) is not None:
@@ -322,13 +310,10 @@ def _constant(element: XmlElement, kind: str, scope: DmrScope) -> Constant:
 
 
 def _numbers(texts: list[str], type_name: str) -> Constant:
-    numbers = []
-    for text in texts:
-        number = number_bytes(text, type_name)
-        if number is None:
-            raise FaultError(f"`{text[:40]}` is not a value of type {type_name}")
-        numbers.append(number)
-    return Constant(type=type_name, count=len(texts), data=b"".join(numbers))
+    numbers = [number_bytes(text, type_name) for text in texts]
+    if None in numbers:
+        raise FaultError(f"`{texts[numbers.index(None)][:40]}` is not a value of type {type_name}")
+    return Constant(type=type_name, count=len(texts), data=b"".join(number or b"" for number in numbers))
 
 
 def _enum(element: XmlElement, kind: str, texts: list[str], scope: DmrScope) -> Constant:

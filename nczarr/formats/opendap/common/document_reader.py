@@ -36,6 +36,8 @@ DEEPEST = 64
 UNLIMITED = "_edu.ucar.isunlimited"
 """XML attribute of netCDF's servers."""
 
+FILL = "_FillValue"
+
 _KINDS = ("nc3", "nc6", "nc5", "nc4", "nc7")
 
 
@@ -65,7 +67,10 @@ class DescribedVariable(NamedTuple):
 
 
 class DocumentReader:
-    """State of one read. A format defines `values`, and may define `attributes`."""
+    """State of one read. A format defines `values`, and may define `attributes` and `lists`."""
+
+    lists = False
+    """True if sequences and opaque values are lists."""
 
     def __init__(self, source: Source, report: Report, options: Options) -> None:
         self.source, self.report, self.options = source, report, options
@@ -87,13 +92,9 @@ class DocumentReader:
         helps = () if severity is Severity.WARNING else ("read the rest with `--allow-loss unreadable-array`",)
         self.report.add(Diagnostic("unreadable-array", severity, text, Label(self.span(element)), helps=helps))
 
-    def scope(self) -> DmrScope:
-        """Return the scope of the root group."""
-        return DmrScope("_", "/")
-
     def read(self, root: XmlElement) -> Unchecked:
         """Return the dataset."""
-        scope = self.scope()
+        scope = DmrScope("_", "/", lists=self.lists)
         self._declare(root, scope, 0)
         self._fill(root, scope)
         name = root.attributes.get("nczarr:name")
@@ -190,18 +191,10 @@ class DocumentReader:
             type_name = type_of(element, scope)
             types = scope.root().all_types()
             variable_attributes = self._own(element, type_name, scope, types)
-            fill = next(
-                (
-                    attribute.value
-                    for attribute in variable_attributes
-                    if attribute.name == "_FillValue" and attribute.value.type == type_name
-                ),
-                None,
-            )
-            data = fill.data if fill is not None and isinstance(fill.data, bytes) else None
-            parts, storage = self.values(
-                DescribedVariable(element, path, type_name, tuple(shape), types, data, tuple(grows))
-            )
+            fills = (each.value.data for each in variable_attributes if each.name == FILL)
+            fill = next((data for data in fills if isinstance(data, bytes)), None)
+            described = DescribedVariable(element, path, type_name, tuple(shape), types, fill, tuple(grows))
+            parts, storage = self.values(described)
         except FaultError:
             scope.types[:] = declared  # those of a structure that is left out
             raise
@@ -221,7 +214,7 @@ class DocumentReader:
         """Return a variable's attributes, without a `_FillValue` of another type."""
         suitable = []
         for attribute in self.attributes(element, scope):
-            if attribute.name == "_FillValue":
+            if attribute.name == FILL:
                 value = self.fill_value(attribute.value, type_name, types)
                 if value.type != type_name or value.count != 1:
                     self.foreign(

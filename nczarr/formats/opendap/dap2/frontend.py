@@ -152,20 +152,16 @@ class Narrow(DerivedSource):
 
     @property
     def layout(self) -> Layout:
-        """Layout of the units with the type of the values."""
         return self.source.layout._replace(dtype=NUMPY[self.type], codecs=())
 
     @property
     def viewed(self) -> bool:
-        """False: values are converted."""
         return False
 
     def occupied(self, chunks: tuple[int, ...], region: Region | None = None) -> Iterator[Index]:
-        """Yield the chunks of the units."""
         return self.source.occupied(chunks, region)
 
     def read(self, selection: Selection) -> NDArray[Any]:
-        """Return the values of a region, in its shape and the layout's dtype. Raises OSError."""
         try:
             return narrowed(self.type)(self.source.read(selection))
         except ValueError as fault:
@@ -189,12 +185,10 @@ class Dap2Codec:
 
     @property
     def type(self) -> TypeName:
-        """Type of the values."""
         return self.slot.type if self.chars is None else "char"
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Shape of the variable."""
         return (*self.slot.shape, self.chars) if self.chars else self.slot.shape
 
     def most(self, region: Region) -> int | None:
@@ -210,16 +204,13 @@ class Dap2Codec:
         return region[:-1] if self.chars else region
 
     def expression(self, region: Region) -> str:
-        """Return the projection of a region."""
         slabs = (f"[{indices[0]}:{indices.step}:{indices[-1]}]" for indices in self._sent(region))
         return self.slot.projection + "".join(slabs)
 
     def query(self, expression: str) -> str:
-        """Return the query for a projection."""
         return ".dods?" + encoded(expression)
 
     def decoded(self, data: bytes, region: Region) -> dict[str, NDArray[Any]]:
-        """Return the values of an answer."""
         values = self._decoded(data, tuple(map(len, self._sent(region))))
         if self.chars is None:
             return values

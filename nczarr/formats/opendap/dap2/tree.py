@@ -233,8 +233,7 @@ class Tree:
             if (
                 variable.slot.type != "string"
                 or length is None
-                or length.value.type != "int"
-                or length.value.count != 1
+                or (length.value.type, length.value.count) != ("int", 1)
             ):
                 continue
             size = int(length.value.as_numbers()[0])

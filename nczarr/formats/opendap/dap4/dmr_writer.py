@@ -152,7 +152,6 @@ class _ServedDmr(DmrWriter):
         """Messages about losses that our own client does not have."""
 
     def end(self) -> Iterator[str]:
-        """Yield the attribute with messages about losses."""
         messages = [*self.left_out, *self.restored]
         if messages:
             texts = [shown(message.encode("utf-8", "surrogateescape")) for message in messages]

@@ -43,19 +43,18 @@ MAPS = "_edu.ucar.maps"
 class DmrReader(DocumentReader):
     """Reader of one DMR. `described`: the variables that were read."""
 
-    described: list[DescribedVariable]
-    _chunks: tuple[int, ...] | None
-    """Chunk lengths in the attributes that were read last."""
+    lists = True
+
+    def __init__(self, source: Source, report: Report, options: Options) -> None:
+        super().__init__(source, report, options)
+        self.described: list[DescribedVariable] = []
+        self._chunks: tuple[int, ...] | None = None
+        """Chunk lengths in the attributes that were read last."""
 
     def values(self, described: DescribedVariable) -> tuple[Parts, Storage]:
         """Note the variable: its values come later."""
         self.described.append(described)
         return {}, Storage() if self._chunks is None else described.chunked(self._chunks)
-
-    def scope(self) -> DmrScope:
-        """Return the scope of the root group, in which sequences are lists."""
-        self.described = []
-        return DmrScope("_", "/", lists=True)
 
     def fill_value(self, value: Constant, type_name: str, types: Types) -> Constant:
         """Return a fill value as the type requires: names of enums are constants."""
@@ -74,16 +73,11 @@ class DmrReader(DocumentReader):
         self._chunks = _chunks(element, attributes)
         if self._chunks is not None:
             attributes = [attribute for attribute in attributes if attribute.name != CHUNKS]
-        maps = [map_element.attributes.get("name", "") for map_element in element.all("Map")]
-        if any(path.rpartition("/")[2] not in _dimensions(element) for path in maps):
+        maps, dims = ([child.attributes.get("name", "") for child in element.all(tag)] for tag in ("Map", "Dim"))
+        if not {path.rpartition("/")[2] for path in maps} <= {path.rpartition("/")[2] for path in dims}:
             value = Constant.strings(path.encode() for path in maps)
             attributes.append(Attribute(name=MAPS, value=value, span=self.span(element)))
         return tuple(attributes)
-
-
-def _dimensions(element: XmlElement) -> set[str]:
-    """Return the simple names of a variable's dimensions."""
-    return {dimension.attributes.get("name", "").rpartition("/")[2] for dimension in element.all("Dim")}
 
 
 def _chunks(element: XmlElement, attributes: list[Attribute]) -> tuple[int, ...] | None:
@@ -102,14 +96,14 @@ def parsed(source: Source, report: Report) -> XmlElement | None:
     if root is not None and root.tag != "Dataset":
         message = root.first("Message")
         words = " ".join((message.text if message is not None else root.text).split()) or "no message"
-        text = (
-            f"the server reports an error: {words}"
-            if root.tag == "Error"
-            else f"the root is a `{root.tag}`, not a `Dataset`"
-        )
+        text = f"the root is a `{root.tag}`, not a `Dataset`" if root.tag != "Error" else _reported(words)
         report.error("bad-dap4", f"`{source.name}`: {text}", Span(source, root.offset, root.offset))
         return None
     return root
+
+
+def _reported(words: str) -> str:
+    return f"the server reports an error: {words}"
 
 
 def read(source: Source, report: Report, options: Options | None = None) -> Unchecked | None:
@@ -127,7 +121,7 @@ def read(source: Source, report: Report, options: Options | None = None) -> Unch
         return None
     if answer.failed and not answer.dmr.lstrip().startswith(b"<"):
         words = " ".join(answer.dmr.decode("utf-8", "replace").split())
-        report.error("bad-dap4", f"the server reports an error: {words[:300]}", Span(binary, 0, 0))
+        report.error("bad-dap4", _reported(words[:300]), Span(binary, 0, 0))
         return None
     with building():
         root = parsed(Source(source.name, answer.dmr, path=source.path), report)
@@ -172,20 +166,17 @@ class Dap4Codec:
         return 2 * math.prod(map(len, region)) * (8 + size(self.type, self.types))
 
     def expression(self, region: Region) -> str:
-        """Return the variable with its slices."""
         slices = (f"[{indices[0]}:{indices.step}:{indices[-1]}]" for indices in region)
         return dap4_name(self.path) + "".join(slices)
 
     def query(self, expression: str) -> str:
-        """Return the query for a variable."""
         return f".dap?dap4.ce={encoded(expression)}&dap4.checksum=true"
 
     def decoded(self, data: bytes, region: Region) -> dict[str, NDArray[Any]]:
-        """Return the values of an answer."""
         answer = response(data)
         if answer.failed:
             words = message(answer.dmr.decode("utf-8", "replace"))
-            raise BrokenValuesError(f"the server reports an error: {words[:300]}", 0)
+            raise BrokenValuesError(_reported(words[:300]), 0)
         report = Report()
         source = Source("answer", answer.dmr)
         root = parsed(source, report)
@@ -206,11 +197,7 @@ class Dap4Codec:
 
 def outline(element: XmlElement) -> Any:
     """Return tags, names and lengths of a declaration, without the dimensions of the variable itself."""
-    members = []
-    for child in element.children:
-        if child.tag in VARIABLES:
-            lengths = len(child.all("Dim"))
-            members.append((lengths, outline(child)))
+    members = ((len(child.all("Dim")), outline(child)) for child in element.children if child.tag in VARIABLES)
     return element.tag, element.attributes.get("name"), element.attributes.get("enum"), tuple(members)
 
 

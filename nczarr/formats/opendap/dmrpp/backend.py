@@ -90,7 +90,6 @@ class _DmrppWriter(DmrWriter):
         return {"nczarr__storage": noted_storage(self.checked, fqn, self.ways[fqn])}
 
     def values(self, fqn: str, step: str) -> Iterator[str]:
-        """Yield the chunks or the values of a variable."""
         return value_lines(self.checked, fqn, self.ways[fqn], self._href, step)
 
     def _href(self, place: str) -> str | None:
@@ -264,5 +263,4 @@ class _Records(PackedCells):
     """Records: packed members, and texts as base64 before a `;`."""
 
     def text(self, text: bytes) -> bytes:
-        """Return a text in the document."""
         return base64.b64encode(text) + b";"

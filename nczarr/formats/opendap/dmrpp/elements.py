@@ -59,15 +59,12 @@ class RawElements(DerivedSource):
     """Padding of texts, or stored dtype and member offsets of records."""
 
     def cleared(self) -> RawElements:
-        """Return the same array with zeros for missing chunks."""
         return replace(self, source=self.source.cleared(), layout=self.layout._replace(fill=None))
 
     def occupied(self, chunks: tuple[int, ...], region: Region | None = None) -> Iterator[Index]:
-        """Yield the chunks of the raw source."""
         return self.source.occupied(chunks, region)
 
     def read(self, selection: Selection) -> NDArray[Any]:
-        """Return the values of a region, in its shape and the layout's dtype. Raises OSError, CompileError."""
         values = np.ascontiguousarray(self.source.read(selection))
         shape = tuple(len(range(*part.indices(size))) for part, size in zip(selection, self.layout.shape, strict=True))
         values = values.reshape(shape)  # numpy makes one dimension of none
@@ -214,12 +211,10 @@ class _RecordWire(PackedWire):
     """Place in records: packed members, and texts as base64 before a `;`. Raises FaultError."""
 
     def left(self, count: int, what: str) -> None:
-        """Check that `count` bytes are left."""
         if count > self.end - self.at:
             raise FaultError("its records end too early")
 
     def text(self) -> bytes:
-        """Read one text."""
         end = self.data.find(b";", self.at)
         if end < 0:
             raise FaultError("a string of its records has no end")

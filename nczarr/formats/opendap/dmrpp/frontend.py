@@ -80,7 +80,6 @@ class _DmrppReader(DocumentReader):
         self.arrays = arrays
 
     def values(self, described: DescribedVariable) -> tuple[Parts, Storage]:
-        """Return the arrays and the storage of a variable. Raises FaultError."""
         element, path = described.element, described.path
         values = self.arrays.read(described)
         if values.unknown_fill:

@@ -121,7 +121,6 @@ class DmrppReferences:
         self._arrays[prefix] = chunks
 
     def find(self, key: str) -> bytes | Reference | None:
-        """Return the bytes or location of a key; None if it does not exist."""
         prefix, slash, rest = key.rpartition("/")
         chunks = self._arrays.get(prefix + slash)
         if chunks is None:
@@ -132,15 +131,12 @@ class DmrppReferences:
         return None if index is None else chunks.find(number_of(index, chunks.counts))
 
     def keys(self, prefix: str = "") -> Iterator[str]:
-        """Yield all keys with a prefix, sorted."""
         yield from sorted(key for key, _ in self._entries(prefix))
 
     def children(self, prefix: str) -> list[str]:
-        """Return the next segments of all keys with a prefix, sorted."""
         return sorted({key[len(prefix) :].partition("/")[0] for key, _ in self._entries(prefix)})
 
     def entries(self) -> Iterator[tuple[str, bytes | Reference]]:
-        """Yield all keys with their bytes or locations."""
         return self._entries("")
 
     def _entries(self, prefix: str) -> Iterator[tuple[str, bytes | Reference]]:
@@ -162,7 +158,6 @@ class DmrppReferences:
         return []
 
     def named(self) -> Iterator[tuple[str | None, str]]:
-        """Yield every target, with a variable that refers to it."""
         for home, chunks in self._arrays.items():
             if isinstance(chunks, Ranges):
                 yield from ((url, home.rstrip("/")) for url in dict.fromkeys(chunks.urls))
