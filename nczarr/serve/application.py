@@ -11,7 +11,7 @@ import asyncio
 import os
 import sys
 import time
-from collections.abc import Callable, Coroutine, Mapping, MutableMapping
+from collections.abc import Callable, Coroutine, MutableMapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -41,7 +41,7 @@ from nczarr.serve.pages.markup import (
 from nczarr.serve.places import ServedPlace
 from nczarr.serve.protocols import cdmremote, opendap, zarr
 from nczarr.serve.refusals import RefusedRequestError, refused
-from nczarr.serve.request import Request, Sites, below_base, direct, first_segment, request
+from nczarr.serve.request import Request, Sites, below_base, direct, first_segment, header, request
 from nczarr.serve.resources import BusyServerError, Limits, Share, Workers
 
 if TYPE_CHECKING:
@@ -165,24 +165,17 @@ class Application:
             await delivery.give(client)
         except asyncio.CancelledError:
             note = "cut: the server ends"
-            self._cut(scope)
         except CutError as error:
             note = f"cut: {error}"
-            self._cut(scope)
         except Exception as error:  # whatever it is, the status has been sent
             note = f"cut: {type(error).__name__}: {error}"
-            self._cut(scope)
         finally:
+            if note and "abort" in scope:  # so that the client does not take a partial body for the whole
+                scope["abort"]()
             client.close()
             share.close()
             count = 0 if delivery is None else delivery.count
             self._tell(Finished(scope, status, count, time.monotonic() - begun, note))
-
-    def _cut(self, scope: dict[str, Any]) -> None:
-        """Cut the connection, so that the client does not take a partial body for the whole."""
-        abort = scope.get("abort")
-        if abort is not None:
-            abort()
 
     def _tell(self, finished: Finished) -> None:
         self.metrics(finished)
@@ -214,11 +207,12 @@ class Application:
 
     async def _allowed(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
         """Route a request for this machine. Raises RefusedRequestError."""
-        if not self.sites.are_meant(_header(scope, b"host")):
+        if not self.sites.are_meant(header(scope, b"host")):
             raise RefusedRequestError(
                 403, "this server answers only requests for this machine; `--origin` allows others"
             )
-        if scope["method"] == "OPTIONS" and self._is_preflight(scope):
+        is_preflight = header(scope, b"access-control-request-method") and not self.sites.are_none
+        if scope["method"] == "OPTIONS" and is_preflight:
             await _Response(HttpAnswer(b"", "", 204, PREFLIGHT))(scope, receive, send)
             return
         if scope["method"] not in METHODS:
@@ -244,7 +238,7 @@ class Application:
         client, share, made = asked.scope["client_of"], asked.scope["share"], asked.scope["asked"]
         for _ in range(3):  # a dataset may change between being opened and being asked
             work = partial(_compressed, handler, self.context, made, opened)
-            answer = await self.workers.do(work, share=share, weigh=_weight)
+            answer = await self.workers.do(work, share=share, weigh=weight)
             if isinstance(answer, HttpAnswer):
                 return _Response(answer)
             if answer.work is not None:
@@ -273,9 +267,6 @@ class Application:
             task.add_done_callback(done)
         return await asyncio.shield(task)
 
-    def _is_preflight(self, scope: Mapping[str, Any]) -> bool:
-        return not self.sites.are_none and any(name == b"access-control-request-method" for name, _ in scope["headers"])
-
     def _dressed(self, answer: HttpAnswer, scope: dict[str, Any]) -> HttpAnswer:
         """Return the answer with the common headers."""
         headers = _joined((*answer.headers, *SAFETY, *self._shared(scope)))
@@ -294,7 +285,7 @@ class Application:
             return ()
         if self.sites.are_all:
             return (("Access-Control-Allow-Origin", "*"), ("Access-Control-Expose-Headers", EXPOSED))
-        origin = _header(scope, b"origin")
+        origin = header(scope, b"origin")
         if not self.sites.may_read(origin):
             return (("Vary", "Origin"),)
         return (
@@ -328,10 +319,6 @@ def _compressed(handler: Handler, context: ServerContext, asked: Request, opened
     return compressed(answer, asked.headers) if isinstance(answer, HttpAnswer) else answer
 
 
-def _weight(answer: Answer) -> int:
-    return weight(answer) if isinstance(answer, HttpAnswer) else 0
-
-
 async def _while_there(client: Client, making: Coroutine[Any, Any, HttpAnswer]) -> HttpAnswer:
     """Return the answer. Raises CutError if the client leaves, and errors of the work."""
     task = asyncio.ensure_future(making)
@@ -351,11 +338,6 @@ def _joined(headers: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]
     if len(varying) < 2:
         return headers
     return (*(each for each in headers if each[0] != "Vary"), ("Vary", ", ".join(varying)))
-
-
-def _header(scope: Mapping[str, Any], wanted: bytes) -> str:
-    """Return the first header of a name, empty if it is missing."""
-    return next((value.decode("latin-1") for name, value in scope["headers"] if name == wanted), "")
 
 
 def to_stderr(line: str) -> None:

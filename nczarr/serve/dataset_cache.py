@@ -13,7 +13,7 @@ import os
 import tempfile
 import time
 import weakref
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import Lock
 from typing import TYPE_CHECKING, Any
@@ -27,7 +27,7 @@ from nczarr.serve.refusals import ALLOW, BUSY, FORBIDDEN, RETRY, SOON, UNKNOWN, 
 from nczarr.serve.resources import Disk, FullError, Limits
 from nczarr.stores.base import ROOT_KEYS
 from nczarr.stores.bounded_cache import BoundedCache
-from nczarr.stores.local_file import LocalFile
+from nczarr.stores.local_file import LocalFile, identity_of
 
 if TYPE_CHECKING:
     from nczarr.check.checked import Checked
@@ -344,23 +344,15 @@ def _nodes(place: ServedPlace, checked: Checked) -> Stamp:
     """Return the facts of folders and documents of all nodes of a store."""
     if not place.store:
         return ()
-    return tuple(_facts(path) for path in _paths(place.path, (*checked.groups, *checked.variables)))
-
-
-def _paths(home: str, nodes: Iterable[str]) -> Iterator[str]:
-    for fqn in nodes:
-        folder = os.path.join(home, *names.split(fqn))
-        yield folder
-        for name in DOCUMENTS:
-            yield os.path.join(folder, name)
+    folders = (os.path.join(place.path, *names.split(fqn)) for fqn in (*checked.groups, *checked.variables))
+    return tuple(_facts(os.path.join(folder, name)) for folder in folders for name in ("", *DOCUMENTS))
 
 
 def _facts(path: str, *, missing: bool = True) -> tuple[int, ...] | None:
     """Return device, inode, size and modification time; None if the file is missing. Raises OSError."""
     try:
-        status = os.stat(path)
+        return identity_of(os.stat(path))
     except (OSError, ValueError):
         if not missing:
             raise
         return None
-    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns

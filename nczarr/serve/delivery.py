@@ -356,9 +356,9 @@ class DeliveredBody:
             end()
 
 
-def weight(answer: HttpAnswer) -> int:
-    """Return the approximate memory in bytes of an answer until it is sent."""
-    return DeliveredBody(answer.body, answer.need).memory
+def weight(answer: object) -> int:
+    """Return the approximate memory in bytes of an answer until it is sent; 0 for work that comes before one."""
+    return DeliveredBody(answer.body, answer.need).memory if isinstance(answer, HttpAnswer) else 0
 
 
 def resolved(answer: HttpAnswer) -> HttpAnswer:

@@ -29,7 +29,7 @@ from nczarr.arrays.execution.processes import (
 )
 from nczarr.serve.resources import Limits
 from nczarr.stores.bounded_cache import BoundedCache
-from nczarr.stores.local_file import UNMAPPED
+from nczarr.stores.local_file import UNMAPPED, identity_of
 
 MOST = 4
 """Maximum number of helpers, so that one hanging file does not block others."""
@@ -65,8 +65,7 @@ class Helpers:
 
     def call(self, path: str, function: Callable[..., Any], *arguments: Any) -> Any:
         """Call a function that opens a file. Raises its errors; NoAnswerError if it hangs or crashes."""
-        status = os.stat(path)
-        key = path, status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
+        key = path, *identity_of(os.stat(path))
         fault = self._faulty.get(key)
         if fault is not None:
             raise NoAnswerError(errno.EIO, fault)

@@ -18,6 +18,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
+from nczarr.serve.request import first_segment, header
+
 KIND = "text/plain; version=0.0.4; charset=utf-8"
 """Content type of the text."""
 
@@ -78,11 +80,6 @@ class Finished(NamedTuple):
         found = f"{self.client} {self.scope['method']} {self.target} {self.status} {self.size}"
         return f"{found} {self.seconds * 1000:.0f}ms {self.note}".rstrip()
 
-    def header(self, wanted: bytes) -> str:
-        """Return the first header of a name in lower case, empty if it is missing."""
-        headers = self.scope.get("headers", ())
-        return next((value.decode("latin-1") for name, value in headers if name == wanted), "")
-
 
 class Metrics:
     """Counts of a server. `routes`: first segments of its paths, of pages first; `rows`: number of its processes."""
@@ -111,7 +108,7 @@ class Metrics:
 
     def __call__(self, finished: Finished) -> None:
         """Count a finished request."""
-        cells, first = self._cells, self._first + self._route(finished.target)
+        cells, first = self._cells, self._first + self._route(first_segment(finished.scope))
         cells[self._first + ACTIVE] -= 1
         status = finished.status if finished.status in STATUSES else 0
         cells[first + STATUSES.index(status)] += 1
@@ -168,9 +165,8 @@ class Metrics:
         """Yield the routes with the first of their columns."""
         return ((route, FIRST + number * WIDTH) for number, route in enumerate(self._labels))
 
-    def _route(self, target: str) -> int:
-        """Return the first column of a request's route."""
-        first = target.partition("?")[0].removeprefix("/").partition("/")[0]
+    def _route(self, first: str) -> int:
+        """Return the first column of the route with a first segment."""
         label = OPERATIONS if first in WATCHED else first or self._labels[0]
         return FIRST + WIDTH * self._labels.index(label if label in self._labels else OTHER)
 
@@ -252,8 +248,8 @@ def _json(finished: Finished, now: float) -> str:
         "status": finished.status,
         "bytes": finished.size,
         "seconds": round(finished.seconds, 6),
-        "referer": finished.header(b"referer"),
-        "user_agent": finished.header(b"user-agent"),
+        "referer": header(finished.scope, b"referer"),
+        "user_agent": header(finished.scope, b"user-agent"),
     }
     if finished.note:
         members["note"] = finished.note

@@ -70,6 +70,11 @@ def direct(scope: dict[str, Any]) -> dict[str, Any]:
     return {**scope, "raw_path": found[2] or b"/", "headers": headers}
 
 
+def header(scope: Mapping[str, Any], wanted: bytes) -> str:
+    """Return the first header of a name in lower case, empty if it is missing."""
+    return next((value.decode("latin-1") for name, value in scope.get("headers", ()) if name == wanted), "")
+
+
 def first_segment(scope: Mapping[str, Any]) -> str:
     """Return the first segment of the path of an ASGI scope, as received."""
     raw = bytes(scope.get("raw_path") or b"").split(b"?")[0]

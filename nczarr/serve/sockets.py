@@ -12,6 +12,7 @@ import logging
 import signal
 import socket
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
@@ -306,7 +307,7 @@ def run(made: Listener, listening: socket.socket, announce: Callable[[], None]) 
         heard.add(number)
         made.leave()
 
-    numbers = (signal.SIGTERM, signal.SIGINT) if _is_main_thread() else ()
+    numbers = (signal.SIGTERM, signal.SIGINT) if threading.current_thread() is threading.main_thread() else ()
     before = {number: signal.signal(number, ended) for number in numbers}
     watched = signal.set_wakeup_fd(-1) if numbers else -1  # this thread calls no library: it hears signals itself
     try:
@@ -319,9 +320,3 @@ def run(made: Listener, listening: socket.socket, announce: Callable[[], None]) 
             signal.signal(number, handler)
     if signal.SIGINT in heard:
         raise KeyboardInterrupt
-
-
-def _is_main_thread() -> bool:
-    import threading
-
-    return threading.current_thread() is threading.main_thread()

@@ -72,10 +72,15 @@ def check_size(size: int, limits: Limits) -> None:
         raise RefusedRequestError(413, text)
 
 
+def longest_chunk(checked: Checked, variables: Iterable[str]) -> int:
+    """Return the bytes of the longest chunk that must be decoded whole."""
+    parts = (part for fqn in variables for part in checked.parts.get(fqn, {}).values())
+    return max(map(chunk_size, parts), default=0)
+
+
 def memory_for(checked: Checked, variables: Iterable[str], size: int, *, at_once: bool = False) -> int:
     """Return the approximate memory in bytes to send values. `at_once`: not in pieces."""
-    chunks = (chunk_size(part) for fqn in variables for part in checked.parts.get(fqn, {}).values())
-    longest = max(chunks, default=0)
+    longest = longest_chunk(checked, variables)
     return TIMES * (size + longest) if at_once else TIMES * min(size, PIECES) + 2 * longest
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nczarr import __version__, names
+from nczarr.api.brief import brief
 from nczarr.arrays.execution.counts import bytes_text
 from nczarr.registry import having
 from nczarr.serve.request import url
@@ -49,6 +50,13 @@ def shown(text: str) -> str:
 def counted(count: int, what: str) -> str:
     """Return a number with its noun."""
     return f"{count:,}\N{NO-BREAK SPACE}{what}{'' if count == 1 else 's'}"
+
+
+def plain_text(value: Any, *, absent: str, errors: str = "backslashreplace") -> str:
+    """Return a value that is not a number; `absent`: text of NIL; `errors`: treatment of invalid UTF-8."""
+    if isinstance(value, bytes):
+        return value.decode("utf-8", errors)
+    return value if isinstance(value, str) else absent if value is None else brief(value)
 
 
 def number_text(value: float) -> str:

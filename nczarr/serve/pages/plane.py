@@ -18,7 +18,7 @@ from nczarr.select.physical import Physical, attributes_of, is_numeric, physical
 from nczarr.serve.pages.picture import DIVERGING, PALETTES
 from nczarr.serve.refusals import RefusedRequestError
 from nczarr.serve.resources import Limits
-from nczarr.serve.value_streams import FEW, chunk_size, cost, stored_blocks
+from nczarr.serve.value_streams import FEW, chunk_size, cost, longest_chunk, stored_blocks
 
 MOST_POINTS = 2000
 """Maximum values along a line."""
@@ -92,9 +92,8 @@ class PlaneView(NamedTuple):
 
     def need(self, checked: Checked) -> int:
         """Return the approximate memory in bytes to read and show it."""
-        chunks = [chunk_size(part) for part in checked.parts.get(self.path, {}).values()]
         cells = math.prod(map(len, self.ranges))
-        return TIMES * 8 * cells + 2 * max(chunks, default=0) + min(self.cost, BUDGET)
+        return TIMES * 8 * cells + 2 * longest_chunk(checked, [self.path]) + min(self.cost, BUDGET)
 
 
 class ShownAxis(NamedTuple):

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
 from nczarr import names
-from nczarr.api.brief import brief
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.check.checked import Checked
 from nczarr.select.physical import Physical, is_numeric, physical
@@ -19,7 +18,7 @@ from nczarr.serve.context import Answer, ServerContext, of_dataset
 from nczarr.serve.dataset_cache import CachedDataset
 from nczarr.serve.pages import chart
 from nczarr.serve.pages.download import FORMATS
-from nczarr.serve.pages.markup import DOWNLOAD, VIEW, number_text, page, shown
+from nczarr.serve.pages.markup import DOWNLOAD, VIEW, number_text, page, plain_text, shown
 from nczarr.serve.pages.picture import PALETTES, indices, png
 from nczarr.serve.pages.plane import PlaneView, ShownAxis, axis_at, axis_of, read, view_of
 from nczarr.serve.refusals import RefusedRequestError
@@ -248,7 +247,7 @@ def _downloads(opened: CachedDataset, view: PlaneView) -> Iterator[tuple[str, st
     if not all(view.windows):
         return
     section = written(names.split(view.path), view.windows)
-    for suffix, title in FORMATS.items():
+    for suffix, (title, _) in FORMATS.items():
         query = urlencode({"var": names.to_bytes(section), "format": suffix[1:]})
         yield title, f"{url(DOWNLOAD, *opened.place.segments)}?{query}"
 
@@ -270,16 +269,10 @@ def _texts(checked: Checked, view: PlaneView) -> dict[str, Any]:
     values = read(checked, view)
     value, rows, total = None, list[str](), 0
     if values.size and not values.ndim:
-        value = _plain(values[()])
+        value = plain_text(values[()], absent="NIL")
     elif values.size and checked.variables[view.path].type == "char":
-        value = _plain(b"".join(values.tolist()).rstrip(bytes(1)))
+        value = plain_text(b"".join(values.tolist()).rstrip(bytes(1)), absent="")
     elif values.size and view.x is not None:
-        rows, total = list(map(_plain, values)), checked.shapes[view.path][view.x]
+        rows, total = [plain_text(each, absent="NIL") for each in values], checked.shapes[view.path][view.x]
     start = view.ranges[view.x].start if rows and view.x is not None else 0
     return {"value": value, "rows": rows, "start": start, "total": total}
-
-
-def _plain(value: Any) -> str:
-    if isinstance(value, bytes):
-        return value.decode("utf-8", "backslashreplace")
-    return value if isinstance(value, str) else "NIL" if value is None else brief(value)

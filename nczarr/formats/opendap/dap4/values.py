@@ -28,8 +28,8 @@ from nczarr.formats.opendap.dap4.dmr_writer import dmr
 from nczarr.formats.opendap.dap4.response import ERROR, HEADER, LAST, LITTLE, UNCHECKED
 from nczarr.select.reader import selected_parts
 
-PIECE = 4 << 20
-"""Approximate bytes of values read at once."""
+PIECE = 2 << 20
+"""Approximate bytes of values read at once: a checksum and the copies into chunks find them in the cache."""
 
 CELLS = 1 << 12
 """Cells of variable size read at once."""
