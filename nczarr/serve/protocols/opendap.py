@@ -151,12 +151,11 @@ def _dap4_values(opened: CachedDataset, asked: Request) -> StreamedValues:
     if checksum not in ("true", "false"):
         raise RefusedRequestError(400, "`dap4.checksum` is `true` or `false`")
     size, name = dap4_values.size_of(checked, projection), opened.place.segments[-1]
-    paths = [variable.fqn for variable in projection.variables]
     return StreamedValues(
         dap4_values.response(checked, projection, name, checksums=checksum == "true"),
         size,
-        memory_for(checked, paths, size),
-        all(is_fixed(checked.variables[path].type, checked.types) for path in paths),
+        memory_for(checked, projection.variables, size),
+        all(is_fixed(checked.variables[path].type, checked.types) for path in projection.variables),
         DATA,
         _headers("4.0"),
         _ended,

@@ -26,20 +26,11 @@ XmlAttributes: TypeAlias = "dict[str, str | int | None]"
 """Attributes of an element; None: absent."""
 
 
-class SelectedVariable(NamedTuple):
-    """A variable of a document."""
-
-    fqn: str
-    """FQN of the variable."""
-    ranges: tuple[range, ...]
-    """Indices of each dimension."""
-
-
 class Projection(NamedTuple):
     """Variables and slices of a document."""
 
-    variables: tuple[SelectedVariable, ...]
-    """Variables in definition order."""
+    variables: Mapping[str, tuple[range, ...]]
+    """Indices of each dimension of the variables by FQN, in definition order."""
     dimensions: Mapping[str, range]
     """Indices of all dimensions by FQN."""
 
@@ -65,7 +56,7 @@ class DmrWriter:
 
     def __init__(self, checked: Checked, projection: Projection) -> None:
         self.checked, self.types = checked, checked.types
-        self.selected = {variable.fqn: variable for variable in projection.variables}
+        self.selected = projection.variables
         self.dimensions = projection.dimensions
 
     # ---- of a dialect ------------------------------------------------------------------------------------------------
@@ -130,22 +121,21 @@ class DmrWriter:
                     yield step + STEP + tag("EnumConst", name=constant.name, value=constant.value)
                 yield step + "</Enumeration>"
         for variable in group.variables:
-            selected = self.selected.get(names.join(path, variable.name))
-            if selected is not None:
-                yield from self._variable(variable, selected, step)
+            if (fqn := names.join(path, variable.name)) in self.selected:
+                yield from self._variable(variable, fqn, step)
         yield from self.attributes(group.attributes, path, step)
         for child in group.groups:
             yield step + tag("Group", name=child.name, closed=False)
             yield from self._group(child, names.join(path, child.name), step + STEP)
             yield step + "</Group>"
 
-    def _variable(self, variable: Variable, selected: SelectedVariable, step: str) -> Iterator[str]:
-        fqn, inner = selected.fqn, step + STEP
+    def _variable(self, variable: Variable, fqn: str, step: str) -> Iterator[str]:
+        inner = step + STEP
         element, xml_attributes = self._element(variable.type, variable.name)
         yield step + _opened(element, xml_attributes | self.hints(fqn))
         yield from self._members(variable.type, variable.name, inner)
         maps = []
-        for reference, indices in zip(variable.dimensions, selected.ranges, strict=True):
+        for reference, indices in zip(variable.dimensions, self.selected[fqn], strict=True):
             if isinstance(reference, str) and indices == self.dimensions[reference]:
                 yield inner + tag("Dim", name=dap4_name(reference))
                 if reference != fqn and reference in self.selected:

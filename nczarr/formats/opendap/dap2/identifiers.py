@@ -90,8 +90,11 @@ class Identifiers:
     def axes(self, variable: Variable, shape: tuple[int, ...]) -> tuple[str, ...]:
         """Return the identifiers of the dimensions of a variable, of opaque values with that of their bytes."""
         declared = self.checked.types.get(variable.type)
+        axes: list[tuple[str | int, int]] = list(zip(variable.dimensions, shape, strict=True))
+        if isinstance(declared, OpaqueType):
+            axes.append((declared.size, declared.size))
         identifiers: list[str] = []
-        for reference, length in _axes(variable, shape, declared.size if isinstance(declared, OpaqueType) else None):
+        for reference, length in axes:
             identifiers.append(self[reference] if isinstance(reference, str) else self._unnamed(length, identifiers))
         return tuple(identifiers)
 
@@ -121,8 +124,3 @@ class Identifiers:
         free_name = names.free(name, lambda other: unquote(other) in self._taken)
         self._taken.add(unquote(free_name))
         return free_name
-
-
-def _axes(variable: Variable, shape: tuple[int, ...], size: int | None) -> list[tuple[str | int, int]]:
-    axes = list(zip(variable.dimensions, shape, strict=True))
-    return axes if size is None else [*axes, (size, size)]

@@ -26,7 +26,6 @@ from nczarr.formats.opendap.common.dmr_writer import (
     AttributeText,
     DmrWriter,
     Projection,
-    SelectedVariable,
     XmlAttributes,
     attribute_lines,
 )
@@ -35,7 +34,6 @@ from nczarr.formats.opendap.common.words import LEFT_OUT, dap4_name, is_safe_tex
 _SLICES = re.compile(r"((?:\[[^\[\]]{0,80}\])*)\s*")
 _UNESCAPED = re.compile(r"\\(.)")
 _DIMENSION = re.compile(r"([^\[=]+)=\s*(\[[^\[\]]{0,80}\])")
-_SLICES_ARE = "`{}`: slices are `[start:stride:stop]`, `[start:stop]`, `[index]`, `[]`"
 _SLICE = re.compile(r"\[\s*(?:([0-9]{1,18})\s*(?::\s*([0-9]{1,18})\s*)?(?::\s*([0-9]{1,18})?\s*)?)?\]")
 
 
@@ -54,18 +52,20 @@ def select(checked: Checked, expression: str) -> Projection:
         if match is None:
             others.append(clause)
             continue
-        fqn, indices = _dimension(checked, match[1], match[2], clause)
+        fqn = _fqn_of(match[1].strip(), checked.dimensions, "dimension")
+        length = checked.dimensions[fqn].size
+        indices = _range(match[2], range(length), length, clause)
         if slices.setdefault(fqn, indices) != indices:
             raise ConstraintError(f"the dimension `{fqn}` has two slices")
     dimensions = {fqn: range(dimension.size) for fqn, dimension in checked.dimensions.items()} | slices
-    selected: dict[str, SelectedVariable] = {}
+    selected: dict[str, tuple[range, ...]] = {}
     for clause in others:
-        variable = _selected(checked, dimensions, clause)
-        if selected.setdefault(variable.fqn, variable) != variable:
-            raise ConstraintError(f"`{variable.fqn}` is requested twice in different ways")
+        fqn, ranges = _selected(checked, dimensions, clause)
+        if selected.setdefault(fqn, ranges) != ranges:
+            raise ConstraintError(f"`{fqn}` is requested twice in different ways")
     if not others:
-        selected = {fqn: SelectedVariable(fqn, _whole(checked, fqn, dimensions)) for fqn in checked.variables}
-    return Projection(tuple(selected[fqn] for fqn in checked.variables if fqn in selected), dimensions)
+        selected = {fqn: _whole(checked, fqn, dimensions) for fqn in checked.variables}
+    return Projection({fqn: selected[fqn] for fqn in checked.variables if fqn in selected}, dimensions)
 
 
 def _whole(checked: Checked, fqn: str, dimensions: Mapping[str, range]) -> tuple[range, ...]:
@@ -75,15 +75,6 @@ def _whole(checked: Checked, fqn: str, dimensions: Mapping[str, range]) -> tuple
         dimensions[reference] if isinstance(reference, str) else range(length)
         for reference, length in zip(references, checked.shapes[fqn], strict=True)
     )
-
-
-def _dimension(checked: Checked, name: str, text: str, clause: str) -> tuple[str, range]:
-    """Return the FQN and the slice of a dimension. Raises ConstraintError."""
-    fqn = _fqn_of(name.strip(), checked.dimensions, "dimension")
-    match = _SLICE.fullmatch(text)
-    if match is None:
-        raise ConstraintError(_SLICES_ARE.format(clause[:80]))
-    return fqn, _range(match, text, range(checked.dimensions[fqn].size), clause)
 
 
 def _fqn_of(name: str, named: Mapping[str, object], kind: str) -> str:
@@ -96,35 +87,29 @@ def _fqn_of(name: str, named: Mapping[str, object], kind: str) -> str:
     return fqn
 
 
-def _selected(checked: Checked, dimensions: Mapping[str, range], clause: str) -> SelectedVariable:
+def _selected(checked: Checked, dimensions: Mapping[str, range], clause: str) -> tuple[str, tuple[range, ...]]:
+    """Return the FQN of a variable and the ranges of its dimensions. Raises ConstraintError."""
     name, bracket, rest = clause.partition("[")
     fqn = _fqn_of(name.strip(), checked.variables, "variable")
-    text = bracket + rest
-    if not _SLICES.fullmatch(text):
+    if not _SLICES.fullmatch(bracket + rest):
         raise ConstraintError(f"`{clause[:80]}` is not a variable with slices: structures are sent whole")
     whole = _whole(checked, fqn, dimensions)
-    slices = re.findall(r"\[[^\[\]]*\]", text)
-    if not slices:
-        return SelectedVariable(fqn, whole)
-    if len(slices) != len(whole):
+    slices = re.findall(r"\[[^\[\]]*\]", bracket + rest)
+    if len(slices) not in (0, len(whole)):
         raise ConstraintError(f"`{clause[:80]}` has {len(slices)} slices for {len(whole)} dimensions")
-    ranges = []
-    for written, indices, length in zip(slices, whole, checked.shapes[fqn], strict=True):
-        match = _SLICE.fullmatch(written)
-        if match is None:
-            raise ConstraintError(_SLICES_ARE.format(clause[:80]))
-        ranges.append(indices if match[1] is None else _range(match, written, range(length), clause))
-    return SelectedVariable(fqn, tuple(ranges))
+    triples = zip(slices, whole, checked.shapes[fqn], strict=True) if slices else ()
+    return fqn, tuple(_range(*triple, clause) for triple in triples) or whole
 
 
-def _range(match: re.Match[str], written: str, whole: range, clause: str) -> range:
-    """Return the indices of a slice; `whole`: those of the dimension. Raises ConstraintError."""
+def _range(written: str, whole: range, length: int, clause: str) -> range:
+    """Return the indices of a slice of a dimension; `whole`: those of `[]`. Raises ConstraintError."""
+    match = _SLICE.fullmatch(written)
+    if match is None:
+        raise ConstraintError(f"`{clause[:80]}`: slices are `[start:stride:stop]`, `[start:stop]`, `[index]`, `[]`")
     first, second, third = match.groups()
     if first is None:
         return whole
-    length = len(whole)
-    colons = written.count(":")
-    start = int(first)
+    colons, start = written.count(":"), int(first)
     stride = int(second) if colons == 2 and second is not None else 1
     last = start if not colons else int(second) if colons == 1 and second is not None else length - 1
     last = int(third) if third is not None else last

@@ -156,15 +156,6 @@ def checksum_of(element: XmlElement) -> int | None:
     return None
 
 
-class Attempt(NamedTuple):
-    """Values of a response, read in one order, with or without checksums."""
-
-    parts: dict[str, Parts]
-    """Arrays by FQN of the variable."""
-    wrong: BrokenValuesError | None
-    """The first wrong checksum."""
-
-
 def values_of(
     answer: Response, root: XmlElement, described: list[DescribedVariable], source: Source
 ) -> dict[str, Parts]:
@@ -190,18 +181,23 @@ def values_of(
     wrong: BrokenValuesError | None = None
     for order, checked in ways:
         try:
-            attempt = _attempt(answer, order, source, checked=checked)
+            parts, fault_of_checksum = _attempt(answer, order, source, checked=checked)
         except BrokenValuesError as fault:
             faults.append(fault)
             continue
-        if attempt.wrong is None:
-            return attempt.parts
-        wrong = wrong or attempt.wrong
+        if fault_of_checksum is None:
+            return parts
+        wrong = wrong or fault_of_checksum
     raise wrong or max(faults, key=lambda fault: fault.at)
 
 
-def _attempt(answer: Response, order: list[DescribedVariable], source: Source, *, checked: bool) -> Attempt:
-    """Read all values in one way. Raises BrokenValuesError."""
+def _attempt(
+    answer: Response, order: list[DescribedVariable], source: Source, *, checked: bool
+) -> tuple[dict[str, Parts], BrokenValuesError | None]:
+    """Return the arrays, read in one order, with or without checksums; and the first wrong checksum.
+
+    Raises BrokenValuesError.
+    """
     types = {fqn: declared for variable in order for fqn, declared in variable.types.items()}
     wire = PackedWire(answer.values, answer.at, types, little=answer.little)
     wire.end = answer.end
@@ -228,7 +224,7 @@ def _attempt(answer: Response, order: list[DescribedVariable], source: Source, *
                 wrong = BrokenValuesError(text, start)
     if wire.at < wire.end:
         raise BrokenValuesError(f"{wire.end - wire.at} bytes follow the last value", wire.at)
-    return Attempt(arrays, wrong)
+    return arrays, wrong
 
 
 def _crc(data: object, start: int, stop: int) -> int:

@@ -21,7 +21,7 @@ from nczarr.arrays.values.parts import (
     size,
 )
 from nczarr.check.checked import Checked
-from nczarr.formats.opendap.common.dmr_writer import Projection, SelectedVariable
+from nczarr.formats.opendap.common.dmr_writer import Projection
 from nczarr.formats.opendap.common.packed import PackedCells, packed
 from nczarr.formats.opendap.common.words import escaped
 from nczarr.formats.opendap.dap4.dmr_writer import dmr
@@ -51,7 +51,7 @@ def response(checked: Checked, projection: Projection, name: str, *, checksums: 
     for start in range(0, len(document), LONGEST):
         yield _chunk(flags, document[start : start + LONGEST])
     pieces, size = list[bytes](), 0
-    for piece in _values(checked, projection.variables, checksums):
+    for piece in _values(checked, projection, checksums):
         start = 0
         while len(piece) - start > CHUNK - size:
             stop = start + CHUNK - size
@@ -82,34 +82,33 @@ def error_document(status: int, message: str) -> str:
     )
 
 
-def _values(checked: Checked, variables: tuple[SelectedVariable, ...], checksums: bool) -> Iterator[bytes | memoryview]:
-    for variable in variables:
+def _values(checked: Checked, projection: Projection, checksums: bool) -> Iterator[bytes | memoryview]:
+    for fqn, ranges in projection.variables.items():
         checksum = 0
-        for piece in values(checked, variable):
+        for piece in values(checked, fqn, ranges):
             checksum = crc32(piece, checksum) if checksums else 0
             yield piece
         if checksums:
             yield struct.pack("<I", checksum)
 
 
-def values(checked: Checked, selected: SelectedVariable) -> Iterator[bytes | memoryview]:
+def values(checked: Checked, fqn: str, ranges: tuple[range, ...]) -> Iterator[bytes | memoryview]:
     """Yield the values of a variable. Raises OSError."""
-    type_name = checked.variables[selected.fqn].type
-    sources = selected_parts(checked, selected.fqn, selected.ranges)
+    type_name, sources = checked.variables[fqn].type, selected_parts(checked, fqn, ranges)
     if is_fixed(type_name, checked.types):
         for part in slabs(sources[""], max(1, PIECE // max(1, itemsize(sources[""].layout.dtype)))):
             yield memoryview(packed(part, type_name, checked.types).view(np.uint8).data)
         return
     cells, tree = PackedCells(sources, checked.types), part_tree(type_name, checked.types)
-    for region in linear_pieces(all_of(tuple(map(len, selected.ranges))), CELLS):
+    for region in linear_pieces(all_of(tuple(map(len, ranges))), CELLS):
         yield b"".join(cells.rows(tree, region))
 
 
 def size_of(checked: Checked, projection: Projection) -> int:
     """Return the bytes of the values of a projection, estimated for types of variable size."""
     total = 0
-    for variable in projection.variables:
-        type_name = checked.variables[variable.fqn].type
+    for fqn, ranges in projection.variables.items():
+        type_name = checked.variables[fqn].type
         width = size(type_name, checked.types) if is_fixed(type_name, checked.types) else TEXT_SIZE
-        total += math.prod(map(len, variable.ranges)) * width
+        total += math.prod(map(len, ranges)) * width
     return total

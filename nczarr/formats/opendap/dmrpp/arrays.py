@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from array import array
 from functools import cached_property
-from typing import NamedTuple, cast
+from typing import cast
 
 from nczarr import names
 from nczarr.arrays.chunks.grid import Encoding
@@ -55,15 +55,8 @@ _VALUES = ("dmrpp:compact", "dmrpp:missingdata", "dmrpp:vlsa", "dmrpp:specialstr
 _ELEMENTS = {*_VALUES, "dmrpp:chunks", "dmrpp:chunk", "dmrpp:FixedLengthStringArray"}
 
 
-class VariableArrays(NamedTuple):
-    """Arrays of a variable."""
-
-    parts: Parts
-    """The arrays."""
-    storage: Storage
-    """Storage of the variable."""
-    unknown_fill: bool = False
-    """True if missing chunks have undefined values."""
+VariableArrays = tuple[Parts, Storage, bool]
+"""Arrays of a variable, its storage, and whether missing chunks have undefined values."""
 
 
 class ArrayReader:
@@ -100,7 +93,7 @@ class ArrayReader:
         if values:
             if len(block.chunks):
                 raise FaultError("it has both values in the document and chunks")
-            return VariableArrays(*stored.inline(values[0]))
+            return *stored.inline(values[0]), False
         if not chunks and not alone:
             raise FaultError("the document does not give the place of its values")
         return stored.chunked()
@@ -201,7 +194,7 @@ class _StoredVariable:
             layout = Layout("|O", it.shape, it.shape, fill=self.fill)
             if layout.fill is None and 0 not in it.shape:
                 raise FaultError("the document has neither its values nor their fill value")
-            return VariableArrays({"": fill_source(layout)}, storage)
+            return {"": fill_source(layout)}, storage, False
         size = self.element[0]
         if not 0 < size < LONGEST_ELEMENT:
             raise FaultError(f"its elements have {size} bytes")
@@ -217,7 +210,7 @@ class _StoredVariable:
         self.reader.references.add(self.prefix, ranges)
         source = self._source(Layout("", it.shape, chunks, codecs), masks, big=self.big, undefined=True)
         missing = ranges.stride is None and len(rows) < math.prod(ranges.counts)
-        return VariableArrays({"": source}, storage, missing and source.undefined)
+        return {"": source}, storage, missing and source.undefined
 
     def _codecs(self) -> tuple[Codec, ...]:
         attributes, codecs = self.block.attributes, list[Codec]()

@@ -21,7 +21,7 @@ from nczarr.ast import ATOMIC, EnumType, Storage, Variable
 from nczarr.ast.storage import DEFLATE
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import CompileError, Diagnostic, Report, Severity
-from nczarr.formats.opendap.common.dmr_writer import DmrWriter, Projection, SelectedVariable, XmlAttributes
+from nczarr.formats.opendap.common.dmr_writer import DmrWriter, Projection, XmlAttributes
 from nczarr.formats.opendap.common.packed import PackedCells
 from nczarr.formats.opendap.common.words import DMRPP, escaped, is_safe_text, tag, text_of
 from nczarr.formats.opendap.dmrpp.link_plan import InlineValues, Linked, Refused, Way, way_of
@@ -46,11 +46,8 @@ class _DmrppWriter(DmrWriter):
 
     def __init__(self, checked: Checked, options: Options) -> None:
         self.ways: dict[str, Way] = {fqn: way_of(checked, fqn, options) for fqn in checked.variables}
-        variables = tuple(
-            SelectedVariable(fqn, tuple(map(range, checked.shapes[fqn])))
-            for fqn, way in self.ways.items()
-            if not isinstance(way, Refused)
-        )
+        selected = (fqn for fqn, way in self.ways.items() if not isinstance(way, Refused))
+        variables = {fqn: tuple(map(range, checked.shapes[fqn])) for fqn in selected}
         dimensions = {fqn: range(dimension.size) for fqn, dimension in checked.dimensions.items()}
         super().__init__(checked, Projection(variables, dimensions))
         self.options = options

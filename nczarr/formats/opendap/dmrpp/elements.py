@@ -8,7 +8,7 @@ import math
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from nczarr.arrays.chunks.grid import converted
 from nczarr.arrays.lazy_numpy import NDArray, np
@@ -29,13 +29,8 @@ Pad = Literal["null_term", "null_pad", "space_pad"]
 _NAMES = {dtype[1:]: name for name, dtype in NUMPY.items() if name not in ("char", "string")}
 
 
-class PaddedMember(NamedTuple):
-    """Member of a padded record."""
-
-    name: str
-    """Name of the member."""
-    offset: int
-    """Byte offset in the record."""
+PaddedMember = tuple[str, int]
+"""Name and byte offset of a member of a padded record."""
 
 
 def _unpadded(text: bytes, pad: Pad) -> bytes:
@@ -74,16 +69,9 @@ class RawElements(DerivedSource):
             texts[:] = [_unpadded(data[at : at + size], pad) for at in range(0, len(data), size)]
             return texts.reshape(shape)
         packed, members = self.form
-        dtype = numpy_dtype(packed)
-        fields = [dtype[member.name] for member in members]
-        padded = np.dtype(
-            {
-                "names": [member.name for member in members],
-                "formats": fields,
-                "offsets": [member.offset for member in members],
-                "itemsize": values.itemsize,
-            }
-        )
+        dtype, (member_names, offsets) = numpy_dtype(packed), zip(*members, strict=True)
+        formats = [dtype[name] for name in member_names]
+        padded = np.dtype({"names": member_names, "formats": formats, "offsets": offsets, "itemsize": values.itemsize})
         return converted(values.view(padded).astype(dtype), self.layout.dtype)
 
 
@@ -107,7 +95,7 @@ def layout_of(element: XmlElement, type_name: str, types: Types) -> tuple[int, t
             raise FaultError(f"`structOffset` leaves {stop - start} bytes for its member `{name}`, which needs {size}")
     if numbers[-1] == itemsize(packed):
         return None
-    members = tuple(PaddedMember(name, start) for (name, _, _), start in zip(packed, numbers[:-1], strict=True))
+    members = tuple((name, start) for (name, _, _), start in zip(packed, numbers[:-1], strict=True))
     return numbers[-1], members
 
 
@@ -134,9 +122,9 @@ def padded_fill(fill: bytes, dtype: Descr, stored: Descr, layout: tuple[int, tup
     """Return a fill value as stored in a padded record."""
     packed = in_order(fill, dtype, stored)
     record, at = bytearray(layout[0]), 0
-    for (_, field, shape), member in zip(() if isinstance(dtype, str) else dtype, layout[1], strict=True):
+    for (_, field, shape), (_, offset) in zip(() if isinstance(dtype, str) else dtype, layout[1], strict=True):
         length = itemsize(field) * math.prod(shape)
-        record[member.offset : member.offset + length] = packed[at : at + length]
+        record[offset : offset + length] = packed[at : at + length]
         at += length
     return bytes(record)
 

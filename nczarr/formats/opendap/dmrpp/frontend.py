@@ -81,13 +81,13 @@ class _DmrppReader(DocumentReader):
 
     def values(self, described: DescribedVariable) -> tuple[Parts, Storage]:
         element, path = described.element, described.path
-        values = self.arrays.read(described)
-        if values.unknown_fill:
+        parts, storage, unknown_fill = self.arrays.read(described)
+        if unknown_fill:
             text = (
                 f"chunks of `{path}` are missing, and the document has no fill value for them; they are read as zeros"
             )
             self.report.add(Diagnostic("undefined-fill", Severity.NOTE, text, Label(self.span(element))))
-        return values.parts, _storage(described, values.storage)
+        return parts, _storage(described, storage)
 
 
 def _storage(described: DescribedVariable, plain: Storage) -> Storage:
