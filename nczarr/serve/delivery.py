@@ -130,18 +130,14 @@ class Delivery:
             # an empty piece waits until the connection has room, so that no next one is made before
             if not client.has_room():
                 await self._sent({"type": "http.response.body", "body": b"", "more_body": True}, client, stuck)
-            piece = await self._piece()
+            size = self.workers.piece
+            piece = self.body.ready(size) or await self._work(partial(self.body.next, size))
             if piece is None:
                 await self._sent({"type": "http.response.body", "body": b""}, client)
                 break
             stuck = len(piece)
             self.count += stuck
             await self._sent({"type": "http.response.body", "body": piece, "more_body": True}, client)
-
-    async def _piece(self) -> bytes | None:
-        """Return the next piece, None at the end. Raises BusyServerError, and errors of making it."""
-        size = self.workers.piece
-        return self.body.ready(size) or await self._work(partial(self.body.next, size))
 
     async def _work(self, work: Callable[[], T]) -> T:
         """Run work on the body in a thread; then set the share to the memory of the body."""

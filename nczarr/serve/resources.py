@@ -101,11 +101,11 @@ class Disk:
 
 
 class Spool:
-    """Unnamed temporary file, written once, then read from its start. Raises OSError."""
+    """Unnamed temporary file of `size` bytes, written once, then read from its start. Raises OSError."""
 
     def __init__(self, disk: Disk) -> None:
         self._disk = disk
-        self._size = 0
+        self.size = 0
         self._at = 0
         self._file: IO[bytes] | None = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 (closed by `close`)
 
@@ -117,19 +117,14 @@ class Spool:
         disk.take(size)
         assert made._file is not None
         made._file.close()
-        made._size, made._file = size, open(path, "rb", buffering=0)  # noqa: SIM115 (closed by `close`)
+        made.size, made._file = size, open(path, "rb", buffering=0)  # noqa: SIM115 (closed by `close`)
         return made
-
-    @property
-    def size(self) -> int:
-        """Bytes in the file."""
-        return self._size
 
     def write(self, data: bytes | memoryview) -> None:
         """Append bytes. Raises FullError, OSError."""
         assert self._file is not None
         self._disk.take(len(data))
-        self._size += len(data)
+        self.size += len(data)
         rest = memoryview(data)
         while rest:
             rest = rest[self._file.write(rest) :]
@@ -155,7 +150,7 @@ class Spool:
         file, self._file = self._file, None
         if file is not None:
             file.close()
-            self._disk.give(self._size)
+            self._disk.give(self.size)
 
     def __del__(self) -> None:
         if getattr(self, "_file", None) is not None:
@@ -210,7 +205,7 @@ class Share:
 class Workers:
     """Worker threads of one server. Only the event loop's thread calls its methods.
 
-    `disk`: account of temporary files; `giving`: answers being sent.
+    `disk`: account of temporary files; `giving`: answers being sent; `used`: bytes of memory of all answers.
     """
 
     def __init__(self, limits: Limits, disk: Disk | None = None) -> None:
@@ -224,12 +219,7 @@ class Workers:
         self._most_heavy = max(1, limits.concurrency // 2)
         self._active = 0
         self._active_heavy = 0
-        self._used = 0
-
-    @property
-    def used(self) -> int:
-        """Bytes of memory of all answers."""
-        return self._used
+        self.used = 0
 
     @property
     def pressed(self) -> bool:
@@ -330,23 +320,23 @@ class Workers:
 
     def _has_memory(self, need: int, *, begun: bool) -> bool:
         """Return whether there is memory for a task. Tasks that free memory never wait for it."""
-        return (begun and not need) or not self._used or self._used + need <= self.limits.answers
+        return (begun and not need) or not self.used or self.used + need <= self.limits.answers
 
     def charge(self, size: int) -> None:
         """Add bytes, which may be negative, to the account."""
-        self._used += size
+        self.used += size
         if size < 0:
             self._admit()
 
     def _take(self, need: int, *, heavy: bool) -> None:
         self._active += 1
         self._active_heavy += heavy
-        self._used += need
+        self.used += need
 
     def _leave(self, need: int, *, heavy: bool) -> None:
         self._active -= 1
         self._active_heavy -= heavy
-        self._used -= need
+        self.used -= need
         self._admit()
 
     def _admit(self) -> None:

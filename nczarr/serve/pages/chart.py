@@ -42,17 +42,8 @@ UNEVEN = 4
 """Ratio of a step to the usual one from which on an axis is uneven."""
 
 
-class AxisLabel(NamedTuple):
-    """A mark on an axis with its text, as it is drawn."""
-
-    place: str
-    """Place along the axis in percent, from the left or the top."""
-    text: str
-    """Text beside it."""
-    anchor: str = ""
-    """Side of the text that stands at the place."""
-    wide: bool = False
-    """True if there is room for it on wide pages only."""
+AxisLabel = dict[str, Any]
+"""A tick as it is drawn: its place in percent, from the left or the top, its text, and how that stands."""
 
 
 class Tick(NamedTuple):
@@ -117,8 +108,7 @@ def _is_even(values: NDArray[np.float64]) -> bool:
 def point_ticks(axis: ShownAxis, shares: NDArray[np.float64]) -> list[Tick]:
     """Return ticks of an axis whose values are points at these shares."""
     if axis.physical.times is None and axis.monotonic:
-        low, high = float(axis.values.min()), float(axis.values.max())
-        return [Tick((each - low) / (high - low), _tick_text(each, low, high)) for each in nice(low, high)]
+        return value_ticks(float(axis.values.min()), float(axis.values.max()))
     count = len(shares)
     if count < 2:
         return [Tick(float(shares[each]), axis.text(each)) for each in range(count)]
@@ -147,7 +137,10 @@ def spaced(ticks: Sequence[Tick], width: float) -> list[Tick]:
 def _bottom(ticks: Sequence[Tick]) -> list[AxisLabel]:
     shown = spaced(ticks, WIDE)
     narrow = spaced(shown, NARROW)
-    return [AxisLabel(_percent(each.share), each.label, _anchor(each), each not in narrow) for each in shown]
+    return [
+        {"place": _percent(each.share), "text": each.label, "anchor": _anchor(each), "wide": each not in narrow}
+        for each in shown
+    ]
 
 
 def _anchor(tick: Tick) -> str:
@@ -157,7 +150,7 @@ def _anchor(tick: Tick) -> str:
 
 
 def _side(ticks: Sequence[Tick]) -> list[AxisLabel]:
-    return [AxisLabel(_percent(1 - each.share), each.label) for each in ticks]
+    return [{"place": _percent(1 - each.share), "text": each.label} for each in ticks]
 
 
 def _data(picture: bytes) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 from nczarr import names
 from nczarr.arrays.lazy_numpy import NDArray, np
@@ -11,6 +11,7 @@ from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import CompileError
 from nczarr.select.indexing import read_outer
 from nczarr.select.physical import Physical, attributes_of, is_numeric, physical, text_of
+from nczarr.serve.pages.markup import plain_text
 from nczarr.serve.value_streams import cost
 
 BUDGET = 8 << 20
@@ -23,29 +24,8 @@ STEADY = 1e-4
 """Deviation of steps, relative to their mean, that is rounding."""
 
 
-class Coordinate(NamedTuple):
-    """One coordinate variable in words."""
-
-    path: str
-    """Fully qualified name."""
-    length: int
-    """Number of values."""
-    first: str = ""
-    """First value."""
-    last: str = ""
-    """Last value."""
-    step: str = ""
-    """Step of the values."""
-    units: str = ""
-    """Units as the file has them."""
-    label: str = ""
-    """Name for people."""
-    unlimited: bool = False
-    """True if the dimension can grow."""
-
-    def members(self) -> dict[str, Any]:
-        """Return the JSON form."""
-        return {**self._asdict(), "name": names.readable(self.path)}
+Coordinate = dict[str, Any]
+"""One coordinate variable in words, as JSON has it; `label`: its name for people."""
 
 
 def paths(checked: Checked) -> list[str]:
@@ -59,26 +39,30 @@ def coordinates(checked: Checked) -> Iterator[Coordinate]:
     for path in paths(checked)[:MOST]:
         length = checked.shapes[path][0]
         attributes = attributes_of(checked, path)
-        told = Coordinate(
-            path,
-            length,
-            units=text_of(attributes, "units"),
-            label=text_of(attributes, "long_name", "standard_name"),
-            unlimited=checked.dimensions[path].unlimited,
-        )
+        told: Coordinate = {
+            "path": path,
+            "length": length,
+            "first": "",
+            "last": "",
+            "step": "",
+            "units": text_of(attributes, "units"),
+            "label": text_of(attributes, "long_name", "standard_name"),
+            "unlimited": checked.dimensions[path].unlimited,
+            "name": names.readable(path),
+        }
         wanted = next((each for each in _choices(length) if cost(checked, path, (each,)) <= left), None)
-        if not length or wanted is None:
-            yield told._replace(
-                first="" if length else "no values", step="not read: its chunks are large" * bool(length)
-            )
-            continue
-        left -= cost(checked, path, (wanted,))
-        try:
-            values = read_outer(checked, path, [slice(wanted.start, wanted.stop, wanted.step)])
-        except (CompileError, OSError):  # the page says so, and shows the rest
-            yield told._replace(step="unreadable")
-            continue
-        yield _described(told, checked, values, whole=wanted.step == 1)
+        if not length:
+            yield {**told, "first": "no values"}
+        elif wanted is None:
+            yield {**told, "step": "not read: its chunks are large"}
+        else:
+            left -= cost(checked, path, (wanted,))
+            try:
+                values = read_outer(checked, path, [slice(wanted.start, wanted.stop, wanted.step)])
+            except (CompileError, OSError):  # the page says so, and shows the rest
+                yield {**told, "step": "unreadable"}
+                continue
+            yield told | _described(checked, path, values, whole=wanted.step == 1)
 
 
 def _choices(length: int) -> Iterator[range]:
@@ -88,18 +72,15 @@ def _choices(length: int) -> Iterator[range]:
         yield range(0, length, length - 1)
 
 
-def _described(told: Coordinate, checked: Checked, values: NDArray[Any], *, whole: bool) -> Coordinate:
-    if not is_numeric(checked, told.path):
-        first, last = (_plain(values[place]) for place in (0, -1))
-        return told._replace(first=first, last=last)
-    decoding = physical(checked, told.path)
+def _described(checked: Checked, path: str, values: NDArray[Any], *, whole: bool) -> Coordinate:
+    """Return the first and last value in words, of all values also their step."""
+    if not is_numeric(checked, path):
+        first, last = (value if isinstance(value, bytes) else str(value) for value in (values[0], values[-1]))
+        return {"first": plain_text(first, absent=""), "last": plain_text(last, absent="")}
+    decoding = physical(checked, path)
     numbers = decoding.floats(values)
     first, last = (decoding.text(float(numbers[place])) for place in (0, -1))
-    return told._replace(first=first, last=last, step=_step(numbers, decoding) if whole else "")
-
-
-def _plain(value: Any) -> str:
-    return value.decode("utf-8", "backslashreplace") if isinstance(value, bytes) else str(value)
+    return {"first": first, "last": last, "step": _step(numbers, decoding) if whole else ""}
 
 
 def _step(numbers: NDArray[np.float64], decoding: Physical) -> str:

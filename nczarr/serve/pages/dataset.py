@@ -185,7 +185,7 @@ def _members(facts: dict[str, Any]) -> dict[str, Any]:
         "variable_count": len(checked.variables),
         "variables": variables,
         "coordinates": [
-            {name: shown(value) if isinstance(value, str) else value for name, value in each.members().items()}
+            {name: shown(value) if isinstance(value, str) else value for name, value in each.items()}
             for each in facts["coordinates"]
         ],
         "losses": {version: list(map(shown, each)) for version, each in facts["losses"].items()},

@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
 from nczarr import names
-from nczarr.arrays.execution.counts import bytes_text
 from nczarr.diagnostics.report import CompileError
 from nczarr.serve.answers import BYTES, XML, HttpAnswer, attachment, conditional, tag_of
 from nczarr.serve.context import Answer, DeferredWork, ServerContext, as_wanted
@@ -52,11 +51,6 @@ SERVICES = (("dap2", "OPENDAP"), ("dap4", "DAP4"), (CDMREMOTE, "CdmRemote"))
 SCRIPTS = ("pages.js", "folder.js")
 
 
-def date_text(seconds: float) -> str:
-    """Return a time in UTC by ISO 8601."""
-    return datetime.fromtimestamp(int(seconds), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
 class FolderEntry(NamedTuple):
     """One entry of a folder."""
 
@@ -83,19 +77,11 @@ class FolderEntry(NamedTuple):
         return {kind: url(kind, *self.place.segments) for kind in kinds}
 
     @property
-    def size_text(self) -> str:
-        """Size in words; may be empty."""
-        return "" if self.size is None else bytes_text(self.size)
-
-    @property
     def date(self) -> str:
-        """Time of the last change by ISO 8601; may be empty."""
-        return "" if self.modified is None else date_text(self.modified)
-
-    @property
-    def minute(self) -> str:
-        """Time of the last change for people; may be empty."""
-        return self.date[:16].replace("T", " ")
+        """Time of the last change in UTC by ISO 8601; may be empty."""
+        if self.modified is None:
+            return ""
+        return datetime.fromtimestamp(int(self.modified), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
     def members(self) -> dict[str, Any]:
         """Return the JSON form."""
