@@ -60,7 +60,6 @@ DOORS = {
     "nczarr.api.zarr3_2019": "nczarr.formats.zarr",
     "nczarr.integrations.virtualizarr": "nczarr.formats.reference",
     "nczarr.serve.protocols.opendap": "nczarr.formats.opendap",
-    "nczarr.serve.pages.subset_form": "nczarr.formats.opendap",
 }
 """Public doors to single formats, and protocols of the server: who may import which by name."""
 

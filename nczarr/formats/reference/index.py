@@ -10,7 +10,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from itertools import cycle, repeat
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.formats.reference.expansion import blocks, encode
@@ -42,13 +42,8 @@ def odd(keys: Iterable[str], text: str) -> list[str]:
     return [key for key in keys if not is_safe(key)] if _ODD.search(text) else []
 
 
-class FamilyEntry(NamedTuple):
-    """An entry of a family."""
-
-    family: GeneratorFamily
-    """The family."""
-    number: int
-    """Row of the entry."""
+FamilyEntry = tuple[GeneratorFamily, int]
+"""Family and row of an entry."""
 
 
 class Index:
@@ -107,7 +102,7 @@ class Index:
         for entry in self._entries[begin:end][::-1].tolist():
             family, start = self._owner(entry)
             if family.keys(entry - start, entry - start + 1) == [written]:
-                return FamilyEntry(family, entry - start)
+                return family, entry - start
         return None
 
     def ahead(self, entry: FamilyEntry) -> dict[str, Reference]:

@@ -65,10 +65,11 @@ class CheckedReferences:
         entry = self._index.find(key)
         if entry is not None:
             last, self._last = self._last, entry
-            if last is not None and last.family is entry.family and entry.number - last.number == 1:
+            family, number = entry
+            if last is not None and last[0] is family and number - last[1] == 1:
                 self._ahead = self._index.ahead(entry)
-                self._last = FamilyEntry(entry.family, entry.number + AHEAD - 1)
-            return Reference(*entry.family.reference(entry.number))
+                self._last = family, number + AHEAD - 1
+            return Reference(*family.reference(number))
         value = self._refs.get(key)
         return None if value is None else self._meant(key, value)
 

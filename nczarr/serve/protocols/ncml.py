@@ -23,12 +23,11 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 from nczarr import names
 from nczarr.arrays.values.parts import Types, size
 from nczarr.arrays.values.value_lists import join
-from nczarr.ast.dataset import Attribute, Group, Variable
+from nczarr.ast.dataset import Attribute, Group
 from nczarr.ast.types import ATOMIC, CompoundType, EnumType, OpaqueType, VlenType
 from nczarr.ast.values import Constant, shortest
 from nczarr.check.checked import Checked
@@ -63,17 +62,9 @@ def _element(name: str, ending: str = "/>", /, **attributes: str | None) -> str:
     return f"<{name}{members}{ending}"
 
 
-class _Value(NamedTuple):
-    """One NcML attribute."""
-
-    name: str
-    """Name of the attribute."""
-    type: str | None
-    """Type; None means String."""
-    value: str | None
-    """Text of the values; None without values."""
-    separator: str | None = None
-    """Separator of values."""
+def _attribute(name: str, word: str | None, value: str | None, separator: str | None = None) -> str:
+    """Return an attribute. `word`: its type, None for String; `value`: text of the values, None without any."""
+    return _element("attribute", name=name, type=word, value=value, separator=separator)
 
 
 class _NcmlWriter:
@@ -99,15 +90,12 @@ class _NcmlWriter:
             yield indent + _element("dimension", name=dimension.name, length=str(dimension.size), isUnlimited=unlimited)
         yield from self._attributes(group.attributes, indent)
         for variable in group.variables:
-            yield from self._variable(variable, path, indent)
+            shape = [self._dimension(reference, path) for reference in variable.dimensions]
+            yield from self._declared(variable.name, variable.type, shape, variable.attributes, path, indent)
         for inner in group.groups:
             yield indent + _element("group", ">", name=inner.name)
             yield from self._contents(inner, names.join(path, inner.name), indent + "  ")
             yield indent + "</group>"
-
-    def _variable(self, variable: Variable, path: str, indent: str) -> Iterator[str]:
-        shape = [self._dimension(reference, path) for reference in variable.dimensions]
-        yield from self._declared(variable.name, variable.type, shape, variable.attributes, path, indent)
 
     def _declared(
         self, name: str, type_name: str, shape: list[str], attributes: Sequence[Attribute], path: str, indent: str
@@ -175,10 +163,9 @@ class _NcmlWriter:
 
     def _attributes(self, attributes: Sequence[Attribute], indent: str) -> Iterator[str]:
         for attribute in attributes:
-            for name, word, value, separator in self._values(attribute.name, attribute.value):
-                yield indent + _element("attribute", name=name, type=word, value=value, separator=separator)
+            yield from (indent + element for element in self._values(attribute.name, attribute.value))
 
-    def _values(self, name: str, value: Constant) -> Iterator[_Value]:
+    def _values(self, name: str, value: Constant) -> Iterator[str]:
         """Yield an attribute as NcML attributes: one, or one per member of a compound."""
         declared = self.types.get(value.type)
         match declared:
@@ -198,7 +185,7 @@ class _NcmlWriter:
                 yield from self._values(name, join(declared.base, elements, self.types))
             case CompoundType():
                 if not value.count:
-                    yield _Value(name, None, None)
+                    yield _attribute(name, None, None)
                     return
                 for field, member in self._members(declared, value):
                     yield from self._values(f"{name}.{field}", member)
@@ -233,23 +220,23 @@ def _typedef(declared: EnumType, indent: str) -> Iterator[str]:
     yield indent + "</enumTypedef>"
 
 
-def _atomic(name: str, value: Constant) -> _Value:
+def _atomic(name: str, value: Constant) -> str:
     if isinstance(value.data, tuple):
         return _texts(name, [item.decode("utf-8", "replace") if isinstance(item, bytes) else "" for item in value.data])
     if value.type == "char":
         return _texts(name, [_char_text(value.data)] if value.count else [])
-    words = [
-        _float_text(number, value.type) if isinstance(number, float) else str(number) for number in value.as_numbers()
-    ]
-    return _Value(name, _WORDS.get(value.type, value.type), " ".join(words) if words else None)
+    numbers = value.as_numbers()
+    words = [shortest(each, value.type) if isinstance(each, float) else str(each) for each in numbers]
+    text = " ".join(_SPECIAL.get(word, word) for word in words) if words else None
+    return _attribute(name, _WORDS.get(value.type, value.type), text)
 
 
-def _texts(name: str, texts: Sequence[str]) -> _Value:
+def _texts(name: str, texts: Sequence[str]) -> str:
     if len(texts) < 2:
-        return _Value(name, None, texts[0] if texts else None)
+        return _attribute(name, None, texts[0] if texts else None)
     used = set().union(*texts)
     separator = next(mark for mark in (*_SEPARATORS, *map(chr, range(0x2500, 0xD800))) if mark not in used)
-    return _Value(name, None, separator.join(texts), separator)
+    return _attribute(name, None, separator.join(texts), separator)
 
 
 def _char_text(data: bytes) -> str:
@@ -259,8 +246,3 @@ def _char_text(data: bytes) -> str:
         return data.decode("utf-8")
     except UnicodeDecodeError:
         return data.decode("latin-1")
-
-
-def _float_text(number: float, type_name: str) -> str:
-    text = shortest(number, type_name)
-    return _SPECIAL.get(text, text)

@@ -14,10 +14,15 @@ documents, so that its clients show the text.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from typing import Any
+from urllib.parse import quote, unquote, urlencode
 
-from nczarr import __version__
+from nczarr import __version__, names
+from nczarr.arrays.lazy_numpy import np
 from nczarr.arrays.values.parts import is_fixed
+from nczarr.arrays.values.time_units import CALENDARS, date
 from nczarr.diagnostics.report import CompileError
 from nczarr.formats.opendap.common.constraints import ConstraintError
 from nczarr.formats.opendap.common.dmr_writer import Projection
@@ -25,13 +30,14 @@ from nczarr.formats.opendap.dap2 import constraints as dap2_constraints
 from nczarr.formats.opendap.dap2 import declarations as dap2_declarations
 from nczarr.formats.opendap.dap2 import values as dap2_values
 from nczarr.formats.opendap.dap2.das_writer import das
-from nczarr.formats.opendap.dap4 import dmr_writer as dap4_documents
-from nczarr.formats.opendap.dap4 import values as dap4_values
+from nczarr.formats.opendap.dap2.declarations import DdsNode
+from nczarr.formats.opendap.dap4 import writer as dap4
+from nczarr.select.section_syntax import written
 from nczarr.serve.answers import BYTES, HTML, TEXT, HttpAnswer, conditional
 from nczarr.serve.context import Answer, DeferredWork, ServerContext, StreamedValues
 from nczarr.serve.dataset_cache import CachedDataset, while_same
-from nczarr.serve.pages.markup import DAP2, DAP4
-from nczarr.serve.pages.subset_form import subset_form
+from nczarr.serve.pages.markup import DAP2, DAP4, DOWNLOAD, OPENDAP, page
+from nczarr.serve.pages.plane import ShownAxis, axis_at
 from nczarr.serve.places import ServedPlace
 from nczarr.serve.refusals import RefusedRequestError
 from nczarr.serve.request import Request, url
@@ -110,7 +116,7 @@ def _document(opened: CachedDataset, what: str, asked: Request) -> HttpAnswer:
             text = f"Core version: DAP/2.0\nServer version: nczarr/{__version__}\n"
         case _:
             kind, headers = DMR, _headers("4.0")
-            text = dap4_documents.dmr(opened.checked, _projection(opened, asked), opened.place.segments[-1])
+            text = dap4.dmr(opened.checked, _projection(opened, asked), opened.place.segments[-1])
     return HttpAnswer(text.encode("utf-8", "replace"), kind, headers=headers)
 
 
@@ -141,7 +147,7 @@ def _refusing(pieces: Iterator[bytes]) -> Iterator[bytes]:
 def _projection(opened: CachedDataset, asked: Request) -> Projection:
     if asked.query.get("dap4.function"):
         raise RefusedRequestError(400, "the server has no functions")
-    return dap4_documents.select(opened.checked, asked.query.get("dap4.ce", ""))
+    return dap4.select(opened.checked, asked.query.get("dap4.ce", ""))
 
 
 def _dap4_values(opened: CachedDataset, asked: Request) -> StreamedValues:
@@ -150,9 +156,9 @@ def _dap4_values(opened: CachedDataset, asked: Request) -> StreamedValues:
     checksum = asked.query.get("dap4.checksum", "false").lower()
     if checksum not in ("true", "false"):
         raise RefusedRequestError(400, "`dap4.checksum` is `true` or `false`")
-    size, name = dap4_values.size_of(checked, projection), opened.place.segments[-1]
+    size, name = dap4.size_of(checked, projection), opened.place.segments[-1]
     return StreamedValues(
-        dap4_values.response(checked, projection, name, checksums=checksum == "true"),
+        dap4.response(checked, projection, name, checksums=checksum == "true"),
         size,
         memory_for(checked, projection.variables, size),
         all(is_fixed(checked.variables[path].type, checked.types) for path in projection.variables),
@@ -173,7 +179,7 @@ def _ended(pieces: Iterator[bytes]) -> Iterator[bytes]:
         if count <= FIRST:
             raise
         refusal = error if isinstance(error, RefusedRequestError) else RefusedRequestError(500, UNREAD)
-        yield dap4_values.error_chunk(refusal.status, refusal.text)
+        yield dap4.error_chunk(refusal.status, refusal.text)
 
 
 def dap2_refusal(error: RefusedRequestError) -> HttpAnswer:
@@ -184,5 +190,105 @@ def dap2_refusal(error: RefusedRequestError) -> HttpAnswer:
 
 def dap4_refusal(error: RefusedRequestError) -> HttpAnswer:
     """Return the error document of a refusal."""
-    text = dap4_values.error_document(error.status, error.text)
+    text = dap4.error_document(error.status, error.text)
     return HttpAnswer(text.encode("utf-8", "replace"), ERROR, error.status, (*_headers("4.0"), *error.headers))
+
+
+MOST_VARIABLES = 1000
+"""Maximum variables to choose from."""
+
+MOST_VALUES = 1_000_000
+"""Length of a dimension above which ranges are those of indices."""
+
+ROUNDING = 1e-6
+"""Share of a step by which a value may be outside of a range, because texts of coordinates are rounded."""
+
+DOWNLOADS = {"nc": "netCDF", "csv": "CSV"}
+"""Formats of files by suffix."""
+
+
+def subset_form(opened: CachedDataset, known: dap2_declarations.Mapping, query: Mapping[str, str], place: str) -> bytes:
+    """Return the form. `known`: the dataset in DAP2; `place`: scheme and host. Raises RefusedRequestError, OSError."""
+    name = query.get("var") or next(iter(known.nodes), "")
+    name = name if name in known.nodes else known.spellings.get(unquote(name), name)
+    if name not in known.nodes and query.get("var"):
+        raise RefusedRequestError(400, f"there is no variable `{names.readable(name)}`")
+    segments, values = opened.place.segments, dict[str, Any](sides=[], constraint="", downloads=[])
+    if name in known.nodes:
+        node = known.nodes[name]
+        sides = [_side(opened, node.fqn, number, query) for number in range(len(opened.checked.shapes[node.fqn]))]
+        values = {"sides": sides, **_addresses(opened, node, sides)}
+    return page(
+        "subset.html",
+        f"OPeNDAP: {segments[-1]}",
+        scripts=("pages.js",),
+        segments=segments,
+        place=place,
+        here=url(OPENDAP[0], *segments),
+        variables=[(each, each) for each in list(known.nodes)[:MOST_VARIABLES]],
+        name=name,
+        **values,
+    )
+
+
+def _side(opened: CachedDataset, path: str, number: int, query: Mapping[str, str]) -> dict[str, Any]:
+    """Return a dimension of a variable with the indices that a query chooses. Raises RefusedRequestError, OSError."""
+    checked = opened.checked
+    length = checked.shapes[path][number]
+    taken = range(length) if length <= MOST_VALUES else range(0, length, length - 1)
+    axis = axis_at(checked, checked.variables[path].dimensions[number], taken, number)
+    low, high = (_coordinate(axis, query.get(f"{word}{number}", "")) for word in ("from", "to"))
+    step = query.get(f"step{number}", "").strip() or "1"
+    if not step.isascii() or not step.isdigit() or not 0 < len(step) < 19 or not int(step):
+        raise RefusedRequestError(400, f"the step along `{axis.title}` must be a number from 1 on")
+    if length > MOST_VALUES:  # coordinates would take too long: indices
+        title, ends = f"axis {number}, index", ("0", str(length - 1))
+        first = 0 if low is None else int(max(0, low))
+        last = length - 1 if high is None else int(min(length - 1, high))
+        if first > last:
+            raise RefusedRequestError(400, f"no index along axis {number} is in this range")
+        bounds = str(first), str(last)
+    else:
+        title, ends = axis.title, (axis.text(0), axis.text(length - 1))
+        steps = np.abs(np.diff(axis.values))
+        slack = ROUNDING * float(steps.min()) if len(steps) else 0.0
+        low, high = (low, high) if low is None or high is None or low <= high else (high, low)
+        least, most = -np.inf if low is None else low - slack, np.inf if high is None else high + slack
+        inside = np.flatnonzero((axis.values >= least) & (axis.values <= most))
+        if not len(inside):
+            raise RefusedRequestError(400, f"no value of `{axis.title}` is in this range")
+        first, last = int(inside[0]), int(inside[-1])
+        bounds = axis.text(first), axis.text(last)
+    chosen = range(first, last + 1, int(step))
+    return {"title": title, "ends": ends, "bounds": bounds, "length": length, "chosen": chosen}
+
+
+def _coordinate(axis: ShownAxis, words: str) -> float | None:
+    """Return a coordinate that a client wrote: a number, or a date of times. Raises RefusedRequestError."""
+    words, times = words.strip(), axis.physical.times
+    if not words:
+        return None
+    try:
+        with suppress(ValueError):
+            if (value := float(words)) == value or times is None:
+                return value
+        if times is None:
+            raise ValueError
+        seconds = date(words, CALENDARS[(times.calendar or "").lower()])
+        return float((seconds - times.start) / times.unit)
+    except ValueError:
+        wanted = "a date or number" if times is not None else "a number"
+        raise RefusedRequestError(400, f"`{names.readable(words[:40])}` is not {wanted} along `{axis.title}`") from None
+
+
+def _addresses(opened: CachedDataset, node: DdsNode, sides: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return the constraint and the downloads of the chosen section."""
+    chosen = [side["chosen"] for side in sides]
+    axes = node.members[0].axes if node.kind == "grid" else node.axes
+    slabs = "".join(f"[{each[0]}:{each.step}:{each[-1]}]" for each in chosen[: len(axes)])
+    section = names.to_bytes(written(names.split(node.fqn), tuple(chosen)))
+    there = url(DOWNLOAD, *opened.place.segments)
+    downloads = [
+        (title, f"{there}?{urlencode({'var': section, 'format': suffix})}") for suffix, title in DOWNLOADS.items()
+    ]
+    return {"constraint": quote(node.name, safe="") + quote(slabs, safe=":"), "downloads": downloads}

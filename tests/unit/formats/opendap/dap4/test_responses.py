@@ -12,8 +12,7 @@ import pytest
 
 import nczarr
 from nczarr.formats.opendap.common.constraints import ConstraintError
-from nczarr.formats.opendap.dap4.dmr_writer import dmr, select
-from nczarr.formats.opendap.dap4.values import response
+from nczarr.formats.opendap.dap4.writer import dmr, response, select
 from tests.conftest import ROOT
 
 TEXT = """netcdf t {
