@@ -24,20 +24,7 @@ from nczarr.serve.context import Answer, Handler, ServerContext, ServerRoute
 from nczarr.serve.dataset_cache import CachedDataset
 from nczarr.serve.delivery import Client, CutError, Delivery, Receive, Send, weight
 from nczarr.serve.metrics import KIND, Finished, Metrics
-from nczarr.serve.pages import dataset, download, folder, view
-from nczarr.serve.pages.markup import (
-    BROWSE,
-    CATALOG,
-    CDMREMOTE,
-    DAP2,
-    DAP4,
-    DOWNLOAD,
-    FILE,
-    STATIC,
-    VERSIONS,
-    VIEW,
-    page,
-)
+from nczarr.serve.pages import dataset, download, folder, markup, view
 from nczarr.serve.places import ServedPlace
 from nczarr.serve.protocols import cdmremote, opendap, zarr
 from nczarr.serve.refusals import RefusedRequestError, refused
@@ -74,16 +61,16 @@ SAFETY = (
 )
 
 ROUTES = (
-    ServerRoute(BROWSE, dataset.answer),
-    *(ServerRoute(version, zarr.answer) for version in VERSIONS),
-    ServerRoute(CDMREMOTE, cdmremote.answer),
-    ServerRoute(DAP2, opendap.answer, opendap.dap2_refusal),
-    ServerRoute(DAP4, opendap.answer, opendap.dap4_refusal),
-    ServerRoute(VIEW, view.answer),
-    ServerRoute(DOWNLOAD, download.answer),
-    ServerRoute(FILE, folder.file),
-    ServerRoute(CATALOG, folder.catalog_answer),
-    ServerRoute(STATIC, folder.static),
+    ServerRoute(markup.BROWSE, dataset.answer),
+    *(ServerRoute(version, zarr.answer) for version in markup.VERSIONS),
+    ServerRoute(markup.CDMREMOTE, cdmremote.answer),
+    ServerRoute(markup.DAP2, opendap.answer, opendap.dap2_refusal),
+    ServerRoute(markup.DAP4, opendap.answer, opendap.dap4_refusal),
+    ServerRoute(markup.VIEW, view.answer),
+    ServerRoute(markup.DOWNLOAD, download.answer),
+    ServerRoute(markup.FILE, folder.file),
+    ServerRoute(markup.CATALOG, folder.catalog_answer),
+    ServerRoute(markup.STATIC, folder.static),
 )
 """All routes but those for those who watch the server, with their answers. The first also answers `/`."""
 
@@ -304,7 +291,7 @@ def refusal_answer(
     """
     if "text/html" in accepted:
         title = f"{refusal.status} {HTTPStatus(refusal.status).phrase}"
-        html = page("error.html", title, words=refusal.text.rstrip())
+        html = markup.page("error.html", title, words=refusal.text.rstrip())
         return HttpAnswer(html, HTML, refusal.status, refusal.headers)
     return document(refusal) if document is not None else text(refusal.status, refusal.text, refusal.headers)
 

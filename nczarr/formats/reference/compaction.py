@@ -14,27 +14,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nczarr.arrays.lazy_numpy import NDArray, np
+from nczarr.formats.reference import grouping
 from nczarr.formats.reference.expansion import encode, quote
 from nczarr.formats.reference.expressions import quoted
-from nczarr.formats.reference.grouping import (
-    LONGEST,
-    PACKED,
-    Fit,
-    IndexGrid,
-    Pattern,
-    PatternGroup,
-    TargetURL,
-    as_range,
-    chosen,
-    fit,
-    fitted,
-    grid,
-    grouped,
-    hole,
-    joined,
-    literal,
-    pack,
-)
 
 if TYPE_CHECKING:
     Integers = NDArray[np.int64]
@@ -56,7 +38,7 @@ ARRAY = "v"
 class ChunkFamily(NamedTuple):
     """Chunks of one pattern as columns."""
 
-    pattern: Pattern
+    pattern: grouping.Pattern
     """The pattern."""
     indices: list[Integers]
     """Numbers in keys, one column per number."""
@@ -66,7 +48,7 @@ class ChunkFamily(NamedTuple):
     """Digits of zero-padded numbers in URLs; 0: without padding."""
 
 
-def family_of(group: PatternGroup, targets: list[TargetURL]) -> ChunkFamily | None:
+def family_of(group: grouping.PatternGroup, targets: list[grouping.TargetURL]) -> ChunkFamily | None:
     """Return chunks as columns; None for irregular zero padding in URLs."""
     columns = [group.column(group.offsets), group.column(group.lengths)] if group.pattern.ranged else []
     numbers, places = np.unique(group.column(group.targets), return_inverse=True)
@@ -89,10 +71,10 @@ def generators(family: ChunkFamily) -> Iterator[dict[str, Any]]:
     if index_grid is None:
         line = np.arange(len(family.indices[0]), dtype=np.int64)
         flat = (0,) * len(family.indices)
-        fits = [Fit(int(column.min()), flat, column - column.min()) for column in family.columns]
+        fits = [grouping.Fit(int(column.min()), flat, column - column.min()) for column in family.columns]
         yield _packed(family, fits, line)
         return
-    fits = [fit(column, index_grid) for column in family.columns]
+    fits = [grouping.fit(column, index_grid) for column in family.columns]
     odd = np.zeros(len(index_grid.order), dtype=bool)
     for column_fit in fits:
         odd |= column_fit.rest != 0
@@ -106,24 +88,24 @@ def generators(family: ChunkFamily) -> Iterator[dict[str, Any]]:
     yield _packed(family, fits, wrong)
 
 
-def arranged(family: ChunkFamily) -> tuple[ChunkFamily, IndexGrid | None]:
+def arranged(family: ChunkFamily) -> tuple[ChunkFamily, grouping.IndexGrid | None]:
     """Return a family in grid order with its grid; unchanged and None without a grid."""
-    index_grid = grid(family.indices)
+    index_grid = grouping.grid(family.indices)
     if index_grid is None:
         return family, None
     indices = [column[index_grid.order] for column in family.indices]
     return family._replace(indices=indices, columns=[column[index_grid.order] for column in family.columns]), index_grid
 
 
-def _affine(family: ChunkFamily, index_grid: IndexGrid, fits: list[Fit]) -> dict[str, Any]:
+def _affine(family: ChunkFamily, index_grid: grouping.IndexGrid, fits: list[grouping.Fit]) -> dict[str, Any]:
     """Return a generator with a dimension for each index."""
     names = [f"i{axis}" if len(index_grid.values) > 8 else "ijklmnop"[axis] for axis in range(len(index_grid.values))]
-    sums = [fitted(column_fit, names) for column_fit in fits]
-    dimensions = {name: as_range(values) for name, values in zip(names, index_grid.values, strict=True)}
+    sums = [grouping.fitted(column_fit, names) for column_fit in fits]
+    dimensions = {name: grouping.as_range(values) for name, values in zip(names, index_grid.values, strict=True)}
     return generator(family, names, sums, dimensions)
 
 
-def _packed(family: ChunkFamily, fits: list[Fit], rows: Integers) -> dict[str, Any]:
+def _packed(family: ChunkFamily, fits: list[grouping.Fit], rows: Integers) -> dict[str, Any]:
     """Return a generator with one dimension: a number for each row.
 
     It packs the indices, within their bounding box, and the columns'
@@ -131,20 +113,20 @@ def _packed(family: ChunkFamily, fits: list[Fit], rows: Integers) -> dict[str, A
     (rows,).
     """
     indices = [column[rows] for column in family.indices]
-    numbers, expressions = pack([*indices, *(column_fit.rest[rows] for column_fit in fits)])
+    numbers, expressions = grouping.pack([*indices, *(column_fit.rest[rows] for column_fit in fits)])
     names, added = expressions[: len(indices)], expressions[len(indices) :]
-    sums = [fitted(column_fit, names, more) for column_fit, more in zip(fits, added, strict=True)]
-    return generator(family, names, sums, {PACKED: numbers})
+    sums = [grouping.fitted(column_fit, names, more) for column_fit, more in zip(fits, added, strict=True)]
+    return generator(family, names, sums, {grouping.PACKED: numbers})
 
 
 def generator(family: ChunkFamily, names: list[str], sums: list[str], dimensions: dict[str, Any]) -> dict[str, Any]:
     """Return an item of `gen` with indices and columns as expressions."""
-    item: dict[str, Any] = {"key": joined(family.pattern.key, [hole(name) for name in names])}
+    item: dict[str, Any] = {"key": grouping.joined(family.pattern.key, [grouping.hole(name) for name in names])}
     ranged = 2 if family.pattern.ranged else 0
-    numbers = [hole(total, width) for total, width in zip(sums[ranged:], family.widths, strict=True)]
-    item["url"] = joined(family.pattern.url, numbers)
+    numbers = [grouping.hole(total, width) for total, width in zip(sums[ranged:], family.widths, strict=True)]
+    item["url"] = grouping.joined(family.pattern.url, numbers)
     if ranged:
-        item["offset"], item["length"] = map(hole, sums[:2])
+        item["offset"], item["length"] = map(grouping.hole, sums[:2])
     item["dimensions"] = dimensions
     return item
 
@@ -173,18 +155,18 @@ def bundle(families: Sequence[ChunkFamily]) -> dict[str, Any] | None:
         if not all(np.array_equal(one, another) for one, another in pairs):
             return None
     columns = [*first.columns[2:], *_chain(members)]
-    fits = [fit(column, grids[0]) for column in columns]
-    numbers, expressions = pack([*first.indices, *(column_fit.rest for column_fit in fits)])
+    fits = [grouping.fit(column, grids[0]) for column in columns]
+    numbers, expressions = grouping.pack([*first.indices, *(column_fit.rest for column_fit in fits)])
     names, added = expressions[: len(first.indices)], expressions[len(first.indices) :]
-    sums = [fitted(column_fit, names, more) for column_fit, more in zip(fits, added, strict=True)]
+    sums = [grouping.fitted(column_fit, names, more) for column_fit, more in zip(fits, added, strict=True)]
     urls, gaps, lengths = sums[: -2 * len(members)], sums[-2 * len(members) :: 2], sums[-2 * len(members) + 1 :: 2]
     offset = gaps[0]
     for number, (length, gap) in enumerate(zip(lengths, gaps[1:], strict=False)):
         offset += f"+({length}{f'+({gap})' if gap != '0' else ''} if {ARRAY}>{number} else 0)"
-    begins = chosen(ARRAY, [literal(member.pattern.key[0]) for member in members])
+    begins = grouping.chosen(ARRAY, [grouping.literal(member.pattern.key[0]) for member in members])
     alone = first._replace(pattern=first.pattern._replace(key=("", *first.pattern.key[1:])))
-    dimensions = {ARRAY: {"stop": len(members)}, PACKED: numbers}
-    item = generator(alone, names, [offset, chosen(ARRAY, lengths), *urls], dimensions)
+    dimensions = {ARRAY: {"stop": len(members)}, grouping.PACKED: numbers}
+    item = generator(alone, names, [offset, grouping.chosen(ARRAY, lengths), *urls], dimensions)
     return {**item, "key": f"{{{{{begins}}}}}{item['key']}"}
 
 
@@ -216,13 +198,13 @@ class _Found(NamedTuple):
     """The first family."""
     generators: list[dict[str, Any]]
     """Generators that make the entries."""
-    groups: list[PatternGroup]
+    groups: list[grouping.PatternGroup]
     """Groups of the families."""
 
 
 def compact(entries: Mapping[str, Any]) -> dict[str, Any]:
     """Return a version 1 document that expands to these checked version 0 entries."""
-    groups, targets, refs = grouped(entries)
+    groups, targets, refs = grouping.grouped(entries)
     families: list[_Found] = []
     for group in groups:
         family = family_of(group, targets) if len(group.keys) >= FEWEST else None
@@ -262,7 +244,7 @@ def _bundled(families: list[_Found]) -> Iterator[_Found]:
     """Yield the families, bundling those with adjacent chunks if that is shorter."""
     groups: dict[tuple[object, ...], list[_Found]] = {}
     for number, current in enumerate(families):
-        packed = any(PACKED in item["dimensions"] for item in current.generators)
+        packed = any(grouping.PACKED in item["dimensions"] for item in current.generators)
         groups.setdefault((kin(current.family) if packed else None) or (number,), []).append(current)
     for group in groups.values():
         together = bundle([member.family for member in group]) if len(group) > 1 else None
@@ -272,7 +254,7 @@ def _bundled(families: list[_Found]) -> Iterator[_Found]:
             yield from group
 
 
-def _size(groups: list[PatternGroup], targets: list[TargetURL]) -> float:
+def _size(groups: list[grouping.PatternGroup], targets: list[grouping.TargetURL]) -> float:
     """Estimate the number of characters of the groups' entries."""
     size = 0.0
     for group in groups:
@@ -287,12 +269,10 @@ def _templates(refs: dict[str, Any], generators: list[dict[str, Any]]) -> dict[s
     listed = [key for key, value in refs.items() if isinstance(value, list) and value[0] is not None]
     uses = Counter(refs[key][0] for key in listed)
     uses.update(item["url"] for item in generators)
-    if any(len(url) > LONGEST and "{{" in url for url in uses):
+    if any(len(url) > grouping.LONGEST and "{{" in url for url in uses):
         return {}  # without templates no URL is rendered, however long it is
-    chosen = [
-        url for url, count in uses.items() if count > 1 and SHORTEST <= len(url) <= LONGEST and quoted(url) == url
-    ]
-    names = {url: f"u{number}" for number, url in enumerate(chosen)}
+    repeated = [url for url, count in uses.items() if count > 1 and SHORTEST <= len(url) <= grouping.LONGEST]
+    names = {url: f"u{number}" for number, url in enumerate(url for url in repeated if quoted(url) == url)}
     for key in listed if names else ():
         url = refs[key][0]
         if url in names or "{{" in url:

@@ -20,19 +20,8 @@ from nczarr.ast.storage import DEFLATE, SHUFFLE
 from nczarr.formats.opendap.common.declarations import FaultError, whole
 from nczarr.formats.opendap.common.document_reader import DescribedVariable
 from nczarr.formats.opendap.common.xml_reader import XmlElement
-from nczarr.formats.opendap.dmrpp import elements
+from nczarr.formats.opendap.dmrpp import elements, references
 from nczarr.formats.opendap.dmrpp.elements import Pad, PaddedMember, RawElements, layout_of, padded_fill, record_fill
-from nczarr.formats.opendap.dmrpp.references import (
-    FILTERS,
-    DmrppReferences,
-    Inline,
-    Ranges,
-    chunk_lengths,
-    fill_number,
-    in_order,
-    numbers_of,
-    targets_of,
-)
 from nczarr.registry import ChunkKeys
 from nczarr.stores.base import Store, is_safe
 
@@ -62,7 +51,7 @@ VariableArrays = tuple[Parts, Storage, bool]
 class ArrayReader:
     """Factory of array sources. `url`: default target, None for the reader's. `old`: the document has no version."""
 
-    def __init__(self, store: Store, references: DmrppReferences, url: str | None, *, old: bool) -> None:
+    def __init__(self, store: Store, references: references.DmrppReferences, url: str | None, *, old: bool) -> None:
         self.store, self.references, self.url, self.old = store, references, url, old
 
     def read(self, it: DescribedVariable) -> VariableArrays:
@@ -130,7 +119,7 @@ class _StoredVariable:
         plain = compact or count == 1
         if plain and len(data) != count * size:
             raise FaultError(f"the document holds {len(data)} bytes of its {count * size}")
-        self.reader.references.add(self.prefix, Inline(data, ".".join("0" for _ in it.shape) or "0"))
+        self.reader.references.add(self.prefix, references.Inline(data, ".".join("0" for _ in it.shape) or "0"))
         layout = Layout(
             "", it.shape, tuple(max(1, length) for length in it.shape), () if plain else (Codec(id=DEFLATE),)
         )
@@ -169,7 +158,7 @@ class _StoredVariable:
     def _text_length(self) -> int:
         """Return an undeclared length of texts, from the size of chunks."""
         sizes, shape = set(self.block.chunks.lengths), self.it.shape
-        cells = math.prod(chunk_lengths(self.block, shape) or shape)
+        cells = math.prod(references.chunk_lengths(self.block, shape) or shape)
         if len(sizes) != 1 or self.filters or not cells or min(sizes) % cells:
             raise FaultError("the document does not give the length of its strings")
         length = min(sizes) // cells
@@ -179,7 +168,7 @@ class _StoredVariable:
 
     def chunked(self) -> VariableArrays:
         """Return the arrays of a variable with values in a target, or without any."""
-        it, rows, lengths = self.it, self.block.chunks, chunk_lengths(self.block, self.it.shape)
+        it, rows, lengths = self.it, self.block.chunks, references.chunk_lengths(self.block, self.it.shape)
         if not self.is_fixed and not self.is_text:
             raise FaultError("its records have strings, which the document does not contain")
         codecs = self._codecs()
@@ -216,34 +205,34 @@ class _StoredVariable:
         attributes, codecs = self.block.attributes, list[Codec]()
         levels = (attributes.get("deflateLevel") or attributes.get("deflate_level") or "").split()
         for word in self.filters:
-            if word not in FILTERS:
+            if word not in references.FILTERS:
                 raise FaultError(f"its chunks are encoded with the filter `{word[:40]}`, which is unknown")
-            level = levels.pop(0) if FILTERS[word] == DEFLATE and levels else ""
+            level = levels.pop(0) if references.FILTERS[word] == DEFLATE and levels else ""
             is_digit = level.isascii() and level.isdigit() and len(level) == 1
-            codecs.append(Codec(id=FILTERS[word], parameters=(int(level),) if is_digit else ()))
+            codecs.append(Codec(id=references.FILTERS[word], parameters=(int(level),) if is_digit else ()))
         if self.reader.old and [codec.id for codec in codecs] == [DEFLATE, SHUFFLE]:
             codecs.reverse()  # documents without a version name filters in no order, and HDF5 shuffles first
         return tuple(codecs)
 
-    def _ranges(self, chunks: tuple[int, ...], *, is_whole: bool) -> tuple[Ranges, dict[Index, int]]:
+    def _ranges(self, chunks: tuple[int, ...], *, is_whole: bool) -> tuple[references.Ranges, dict[Index, int]]:
         """Return chunk byte ranges, and the masks of omitted filters. `is_whole`: the array is one chunk."""
         rows, shape = self.block.chunks, self.it.shape
         counts = grid_of(shape, chunks)
-        urls, targets = targets_of(rows, self.reader.url)
+        urls, targets = references.targets_of(rows, self.reader.url)
         if is_whole:
             if len(rows) > 1 or (rows.rank and any(rows.positions)):
                 raise FaultError("it has several chunks, but the document does not give their shape")
             stride = (rows.lengths[0], 1) if len(rows) and not self.filters and 0 not in shape else None
             counts, numbers = tuple(1 for _ in counts), array("q", [0] * len(rows))
-            ranges = Ranges(counts, numbers, rows.offsets, rows.lengths, urls, None, stride)
+            ranges = references.Ranges(counts, numbers, rows.offsets, rows.lengths, urls, None, stride)
         else:
             numbers = array("q", [0])
             if not len(rows) or (rows.rank or 0) == len(counts):
-                numbers = numbers_of(rows, shape, chunks, counts)
+                numbers = references.numbers_of(rows, shape, chunks, counts)
             elif len(rows) > 1 or rows.rank:
                 text = f"its chunk positions have {rows.rank} indices, but its number of dimensions is {len(counts)}"
                 raise FaultError(text)
-            ranges = in_order(Ranges(counts, numbers, rows.offsets, rows.lengths, urls, targets))
+            ranges = references.in_order(references.Ranges(counts, numbers, rows.offsets, rows.lengths, urls, targets))
         for mask in rows.masks.values():
             if mask >> len(self.filters):
                 raise FaultError(f"the filter mask {mask} of a chunk names more filters than there are")
@@ -291,7 +280,7 @@ class _StoredVariable:
             return (text.encode("latin-1", "replace") or b"\0")[:1]
         if not isinstance(self.dtype, str):
             return record_fill(text, self.dtype)
-        number = fill_number(
+        number = references.fill_number(
             text, it.type if it.type in ATOMIC else getattr(it.types[it.type], "base", "int"), it.declared
         )
         if number is None:
