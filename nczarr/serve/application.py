@@ -270,16 +270,10 @@ class Application:
         """Return the headers that let pages of other sites read the answer."""
         if self.sites.are_none:
             return ()
-        if self.sites.are_all:
-            return (("Access-Control-Allow-Origin", "*"), ("Access-Control-Expose-Headers", EXPOSED))
-        origin = header(scope, b"origin")
-        if not self.sites.may_read(origin):
-            return (("Vary", "Origin"),)
-        return (
-            ("Access-Control-Allow-Origin", origin),
-            ("Access-Control-Expose-Headers", EXPOSED),
-            ("Vary", "Origin"),
-        )
+        origin = "*" if self.sites.are_all else header(scope, b"origin")
+        exposed = (("Access-Control-Allow-Origin", origin), ("Access-Control-Expose-Headers", EXPOSED))
+        varies = () if self.sites.are_all else (("Vary", "Origin"),)
+        return (*exposed, *varies) if self.sites.may_read(origin) else varies
 
 
 def refusal_answer(

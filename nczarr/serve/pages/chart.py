@@ -200,15 +200,8 @@ def _shares(axis: ShownAxis) -> NDArray[np.float64]:
 
 def _runs(shares: NDArray[np.float64], heights: NDArray[np.float64]) -> Iterator[str]:
     """Yield the points of each stretch without missing values."""
-    run: list[str] = []
-    for x, y in zip((1000 * shares).tolist(), (1000 * heights).tolist(), strict=True):
-        if math.isfinite(y):
-            run.append(f"{x:.1f},{y:.1f}")
-        elif run:
-            yield " ".join(run)
-            run = []
-    if run:
-        yield " ".join(run)
+    for run in _stretches(1000 * np.stack([shares, heights], axis=1), 1):
+        yield " ".join(f"{x:.1f},{y:.1f}" for x, y in run.tolist())
 
 
 def plane(
@@ -316,7 +309,7 @@ def coast_paths(x: ShownAxis, y: ShownAxis) -> Iterator[NDArray[np.float64]]:
         for turn in range(-2, 3):
             longitudes = line[:, 0] + TURN * turn
             if longitudes.max() >= low - TURN / 36 and longitudes.min() <= high + TURN / 36:
-                yield from _stretches(np.stack([cell_shares(x, longitudes), cell_shares(y, line[:, 1])], axis=1))
+                yield from _stretches(np.stack([cell_shares(x, longitudes), cell_shares(y, line[:, 1])], axis=1), 2)
 
 
 def cell_shares(axis: ShownAxis, values: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -330,12 +323,12 @@ def cell_shares(axis: ShownAxis, values: NDArray[np.float64]) -> NDArray[np.floa
     return found
 
 
-def _stretches(points: NDArray[np.float64]) -> Iterator[NDArray[np.float64]]:
-    """Yield each stretch of points that are inside."""
-    inside = ~np.isnan(points).any(axis=1)
+def _stretches(points: NDArray[np.float64], least: int) -> Iterator[NDArray[np.float64]]:
+    """Yield each stretch of at least so many finite points, of shape (points, 2)."""
+    inside = np.isfinite(points).all(axis=1)
     bounds = np.flatnonzero(np.diff(np.concatenate([[False], inside, [False]]).astype("i1")))
     for start, stop in zip(bounds[::2].tolist(), bounds[1::2].tolist(), strict=True):
-        if stop - start > 1:
+        if stop - start >= least:
             yield points[start:stop]
 
 

@@ -54,24 +54,25 @@ def answer(context: ServerContext, asked: Request, opened: CachedDataset) -> Ans
         raise RefusedRequestError(400, "`format` must be one of html, json, png")
 
     def work() -> HttpAnswer:
-        return conditional(_answer(opened, view, form), asked.headers, None)
+        kind, body = _form(opened, view, form)
+        return conditional(HttpAnswer(body, kind), asked.headers, None)
 
     return context.now_or_later(opened, work, view.need(opened.checked))
 
 
-def _answer(opened: CachedDataset, view: PlaneView, form: str) -> HttpAnswer:
-    """Return the page of a view, or another form. Raises RefusedRequestError, CompileError, OSError."""
+def _form(opened: CachedDataset, view: PlaneView, form: str) -> tuple[str, bytes]:
+    """Return content type and bytes of a form of a view. Raises RefusedRequestError, CompileError, OSError."""
     checked = opened.checked
     if not is_numeric(checked, view.path):
         if form != "html":
             raise RefusedRequestError(400, f"the values of `{names.readable(view.path)}` are not numbers")
-        return HttpAnswer(_page(opened, view, "texts.html", _texts(checked, view)), HTML)
+        return HTML, _page(opened, view, "texts.html", _texts(checked, view))
     seen = _seen(checked, view)
     if form == "json":
-        return HttpAnswer(json.dumps(_members(seen), allow_nan=False).encode("ascii") + b"\n", JSON)
+        return JSON, json.dumps(_members(seen), allow_nan=False).encode("ascii") + b"\n"
     if form == "png":
-        return HttpAnswer(_picture(seen), "image/png")
-    return HttpAnswer(_page(opened, view, "picture.html", _picture_values(opened, seen)), HTML)
+        return "image/png", _picture(seen)
+    return HTML, _page(opened, view, "picture.html", _picture_values(opened, seen))
 
 
 def _seen(checked: Checked, view: PlaneView) -> ViewedValues:

@@ -86,6 +86,12 @@ _ESCAPE = re.compile(r"\\(?:([\"\\])|x([0-9A-Fa-f]{2}))")
 
 Kind = Literal["plain", "structure", "sequence", "grid"]
 
+_KINDS: dict[type[Any], Kind] = {
+    P.PlainContext: "plain",
+    P.StructureContext: "structure",
+    P.SequenceContext: "sequence",
+}
+
 
 class Dim(NamedTuple):
     """Dimension of an array."""
@@ -161,7 +167,9 @@ class _Strict(DefaultErrorStrategy):  # type: ignore[misc]
 
     def recover(self, recognizer: Any, e: Any) -> None:
         """Raise for a token that begins no alternative."""
-        self._fail(recognizer)
+        raise self._fault(recognizer)
+
+    reportError = recover  # noqa: N815
 
     def recoverInline(self, recognizer: Any) -> Token:  # noqa: N802
         """Raise for a token other than the expected one."""
@@ -169,13 +177,6 @@ class _Strict(DefaultErrorStrategy):  # type: ignore[misc]
 
     def sync(self, recognizer: Any) -> None:
         """Leave faults to the next match."""
-
-    def reportError(self, recognizer: Any, e: Any) -> None:  # noqa: N802
-        """Raise for a token that begins no alternative."""
-        self._fail(recognizer)
-
-    def _fail(self, recognizer: Any) -> None:
-        raise self._fault(recognizer)
 
     def _fault(self, recognizer: Any) -> TextFaultError:
         token = recognizer.getCurrentToken()
@@ -224,20 +225,11 @@ class _TextReader:
 
     def declaration(self, context: Any) -> Declaration:
         """Return one declaration. Raises TextFaultError."""
-        name = context.name()
-        common = (self.name(name), self.written(name))
-        match context:
-            case P.PlainContext():
-                word = self.written(context.WORD())
-                return Declaration("plain", word, *common, self.dims(context), (), self.span(name))
-            case P.StructureContext():
-                members = self.declarations(context.declaration())
-                return Declaration("structure", "", *common, self.dims(context), members, self.span(name))
-            case P.SequenceContext():
-                members = self.declarations(context.declaration())
-                return Declaration("sequence", "", *common, self.dims(context), members, self.span(name))
-            case _:
-                return Declaration("grid", "", *common, (), self.declarations(context.declaration()), self.span(name))
+        name, kind = context.name(), _KINDS.get(type(context), "grid")
+        word = self.written(context.WORD()) if kind == "plain" else ""
+        dims = self.dims(context) if kind != "grid" else ()
+        members = self.declarations(context.declaration()) if kind != "plain" else ()
+        return Declaration(kind, word, self.name(name), self.written(name), dims, members, self.span(name))
 
     def dims(self, context: Any) -> tuple[Dim, ...]:
         """Return the dimensions of an array. Raises TextFaultError."""
