@@ -1,10 +1,10 @@
 """HTTP server for datasets, read-only: Zarr v2 and v3, CDM Remote (ncstream), OPeNDAP, and HTML pages.
 
-    application (Starlette) ─ routes ─ context: places (which dataset), dataset_cache (open trees) ─┐
-      ┌─────────────────────────────────────────────────────────────────────────────────────────────┘
-      ├─ protocols/zarr: documents and chunks    ├─ protocols/dap2, dap4: documents and values
+    application (Starlette): routes ─ context: places (which dataset), dataset_cache (open trees) ─┐
+      ┌────────────────────────────────────────────────────────────────────────────────────────────┘
+      ├─ protocols/zarr: documents and chunks      ├─ protocols/opendap: documents and values
       ├─ protocols/cdmremote, ncml: headers, texts └─ pages, templates: contents as HTML or JSON
-    answers (ranges, conditions, gzip) ─ delivery (back pressure)    workers: all reading, in bounded threads
+    answers (ranges, conditions, gzip) ─ delivery (back pressure)   resources: all reading, in bounded threads
 
 Invariants: nothing is written below the root; nothing outside it is read unless
 the caller allows it; no answer over the size limit is begun; the event loop

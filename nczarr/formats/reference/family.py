@@ -153,7 +153,7 @@ class _Text:
         self._limits = context.scope.limits
         with _placed(place):
             self.parts = pieces(text, self._limits, context.scope.account)
-            form, self._columns = joined(self.parts, context, _quoted)
+            form, self._columns = joined(self.parts, context, lambda text: json.dumps(text)[1:-1])
         self.form = f'"{form}"'
         self.bound = len(form)
         self.least = len(form.replace("%%", "%")) - 2 * len(self._columns)
@@ -179,10 +179,6 @@ class _Text:
             with _placed(self._place):
                 check_length(max(len(json.loads(line)) for line in texts), self._limits)
         return texts
-
-
-def _quoted(text: str) -> str:
-    return json.dumps(text)[1:-1]
 
 
 class _Number:

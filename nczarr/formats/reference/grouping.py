@@ -260,16 +260,11 @@ def pack(columns: Sequence[Integers]) -> tuple[list[int], list[str]]:
             continue
         digits = (column if small else column.astype(object)) - least
         total = total + digits * scale
-        written.append(_digit(scale, count, least))
+        shifted = f"x//{scale}%{count}" if scale > 1 else f"x%{count}"
+        written.append(f"({shifted}{least:+d})" if least else shifted)
         scale *= count
     numbers: list[int] = [0] * len(columns[0]) if scale == 1 else total.tolist()
     return numbers, written[::-1]
-
-
-def _digit(scale: int, count: int, least: int) -> str:
-    """Return the expression of a mixed-radix digit of `x` plus its minimum."""
-    shifted = f"x//{scale}%{count}" if scale > 1 else f"x%{count}"
-    return shifted if not least else f"({shifted}{least:+d})"
 
 
 def total(base: int, terms: Iterable[tuple[int, str]]) -> str:

@@ -100,9 +100,10 @@ class Index:
         written = encode(key)
         begin, end = (int(self._hashes.searchsorted(hash(written), side)) for side in SIDES)
         for entry in self._entries[begin:end][::-1].tolist():
-            family, start = self._owner(entry)
-            if family.keys(entry - start, entry - start + 1) == [written]:
-                return family, entry - start
+            place = bisect_right(self._ends, entry)
+            family, row = self._families[place], entry - (self._ends[place - 1] if place else 0)
+            if family.keys(row, row + 1) == [written]:
+                return family, row
         return None
 
     def ahead(self, entry: FamilyEntry) -> dict[str, Reference]:
@@ -114,11 +115,6 @@ class Index:
         begins, ends = (self._hashes.searchsorted(hashes, side) for side in SIDES)
         rows = zip(_references(family, start, stop), (ends - begins == 1).tolist(), strict=True)
         return {key: reference for (key, reference), alone in rows if alone}
-
-    def _owner(self, entry: int) -> tuple[GeneratorFamily, int]:
-        """Return the family of a global entry number, and the family's first number."""
-        place = bisect_right(self._ends, entry)
-        return self._families[place], self._ends[place - 1] if place else 0
 
     def keys(self, prefix: str) -> list[str]:
         """Return keys with `prefix` in any order, possibly repeated."""

@@ -22,7 +22,7 @@ from nczarr.formats.reference import ARRAY, METADATA
 from nczarr.formats.reference.expansion import encode
 from nczarr.formats.reference.limits import DEFAULT, Limits
 from nczarr.formats.reference.parquet_rows import ChunkGrid, RecordFaultError, ReferenceRows, grid, read
-from nczarr.formats.reference.wire import report_repeated, text_of
+from nczarr.formats.reference.wire import is_oversized, report_repeated, text_of
 from nczarr.stores.base import Reference, Store, is_safe
 from nczarr.stores.bounded_cache import BoundedCache
 from nczarr.syntax.json.positions import Faults, members
@@ -164,7 +164,7 @@ class ParquetReferences:
             return record
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _again, (self._store, self._limits)
+        return _valid, (self._store, self._limits)
 
 
 def _bytes(record: ReferenceRows | None) -> int:
@@ -204,9 +204,7 @@ def opened(store: Store, report: Report, limits: Limits = DEFAULT) -> ParquetRef
 
 def entries(store: Store, report: Report, limits: Limits) -> Iterator[tuple[str, Any]]:
     """Yield keys and values of version 0: documents, then chunks in C order. Raises CompileError, OSError."""
-    references = opened(store, report, limits)
-    if references is None:
-        raise CompileError(report.sorted())
+    references = _valid(store, limits, report)
     for number, (key, entry) in enumerate(references.entries(), 1):
         if number > limits.entries:
             text = f"`{key}` raises the number of entries above the limit, {limits.entries}"
@@ -238,9 +236,7 @@ def _references(store: Store, source: Source, report: Report, limits: Limits) ->
     """Parse the metadata, or report faults and return None."""
     faults = Faults(source, report)
     data = bytes(source.data)
-    if len(data) > limits.document:
-        text = f"the document has {len(data)} bytes, more than the limit, {limits.document}"
-        faults.error("oversized-expansion", text)
+    if is_oversized(data, faults, limits):
         return None
     try:
         parsed = parse(data)
@@ -284,9 +280,9 @@ def _documents(text: str) -> dict[str, str]:
     return {str(key): text[at : decoder.raw_decode(text, at)[1]] for key, at in members(text, start)}
 
 
-def _again(store: Store, limits: Limits) -> ParquetReferences:
-    """Unpickle the references of a store. Raises OSError, CompileError."""
-    report = Report()
+def _valid(store: Store, limits: Limits, report: Report | None = None) -> ParquetReferences:
+    """Return the references of a folder, also of a pickled description. Raises OSError, CompileError."""
+    report = report or Report()
     references = opened(store, report, limits)
     if references is None:
         raise CompileError(report.sorted())

@@ -13,7 +13,6 @@ from contextlib import ExitStack
 from typing import Any
 
 from nczarr.arrays.chunks.chunk_references import BATCH, WHOLE, Referred, some
-from nczarr.arrays.chunks.manifest import PlaceColumns
 from nczarr.diagnostics.report import CompileError, Diagnostic, Severity
 from nczarr.formats.common.awkward.sidecar import FOLDER
 from nczarr.formats.reference import ARRAY
@@ -198,10 +197,9 @@ def _lines(array: Referred) -> Iterator[bytes]:
     for start in range(0, len(array.columns.chunk), BATCH):
         columns = some(array.columns, slice(start, start + BATCH))
         keys = array._replace(chunk_keys=quoted, columns=columns).keys()
-        yield ",\n".join(_entries(keys, urls, columns)).encode()
-
-
-def _entries(keys: Iterator[str], urls: list[str], columns: PlaceColumns) -> Iterator[str]:
-    source, offset, length = columns.source.tolist(), columns.offset.tolist(), columns.length.tolist()
-    for key, number, begin, size in zip(keys, source, offset, length, strict=True):
-        yield f'"{key}":[{urls[number]}]' if size == WHOLE else f'"{key}":[{urls[number]},{begin},{size}]'
+        numbers = (column.tolist() for column in (columns.source, columns.offset, columns.length))
+        entries = (
+            f'"{key}":[{urls[number]}]' if size == WHOLE else f'"{key}":[{urls[number]},{begin},{size}]'
+            for key, number, begin, size in zip(keys, *numbers, strict=True)
+        )
+        yield ",\n".join(entries).encode()

@@ -119,9 +119,7 @@ def read(
 def _members(faults: Faults, limits: Limits) -> Mapping[str, Any] | None:
     """Return the members of the document; None (reported) if it is invalid."""
     data = faults.source.data
-    if len(data) > limits.document:
-        text = f"the document has {len(data)} bytes, more than the limit, {limits.document}"
-        faults.error("oversized-expansion", text)
+    if is_oversized(data, faults, limits):
         return None
     place = long_text(data, limits.value)
     if place is not None:
@@ -154,6 +152,14 @@ def _members(faults: Faults, limits: Limits) -> Mapping[str, Any] | None:
         )
     faults.error("bad-reference-document", f"invalid reference document: {fault}")
     return None
+
+
+def is_oversized(data: Buffer, faults: Faults, limits: Limits) -> bool:
+    """Report a document above the limit, and return whether it is."""
+    if len(data) > limits.document:
+        text = f"the document has {len(data)} bytes, more than the limit, {limits.document}"
+        faults.error("oversized-expansion", text)
+    return len(data) > limits.document
 
 
 def report_repeated(repeated: Iterable[str], faults: Faults, limits: Limits) -> None:

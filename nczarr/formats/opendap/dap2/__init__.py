@@ -1,7 +1,7 @@
 """DAP2 of OPeNDAP: DODS responses in files, and datasets on servers.
 
-`read/` reads DDS and DAS (grammar/DAP2.g4), files, and servers; `write/` makes
-the answers of our server; `spelling.py` has names and texts of both.
+`frontend.py` reads files and servers: `parser.py` DDS and DAS (grammar/DAP2.g4), `tree.py` and `dataset.py` their
+meaning, `xdr.py` values. Our server answers with `declarations.py`, `constraints.py`, `das_writer.py`, `values.py`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """DAP4 of OPeNDAP: data responses in files, and datasets on servers.
 
-`read/` reads documents (DMR), files, and servers; `write/` makes the answers of
-our server; `chunks.py` has the form of both.
+`frontend.py` reads documents (DMR), files and servers, `response.py` chunks and values; `writer.py` makes the answers
+of our server.
 """
 
 from __future__ import annotations

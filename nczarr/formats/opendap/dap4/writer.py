@@ -152,6 +152,8 @@ class _ServedDmr(DmrWriter):
         self.left_out: list[str] = []
         self.restored: list[str] = []
         """Messages about losses that our own client does not have."""
+        self._fill: tuple[str, ...] = ()
+        """Text of a fill value that `missing_value` repeats, of the attributes that are written."""
 
     def end(self) -> Iterator[str]:
         messages = [*self.left_out, *self.restored]
@@ -162,16 +164,11 @@ class _ServedDmr(DmrWriter):
 
     def attributes(self, attributes: tuple[Attribute, ...], owner: str, step: str) -> Iterator[str]:
         """Yield the lines of attributes, with a fill value of floats as `missing_value`."""
-        fill = _repeated_fill(attributes) if owner in self.selected else ()
-        for attribute in attributes:
-            written = self.attribute(attribute, owner)
-            if written is not None:
-                if fill and attribute.name == MISSING:
-                    hints = {**written.hints, "nczarr__count": len(written.texts)}
-                    written = written._replace(hints=hints, texts=[*written.texts, *fill])
-                yield from attribute_lines(attribute.name, written, step)
-        if fill and all(attribute.name != MISSING for attribute in attributes):
-            yield from attribute_lines(MISSING, AttributeText(self.word("double"), {"nczarr__count": 0}, fill), step)
+        self._fill = _repeated_fill(attributes) if owner in self.selected else ()
+        yield from super().attributes(attributes, owner, step)
+        if self._fill and all(attribute.name != MISSING for attribute in attributes):
+            repeated = AttributeText(self.word("double"), {"nczarr__count": 0}, self._fill)
+            yield from attribute_lines(MISSING, repeated, step)
 
     def attribute(self, attribute: Attribute, owner: str) -> AttributeText | None:
         """Return the text of an attribute, and note losses."""
@@ -194,7 +191,9 @@ class _ServedDmr(DmrWriter):
         if not texts:
             self.left_out.append(f"{place}: an attribute has at least one value")
             return None
-        return written._replace(hints=opaque_hints | written.hints, texts=texts)
+        if self._fill and attribute.name == MISSING:
+            opaque_hints["nczarr__count"], texts = len(texts), [*texts, *self._fill]
+        return written._replace(hints=written.hints | opaque_hints, texts=texts)
 
     def _texts(self, value: Constant, place: str, texts: Sequence[str]) -> Sequence[str]:
         """Return the texts of an attribute as other clients show them, and note what they do not have."""
