@@ -34,8 +34,6 @@ _HOST = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ012345678
 class Request(NamedTuple):
     """One request."""
 
-    method: str
-    """HTTP method."""
     segments: tuple[str, ...]
     """Decoded path segments; the last is empty after a trailing slash."""
     query: Mapping[str, str]
@@ -44,8 +42,6 @@ class Request(NamedTuple):
     """Headers by lower-case name."""
     place: str
     """Scheme and host as the client sees them."""
-    raw: str
-    """Path and query as received."""
     constraint: str = ""
     """Query as received."""
 
@@ -110,8 +106,7 @@ def request(scope: Mapping[str, Any], public: str | None = None) -> Request:
         server = scope.get("server") or ("127.0.0.1", 80)
         host = f"{server[0]}:{server[1]}"
     home = public or f"{scope.get('scheme', 'http')}://{host}"
-    constraint = query.decode("latin-1")
-    return Request(scope["method"], segments, members, headers, home, raw.decode("latin-1"), constraint)
+    return Request(segments, members, headers, home, query.decode("latin-1"))
 
 
 def _decoded(segment: str) -> str:

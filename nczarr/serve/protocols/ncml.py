@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from nczarr import names
 from nczarr.arrays.values.parts import Types, size
@@ -125,15 +125,11 @@ class _NcmlWriter:
         if isinstance(reference, int):
             return str(reference)
         name = names.last(reference)
-        if reference == self._nearest(name, path) and not re.search(r"\s|^\*$|^[0-9]+$", name):
+        if reference == _nearest(name, path, self.checked.dimensions.__contains__) and not re.search(
+            r"\s|^\*$|^[0-9]+$", name
+        ):
             return name
         return str(self.checked.dimensions[reference].size)
-
-    def _nearest(self, name: str, path: str) -> str:
-        """Return the FQN of the dimension that a name refers to in a group."""
-        while path != "/" and names.join(path, name) not in self.checked.dimensions:
-            path = names.parent(path)
-        return names.join(path, name)
 
     def _type(self, type_name: str, path: str) -> tuple[str, str | None]:
         """Return the NcML name of a non-list type, and its typedef."""
@@ -141,7 +137,7 @@ class _NcmlWriter:
         match declared:
             case EnumType():
                 word = _ENUMS.get(ATOMIC[declared.base].size)
-                if word is None or type_name != self._typedef(declared.name, path):
+                if word is None or type_name != _nearest(declared.name, path, self._is_typedef):
                     return _WORDS.get(declared.base, declared.base), None
                 return word, declared.name
             case OpaqueType():
@@ -150,16 +146,9 @@ class _NcmlWriter:
                 return "Structure", None
         return _WORDS.get(type_name, type_name), None
 
-    def _typedef(self, name: str, path: str) -> str | None:
-        """Return the FQN of the enum that a typedef refers to in a group."""
-        while True:
-            here = names.join(path, name)
-            declared = self.types.get(here)
-            if isinstance(declared, EnumType) and ATOMIC[declared.base].size in _ENUMS:
-                return here
-            if path == "/":
-                return None
-            path = names.parent(path)
+    def _is_typedef(self, fqn: str) -> bool:
+        declared = self.types.get(fqn)
+        return isinstance(declared, EnumType) and ATOMIC[declared.base].size in _ENUMS
 
     def _attributes(self, attributes: Sequence[Attribute], indent: str) -> Iterator[str]:
         for attribute in attributes:
@@ -205,6 +194,13 @@ class _NcmlWriter:
             else:
                 records = [item for item in value.data if isinstance(item, Constant)]
                 yield field.name, join(field.type, records[number :: len(declared.fields)], self.types)
+
+
+def _nearest(name: str, path: str, is_there: Callable[[str], bool]) -> str:
+    """Return the FQN of the declaration that a name refers to in a group; one in the root may be missing."""
+    while path != "/" and not is_there(names.join(path, name)):
+        path = names.parent(path)
+    return names.join(path, name)
 
 
 def _typedef(declared: EnumType, indent: str) -> Iterator[str]:

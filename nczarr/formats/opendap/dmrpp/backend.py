@@ -24,7 +24,7 @@ from nczarr.diagnostics.report import CompileError, Diagnostic, Report, Severity
 from nczarr.formats.opendap.common.dmr_writer import DmrWriter, Projection, XmlAttributes
 from nczarr.formats.opendap.common.packed import PackedCells
 from nczarr.formats.opendap.common.words import DMRPP, escaped, is_safe_text, tag, text_of
-from nczarr.formats.opendap.dmrpp.link_plan import InlineValues, Linked, Refused, Way, way_of
+from nczarr.formats.opendap.dmrpp.link_plan import Linked, Refused, Way, way_of
 from nczarr.formats.opendap.dmrpp.references import FILTER_NAMES, fill_number
 from nczarr.options import Options
 from nczarr.plan.plans import StreamPlan
@@ -104,12 +104,12 @@ def value_lines(checked: Checked, fqn: str, way: Way, href: Href, step: str) -> 
     """Yield the lines for the values of a variable. Raises OSError, CompileError."""
     variable, shape = checked.variables[fqn], checked.shapes[fqn]
     parts = checked.parts.get(fqn, {})
-    if not isinstance(way, InlineValues):
+    if not isinstance(way, str):
         yield from (step + line for line in _chunks(checked, fqn, way, href))
     if variable.type == "char":
         yield step + tag("dmrpp:FixedLengthStringArray", string_length=1, pad="null_term")
-    if isinstance(way, InlineValues):
-        yield from (step + line for line in _held(way.tag, parts, variable.type, checked.types, shape))
+    if isinstance(way, str):
+        yield from (step + line for line in _held(way, parts, variable.type, checked.types, shape))
 
 
 def _chunks(checked: Checked, fqn: str, way: Way, href: Href) -> Iterator[str]:
@@ -138,15 +138,15 @@ def _lengths(variable: Variable, way: Way) -> tuple[int, ...] | None:
     """Return the chunk lengths in the document; None for contiguous data."""
     if isinstance(way, Linked) and not way.one_piece and 0 not in way.stored.chunks:
         return way.stored.chunks
-    chunked = not isinstance(way, InlineValues) and variable.storage.layout == "chunked"
+    chunked = not isinstance(way, str) and variable.storage.layout == "chunked"
     return variable.storage.chunks if chunked else None
 
 
 def noted_storage(checked: Checked, fqn: str, way: Way) -> str | None:
     """Return the storage of a variable as JSON, None if the document implies it."""
     variable = checked.variables[fqn]
-    if isinstance(way, InlineValues):
-        plain = Storage(layout="compact") if way.tag == "compact" else Storage()
+    if isinstance(way, str):
+        plain = Storage(layout="compact") if way == "compact" else Storage()
     else:
         lengths = _lengths(variable, way)
         big = isinstance(way, Linked) and way.big and variable.type in ATOMIC

@@ -39,17 +39,6 @@ class Linked(NamedTuple):
     """True for a single range."""
 
 
-class InlineValues(NamedTuple):
-    """Values inside the document."""
-
-    tag: str
-    """Element that holds them."""
-
-
-class Unwritten(NamedTuple):
-    """Fill values only."""
-
-
 class Refused(NamedTuple):
     """Values that a document cannot represent."""
 
@@ -57,7 +46,8 @@ class Refused(NamedTuple):
     """Reason for the message."""
 
 
-Way = Linked | InlineValues | Unwritten | Refused
+Way = Linked | str | None | Refused
+"""Representation of values: byte ranges, the element that holds them in the document, or fill values only (None)."""
 
 
 def _unknown_type(type_name: str, types: Types) -> str | None:
@@ -83,26 +73,26 @@ def way_of(checked: Checked, fqn: str, options: Options) -> Way:
     if unknown is not None:
         return Refused(f"DMR++ has no {unknown}")
     if not parts:
-        return Unwritten()
+        return None
     fixed = is_fixed(variable.type, checked.types)
     if variable.type == "char" and not shape:
-        return InlineValues("compact")  # VirtualiZarr 2.5.1 fails at a scalar text that has chunks
+        return "compact"  # VirtualiZarr 2.5.1 fails at a scalar text that has chunks
     if fixed:
         linked = _linked(parts[""], descr(variable.type, checked.types))
         if linked is not None:
             return linked
     if fixed and next(iter(parts[""].occupied(tuple(max(1, length) for length in shape))), None) is None:
-        return Unwritten()
+        return None
     room = math.prod(shape) * (size(variable.type, checked.types) if fixed else TEXT)
     if room > options.writing.embed:
         return Refused(
             f"DMR++ cannot describe its chunks as byte ranges, and the document would have to contain {room} bytes"
         )
     if isinstance(checked.types.get(variable.type), CompoundType):
-        return InlineValues("specialstructuredata")
+        return "specialstructuredata"
     if variable.type == "string":
-        return InlineValues("vlsa")
-    return InlineValues("compact" if variable.storage.layout == "compact" or variable.type == "char" else "missingdata")
+        return "vlsa"
+    return "compact" if variable.storage.layout == "compact" or variable.type == "char" else "missingdata"
 
 
 def _linked(source: ArraySource, dtype: Descr) -> Linked | None:
