@@ -14,7 +14,6 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.select.physical import Physical
 from nczarr.serve.pages.markup import STATIC_FILES, number_text
 from nczarr.serve.pages.picture import colour_bar, indices, png
 from nczarr.serve.pages.plane import Scale, ShownAxis
@@ -157,7 +156,7 @@ def _data(picture: bytes) -> str:
     return "data:image/png;base64," + base64.b64encode(picture).decode("ascii")
 
 
-def line(axis: ShownAxis, values: NDArray[np.float64], scale: Physical, title: str, label: str) -> dict[str, Any]:
+def line(axis: ShownAxis, values: NDArray[np.float64], title: str, label: str) -> dict[str, Any]:
     """Return what the template draws of a line.
 
     `values`: float64 in one dimension, NaN where missing; `label`: description.

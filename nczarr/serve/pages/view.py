@@ -221,7 +221,7 @@ def _picture_values(opened: CachedDataset, seen: ViewedValues) -> dict[str, Any]
     drawn: dict[str, Any] | None = None
     if seen.x is not None and seen.values.size:
         drawn = (
-            chart.line(seen.x, seen.values, seen.physical, seen.physical.axis, label)
+            chart.line(seen.x, seen.values, seen.physical.axis, label)
             if seen.y is None
             else chart.plane(seen.x, seen.y, seen.values, view.scale, seen.physical.axis, label)
         )

@@ -125,9 +125,8 @@ class _NcmlWriter:
         if isinstance(reference, int):
             return str(reference)
         name = names.last(reference)
-        if reference == _nearest(name, path, self.checked.dimensions.__contains__) and not re.search(
-            r"\s|^\*$|^[0-9]+$", name
-        ):
+        nearest = _nearest(name, path, self.checked.dimensions.__contains__)
+        if reference == nearest and not re.search(r"\s|^\*$|^[0-9]+$", name):
             return name
         return str(self.checked.dimensions[reference].size)
 
