@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import json
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, NoReturn, Protocol
+from typing import Any, NoReturn, TypeAlias
 
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.diagnostics.report import CompileError, Report
@@ -30,23 +30,6 @@ encode = json.JSONEncoder(separators=(",", ":")).encode
 
 quote: Callable[[str], str] = json.encoder.encode_basestring_ascii
 """Encode a text like `encode`, ten times as fast."""
-
-
-class EntrySequence(Protocol):
-    """Ordered entries."""
-
-    count: int
-    block: int
-    """Entries made at once."""
-
-    def keys(self, start: int, stop: int) -> list[str]:
-        """Return keys as JSON."""
-
-    def values(self, start: int, stop: int) -> list[str]:
-        """Return values as JSON."""
-
-    def lines(self, start: int, stop: int) -> list[str]:
-        """Return keys and values as members of an object."""
 
 
 def prepare(document: ReferenceDocument, faults: Faults, limits: Limits, missing: Missing) -> list[EntrySequence]:
@@ -144,6 +127,10 @@ class Refs:
         url = self.url(value[0])
         written = "null" if url is None else quote(url)
         return f"[{written}]" if len(value) == 1 else f"[{written},{value[1]},{value[2]}]"
+
+
+EntrySequence: TypeAlias = Refs | GeneratorFamily
+"""Ordered entries: `block` of them are made at once, their keys and values as JSON."""
 
 
 def blocks(part: EntrySequence) -> Iterator[tuple[int, int]]:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, assert_never
 
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.arrays.regions import even_chunks
+from nczarr.arrays.regions import all_of, even_chunks
 from nczarr.arrays.sources.decoded_parts import in_one_piece
 from nczarr.arrays.sources.memory import ArrayInMemory
 from nczarr.arrays.sources.source import Descr, Layout, Parts, itemsize, numpy_dtype
@@ -148,24 +148,22 @@ class Wire:
         return decoded_values
 
 
-def decoded(wire: Wire, type_name: TypeName, shape: tuple[int, ...], *, array: bool) -> dict[str, NDArray[Any]]:
-    """Read the values of a variable: by part, in the parts' shapes and dtypes.
+def decoded_arrays(wire: Wire, type_name: TypeName, shape: tuple[int, ...], *, array: bool) -> Parts:
+    """Read the values of a variable as arrays in memory by part. Raises BrokenValuesError.
 
-    `array`: the variable is sent as an array, not as one value. Raises
-    BrokenValuesError.
+    `array`: the variable is sent as an array, not as one value.
     """
     columns: dict[str, list[Any]] = {}
     _cells(wire, part_tree(type_name, wire.types), type_name, math.prod(shape), array=array, columns=columns)
     return {
-        part.path: _joined(part, columns.get(part.path, []), wire.types) for part in parts(type_name, shape, wire.types)
+        part.path: in_memory(descr(part.type, wire.types), _joined(part, columns.get(part.path, []), wire.types))
+        for part in parts(type_name, shape, wire.types)
     }
 
 
-def decoded_arrays(wire: Wire, type_name: TypeName, shape: tuple[int, ...], *, array: bool) -> Parts:
-    """Read the values of a variable as arrays in memory by part. Raises BrokenValuesError."""
-    values = decoded(wire, type_name, shape, array=array)
-    every = parts(type_name, shape, wire.types)
-    return {part.path: in_memory(descr(part.type, wire.types), values[part.path]) for part in every}
+def all_values(arrays: Parts) -> dict[str, NDArray[Any]]:
+    """Return the values of arrays by part, in their shapes and dtypes."""
+    return {path: array.read(all_of(array.layout.shape)) for path, array in arrays.items()}
 
 
 def in_memory(dtype: Descr, values: NDArray[Any]) -> ArrayInMemory:

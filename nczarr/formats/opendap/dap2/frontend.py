@@ -25,7 +25,13 @@ from nczarr.check.checked import Unchecked
 from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.source import Source, Span
 from nczarr.formats.common.remote_variable import TEXT, RemoteVariable
-from nczarr.formats.opendap.common.columns import BrokenValuesError, decoded, decoded_arrays, in_memory, numbers_in_file
+from nczarr.formats.opendap.common.columns import (
+    BrokenValuesError,
+    all_values,
+    decoded_arrays,
+    in_memory,
+    numbers_in_file,
+)
 from nczarr.formats.opendap.common.words import FULL, NARROW, xdr_padding
 from nczarr.formats.opendap.dap2.dataset import chars_of, dataset, declarations, refuse_error, values_at
 from nczarr.formats.opendap.dap2.parser import Declaration, TextFaultError, parse_dds
@@ -228,7 +234,7 @@ class Dap2Codec:
         if len(declared) != 1 or not self._fits(declared[0], shape):
             raise BrokenValuesError("it declares other variables or another shape", 0)
         wire = Xdr(data, place[1], self.types)
-        values = decoded(wire, self.slot.type, shape, array=self.slot.array)
+        values = all_values(decoded_arrays(wire, self.slot.type, shape, array=self.slot.array))
         if wire.end - wire.at > 2:
             raise BrokenValuesError(f"{wire.end - wire.at} bytes follow the values", wire.at)
         return values

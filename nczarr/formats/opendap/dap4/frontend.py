@@ -21,7 +21,7 @@ from nczarr.check.checked import Unchecked
 from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.source import Source, Span
 from nczarr.formats.common.remote_variable import RemoteVariable
-from nczarr.formats.opendap.common.columns import BrokenValuesError, check_size
+from nczarr.formats.opendap.common.columns import BrokenValuesError, all_values, check_size
 from nczarr.formats.opendap.common.declarations import DmrScope, FaultError
 from nczarr.formats.opendap.common.document_reader import DescribedVariable, DocumentReader
 from nczarr.formats.opendap.common.words import VARIABLES, dap4_name
@@ -191,8 +191,7 @@ class Dap4Codec:
         if described.shape != tuple(map(len, region)) or outline(described.element) != self.outline:
             raise BrokenValuesError("its variable has another shape or type", 0)
         described = described._replace(type=self.type, types=self.types)
-        parts = values_of(answer, root, [described], Source("answer", data, binary=True))[self.path]
-        return {part: array.read(tuple(map(slice, array.layout.shape))) for part, array in parts.items()}
+        return all_values(values_of(answer, root, [described], Source("answer", data, binary=True))[self.path])
 
 
 def outline(element: XmlElement) -> Any:
