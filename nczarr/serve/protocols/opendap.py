@@ -26,8 +26,7 @@ from nczarr.arrays.values.time_units import CALENDARS, date
 from nczarr.diagnostics.report import CompileError
 from nczarr.formats.opendap.common.constraints import ConstraintError
 from nczarr.formats.opendap.common.dmr_writer import Projection
-from nczarr.formats.opendap.dap2 import constraints as dap2_constraints
-from nczarr.formats.opendap.dap2 import declarations as dap2_declarations
+from nczarr.formats.opendap.dap2 import declarations as dap2
 from nczarr.formats.opendap.dap2 import values as dap2_values
 from nczarr.formats.opendap.dap2.das_writer import das
 from nczarr.formats.opendap.dap2.declarations import DdsNode
@@ -79,12 +78,12 @@ def answer(context: ServerContext, asked: Request, at_hand: CachedDataset | None
             raise RefusedRequestError(400, str(error)) from None
 
 
-def dap2_mapping(opened: CachedDataset) -> dap2_declarations.Mapping:
+def dap2_mapping(opened: CachedDataset) -> dap2.Mapping:
     """Return a dataset in DAP2; cached."""
     with opened.lock:
-        mapped: dap2_declarations.Mapping | None = opened.views.get(DAP2)
+        mapped: dap2.Mapping | None = opened.views.get(DAP2)
         if mapped is None:
-            mapped = opened.views[DAP2] = dap2_declarations.mapping(opened.checked, opened.place.segments[-1])
+            mapped = opened.views[DAP2] = dap2.mapping(opened.checked, opened.place.segments[-1])
         return mapped
 
 
@@ -109,7 +108,7 @@ def _document(opened: CachedDataset, what: str, asked: Request) -> HttpAnswer:
     mapped, kind, headers = dap2_mapping(opened), TEXT, _headers("2.0", "" if what == "ver" else f"dods_{what}")
     match what:
         case "dds":
-            text = dap2_declarations.dds(mapped, dap2_constraints.select(mapped, asked.constraint))
+            text = dap2.dds(mapped, dap2.select(mapped, asked.constraint))
         case "das":
             text = das(mapped)
         case "ver":
@@ -123,8 +122,8 @@ def _document(opened: CachedDataset, what: str, asked: Request) -> HttpAnswer:
 def _dap2_values(opened: CachedDataset, what: str, expression: str) -> StreamedValues:
     """Return the values that an expression selects. Raises ConstraintError."""
     mapped, as_text = dap2_mapping(opened), what == "ascii"
-    nodes = dap2_constraints.select(mapped, expression)
-    size = dap2_declarations.size_of(nodes) * (DIGITS if as_text else 1)
+    nodes = dap2.select(mapped, expression)
+    size = dap2.size_of(nodes) * (DIGITS if as_text else 1)
     leaves = [leaf for node in nodes for leaf, _ in node.leaves()]
     return StreamedValues(
         _refusing((dap2_values.ascii_response if as_text else dap2_values.response)(mapped, nodes)),
@@ -207,7 +206,7 @@ DOWNLOADS = {"nc": "netCDF", "csv": "CSV"}
 """Formats of files by suffix."""
 
 
-def subset_form(opened: CachedDataset, known: dap2_declarations.Mapping, query: Mapping[str, str], place: str) -> bytes:
+def subset_form(opened: CachedDataset, known: dap2.Mapping, query: Mapping[str, str], place: str) -> bytes:
     """Return the form. `known`: the dataset in DAP2; `place`: scheme and host. Raises RefusedRequestError, OSError."""
     name = query.get("var") or next(iter(known.nodes), "")
     name = name if name in known.nodes else known.spellings.get(unquote(name), name)

@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 
 import nczarr
-from nczarr.formats.opendap.dap2.constraints import select
 from nczarr.formats.opendap.dap2.das_writer import das
-from nczarr.formats.opendap.dap2.declarations import Mapping, dds, mapping
+from nczarr.formats.opendap.dap2.declarations import Mapping, dds, mapping, select
 from nczarr.formats.opendap.dap2.values import response
 
 TEXT = """netcdf t {

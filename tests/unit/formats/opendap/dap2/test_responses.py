@@ -11,9 +11,8 @@ import pytest
 
 import nczarr
 from nczarr.formats.opendap.common.constraints import ConstraintError
-from nczarr.formats.opendap.dap2.constraints import select
 from nczarr.formats.opendap.dap2.das_writer import das
-from nczarr.formats.opendap.dap2.declarations import Mapping, dds, mapping
+from nczarr.formats.opendap.dap2.declarations import Mapping, dds, mapping, select
 from nczarr.formats.opendap.dap2.values import InexactError, UnprintableError, ascii_response, response
 from tests.conftest import ROOT
 
