@@ -1,4 +1,4 @@
-"""The page of a dataset with lines that open it in other programs, and its JSON form."""
+"""The page of a dataset with its coordinates and lines that open it in other programs, and its JSON form."""
 
 from __future__ import annotations
 
@@ -14,23 +14,110 @@ from urllib.parse import urlencode
 from nczarr import names
 from nczarr.api.brief import brief
 from nczarr.api.html import More, tree_html
+from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.values.parts import is_fixed, size
 from nczarr.check.checked import Checked
 from nczarr.check.outline import stored_bytes
 from nczarr.diagnostics.report import CompileError, Report
-from nczarr.select.physical import attributes_of, text_of
+from nczarr.select.indexing import read_outer
+from nczarr.select.physical import Physical, attributes_of, is_numeric, physical, text_of
 from nczarr.serve.answers import HttpAnswer
 from nczarr.serve.context import Answer, DeferredWork, ServerContext, as_wanted, trimmed
 from nczarr.serve.dataset_cache import CachedDataset
 from nczarr.serve.pages import folder
-from nczarr.serve.pages.coordinates import BUDGET, coordinates
-from nczarr.serve.pages.coordinates import paths as coordinate_paths
-from nczarr.serve.pages.markup import VERSIONS, VIEW, fragment, page, shown
+from nczarr.serve.pages.markup import VERSIONS, VIEW, fragment, page, plain_text, shown
 from nczarr.serve.pages.plane import variable_of
 from nczarr.serve.places import ServedPlace
 from nczarr.serve.protocols.opendap import dap2_mapping
 from nczarr.serve.refusals import RefusedRequestError, without_home
 from nczarr.serve.request import Request, url
+from nczarr.serve.value_streams import cost
+
+BUDGET = 8 << 20
+"""Maximum bytes that are read for the coordinates of one page."""
+
+MOST_COORDINATES = 200
+"""Maximum coordinates of one page."""
+
+STEADY = 1e-4
+"""Deviation of steps, relative to their mean, that is rounding."""
+
+
+Coordinate = dict[str, Any]
+"""One coordinate variable in words, as JSON has it; `label`: its name for people."""
+
+
+def coordinate_paths(checked: Checked) -> list[str]:
+    """Return the coordinate variables: those of one dimension, whose name they have."""
+    return [path for path, each in checked.variables.items() if each.dimensions == (path,)]
+
+
+def coordinates(checked: Checked) -> Iterator[Coordinate]:
+    """Yield coordinates in words; those that cost too much have no values. Raises nothing for unreadable ones."""
+    left = BUDGET
+    for path in coordinate_paths(checked)[:MOST_COORDINATES]:
+        length = checked.shapes[path][0]
+        attributes = attributes_of(checked, path)
+        told: Coordinate = {
+            "path": path,
+            "length": length,
+            "first": "",
+            "last": "",
+            "step": "",
+            "units": text_of(attributes, "units"),
+            "label": text_of(attributes, "long_name", "standard_name"),
+            "unlimited": checked.dimensions[path].unlimited,
+            "name": names.readable(path),
+        }
+        wanted = next((each for each in _choices(length) if cost(checked, path, (each,)) <= left), None)
+        if not length:
+            yield {**told, "first": "no values"}
+        elif wanted is None:
+            yield {**told, "step": "not read: its chunks are large"}
+        else:
+            left -= cost(checked, path, (wanted,))
+            try:
+                values = read_outer(checked, path, [slice(wanted.start, wanted.stop, wanted.step)])
+            except (CompileError, OSError):  # the page says so, and shows the rest
+                yield {**told, "step": "unreadable"}
+                continue
+            yield told | _described(checked, path, values, whole=wanted.step == 1)
+
+
+def _choices(length: int) -> Iterator[range]:
+    """Yield what may be read: all values, or the first and the last one."""
+    yield range(length)
+    if length > 2:
+        yield range(0, length, length - 1)
+
+
+def _described(checked: Checked, path: str, values: NDArray[Any], *, whole: bool) -> Coordinate:
+    """Return the first and last value in words, of all values also their step."""
+    if not is_numeric(checked, path):
+        first, last = (value if isinstance(value, bytes) else str(value) for value in (values[0], values[-1]))
+        return {"first": plain_text(first, absent=""), "last": plain_text(last, absent="")}
+    decoding = physical(checked, path)
+    numbers = decoding.floats(values)
+    first, last = (decoding.text(float(numbers[place])) for place in (0, -1))
+    return {"first": first, "last": last, "step": _step(numbers, decoding) if whole else ""}
+
+
+def _step(numbers: NDArray[np.float64], decoding: Physical) -> str:
+    """Return the step of values in words, with the units of times."""
+    if len(numbers) < 2:
+        return ""
+    steps = np.diff(numbers)
+    if np.isnan(steps).any():
+        return "has missing values"
+    mean = float(numbers[-1] - numbers[0]) / len(steps)
+    unit = "\N{NO-BREAK SPACE}" + decoding.units.split(" since ")[0] if decoding.times is not None else ""
+    if np.abs(steps - mean).max() <= STEADY * abs(mean):
+        return f"{mean:.6g}{unit.removesuffix('s') if mean == 1 else unit}"
+    low, high = float(steps.min()), float(steps.max())
+    if low <= 0 <= high:
+        return "not monotonic"
+    return f"{low:.6g} to {high:.6g}{unit}"
+
 
 MOST_VARIABLES = 2000
 """Maximum variables on a dataset's page."""
