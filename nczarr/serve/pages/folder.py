@@ -143,12 +143,15 @@ def answer(context: ServerContext, asked: Request, place: ServedPlace) -> HttpAn
     words = asked.query.get("q", "").strip()
     if words:
         hits = context.searched.search(words, place.segments, context.limits.page)
-        found = place, words, hits
-        return as_wanted(asked, partial(_results_members, *found), partial(_results, *found))
+        values: dict[str, Any] = {"folder": place, "crumb": "Search", "query": words, "hits": hits}
+        html = partial(page, "results.html", f"Search: {words}", scripts=SCRIPTS, **values)
+        return as_wanted(asked, partial(_results_members, place, words, hits), html)
     listing = _listing(context, place, asked)
     if not asked.wants_json:
         context.searched.refresh()
-    return as_wanted(asked, listing.members, partial(_folder, listing))
+    title = place.segments[-1] if place.segments else "Datasets"
+    values = {"folder": place, "crumb": "", "query": "", "listing": listing}
+    return as_wanted(asked, listing.members, partial(page, "folder.html", title, scripts=SCRIPTS, **values))
 
 
 def catalog_answer(context: ServerContext, asked: Request, at_hand: CachedDataset | None) -> HttpAnswer:
@@ -193,18 +196,6 @@ def entry_of(context: ServerContext, folder: ServedPlace, name: str) -> FolderEn
     except (OSError, CompileError):
         return None  # inaccessible: a request for it gets the reason
     return None if form is None else FolderEntry(place, form, size, status.st_mtime)
-
-
-def _folder(listing: FolderPage) -> bytes:
-    """Return the page of a folder."""
-    title = listing.folder.segments[-1] if listing.folder.segments else "Datasets"
-    return page("folder.html", title, scripts=SCRIPTS, listing=listing, folder=listing.folder, crumb="", query="")
-
-
-def _results(folder: ServedPlace, query: str, hits: Hits) -> bytes:
-    """Return the page of the results of a search."""
-    title = f"Search: {query}"
-    return page("results.html", title, scripts=SCRIPTS, folder=folder, crumb="Search", query=query, hits=hits)
 
 
 def _results_members(folder: ServedPlace, query: str, hits: Hits) -> dict[str, Any]:

@@ -114,14 +114,6 @@ def fragment(template: str, **values: Any) -> Markup:
     return Markup(rendered(template, **values).decode())
 
 
-def page(
-    template: str,
-    title: str,
-    *,
-    scripts: tuple[str, ...] = (),
-    styles: tuple[str, ...] = (),
-    heading: str = "",
-    **values: Any,
-) -> bytes:
+def page(template: str, title: str, **values: Any) -> bytes:
     """Return a whole HTML page. `scripts`, `styles`: names of static files; each page has `pages.css`."""
-    return rendered(template, title=title, heading=heading, scripts=scripts, styles=styles, **values)
+    return rendered(template, **{"title": title, "heading": "", "scripts": (), "styles": (), **values})
