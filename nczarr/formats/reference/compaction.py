@@ -112,11 +112,17 @@ def _packed(family: ChunkFamily, fits: list[grouping.Fit], rows: Integers) -> di
     differences from their affine parts. `rows`: row numbers, int64, shape
     (rows,).
     """
-    indices = [column[rows] for column in family.indices]
-    numbers, expressions = grouping.pack([*indices, *(column_fit.rest[rows] for column_fit in fits)])
+    parts = [column_fit._replace(rest=column_fit.rest[rows]) for column_fit in fits]
+    numbers, names, sums = _sums([column[rows] for column in family.indices], parts)
+    return generator(family, names, sums, {grouping.PACKED: numbers})
+
+
+def _sums(indices: list[Integers], fits: list[grouping.Fit]) -> tuple[list[int], list[str], list[str]]:
+    """Return packed numbers, and the expressions of indices and of columns that they give."""
+    numbers, expressions = grouping.pack([*indices, *(column_fit.rest for column_fit in fits)])
     names, added = expressions[: len(indices)], expressions[len(indices) :]
     sums = [grouping.fitted(column_fit, names, more) for column_fit, more in zip(fits, added, strict=True)]
-    return generator(family, names, sums, {grouping.PACKED: numbers})
+    return numbers, names, sums
 
 
 def generator(family: ChunkFamily, names: list[str], sums: list[str], dimensions: dict[str, Any]) -> dict[str, Any]:
@@ -155,10 +161,7 @@ def bundle(families: Sequence[ChunkFamily]) -> dict[str, Any] | None:
         if not all(np.array_equal(one, another) for one, another in pairs):
             return None
     columns = [*first.columns[2:], *_chain(members)]
-    fits = [grouping.fit(column, grids[0]) for column in columns]
-    numbers, expressions = grouping.pack([*first.indices, *(column_fit.rest for column_fit in fits)])
-    names, added = expressions[: len(first.indices)], expressions[len(first.indices) :]
-    sums = [grouping.fitted(column_fit, names, more) for column_fit, more in zip(fits, added, strict=True)]
+    numbers, names, sums = _sums(first.indices, [grouping.fit(column, grids[0]) for column in columns])
     urls, gaps, lengths = sums[: -2 * len(members)], sums[-2 * len(members) :: 2], sums[-2 * len(members) + 1 :: 2]
     offset = gaps[0]
     for number, (length, gap) in enumerate(zip(lengths, gaps[1:], strict=False)):

@@ -42,7 +42,7 @@ def prepare(document: ReferenceDocument, faults: Faults, limits: Limits, missing
         except RefusedTextError as error:
             faults.error(error.code, f"template `{name}`: {error.message}", ("templates", name))
     refs = Refs(document, scope, faults, missing)
-    sequences: list[EntrySequence] = [refs] if refs.count else []
+    sequences: list[EntrySequence] = [refs]
     for number, generator in enumerate(document.generators):
         if not generator.entries:
             continue

@@ -45,7 +45,7 @@ Overrides = tuple[tuple[str, str], ...]
 class CheckedReferences:
     """Entries of a checked document. Pickles its file path, or its bytes."""
 
-    def __init__(self, document: wire.ReferenceDocument, source: Source, refs: Refs | None, index: Index) -> None:
+    def __init__(self, document: wire.ReferenceDocument, source: Source, refs: Refs, index: Index) -> None:
         self._source = source
         self._path: tuple[str, ...] = ("refs",) if document.version else ()
         self._refs = document.refs
@@ -91,7 +91,7 @@ class CheckedReferences:
     def _meant(self, key: str, value: Any) -> bytes | Reference:
         """Return the meaning of a value of `refs`. Raises CompileError."""
         if isinstance(value, list):
-            url = self._rendered.url(value[0]) if self._rendered is not None else value[0]
+            url = self._rendered.url(value[0])
             return Reference(url) if len(value) == 1 else Reference(url, value[1], value[2])
         if isinstance(value, dict):
             return encode(value).encode()
@@ -140,9 +140,9 @@ class CheckedReferences:
         return sorted(self._refs)
 
     def named(self) -> Iterator[tuple[str | None, str]]:
-        rendered = (lambda url: url) if self._rendered is None else self._rendered.url
         seen: set[str | None] = set()
-        for url, key in chain(((rendered(url), key) for url, key in self._refs.named()), self._index.urls()):
+        rendered = ((self._rendered.url(url), key) for url, key in self._refs.named())
+        for url, key in chain(rendered, self._index.urls()):
             if url not in seen:
                 seen.add(url)
                 yield url, key
@@ -194,10 +194,9 @@ def _made(document: wire.ReferenceDocument, source: Source, report: Report, limi
     if version:
         faults.error("bad-reference", "`version`: a document of version 0 cannot have this key")
     index.seal()
-    refs = next((part for part in parts if isinstance(part, Refs)), None)
+    refs = next(part for part in parts if isinstance(part, Refs))
     missing.tell("`gen`", ("gen",))
-    longest = 0 if refs is None else refs.longest
-    if index.size + len(source.data) * WORST + len(document.refs) * longest > limits.output:
+    if index.size + len(source.data) * WORST + len(document.refs) * refs.longest > limits.output:
         try:
             for _ in expansion.expand(document, source, report, limits):
                 pass
