@@ -1,6 +1,6 @@
-"""Known faults of other readers: rules for each reader, and a common interface.
+"""Known faults of other readers: tables for each reader, and a common interface.
 
-Rules inspect the raw documents of a store, or a netCDF file. Diagnostics name
+Functions inspect the raw documents of a store, or a netCDF file. Diagnostics name
 the reader and the observed versions. No reader is run, and no array values are
 read.
 """
@@ -16,7 +16,7 @@ from nczarr.diagnostics.catalog import CODES
 from nczarr.diagnostics.report import Diagnostic, Label, Report
 from nczarr.diagnostics.source import Source, Span
 from nczarr.operations.endpoints import detected
-from nczarr.operations.readers.rule import FindingPlace, Peer, ReaderFault
+from nczarr.operations.readers.rule import Find, Finding, Peer, ReaderFault
 from nczarr.stores.base import Store
 
 ROWS: dict[str, str] = {
@@ -56,7 +56,7 @@ def peers() -> Iterator[Peer]:
 
 
 def suits(peer: Peer, source: Source | Store) -> bool:
-    """Return whether a reader's rules are about the documents of a source. Raises OSError."""
+    """Return whether a reader's faults are about the documents of a source. Raises OSError."""
     if peer.reads is None:
         return True
     from nczarr.operations.readers.documents import StoreDocuments
@@ -67,68 +67,58 @@ def suits(peer: Peer, source: Source | Store) -> bool:
 def check(peer: Peer, source: Source | Store, report: Report) -> int:
     """Report a reader's faults with a source, and return their number. Raises OSError."""
     if isinstance(source, Source):
-        return _file(peer, source, report)
+        return _check_file(peer, source, report)
     from nczarr.operations.readers.documents import StoreDocuments
 
     documents = StoreDocuments(source)
     if not any(node.document is not None for version in (2, 3) for node in documents.tree(version).walk()):
-        return _unread(peer, source.path, report)
-    view = peer.view(documents)
-    return _found(peer, peer.stores, view, source.path, report)
+        return _report_unread(peer, source.path, report)
+    return _report(peer, peer.stores, peer.find, peer.view(documents), source.path, report)
 
 
-def _file(peer: Peer, source: Source, report: Report) -> int:
+def _check_file(peer: Peer, source: Source, report: Report) -> int:
     """Check a netCDF file. Our own reader reads it, and its diagnostics are reported."""
     form = detected(source)
     if peer.files is None or form is None or form.second_reader != "libnetcdf":
-        return _unread(peer, source.name, report)
+        return _report_unread(peer, source.name, report)
     if not peer.files:
         return 0
     from nczarr.operations import pipeline
     from nczarr.options import Options
 
     checked = pipeline.read(source, report, Options(), form)
-    return 0 if checked is None else _found(peer, peer.files, checked, source.name, report)
+    return 0 if checked is None else _report(peer, peer.files, peer.find_in_files, checked, source.name, report)
 
 
-def _found(peer: Peer, rules: tuple[ReaderFault, ...], view: Any, path: str, report: Report) -> int:
-    count = 0
-    for rule in rules:
-        for place in rule.find(view):
-            if not peer.concerns(place):
-                continue
-            report.add(_diagnostic(peer, rule, place, path))
-            count += 1
-    return count
+def _report(
+    peer: Peer, faults: tuple[ReaderFault, ...], finds: tuple[Find, ...], view: Any, path: str, report: Report
+) -> int:
+    """Report what is found in a view, fault by fault; return the number of findings."""
+    rows = {fault.name: (number, fault) for number, fault in enumerate(faults)}
+    findings = [finding for find in finds for finding in find(view) if peer.concerns(finding)]
+    for finding in sorted(findings, key=lambda finding: rows[finding.fault][0]):
+        report.add(_diagnostic(peer, rows[finding.fault][1], finding, path))
+    return len(findings)
 
 
-def _diagnostic(peer: Peer, rule: ReaderFault, place: FindingPlace, path: str) -> Diagnostic:
-    does = place.does or rule.does
-    instead = place.instead or rule.instead
+def _diagnostic(peer: Peer, fault: ReaderFault, finding: Finding, path: str) -> Diagnostic:
+    ends = [f"since zarr-python {finding.since}"] if finding.since else []
+    ends += [f"until zarr-python {finding.until}, which reads it"] if finding.until else []
+    seen = f"seen with {peer.title} {fault.seen}" + (f": {', '.join(ends)}" if ends else "")
+    instead, label = finding.instead or fault.instead, Label(finding.span)
+    if finding.key:
+        label = Label(Span(Source(path, b"", key=finding.key), 0, 0), key=finding.key, pointer=finding.pointer)
     return Diagnostic(
-        rule.code,
-        CODES[rule.code].severity,
-        f"{place.what}: {peer.title} {does}",
-        _label(place, path),
-        notes=(_seen(peer, rule, place),) if rule.seen else (),
+        fault.code,
+        CODES[fault.code].severity,
+        f"{finding.what}: {peer.title} {finding.does or fault.does}",
+        label,
+        notes=(seen,) if fault.seen else (),
         helps=(instead,) if instead else (),
     )
 
 
-def _seen(peer: Peer, rule: ReaderFault, place: FindingPlace) -> str:
-    """Return the releases with the observed fault."""
-    ends = [f"since zarr-python {place.since}"] if place.since else []
-    ends += [f"until zarr-python {place.until}, which reads it"] if place.until else []
-    return f"seen with {peer.title} {rule.seen}" + (f": {', '.join(ends)}" if ends else "")
-
-
-def _label(place: FindingPlace, path: str) -> Label:
-    if not place.key:
-        return Label(place.span)
-    return Label(Span(Source(path, b"", key=place.key), 0, 0), key=place.key, pointer=place.pointer)
-
-
-def _unread(peer: Peer, path: str, report: Report) -> int:
+def _report_unread(peer: Peer, path: str, report: Report) -> int:
     """Report a source that a reader cannot read at all."""
     report.error("unread-format", f"{peer.title} does not support the format of `{path}`")
     return 1

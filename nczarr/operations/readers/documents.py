@@ -1,4 +1,4 @@
-"""Raw JSON documents of a store by key, for rules about readers.
+"""Raw JSON documents of a store by key, for faults of readers.
 
 Documents are not judged: invalid JSON is one kind of fault, JSON that only
 strict parsers refuse another. Invariant: each document is read once, and of
@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from nczarr.formats.common.documents import Json
+from nczarr.operations.readers.rule import Finding
 from nczarr.stores.base import Store, UnsafeKeyError, is_safe
 from nczarr.syntax.json.tolerant import NotJsonError, parse, too_deep
 
@@ -108,6 +109,33 @@ class StoreNode:
     def attrs_pointer(self) -> str:
         """JSON pointer to the attributes in that document."""
         return "/attributes" if self.version == 3 else ""
+
+    @property
+    def shape(self) -> list[int] | None:
+        """Shape of an array as stored; None if it is not a list of integers."""
+        return integers(self.meta.get("shape"))
+
+    @property
+    def has_arrays(self) -> bool:
+        """True if there is an array at or below the node."""
+        return any(node.is_array for node in self.walk())
+
+    def hidden(self, what: str) -> tuple[Any, str, str]:
+        """Return an attribute of NCZarr, its key and pointer; before netCDF-C 4.9.3 it was in the other document."""
+        name = f"_nczarr_{what}"
+        if name in self.attrs:
+            return self.attrs[name], self.attrs_key, f"{self.attrs_pointer}/{name}"
+        if name in self.meta:
+            return self.meta[name], self.key, f"/{name}"
+        return None, self.attrs_key, ""
+
+    def at(self, fault: str, pointer: str, what: str, **more: Any) -> Finding:
+        """Return a finding in the document of the node."""
+        return Finding(fault, self.key, pointer, what)._replace(**more)
+
+    def at_attribute(self, fault: str, name: str, what: str, **more: Any) -> Finding:
+        """Return a finding at an attribute, whose name is a step of a JSON pointer."""
+        return Finding(fault, self.attrs_key, f"{self.attrs_pointer}/{name}", what)._replace(**more)
 
     def walk(self) -> Iterator[StoreNode]:
         """Yield the node and its descendants."""
@@ -207,23 +235,24 @@ class StoreDocuments:
             place = self.store.locate(key)
             yield key, place.length if place is not None else len(self.store.get(key) or b"")
 
-    def odd_lengths(self, array: StoreNode, itemsize: int) -> Iterator[tuple[str, int, int]]:
-        """Yield chunks of the wrong length: key, length, correct length.
+    def find_odd_chunk(self, array: StoreNode, itemsize: int, *, short: bool = False) -> Iterator[Finding]:
+        """Find the first chunk of a wrong length, or the first `short` one, of an array of Zarr v2 without codecs.
 
-        Only for Zarr v2 arrays without codecs. Raises OSError.
+        Raises OSError.
         """
-        chunks = array.meta.get("chunks")
+        chunks, shape = array.meta.get("chunks"), array.meta.get("shape")
         if array.version != 2 or array.meta.get("compressor") or array.meta.get("filters"):
             return
-        if not isinstance(chunks, list) or not all(type(length) is int and length > 0 for length in chunks):
+        if not isinstance(chunks, list) or not isinstance(shape, list) or len(shape) != len(chunks):
             return
-        shape = array.meta.get("shape")
-        if not isinstance(shape, list) or len(shape) != len(chunks):
+        if not all(type(length) is int and length > 0 for length in chunks):
             return
         expected = itemsize * math.prod(chunks)
         for key, length in self.chunks(array):
-            if length != expected:
-                yield key, length, expected
+            if length < expected or (length > expected and not short):
+                text = f"a chunk of `{array.path}` has {length} bytes, but chunks of its array have {expected}"
+                yield Finding("odd-chunk", key, "", text)
+                return
 
 
 def document(key: str, data: bytes) -> StoreDocument:
@@ -301,6 +330,18 @@ def _repeated(value: Any, pointer: str) -> Iterator[str]:
     members = dict(enumerate(value)) if isinstance(value, list) else value
     for name, item in members.items() if isinstance(members, dict) else ():
         yield from _repeated(item, f"{pointer}/{step(str(name))}")
+
+
+def integers(value: Any) -> list[int] | None:
+    """Return a list of integers, or None."""
+    return value if isinstance(value, list) and all(type(number) is int for number in value) else None
+
+
+def find_shape(array: StoreNode) -> Iterator[Finding]:
+    """Find a shape that is not one."""
+    shape = integers(array.meta.get("shape", []))
+    if shape is None or any(length < 0 for length in shape):
+        yield array.at("bad-shape", "/shape", f"the shape of `{array.path}` is not a list of lengths")
 
 
 def step(name: str) -> str:

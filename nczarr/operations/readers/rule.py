@@ -1,16 +1,18 @@
-"""Data types for reader faults: rules, their findings, and peers."""
+"""Faults of readers as data: tables of faults, what is found in a source, and the readers."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeAlias
 
 from nczarr.diagnostics.source import NOWHERE, Span
 
 
-class FindingPlace(NamedTuple):
+class Finding(NamedTuple):
     """One finding: a store document with a JSON pointer, or a position in a file."""
 
+    fault: str
+    """Name of the fault."""
     key: str
     """Key of the document."""
     pointer: str
@@ -18,9 +20,9 @@ class FindingPlace(NamedTuple):
     what: str
     """Description of the finding."""
     does: str = ""
-    """Predicate that overrides that of the rule."""
+    """Predicate that overrides that of the fault."""
     instead: str = ""
-    """Remedy that overrides that of the rule."""
+    """Remedy that overrides that of the fault."""
     span: Span = NOWHERE
     """Position in a file."""
     since: str = ""
@@ -29,42 +31,36 @@ class FindingPlace(NamedTuple):
     """First release without the fault; empty without such a release."""
 
 
+Find: TypeAlias = Callable[[Any], Iterator[Finding]]
+"""Function that finds faults of one subject in the reader's view of a source."""
+
+
 class ReaderFault(NamedTuple):
     """One known fault of a reader."""
 
-    code: str
-    """Code of its diagnostics."""
+    name: str
+    """Its code; behind a colon a word, where the reader has several faults of one code."""
     does: str
     """Predicate after the reader's name."""
-    seen: str
-    """Affected versions."""
     instead: str
     """Remedy."""
-    find: Callable[[Any], Iterator[FindingPlace]]
-    """Yields findings in the reader's view of a store."""
+    seen: str
+    """Affected versions."""
+
+    @property
+    def code(self) -> str:
+        """Code of its diagnostics."""
+        return self.name.partition(":")[0]
 
 
-Find = TypeVar("Find", bound=Callable[[Any], Iterator[FindingPlace]])
+def faults(seen: str, *rows: tuple[str, ...]) -> tuple[ReaderFault, ...]:
+    """Return the faults of a table: name, predicate, remedy, and the affected versions unless these are `seen`."""
+    return tuple(ReaderFault(*row[:3], *("",) * (3 - len(row)), *(row[3:] or (seen,))) for row in rows)
 
 
-class Rules(list[ReaderFault]):
-    """Rules in the order of their functions, which `add` decorates.
-
-    `seen`: affected versions unless a rule names others.
-    """
-
-    def __init__(self, seen: str) -> None:
-        super().__init__()
-        self.seen = seen
-
-    def add(self, code: str, does: str, instead: str = "", *, seen: str = "") -> Callable[[Find], Find]:
-        """Return a decorator that adds the rule of a function."""
-
-        def decorate(find: Find) -> Find:
-            self.append(ReaderFault(code, does, seen or self.seen, instead, find))
-            return find
-
-        return decorate
+def of_arrays(*finds: Callable[[Any], Iterator[Finding]]) -> Find:
+    """Return a function that finds faults array by array: `view.arrays` yields the arrays."""
+    return lambda view: (finding for array in view.arrays for find in finds for finding in find(array))
 
 
 class Peer(NamedTuple):
@@ -75,28 +71,32 @@ class Peer(NamedTuple):
     title: str
     """Name in messages."""
     versions: str
-    """Versions that the rules describe."""
+    """Versions that the faults describe."""
     stores: tuple[ReaderFault, ...]
-    """Rules about stores."""
+    """Faults with stores, in the order of messages."""
+    find: tuple[Find, ...]
+    """Functions that find them."""
     view: Callable[[Any], Any]
     """Returns the reader's view of `StoreDocuments`."""
     files: tuple[ReaderFault, ...] | None = None
-    """Rules about netCDF files, applied to `Checked`; None if the reader cannot read them."""
+    """Faults with netCDF files; None if the reader cannot read them."""
+    find_in_files: tuple[Find, ...] = ()
+    """Functions that find them in `Checked`."""
     releases: tuple[str, ...] = ()
-    """Releases that the rules distinguish, oldest first; empty if there is only one."""
+    """Releases that the faults distinguish, oldest first; empty if there is only one."""
     release: str = ""
     """Selected release; empty for the newest."""
     convention: str = ""
-    """Name of the convention for `--declare`, if the rules are those of a convention instead of a reader."""
+    """Name of the convention for `--declare`, if the faults are those of a convention instead of a reader."""
     reads: Callable[[Any], bool] | None = None
-    """Tells whether the rules suit the `StoreDocuments` of a store; None: those of every store."""
+    """Tells whether the faults suit the `StoreDocuments` of a store; None: those of every store."""
 
-    def concerns(self, place: FindingPlace) -> bool:
+    def concerns(self, finding: Finding) -> bool:
         """Return whether a finding affects the selected release."""
         if not self.releases:
             return True
         asked = number(self.release or self.releases[-1])
-        return number(place.since) <= asked and not (place.until and asked >= number(place.until))
+        return number(finding.since) <= asked and not (finding.until and asked >= number(finding.until))
 
 
 def number(release: str) -> tuple[int, ...]:

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from nczarr import names
-from nczarr.ast import Attribute, CompoundType, Constant, OpaqueType, UserType, Variable, VlenType
+from nczarr.ast import Attribute, CompoundType, Constant, Dimension, Group, OpaqueType, Variable, VlenType
 from nczarr.check.checked import Checked
-from nczarr.operations.readers.rule import FindingPlace, Rules
+from nczarr.operations.readers.rule import Finding, faults
 
 UNITS = frozenset(
     "nanosecond nanoseconds microsecond microseconds microsec microsecs millisecond milliseconds millisec millisecs "
@@ -25,18 +25,13 @@ _DATE = re.compile(r"\s*([+-]?[0-9]{1,9})(?:-([0-9]{1,2})(?:-([0-9]{1,2}))?)?(?!
 _DAYS = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
 
-def faults(attributes: Mapping[str, Any], *, numeric: bool) -> Iterator[tuple[str, str]]:
+def cf_faults(attributes: Mapping[str, Any], *, numeric: bool) -> Iterator[tuple[str, str]]:
     """Yield names and reasons of attributes that prevent decoding. `numeric`: the variable has numeric values."""
     units = attributes.get("units")
     if isinstance(units, str) and "since" in units:
-        why = time_fault(units, attributes.get("calendar", "standard"), numeric=numeric)
+        why = _time_fault(units, attributes.get("calendar", "standard"), numeric=numeric)
         if why:
             yield "units", why
-    yield from encoding_faults(attributes)
-
-
-def encoding_faults(attributes: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield invalid attributes for packing or for references to other variables."""
     for name in ("scale_factor", "add_offset"):
         value = attributes.get(name)
         single = value[0] if isinstance(value, list) and len(value) == 1 else value
@@ -46,7 +41,7 @@ def encoding_faults(attributes: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         yield "coordinates", "`coordinates` is not a string"
 
 
-def time_fault(units: str, calendar: Any, *, numeric: bool) -> str | None:
+def _time_fault(units: str, calendar: Any, *, numeric: bool) -> str | None:
     """Return why times in these units cannot be decoded; None if their syntax is valid."""
     parts = re.match(r"(.+) since (.+)", units)
     if parts is None:
@@ -89,50 +84,36 @@ def _is_leap(year: int, calendar: str) -> bool:
 
 SEEN = "2026.9.0 and netCDF4-python 1.7.5.1"
 REFUSED = "cannot open its group"
-FILES = Rules(SEEN)
+
+FAULTS = faults(
+    SEEN,
+    ("hidden-group", "shows only the root", "open each group with `group=`, or all with `open_datatree`"),
+    ("skipped-type", "skips it with a warning",
+     "write another type; `nczarr convert SRC DST --to zarr3` stores them as arrays"),
+    ("unread-attribute", REFUSED, "write numbers and strings"),
+    ("doubled-dimension", "reads it with a warning, and refuses most operations on it",
+     "write a different dimension for each axis"),
+    ("clashing-scalar", REFUSED, "write another name for one of them"),
+    ("dropped-dimension", "drops it"),
+    ("rounded-integer", "reads doubles, which are not exact beyond 2^53",
+     "open it with `mask_and_scale=False`, or write no `_FillValue`"),
+    ("undecodable-attribute", REFUSED, "write one number, and a string for `coordinates`"),
+    ("undecodable-time", REFUSED,
+     "write `days since 2000-01-01` and the like, or open it with `decode_times=False`"),
+    ("hidden-attribute", "reads booleans", "write another name for it"),
+)  # fmt: skip
 
 
-def _at(what: str, node: Variable | Attribute | Any, does: str = "") -> FindingPlace:
-    return FindingPlace("", "", what, does, span=node.span)
+def _at(fault: str, node: Variable | Attribute | Group | Dimension, what: str, does: str = "") -> Finding:
+    return Finding(fault, "", "", what, does, span=node.span)
 
 
-def _attributes(checked: Checked) -> Iterator[tuple[str, Attribute]]:
-    """Yield all attributes with the path of their owner."""
-    for table in (checked.groups, checked.variables):
-        for path, owner in table.items():
-            for attribute in owner.attributes:
-                yield path, attribute
-
-
-@FILES.add("hidden-group", "shows only the root", "open each group with `group=`, or all with `open_datatree`")
-def groups(checked: Checked) -> Iterator[FindingPlace]:
+def find_groups(checked: Checked) -> Iterator[Finding]:
     """Find groups below the root that contain variables."""
     for path, group in checked.groups.items():
-        inside = [fqn for fqn in checked.variables if fqn.startswith(path + "/")]
-        if path != "/" and names.parent(path) == "/" and inside:
-            yield _at(f"there are variables in group `{path}`", group)
-
-
-@FILES.add(
-    "skipped-type",
-    "skips it with a warning",
-    "write another type; `nczarr convert SRC DST --to zarr3` stores them as arrays",
-)
-def types(checked: Checked) -> Iterator[FindingPlace]:
-    """Find variables that are skipped for their type."""
-    for path, variable in checked.variables.items():
-        if _is_skipped(variable.type, checked):
-            yield _at(f"`{path}` is of the type `{variable.type}`, {_kind(checked.types[variable.type])}", variable)
-
-
-def _kind(declared: UserType) -> str:
-    match declared:
-        case OpaqueType():
-            return "opaque bytes"
-        case VlenType():
-            return "lists of non-numeric values"
-        case _:
-            return "records with a non-numeric field"
+        is_top = path != "/" and names.parent(path) == "/"
+        if is_top and any(fqn.startswith(path + "/") for fqn in checked.variables):
+            yield _at("hidden-group", group, f"there are variables in group `{path}`")
 
 
 def _is_skipped(type_name: str, checked: Checked) -> bool:
@@ -155,103 +136,63 @@ def _is_field(type_name: str, checked: Checked) -> bool:
     return inner is None and type_name != "string"
 
 
-@FILES.add("unread-attribute", REFUSED, "write numbers and strings")
-def attribute_types(checked: Checked) -> Iterator[FindingPlace]:
-    """Find attributes whose type stops xarray, and fill values of records."""
-    for path, attribute in _attributes(checked):
-        owner = checked.variables.get(path)
-        if owner is not None and _is_skipped(owner.type, checked):
-            continue
+def find_types(checked: Checked) -> Iterator[Finding]:
+    """Find variables that are skipped for their type, and attributes whose type stops xarray."""
+    skipped = {path for path, variable in checked.variables.items() if _is_skipped(variable.type, checked)}
+    kinds = {"opaque": "opaque bytes", "vlen": "lists of non-numeric values"}
+    for path, variable in checked.variables.items():
+        if path in skipped:
+            kind = kinds.get(checked.types[variable.type].kind, "records with a non-numeric field")
+            yield _at("skipped-type", variable, f"`{path}` is of the type `{variable.type}`, {kind}")
+    owners: list[tuple[str, Group | Variable]] = [*checked.groups.items(), *checked.variables.items()]
+    for path, attribute in ((path, attribute) for path, owner in owners for attribute in owner.attributes):
         kind = attribute.value.type
-        declared = checked.types.get(kind)
         text = f"attribute `{attribute.name}` of `{path}` is of the type `{kind}`"
-        if isinstance(declared, VlenType) or _is_skipped(kind, checked):
-            yield _at(text, attribute)
-        elif isinstance(declared, CompoundType) and attribute.name == "_FillValue":
-            yield _at(text, attribute, "cannot read the variable")
+        if path in skipped:
+            continue
+        if isinstance(checked.types.get(kind), VlenType) or _is_skipped(kind, checked):
+            yield _at("unread-attribute", attribute, text)
+        elif isinstance(checked.types.get(kind), CompoundType) and attribute.name == "_FillValue":
+            yield _at("unread-attribute", attribute, text, "cannot read the variable")
 
 
-@FILES.add(
-    "doubled-dimension",
-    "reads it with a warning, and refuses most operations on it",
-    "write a different dimension for each axis",
-)
-def doubled(checked: Checked) -> Iterator[FindingPlace]:
-    """Find variables with two axes over one dimension."""
-    for path, variable in checked.variables.items():
-        named = [dimension for dimension in variable.dimensions if isinstance(dimension, str)]
-        if len(set(named)) < len(named):
-            yield _at(f"two axes of `{path}` have the same name", variable)
-
-
-@FILES.add("clashing-scalar", REFUSED, "write another name for one of them")
-def clashing(checked: Checked) -> Iterator[FindingPlace]:
-    """Find scalars named like a dimension that is used in their group."""
-    used = {
-        (names.parent(path), names.last(reference))
+def find_dimensions(checked: Checked) -> Iterator[Finding]:
+    """Find dimensions that a variable repeats, that no variable has, or that a scalar has the name of."""
+    axes = {
+        path: [reference for reference in variable.dimensions if isinstance(reference, str)]
         for path, variable in checked.variables.items()
-        for reference in variable.dimensions
-        if isinstance(reference, str)
     }
-    for path, variable in checked.variables.items():
-        if not variable.dimensions and (names.parent(path), variable.name) in used:
-            yield _at(f"scalar `{path}` has the name of a dimension", variable)
-
-
-@FILES.add("dropped-dimension", "drops it")
-def unused(checked: Checked) -> Iterator[FindingPlace]:
-    """Find dimensions without variables."""
     used = {
-        reference
-        for variable in checked.variables.values()
-        for reference in variable.dimensions
-        if isinstance(reference, str)
+        (names.parent(path), names.last(reference)) for path, references in axes.items() for reference in references
     }
-    for path, dimension in checked.dimensions.items():
-        if path not in used:
-            yield _at(f"no variable has the dimension `{path}`", dimension)
-
-
-@FILES.add(
-    "rounded-integer",
-    "reads doubles, which are not exact beyond 2^53",
-    "open it with `mask_and_scale=False`, or write no `_FillValue`",
-)
-def rounded(checked: Checked) -> Iterator[FindingPlace]:
-    """Find 64-bit integers that become doubles."""
     for path, variable in checked.variables.items():
-        missing_values = [
-            attribute for attribute in variable.attributes if attribute.name in ("_FillValue", "missing_value")
-        ]
-        if variable.type in ("int64", "uint64") and missing_values:
-            yield _at(f"`{path}` has integers of 64 bits and a missing value", missing_values[0])
+        if len(set(axes[path])) < len(axes[path]):
+            yield _at("doubled-dimension", variable, f"two axes of `{path}` have the same name")
+        if not variable.dimensions and (names.parent(path), variable.name) in used:
+            yield _at("clashing-scalar", variable, f"scalar `{path}` has the name of a dimension")
+    with_variables = {reference for references in axes.values() for reference in references}
+    for path, dimension in checked.dimensions.items():
+        if path not in with_variables:
+            yield _at("dropped-dimension", dimension, f"no variable has the dimension `{path}`")
 
 
-@FILES.add("undecodable-attribute", REFUSED, "write one number, and a string for `coordinates`")
-def undecodable(checked: Checked) -> Iterator[FindingPlace]:
-    """Find CF attributes that cannot be decoded."""
-    for path, attribute, why in _cf(checked):
-        if attribute.name != "units":
-            yield _at(f"{why}, at `{path}`", attribute)
-
-
-@FILES.add(
-    "undecodable-time", REFUSED, "write `days since 2000-01-01` and the like, or open it with `decode_times=False`"
-)
-def times(checked: Checked) -> Iterator[FindingPlace]:
-    """Find times that cannot be decoded."""
-    for path, attribute, why in _cf(checked):
-        if attribute.name == "units":
-            yield _at(f"`{path}` is in `{_plain(attribute.value)}`, and {why}", attribute)
-
-
-def _cf(checked: Checked) -> Iterator[tuple[str, Attribute, str]]:
+def find_attributes(checked: Checked) -> Iterator[Finding]:
+    """Find attributes that change or prevent decoding."""
     for path, variable in checked.variables.items():
         attributes = {attribute.name: attribute for attribute in variable.attributes}
         plain = {name: _plain(attribute.value) for name, attribute in attributes.items()}
+        missing = next((node for name, node in attributes.items() if name in ("_FillValue", "missing_value")), None)
+        if variable.type in ("int64", "uint64") and missing is not None:
+            yield _at("rounded-integer", missing, f"`{path}` has integers of 64 bits and a missing value")
         numeric = variable.type not in ("char", "string") and variable.type not in checked.types
-        for name, why in faults(plain, numeric=numeric):
-            yield path, attributes[name], why
+        for name, why in cf_faults(plain, numeric=numeric):
+            fault, text = "undecodable-attribute", f"{why}, at `{path}`"
+            if name == "units":
+                fault, text = "undecodable-time", f"`{path}` is in `{plain[name]}`, and {why}"
+            yield _at(fault, attributes[name], text)
+        if plain.get("dtype") == "bool" and variable.type not in checked.types:
+            text = f"an attribute of `{path}` is `dtype`, of the value `bool`"
+            yield _at("hidden-attribute", attributes["dtype"], text)
 
 
 def _plain(value: Constant) -> Any:
@@ -267,10 +208,4 @@ def _plain(value: Constant) -> Any:
     return numbers[0] if len(numbers) == 1 else numbers
 
 
-@FILES.add("hidden-attribute", "reads booleans", "write another name for it")
-def own_names(checked: Checked) -> Iterator[FindingPlace]:
-    """Find the attribute by which xarray itself marks booleans."""
-    for path, variable in checked.variables.items():
-        for attribute in variable.attributes:
-            if attribute.name == "dtype" and _plain(attribute.value) == "bool" and variable.type not in checked.types:
-                yield _at(f"an attribute of `{path}` is `dtype`, of the value `bool`", attribute)
+FIND = (find_groups, find_types, find_dimensions, find_attributes)

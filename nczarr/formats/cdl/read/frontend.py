@@ -1,220 +1,177 @@
-"""CDL → tree: `read(source, report) -> Unchecked`.
+"""Error recovery of the CDL parser: continue after the faulty statement.
 
-The parser (grammar/CDL.g4) finds statements, `statements.py` interprets them,
-the assembler collects. Value lists of `data:` and of attributes with
-user-defined types remain spans until `read_lists`, when types are known.
-Invalid input never raises: faults are reported, the rest becomes the tree.
+The runtime would continue at any token that can begin a statement, and almost
+every word can. Here a word counts only on a new line, outside braces opened by
+the faulty statement. Faults after a refused character are consequences.
+Misordered but clear tokens are reordered.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 from nczarr import names
-from nczarr.ast.dataset import building
-from nczarr.check.checked import Unchecked
-from nczarr.diagnostics.report import Label, Report
+from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.source import Source, Span
-from nczarr.formats.cdl.read import statements
-from nczarr.formats.cdl.read.assembler import Assembler
-from nczarr.formats.cdl.read.recovery import CdlRecovery
-from nczarr.formats.cdl.read.scope import GroupScope
-from nczarr.formats.cdl.read.tokens import FastTokens
-from nczarr.formats.cdl.values.read_lists import read_lists
+from nczarr.syntax import recovery
 from nczarr.syntax._generated.CDLParser import CDLParser as P
-from nczarr.syntax.recovery import FaultAnswer, SyntaxFault
 from nczarr.syntax.tokens import ListStream, Token
 
-if TYPE_CHECKING:
-    from nczarr.options import Options
+_WORDS = frozenset({P.NAME, P.PATH, P.PRIMITIVE, P.UNLIMITED, P.NETCDF, P.OPAQUE, P.COMPOUND, P.COLON, P.SIMPLE})
+_SECTIONS = frozenset({P.TYPES, P.DIMENSIONS, P.VARIABLES, P.DATA, P.GROUP})
+_STRUCTURE = _SECTIONS | {P.LBRACE, P.RBRACE, P.SEMICOLON}
+_STATEMENTS = (
+    P.AttstatementContext, P.TypestatementContext, P.DimstatementContext, P.VarstatementContext, P.DatastatementContext,
+)  # fmt: skip
 
 
-_SPELLED = {
-    P.LBRACE: "`{`", P.RBRACE: "`}`", P.LPAREN: "`(`", P.RPAREN: "`)`", P.COLON: "`:`", P.SEMICOLON: "`;`",
-    P.COMMA: "`,`", P.EQUALS: "`=`", P.STAR: "`*`", P.NAME: "a name", P.PATH: "a path", P.PRIMITIVE: "a type",
-    P.INT: "a number", P.FLOAT: "a number", P.STRING: "a string", P.CHAR: "a character", P.HEX: "a number",
-    P.ENUM: "`enum`", P.OPAQUE: "`opaque`", P.COMPOUND: "`compound`", P.UNLIMITED: "`UNLIMITED`",
-    P.TYPES: "`types:`", P.DIMENSIONS: "`dimensions:`", P.VARIABLES: "`variables:`", P.DATA: "`data:`",
-    P.GROUP: "`group:`", P.VALUES: "values", P.SIMPLE: "a statement", P.DATASET_NAME: "a name",
-    -1: "the end of the file",
-}  # fmt: skip
-_STATEMENT = {
-    "dimstatement": "the dimension",
-    "dimdef": "the dimension",
-    "varstatement": "the variable",
-    "varspec": "the variable",
-    "shape": "the variable",
-    "attstatement": "the attribute",
-    "attdecl": "the attribute",
-    "datastatement": "the values",
-    "datalist": "the values",
-    "field": "the field",
-    "fieldspec": "the field",
-    "typestatement": "the type",
-}
-_SECTION_TOKENS = frozenset({P.TYPES, P.DIMENSIONS, P.VARIABLES, P.DATA, P.GROUP})
+class CdlRecovery(recovery.Recovery):
+    """Shared recovery strategy, extended to skip whole statements with their braced blocks.
 
+    `refused`: ascending offsets of characters that the token source dropped.
+    """
 
-class CdlExplainer:
-    """Explainer of one source's faults; `opened`: offset of the dataset's brace."""
+    UNITS = (*_STATEMENTS, P.FieldContext)
+    NAME = P.NAME
 
-    def __init__(self, source: Source, opened: int) -> None:
-        self.source = source
-        self.opened = opened
+    def __init__(
+        self,
+        source: Source,
+        report: Report,
+        explain: Callable[[recovery.SyntaxFault], recovery.FaultAnswer],
+        sound: int | None = None,
+        refused: Sequence[int] = (),
+    ) -> None:
+        super().__init__(source, report, explain, sound)
+        self._unsure: list[Span] = []  # names of types that lack a field
+        self._refused = refused
 
-    def __call__(self, fault: SyntaxFault) -> FaultAnswer:
-        """Return the best explanation of a fault."""
-        culprit, expected = fault.found, fault.expected
-        if culprit.type == -1 and P.RBRACE in expected:
-            return self._unclosed()
-        slash = next((token for token in (culprit, fault.previous) if token is not None and self._joined(token)), None)
-        if slash is not None:
-            message = 'a netCDF name cannot contain "/"'
-            here = Span(self.source, slash.start, slash.end)
-            return FaultAnswer("slash-in-name", message, helps=("use another character",), place=here)
-        if P.SEMICOLON in expected and self._ends_statement(fault):
-            after = _STATEMENT.get(fault.rule, "the statement")
-            if fault.previous is not None and fault.previous.type == P.VALUES and fault.rule != "datastatement":
-                after = "the attribute"
-            return FaultAnswer("expected-token", f"expected `;` after {after}", after=True)
-        special = self._by_rule(fault)
-        if special is not None:
-            return special
-        if culprit.type == P.INT and P.NAME in expected and P.INT not in expected:
-            text = self._shown(fault)
-            help_ = "write a backslash before a name that begins with a digit, as in `\\1st`"
-            return FaultAnswer("expected-token", f"expected {_list(expected)}, found the number {text}", helps=(help_,))
-        return FaultAnswer("expected-token", f"expected {_list(expected)}, found {self._shown(fault)}")
-
-    def _joined(self, token: Token) -> bool:
-        """Return whether a path directly follows a name, as in `a/b`."""
-        before = bytes(self.source.data[max(token.start - 1, 0) : token.start])
-        return token.type == P.PATH and (before.isalnum() or before == b"_" or before >= b"\x80")
-
-    def _unclosed(self) -> FaultAnswer:
-        line, column = self.source.position(self.opened)
-        message = f"expected `}}` at the end of the file; the dataset opened at {line}:{column} is not closed"
-        here = Label(Span(self.source, self.opened, self.opened + 1), "opened here")
-        return FaultAnswer("expected-token", message, others=(here,))
-
-    def _ends_statement(self, fault: SyntaxFault) -> bool:
-        """Return whether the statement seems complete: the next token is on another line or begins something new."""
-        if fault.previous is None or fault.previous.type in (P.COMMA, P.LPAREN, P.EQUALS, P.COLON):
-            return False
-        if fault.found.type in _SECTION_TOKENS or fault.found.type in (-1, P.RBRACE):
+    def goes_on(self, context: Any, before: Token, first: Token, found: Token) -> bool:
+        """Return whether the fault only continues a faulty statement, or follows a refused character."""
+        if bisect_left(self._refused, before.end) < bisect_left(self._refused, found.start):
             return True
-        between = bytes(self.source.data[fault.previous.end : fault.found.start])
-        return b"\n" in between or b"\r" in between
+        if not self.faulty or self.faulty[-1][1] != first.tokenIndex:
+            return False
+        if isinstance(context, P.FieldContext):
+            return True
+        between = bytes(self.source.data[before.end : first.start])
+        return before.type not in (P.SEMICOLON, P.RBRACE, P.SIMPLE) and b"\n" not in between and b"\r" not in between
 
-    def _by_rule(self, fault: SyntaxFault) -> FaultAnswer | None:
-        culprit, previous = fault.found, fault.previous
-        match fault.rule:
-            case "enumconst" if P.EQUALS in fault.expected and previous is not None:
-                name = self.source.text(previous.start, previous.end)
-                return FaultAnswer("expected-token", f"expected `= value` after the enum constant `{name}`")
-            case "enumdef" | "enumconst" | "name" if (
-                previous is not None and previous.type == P.COMMA and self._in(fault, P.EnumdefContext)
-            ):
-                return FaultAnswer("expected-token", "expected an enum constant after `,`")
-            case "name":
-                return FaultAnswer("expected-token", f"expected a name, found {self._shown(fault)}")
-            case "attdecl" if P.EQUALS in fault.expected:
-                return FaultAnswer("expected-token", "expected `=` after the attribute name")
-            case "shape" | "dimref" if culprit.type == P.EQUALS:
-                help_ = (
-                    "declare it in `dimensions:`, and write only its name here (`dim=3` is how netCDF-Java prints it)"
-                )
-                return FaultAnswer(
-                    "expected-token", "a variable names its dimensions, without their sizes", helps=(help_,)
-                )
-            case "vlendef":
-                help_ = "for a fixed number of values, use a dimension, or an array field of a compound"
-                return FaultAnswer("expected-token", "a vlen type is written `int(*) t`", helps=(help_,))
-            case _:
-                pass
-        if culprit.type == P.SEMICOLON and previous is not None and previous.type == P.SEMICOLON:
-            return FaultAnswer(
-                "expected-token", "empty statement: one `;` ends a statement", helps=("remove this `;`",)
-            )
-        if culprit.type == P.NETCDF:
-            return FaultAnswer("expected-token", f"expected {_list(fault.expected)}, found `netcdf`")
+    def damaged(self, context: Any) -> None:
+        """Remember types that lack a field."""
+        if isinstance(context, P.FieldContext):
+            name = context.parentCtx.children[1].start
+            self._unsure.append(Span(self.source, name.start, name.end))
+
+    def recoverInline(self, recognizer: Any) -> Token:  # noqa: N802
+        """Reorder clear but misordered tokens with one report; leave other faults to the runtime."""
+        finding = None if self.inErrorRecoveryMode(recognizer) else self._disorder(recognizer)
+        if finding is None:
+            token: Token = super().recoverInline(recognizer)
+            return token
+        assert finding.place is not None
+        self.report.error(finding.code, finding.message, finding.place, helps=finding.helps)
+        self.count += 1
+        moved: Token = recognizer.getCurrentToken()
+        recognizer.consume()
+        return moved
+
+    def _disorder(self, recognizer: Any) -> recovery.FaultAnswer | None:
+        """Reorder tokens (name after its definition, parentheses for braces). None: another fault."""
+        stream = recognizer.getTokenStream()
+        tokens, at = stream.tokens, stream.index
+        kinds = [token.type for token in tokens[at : at + 4]]
+        opening: Token = tokens[at - 1]
+        if isinstance(recognizer._ctx, P.NameContext) and kinds[0] == P.LBRACE and opening.type in (P.COMPOUND, P.ENUM):
+            end = _block_end(tokens, at, P.LBRACE, P.RBRACE) + 1
+            if [token.type for token in tokens[end : end + 2]] != [P.NAME, P.SEMICOLON]:
+                return None
+            stream.move(end, at)
+            word = self.source.text(opening.start, opening.end)
+            return self._finding(tokens[at], f"write the name of a type before the braces: `{word} name {{ … }}`")
+        if opening.type == P.OPAQUE and kinds[:2] == [P.NAME, P.LPAREN] and kinds[3:] == [P.RPAREN]:
+            stream.move(at, at + 3)
+            return self._finding(tokens[at + 3], "write the size of an opaque type before its name: `opaque(3) name`")
+        if kinds[0] == P.LPAREN and P.LBRACE in recognizer.getExpectedTokens():
+            end = _block_end(tokens, at, P.LPAREN, P.RPAREN)
+            if tokens[end].type != P.RPAREN:
+                return None
+            tokens[at].type, tokens[end].type = P.LBRACE, P.RBRACE
+            return self._finding(tokens[at], "expected `{`, found `(`", "write the content in braces")
         return None
 
-    def _in(self, fault: SyntaxFault, kind: type[object]) -> bool:
-        context = fault.context
-        for _ in range(3):
-            if isinstance(context, kind):
-                return True
-            context = context.parentCtx if context is not None else None
-        return False
-
-    def _shown(self, fault: SyntaxFault) -> str:
-        if fault.found.type == -1:
-            return "the end of the file"
-        if fault.found.type in (P.VALUES, P.SIMPLE):
-            words = self.source.text(fault.found.start, min(fault.found.start + 40, fault.found.end)).split()
-            return f"`{words[0]}`" if words else "nothing"
-        text = self.source.text(fault.found.start, fault.found.end)
-        return f"`{text if len(text) <= 30 else text[:30] + '…'}`"
-
-
-def _list(expected: frozenset[int]) -> str:
-    """Return the expected tokens in words, each once, in a fixed order."""
-    words = list(dict.fromkeys(_SPELLED[kind] for kind in sorted(expected) if kind in _SPELLED and kind != P.SIMPLE))
-    if len(words) > 6:
-        words = [*words[:5], "…"]
-    if len(words) < 2:
-        return words[0] if words else "nothing more"
-    return ", ".join(words[:-1]) + " or " + words[-1]
-
-
-def read(source: Source, report: Report, options: Options | None = None) -> Unchecked | None:
-    """Parse a CDL text. Returns None only if nothing is usable; all faults are in the report."""
-    scanner = FastTokens(source, report)
-    tokens = scanner.scan()
-    return parse(source, tokens, report, scanner.sound, scanner.refused)
-
-
-def parse(
-    source: Source, tokens: list[Token], report: Report, sound: int | None = None, refused: Sequence[int] = ()
-) -> Unchecked | None:
-    """Return the tree of a token list from any token source; `sound` and `refused` as in `CdlRecovery`."""
-    if not tokens or tokens[0].type != P.NETCDF:
-        return None
-    with building():
-        stream = ListStream(tokens)
-        parser = P(stream)
-        parser.removeErrorListeners()
-        parser._errHandler = strategy = CdlRecovery(
-            source, report, CdlExplainer(source, tokens[2].start), sound, refused
+    def _finding(self, token: Token, message: str, *helps: str) -> recovery.FaultAnswer:
+        return recovery.FaultAnswer(
+            "expected-token", message, helps=helps, place=Span(self.source, token.start, token.end)
         )
-        tree = parser.ncdesc()
-        return _gathered(tree, source, tokens, report, strategy.finish(stream))
+
+    def finish(self, stream: ListStream) -> set[str]:
+        """Hush the content of faulty statements and types that lack a field; return the names in the former."""
+        for span in self._unsure:
+            self.report.hush(span)
+        return {names.normal(names.unescape_cdl(name)) for name in super().finish(stream)}
+
+    def singleTokenDeletion(self, recognizer: Any) -> Token | None:  # noqa: N802
+        """Drop a superfluous token, but never one that structures statements and blocks."""
+        if recognizer.getTokenStream().LA(1) in _STRUCTURE:
+            return None
+        token: Token | None = super().singleTokenDeletion(recognizer)
+        return token
+
+    def recover(self, recognizer: Any, e: Any) -> None:
+        """Leave a faulty rule after the block that it opened."""
+        context, stream = recognizer._ctx, recognizer.getTokenStream()
+        opened = [child for child in context.children or () if getattr(child, "symbol", None) is not None]
+        depth = sum((child.symbol.type == P.LBRACE) - (child.symbol.type == P.RBRACE) for child in opened)
+        if isinstance(context, P.NcdescContext):
+            depth = 0
+        while depth > 0 and (kind := stream.LA(1)) != P.EOF and kind not in _SECTIONS:
+            depth += (kind == P.LBRACE) - (kind == P.RBRACE)
+            recognizer.consume()
+        super().recover(recognizer, e)
+
+    def consumeUntil(self, recognizer: Any, set_: Iterable[int]) -> None:  # noqa: N802
+        """Skip to a token of the set that can end the faulty statement or begin the next."""
+        stream = recognizer.getTokenStream()
+        inside = self._open_braces(recognizer)
+        depth = 0
+        while (kind := stream.LA(1)) != P.EOF:
+            if depth == 0 and kind != P.LBRACE and kind in set_ and not self._continues(stream, kind, inside):
+                return
+            depth += (kind == P.LBRACE) - (kind == P.RBRACE)
+            if depth < 0:
+                return
+            recognizer.consume()
+
+    def _continues(self, stream: Any, kind: int, inside: int) -> bool:
+        """Return whether a token belongs to the skipped statement."""
+        if kind not in _WORDS:
+            return False
+        before: Token = stream.LT(-1)
+        if before is None or before.type in (P.SEMICOLON, P.COMMA):
+            return False
+        between = bytes(self.source.data[before.end : stream.LT(1).start])
+        return inside > 0 or (b"\n" not in between and b"\r" not in between)
+
+    def _open_braces(self, recognizer: Any) -> int:
+        """Return the number of open braces of the faulty statement."""
+        context = recognizer._ctx
+        while context is not None and not isinstance(context, _STATEMENTS):
+            context = context.parentCtx
+        if context is None:
+            return 0
+        stream = recognizer.getTokenStream()
+        kinds = [stream.get(index).type for index in range(context.start.tokenIndex, stream.index)]
+        return kinds.count(P.LBRACE) - kinds.count(P.RBRACE)
 
 
-def _gathered(context: Any, source: Source, tokens: list[Token], report: Report, broken: set[str]) -> Unchecked:
-    """Collect the declarations of a parse tree; `broken`: names in faulty statements."""
-    assembler = Assembler(source, report, broken)
-    assembler.root = GroupScope(_dataset_name(source, tokens[1]), "/", Span(source, tokens[0].start, tokens[2].end))
-    for child in context.children or ():
-        if isinstance(child, P.BodyContext):
-            statements.body(assembler, assembler.root, child)
-    for scope in assembler.root.walk():
-        for variable in scope.variables:
-            variable.storage = assembler.specials.storage(variable)
-    return Unchecked(
-        assembler.root.freeze_dataset(assembler.kind, report),
-        forward=False,
-        lists=assembler.value_lists,
-        attribute_lists=assembler.attribute_lists,
-        read_values=read_lists,
-        uses=assembler.uses,
-        broken=frozenset(broken),
-    )
-
-
-def _dataset_name(source: Source, token: Token) -> str:
-    """Return the text before the brace without blanks and control characters."""
-    text = source.text(token.start, token.end).encode("utf-8", "surrogateescape").decode("utf-8", "replace")
-    return names.normal("".join(character for character in text if character > " "))
+def _block_end(tokens: Sequence[Token], at: int, opening: int, closing: int) -> int:
+    """Return the index of the token that closes the block at `at`, the last one if none does."""
+    depth = 0
+    for number in range(at, len(tokens)):
+        depth += (tokens[number].type == opening) - (tokens[number].type == closing)
+        if not depth:
+            return number
+    return len(tokens) - 1

@@ -15,7 +15,8 @@ PEER = Peer(
     "netcdf-c",
     "netCDF-C",
     "4.10.1, and the development head of August 2026 (4.10.2)",
-    (*stores.RULES, *arrays.RULES, *dimensions.RULES, *attributes.RULES),
+    (*stores.FAULTS, *arrays.FAULTS, *dimensions.FAULTS, *attributes.FAULTS),
+    (*stores.FIND, *arrays.FIND, *dimensions.FIND, *attributes.FIND),
     NetcdfView,
     (),
 )

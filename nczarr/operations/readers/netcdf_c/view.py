@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from nczarr.formats.common.documents import Json
 from nczarr.operations.readers.documents import StoreDocuments, StoreNode
+from nczarr.operations.readers.rule import Finding
 
 NOW = "4.10.1"
 BOTH = "4.10.1, 4.10.2"
@@ -23,14 +24,16 @@ RESERVED = frozenset({
 DTYPE = re.compile(r"[<>|]?(?:[iu][1248]|f[48]|S[1-9][0-9]{0,8})")
 """Dtypes that the library knows."""
 
+SPECIAL = re.compile(r"-?(?:nan|infinity)f?", re.IGNORECASE)
+"""Texts that the library reads as floating-point numbers."""
+
 RANGES = {f"{kind}{size}": bounds for size in (1, 2, 4, 8) for kind, bounds in (
     ("i", (-(1 << 8 * size - 1), (1 << 8 * size - 1) - 1)), ("u", (0, (1 << 8 * size) - 1)),
 )}  # fmt: skip
 """Minimum and maximum of each integer type."""
 
 
-@dataclass(frozen=True, slots=True)
-class ListedName:
+class ListedName(NamedTuple):
     """One name in a group's list."""
 
     name: Any
@@ -42,9 +45,13 @@ class ListedName:
     node: StoreNode | None
     """The node; None if it is not stored."""
 
+    @property
+    def is_stored(self) -> bool:
+        """True if there is a node of the listed kind."""
+        return self.node is not None and self.node.is_array == self.is_array
 
-@dataclass(frozen=True, slots=True)
-class OpenedGroup:
+
+class OpenedGroup(NamedTuple):
     """One group as the library opens it."""
 
     node: StoreNode
@@ -65,84 +72,79 @@ class OpenedGroup:
         """Name of the group."""
         return self.node.path
 
+    def at(self, fault: str, pointer: str, what: str, **more: Any) -> Finding:
+        """Return a finding in the `_nczarr_group` of the group."""
+        return Finding(fault, self.home_key, self.home_pointer + pointer, what)._replace(**more)
+
 
 class NetcdfView:
-    """A store as the library sees it. `nczarr`: whether it is NCZarr; `groups` and `arrays`: in opening order."""
+    """A store as the library sees it. `nczarr`: whether it is NCZarr; `groups` and `placed`: in opening order."""
 
     def __init__(self, documents: StoreDocuments) -> None:
         self.documents = documents
-        self.has_version_2 = any(node.document is not None for node in documents.tree(2).walk())
-        self.has_version_3 = documents.get("zarr.json") is not None
         self.root = documents.tree(2)
-        self.superblock, self.superblock_key, self.superblock_pointer = hidden(self.root, "superblock")
+        self.has_version_2 = any(node.document is not None for node in self.root.walk())
+        self.has_version_3 = documents.get("zarr.json") is not None
+        self.superblock, self.superblock_key, self.superblock_pointer = self.root.hidden("superblock")
         self.nczarr = self.superblock is not None
         self.older = self.superblock_key == ".zgroup"
         self.groups: list[OpenedGroup] = []
-        self.arrays: list[tuple[OpenedGroup, StoreNode]] = []
+        self.placed: list[tuple[OpenedGroup, StoreNode]] = []
+        """The arrays, each with its group."""
         if not self.root.is_array and self.has_version_2:
             self._enter(self.root)
 
     def _enter(self, node: StoreNode) -> None:
-        seen = self._seen(node)
-        self.groups.append(seen)
-        for entry in seen.listed:
-            if entry.node is not None and entry.is_array and entry.node.is_array:
-                self.arrays.append((seen, entry.node))
-        for entry in seen.listed:
-            if entry.node is not None and not entry.is_array and not entry.node.is_array:
-                self._enter(entry.node)
+        opened = self._opened(node) if self.nczarr else self._pure(node)
+        self.groups.append(opened)
+        stored = [(entry.is_array, entry.node) for entry in opened.listed if entry.node is not None and entry.is_stored]
+        self.placed += [(opened, member) for is_array, member in stored if is_array]
+        for is_array, member in stored:
+            if not is_array:
+                self._enter(member)
 
-    def _seen(self, node: StoreNode) -> OpenedGroup:
-        if not self.nczarr:
-            members = [member for member in node.members if member.document is not None]
-            listed = tuple(ListedName(member.name, "", member.is_array, member) for member in members)
-            lost = tuple(member for member in node.members if member.document is None)
-            return OpenedGroup(node, {}, node.key, "", listed, lost)
-        home, key, pointer = hidden(node, "group")
+    def _pure(self, node: StoreNode) -> OpenedGroup:
+        """Return a group of a store that is not NCZarr."""
+        members = [member for member in node.members if member.document is not None]
+        listed = tuple(ListedName(member.name, "", member.is_array, member) for member in members)
+        lost = tuple(member for member in node.members if member.document is None)
+        return OpenedGroup(node, {}, node.key, "", listed, lost)
+
+    def _opened(self, node: StoreNode) -> OpenedGroup:
+        home, key, pointer = node.hidden("group")
         home = home if isinstance(home, dict) else {}
-        byname = {member.name: member for member in node.members}
+        by_name = {member.name: member for member in node.members}
         entries = []
         for member, is_array in (("arrays", True), ("vars", True), ("groups", False)):
             names = home.get(member)
             for place, name in enumerate(names if isinstance(names, list) else ()):
-                child = byname.get(name) if isinstance(name, str) else None
+                child = by_name.get(name) if isinstance(name, str) else None
                 entries.append(ListedName(name, f"{pointer}/{member}/{place}", is_array, child))
-        listed_names = {(entry.name, entry.is_array) for entry in entries if isinstance(entry.name, str)}
-        lost = tuple(
-            child_node
-            for child_node in node.members
-            if (child_node.name, child_node.is_array) not in listed_names and holds(child_node)
-        )
-        return OpenedGroup(node, home, key, pointer, tuple(entries), lost)
+        listed = {(entry.name, entry.is_array) for entry in entries if isinstance(entry.name, str)}
+        lost = [child for child in node.members if (child.name, child.is_array) not in listed and child.has_arrays]
+        return OpenedGroup(node, home, key, pointer, tuple(entries), tuple(lost))
 
     def nodes(self) -> Iterator[StoreNode]:
-        """All groups and arrays that the library opens."""
-        for group in self.groups:
-            yield group.node
-        for _, array in self.arrays:
-            yield array
+        """Yield all groups and arrays that the library opens."""
+        yield from (group.node for group in self.groups)
+        yield from (array for _, array in self.placed)
+
+    @property
+    def arrays(self) -> Iterator[StoreNode]:
+        """Arrays whose document is an object."""
+        for _, array in self.placed:
+            if array.document is not None and isinstance(array.document.value, dict):
+                yield array
 
 
-def holds(node: StoreNode) -> bool:
-    """Return whether there is an array at or below a node."""
-    return any(descendant.is_array for descendant in node.walk())
+def element(dtype: Any) -> str | None:
+    """Return a dtype without byte order, such as `i4`; None if the library does not know it."""
+    return dtype.lstrip("<>|") if isinstance(dtype, str) and DTYPE.fullmatch(dtype) else None
 
 
-def hidden(node: StoreNode, what: str) -> tuple[Any, str, str]:
-    """Return the hidden attribute of a node, its key and pointer; before 4.9.3 it was in the other document."""
-    name = f"_nczarr_{what}"
-    if name in node.attrs:
-        return node.attrs[name], node.attrs_key, f"{node.attrs_pointer}/{name}"
-    if name in node.meta:
-        return node.meta[name], node.key, f"/{name}"
-    return None, node.attrs_key, ""
-
-
-def integers(value: Any) -> list[int] | None:
-    """Return a list of integers, or None."""
-    if isinstance(value, list) and all(type(number) is int for number in value):
-        return value
-    return None
+def quoted(value: Any) -> str:
+    """Return a JSON value for messages."""
+    return f"`{short(json.dumps(value, ensure_ascii=False))}`"
 
 
 def short(text: str) -> str:
