@@ -108,8 +108,7 @@ def combine(
     from nczarr.api.inputs import finished, inputs_of, raise_errors
     from nczarr.api.options import options_from, subset_from
     from nczarr.diagnostics.report import CompileError, Report
-    from nczarr.operations.combine import CombineSpec, Recoding
-    from nczarr.operations.combine.target import CombineRequest, prepare
+    from nczarr.operations.combine import CombineRequest, CombineSpec, Recoding, prepare
     from nczarr.stores.spool import passing
 
     report = Report()

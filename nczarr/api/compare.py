@@ -7,8 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from nczarr.diagnostics.report import CompileError, Report
-from nczarr.operations.compare.difference import Difference
-from nczarr.operations.compare.elements import Tolerance
+from nczarr.operations.compare.difference import Difference, Tolerance
 from nczarr.options import DEFAULT_MEMORY, FOLLOWING, UNREAD, Following, Options
 from nczarr.select.selection import Subset
 

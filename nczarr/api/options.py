@@ -197,7 +197,7 @@ def subset_from(report: Report, **arguments: Unpack[ConvertOptions]) -> Subset:
     """Return the requested part of a source. Reports bad-section. Raises TypeError, ValueError."""
     sections_of_texts: list[Section] = []
     for text in arguments.get("sections", ()):
-        from nczarr.select.section_syntax import sections
+        from nczarr.select.selection_syntax import sections
 
         sections_of_texts += sections(text, report, "section")
     subset = Subset(
@@ -212,7 +212,7 @@ def subset_from(report: Report, **arguments: Unpack[ConvertOptions]) -> Subset:
             raise TypeError(f"{option}={cuts!r}: a mapping is expected, such as {example!r}")
     if not (dims or sel or nearest):
         return subset
-    from nczarr.select.cut_syntax import coordinate_ranges_of, dimension_ranges_of
+    from nczarr.select.selection_syntax import coordinate_ranges_of, dimension_ranges_of
 
     return subset._replace(dimensions=dimension_ranges_of(dims), labels=coordinate_ranges_of(sel, nearest))
 

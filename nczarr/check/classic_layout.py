@@ -148,15 +148,6 @@ _RECORDS: dict[Kind, int] = {"nc3": 2**31 - 1, "nc6": 2**31 - 1, "nc5": 2**63 - 
 """Maximum record count in a header (NON_NEG of the specification)."""
 
 
-class Problem(NamedTuple):
-    """Violation of one limit."""
-
-    message: str
-    """Message for the diagnostic."""
-    span: Span
-    """Position of the declaration."""
-
-
 def check_sizes(checked: Checked, kind: Kind, report: Report) -> None:
     """Report content too large for a file of this kind; nothing for other than classic kinds."""
     if kind not in CLASSIC_KINDS:
@@ -167,43 +158,43 @@ def check_sizes(checked: Checked, kind: Kind, report: Report) -> None:
         return
     wider = [other for other in CLASSIC_KINDS[CLASSIC_KINDS.index(kind) + 1 :] if not any(problems(named, other))]
     helps = [f"use --kind {' or '.join((*wider, 'nc4'))}"]
-    for problem in faults:
-        text = f"{problem.message}; the output format is {KIND_NAMES[kind]}"
-        report.error("format-conflict", text, problem.span, helps=helps)
+    for message, span in faults:
+        text = f"{message}; the output format is {KIND_NAMES[kind]}"
+        report.error("format-conflict", text, span, helps=helps)
 
 
-def problems(checked: Checked, kind: Kind) -> Iterator[Problem]:
-    """Yield violations in definition order."""
+def problems(checked: Checked, kind: Kind) -> Iterator[tuple[str, Span]]:
+    """Yield violations of limits in definition order: the message, and the place of the declaration."""
     layout = lay_out(checked, kind)
     for dimension in checked.dimensions.values():
         longest = _RECORDS[kind] if dimension.unlimited else _LONGEST
         if not dimension.unlimited and not dimension.size:
             text = f"dimension `{dimension.name}` has length 0 and is not unlimited, which classic files cannot express"
-            yield Problem(text, dimension.span)
+            yield text, dimension.span
         elif dimension.size > longest:
             text = f"dimension `{dimension.name}` has length {dimension.size}; the limit is {longest}"
-            yield Problem(text, dimension.span)
+            yield text, dimension.span
     free = _free(layout)
     too_large = [path for path, place in layout.places.items() if place.size > _LARGEST[kind] and path != free]
     for path in too_large:
         place = layout.places[path]
         what = f"{'one record of ' if place.record else ''}`{names.last(path)}`"
         text = f"{what} takes {place.size} bytes and is not the last one; the limit is then {_LARGEST[kind]}"
-        yield Problem(text, checked.variables[path].span)
+        yield text, checked.variables[path].span
     if not too_large:
         yield from _too_far(checked, layout, kind)
 
 
-def _too_far(checked: Checked, layout: ClassicLayout, kind: Kind) -> Iterator[Problem]:
+def _too_far(checked: Checked, layout: ClassicLayout, kind: Kind) -> Iterator[tuple[str, Span]]:
     """Yield the first variable beyond the kind's offsets, or else the end of the file."""
     far = [path for path, place in layout.places.items() if place.begin > _FARTHEST[kind]]
     if far:
         path = min(far, key=lambda path: layout.places[path].begin)
         begin, others = layout.places[path].begin, f", and {len(far) - 1} after it" if len(far) > 1 else ""
         text = f"`{names.last(path)}` would begin at byte {begin} of the file{others}; the limit is {_FARTHEST[kind]}"
-        yield Problem(text, checked.variables[path].span)
+        yield text, checked.variables[path].span
     elif layout.end > _FARTHEST["nc5"]:
-        yield Problem(f"the file would have {layout.end} bytes; the limit is {_FARTHEST['nc5']}", checked.dataset.span)
+        yield f"the file would have {layout.end} bytes; the limit is {_FARTHEST['nc5']}", checked.dataset.span
 
 
 def _free(layout: ClassicLayout) -> str | None:

@@ -14,8 +14,7 @@ from nczarr.cli.streams import misuse, write_product
 from nczarr.options import ARGUMENTS, COMPARISON, UNREAD
 
 if TYPE_CHECKING:
-    from nczarr.operations.compare.difference import Difference
-    from nczarr.operations.compare.elements import Tolerance
+    from nczarr.operations.compare.difference import Difference, Tolerance
 
 EXAMPLES = (
     ("compare a file with its copy in another format", "diff ocean.nc ocean.zarr"),
@@ -56,7 +55,7 @@ def parser() -> Command:
 
 def run(arguments: argparse.Namespace) -> int:
     """Compare; return 1 if there is a difference, the usual status after an error."""
-    from nczarr.operations.compare.elements import Tolerance
+    from nczarr.operations.compare.difference import Tolerance
 
     try:
         tolerance = None if arguments.tolerance is None else Tolerance.parse(arguments.tolerance)

@@ -94,12 +94,12 @@ def subset_of(arguments: argparse.Namespace, report: Report) -> Subset | None:
         name.removeprefix("subset."): value for name, value in vars(arguments).items() if name.startswith("subset.")
     }
     if values.get("sections"):
-        from nczarr.select.section_syntax import sections as parsed_sections
+        from nczarr.select.selection_syntax import sections as parsed_sections
 
         for text in values["sections"]:
             sections += parsed_sections(text, report)
     if values.get("dimensions") or values.get("labels"):
-        from nczarr.select.cut_syntax import coordinate_range, dimension_range
+        from nczarr.select.selection_syntax import coordinate_range, dimension_range
 
         dimensions = [dimension_range(text, report) for text in values["dimensions"]]
         labels = [coordinate_range(text, report) for text in values["labels"]]

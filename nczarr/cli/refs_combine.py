@@ -115,8 +115,7 @@ def _work(
     arguments: argparse.Namespace, options: Options, report: Report, done: list[tuple[Conversion, Mapping[str, int]]]
 ) -> None:
     """Read, combine, write. Raises OSError, CompileError."""
-    from nczarr.operations.combine import CombineSpec
-    from nczarr.operations.combine.target import CombineRequest, prepare
+    from nczarr.operations.combine import CombineRequest, CombineSpec, prepare
 
     target, form = arguments.target, arguments.to or (None if arguments.target else REFERENCE)
     subset = subset_of(arguments, report)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple, assert_never
+from typing import assert_never
 
 from nczarr.arrays.codecs.chain import of_hdf5
 from nczarr.arrays.values.parts import Types, is_fixed, stored_size, struct
@@ -16,7 +16,7 @@ from nczarr.check.checked import Checked
 from nczarr.check.classic_layout import check_sizes
 from nczarr.check.infer_shapes import name_dimensions
 from nczarr.check.kinds import check_target, reduced
-from nczarr.diagnostics.report import Report
+from nczarr.diagnostics.report import Diagnostic, Label, Report, Severity
 from nczarr.diagnostics.source import Span
 from nczarr.options import Options
 from nczarr.plan.hdf5_losses import hdf5_losses
@@ -102,36 +102,28 @@ _CHECKSUM = 4
 _SCALE_OFFSET = 6
 
 
-class _Problem(NamedTuple):
-    """Content that netCDF-4 cannot represent."""
-
-    code: str
-    """Diagnostic code."""
-    message: str
-    """Message of the diagnostic."""
-    span: Span
-    """Position of the content."""
-    help: str
-    """Remedy."""
+def _problem(code: str, text: str, span: Span, help_: str) -> Diagnostic:
+    """Return the diagnostic of content that netCDF-4 cannot represent."""
+    return Diagnostic(code, Severity.ERROR, text, Label(span), helps=(help_,))
 
 
 def check_limits(checked: Checked, storage: Mapping[str, Storage], report: Report) -> None:
     """Report everything that the library would fail on."""
     for fault in (*_types(checked), *_variables(checked, storage), *_attributes(checked)):
-        report.error(fault.code, fault.message, fault.span, helps=[fault.help])
+        report.add(fault)
 
 
-def _types(checked: Checked) -> Iterator[_Problem]:
+def _types(checked: Checked) -> Iterator[Diagnostic]:
     for path, declared in checked.types.items():
         fields = declared.fields if isinstance(declared, CompoundType) else ()
         deep = next((field for field in fields if len(field.shape) > MAX_RANK), None)
         size = 0 if deep is not None else message_size(path, checked.types)
         if deep is not None:
             text = f"field `{deep.name}` of `{path}` has {len(deep.shape)} dimensions"
-            yield _Problem("rank-limit", f"{text}; HDF5 files have at most {MAX_RANK}", deep.span, _STORE)
+            yield _problem("rank-limit", f"{text}; HDF5 files have at most {MAX_RANK}", deep.span, _STORE)
         elif size > MESSAGE_BYTES:
             text = f"the description of type `{path}` needs {size} bytes; the limit of HDF5 files is {MESSAGE_BYTES}"
-            yield _Problem(
+            yield _problem(
                 "format-conflict", text, declared.span, "use fewer members or shorter names, or write a store"
             )
 
@@ -139,36 +131,36 @@ def _types(checked: Checked) -> Iterator[_Problem]:
 _STORE = "write a store, which has no such limit"
 
 
-def _variables(checked: Checked, storage: Mapping[str, Storage]) -> Iterator[_Problem]:
+def _variables(checked: Checked, storage: Mapping[str, Storage]) -> Iterator[Diagnostic]:
     for path, variable in checked.variables.items():
         rank = len(variable.dimensions)
         if rank > MAX_RANK:
             text = f"`{path}` has {rank} dimensions; HDF5 files have at most {MAX_RANK}"
-            yield _Problem("rank-limit", text, variable.span, _STORE)
+            yield _problem("rank-limit", text, variable.span, _STORE)
         size = stored_size(variable.type, checked.types)
         filled = not (storage[path].no_fill and is_fixed(variable.type, checked.types))
         if variable.type in checked.types and filled and size > FILL_BYTES:
             text = f"the fill value of `{path}` has {size} bytes; the limit of HDF5 files is {FILL_BYTES}"
             helps = "use `_NoFill`, a smaller type, or write a store"
-            yield _Problem("format-conflict", text, variable.span, helps)
+            yield _problem("format-conflict", text, variable.span, helps)
         quantize = storage[path].quantize
         digits = quantize.digits if quantize is not None and quantize.algorithm != "bitround" else 0
         if variable.type == "float" and digits > FLOAT_DIGITS:
             text = f"`{path}` cannot be rounded to {digits} digits; the netCDF library supports 1 to {FLOAT_DIGITS}"
-            yield _Problem("refused-storage", text, variable.span, "omit the rounding: a float has no more digits")
+            yield _problem("refused-storage", text, variable.span, "omit the rounding: a float has no more digits")
         if variable.dimensions and storage[path].codecs:
             wrong = _filters(variable, checked.shapes[path], storage[path], checked)
             if wrong is not None:
                 text = f"`{path}` has unsupported storage: {wrong}"
-                yield _Problem("refused-storage", text, variable.span, "choose other filters, or none with `--codec`")
+                yield _problem("refused-storage", text, variable.span, "choose other filters, or none with `--codec`")
 
 
-def _attributes(checked: Checked) -> Iterator[_Problem]:
+def _attributes(checked: Checked) -> Iterator[Diagnostic]:
     owners: list[tuple[str, Group | Variable]] = [*checked.groups.items(), *checked.variables.items()]
     for path, owner in owners:
         if len(owner.attributes) > MAX_ATTRIBUTES:
             text = f"`{path}` has {len(owner.attributes)} attributes; HDF5 files have at most {MAX_ATTRIBUTES}"
-            yield _Problem("format-conflict", text, owner.span, "use longer lists, or a variable")
+            yield _problem("format-conflict", text, owner.span, "use longer lists, or a variable")
 
 
 def _filters(variable: Variable, shape: tuple[int, ...], storage: Storage, checked: Checked) -> str | None:

@@ -5,7 +5,7 @@ attributes, and with `Subset.related` their coordinates and other variables that
 they need; selected groups include their content and what it uses of other
 groups. A section cuts its variable, and selects it if anything is selected. For
 the effect on shared dimensions see `sections.py`. A cut of a dimension, by
-indices or by values of a coordinate (`cut_syntax.py`), is one of all its
+indices or by values of a coordinate (`selection_syntax.py`), is one of all its
 variables.
 
 Expects: a checked dataset. Ensures: a checked dataset; only coordinates that

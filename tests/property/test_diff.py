@@ -23,8 +23,7 @@ from nczarr.integrations.testing.strategies import constants, datasets_with_data
 from nczarr.operations.compare import values as comparing
 from nczarr.operations.compare import values as ragged
 from nczarr.operations.compare.diff import differences
-from nczarr.operations.compare.difference import json_lines, text_lines
-from nczarr.operations.compare.elements import Tolerance
+from nczarr.operations.compare.difference import Tolerance, json_lines, text_lines
 
 relaxed = settings(deadline=None, suppress_health_check=list(HealthCheck))
 
@@ -106,7 +105,7 @@ def test_values_differ_where_they_do(drawn: tuple[Dataset, dict[str, Parts]], da
     st.booleans(),
 )
 def test_tolerances(pairs: list[tuple[float, float]], size: float, relative: bool) -> None:
-    from nczarr.operations.compare.elements import unequal
+    from nczarr.operations.compare.difference import unequal
 
     one, other = (np.array([pair[side] for pair in pairs], "<f4") for side in (0, 1))
     found = unequal(one, other, "float", {}, Tolerance(size, relative)).tolist()
@@ -124,7 +123,7 @@ def test_tolerances(pairs: list[tuple[float, float]], size: float, relative: boo
 def test_distances_of_integers_are_exact(type_name: str, data: st.DataObject) -> None:
     from nczarr.arrays.values.parts import NUMPY
     from nczarr.ast import ATOMIC
-    from nczarr.operations.compare.elements import distances
+    from nczarr.operations.compare.difference import distances
 
     atomic = ATOMIC[type_name]
     a, b = (data.draw(st.integers(atomic.low, atomic.high)) for _ in range(2))

@@ -20,8 +20,8 @@ from nczarr.check import check
 from nczarr.check.checked import Checked, Unchecked
 from nczarr.diagnostics.report import Report
 from nczarr.integrations.testing.strategies import datasets_with_data
-from nczarr.select.section_syntax import sections
 from nczarr.select.selection import Extent, Section, Subset
+from nczarr.select.selection_syntax import sections
 from nczarr.select.subset import subset
 from tests.support.subsets import checked_of, equal, relaxed
 

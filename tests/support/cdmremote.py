@@ -16,8 +16,8 @@ from nczarr import names
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
-from nczarr.select.section_syntax import sections
 from nczarr.select.selection import Section
+from nczarr.select.selection_syntax import sections
 
 
 class Reply(NamedTuple):

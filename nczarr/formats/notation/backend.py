@@ -32,8 +32,7 @@ from nczarr.ast import (
 from nczarr.ast.dataset import groups
 from nczarr.ast.rectilinear import Lengths
 from nczarr.ast.values import shortest
-from nczarr.formats.notation.spelling import write_fqn, write_name, write_text
-from nczarr.formats.notation.tokens import WORDS
+from nczarr.formats.notation.tokens import WORDS, write_fqn, write_name, write_text
 
 if TYPE_CHECKING:
     from nczarr.diagnostics.report import Report

@@ -35,11 +35,9 @@ from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.source import Source, Span
 from nczarr.formats.notation import literals
 from nczarr.formats.notation.literals import WrittenConstant
-from nczarr.formats.notation.parse_tree import Written, declarations
 from nczarr.formats.notation.recovery import NotationExplainer, NotationRecovery
-from nczarr.formats.notation.spelling import EscapeError, read_name
-from nczarr.formats.notation.tokens import scan
-from nczarr.formats.notation.typedefs import TypeTable
+from nczarr.formats.notation.tokens import EscapeError, read_name, scan
+from nczarr.formats.notation.typedefs import TypeTable, Written, declarations
 from nczarr.syntax._generated.NCZarrParser import NCZarrParser as P
 from nczarr.syntax.tokens import ListStream
 

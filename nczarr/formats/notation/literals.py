@@ -20,8 +20,7 @@ from nczarr.ast import ATOMIC, CompoundType, Constant, EnumType, OpaqueType, Use
 from nczarr.ast.types import Atomic
 from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.source import Span
-from nczarr.formats.notation import spelling
-from nczarr.formats.notation.tokens import WORDS
+from nczarr.formats.notation.tokens import WORDS, EscapeError, read_name, read_text
 from nczarr.syntax._generated.NCZarrParser import NCZarrParser as P
 
 Number: TypeAlias = "int | float"
@@ -147,8 +146,8 @@ def _text(literal: WrittenConstant, type_name: str) -> bytes:
     if literal.kind != P.STRING:
         raise _mismatch(literal, type_name, 'write a string: `"…"`')
     try:
-        return spelling.read_text(literal.text[1:-1])
-    except spelling.EscapeError as fault:
+        return read_text(literal.text[1:-1])
+    except EscapeError as fault:
         source, start = literal.span.source, literal.span.start + 1 + fault.at
         where = Span(source, start, start + len(fault.escape.encode("utf-8")))
         help_ = 'escapes are `\\"`, `\\\\`, `\\n`, `\\t`, `\\r`, `\\b`, `\\f`, `\\v`, `\\a` and `\\xHH`'
@@ -205,8 +204,8 @@ def _enumerated(type_name: str, declared: EnumType, literal: WrittenConstant) ->
         return _integer(ATOMIC[declared.base], literal)
     if literal.kind == P.NAME:
         try:
-            name = spelling.read_name(literal.text.decode("utf-8", "replace"))
-        except spelling.EscapeError as fault:
+            name = read_name(literal.text.decode("utf-8", "replace"))
+        except EscapeError as fault:
             raise _LiteralError("bad-escape", f"unknown escape `{fault.escape}` in a name", literal.span) from None
     else:
         name = _text(literal, type_name).decode("utf-8", "replace")

@@ -26,8 +26,15 @@ from nczarr.diagnostics.secrets import shown
 from nczarr.diagnostics.source import Source
 from nczarr.link.target import emit
 from nczarr.operations import endpoints, pipeline
-from nczarr.operations.append.placement import RecordRun, is_cut, pieces_of, placed
-from nczarr.operations.append.request import Appended, AppendRequest, ExtendableTarget
+from nczarr.operations.append.placement import (
+    Appended,
+    AppendRequest,
+    ExtendableTarget,
+    Extension,
+    is_cut,
+    pieces_of,
+    placed,
+)
 from nczarr.operations.combine import CombineSpec, combine
 from nczarr.operations.combine.recode import recoded
 from nczarr.operations.combine.sources import every_opened
@@ -44,41 +51,31 @@ from nczarr.stores.stat import identity
 from nczarr.stores.url import BadURLError, Repository, is_remote, trimmed
 
 
-def rewritten(
-    target: ExtendableTarget,
-    whole: Checked,
-    way: Way,
-    request: AppendRequest,
-    report: Report,
-    options: Options,
-    watch: Watcher | None,
-    lock: Lock,
-) -> Appended | None:
-    """Write a file that holds `whole` in the place of the target; None after a reported error. Raises OSError."""
-    whole = _patched(target.checked, whole, way)
+def _rewritten(work: Extension) -> Appended | None:
+    """Write a file that holds the whole dataset in the place of the target; None after a reported error.
+
+    Raises OSError.
+    """
+    target, report = work.target, work.report
+    whole = _patched(target.checked, work.whole, work.way)
     path = target.path if is_remote(target.path) else os.path.realpath(target.path)
-    lengths = {
-        dimension: (target.checked.dimensions[dimension].size, whole.dimensions[dimension].size)
-        for dimension in sorted(way.dimensions)
-    }
-    options = options._replace(overwrite=True, kind=whole.dataset.kind)
-    if request.rehearsal:
+    options = work.request.options._replace(overwrite=True, kind=whole.dataset.kind)
+    if work.request.rehearsal:
         planned = pipeline.plan(whole, target.form, report, options)
         steps = pipeline.steps(whole, path, target.form, report, options) if planned is not None else None
         if planned is None or steps is None or report.errors:
             return None
         assert isinstance(planned, FilePlan)
-        return Appended(conversion_of(path, planned, Counts()), lengths, tuple(steps))
+        return Appended(conversion_of(path, planned, Counts()), work.lengths, tuple(steps))
     mode = None if is_remote(path) else os.stat(path).st_mode
-    if target.identity is not None:
-        lock = Unchanged(lock, path, target.identity)
-    done = pipeline.write(whole, path, target.form, report, options, watch, lock)
+    lock = work.lock if target.identity is None else Unchanged(work.lock, path, target.identity)
+    done = pipeline.write(whole, path, target.form, report, options, work.watch, lock)
     if done is None:
         return None
     if mode is not None:
         with suppress(OSError):
             os.chmod(path, mode & 0o7777)
-    return Appended(done._replace(target=target.path), lengths)
+    return Appended(done._replace(target=target.path), work.lengths)
 
 
 def _patched(old: Checked, whole: Checked, way: Way) -> Checked:
@@ -189,18 +186,16 @@ def _extended(request: AppendRequest, report: Report, watch: Watcher | None, loc
     from nczarr.operations.append import store
 
     path, options = request.target, request.options
-    if store.recovered(path, request, report, options):
+    if store.recovered(request, report):
         return Appended(Conversion(path, "", 0), {}, completed=True)
     target = None if report.errors else opened(path, report, options)
     if target is None:
         return None
-    joined = _joined(target, request, report)
-    if joined is None:
+    work = _joined(target, request, report)
+    if work is None:
         return None
-    whole, way, pieces = joined
-    if target.store is None:
-        return rewritten(target, whole, way, request, report, options, watch, lock)
-    return store.extended(target, whole, way, pieces, request, report, options, watch, lock)
+    work = work._replace(watch=watch, lock=lock)
+    return _rewritten(work) if target.store is None else store.extended(work)
 
 
 def _fingerprint(request: AppendRequest) -> str | None:
@@ -229,8 +224,6 @@ def _fingerprint(request: AppendRequest) -> str | None:
 
 def opened(path: str, report: Report, options: Options) -> ExtendableTarget | None:
     """Return the target at a path or URL; None (reported) if it cannot be extended. Raises OSError."""
-    from nczarr.operations import pipeline
-
     reading = options._replace(storage=options.storage.of("target"), kind=None, allow_loss=frozenset())
     file_identity = identity(path) if not is_remote(path) and os.path.isfile(path) else None
     source = endpoints.opened(path, report, reading)
@@ -279,10 +272,8 @@ def _refusal(
     return None if form.resizes else (f"has the format `{form.name}`, which cannot be extended", elsewhere)
 
 
-def _joined(
-    target: ExtendableTarget, request: AppendRequest, report: Report
-) -> tuple[Checked, Way, list[RecordRun]] | None:
-    """Return target and sources as one dataset, its dimensions and its pieces; None after an error."""
+def _joined(target: ExtendableTarget, request: AppendRequest, report: Report) -> Extension | None:
+    """Return the extension of the target by the sources as one dataset; None after an error."""
     name, first, before = shown(target.path), target.checked, report.errors
     way = settled(name, first, CombineSpec(request.along), report)
     if way is None:
@@ -304,7 +295,9 @@ def _joined(
     _note_encodings(every, way, report)
     if is_cut(every, way, pieces):
         whole = combine(pieces_of(every, way, pieces), spec, report)
-    return None if whole is None or report.errors > before else (whole, way, pieces)
+    if whole is None or report.errors > before:
+        return None
+    return Extension(request, target, whole, way, pieces, report)
 
 
 def _note_encodings(every: Sequence[tuple[str, Checked]], way: Way, report: Report) -> None:

@@ -19,13 +19,9 @@ from nczarr.ast.rectilinear import varies
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report
 from nczarr.link.tasks import WrittenPart
-from nczarr.operations.append.placement import RecordRun
-from nczarr.operations.combine.spec import Way
-from nczarr.options import Options
+from nczarr.operations.append.placement import Extension, RecordRun
 from nczarr.plan.chunk_lengths import survey
 from nczarr.plan.plans import PartTarget
-from nczarr.registry import Format
-from nczarr.stores.base import Store
 from nczarr.stores.overlay import Overlay
 
 
@@ -38,8 +34,6 @@ class Change(NamedTuple):
     """The array of the target as it was."""
     new: ArraySource
     """The array of the target with the new length."""
-    axis: int
-    """Axis that grows."""
     visible: frozenset[str]
     """Keys in which readers of the old lengths would see other values."""
 
@@ -86,27 +80,28 @@ class Changes(NamedTuple):
     """Documents with the new lengths, by key."""
     arrays: list[Change]
     """Arrays with keys to make."""
-    lengths: dict[str, tuple[int, int]]
-    """Lengths before and after by FQN of the dimension."""
+
+    def keys_beyond(self, *, stored: bool = False) -> list[str]:
+        """Return the keys beyond the old lengths: those to make, or those that exist. Raises OSError."""
+        return [
+            change.array.key(index)
+            for change in self.arrays
+            for index in (change.stored() if stored else change.array.indices())
+            if not change.is_old(index)
+        ]
 
 
-def changes_of(
-    store: Store,
-    form: Format,
-    checked: Checked,
-    whole: Checked,
-    way: Way,
-    pieces: Sequence[RecordRun],
-    report: Report,
-    options: Options,
-) -> Changes | None:
-    """Return what changes in a store that holds `checked` and is to hold `whole`; None after an error.
+def changes_of(work: Extension) -> Changes | None:
+    """Return what changes in the store of a target; None after an error.
 
     Reports unextendable-target. Raises OSError.
     """
     from nczarr.operations import pipeline
 
-    before, added = report.errors, _is_added(checked, way, pieces)
+    target, whole, way, report = work.target, work.whole, work.way, work.report
+    form, store, checked = target.form, target.store, target.checked
+    assert store is not None
+    before, added = report.errors, _is_added(work)
     shapes: dict[str, tuple[int, ...]] = {}
     for path in way.axes:
         for part, joined_source in whole.parts.get(path, {}).items():
@@ -117,84 +112,58 @@ def changes_of(
                 report.error("unextendable-target", text, helps=["write sources and target as a new one"])
             else:
                 shapes[old.keys.chunk_keys.prefix] = joined_source.layout.shape
-        if not added and _has_lists(checked, path):
+        type_name = checked.variables[path].type
+        if not added and type_name != "string" and not is_fixed(type_name, checked.types):
             text = f"`{path}` has lists, whose records can be appended but not replaced"
             report.error("unextendable-target", text, helps=["leave it out of the sources with `--var`"])
     if report.errors > before:
         return None
-    lengths = {(_prefix(path), names.split(path)[-1]): whole.dimensions[path].size for path in way.dimensions}
+    lengths = {
+        ("".join(f"{segment}/" for segment in groups), name): whole.dimensions[path].size
+        for path in way.dimensions
+        for *groups, name in (names.split(path),)
+    }
     assert form.resizes is not None
     try:
         documents: dict[str, bytes] = registry.load(form.resizes)(store, shapes, lengths)
     except ValueError as error:
         report.error("unextendable-target", f"`{store.path}`: {error}")
         return None
-    seen = pipeline.read(Overlay(store, documents), Report(), options, form)
-    if seen is None or not _agree(seen, whole):
+    seen = pipeline.read(Overlay(store, documents), Report(), work.request.options, form)
+    if seen is None or _described(seen) != _described(whole):
         text = f"the metadata of `{store.path}` state the length of {way.shown} in a form that cannot be changed"
         report.error("unextendable-target", text, helps=["write sources and target as a new one"])
         return None
-    arrays = []
-    for path, axis in way.axes.items():
-        for part, joined_source in whole.parts.get(path, {}).items():
-            old, new = checked.parts[path][part], seen.parts[path][part]
-            change = _change(path, part, old, new, joined_source, axis, () if added else pieces, report)
-            if change is not None:
-                arrays.append(change)
-    lengths_of_dimensions = {
-        path: (checked.dimensions[path].size, whole.dimensions[path].size) for path in sorted(way.dimensions)
-    }
-    return Changes(documents, arrays, lengths_of_dimensions) if report.errors == before else None
+    changes = [
+        _change(path, part, checked.parts[path][part], seen.parts[path][part], whole, axis, work)
+        for path, axis in way.axes.items()
+        for part in whole.parts.get(path, {})
+    ]
+    return Changes(documents, [change for change in changes if change]) if report.errors == before else None
 
 
-def _is_added(checked: Checked, way: Way, pieces: Sequence[RecordRun]) -> bool:
+def _is_added(work: Extension) -> bool:
     """Return whether all records of the target stay, and all others follow."""
-    sizes = {checked.dimensions[path].size for path in way.dimensions}
-    first, *others = pieces
+    sizes = {work.target.checked.dimensions[path].size for path in work.way.dimensions}
+    first, *others = work.pieces
     whole = len(sizes) > 1 or (first.start, first.stop) == (0, *sizes)
     return first.dataset == 0 and whole and all(piece.dataset for piece in others)
 
 
-def _has_lists(checked: Checked, path: str) -> bool:
-    """Return whether values of a variable have no fixed size, texts aside."""
-    type_name = checked.variables[path].type
-    return type_name != "string" and not is_fixed(type_name, checked.types)
-
-
-def _prefix(path: str) -> str:
-    """Return the key prefix of the group of a dimension."""
-    return "".join(f"{segment}/" for segment in names.split(path)[:-1])
-
-
-def _agree(seen: Checked, whole: Checked) -> bool:
-    """Return whether a store with its new documents is read as the new dataset."""
-    sizes = [{path: dimension.size for path, dimension in checked.dimensions.items()} for checked in (seen, whole)]
-    types = [{path: variable.type for path, variable in checked.variables.items()} for checked in (seen, whole)]
-    parts = [
-        {
-            (path, part): part_source.layout.shape
-            for path, own_parts in checked.parts.items()
-            for part, part_source in own_parts.items()
-        }
-        for checked in (seen, whole)
-    ]
-    return sizes[0] == sizes[1] and types[0] == types[1] and seen.shapes == whole.shapes and parts[0] == parts[1]
+def _described(checked: Checked) -> tuple[object, ...]:
+    """Return lengths, types and shapes, which are equal if a store is read as the new dataset."""
+    sizes = {path: dimension.size for path, dimension in checked.dimensions.items()}
+    types = {path: variable.type for path, variable in checked.variables.items()}
+    parts = {path: {part: source.layout.shape for part, source in of.items()} for path, of in checked.parts.items()}
+    return sizes, types, dict(checked.shapes), {path: shapes for path, shapes in parts.items() if shapes}
 
 
 def _change(
-    path: str,
-    part: str,
-    old: ArraySource,
-    new: ArraySource,
-    joined_source: ArraySource,
-    axis: int,
-    pieces: Sequence[RecordRun],
-    report: Report,
+    path: str, part: str, old: ArraySource, new: ArraySource, whole: Checked, axis: int, work: Extension
 ) -> Change | None:
-    """Return the change of one array; None without one, or after an error.
-
-    `pieces`: those of the result, if records are replaced; otherwise empty.
-    """
+    """Return the change of one array; None without one, or after an error."""
+    joined_source, report = whole.parts[path][part], work.report
+    pieces = () if _is_added(work) else work.pieces
     before, after = old.layout.shape, new.layout.shape
     grown = [number for number, (one, other) in enumerate(zip(before, after, strict=True)) if one != other]
     if len(grown) > 1 or (grown and part and grown[0] and grown[0] != axis):
@@ -210,23 +179,17 @@ def _change(
     changed = _changed(pieces) if pieces else [(before[axis], after[axis])]
     layout = new.layout._replace(dtype=stored.dtype, codecs=stored.codecs)
     target = PartTarget(layout, unwritten_of(new), new.layout.fill is not None and not new.undefined)
-    unit = layout.shards or layout.chunks
-    numbers = sorted({n for low, high in changed for n in range(low // unit[axis], -(-high // unit[axis]))})
+    unit, limit = (layout.shards or layout.chunks)[axis], before[axis]
+    numbers = sorted({number for low, high in changed for number in range(low // unit, -(-high // unit))})
     if not numbers or 0 in after:
         return None
     indices = _indices(new, joined_source, target, axis, numbers)
-    first = 1 if before[axis] and not (pieces and pieces[0].dataset) else 0
-    source = patched(joined_source, layout, first)
+    source = patched(joined_source, layout, 1 if before[axis] and not (pieces and pieces[0].dataset) else 0)
     array = WrittenPart(path, part, new.keys.chunk_keys, target, source, route(source, layout), tuple(indices))
-    limit = before[axis]
     seen = {
-        number
-        for low, high in changed
-        if low < limit
-        for number in range(low // unit[axis], -(-min(high, limit) // unit[axis]))
+        number for low, high in changed if low < limit for number in range(low // unit, -(-min(high, limit) // unit))
     }
-    visible = frozenset(array.key(index) for index in indices if index[axis] in seen)
-    return Change(array, old, new, axis, visible)
+    return Change(array, old, new, frozenset(array.key(index) for index in indices if index[axis] in seen))
 
 
 def _indices(

@@ -18,12 +18,11 @@ from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.secrets import shown
 from nczarr.diagnostics.source import Source
 from nczarr.operations import endpoints, pipeline
-from nczarr.operations.append.request import Appended, AppendRequest
-from nczarr.operations.combine import Combined, combined
+from nczarr.operations.append.placement import Appended, AppendRequest
+from nczarr.operations.combine import Combined, CombineRequest, combined, is_divisible
 from nczarr.operations.combine.contribution import HELPS, report_repeated_values
 from nczarr.operations.combine.sources import Job, home_of, opened
 from nczarr.operations.combine.spec import CombineSpec
-from nczarr.operations.combine.target import is_divisible
 from nczarr.operations.pipeline import Input, for_reading
 from nczarr.options import Options, Writing
 from nczarr.plan.plans import Conversion
@@ -188,17 +187,8 @@ def _combined(
         if along is None:
             return None
         spec = spec._replace(along=along)
-    combination = combined(
-        [first, *request.inputs],
-        request.subset,
-        spec,
-        report,
-        storage=storage,
-        workers=options.workers,
-        dask=options.dask,
-        step=step,
-        read=old.checked,
-    )
+    combine_request = CombineRequest([first, *request.inputs], spec, subset=request.subset, options=options)
+    combination = combined(combine_request, report, step=step, read=old.checked)
     return combination if combination is not None and _is_new(request.target, combination, report) else None
 
 

@@ -1,4 +1,4 @@
-"""Places of the sources' records in the target, by the values of the coordinate.
+"""Request, target and result of an extension, and places of the sources' records by the values of the coordinate.
 
 Records continue the coordinate strictly: after the last value, in the direction
 of the target. With `region`, records that the target has already, by the same
@@ -11,15 +11,113 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from nczarr import names
+from nczarr.arrays.execution.counts import Step, Watcher
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.sources.sliced import cut
 from nczarr.ast import Group
 from nczarr.ast.dataset import building, mapped
 from nczarr.check.checked import Checked, resized
 from nczarr.diagnostics.report import Report
+from nczarr.operations.combine import Combined, Recoding
 from nczarr.operations.combine.spec import Way, is_coordinate
 from nczarr.operations.compare.difference import shown
+from nczarr.operations.pipeline import Input
+from nczarr.options import Options
+from nczarr.plan.plans import Conversion
+from nczarr.registry import Format
 from nczarr.select.reader import whole_parts
+from nczarr.select.selection import Subset
+from nczarr.stores.base import Store
+from nczarr.stores.lock import Lock, NoLock
+
+
+class AppendRequest(NamedTuple):
+    """Request for an extension."""
+
+    inputs: Sequence[Input]
+    """The sources in order."""
+    target: str
+    """Path or URL of the target."""
+    along: tuple[str, ...] = ()
+    """Names of dimensions, simple or from the root; a reference document finds its own without them."""
+    subset: Subset = Subset()
+    """Requested part of the sources."""
+    options: Options = Options()
+    """Options of the run."""
+    region: bool = False
+    """Replace the records whose coordinates the target has already."""
+    recoding: Recoding | None = None
+    """Units of all times, for reference documents; None: they must be equal."""
+    rehearsal: bool = False
+    """Write nothing."""
+    discard: bool = False
+    """Discard the unfinished work of another command, which must not run any more."""
+    document: bool = False
+    """True if the target must be a reference document, whatever its name."""
+    command: str | None = None
+    """Fingerprint of the sources and options, for resuming; None without one."""
+
+
+class Appended(NamedTuple):
+    """Result of an extension."""
+
+    conversion: Conversion
+    """Chunks and bytes by route."""
+    lengths: dict[str, tuple[int, int]]
+    """Lengths before and after by FQN of the dimension."""
+    steps: tuple[Step, ...] = ()
+    """Planned work, of a rehearsal alone."""
+    rewritten: int = 0
+    """Number of keys of the target that were replaced."""
+    completed: bool = False
+    """True if an earlier run of the command had committed, and this one put its work in place."""
+    combined: Combined | None = None
+    """The sources of a rehearsal, of a reference document alone."""
+
+
+class ExtendableTarget(NamedTuple):
+    """An existing target that can be extended."""
+
+    path: str
+    """Path or URL."""
+    outer: Format
+    """Its format."""
+    form: Format
+    """Format of its documents: of a repository, that inside."""
+    store: Store | None
+    """The store; None for a file."""
+    checked: Checked
+    """The dataset."""
+    identity: str | None = None
+    """Text that changes with a local file; None for others."""
+
+
+class Extension(NamedTuple):
+    """One extension of a target, once its sources are read."""
+
+    request: AppendRequest
+    """The request."""
+    target: ExtendableTarget
+    """The target as it is."""
+    whole: Checked
+    """The dataset that it is to hold."""
+    way: Way
+    """The dimensions that grow."""
+    pieces: Sequence[RecordRun]
+    """Records of the result in order."""
+    report: Report
+    """Collected diagnostics."""
+    watch: Watcher | None = None
+    """Called with the bytes written."""
+    lock: Lock = NoLock(None)
+    """The lock of the target."""
+
+    @property
+    def lengths(self) -> dict[str, tuple[int, int]]:
+        """Lengths before and after by FQN of the dimension."""
+        old, new = self.target.checked.dimensions, self.whole.dimensions
+        return {path: (old[path].size, new[path].size) for path in sorted(self.way.dimensions)}
+
 
 Named = tuple[str, Checked]
 """A dataset and its name."""

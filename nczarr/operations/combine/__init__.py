@@ -1,6 +1,6 @@
-"""Combination of datasets: joined along an existing dimension, or stacked along a new one.
+"""Combination of datasets: joined along an existing dimension, or stacked along a new one, and written to a target.
 
-    sources ─ agreement (models, values) ─> Combination ─ finish ─> Checked
+    request ─ prepare ─> sources ─ agreement (models, values) ─> Combination ─ finish ─> Checked ─> ReadyCombination
 
 Sources are processed one by one and compared with the first; only descriptions
 of their arrays are stored. No chunk is copied: the result is an ordinary
@@ -17,27 +17,35 @@ from secrets import token_hex
 from typing import TYPE_CHECKING, NamedTuple
 
 from nczarr import __version__
+from nczarr.arrays.execution.counts import Watcher
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report
-from nczarr.diagnostics.secrets import NO_OPTIONS, StorageOptions, shown
+from nczarr.diagnostics.secrets import shown
+from nczarr.operations import endpoints, pipeline
 from nczarr.operations.combine.combination import Combination
 from nczarr.operations.combine.contribution import Model, contribution_of, in_model_units, model_of
 from nczarr.operations.combine.sources import (
     WORTH,
     Job,
     SourceResult,
+    home_of,
     identities_of,
     identity_of,
     opened,
     results,
 )
 from nczarr.operations.combine.spec import CombineSpec, Recoding
+from nczarr.operations.convert import ReadyConversion
 from nczarr.operations.pipeline import Input
-from nczarr.select.selection import Subset
+from nczarr.options import Options
+from nczarr.plan.plans import Conversion
+from nczarr.registry import REFERENCE, Format
+from nczarr.select.selection import Subset, part_in_words
 from nczarr.stores.url import is_remote
 
 if TYPE_CHECKING:
     from nczarr.operations.combine.journal import FileJournal
+
 
 __all__ = ["CombineSpec", "Recoding", "combine", "combined"]
 
@@ -92,34 +100,28 @@ class Combined(NamedTuple):
 
 
 def combined(
-    sources: Sequence[Input],
-    subset: Subset,
-    spec: CombineSpec,
+    request: CombineRequest,
     report: Report,
     *,
-    storage: StorageOptions = NO_OPTIONS,
-    workers: int | None = None,
-    dask: str | None = None,
     journal: Callable[[str], FileJournal] | None = None,
-    asked: str = "",
     step: Callable[[int], None] | None = None,
     read: Checked | None = None,
 ) -> Combined | None:
     """Read and combine sources; return None after a reported error. The result does not depend on who reads them.
 
-    `workers` and `dask` are those of `results`. `journal` opens the journal of a
-    request, if sources are to be remembered; `asked` is a text for the options of
-    their readers. `step` is called after each source. `read`: the first source, if
-    it was read already. Raises OSError, CompileError.
+    `journal` opens the journal of a request, if sources are to be remembered.
+    `step` is called after each source. `read`: the first source, if it was read
+    already. Raises OSError, CompileError.
     """
-    job = Job(token_hex(8), sources[0], subset, spec, report.strict, storage, journal is not None)
-    first_identity = identity_of(sources[0].name, storage) if journal is not None else None
+    first, storage = request.inputs[0], request.options.storage.of("source")
+    job = Job(token_hex(8), first, request.subset, request.spec, report.strict, storage, journal is not None)
+    first_identity = identity_of(first.name, storage) if journal is not None else None
     checked = read
     if checked is None:
-        checked, source_report = opened(sources[0], job)
+        checked, source_report = opened(first, job)
         for finding in source_report.sorted():
             report.add(finding)
-    model = None if checked is None else model_of(shown(sources[0].name), checked, spec, report)
+    model = None if checked is None else model_of(shown(first.name), checked, request.spec, report)
     if model is None:
         return None
     combination = Combination(model, storage)
@@ -129,8 +131,8 @@ def combined(
     with ExitStack() as stack:
         book = None
         if journal is not None and first_identity is not None:
-            book = stack.enter_context(journal(_fingerprint(job, first_identity, asked)))
-        every = stack.enter_context(closing(_remembered(sources[1:], job, model, workers, dask, book)))
+            book = stack.enter_context(journal(_fingerprint(job, first_identity, request)))
+        every = stack.enter_context(closing(_results(request, job, model, book)))
         for result in every:
             for diagnostic in result.diagnostics:
                 report.add(diagnostic)
@@ -154,47 +156,164 @@ def combined(
     )
 
 
-def journal_of(
-    target: str | None, spec: CombineSpec, sources: int, *, resume: bool
-) -> Callable[[str], FileJournal] | None:
+def _journal_of(request: CombineRequest) -> Callable[[str], FileJournal] | None:
     """Return what opens the journal of a target; None without one.
 
     A document in a local file or folder has a journal if many sources are read,
     or with `resume`.
     """
-    if target is None or is_remote(target) or spec.addressable is None or not (resume or sources >= WORTH):
+    target, resume = request.target, request.options.resume
+    if target is None or is_remote(target) or request.spec.addressable is None or request.rehearsal:
+        return None
+    if not (resume or len(request.inputs) >= WORTH):
         return None
     from nczarr.operations.combine.journal import FileJournal
 
     return partial(FileJournal, target, resume=resume)
 
 
-def _fingerprint(job: Job, identity: str, asked: str) -> str:
+def _fingerprint(job: Job, identity: str, request: CombineRequest) -> str:
     """Return a text that is equal for equal requests with the same first source."""
+    asked = repr((request.source_form, request.options.following, sorted(request.options.allow_loss)))
     described = __version__, job.first.name, identity, job.subset, job.wanted, job.strict, asked
     return sha256(repr(described).encode("utf-8", "surrogateescape")).hexdigest()
 
 
-def _remembered(
-    rest: Sequence[Input],
-    job: Job,
-    model: Model,
-    workers: int | None,
-    dask: str | None,
-    journal: FileJournal | None,
+def _results(
+    request: CombineRequest, job: Job, model: Model, journal: FileJournal | None
 ) -> Generator[SourceResult, None, None]:
-    """Yield the results of sources in order; those in the journal are not read. Raises OSError, CompileError."""
-    names = frozenset[str]() if journal is None else journal.names()
-    identities = identities_of(names, rest, job.storage)
-    unchanged = {name for name, identity in identities.items() if journal is not None and journal.has(name, identity)}
-    with closing(
-        results([source for source in rest if source.name not in unchanged], job, model, workers, dask)
-    ) as fresh:
+    """Yield the results of all sources but the first; the journal has those that are not read.
+
+    Raises OSError, CompileError.
+    """
+    rest, options = request.inputs[1:], request.options
+    if journal is None:
+        with closing(results(rest, job, model, options.workers, options.dask)) as fresh:
+            yield from fresh
+        return
+    identities = identities_of(journal.names(), rest, job.storage)
+    unchanged = {name for name, identity in identities.items() if journal.has(name, identity)}
+    unread = [source for source in rest if source.name not in unchanged]
+    with closing(results(unread, job, model, options.workers, options.dask)) as fresh:
         for source in rest:
-            if journal is not None and source.name in unchanged:
+            if source.name in unchanged:
                 yield journal.result(source.name)
                 continue
             result = next(fresh)
-            if journal is not None:
-                journal.put(source.name, result)
+            journal.put(source.name, result)
             yield result
+
+
+class CombineRequest(NamedTuple):
+    """Request for a combination. Without `target` and `form` the combined dataset is not written."""
+
+    inputs: Sequence[Input]
+    """The sources in order."""
+    spec: CombineSpec
+    """Dimensions and recoding."""
+    target: str | None = None
+    """Path or URL of the target; None for standard output."""
+    form: str | None = None
+    """Name of the target's format; None: that of its place."""
+    subset: Subset = Subset()
+    """Requested part of each source, and cuts of the result."""
+    options: Options = Options()
+    """Options of the run."""
+    source_form: str | None = None
+    """Name of the sources' format; None: found by their content."""
+    rehearsal: bool = False
+    """Write nothing, no journal either."""
+
+
+class ReadyCombination(NamedTuple):
+    """A combination whose sources were read."""
+
+    combined: Combined
+    """The combined dataset."""
+    conversion: ReadyConversion | None
+    """Its conversion to the target; None if it is not written."""
+
+    def write(self, report: Report, watch: Watcher | None = None) -> Conversion | None:
+        """Write the target, whole or not at all; None after an error. Raises OSError."""
+        assert self.conversion is not None
+        done = self.conversion.write(report, watch)
+        if done is not None:
+            self.combined.forget()
+        return done
+
+
+def prepare(
+    request: CombineRequest, report: Report, step: Callable[[int], None] | None = None
+) -> ReadyCombination | None:
+    """Read and combine the sources; None after an error, or if a resumed run has nothing left to do.
+
+    `step` is called after each source. Raises OSError, CompileError.
+    """
+    target, form, options = request.target, None, request.options
+    if target is not None or request.form is not None:
+        form = endpoints.target_format(target or "", request.form, report)
+        if form is None:
+            return None
+    if options.dask is not None and not is_divisible(request.inputs, options.dask, report):
+        return None
+    if target is not None and form is not None and not _is_open(target, form, options, report):
+        return None
+    spec = request.spec._replace(rectilinear=options.grid == "rectilinear")
+    if form is not None and form.name == REFERENCE:
+        spec = spec._replace(addressable=options.writing.embed, inline=options.writing.inline)
+    journal = _journal_of(request._replace(spec=spec))
+    if options.resume and journal is None:
+        text = "only a combination to a reference document in a local file or folder is resumed"
+        report.error("unknown-target", text, helps=["name one as the target, such as `all.json`"])
+        return None
+    try:
+        chosen = request._replace(spec=spec, subset=request.subset.choice)
+        combination = combined(chosen, report, journal=journal, step=step)
+    except OSError as failure:
+        if journal is not None:
+            failure.add_note("continue with `--resume`: the sources that were read are in a journal")
+        raise
+    if combination is None or report.errors:
+        return None
+    checked = pipeline.select(combination.checked, request.subset.cuts, report)
+    if checked is None or report.errors:
+        return None
+    options = _for_writing(request, addressable=spec.addressable)
+    conversion = None if form is None else ReadyConversion(checked, target or "", form, options)
+    return ReadyCombination(combination._replace(checked=checked), conversion)
+
+
+def _is_open(target: str, form: Format, options: Options, report: Report) -> bool:
+    """Return whether a target is to be made and can be. Reports finished-target, target-exists. Raises OSError."""
+    if options.resume and not options.overwrite:
+        from nczarr.operations.combine.journal import is_finished
+
+        if is_finished(target):
+            report.warning("finished-target", f"`{shown(target)}` already exists, made by an earlier run")
+            return False
+    if is_remote(target):
+        return True
+    place = endpoints.located(target, report)
+    return place is not None and endpoints.is_free(place, form, report, options)
+
+
+def _for_writing(request: CombineRequest, *, addressable: int | None) -> Options:
+    """Return the options of the target: one process writes a document, and its journal alone resumes it."""
+    options, paths = request.options, [source.name for source in request.inputs if source.portable]
+    writing = options.writing
+    if paths and writing.home is None:
+        writing = writing._replace(home=home_of(paths))
+    options = options._replace(writing=writing, resume=False, part=part_in_words(request.subset, fixed=False))
+    return options._replace(dask=None) if addressable is not None else options
+
+
+def is_divisible(inputs: Sequence[Input], dask: str, report: Report) -> bool:
+    """Return whether a cluster can read all sources. Reports indivisible-run, bad-url, missing-library."""
+    from nczarr.link.target import indivisible, is_scheduler
+
+    for source in inputs:
+        if not source.portable:
+            what = "standard input" if source.name == "-" else "an open dataset"
+            indivisible(f"{what} belongs to one process", report)
+            return False
+    return is_scheduler(dask, report)

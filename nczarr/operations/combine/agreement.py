@@ -21,8 +21,7 @@ from nczarr.ast import Attribute, Variable
 from nczarr.check.checked import Checked
 from nczarr.operations.combine.spec import Way
 from nczarr.operations.compare.diff import definition
-from nczarr.operations.compare.difference import shown, shown_constant, shown_pair
-from nczarr.operations.compare.elements import unequal
+from nczarr.operations.compare.difference import shown, shown_constant, shown_pair, unequal
 from nczarr.operations.compare.values import TEXT, block_shape, values
 from nczarr.select.reader import whole_parts
 

@@ -15,8 +15,7 @@ from nczarr.ast.dataset import KIND_NAMES
 from nczarr.ast.storage import Storage
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report
-from nczarr.operations.compare.difference import Difference, shown_constant, shown_pair
-from nczarr.operations.compare.elements import Tolerance
+from nczarr.operations.compare.difference import Difference, Tolerance, shown_constant, shown_pair
 from nczarr.operations.compare.values import values
 from nczarr.select.selection import Subset
 

@@ -22,8 +22,8 @@ from nczarr.arrays.sources.memory import fill_source
 from nczarr.arrays.sources.source import Layout, Parts, itemsize
 from nczarr.arrays.values.parts import ListTree, PartLeaf, PartTree, RecordTree, Types, is_fixed, part_tree, parts, size
 from nczarr.ast.types import CompoundType, VlenType
+from nczarr.operations.compare.difference import met_blocks
 from nczarr.operations.compare.digest_values import BLOCK, TEXT, Hashed, ValueHasher, encoded
-from nczarr.operations.compare.elements import met_blocks
 
 if TYPE_CHECKING:
     from hashlib import _Hash

@@ -34,8 +34,14 @@ from nczarr.arrays.values.parts import ListTree, PartTree, RecordTree, Types, de
 from nczarr.ast.rectilinear import largest, volume
 from nczarr.ast.types import CompoundType, VlenType, is_number
 from nczarr.check.checked import Checked
-from nczarr.operations.compare.difference import Difference
-from nczarr.operations.compare.elements import DifferenceTally, Tolerance, largest_distance, met_blocks, unequal
+from nczarr.operations.compare.difference import (
+    Difference,
+    DifferenceTally,
+    Tolerance,
+    largest_distance,
+    met_blocks,
+    unequal,
+)
 from nczarr.select.reader import whole_parts
 
 CELLS = 1 << 18
@@ -234,17 +240,6 @@ def _made_of(type_name: str, types: Types) -> object:
     return type_name if declared is None else descr(type_name, types)
 
 
-class _Part(NamedTuple):
-    """Differences in one block."""
-
-    different: int
-    """Number of different values."""
-    first: int
-    """Linear index of the first one."""
-    largest: float | int | None
-    """Largest distance of two finite numbers; None without any."""
-
-
 class _Dense(NamedTuple):
     """Two arrays of one element type."""
 
@@ -294,8 +289,8 @@ class _Dense(NamedTuple):
                     tally.add(*result)
         self._unvisited(math.prod(shape) - visited, gap or next(grid, None), block, tally)
 
-    def _block(self, region: Selection) -> _Part | None:
-        """Return the differences in one block."""
+    def _block(self, region: Selection) -> tuple[int, int, float | int | None] | None:
+        """Return the differences in one block, as `DifferenceTally.add` takes them; None without any."""
         one, other = (side[""].read(region) for side in self.sides)
         differ = unequal(one, other, self.type_name, self.types, self.tolerance)
         if not differ.any():
@@ -304,7 +299,7 @@ class _Dense(NamedTuple):
         index = tuple(part.start + number for part, number in zip(region, places[0].tolist(), strict=True))
         first = number_of(index, self.layout.shape)
         largest = largest_distance(one[differ], other[differ]) if is_number(self.type_name) else None
-        return _Part(len(places), first, largest)
+        return len(places), first, largest
 
     def _unvisited(self, count: int, index: Index | None, block: tuple[int, ...], tally: DifferenceTally) -> None:
         """Compare fill with fill for blocks unstored on both sides; `index` is the first one."""

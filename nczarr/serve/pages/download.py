@@ -23,6 +23,8 @@ from nczarr.select.indexing import read_outer
 from nczarr.select.physical import is_numeric, physical
 from nczarr.select.section_syntax import sections
 from nczarr.select.selection import Subset
+from nczarr.select.selection import Section, Subset
+from nczarr.select.selection_syntax import sections
 from nczarr.serve.answers import HttpAnswer, attachment
 from nczarr.serve.context import Answer, DeferredWork, ServerContext, of_dataset
 from nczarr.serve.dataset_cache import CachedDataset, check_same

@@ -12,7 +12,7 @@ from nczarr import names
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.check.checked import Checked
 from nczarr.select.physical import Physical, is_numeric, physical
-from nczarr.select.section_syntax import written
+from nczarr.select.selection_syntax import written
 from nczarr.serve.answers import HTML, JSON, HttpAnswer, conditional
 from nczarr.serve.context import Answer, ServerContext, of_dataset
 from nczarr.serve.dataset_cache import CachedDataset

@@ -110,8 +110,8 @@ def wanted_of(checked: Checked, spec: str, home: str) -> list[tuple[str, tuple[r
 
     Raises RefusedRequestError for missing or invalid sections.
     """
-    from nczarr.select.section_syntax import sections
     from nczarr.select.sections import ranges_of
+    from nczarr.select.selection_syntax import sections
 
     report = Report(limit=20)
     if not spec.strip():

@@ -13,7 +13,7 @@ import xarray as xr
 
 import nczarr
 from nczarr.diagnostics.report import CompileError, Report
-from nczarr.select.cut_syntax import coordinate_range, dimension_range
+from nczarr.select.selection_syntax import coordinate_range, dimension_range
 
 
 def dataset(calendar: str = "standard", units: str = "days since 2000-01-01 12:00") -> xr.Dataset:

@@ -11,8 +11,8 @@ from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.source import Source
 from nczarr.operations import pipeline
 from nczarr.options import Options
-from nczarr.select.section_syntax import sections
 from nczarr.select.sections import ranges_of
+from nczarr.select.selection_syntax import sections
 from tests.conftest import run_command
 
 CDL = """netcdf t {

@@ -6,8 +6,8 @@ import pytest
 
 from nczarr import names
 from nczarr.diagnostics.report import Report
-from nczarr.select.section_syntax import sections, written
 from nczarr.select.selection import Extent, Section
+from nczarr.select.selection_syntax import sections, written
 from tests.support.cdm_names import from_cdm_full_name
 
 EXAMPLES = {

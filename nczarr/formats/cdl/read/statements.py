@@ -14,11 +14,10 @@ from nczarr.ast import Attribute
 from nczarr.check.check_names import numbered
 from nczarr.diagnostics.report import Label
 from nczarr.diagnostics.source import Span
-from nczarr.formats.cdl.read.contexts import Parts, integer, token_of
 from nczarr.formats.cdl.read.patterns import PRIMITIVES, STATEMENT
 from nczarr.formats.cdl.read.scope import GroupScope
-from nczarr.formats.cdl.read.typedefs import typedef
-from nczarr.formats.cdl.words import RESERVED
+from nczarr.formats.cdl.read.typedefs import Parts, integer, token_of, typedef
+from nczarr.formats.cdl.spelling import RESERVED
 from nczarr.syntax._generated.CDLParser import CDLParser as P
 from nczarr.syntax.tokens import Token
 

@@ -41,7 +41,7 @@ from nczarr.formats.cdl.read.preamble import (
     skip_character,
     unclosed_string,
 )
-from nczarr.formats.cdl.words import strange_character
+from nczarr.formats.cdl.spelling import strange_character
 from nczarr.syntax._generated.CDLParser import CDLParser as P
 from nczarr.syntax.tokens import Token
 

@@ -1,9 +1,10 @@
 """Bulk reading of plain numbers: value list → NumPy array, or None if literals must be read one by one.
 
-The text is read in slabs cut at commas, parsed by NumPy; comments, fill marks,
-special words and suffixes are first rewritten. Anything uncertain (octal
-numbers, values out of range, unknown text) aborts; reading by literals then
-finds the exact value or fault.
+The text is read in slabs: pieces that end in a comma, without comments, which
+fit the processor cache. NumPy parses them; fill marks, special words and
+suffixes are first rewritten. Anything uncertain (octal numbers, values out of
+range, unknown text) aborts; reading by literals then finds the exact value or
+fault.
 """
 
 from __future__ import annotations
@@ -17,10 +18,69 @@ from typing import Any
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.ast import ATOMIC, Constant
 from nczarr.ast.values import single
-from nczarr.diagnostics.source import Source
-from nczarr.formats.cdl.values.literals import SPECIAL_WORDS
-from nczarr.formats.cdl.values.numerals import SUFFIXES
-from nczarr.formats.cdl.values.slabs import slabs
+from nczarr.diagnostics.source import Buffer, Source
+from nczarr.formats.cdl.values.literals import SPECIAL_WORDS, SUFFIXES
+
+_LINE_END = re.compile(rb"[\r\n]")
+
+
+def slabs(data: Buffer, start: int, end: int, size: int) -> Iterator[tuple[bytes, int]]:
+    """Yield slabs of `data[start:end]` of about `size` bytes, cut after commas outside comments.
+
+    A slab is its text with a blank for each comment, and its length in the source.
+    """
+    at = start
+    while at < end:
+        text, length = _cut(data, at, end, size)
+        yield text, length
+        at += length
+
+
+def _cut(data: Buffer, at: int, end: int, size: int) -> tuple[bytes, int]:
+    while at + size < end:
+        piece = bytes(data[at : at + size])
+        comments = list(_comments(piece))
+        limit = len(piece)
+        for start, stop, _ in reversed(comments):
+            comma = piece.rfind(b",", stop, limit)
+            if comma >= 0:
+                break
+            limit = start
+        else:
+            comma = piece.rfind(b",", 0, limit)
+        if comma >= 0:
+            return _blanked(piece[: comma + 1], comments), comma + 1
+        size *= 2
+    piece = bytes(data[at:end])
+    return _blanked(piece, list(_comments(piece))), end - at
+
+
+def _comments(text: bytes) -> Iterator[tuple[int, int, bool]]:
+    """Yield start and end of each comment, and whether it is closed before the end of the text."""
+    at = text.find(b"/")
+    while at >= 0:
+        stop = at + 1
+        if text.startswith(b"//", at):
+            line = _LINE_END.search(text, at)
+            stop = line.start() if line else len(text)
+            yield at, stop, True
+        elif text.startswith(b"/*", at):
+            closing = text.find(b"*/", at + 2)
+            stop = closing + 2 if closing >= 0 else len(text)
+            yield at, stop, closing >= 0
+        at = text.find(b"/", stop)
+
+
+def _blanked(text: bytes, comments: list[tuple[int, int, bool]]) -> bytes:
+    """Replace each closed comment by a blank."""
+    pieces: list[bytes] = []
+    done = 0
+    for start, stop, closed in comments:
+        if closed and stop <= len(text):
+            pieces.append(text[done:start])
+            done = stop
+    return b" ".join([*pieces, text[done:]]) if pieces else text
+
 
 MOST_DIGITS = 22
 """Exponent of the last exact power of ten."""
@@ -100,10 +160,10 @@ def read_numbers(source: Source, start: int, end: int, type_name: str, fill: Con
     at = start
     reader = _Slabs(type_name, fill)
     try:
-        for slab in slabs(source.data, start, end, SLAB):
-            numbers = reader.read(slab.text, last=at + slab.size >= end)
-            out.extend(numbers, remaining=(end - at) / slab.size)
-            at += slab.size
+        for text, length in slabs(source.data, start, end, SLAB):
+            numbers = reader.read(text, last=at + length >= end)
+            out.extend(numbers, remaining=(end - at) / length)
+            at += length
     except _GiveUp:
         return None
     return out.values()

@@ -16,7 +16,7 @@ from nczarr.arrays.values.value_lists import join
 from nczarr.ast import ATOMIC, CompoundType, Constant, EnumType, Field, OpaqueType, TypeName, VlenType
 from nczarr.check.check_types import default_fill
 from nczarr.formats.cdl.values.literal_values import Converter, pack
-from nczarr.formats.cdl.values.numerals import Literal
+from nczarr.formats.cdl.values.literals import Literal
 
 Data = list[bytes] | list["bytes | None"] | list[Constant]
 

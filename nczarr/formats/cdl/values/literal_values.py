@@ -17,7 +17,7 @@ from nczarr.ast.types import ATOMIC, Atomic
 from nczarr.ast.values import Constant, single
 from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.source import Source, Span
-from nczarr.formats.cdl.values.numerals import Literal
+from nczarr.formats.cdl.values.literals import Literal
 
 if TYPE_CHECKING:
     from nczarr.formats.cdl.values.dates import TimeUnits

@@ -15,22 +15,20 @@ array field.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from nczarr import names
 from nczarr.arrays.values.value_lists import ListRuns
-from nczarr.ast import ATOMIC, Attribute, Constant, Dataset, Dimension, Variable
-from nczarr.ast.dataset import G, groups, rebuilt
-from nczarr.ast.node import members_of
+from nczarr.ast import ATOMIC, Attribute, Constant, Dataset, Dimension, Group, Variable
+from nczarr.ast.dataset import mapped
 from nczarr.check.check_types import variable_fill
 from nczarr.check.checked import Tables, Unchecked, tables_of
 from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.source import Source, Span
 from nczarr.formats.cdl.values.encode import LiteralEncoder, ValueSlot, strings
 from nczarr.formats.cdl.values.literal_values import Converter
-from nczarr.formats.cdl.values.literals import ListReader
-from nczarr.formats.cdl.values.numerals import Literal
+from nczarr.formats.cdl.values.literals import ListReader, Literal
 
 if TYPE_CHECKING:
     from nczarr.formats.cdl.values.dates import TimeUnits
@@ -56,74 +54,44 @@ def read_lists(work: Unchecked, report: Report) -> Unchecked:
 def _with_attributes(work: Unchecked, report: Report) -> Dataset:
     """Return the dataset with values for attributes of user-defined types."""
     tables = tables_of(work)
-    values: dict[tuple[str, str], Constant] = {}
-    for path, group in groups(work.dataset):
-        for attribute in group.attributes:
-            _read_attribute(path, attribute, None, tables, work, values, report)
+
+    def read(attributes: tuple[Attribute, ...], owner: str, variable: Variable | None) -> tuple[Attribute, ...]:
+        return tuple(_read_attribute(attribute, owner, variable, tables, work, report) for attribute in attributes)
+
+    def changed(path: str, group: Group) -> dict[str, Any]:
+        attributes, variables = read(group.attributes, path, None), []
         for variable in group.variables:
-            for attribute in variable.attributes:
-                owner = names.join(path, variable.name)
-                _read_attribute(owner, attribute, variable, tables, work, values, report)
-    return _replace(work.dataset, "/", values)
+            values = read(variable.attributes, names.join(path, variable.name), variable)
+            same = values == variable.attributes
+            variables.append(variable if same else variable.model_copy(update={"attributes": values}))
+        return {"attributes": attributes, "variables": tuple(variables)}
+
+    return mapped(work.dataset, changed)
 
 
 def _read_attribute(
-    owner: str,
-    attribute: Attribute,
-    variable: Variable | None,
-    tables: Tables,
-    work: Unchecked,
-    values: dict[tuple[str, str], Constant],
-    report: Report,
-) -> None:
+    attribute: Attribute, owner: str, variable: Variable | None, tables: Tables, work: Unchecked, report: Report
+) -> Attribute:
+    """Return an attribute with the values of its list; the same after a fault, or without a list."""
     span = work.attribute_lists.get((owner, attribute.name))
     type_name = attribute.value.type
     if span is None or span.source is None or type_name not in tables.types:
-        return
+        return attribute
     literals = ListReader(span.source, report).read(span.start, span.end)
     if literals is None:
-        return
-    convert = Converter(span.source, report)
+        return attribute
     if attribute.name == "_FillValue" and variable is not None and len(literals) != 1:
         place = Span(span.source, literals[1].start, literals[1].end) if literals else attribute.span
         report.error("fill-value-count", "_FillValue must be a single value", place)
-        return
+        return attribute
     if not literals:
         place = Span(span.source, span.end, span.end + 1)
         message = f"attribute `{attribute.name}` has no value; only char and string attributes may be empty"
         report.error("empty-attribute", message, place, helps=["give a value"])
-        return
-    what = f"attribute `{attribute.name}`"
-    constant = LiteralEncoder(convert, tables.types).constant(
-        literals, type_name, ValueSlot(what, None, may_fill=False)
-    )
-    if constant is not None:
-        values[owner, attribute.name] = constant
-
-
-def _replace(group: G, path: str, values: Mapping[tuple[str, str], Constant]) -> G:
-    def renewed(attributes: tuple[Attribute, ...], owner: str) -> tuple[Attribute, ...]:
-        return tuple(
-            Attribute(name=item.name, value=values[owner, item.name], span=item.span)
-            if (owner, item.name) in values
-            else item
-            for item in attributes
-        )
-
-    variables = []
-    for variable in group.variables:
-        owner = names.join(path, variable.name)
-        attributes = renewed(variable.attributes, owner)
-        if attributes != variable.attributes:
-            members = members_of(variable)
-            variable = Variable(**{**members, "attributes": attributes})
-        variables.append(variable)
-    return rebuilt(
-        group,
-        variables=tuple(variables),
-        attributes=renewed(group.attributes, path),
-        groups=tuple(_replace(child, names.join(path, child.name), values) for child in group.groups),
-    )
+        return attribute
+    encoder = LiteralEncoder(Converter(span.source, report), tables.types)
+    value = encoder.constant(literals, type_name, ValueSlot(f"attribute `{attribute.name}`", None, may_fill=False))
+    return attribute if value is None else Attribute(name=attribute.name, value=value, span=attribute.span)
 
 
 def _time_units(path: str, variable: Variable, tables: Tables) -> TimeUnits | None:

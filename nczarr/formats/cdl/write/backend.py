@@ -1,8 +1,10 @@
-"""The `data:` section: rows, braces, fill marks, folding.
+"""Writer of CDL: `Checked` → text in ncdump's layout; every value reads back exactly.
 
-Variables of rank 0 or 1 are one list; others have one line per row of the last
-dimension, with braces for inner unlimited dimensions. Rows start with two
-blanks even inside groups, as in ncdump.
+Output is produced in pieces; text and data are never held as a whole. In the
+`data:` section, variables of rank 0 or 1 are one list; others have one line per
+row of the last dimension, with braces for inner unlimited dimensions. Rows
+start with two blanks even inside groups, as in ncdump. Differences from ncdump:
+`docs/reference/formats/cdl.md`.
 """
 
 from __future__ import annotations
@@ -10,16 +12,25 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
+from nczarr import names
 from nczarr.arrays.regions import first_of, linear_block, region_of
 from nczarr.arrays.sources.source import ArraySource, Parts, fill_of, itemsize
 from nczarr.arrays.values.parts import Types, is_fixed, part_tree
-from nczarr.ast import Constant, Variable
+from nczarr.ast import Constant, Group, Variable
 from nczarr.check.checked import Checked
+from nczarr.check.infer_shapes import Anonymous
 from nczarr.formats.cdl.spelling import identifier, quoted
-from nczarr.formats.cdl.write.fold import fold
-from nczarr.formats.cdl.write.value_streams import Stream, column
-from nczarr.formats.cdl.write.value_texts import is_word
+from nczarr.formats.cdl.write.declarations import DeclarationPrinter
+from nczarr.formats.cdl.write.representable import sayable
+from nczarr.formats.cdl.write.value_texts import Stream, column, fold, is_word
+
+if TYPE_CHECKING:
+    from nczarr.diagnostics.report import Report
+    from nczarr.options import Options
+    from nczarr.plan.plans import StreamPlan
+
 
 BATCH = 1 << 16
 """Values formatted at once; a sixteenth for types with nested values."""
@@ -178,7 +189,7 @@ def _value_rows(
     for first in range(0, rows.count, together):
         many = min(together, rows.count - first)
         if rows.width <= batch and rows.last == rows.width:
-            texts = [empty] * (many * rows.width) if values is None else values.take(many * rows.width)
+            texts = [empty] * (many * rows.width) if values is None else values(many * rows.width)
             yield _lines(texts, rows, first, many, start, indent, words=words)
             continue
         at = start
@@ -186,7 +197,7 @@ def _value_rows(
         width = rows.length(first)
         for done in range(0, width, batch):
             size = min(batch, width - done)
-            texts = [empty] * size if values is None else values.take(size)
+            texts = [empty] * size if values is None else values(size)
             text, at = fold(texts, at, indent, last=done + size == width, words=words)
             yield "".join(pieces) + text
             pieces = []
@@ -263,3 +274,78 @@ def grown(checked: Checked, fqn: str) -> set[str]:
 def _has_mark(checked: Checked, fqn: str) -> bool:
     variable = checked.variables[fqn]
     return checked.fills.get(fqn) is not None or variable.type not in checked.types
+
+
+def write(plan: StreamPlan, report: Report, options: Options) -> Iterator[bytes]:
+    """Yield the CDL of a planned dataset in pieces of UTF-8."""
+    for piece in pieces(sayable(plan.checked)[0], options):
+        yield piece.encode("utf-8", "surrogateescape")
+
+
+def pieces(checked: Checked, options: Options) -> Iterator[str]:
+    """Yield the CDL of a dataset that CDL can represent (`sayable`). Uses the options that are ncdump flags.
+
+    With `special`, storage and kind are written as special attributes.
+    """
+    name = checked.dataset.name if options.name is None else options.name
+    yield f"netcdf {dataset_name(name)} {{\n"
+    yield from _Printer(checked, options).group("/", checked.dataset, 0)
+    yield "}\n"
+
+
+def dataset_name(name: str) -> str:
+    """Return the dataset name for CDL; characters that would end it or be dropped become `_`."""
+    return "".join("_" if character <= " " or character in "{}\x7f" else character for character in name)
+
+
+class _Printer:
+    """State of one run over the tree."""
+
+    def __init__(self, checked: Checked, options: Options) -> None:
+        self._checked = checked
+        self._header = DeclarationPrinter(checked, Anonymous(checked), special=options.special)
+        self._with_data = not options.header_only
+        self._printed = printed(checked, options)
+
+    def group(self, path: str, group: Group, depth: int) -> Iterator[str]:
+        """Yield the content of a group: declarations, data, subgroups."""
+        indent = "  " * depth
+        yield "".join(self._header.lines(path, group, indent))
+        if group.variables and self._with_data:
+            yield f"{indent}data:\n"
+            for variable in group.variables:
+                fqn = names.join(path, variable.name)
+                if fqn in self._printed:
+                    yield from variable_data(self._checked, fqn, self._checked.parts.get(fqn), len(indent))
+        for child in group.groups:
+            written = identifier(child.name)
+            yield f"\n{indent}group: {written} {{\n"
+            yield from self.group(names.join(path, child.name), child, depth + 1)
+            yield f"{indent}  }} // group {written}\n"
+
+
+def printed(checked: Checked, options: Options) -> set[str]:
+    """Return the variables to print: the requested ones with data, and those that determine a dimension's length."""
+    if options.header_only:
+        return set()
+    chosen = {fqn for fqn in checked.parts if _wanted(checked, fqn, options)}
+    return chosen | set(extent_carriers(checked, chosen))
+
+
+def _wanted(checked: Checked, fqn: str, options: Options) -> bool:
+    """Return whether the options select a variable's data (ncdump's -c, -v, -g)."""
+    name, group = names.last(fqn), names.parent(fqn)
+    if options.coordinates_only and not _is_coordinate(checked, name, group):
+        return False
+    if options.variables and name not in options.variables and fqn not in options.variables:
+        return False
+    if not options.groups:
+        return True
+    return any(group_name in (group, names.last(group) if group != "/" else "/") for group_name in options.groups)
+
+
+def _is_coordinate(checked: Checked, name: str, group: str) -> bool:
+    """Return whether a variable has the name of a dimension in scope."""
+    while (fqn := names.join(group, name)) not in checked.dimensions and group != "/":
+        group = names.parent(group)
+    return fqn in checked.dimensions

@@ -34,10 +34,17 @@ from nczarr.ast.storage import DEFLATE, FLETCHER32, SHUFFLE
 from nczarr.ast.types import dependencies_first
 from nczarr.check.checked import Checked
 from nczarr.check.infer_shapes import Anonymous
-from nczarr.formats.cdl.spelling import SECTIONS, TYPE_WORDS, attribute_owner, identifier, quoted, reference, suffixed
-from nczarr.formats.cdl.words import QUANTIZE
-from nczarr.formats.cdl.write.fold import fold
-from nczarr.formats.cdl.write.value_streams import column
+from nczarr.formats.cdl.spelling import (
+    QUANTIZE,
+    SECTIONS,
+    TYPE_WORDS,
+    attribute_owner,
+    identifier,
+    quoted,
+    reference,
+    suffixed,
+)
+from nczarr.formats.cdl.write.value_texts import column, fold
 
 _CLASSIC = frozenset(("nc3", "nc6", "nc5", "nc7"))
 
@@ -182,7 +189,7 @@ def attribute_texts(value: Constant, types: Types) -> list[str]:
         numbers = struct.unpack(f"<{value.count}{atomic.code}", value.data)
         return [suffixed(number, atomic) for number in numbers]
     parts = constant_parts(value, (value.count,), types)
-    return column(parts, part_tree(value.type, types), types).take(value.count)
+    return column(parts, part_tree(value.type, types), types)(value.count)
 
 
 def special_attributes(storage: Storage) -> Iterator[tuple[str, str]]:

@@ -23,8 +23,7 @@ from nczarr.ast import ATOMIC, Attribute, CompoundType, Constant, Dataset, EnumT
 from nczarr.ast.dataset import VERSION, groups
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.source import Span
-from nczarr.formats.cdl.write.backend import dataset_name, printed
-from nczarr.formats.cdl.write.data_section import cut, grown
+from nczarr.formats.cdl.write.backend import cut, dataset_name, grown, printed
 from nczarr.formats.cdl.write.representable import sayable
 from nczarr.options import Options
 from nczarr.plan.hdf5_losses import cut_strings

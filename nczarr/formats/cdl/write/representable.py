@@ -8,7 +8,7 @@ subgroups.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple, TypeVar, assert_never
+from typing import TypeVar, assert_never
 
 from nczarr import names
 from nczarr.ast import (
@@ -35,21 +35,12 @@ from nczarr.plan.plans import Loss
 G = TypeVar("G", bound=Group)
 
 
-class Said(NamedTuple):
-    """The part of a dataset that CDL can represent."""
-
-    checked: Checked
-    """The dataset."""
-    losses: tuple[Loss, ...]
-    """Content that CDL cannot represent."""
-
-
-def sayable(checked: Checked) -> Said:
+def sayable(checked: Checked) -> tuple[Checked, tuple[Loss, ...]]:
     """Return the dataset without unspellable items, and the losses; the dataset itself if unchanged."""
     walk = _TreeWalk(checked)
     dataset = walk.group("/", checked.dataset)
     representable = checked if dataset is checked.dataset else remaining(checked, dataset)
-    return Said(representable, tuple(walk.losses))
+    return representable, tuple(walk.losses)
 
 
 def has_spelling(name: str) -> bool:

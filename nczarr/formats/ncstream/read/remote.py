@@ -39,7 +39,7 @@ from nczarr.formats.ncstream.wire.framing import Incoming
 from nczarr.formats.ncstream.wire.limits import DEFAULT
 from nczarr.formats.ncstream.wire.trees import Tree, opaque_sizes
 from nczarr.options import Options
-from nczarr.select.section_syntax import written
+from nczarr.select.selection_syntax import written
 from nczarr.stores.dataset_service import Served, Service, encoded
 
 LOOKED_AT = 4096

@@ -13,16 +13,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nczarr.arrays.regions import every_block, region_of
-from nczarr.operations.compare import digest_tree
-from nczarr.operations.compare.digest_tree import Folding, HashTree, leaf_shape
+from nczarr.operations.compare import digest_values
+from nczarr.operations.compare.digest_values import Folding, HashTree, leaf_shape
 
 
 @pytest.fixture(autouse=True, scope="module")
 def small() -> Iterator[None]:
-    kept = digest_tree.LEAF, digest_tree.FAN
-    digest_tree.LEAF, digest_tree.FAN = 4, 3
+    kept = digest_values.LEAF, digest_values.FAN
+    digest_values.LEAF, digest_values.FAN = 4, 3
     yield
-    digest_tree.LEAF, digest_tree.FAN = kept
+    digest_values.LEAF, digest_values.FAN = kept
 
 
 def listed(hashes: list[bytes]) -> bytes:

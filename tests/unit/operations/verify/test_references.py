@@ -12,7 +12,7 @@ import pytest
 from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.source import Source
 from nczarr.formats.reference.lookup import CheckedReferences, opened
-from nczarr.operations.verify.references import Looked, look_at
+from nczarr.operations.verify import Looked, look_at
 from nczarr.stores.stat import Facts
 
 SIZES = {"a": 10, "b": 0, "odd": None}

@@ -8,8 +8,7 @@ import pytest
 
 from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.source import Source
-from nczarr.formats.cdl.values.literals import ListReader
-from nczarr.formats.cdl.values.numerals import Literal
+from nczarr.formats.cdl.values.literals import ListReader, Literal
 
 
 def read(text: str) -> tuple[list[Literal] | None, list[tuple[str, int]]]:
