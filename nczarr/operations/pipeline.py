@@ -179,22 +179,9 @@ def write(
     if it holds every value. `watch` is called with the bytes written. `lock`: that
     of the target, if the caller has it. Raises OSError if the file system refuses.
     """
-    if lock is not None:
-        return _write(checked, path, form, report, options, watch, lock)
-    with endpoints.locked_place(path, report, options, replaces=options.overwrite or options.resume) as own_lock:
-        return None if own_lock is None else _write(checked, path, form, report, options, watch, own_lock)
-
-
-def _write(
-    checked: Checked,
-    path: str,
-    form: Format,
-    report: Report,
-    options: Options,
-    watch: Watcher | None,
-    lock: Lock | None,
-) -> Conversion | None:
-    """Write a dataset to a target that is locked, if it can be; as `write`."""
+    if lock is None:
+        with endpoints.locked_place(path, report, options, replaces=options.overwrite or options.resume) as own_lock:
+            return None if own_lock is None else write(checked, path, form, report, options, watch, own_lock)
     from nczarr import link
     from nczarr.plan.plans import conversion_of
 

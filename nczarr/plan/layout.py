@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from nczarr.arrays.codecs import table
 from nczarr.arrays.codecs.chain import expressible, nearest, portable, working
@@ -42,9 +42,6 @@ from nczarr.plan.chunk_lengths import (
 )
 from nczarr.plan.plans import PartTarget
 from nczarr.registry import Arrays
-
-if TYPE_CHECKING:
-    from nczarr.plan.reference_layout import AsStored
 
 WHOLE = 16 << 20
 """Maximum size of arrays without fill value that are written whole; else only occupied chunks are."""
@@ -167,17 +164,18 @@ def _target(
         if isinstance(dtype, str) and (storage.endian == "big" or _lies_big(one.source, storage)):
             dtype = dtype.replace("<", ">")  # records keep little-endian fields
     whole = one.shape == shape and one.part.shape == shape
-    stored_or_reason: AsStored | str | None = None
+    stored_or_reason: tuple[ArraySource, Layout] | str | None = None
     if arrays.by_reference and one.source is not None:
-        from nczarr.plan.reference_layout import AsStored, as_stored  # few targets hold references
+        from nczarr.plan.reference_layout import as_stored  # few targets hold references
 
         source_storage, asked = variable.storage, storage if whole else variable.storage
         rectilinear = arrays.rectilinear and options.grid == "rectilinear"
         stored_or_reason = as_stored(
             one.source, dtype, itemsize, arrays, asked, source_storage, rectilinear=rectilinear
         )
-        if isinstance(stored_or_reason, AsStored):
-            return _as_stored(one, stored_or_reason, strings, arrays), stored_or_reason.source
+        if isinstance(stored_or_reason, tuple):
+            source, layout = stored_or_reason
+            return _as_stored(one, layout, strings, arrays), source
     if not can_shard(dtype) or not (whole or isinstance(request, str)):
         request = "none"
     chunks = storage.chunks if whole else None
@@ -224,15 +222,14 @@ def _all_there(one: _One, chunks: tuple[int, ...], itemsize: int) -> bool:
     return written == math.prod(grid_of(one.shape, chunks))
 
 
-def _as_stored(one: _One, stored: AsStored, strings: Strings, arrays: Arrays) -> PartTarget:
+def _as_stored(one: _One, stored: Layout, strings: Strings, arrays: Arrays) -> PartTarget:
     """Return the target of a part with referenced chunks. Unwritten cells have no chunk, so any fill is declared."""
     size = width(stored.dtype)
     fill = None if arrays.fill_needed else _fill(one, stored.dtype, size, strings)[0]
     needs_fill = arrays.fill_needed or (one.has_fill and one.pad.strip(b"\0"))
     if fill is None and (needs_fill or _shows_fill(one, stored.dtype)):
         fill = _needed_fill(one, stored.dtype, size)[0]
-    layout = Layout(stored.dtype, one.shape, stored.chunks, stored.codecs, fill)
-    return PartTarget(layout, one.pad, True, strings.nil, strings.utf8)
+    return PartTarget(stored._replace(fill=fill), one.pad, True, strings.nil, strings.utf8)
 
 
 def _shows_fill(one: _One, dtype: Descr) -> bool:

@@ -6,32 +6,17 @@ why its chunks cannot be referenced and the target must hold the values.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from nczarr.arrays.chunks.chunk_references import usual_codecs
 from nczarr.arrays.codecs import table
 from nczarr.arrays.codecs.chain import expressible, nearest, portable, same_bytes, working
 from nczarr.arrays.regions import even_chunks
-from nczarr.arrays.sources.source import ArraySource, Descr
+from nczarr.arrays.sources.source import ArraySource, Descr, Layout
 from nczarr.arrays.sources.source import itemsize as width
 from nczarr.arrays.sources.windows import plain
 from nczarr.ast import Codec, Storage
 from nczarr.ast.rectilinear import varies
 from nczarr.ast.storage import FLETCHER32, SHUFFLE
 from nczarr.registry import Arrays
-
-
-class AsStored(NamedTuple):
-    """A source, and the layout properties taken from it."""
-
-    source: ArraySource
-    """The source."""
-    dtype: Descr
-    """Stored element."""
-    chunks: tuple[int, ...]
-    """Chunk length of each dimension."""
-    codecs: tuple[Codec, ...]
-    """Codecs in encoding order."""
 
 
 def as_stored(
@@ -43,8 +28,8 @@ def as_stored(
     source_storage: Storage,
     *,
     rectilinear: bool,
-) -> AsStored | str:
-    """Return the source in referenceable chunks, or why it has none.
+) -> tuple[ArraySource, Layout] | str:
+    """Return the source in referenceable chunks and their layout, or why it has none.
 
     `dtype` is the part's, in any byte order. `asked` is `source_storage`
     with options applied. `rectilinear`: chunks may differ in length.
@@ -68,7 +53,8 @@ def as_stored(
     cut = _cut(source, itemsize, chunks)
     if cut is None or cut.stored is None:
         return "it cannot be divided into the requested chunk lengths"
-    return AsStored(cut, stored.dtype, cut.stored.chunks, working(codecs, width(stored.dtype)))
+    chain = working(codecs, width(stored.dtype))
+    return cut, Layout(stored.dtype, source.layout.shape, cut.stored.chunks, chain)
 
 
 def _same_elements(stored: Descr, dtype: Descr, arrays: Arrays) -> bool:

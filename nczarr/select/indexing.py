@@ -180,19 +180,23 @@ def _placed(
     return IndexKey(axes, points, broadcast, place, moved)
 
 
+def _read(checked: Checked, path: str, key: Any, *, first: bool) -> NDArray[Any]:
+    """Return the values of an index; with `first`, the axes of its advanced part come first."""
+    type_name, shape = checked.variables[path].type, checked.shapes[path]
+    index, reader = parsed(key, shape), reader_of(checked, path)
+    if index.place is None:
+        return np.expand_dims(_outer(reader, type_name, [axis for axis in index.axes if axis is not None]), index.new)
+    region, count = _points(reader, type_name, index, shape), len(index.broadcast)
+    if first:
+        new = (position if position >= index.place else position + count for position in index.new)
+        return np.expand_dims(region, tuple(new))
+    before = index.place - sum(position < index.place for position in index.new)
+    return np.expand_dims(np.moveaxis(region, range(count), range(before, before + count)), index.new)
+
+
 def read(checked: Checked, path: str, key: Any) -> Any:
     """Return the values of `variable[key]`, as NumPy does; without dimensions a scalar. For the errors see `parsed`."""
-    type_name, shape = checked.variables[path].type, checked.shapes[path]
-    index = parsed(key, shape)
-    if index.place is None:
-        axes = [axis for axis in index.axes if axis is not None]
-        region = _outer(reader_of(checked, path), type_name, axes)
-    else:
-        region = _points(reader_of(checked, path), type_name, index, shape)
-        count = len(index.broadcast)
-        before = index.place - sum(position < index.place for position in index.new)
-        region = np.moveaxis(region, range(count), range(before, before + count))
-    values = np.expand_dims(region, index.new)
+    values = _read(checked, path, key, first=False)
     return _owned(values if values.ndim else values[()])
 
 
@@ -216,16 +220,7 @@ def read_points(checked: Checked, path: str, key: Any) -> NDArray[Any]:
     `key`: as for `read`. The dimensions of the broadcast arrays are always the
     first of the result, then come those of slices. For the errors see `parsed`.
     """
-    type_name, shape = checked.variables[path].type, checked.shapes[path]
-    index = parsed(key, shape)
-    reader = reader_of(checked, path)
-    if index.place is None:
-        region = _outer(reader, type_name, [axis for axis in index.axes if axis is not None])
-    else:
-        region = _points(reader, type_name, index, shape)
-    count = len(index.broadcast)
-    new = [position if index.place is None or position >= index.place else position + count for position in index.new]
-    values: NDArray[Any] = _owned(np.expand_dims(region, tuple(new)))
+    values: NDArray[Any] = _owned(_read(checked, path, key, first=True))
     return values
 
 

@@ -129,35 +129,8 @@ def _without_spans(section: Section) -> Section:
     return section._replace(extents=extents, span=NOWHERE)
 
 
-def variables_named(word: str, checked: Checked, report: Report) -> list[str]:
-    """Return the FQNs of the variables that a word matches."""
-    return _named(word, "variable", checked.variables, report)
-
-
-def groups_named(word: str, checked: Checked, report: Report) -> list[str]:
-    """Return the FQNs of the groups that a word matches; `/` is the root."""
-    return _named(word, "group", checked.groups, report)
-
-
-def dimensions_named(word: str, dimensions: Mapping[str, object], span: Span, report: Report) -> list[str]:
-    """Return the FQNs among these dimensions that a word matches. Reports unmatched-name."""
-    matches = meant(word, dimensions)
-    if not matches:
-        text = f"no selected variable has the dimension `{word}`"
-        report.error("unmatched-name", text, span, helps=hint(word, dimensions))
-    return matches
-
-
-def named_in(
-    word: str, what: str, nodes: tuple[Mapping[str, object], Mapping[str, object]], report: Report
-) -> tuple[list[str], list[str]]:
-    """Return the FQNs that a word matches in each of two datasets; one result may be empty."""
-    both = {**nodes[0], **nodes[1]}
-    matches = _named(word, what, both, report)
-    return [fqn for fqn in matches if fqn in nodes[0]], [fqn for fqn in matches if fqn in nodes[1]]
-
-
-def _named(word: str, what: str, nodes: Mapping[str, object], report: Report) -> list[str]:
+def named(word: str, what: str, nodes: Mapping[str, object], report: Report) -> list[str]:
+    """Return the FQNs that a word matches: a name, or several behind commas. Reports unmatched-name."""
     matches = meant(word, nodes)
     if matches:
         return matches

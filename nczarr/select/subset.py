@@ -33,12 +33,10 @@ from nczarr.select.selection import (
     CoordinateRange,
     DimensionRange,
     Subset,
-    dimensions_named,
-    groups_named,
     hint,
     meant,
+    named,
     place_of,
-    variables_named,
 )
 
 
@@ -54,7 +52,11 @@ def dimension_ranges(choice: Subset, dimensions: Iterable[str], checked: Checked
             selected[fqn] = indices
 
     for dimension in choice.dimensions:
-        for fqn in dimensions_named(dimension.name, available, dimension.span, report):
+        matches = meant(dimension.name, available)
+        if not matches:
+            text, helps = f"no selected variable has the dimension `{dimension.name}`", hint(dimension.name, available)
+            report.error("unmatched-name", text, dimension.span, helps=helps)
+        for fqn in matches:
             put(fqn, _indices(dimension, fqn, available[fqn].size, report), dimension.span)
     for values in choice.labels:
         for fqn, path in _coordinates(values, available, checked, report):
@@ -117,8 +119,8 @@ def subset(checked: Checked, choice: Subset, report: Report) -> Checked | None:
     if not choice:
         return checked
     before = report.errors
-    variables = [fqn for word in choice.variables for fqn in variables_named(word, checked, report)]
-    groups = [fqn for word in choice.groups for fqn in groups_named(word, checked, report)]
+    variables = [fqn for word in choice.variables for fqn in named(word, "variable", checked.variables, report)]
+    groups = [fqn for word in choice.groups for fqn in named(word, "group", checked.groups, report)]
     sections = [(place_of(section, checked, report), section) for section in choice.sections]
     ranges = ranges_of([(fqn, section) for fqn, section in sections if fqn is not None], checked, report)
     if report.errors > before:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from functools import partial
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from nczarr import registry
 from nczarr.ast.rectilinear import varies
@@ -18,7 +18,7 @@ from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.secrets import shown
 from nczarr.diagnostics.source import Source
 from nczarr.operations import endpoints, pipeline
-from nczarr.operations.append.placement import Appended, AppendRequest
+from nczarr.operations.append.placement import Appended, AppendRequest, ExtendableTarget
 from nczarr.operations.combine import Combined, CombineRequest, combined, is_divisible
 from nczarr.operations.combine.contribution import HELPS, report_repeated_values
 from nczarr.operations.combine.sources import Job, home_of, opened
@@ -35,32 +35,16 @@ SUFFIXES = (".parq", ".parquet")
 """Suffixes of folders of Parquet references."""
 
 
-class ExtendedDocument(NamedTuple):
-    """A document to extend."""
-
-    checked: Checked
-    """Its content."""
-    metadata: str
-    """Format of its Zarr metadata."""
-    relative: bool
-    """True if it names its targets relative to itself."""
-    identity: str | None
-    """Text that changes with the document."""
-
-    def writing(self, writing: Writing) -> Writing:
-        """Return how it is written again: references stay as they are."""
-        relative = writing.relative or (self.relative and writing.base is None)
-        return writing._replace(metadata=self.metadata, inline=-1, relative=relative, keep_names=True)
-
-
 def read_document(path: str, report: Report, options: Options) -> Checked | None:
     """Return the content of a document; None after an error. Raises OSError."""
-    extended = document(path, report, options)
-    return None if extended is None else extended.checked
+    opened_document = document(path, report, options)
+    return None if opened_document is None else opened_document[0].checked
 
 
-def document(path: str, report: Report, options: Options) -> ExtendedDocument | None:
-    """Return a document to extend; None after an error. Raises OSError.
+def document(path: str, report: Report, options: Options) -> tuple[ExtendableTarget, Writing] | None:
+    """Return a document to extend, and how it is written again: references stay as they are.
+
+    None after an error. Raises OSError.
 
     Reports unknown-format, unknown-target, and the faults of the document.
     """
@@ -97,10 +81,12 @@ def document(path: str, report: Report, options: Options) -> ExtendedDocument | 
         return None
     urls = [facts["url"] for facts in store.target_facts.values()]
     relative = bool(urls) and all("://" not in url and not url.startswith("/") for url in urls)
-    return ExtendedDocument(checked, inner.name, relative, document_identity)
+    relative = options.writing.relative or (relative and options.writing.base is None)
+    writing = options.writing._replace(metadata=inner.name, inline=-1, relative=relative, keep_names=True)
+    return ExtendableTarget(path, form, inner, store, checked, document_identity), writing
 
 
-def dimensions(extended: ExtendedDocument, first: Input, job: Job, name: str, report: Report) -> tuple[str, ...] | None:
+def dimensions(old: ExtendableTarget, first: Input, job: Job, report: Report) -> tuple[str, ...] | None:
     """Return the dimensions along which a document is extended; None after an error. Raises OSError, CompileError.
 
     It is the one whose length differs from that of the first new source. If
@@ -112,14 +98,14 @@ def dimensions(extended: ExtendedDocument, first: Input, job: Job, name: str, re
         report.add(diagnostic)
     if checked is None:
         return None
-    declared, others = extended.checked.dimensions, checked.dimensions
+    declared, others = old.checked.dimensions, checked.dimensions
     unlike = [path for path in declared if path in others and others[path].size != declared[path].size]
     if len(unlike) != 1:
         grows = {path for path in declared if declared[path].unlimited or (path in others and others[path].unlimited)}
         unlike = [path for path in unlike or declared if path in grows]
     if len(unlike) == 1:
         return (unlike[0],)
-    text = f"lengths do not show along which dimension `{shown(name)}` is extended by `{shown(first.name)}`"
+    text = f"lengths do not show along which dimension `{shown(old.path)}` is extended by `{shown(first.name)}`"
     report.error("unmatched-dimension", text, helps=["name it with `--along`"])
     return None
 
@@ -146,16 +132,16 @@ def _extended(
 ) -> Appended | None:
     """Extend a document that is locked, if it is written."""
     reading = for_reading(request.options)
-    old = document(request.target, report, reading)
-    combination = None if old is None else _combined(request, old, report, step)
-    if old is None or combination is None or report.errors:
+    opened_document = document(request.target, report, reading)
+    if opened_document is None:
         return None
-    writing = request.options.writing
-    home = writing.home or home_of([source.name for source in request.inputs])
+    old, writing = opened_document
+    combination = _combined(request, old, report, step)
+    if combination is None or report.errors:
+        return None
+    writing = writing._replace(home=writing.home or home_of([source.name for source in request.inputs]))
     grid: Literal["regular", "rectilinear"] = "rectilinear" if _varies(old.checked) else request.options.grid
-    options = request.options._replace(
-        writing=old.writing(writing._replace(home=home)), overwrite=True, dask=None, grid=grid
-    )
+    options = request.options._replace(writing=writing, overwrite=True, dask=None, grid=grid)
     form = registry.named(REFERENCE)
     assert form is not None
     lengths = {path: (every[0], sum(every)) for path, every in combination.lengths.items()}
@@ -172,7 +158,7 @@ def _extended(
 
 
 def _combined(
-    request: AppendRequest, old: ExtendedDocument, report: Report, step: Callable[[int], None] | None
+    request: AppendRequest, old: ExtendableTarget, report: Report, step: Callable[[int], None] | None
 ) -> Combined | None:
     """Return the document and the sources as one dataset; None after an error. `subset` selects in the sources."""
     options, writing = request.options, request.options.writing
@@ -183,7 +169,7 @@ def _combined(
     )
     if not request.along:
         job = Job("", first, request.subset, spec, report.strict, storage)
-        along = dimensions(old, request.inputs[0], job, request.target, report)
+        along = dimensions(old, request.inputs[0], job, report)
         if along is None:
             return None
         spec = spec._replace(along=along)

@@ -6,7 +6,7 @@ import math
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from nczarr import names
 from nczarr.arrays.lazy_numpy import np
@@ -30,111 +30,11 @@ LEAST_PIECE = 4096
 """Minimum bytes of referenced chunk pieces, if the values may be embedded in the document."""
 
 
-def made(combination: Combination, report: Report) -> Checked | None:
-    """Return the combined dataset; None after unaligned chunks or differing fill values are reported."""
-    before, checked, way = report.errors, combination.model.checked, combination.model.way
-    addressable, chunks = combination.model.wanted.addressable, {} if way.new_dim else combination.model.chunks
-    axes = {path: 0 for path in checked.variables if path in combination.stacked} if way.new_dim else way.axes
-    parts = dict(checked.parts)
-    for path, axis in axes.items():
-        if path in combination.given:
-            parts[path] = _Joining(path, axis, combination, report).parts
-    if report.errors > before:
-        return None
-    with building():
-
-        def changed(path: str, group: Group) -> dict[str, Any]:
-            """Return the combined lengths, and the variables along the new dimension."""
-            dimensions = []
-            for dimension in group.dimensions:
-                lengths = combination.lengths.get(names.join(path, dimension.name))
-                dimensions.append(dimension if lengths is None else dimension.model_copy(update={"size": sum(lengths)}))
-            variables = []
-            for variable in group.variables:
-                fqn = names.join(path, variable.name)
-                combined_variable = (
-                    _variable(variable, way, parts.get(fqn, {}), addressable, chunks.get(fqn))
-                    if fqn in axes
-                    else variable
-                )
-                variables.append(combined_variable)
-            return {"dimensions": tuple(dimensions), "variables": tuple(variables)}
-
-        tree = mapped(checked.dataset, changed)
-        if way.new_dim:
-            dimension = Dimension(name=way.new_dim, size=len(combination.names))
-            kind = None if _grows_within(checked, axes) else tree.kind
-            tree = tree.model_copy(update={"dimensions": (dimension, *tree.dimensions), "kind": kind})
-        return resized(checked, tree)._replace(parts=parts)
-
-
 def _grows_within(checked: Checked, stacked: Iterable[str]) -> bool:
     """Return whether a stacked variable has an unlimited dimension, which would not be first as in classic files."""
     growing = {path for path, dimension in checked.dimensions.items() if dimension.unlimited}
     kinds = checked.dataset.kind not in (None, "nc4")
     return kinds and any(not growing.isdisjoint(checked.variables[path].dimensions) for path in stacked)
-
-
-class _Joining(NamedTuple):
-    """One variable of all sources."""
-
-    path: str
-    """FQN of the variable."""
-    axis: int
-    """Axis of the combination."""
-    combination: Combination
-    """All sources."""
-    report: Report
-    """Collected diagnostics."""
-
-    @property
-    def parts(self) -> Parts:
-        """Joined parts."""
-        checked, arrays = self.combination.model.checked, self.combination.arrays[self.path]
-        if isinstance(arrays, Accumulation):
-            return {"": self._whole(arrays)}
-        return join(checked.variables[self.path].type, arrays, self.axis, checked.types, self._part)
-
-    def _part(self, sources: Sequence[ArraySource], axis: int) -> ArraySource:
-        """Return one of several arrays of a variable; reports unaligned-chunks."""
-        accumulation = Accumulation(axis, Targets(NO_OPTIONS))
-        for number, source in enumerate(sources):
-            accumulation.add(number, Raised(source) if self.combination.model.way.new_dim else source)
-        return self._whole(accumulation)
-
-    def _whole(self, accumulation: Accumulation) -> ArraySource:
-        """Return one array of all sources; reports unaligned-chunks."""
-        self._check_fills(accumulation)
-        sources, numbers = accumulation.sources()
-        axis, addressable = accumulation.axis, self.combination.model.wanted.addressable
-        size = itemsize(sources[0].layout.dtype)
-        whole = joined(sources, axis, rectilinear=self.combination.model.way.rectilinear)
-        if addressable is None or not size or _varies(whole):
-            return whole
-        total = sum(math.prod(source.layout.shape) for source in sources) * size
-        small = total <= addressable
-        sources_of_pieces = addressed(sources, axis, LEAST_PIECE if small else 1)
-        wrong = misfit(sources_of_pieces, axis)
-        if wrong is not None and small:
-            return joined(accumulation.valued(sources_of_pieces), axis)
-        if wrong is not None and wrong.other is not None:  # what lies in no chunks at all is the planner's matter
-            which = [self.combination.names[numbers[number]] for number in (wrong.source, wrong.other)]
-            text = f"`{self.path}` cannot be referenced as one array: {wrong.reason}"
-            helps = [
-                "write a target of another format, which has new chunks (`-o OUT.zarr`)",
-                "leave it out with `--var`",
-            ]
-            self.report.error("unaligned-chunks", f"{text} ({', '.join(f'`{name}`' for name in which)})", helps=helps)
-        return joined(sources_of_pieces, axis)
-
-    def _check_fills(self, accumulation: Accumulation) -> None:
-        """Report unequal-sources for missing chunks with different values."""
-        if accumulation.unlike is None:
-            return
-        one, other, *fills, source = accumulation.unlike
-        texts = [_element(source, fill) for fill in fills]
-        text = f"`{self.path}` has unwritten chunks, which are read as {texts[0]} in `{self.combination.names[one]}`"
-        self.report.error("unequal-sources", f"{text}, {texts[1]} in `{self.combination.names[other]}`")
 
 
 def _varies(source: ArraySource) -> bool:
@@ -302,4 +202,76 @@ class Combination:
                 report.warning("unordered-coordinate", order.fault, helps=["give the sources in another order"])
         if report.errors > before:
             return None
-        return made(self, report)
+        return self._combined(report)
+
+    def _combined(self, report: Report) -> Checked | None:
+        """Return the combined dataset; None after unaligned chunks or differing fill values are reported."""
+        before, checked, way = report.errors, self.model.checked, self.model.way
+        addressable, chunks = self.model.wanted.addressable, {} if way.new_dim else self.model.chunks
+        axes = {path: 0 for path in checked.variables if path in self.stacked} if way.new_dim else way.axes
+        parts = dict(checked.parts)
+        for path, axis in axes.items():
+            if path in self.given:
+                parts[path] = self._parts(path, axis, report)
+        if report.errors > before:
+            return None
+
+        def changed(path: str, group: Group) -> dict[str, Any]:
+            """Return the combined lengths, and the variables along the new dimension."""
+            dimensions = []
+            for dimension in group.dimensions:
+                lengths = self.lengths.get(names.join(path, dimension.name))
+                dimensions.append(dimension if lengths is None else dimension.model_copy(update={"size": sum(lengths)}))
+            variables = [
+                _variable(variable, way, parts.get(fqn, {}), addressable, chunks.get(fqn)) if fqn in axes else variable
+                for variable in group.variables
+                for fqn in (names.join(path, variable.name),)
+            ]
+            return {"dimensions": tuple(dimensions), "variables": tuple(variables)}
+
+        with building():
+            tree = mapped(checked.dataset, changed)
+            if way.new_dim:
+                dimension = Dimension(name=way.new_dim, size=len(self.names))
+                kind = None if _grows_within(checked, axes) else tree.kind
+                tree = tree.model_copy(update={"dimensions": (dimension, *tree.dimensions), "kind": kind})
+            return resized(checked, tree)._replace(parts=parts)
+
+    def _parts(self, path: str, axis: int, report: Report) -> Parts:
+        """Return the joined parts of a variable; reports unaligned-chunks, unequal-sources."""
+        checked, arrays = self.model.checked, self.arrays[path]
+        if isinstance(arrays, Accumulation):
+            return {"": self._whole(path, arrays, report)}
+
+        def part(sources: Sequence[ArraySource], axis: int) -> ArraySource:
+            accumulation = Accumulation(axis, Targets(NO_OPTIONS))
+            for number, source in enumerate(sources):
+                accumulation.add(number, Raised(source) if self.model.way.new_dim else source)
+            return self._whole(path, accumulation, report)
+
+        return join(checked.variables[path].type, arrays, axis, checked.types, part)
+
+    def _whole(self, path: str, accumulation: Accumulation, report: Report) -> ArraySource:
+        """Return one array of all sources; reports unaligned-chunks, unequal-sources."""
+        if accumulation.unlike is not None:  # missing chunks stand for different values
+            one, other, *fills, first = accumulation.unlike
+            texts = [_element(first, fill) for fill in fills]
+            text = f"`{path}` has unwritten chunks, which are read as {texts[0]} in `{self.names[one]}`"
+            report.error("unequal-sources", f"{text}, {texts[1]} in `{self.names[other]}`")
+        sources, numbers = accumulation.sources()
+        axis, addressable = accumulation.axis, self.model.wanted.addressable
+        size = itemsize(sources[0].layout.dtype)
+        whole = joined(sources, axis, rectilinear=self.model.way.rectilinear)
+        if addressable is None or not size or _varies(whole):
+            return whole
+        small = sum(math.prod(source.layout.shape) for source in sources) * size <= addressable
+        sources_of_pieces = addressed(sources, axis, LEAST_PIECE if small else 1)
+        wrong = misfit(sources_of_pieces, axis)
+        if wrong is not None and small:
+            return joined(accumulation.valued(sources_of_pieces), axis)
+        if wrong is not None and wrong.other is not None:  # what lies in no chunks at all is the planner's matter
+            which = ", ".join(f"`{self.names[numbers[number]]}`" for number in (wrong.source, wrong.other))
+            text = f"`{path}` cannot be referenced as one array: {wrong.reason} ({which})"
+            target = "write a target of another format, which has new chunks (`-o OUT.zarr`)"
+            report.error("unaligned-chunks", text, helps=[target, "leave it out with `--var`"])
+        return joined(sources_of_pieces, axis)

@@ -50,21 +50,22 @@ def chosen(one: Checked, other: Checked, subset: Subset, report: Report) -> tupl
     """
     if not subset:
         return one, other
-    from nczarr.select.selection import named_in
+    from nczarr.select.selection import named
     from nczarr.select.subset import restricted
 
     before = report.errors
-    variables = [named_in(word, "variable", (one.variables, other.variables), report) for word in subset.variables]
-    groups = [named_in(word, "group", (one.groups, other.groups), report) for word in subset.groups]
+    every_variable, every_group = {**one.variables, **other.variables}, {**one.groups, **other.groups}
+    variables = [fqn for word in subset.variables for fqn in named(word, "variable", every_variable, report)]
+    groups = [fqn for word in subset.groups for fqn in named(word, "group", every_group, report)]
     if report.errors > before:
         return None
-    parts = []
-    for which, checked in enumerate((one, other)):
-        paths = [fqn for fqns in variables for fqn in fqns[which]]
-        tops = [fqn for fqns in groups for fqn in fqns[which]]
-        homes = {names.parent(fqn) for fqns in variables for side in fqns for fqn in side}
-        parts.append(restricted(checked, paths, tops, homes & set(checked.groups)))
-    return parts[0], parts[1]
+    homes = {names.parent(fqn) for fqn in variables}
+
+    def part(side: Checked) -> Checked:
+        paths = [fqn for fqn in variables if fqn in side.variables]
+        return restricted(side, paths, [fqn for fqn in groups if fqn in side.groups], homes & set(side.groups))
+
+    return part(one), part(other)
 
 
 _STORED = ("layout", "chunks", "codecs", "endian", "no_fill", "quantize", "element")
