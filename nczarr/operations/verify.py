@@ -229,58 +229,36 @@ BATCH = 16
 """Chunks per work item."""
 
 
-class CheckedPart(NamedTuple):
-    """One array of a variable."""
-
-    path: str
-    """FQN of the variable."""
-    part: str
-    """Path of the part."""
-    source: ArraySource
-    """The array."""
-
-    @property
-    def name(self) -> str:
-        """Displayable path."""
-        return f"{self.path}/{self.part}" if self.part else self.path
-
-    def key(self, index: Index) -> str | None:
-        """Return the key of a chunk; None without one."""
-        keys = self.source.keys
-        return None if keys is None or self.source.layout.shards else keys.chunk_keys.key(index)
-
-
 class ChunkFault(NamedTuple):
     """An unreadable chunk."""
 
-    array: CheckedPart
-    """Its array."""
+    name: str
+    """Displayable path of its array."""
     chunk: Index
     """Its grid index."""
     key: str | None
     """Its key, if it has one."""
-    reason: OSError | tuple[Diagnostic, ...]
-    """The error or diagnostics."""
+    reason: OSError | CompileError
+    """The error."""
 
 
-def arrays(checked: Checked, *, empty: bool = False) -> Iterator[CheckedPart]:
-    """Yield every array with chunks; with `empty`, also empty ones."""
+def arrays(checked: Checked) -> Iterator[tuple[str, ArraySource]]:
+    """Yield every array with its displayable path."""
     for path, parts in checked.parts.items():
         for part, source in parts.items():
-            if empty or 0 not in source.layout.shape:
-                yield CheckedPart(path, part, source)
+            yield f"{path}/{part}" if part else path, source
 
 
-def chosen(array: CheckedPart, sample: int | None) -> Iterator[Index]:
+def chosen(name: str, source: ArraySource, sample: int | None) -> Iterator[Index]:
     """Yield the stored chunks of an array, or a sample of them. Raises OSError."""
-    chunks = array.source.layout.chunks
+    chunks = source.layout.chunks
     if sample is None:
-        return array.source.occupied(chunks)
-    count = sum(1 for _ in array.source.occupied(chunks))
+        return source.occupied(chunks)
+    count = sum(1 for _ in source.occupied(chunks))
     if count <= sample:
-        return array.source.occupied(chunks)
-    places = set(random.Random(f"{array.name} {count}").sample(range(count), sample))
-    return (index for place, index in enumerate(array.source.occupied(chunks)) if place in places)
+        return source.occupied(chunks)
+    places = set(random.Random(f"{name} {count}").sample(range(count), sample))
+    return (index for place, index in enumerate(source.occupied(chunks)) if place in places)
 
 
 def read_chunks(
@@ -291,45 +269,42 @@ def read_chunks(
     `skip`: returns whether to skip a key. Raises OSError if chunks cannot be
     listed.
     """
-    every_array = list(arrays(checked))
-    far = any(array.source.distant for array in every_array)
+    with_chunks = [(name, source) for name, source in arrays(checked) if 0 not in source.layout.shape]
+    far = any(source.distant for _, source in with_chunks)
 
     def tasks() -> Iterator[Task]:
-        for array in every_array:
-            layout = array.source.layout
-            need = TIMES * volume(layout.chunks) * (itemsize(layout.dtype) or TEXT)
-            selected = iter(chosen(array, sample))
+        for name, source in with_chunks:
+            need = TIMES * volume(source.layout.chunks) * (itemsize(source.layout.dtype) or TEXT)
+            selected = iter(chosen(name, source, sample))
             while batch := tuple(islice(selected, BATCH)):
-                yield Task(partial(_looked_at, array, batch, skip), need)
+                yield Task(partial(_read_batch, name, source, batch, skip), need)
 
     with Crew(DISTANT_WORKERS if far else None, memory) as crew:
         yield from crew.results(tasks())
 
 
-def _looked_at(
-    array: CheckedPart, batch: tuple[Index, ...], skip: Callable[[str], bool]
+def _read_batch(
+    name: str, source: ArraySource, batch: tuple[Index, ...], skip: Callable[[str], bool]
 ) -> tuple[int, list[ChunkFault]]:
+    keys, layout = source.keys, source.layout
     count, faults = 0, []
     for index in batch:
-        key = array.key(index)
+        key = None if keys is None or layout.shards else keys.chunk_keys.key(index)
         if key is not None and skip(key):
             continue
         count += 1
         try:
-            array.source.read(region_of(index, array.source.layout.chunks, array.source.layout.shape))
-        except OSError as error:
-            faults.append(ChunkFault(array, index, key, error))
-        except CompileError as error:
-            faults.append(ChunkFault(array, index, key, tuple(error.diagnostics)))
+            source.read(region_of(index, layout.chunks, layout.shape))
+        except (OSError, CompileError) as error:
+            faults.append(ChunkFault(name, index, key, error))
     return count, faults
 
 
 def strays(checked: Checked, references: References) -> Iterator[str]:
     """Yield valid keys of references that are neither chunks nor documents. Raises OSError."""
-    sources = [array.source for array in arrays(checked, empty=True)]
     owners: dict[str, KeyListing] = {}
     count = 0
-    for source in sources:
+    for _, source in arrays(checked):
         if source.keys is not None:
             count += sum(1 for _ in source.occupied(source.layout.shards or source.layout.chunks))
             owners[source.keys.chunk_keys.prefix] = source.keys
@@ -415,16 +390,13 @@ def _tell(fault: ChunkFault, store: ReferenceStore, report: Report) -> None:
     """Report an unreadable chunk with its key and target."""
     entry = None if fault.key is None else store.references.find(fault.key)
     target = f", bytes of `{shown(entry.url)}`," if isinstance(entry, Reference) and entry.url is not None else ""
-    what = f"`{fault.key}`" if fault.key is not None else f"chunk {fault.chunk} of `{fault.array.name}`"
-    place = Label(key=fault.key or store.path)
-    if isinstance(fault.reason, OSError):
-        text = f"{what}{target} cannot be read: {fault.reason.strerror or fault.reason}"
+    what = f"`{fault.key}`" if fault.key is not None else f"chunk {fault.chunk} of `{fault.name}`"
+    place, reason = Label(key=fault.key or store.path), fault.reason
+    if isinstance(reason, OSError):
+        text = f"{what}{target} cannot be read: {reason.strerror or reason}"
         report.add(Diagnostic("unreadable-chunk", Severity.ERROR, text, place))
         return
-    for diagnostic in fault.reason:
-        text = (
-            diagnostic.message
-            if fault.key is not None and fault.key in diagnostic.message
-            else f"{what}{target}: {diagnostic.message}"
-        )
+    for diagnostic in reason.diagnostics:
+        has_key = fault.key is not None and fault.key in diagnostic.message
+        text = diagnostic.message if has_key else f"{what}{target}: {diagnostic.message}"
         report.add(diagnostic._replace(message=text, primary=place))

@@ -16,7 +16,7 @@ from nczarr.diagnostics.report import Label
 from nczarr.diagnostics.source import Span
 from nczarr.formats.cdl.read.patterns import PRIMITIVES, STATEMENT
 from nczarr.formats.cdl.read.scope import GroupScope
-from nczarr.formats.cdl.read.typedefs import Parts, integer, token_of, typedef
+from nczarr.formats.cdl.read.typedefs import integer, token_of, typedef, words_of
 from nczarr.formats.cdl.spelling import RESERVED
 from nczarr.syntax._generated.CDLParser import CDLParser as P
 from nczarr.syntax.tokens import Token
@@ -124,15 +124,9 @@ def section(assembler: Assembler, scope: GroupScope, context: Any) -> None:
         group(assembler, scope, context)
         return
     for child in children[1:]:
-        kind = type(child)
-        if kind is P.TypestatementContext:
-            typestatement(assembler, scope, child)
-        elif kind is P.DimstatementContext:
-            dimstatement(assembler, scope, child)
-        elif kind is P.VarstatementContext:
-            varstatement(assembler, scope, child)
-        elif kind is P.DatastatementContext:
-            datastatement(assembler, scope, child)
+        statement = _STATEMENTS.get(type(child))
+        if statement is not None:
+            statement(assembler, scope, child)
 
 
 def _check_order(assembler: Assembler, scope: GroupScope, head: Token) -> None:
@@ -157,93 +151,64 @@ def _check_order(assembler: Assembler, scope: GroupScope, head: Token) -> None:
 
 def group(assembler: Assembler, scope: GroupScope, context: Any) -> None:
     """Process `group: name { … }`, and the attributes after it, which belong to the enclosing group."""
-    name_token = token_of(context.children[1]) if len(context.children) > 1 else None
+    name_token = token_of(context.name())
     if name_token is None:
         return
     name = assembler.words.declared(name_token.start, name_token.end, "group") or "_"
     child = GroupScope(name, names.join(scope.path, name), assembler.span(name_token), scope)
-    first = scope.child(name)
-    if first is not None:  # checked again by the pass; here only so that both do not share lists by name
+    if scope.child(name) is not None:  # checked again by the pass; here only so that both do not share lists by name
         child.path = numbered(scope.path, name, len(scope.groups))
     scope.groups.append(child)
-    for part in context.children[2:]:
-        if isinstance(part, P.BodyContext):
-            body(assembler, child, part)
-        elif isinstance(part, P.AttstatementContext):
-            attstatement(assembler, scope, part)
+    if context.body() is not None:
+        body(assembler, child, context.body())
+    for attribute in context.attstatement():
+        attstatement(assembler, scope, attribute)
 
 
-def attstatement(assembler: Assembler, scope: GroupScope, context: Any) -> None:
-    """Process an attribute before or after the sections."""
-    parts = _parts(assembler, scope, context)
-    if parts is not None and parts.attribute is not None:
-        _attribute(assembler, scope, parts)
+def attstatement(assembler: Assembler, scope: GroupScope, context: Any) -> bool:
+    """Process a run of simple statements or an attribute; return whether the statement is one of these.
+
+    What precedes a fault (often just a missing `;`) still counts, but no attribute.
+    """
+    children = context.children or ()
+    token = getattr(children[0], "symbol", None) if len(children) == 1 else None
+    if token is not None and token.type == P.SIMPLE:
+        simple(assembler, scope, token)
+        return True
+    declared = None if context.exception is not None else context.attdecl()
+    if declared is None:
+        return False
+    name, equals = token_of(declared.name()), declared.EQUALS()
+    if declared.exception is None and name is not None and equals is not None and equals.symbol.tokenIndex >= 0:
+        assembler.attribute(scope, words_of(context), name, *_values(context, equals.symbol))
+    return True
 
 
-def _parts(assembler: Assembler, scope: GroupScope, context: Any) -> Parts | None:
-    """Return the parts of a statement; None for runs of simple statements (processed here)."""
-    children = context.children or []
-    if len(children) == 1 and getattr(children[0], "symbol", None) is not None:
-        token = children[0].symbol
-        if token.type == P.SIMPLE:
-            simple(assembler, scope, token)
-            return None
-    parts = Parts(children)
-    if context.exception is not None:  # what was read before the fault (often just a missing `;`) still counts
-        parts.attribute = None
-        parts.end = 0
-    return parts
-
-
-def _declaration(assembler: Assembler, scope: GroupScope, context: Any) -> Parts | None:
-    """Return the parts of a declaration; None if it is simple or an attribute (both processed here)."""
-    parts = _parts(assembler, scope, context)
-    if parts is None or parts.attribute is None:
-        return parts
-    _attribute(assembler, scope, parts)
-    return None
-
-
-def _attribute(assembler: Assembler, scope: GroupScope, parts: Parts) -> None:
-    context = parts.attribute
-    if context.exception is not None or not context.children:
-        return
-    name = equals = None
-    for child in context.children:
-        if isinstance(child, P.NameContext):
-            name = token_of(child)
-        elif hasattr(child, "symbol") and child.symbol.type == P.EQUALS:
-            equals = child.symbol
-    if name is not None and equals is not None and equals.tokenIndex >= 0:
-        assembler.attribute(scope, parts.words, name, equals.end, max(parts.end, equals.end))
+def _values(context: Any, equals: Token) -> tuple[int, int]:
+    """Return start and end of the values of a statement."""
+    semicolon = context.SEMICOLON()
+    return equals.end, equals.end if semicolon is None else max(semicolon.symbol.start, equals.end)
 
 
 # ---- types ------------------------------------------------------------------------------------------------------
 def typestatement(assembler: Assembler, scope: GroupScope, context: Any) -> None:
     """Process a type definition, or an attribute among them."""
-    parts = _parts(assembler, scope, context)
-    if parts is None or context.exception is not None:
-        return
-    if parts.attribute is not None:
-        _attribute(assembler, scope, parts)
-    else:
-        typedef(assembler, scope, parts)
+    if not attstatement(assembler, scope, context) and context.exception is None:
+        typedef(assembler, scope, context)
 
 
 # ---- dimensions ---------------------------------------------------------------------------------------------------
 def dimstatement(assembler: Assembler, scope: GroupScope, context: Any) -> None:
     """Process `a = 2, b = UNLIMITED`, or an attribute among the dimensions."""
-    parts = _declaration(assembler, scope, context)
-    if parts is None:
+    if attstatement(assembler, scope, context):
         return
-    sizes = [rule for rule in parts.rules if isinstance(rule, P.SizeContext)]
-    if len(parts.words) == 1 and sizes:
-        dimension(assembler, scope, parts.words[0], sizes[0])
-    for rule in parts.rules:
-        if isinstance(rule, P.DimdefContext) and rule.exception is None and len(rule.children) == 3:
-            name = token_of(rule.children[0])
-            if name is not None:
-                dimension(assembler, scope, name, rule.children[2])
+    words, size = words_of(context), context.size()
+    if len(words) == 1 and size is not None:
+        dimension(assembler, scope, words[0], size)
+    for rule in context.dimdef():
+        name = token_of(rule.name())
+        if rule.exception is None and len(rule.children) == 3 and name is not None:
+            dimension(assembler, scope, name, rule.size())
 
 
 def dimension(assembler: Assembler, scope: GroupScope, name: Token, size: Any) -> None:
@@ -269,21 +234,16 @@ def dimension(assembler: Assembler, scope: GroupScope, name: Token, size: Any) -
 # ---- variables ----------------------------------------------------------------------------------------------------
 def varstatement(assembler: Assembler, scope: GroupScope, context: Any) -> None:
     """Process `T a, b(d)`, or an attribute among the variables."""
-    parts = _declaration(assembler, scope, context)
-    if parts is None:
+    if attstatement(assembler, scope, context):
         return
-    if len(parts.words) != 2:
+    words, shape = words_of(context), context.shape()
+    if len(words) != 2 or (shape is not None and shape.exception is not None):
         return
-    type_word, first = parts.words
-    shape = next((rule for rule in parts.rules if isinstance(rule, P.ShapeContext)), None)
-    if shape is not None and shape.exception is not None:
-        return
-    variable(assembler, scope, type_word, first, shape)
-    for rule in parts.rules:
-        if isinstance(rule, P.VarspecContext) and rule.exception is None:
-            name = token_of(rule.children[0])
-            if name is not None:
-                variable(assembler, scope, type_word, name, rule.children[1] if len(rule.children) > 1 else None)
+    variable(assembler, scope, *words, shape)
+    for rule in context.varspec():
+        name = token_of(rule.name())
+        if rule.exception is None and name is not None:
+            variable(assembler, scope, words[0], name, rule.shape())
 
 
 def variable(assembler: Assembler, scope: GroupScope, type_word: Token, name: Token, shape: Any) -> None:
@@ -292,7 +252,7 @@ def variable(assembler: Assembler, scope: GroupScope, type_word: Token, name: To
     dimensions: list[str] = []
     uses = [assembler.span(type_word)]
     if shape is not None and shape.exception is None:
-        references = [token_of(child) for child in shape.children if isinstance(child, P.DimrefContext)]
+        references = list(map(token_of, shape.dimref()))
         if not references:
             close = shape.children[-1].symbol
             message = "empty parentheses: a scalar has no parentheses, an array names its dimensions"
@@ -321,15 +281,21 @@ def _anonymous(assembler: Assembler, token: Token) -> None:
 # ---- data ---------------------------------------------------------------------------------------------------------
 def datastatement(assembler: Assembler, scope: GroupScope, context: Any) -> None:
     """Process `x = values`; report misplaced attributes."""
-    parts = _parts(assembler, scope, context)
-    if parts is None or context.exception is not None:
-        return
-    if parts.attribute is not None:
-        start = parts.words[0] if parts.words else parts.attribute.start
+    words, declared = words_of(context), context.attdecl()
+    if context.exception is None and declared is not None:
+        start = assembler.span(words[0] if words else declared.start)
         message = "attributes must come before `data:`"
-        assembler.report.error("section-order", message, assembler.span(start), helps=["move it to `variables:`"])
-        _attribute(assembler, scope, parts)
+        assembler.report.error("section-order", message, start, helps=["move it to `variables:`"])
+    if attstatement(assembler, scope, context) or context.exception is not None:
         return
-    equals = next((token for token in parts.tokens if token.type == P.EQUALS), None)
-    if parts.words and equals is not None and equals.tokenIndex >= 0:
-        assembler.values(scope, parts.words[0], equals.end, max(parts.end, equals.end))
+    equals = context.EQUALS()
+    if words and equals is not None and equals.symbol.tokenIndex >= 0:
+        assembler.values(scope, words[0], *_values(context, equals.symbol))
+
+
+_STATEMENTS = {
+    P.TypestatementContext: typestatement,
+    P.DimstatementContext: dimstatement,
+    P.VarstatementContext: varstatement,
+    P.DatastatementContext: datastatement,
+}

@@ -15,30 +15,9 @@ if TYPE_CHECKING:
     from nczarr.formats.cdl.read.assembler import Assembler
 
 
-class Parts:
-    """Parts of a statement: leading words, its attribute or other rules, and its semicolon."""
-
-    __slots__ = ("attribute", "end", "rules", "tokens", "words")
-
-    def __init__(self, children: list[Any]) -> None:
-        self.words: list[Token] = []
-        self.rules: list[Any] = []
-        self.tokens: list[Token] = []
-        self.attribute: Any = None
-        self.end = 0
-        for child in children:
-            if isinstance(child, P.WordContext):
-                token = token_of(child)
-                if token is not None:
-                    self.words.append(token)
-            elif isinstance(child, P.AttdeclContext):
-                self.attribute = child
-            elif hasattr(child, "symbol"):
-                self.tokens.append(child.symbol)
-            else:
-                self.rules.append(child)
-        if self.tokens and self.tokens[-1].type == P.SEMICOLON:
-            self.end = self.tokens[-1].start
+def words_of(context: Any) -> list[Token]:
+    """Return the words directly below a statement, without those that have an error."""
+    return [token for word in context.word() if (token := token_of(word)) is not None]
 
 
 def token_of(context: Any) -> Token | None:
@@ -76,41 +55,36 @@ def integer(
     return value
 
 
-def typedef(assembler: Assembler, scope: GroupScope, parts: Parts) -> None:
+def typedef(assembler: Assembler, scope: GroupScope, context: Any) -> None:
     """Declare a type; a definition with an (already reported) syntax error declares nothing."""
-    if parts.tokens and parts.tokens[0].type == P.OPAQUE:
-        _opaque(assembler, scope, parts)
-    elif parts.tokens and parts.tokens[0].type == P.COMPOUND:
-        _compound(assembler, scope, parts)
-    elif parts.words and parts.rules:
-        definition = parts.rules[0]
-        if definition.exception is None and isinstance(definition, P.EnumdefContext):
-            _enum(assembler, scope, parts.words[0], definition)
-        elif definition.exception is None and isinstance(definition, P.VlendefContext):
-            name = token_of(next(child for child in definition.children if isinstance(child, P.NameContext)))
-            if name is not None:
-                base = assembler.type_word(parts.words[0])
-                declared = assembler.words.declared(name.start, name.end, "type")
-                assembler.uses[names.join(scope.path, declared)] = (assembler.span(parts.words[0]),)
-                scope.types.append(VlenType(name=declared, base=base, span=assembler.span(name)))
+    words, enum, vlen = words_of(context), context.enumdef(), context.vlendef()
+    if context.OPAQUE() is not None:
+        _opaque(assembler, scope, context)
+    elif context.COMPOUND() is not None:
+        _compound(assembler, scope, context)
+    elif words and enum is not None and enum.exception is None:
+        _enum(assembler, scope, words[0], enum)
+    elif words and vlen is not None and vlen.exception is None and (name := token_of(vlen.name())) is not None:
+        base = assembler.type_word(words[0])
+        declared = assembler.words.declared(name.start, name.end, "type")
+        assembler.uses[names.join(scope.path, declared)] = (assembler.span(words[0]),)
+        scope.types.append(VlenType(name=declared, base=base, span=assembler.span(name)))
 
 
-def _opaque(assembler: Assembler, scope: GroupScope, parts: Parts) -> None:
-    size_context = next((rule for rule in parts.rules if isinstance(rule, P.SizeContext)), None)
-    name = next((token_of(rule) for rule in parts.rules if isinstance(rule, P.NameContext)), None)
-    if size_context is None or name is None:
+def _opaque(assembler: Assembler, scope: GroupScope, context: Any) -> None:
+    name = token_of(context.name())
+    if context.size() is None or name is None:
         return
-    assembler.uses[names.join(scope.path, assembler.words.name(name.start, name.end)) + "="] = (
-        assembler.span(parts.tokens[0]),
-    )
+    path = names.join(scope.path, assembler.words.name(name.start, name.end))
+    assembler.uses[path + "="] = (assembler.span(context.OPAQUE().symbol),)
     what, below = "the size of an opaque type must be an integer", "an opaque type must have at least one byte"
-    size = integer(assembler, size_context, "bad-opaque-size", what, 1, below)
+    size = integer(assembler, context.size(), "bad-opaque-size", what, 1, below)
     declared = assembler.words.declared(name.start, name.end, "type")
     scope.types.append(OpaqueType(name=declared, size=size or 1, span=assembler.span(name)))
 
 
 def _enum(assembler: Assembler, scope: GroupScope, base_word: Token, context: Any) -> None:
-    name = token_of(next(child for child in context.children if isinstance(child, P.NameContext)))
+    name = token_of(context.name())
     if name is None:
         return
     base = assembler.type_word(base_word)
@@ -118,17 +92,14 @@ def _enum(assembler: Assembler, scope: GroupScope, base_word: Token, context: An
     assembler.uses[names.join(scope.path, declared)] = (assembler.span(base_word),)
     if base not in ATOMIC or not ATOMIC[base].is_integer:
         message = f"the base type of an enum must be an integer type, not {base}"
-        assembler.report.error(
-            "bad-enum-base", message, assembler.span(base_word), helps=["use byte, int, … as the base"]
-        )
+        helps = ["use byte, int, … as the base"]
+        assembler.report.error("bad-enum-base", message, assembler.span(base_word), helps=helps)
         base = "int64"
-    contexts = [child for child in context.children if isinstance(child, P.EnumconstContext)]
-    if not contexts:
-        close = context.children[-1].symbol
+    if not context.enumconst():
         message = f"the enum type `{declared}` has no constants; it needs at least one"
-        assembler.report.error("empty-type", message, assembler.span(close))
+        assembler.report.error("empty-type", message, assembler.span(context.children[-1].symbol))
     constants: list[EnumConstant] = []
-    for child in contexts:
+    for child in context.enumconst():
         if child.exception is None:
             constants += _enum_constant(assembler, base, child, {constant.value for constant in constants})
     if not constants:
@@ -140,8 +111,7 @@ def _enum(assembler: Assembler, scope: GroupScope, base_word: Token, context: An
 
 def _enum_constant(assembler: Assembler, base: str, context: Any, taken: set[int]) -> list[EnumConstant]:
     """Return the constant of a context, none after a syntax error; a bad value is replaced by a free one."""
-    name = next((token_of(child) for child in context.children if isinstance(child, P.NameContext)), None)
-    size = next((child for child in context.children if isinstance(child, P.SizeContext)), None)
+    name, size = token_of(context.name()), context.size()
     if name is None or size is None:
         return []
     value = integer(assembler, size, "bad-number", "the value of an enum constant must be an integer", None)
@@ -156,50 +126,37 @@ def _enum_constant(assembler: Assembler, base: str, context: Any, taken: set[int
     return [EnumConstant(name=constant_name, value=value, span=assembler.span(name))]
 
 
-def _compound(assembler: Assembler, scope: GroupScope, parts: Parts) -> None:
-    name = next((token_of(rule) for rule in parts.rules if isinstance(rule, P.NameContext)), None)
+def _compound(assembler: Assembler, scope: GroupScope, context: Any) -> None:
+    name = token_of(context.name())
     if name is None:
         return
     declared = assembler.words.declared(name.start, name.end, "type")
     fields: list[Field] = []
     uses: list[Span] = []
-    contexts = [rule for rule in parts.rules if isinstance(rule, P.FieldContext)]
-    for context in contexts:
-        if context.exception is None:
-            _field(assembler, context, fields, uses)
-    if not contexts:
-        opening = next((token for token in parts.tokens if token.type == P.LBRACE), None)
-        close = next((token for token in parts.tokens if token.type == P.RBRACE), None)
-        message = f"the compound type `{declared}` needs at least one field"
-        where = close if close is not None else opening
-        assembler.report.error(
-            "empty-type", message, assembler.span(where or name), helps=["write `compound c { int x ; }`"]
-        )
+    for child in context.field():
+        if child.exception is None:
+            _field(assembler, child, fields, uses)
+    if not context.field():
+        brace = context.RBRACE() or context.LBRACE()
+        message, helps = f"the compound type `{declared}` needs at least one field", ["write `compound c { int x ; }`"]
+        place = assembler.span(name if brace is None else brace.symbol)
+        assembler.report.error("empty-type", message, place, helps=helps)
     path = names.join(scope.path, declared)
     assembler.uses[path] = tuple(uses)
-    assembler.uses[path + "="] = (assembler.span(parts.tokens[0]),)
+    assembler.uses[path + "="] = (assembler.span(context.COMPOUND().symbol),)
     members = tuple(fields) or (Field(name="_", type="byte"),)
     scope.types.append(CompoundType(name=declared, fields=members, span=assembler.span(name)))
 
 
 def _field(assembler: Assembler, context: Any, fields: list[Field], uses: list[Span]) -> None:
-    word = token_of(context.children[0])
+    word = token_of(context.word())
     if word is None:
         return
-    type_name = assembler.type_word(word)
-    for spec in context.children:
-        if not isinstance(spec, P.FieldspecContext) or spec.exception is not None:
-            continue
-        name = token_of(spec.children[0])
-        if name is None:
-            continue
-        shape = [
-            integer(assembler, size, "bad-field-size", "a field dimension must be an integer of at least 1", 1)
-            for size in spec.children
-            if isinstance(size, P.SizeContext)
-        ]
-        field_name = assembler.words.name(name.start, name.end)
-        fields.append(
-            Field(name=field_name, type=type_name, shape=tuple(size or 1 for size in shape), span=assembler.span(name))
-        )
-        uses.append(assembler.span(word))
+    type_name, what = assembler.type_word(word), "a field dimension must be an integer of at least 1"
+    for spec in context.fieldspec():
+        name = token_of(spec.name())
+        if spec.exception is None and name is not None:
+            shape = tuple(integer(assembler, size, "bad-field-size", what, 1) or 1 for size in spec.size())
+            field_name = assembler.words.name(name.start, name.end)
+            fields.append(Field(name=field_name, type=type_name, shape=shape, span=assembler.span(name)))
+            uses.append(assembler.span(word))
