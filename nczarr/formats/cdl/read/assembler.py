@@ -52,7 +52,6 @@ class Assembler:
     # ---- dimensions and variables ------------------------------------------------------------------------------
     def add_dimension(
         self,
-        scope: GroupScope,
         name: str,
         length: int | None,
         place: Span,
@@ -69,26 +68,26 @@ class Assembler:
             message = f'size 0 means "unlimited" to the netCDF library: `{name}` becomes an unlimited dimension'
             help_ = "write UNLIMITED, or a positive size"
             self.report.warning("zero-dimension", message, size_place, helps=[help_])
-        self.uses[names.join(scope.path, name) + "="] = (size_place,)
-        scope.dimensions.append(Dimension(name=name, size=length or 0, unlimited=unlimited or length == 0, span=place))
+        self.uses[names.join(self.scope.path, name) + "="] = (size_place,)
+        self.scope.dimensions.append(
+            Dimension(name=name, size=length or 0, unlimited=unlimited or length == 0, span=place)
+        )
 
-    def declare(
-        self, scope: GroupScope, type_name: str, name: str, dimensions: list[str], place: Span, uses: list[Span]
-    ) -> None:
+    def declare(self, type_name: str, name: str, dimensions: list[str], place: Span, uses: list[Span]) -> None:
         """Add a variable; `uses`: spans of its type and of each dimension."""
         if len(dimensions) > MAX_RANK:
             message = f"`{name}` has {len(dimensions)} dimensions; the limit is {MAX_RANK}"
             self.report.error("rank-limit", message, place)
             dimensions = dimensions[:1]
-        if self.broken and any(self._is_broken(scope, used) for used in (type_name, *dimensions)):
+        if self.broken and any(self._is_broken(used) for used in (type_name, *dimensions)):
             self.report.hush(place)  # its values are unknown
-        path = scope.variable_path(name)
+        path = self.scope.variable_path(name)
         self.uses.setdefault(path, tuple(uses))
-        scope.declare(VariableDraft(name, type_name, tuple(dimensions), place))
+        self.scope.declare(VariableDraft(name, type_name, tuple(dimensions), place))
 
-    def _is_broken(self, scope: GroupScope, name: str) -> bool:
+    def _is_broken(self, name: str) -> bool:
         """Return whether a type or dimension has a faulty declaration, or occurs only in faulty statements."""
-        holder: GroupScope | None = scope
+        holder: GroupScope | None = self.scope
         while holder is not None:
             for declared in (*holder.types, *holder.dimensions):
                 if declared.name == name:
@@ -97,20 +96,20 @@ class Assembler:
         return name in self.broken
 
     # ---- attributes --------------------------------------------------------------------------------------------
-    def attribute(self, scope: GroupScope, words: list[Token], name: Token, start: int, end: int) -> None:
+    def attribute(self, words: list[Token], name: Token, start: int, end: int) -> None:
         """Process `[T] [x]:name = values`; `start` and `end` enclose the values."""
         attribute_name = self.words.name(name.start, name.end)
         declared: str | None = None
         variable: VariableDraft | None = None
-        owner = scope
+        owner = self.scope
         if len(words) == 2:
             declared = self.type_word(words[0])
-            assigned = self.variable(scope, words[1])
+            assigned = self.variable(words[1])
             if assigned is None:
                 return
             owner, variable = assigned
         elif words:
-            place = self.variable_or_type(scope, words[0])
+            place = self.variable_or_type(words[0])
             if place is None:
                 return
             if isinstance(place, str):
@@ -259,39 +258,39 @@ class Assembler:
             scope = scope.parent
         return names.join("/", name)
 
-    def variable(self, scope: GroupScope, word: Token) -> tuple[GroupScope, VariableDraft] | None:
+    def variable(self, word: Token) -> tuple[GroupScope, VariableDraft] | None:
         """Return the variable that a word names (in this group, or by path), or report it and return None."""
-        variable = self.find_variable(scope, word)
+        variable = self.find_variable(word)
         if variable is None:
-            self.undefined_variable(scope, word)
+            self.undefined_variable(word)
         return variable
 
-    def find_variable(self, scope: GroupScope, word: Token) -> tuple[GroupScope, VariableDraft] | None:
+    def find_variable(self, word: Token) -> tuple[GroupScope, VariableDraft] | None:
         """Return the variable that a word names, or None."""
         name = self.words.reference(word.start, word.end)
         if not name.startswith("/") or self.source.data[word.start] != 0x2F:
-            variable = scope.variable_by_name.get(name)
-            return (scope, variable) if variable is not None else None
+            variable = self.scope.variable_by_name.get(name)
+            return (self.scope, variable) if variable is not None else None
         *path, last = names.split(name) or ("",)
         holder = self._group(path)
         variable = holder.variable_by_name.get(last) if holder is not None else None
         return (holder, variable) if holder is not None and variable is not None else None
 
-    def variable_or_type(self, scope: GroupScope, word: Token) -> tuple[GroupScope, VariableDraft] | str | None:
+    def variable_or_type(self, word: Token) -> tuple[GroupScope, VariableDraft] | str | None:
         """Resolve the word before the colon of `x:a`: a variable if one exists, else a type."""
-        variable = self.find_variable(scope, word)
+        variable = self.find_variable(word)
         if variable is not None:
             return variable
         raw = bytes(self.source.data[word.start : word.end])
         if raw in PRIMITIVES:
             return PRIMITIVES[raw]
         name = self.words.reference(word.start, word.end)
-        if scope.has_type(names.last(name) if raw.startswith(b"/") and name != "/" else name):
+        if self.scope.has_type(names.last(name) if raw.startswith(b"/") and name != "/" else name):
             return self._escaped_type(name) if name in _ATOMIC else name
-        self.undefined_variable(scope, word)
+        self.undefined_variable(word)
         return None
 
-    def undefined_variable(self, scope: GroupScope, word: Token) -> None:
+    def undefined_variable(self, word: Token) -> None:
         """Report an undefined variable."""
         name = self.words.reference(word.start, word.end)
         if self.source.data[word.start] == 0x2F and self._group(names.split(name)[:-1]) is None:
@@ -306,13 +305,13 @@ class Assembler:
             self.report.consequence()
             return
         elsewhere = [other for other in self.root.walk() if simple in other.variable_by_name]
-        meant = names.closest(name, scope.variable_by_name)
+        meant = names.closest(name, self.scope.variable_by_name)
         if elsewhere and not is_path:
             helps.append(f"a variable of another group needs its path: `{elsewhere[0].variable_path(name)}`")
         elif meant is not None:
             helps.append(f"did you mean `{meant}`?")
-            others.append(Label(scope.variable_by_name[meant].span, "declared here"))
-        where = f" in group `{scope.path}`" if scope is not self.root else ""
+            others.append(Label(self.scope.variable_by_name[meant].span, "declared here"))
+        where = f" in group `{self.scope.path}`" if self.scope is not self.root else ""
         message = f"variable `{name}` is not defined{where}"
         self.report.error("undefined-variable", message, self.span(word), helps=helps, others=others)
 
@@ -323,9 +322,9 @@ class Assembler:
             holder = holder.child(part) if holder is not None else None
         return holder
 
-    def values(self, scope: GroupScope, word: Token, start: int, end: int) -> None:
+    def values(self, word: Token, start: int, end: int) -> None:
         """Process `x = values` of a data section."""
-        assigned = self.variable(scope, word)
+        assigned = self.variable(word)
         if assigned is None:
             return
         owner, variable = assigned

@@ -28,13 +28,13 @@ if TYPE_CHECKING:
 _RESERVED_BYTES = frozenset(word.encode() for word in RESERVED)
 
 
-def simple(assembler: Assembler, scope: GroupScope, run: Token) -> None:
+def simple(assembler: Assembler, run: Token) -> None:
     """Process a run of statements that match STATEMENT: attributes, variables, dimensions with plain names."""
     source = assembler.source
     for match in STATEMENT.finditer(source.data, run.start, run.end):
         which = match.lastindex
         if match.start("attribute") >= 0:
-            _simple_attribute(assembler, scope, match)
+            _simple_attribute(assembler, match)
         elif match.start("variable") >= 0:
             name = match["variable"].decode()
             start, end = match.span("variable")
@@ -46,9 +46,9 @@ def simple(assembler: Assembler, scope: GroupScope, run: Token) -> None:
             if match["dims"] is not None:
                 dimensions = _simple_dimensions(assembler, match, uses)
             type_name = PRIMITIVES.get(raw) or raw.decode()
-            assembler.declare(scope, type_name, name, dimensions, Span(source, start, end), uses)
+            assembler.declare(type_name, name, dimensions, Span(source, start, end), uses)
         elif which is not None:
-            _simple_dimension(assembler, scope, match)
+            _simple_dimension(assembler, match)
 
 
 def _simple_dimensions(assembler: Assembler, match: re.Match[bytes], uses: list[Span]) -> list[str]:
@@ -63,7 +63,7 @@ def _simple_dimensions(assembler: Assembler, match: re.Match[bytes], uses: list[
     return dimensions
 
 
-def _simple_dimension(assembler: Assembler, scope: GroupScope, match: re.Match[bytes]) -> None:
+def _simple_dimension(assembler: Assembler, match: re.Match[bytes]) -> None:
     source = assembler.source
     start, end = match.span("dimension")
     name = match["dimension"].decode()
@@ -72,30 +72,30 @@ def _simple_dimension(assembler: Assembler, scope: GroupScope, match: re.Match[b
     size: bytes = match["size"]
     unlimited = size in (b"UNLIMITED", b"unlimited")
     place, size_place = Span(source, start, end), Span(source, *match.span("size"))
-    assembler.add_dimension(scope, name, None if unlimited else int(size), place, size_place, unlimited=unlimited)
+    assembler.add_dimension(name, None if unlimited else int(size), place, size_place, unlimited=unlimited)
 
 
-def _simple_attribute(assembler: Assembler, scope: GroupScope, match: re.Match[bytes]) -> None:
+def _simple_attribute(assembler: Assembler, match: re.Match[bytes]) -> None:
     """Process an attribute with plain names; a fast path handles a text or one number of a variable or the group."""
     word1, word2, raw_name, text, other = match.group("word1", "word2", "attribute", "text", "other")
     name = raw_name.decode()
     place = Span(assembler.source, *match.span("attribute"))
-    variable = scope.variable_by_name.get(word1.decode()) if word1 is not None and word2 is None else None
+    variable = assembler.scope.variable_by_name.get(word1.decode()) if word1 is not None and word2 is None else None
     if (variable is not None or word1 is None) and not name.startswith("_"):
         constant = assembler.text(text) if text is not None else assembler.plain(other, None)
         if constant is not None:
-            attributes = variable.attributes if variable is not None else scope.attributes
+            attributes = variable.attributes if variable is not None else assembler.scope.attributes
             attributes.append(Attribute(name=name, value=constant, span=place))
             return
     low, high = match.span("text") if text is not None else match.span("other")
     values = (low - 1, high + 1) if text is not None else (low, high)
     if variable is not None:
-        assembler.add_attribute(scope, variable, None, [], name, place, Span(assembler.source, *values))
+        assembler.add_attribute(assembler.scope, variable, None, [], name, place, Span(assembler.source, *values))
         return
     words = [Token(P.NAME, *match.span(group)) for group in ("word1", "word2") if match[group] is not None]
     for word in words:
         word.stop -= 1
-    assembler.attribute(scope, words, Token(P.NAME, place.start, place.end - 1), *values)
+    assembler.attribute(words, Token(P.NAME, place.start, place.end - 1), *values)
 
 
 _RANK = {P.TYPES: 1, P.DIMENSIONS: 2, P.VARIABLES: 3, P.DATA: 4, P.GROUP: 5}
@@ -107,31 +107,31 @@ def body(assembler: Assembler, scope: GroupScope, context: Any) -> None:
     outer, assembler.scope = assembler.scope, scope
     for child in context.children or ():
         if isinstance(child, P.SectionContext):
-            section(assembler, scope, child)
+            section(assembler, child)
         else:
-            attstatement(assembler, scope, child)
+            attstatement(assembler, child)
     assembler.scope = outer
 
 
-def section(assembler: Assembler, scope: GroupScope, context: Any) -> None:
+def section(assembler: Assembler, context: Any) -> None:
     """Check a section's order and process its statements."""
     children = context.children or ()
     if not children:
         return
     head: Token = children[0].symbol
-    _check_order(assembler, scope, head)
+    _check_order(assembler, head)
     if head.type == P.GROUP:
-        group(assembler, scope, context)
+        group(assembler, context)
         return
     for child in children[1:]:
         statement = _STATEMENTS.get(type(child))
         if statement is not None:
-            statement(assembler, scope, child)
+            statement(assembler, child)
 
 
-def _check_order(assembler: Assembler, scope: GroupScope, head: Token) -> None:
+def _check_order(assembler: Assembler, head: Token) -> None:
     rank = _RANK.get(head.type, 0)
-    seen = scope.sections
+    seen = assembler.scope.sections
     if rank != 5 and rank in seen:
         line, column = assembler.source.position(seen[rank].start)
         message = f"second {_SECTION_NAMES[rank]} section (first at {line}:{column})"
@@ -149,11 +149,12 @@ def _check_order(assembler: Assembler, scope: GroupScope, head: Token) -> None:
     seen.setdefault(rank, head)
 
 
-def group(assembler: Assembler, scope: GroupScope, context: Any) -> None:
+def group(assembler: Assembler, context: Any) -> None:
     """Process `group: name { … }`, and the attributes after it, which belong to the enclosing group."""
     name_token = token_of(context.name())
     if name_token is None:
         return
+    scope = assembler.scope
     name = assembler.words.declared(name_token.start, name_token.end, "group") or "_"
     child = GroupScope(name, names.join(scope.path, name), assembler.span(name_token), scope)
     if scope.child(name) is not None:  # checked again by the pass; here only so that both do not share lists by name
@@ -162,25 +163,25 @@ def group(assembler: Assembler, scope: GroupScope, context: Any) -> None:
     if context.body() is not None:
         body(assembler, child, context.body())
     for attribute in context.attstatement():
-        attstatement(assembler, scope, attribute)
+        attstatement(assembler, attribute)
 
 
-def attstatement(assembler: Assembler, scope: GroupScope, context: Any) -> bool:
+def attstatement(assembler: Assembler, context: Any) -> bool:
     """Process a run of simple statements or an attribute; return whether the statement is one of these.
 
     What precedes a fault (often just a missing `;`) still counts, but no attribute.
     """
-    children = context.children or ()
+    children: Any = context.children or ()
     token = getattr(children[0], "symbol", None) if len(children) == 1 else None
     if token is not None and token.type == P.SIMPLE:
-        simple(assembler, scope, token)
+        simple(assembler, token)
         return True
     declared = None if context.exception is not None else context.attdecl()
     if declared is None:
         return False
     name, equals = token_of(declared.name()), declared.EQUALS()
     if declared.exception is None and name is not None and equals is not None and equals.symbol.tokenIndex >= 0:
-        assembler.attribute(scope, words_of(context), name, *_values(context, equals.symbol))
+        assembler.attribute(words_of(context), name, *_values(context, equals.symbol))
     return True
 
 
@@ -191,62 +192,62 @@ def _values(context: Any, equals: Token) -> tuple[int, int]:
 
 
 # ---- types ------------------------------------------------------------------------------------------------------
-def typestatement(assembler: Assembler, scope: GroupScope, context: Any) -> None:
+def typestatement(assembler: Assembler, context: Any) -> None:
     """Process a type definition, or an attribute among them."""
-    if not attstatement(assembler, scope, context) and context.exception is None:
-        typedef(assembler, scope, context)
+    if not attstatement(assembler, context) and context.exception is None:
+        typedef(assembler, context)
 
 
 # ---- dimensions ---------------------------------------------------------------------------------------------------
-def dimstatement(assembler: Assembler, scope: GroupScope, context: Any) -> None:
+def dimstatement(assembler: Assembler, context: Any) -> None:
     """Process `a = 2, b = UNLIMITED`, or an attribute among the dimensions."""
-    if attstatement(assembler, scope, context):
+    if attstatement(assembler, context):
         return
     words, size = words_of(context), context.size()
     if len(words) == 1 and size is not None:
-        dimension(assembler, scope, words[0], size)
+        dimension(assembler, words[0], size)
     for rule in context.dimdef():
         name = token_of(rule.name())
         if rule.exception is None and len(rule.children) == 3 and name is not None:
-            dimension(assembler, scope, name, rule.size())
+            dimension(assembler, name, rule.size())
 
 
-def dimension(assembler: Assembler, scope: GroupScope, name: Token, size: Any) -> None:
+def dimension(assembler: Assembler, name: Token, size: Any) -> None:
     """Declare one dimension."""
     declared = assembler.words.declared(name.start, name.end, "dimension")
     token = token_of(size)
     if token is None:
         return
     if token.type == P.UNLIMITED:
-        assembler.add_dimension(scope, declared, None, assembler.span(name), assembler.span(token), unlimited=True)
+        assembler.add_dimension(declared, None, assembler.span(name), assembler.span(token), unlimited=True)
         return
     word = assembler.source.text(token.start, token.end)
     if token.type == P.NAME and names.closest(word.upper(), ["UNLIMITED"]):
         helps = ["did you mean `UNLIMITED`?"]
         assembler.report.error("bad-dimension-size", f"`{word}` is not a size", assembler.span(token), helps=helps)
-        assembler.add_dimension(scope, declared, None, assembler.span(name), assembler.span(token), unlimited=True)
+        assembler.add_dimension(declared, None, assembler.span(name), assembler.span(token), unlimited=True)
         return
     what = "a dimension size must be an integer"
     length = integer(assembler, size, "bad-dimension-size", what, 0, "a dimension size cannot be negative")
-    assembler.add_dimension(scope, declared, length, assembler.span(name), assembler.span(token))
+    assembler.add_dimension(declared, length, assembler.span(name), assembler.span(token))
 
 
 # ---- variables ----------------------------------------------------------------------------------------------------
-def varstatement(assembler: Assembler, scope: GroupScope, context: Any) -> None:
+def varstatement(assembler: Assembler, context: Any) -> None:
     """Process `T a, b(d)`, or an attribute among the variables."""
-    if attstatement(assembler, scope, context):
+    if attstatement(assembler, context):
         return
     words, shape = words_of(context), context.shape()
     if len(words) != 2 or (shape is not None and shape.exception is not None):
         return
-    variable(assembler, scope, *words, shape)
+    variable(assembler, words[0], words[1], shape)
     for rule in context.varspec():
         name = token_of(rule.name())
         if rule.exception is None and name is not None:
-            variable(assembler, scope, words[0], name, rule.shape())
+            variable(assembler, words[0], name, rule.shape())
 
 
-def variable(assembler: Assembler, scope: GroupScope, type_word: Token, name: Token, shape: Any) -> None:
+def variable(assembler: Assembler, type_word: Token, name: Token, shape: Any) -> None:
     """Declare one variable."""
     declared = assembler.words.declared(name.start, name.end, "variable")
     dimensions: list[str] = []
@@ -266,7 +267,7 @@ def variable(assembler: Assembler, scope: GroupScope, type_word: Token, name: To
                 continue
             dimensions.append(assembler.words.reference(token.start, token.end))
             uses.append(assembler.span(token))
-    assembler.declare(scope, assembler.type_word(type_word), declared, dimensions, assembler.span(name), uses)
+    assembler.declare(assembler.type_word(type_word), declared, dimensions, assembler.span(name), uses)
 
 
 def _anonymous(assembler: Assembler, token: Token) -> None:
@@ -279,18 +280,18 @@ def _anonymous(assembler: Assembler, token: Token) -> None:
 
 
 # ---- data ---------------------------------------------------------------------------------------------------------
-def datastatement(assembler: Assembler, scope: GroupScope, context: Any) -> None:
+def datastatement(assembler: Assembler, context: Any) -> None:
     """Process `x = values`; report misplaced attributes."""
     words, declared = words_of(context), context.attdecl()
     if context.exception is None and declared is not None:
         start = assembler.span(words[0] if words else declared.start)
         message = "attributes must come before `data:`"
         assembler.report.error("section-order", message, start, helps=["move it to `variables:`"])
-    if attstatement(assembler, scope, context) or context.exception is not None:
+    if attstatement(assembler, context) or context.exception is not None:
         return
     equals = context.EQUALS()
     if words and equals is not None and equals.symbol.tokenIndex >= 0:
-        assembler.values(scope, words[0], *_values(context, equals.symbol))
+        assembler.values(words[0], *_values(context, equals.symbol))
 
 
 _STATEMENTS = {

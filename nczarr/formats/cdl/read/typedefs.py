@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 from nczarr import names
 from nczarr.ast import ATOMIC, CompoundType, EnumConstant, EnumType, Field, OpaqueType, VlenType
 from nczarr.diagnostics.source import Span
-from nczarr.formats.cdl.read.scope import GroupScope
 from nczarr.syntax._generated.CDLParser import CDLParser as P
 from nczarr.syntax.tokens import Token
 
@@ -55,41 +54,41 @@ def integer(
     return value
 
 
-def typedef(assembler: Assembler, scope: GroupScope, context: Any) -> None:
+def typedef(assembler: Assembler, context: Any) -> None:
     """Declare a type; a definition with an (already reported) syntax error declares nothing."""
     words, enum, vlen = words_of(context), context.enumdef(), context.vlendef()
     if context.OPAQUE() is not None:
-        _opaque(assembler, scope, context)
+        _opaque(assembler, context)
     elif context.COMPOUND() is not None:
-        _compound(assembler, scope, context)
+        _compound(assembler, context)
     elif words and enum is not None and enum.exception is None:
-        _enum(assembler, scope, words[0], enum)
+        _enum(assembler, words[0], enum)
     elif words and vlen is not None and vlen.exception is None and (name := token_of(vlen.name())) is not None:
         base = assembler.type_word(words[0])
         declared = assembler.words.declared(name.start, name.end, "type")
-        assembler.uses[names.join(scope.path, declared)] = (assembler.span(words[0]),)
-        scope.types.append(VlenType(name=declared, base=base, span=assembler.span(name)))
+        assembler.uses[names.join(assembler.scope.path, declared)] = (assembler.span(words[0]),)
+        assembler.scope.types.append(VlenType(name=declared, base=base, span=assembler.span(name)))
 
 
-def _opaque(assembler: Assembler, scope: GroupScope, context: Any) -> None:
+def _opaque(assembler: Assembler, context: Any) -> None:
     name = token_of(context.name())
     if context.size() is None or name is None:
         return
-    path = names.join(scope.path, assembler.words.name(name.start, name.end))
+    path = names.join(assembler.scope.path, assembler.words.name(name.start, name.end))
     assembler.uses[path + "="] = (assembler.span(context.OPAQUE().symbol),)
     what, below = "the size of an opaque type must be an integer", "an opaque type must have at least one byte"
     size = integer(assembler, context.size(), "bad-opaque-size", what, 1, below)
     declared = assembler.words.declared(name.start, name.end, "type")
-    scope.types.append(OpaqueType(name=declared, size=size or 1, span=assembler.span(name)))
+    assembler.scope.types.append(OpaqueType(name=declared, size=size or 1, span=assembler.span(name)))
 
 
-def _enum(assembler: Assembler, scope: GroupScope, base_word: Token, context: Any) -> None:
+def _enum(assembler: Assembler, base_word: Token, context: Any) -> None:
     name = token_of(context.name())
     if name is None:
         return
     base = assembler.type_word(base_word)
     declared = assembler.words.declared(name.start, name.end, "type")
-    assembler.uses[names.join(scope.path, declared)] = (assembler.span(base_word),)
+    assembler.uses[names.join(assembler.scope.path, declared)] = (assembler.span(base_word),)
     if base not in ATOMIC or not ATOMIC[base].is_integer:
         message = f"the base type of an enum must be an integer type, not {base}"
         helps = ["use byte, int, … as the base"]
@@ -104,7 +103,7 @@ def _enum(assembler: Assembler, scope: GroupScope, base_word: Token, context: An
             constants += _enum_constant(assembler, base, child, {constant.value for constant in constants})
     if not constants:
         constants.append(EnumConstant(name="_", value=0))
-    scope.types.append(
+    assembler.scope.types.append(
         EnumType(name=declared, base=base, constants=tuple(constants), span=assembler.span(name))  # type: ignore[arg-type]
     )
 
@@ -126,7 +125,7 @@ def _enum_constant(assembler: Assembler, base: str, context: Any, taken: set[int
     return [EnumConstant(name=constant_name, value=value, span=assembler.span(name))]
 
 
-def _compound(assembler: Assembler, scope: GroupScope, context: Any) -> None:
+def _compound(assembler: Assembler, context: Any) -> None:
     name = token_of(context.name())
     if name is None:
         return
@@ -141,11 +140,11 @@ def _compound(assembler: Assembler, scope: GroupScope, context: Any) -> None:
         message, helps = f"the compound type `{declared}` needs at least one field", ["write `compound c { int x ; }`"]
         place = assembler.span(name if brace is None else brace.symbol)
         assembler.report.error("empty-type", message, place, helps=helps)
-    path = names.join(scope.path, declared)
+    path = names.join(assembler.scope.path, declared)
     assembler.uses[path] = tuple(uses)
     assembler.uses[path + "="] = (assembler.span(context.COMPOUND().symbol),)
     members = tuple(fields) or (Field(name="_", type="byte"),)
-    scope.types.append(CompoundType(name=declared, fields=members, span=assembler.span(name)))
+    assembler.scope.types.append(CompoundType(name=declared, fields=members, span=assembler.span(name)))
 
 
 def _field(assembler: Assembler, context: Any, fields: list[Field], uses: list[Span]) -> None:
