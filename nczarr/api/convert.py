@@ -64,23 +64,19 @@ def convert(
     >>> nczarr.diff("samples/01-station.cdl", "station.zarr")
     []
     """
-    from nczarr.operations.convert import ConvertRequest
-    from nczarr.operations.convert import convert as run
+    from nczarr.operations.pipeline import prepare
     from nczarr.stores.spool import passing
 
     report, path = Report(), os.fspath(target)
     subset = subset_from(report, **options)
     settings = options_from(**options)
-    request = ConvertRequest(
-        input_of(source, settings, options.get("from_format")),
-        path,
-        format,
-        subset,
-        options.get("fixed", False),
-        settings,
-    )
+    read = input_of(source, settings, options.get("from_format"))
     with passing():
-        done = None if report.errors else run(request, report)
+        ready = None
+        if not report.errors:
+            fixed = options.get("fixed", False)
+            ready = prepare(read, subset, path, format, report, settings, fixed=fixed)
+        done = None if ready is None else ready.write(report)
     return finished(done, path, report)
 
 

@@ -95,8 +95,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _compile(arguments: argparse.Namespace, options: Options, messages: Messages) -> None:
-    from nczarr.operations.convert import ConvertRequest, prepare
-    from nczarr.operations.pipeline import Input
+    from nczarr.operations.pipeline import Input, prepare
+    from nczarr.select.selection import Subset
 
     report = messages.report
     out = arguments.output
@@ -104,7 +104,7 @@ def _compile(arguments: argparse.Namespace, options: Options, messages: Messages
     looker = _Looker(arguments.dump_after) if arguments.dump_after else None
     source = Input(arguments.schema, partial(read_input, arguments.schema, options=options, observe=looker))
     form = arguments.to or (STORE if printed else None)
-    ready = prepare(ConvertRequest(source, "" if printed else out, form, options=options), report)
+    ready = prepare(source, Subset(), "" if printed else out, form, report, options)
     if looker is not None:
         looker.check()
     elif ready is None:

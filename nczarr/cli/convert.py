@@ -22,7 +22,7 @@ from nczarr.select.selection import Subset
 from nczarr.stores.url import is_remote
 
 if TYPE_CHECKING:
-    from nczarr.operations.convert import ReadyConversion
+    from nczarr.operations.pipeline import ReadyConversion
     from nczarr.plan.plans import Conversion
 
 
@@ -213,20 +213,20 @@ class _Conversions:
 
     def convert(self, path: str) -> None:
         """Convert one source."""
-        from nczarr.operations.convert import ConvertRequest, prepare
+        from nczarr.operations.pipeline import prepare
 
         report, target = self.messages.report, self.targets.get(path)
         if target is None or self.subset is None or not (target != "-" or self._is_printable()):
             return
-        request = ConvertRequest(
+        ready = prepare(
             input_of(path, self.options, self.arguments.form),
+            self.subset,
             "" if target == "-" else target,
             self.arguments.to,
-            self.subset,
-            self.arguments.fixed,
+            report,
             self.options,
+            fixed=self.arguments.fixed,
         )
-        ready = prepare(request, report)
         if ready is None:
             return
         if target == "-":

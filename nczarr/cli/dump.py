@@ -50,7 +50,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _dump(arguments: argparse.Namespace, options: Options, messages: Messages) -> None:
-    from nczarr.operations.convert import dump
+    from nczarr.operations.pipeline import dump
 
     checked = read_input(arguments.source, messages.report, options)
     if checked is None or messages.report.errors:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from nczarr import registry
+from nczarr import names, registry
 from nczarr.arrays.execution.counts import Counts, Step, Watcher
 from nczarr.arrays.execution.thread_pool import in_limits, limited
 from nczarr.ast.dataset import building
@@ -22,9 +22,11 @@ from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.secrets import shown
 from nczarr.diagnostics.source import Source
 from nczarr.operations import endpoints
-from nczarr.options import Options
+from nczarr.operations.endpoints import target_format
+from nczarr.options import WHOLE, Options
+from nczarr.plan.plans import Conversion
 from nczarr.registry import Format
-from nczarr.select.selection import Subset
+from nczarr.select.selection import Subset, part_in_words
 from nczarr.stores.base import Store
 from nczarr.stores.url import Location, is_remote, location, trimmed
 
@@ -287,3 +289,103 @@ def keys(checked: Checked, form: Format, report: Report, options: Options) -> Ma
 
     planned = plan_store(checked, form, report, options)
     return None if planned is None else link.content(planned, report)
+
+
+def dump(checked: Checked, form_name: str, report: Report, options: Options) -> Iterator[bytes] | None:
+    """Return a dataset as text: in a text format by name, `keys` of its NCZarr store, or `tree`."""
+    if not _is_there(checked, options, report):
+        return None
+    if form_name == "tree":
+        from nczarr.check.outline import lines
+
+        return (line.encode("utf-8", "surrogateescape") for line in lines(checked))
+    form = target_format("", registry.STORE if form_name == "keys" else form_name, report)
+    return None if form is None else blocks(checked, form, report, options)
+
+
+def _is_there(checked: Checked, options: Options, report: Report) -> bool:
+    """Return whether every variable and group named in the options exists; reports missing ones."""
+    from nczarr.select.selection import unmatched
+
+    before = report.errors
+    for what, asked, declared in (
+        ("variable", options.variables, checked.variables),
+        ("group", options.groups, checked.groups),
+    ):
+        simple = {names.last(fqn) for fqn in declared if fqn != "/"}
+        for name in asked:
+            if name not in declared and name not in simple:
+                unmatched(what, name, declared, report)
+    return report.errors == before
+
+
+class ReadyConversion(NamedTuple):
+    """A conversion whose source was read."""
+
+    checked: Checked
+    """The requested part of the source."""
+    target: str
+    """Path or URL of the target."""
+    form: Format
+    """Format of the target."""
+    options: Options
+    """Options of the run."""
+
+    def write(self, report: Report, watch: Watcher | None = None) -> Conversion | None:
+        """Write the target, whole or not at all; None after an error. Raises OSError."""
+        return write(self.checked, self.target, self.form, report, self.options, watch)
+
+    def steps(self, report: Report) -> Iterator[Step] | None:
+        """Return the data steps of `write` by part; None after an error. Nothing is written."""
+        return steps(self.checked, self.target, self.form, report, self.options)
+
+    def blocks(self, report: Report) -> Iterator[bytes] | None:
+        """Return the output of `write` for a terminal; None after an error."""
+        return blocks(self.checked, self.form, report, self.options)
+
+
+def prepare(
+    source: Input,
+    subset: Subset,
+    target: str,
+    name: str | None,
+    report: Report,
+    options: Options,
+    *,
+    fixed: bool = False,
+) -> ReadyConversion | None:
+    """Read the source of a conversion and select the requested part; None after an error. Raises OSError.
+
+    `target`: path or URL, empty for standard output. `name`: that of its
+    format; None: the one of its place. `fixed`: every unlimited dimension gets
+    its current length.
+    """
+    form = endpoints.target_format(target, name, report)
+    if form is None or report.errors:
+        return None
+    checked = source.read(report)
+    if checked is not None and not report.errors:
+        checked = select(checked, subset, report)
+    if checked is None or report.errors:
+        return None
+    if fixed:
+        from nczarr.select.subset import fixed as with_fixed_lengths
+
+        checked = with_fixed_lengths(checked)
+    part = part_in_words(subset, fixed=fixed)
+    options = options._replace(
+        part=part,
+        chunks=whole_lengths(options.chunks, checked),
+        source=source.name if source.portable else None,
+    )
+    return ReadyConversion(checked, target, form, options)
+
+
+def whole_lengths(chunks: Mapping[str, tuple[int, ...]], checked: Checked) -> Mapping[str, tuple[int, ...]]:
+    """Return the chunk lengths with `WHOLE` replaced by the longest dimension of that name."""
+    lengths_by_name = dict(chunks)
+    for name, lengths in chunks.items():
+        if lengths == (WHOLE,):
+            sizes = [node.size for fqn, node in checked.dimensions.items() if name in (fqn, names.last(fqn))]
+            lengths_by_name[name] = (max([1, *sizes]),)
+    return lengths_by_name

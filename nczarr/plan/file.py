@@ -19,8 +19,7 @@ from nczarr.check.kinds import check_target, reduced
 from nczarr.diagnostics.report import Diagnostic, Label, Report, Severity
 from nczarr.diagnostics.source import Span
 from nczarr.options import Options
-from nczarr.plan.hdf5_losses import hdf5_losses
-from nczarr.plan.losses import unknown_extensions
+from nczarr.plan.losses import hdf5_losses, unknown_extensions
 from nczarr.plan.plans import FilePlan, Loss
 from nczarr.plan.requested_storage import StorageRequests, storage_of, storage_requests
 from nczarr.registry import NETCDF_KINDS, Format

@@ -8,8 +8,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.select.boxes import Indices
 from nczarr.select.reader import PartAssembler, dtype_of, reader_of
+from nczarr.select.selection import Indices
 
 if TYPE_CHECKING:
     from nczarr.check.checked import Checked

@@ -17,7 +17,7 @@ from nczarr.arrays.sources.source import ArraySource, Parts, itemsize, little, n
 from nczarr.arrays.values.parts import Types, descr, escape, is_fixed
 from nczarr.ast import CompoundType, Constant, VlenType
 from nczarr.ast.rectilinear import largest
-from nczarr.select.boxes import IndexRun, Indices, PointBox, outer_boxes, point_boxes
+from nczarr.select.selection import IndexRun, Indices, PointBox, outer_boxes, point_boxes
 
 if TYPE_CHECKING:
     from nczarr.check.checked import Checked

@@ -27,7 +27,7 @@ from nczarr.ast.types import made_of
 from nczarr.check.checked import Checked, remaining, resized
 from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.source import Span
-from nczarr.select.coordinate_values import indices_of
+from nczarr.select.physical import indices_of
 from nczarr.select.sections import SectionChanges, ranges_of, settle, with_related
 from nczarr.select.selection import (
     CoordinateRange,

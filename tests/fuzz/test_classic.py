@@ -15,7 +15,7 @@ from nczarr.diagnostics import render
 from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.source import Source
 from nczarr.operations import pipeline
-from nczarr.operations.convert import dump
+from nczarr.operations.pipeline import dump
 from nczarr.options import Options
 from nczarr.registry import named
 from tests.conftest import ROOT

@@ -15,7 +15,7 @@ import nczarr
 from nczarr.api.handle import DatasetHandle
 from nczarr.diagnostics.report import Report
 from nczarr.operations.append.placement import RecordRun, part_of
-from nczarr.operations.combine.spec import CombineSpec, settled
+from nczarr.operations.combine.agreement import CombineSpec, settled
 from nczarr.stores.extension import ExtensibleFolder
 from tests.support.peers import exactness
 from tests.support.repositories import commit_attribute, icechunk

@@ -19,7 +19,7 @@ from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.source import Source
 from nczarr.formats.netcdf4.define import default_chunks
 from nczarr.operations import pipeline
-from nczarr.operations.convert import dump
+from nczarr.operations.pipeline import dump
 from nczarr.options import Options
 from tests.conftest import run_command
 from tests.support.peers import exactness

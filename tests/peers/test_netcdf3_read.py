@@ -25,7 +25,7 @@ from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.source import Source
 from nczarr.integrations.testing.strategies import datasets_with_data
 from nczarr.operations import pipeline
-from nczarr.operations.convert import dump
+from nczarr.operations.pipeline import dump
 from nczarr.options import Options
 from nczarr.registry import named
 from nczarr.stores.open import open_source

@@ -33,7 +33,7 @@ from nczarr.formats.netcdf4.c_values import constant_values
 from nczarr.formats.netcdf4.fill_values import declared as declared_attributes
 from nczarr.formats.netcdf4.fill_values import own_fill
 from nczarr.formats.netcdf4.library import Library, integers, sizes
-from nczarr.plan.hdf5_losses import without_nil
+from nczarr.plan.losses import without_nil
 from nczarr.plan.plans import FilePlan
 
 CHUNK_BYTES = 16 << 20

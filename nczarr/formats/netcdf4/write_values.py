@@ -26,7 +26,7 @@ from nczarr.formats.netcdf4.fill_values import is_large, library_default, librar
 from nczarr.formats.netcdf4.library import Library, sizes
 from nczarr.formats.netcdf4.objects import DatasetInfo
 from nczarr.formats.netcdf4.write_chunks import ChunkWriter
-from nczarr.plan.hdf5_losses import measures
+from nczarr.plan.losses import measures
 from nczarr.plan.plans import FilePlan
 
 SLAB = 8 << 20

@@ -35,8 +35,7 @@ from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.source import Source, Span
 from nczarr.formats.notation import literals
 from nczarr.formats.notation.literals import WrittenConstant
-from nczarr.formats.notation.recovery import NotationExplainer, NotationRecovery
-from nczarr.formats.notation.tokens import EscapeError, read_name, scan
+from nczarr.formats.notation.tokens import EscapeError, NotationExplainer, NotationRecovery, read_name, scan
 from nczarr.formats.notation.typedefs import TypeTable, Written, declarations
 from nczarr.syntax._generated.NCZarrParser import NCZarrParser as P
 from nczarr.syntax.tokens import ListStream

@@ -36,9 +36,9 @@ from nczarr.operations.append.placement import (
     placed,
 )
 from nczarr.operations.combine import CombineSpec, combine
+from nczarr.operations.combine.agreement import Recoding, Way, settled
 from nczarr.operations.combine.recode import recoded
 from nczarr.operations.combine.sources import every_opened
-from nczarr.operations.combine.spec import Recoding, Way, settled
 from nczarr.options import Options
 from nczarr.plan.plans import Conversion, FilePlan, conversion_of
 from nczarr.registry import Format
@@ -160,9 +160,9 @@ def append(
     """
     form = registry.for_target(request.target.rstrip("/"))
     if request.document or (form is not None and form.inner and not form.commits):
-        from nczarr.operations.append import document
+        from nczarr.operations.append.changes import extended
 
-        return document.extended(request, report, step)
+        return extended(request, report, step)
     place = endpoints.located(request.target, report)
     if place is not None and not place.remote and is_repository(place.path):
         place = endpoints.located(Repository(place.path).text, report)

@@ -19,7 +19,7 @@ from nczarr.ast.dataset import building, mapped
 from nczarr.check.checked import Checked, resized
 from nczarr.diagnostics.report import Report
 from nczarr.operations.combine import Combined, Recoding
-from nczarr.operations.combine.spec import Way, is_coordinate
+from nczarr.operations.combine.agreement import Way, is_coordinate
 from nczarr.operations.compare.difference import shown
 from nczarr.operations.pipeline import Input
 from nczarr.options import Options

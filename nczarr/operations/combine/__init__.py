@@ -22,6 +22,7 @@ from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.secrets import shown
 from nczarr.operations import endpoints, pipeline
+from nczarr.operations.combine.agreement import CombineSpec, Recoding
 from nczarr.operations.combine.combination import Combination
 from nczarr.operations.combine.contribution import Model, contribution_of, in_model_units, model_of
 from nczarr.operations.combine.sources import (
@@ -34,9 +35,7 @@ from nczarr.operations.combine.sources import (
     opened,
     results,
 )
-from nczarr.operations.combine.spec import CombineSpec, Recoding
-from nczarr.operations.convert import ReadyConversion
-from nczarr.operations.pipeline import Input
+from nczarr.operations.pipeline import Input, ReadyConversion
 from nczarr.options import Options
 from nczarr.plan.plans import Conversion
 from nczarr.registry import REFERENCE, Format

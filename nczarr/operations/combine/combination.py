@@ -21,9 +21,8 @@ from nczarr.ast.rectilinear import varies
 from nczarr.check.checked import Checked, resized
 from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.secrets import NO_OPTIONS, StorageOptions
-from nczarr.operations.combine.agreement import OBJECTS, Ascending, Aspect, SourceDifference
+from nczarr.operations.combine.agreement import OBJECTS, Ascending, Aspect, SourceDifference, Way
 from nczarr.operations.combine.contribution import Contribution, KnownPlaces, Model, VariablePiece, whole_first
-from nczarr.operations.combine.spec import Way
 from nczarr.operations.compare.difference import shown
 
 LEAST_PIECE = 4096

@@ -22,8 +22,17 @@ from nczarr.arrays.sources.interleave import Raised
 from nczarr.arrays.sources.source import ArraySource, Parts, numpy_dtype
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report
-from nczarr.operations.combine.agreement import CoordinateOrder, SourceDifference, equal, findings, order_of
-from nczarr.operations.combine.spec import CombineSpec, Way, is_coordinate, settled
+from nczarr.operations.combine.agreement import (
+    CombineSpec,
+    CoordinateOrder,
+    SourceDifference,
+    Way,
+    equal,
+    findings,
+    is_coordinate,
+    order_of,
+    settled,
+)
 from nczarr.operations.compare.difference import shown
 from nczarr.operations.compare.values import values
 from nczarr.select.reader import whole_parts

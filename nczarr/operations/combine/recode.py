@@ -24,7 +24,7 @@ from nczarr.ast.dataset import building, mapped
 from nczarr.ast.types import is_number
 from nczarr.check.checked import Checked, remaining
 from nczarr.diagnostics.report import Report
-from nczarr.operations.combine.spec import Recoding
+from nczarr.operations.combine.agreement import Recoding
 from nczarr.select.reader import whole_parts
 
 IN_UNITS = ("valid_min", "valid_max", "valid_range", "actual_range", "scale_factor", "add_offset")

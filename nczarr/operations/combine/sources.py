@@ -22,8 +22,8 @@ from nczarr.arrays.execution.thread_pool import DISTANT_WORKERS, Crew, Task, pro
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import CompileError, Diagnostic, Report
 from nczarr.diagnostics.secrets import NO_OPTIONS, StorageOptions, shown
+from nczarr.operations.combine.agreement import CombineSpec
 from nczarr.operations.combine.contribution import Contribution, Model, contribution_of, in_model_units, model_of
-from nczarr.operations.combine.spec import CombineSpec
 from nczarr.operations.pipeline import Input
 from nczarr.select.selection import Subset
 from nczarr.stores.spool import passing

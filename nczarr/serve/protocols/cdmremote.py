@@ -76,7 +76,7 @@ def _capabilities(location: str) -> str:
 
 def _cdl(opened: CachedDataset, limits: Limits) -> str:
     from nczarr.names import stem
-    from nczarr.operations.convert import dump
+    from nczarr.operations.pipeline import dump
 
     report = Report(limit=100)
     name = stem(opened.place.segments[-1]) or None

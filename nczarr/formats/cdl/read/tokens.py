@@ -31,13 +31,11 @@ from nczarr.formats.cdl.read.patterns import (
     SECTIONS,
     SPACE,
     WORDS,
-    simple_run,
-)
-from nczarr.formats.cdl.read.preamble import (
     check_bytes,
     line_end,
     opens_comment,
     scan_header,
+    simple_run,
     skip_character,
     unclosed_string,
 )

@@ -22,8 +22,7 @@ from nczarr.ast import Constant, Group, Variable
 from nczarr.check.checked import Checked
 from nczarr.check.infer_shapes import Anonymous
 from nczarr.formats.cdl.spelling import identifier, quoted
-from nczarr.formats.cdl.write.declarations import DeclarationPrinter
-from nczarr.formats.cdl.write.representable import sayable
+from nczarr.formats.cdl.write.declarations import DeclarationPrinter, sayable
 from nczarr.formats.cdl.write.value_texts import Stream, column, fold, is_word
 
 if TYPE_CHECKING:

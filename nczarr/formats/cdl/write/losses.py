@@ -24,9 +24,9 @@ from nczarr.ast.dataset import VERSION, groups
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.source import Span
 from nczarr.formats.cdl.write.backend import cut, dataset_name, grown, printed
-from nczarr.formats.cdl.write.representable import sayable
+from nczarr.formats.cdl.write.declarations import sayable
 from nczarr.options import Options
-from nczarr.plan.hdf5_losses import cut_strings
+from nczarr.plan.losses import cut_strings
 from nczarr.plan.plans import Loss
 
 BLOCK = 1 << 16

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from nczarr.operations.readers.documents import StoreNode, Word, step
-from nczarr.operations.readers.netcdf_c.view import (
+from nczarr.operations.readers.netcdf_c.stores import (
     BOTH,
     DATASET,
     HIDDEN,

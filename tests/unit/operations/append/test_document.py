@@ -177,17 +177,17 @@ def test_a_dry_run_changes_nothing(tmp_path: Path) -> None:
 
 
 def test_a_document_that_changes_meanwhile_is_not_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from nczarr.operations.append import document
+    from nczarr.operations.append import changes
 
     sources = days(tmp_path / "d", 3)
     refs.combine(sources[:1], tmp_path / "all.json", along="time")
-    real = document.combined
+    real = changes.combined
 
     def changing(*arguments: object, **named: object) -> object:
         (tmp_path / "all.json").write_bytes((tmp_path / "all.json").read_bytes() + b"\n")
         return real(*arguments, **named)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(document, "combined", changing)
+    monkeypatch.setattr(changes, "combined", changing)
     with pytest.raises(CompileError, match="busy-target: another writer has changed"):
         refs.append(tmp_path / "all.json", sources[1:])
 

@@ -8,7 +8,7 @@ from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.source import Source
 from nczarr.operations import pipeline
-from nczarr.operations.convert import dump
+from nczarr.operations.pipeline import dump
 from nczarr.options import Options
 
 
