@@ -16,7 +16,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from nczarr import names
-from nczarr.ast import ATOMIC, Attribute, CompoundType, EnumType, Group, UserType, Variable, VlenType
+from nczarr.ast import ATOMIC, Attribute, CompoundType, EnumType, Group
 from nczarr.ast.dataset import HDF5_KINDS, MAX_DEPTH, RESERVED_ATTRIBUTES
 from nczarr.check.checked import Namesake, Unchecked
 from nczarr.diagnostics.report import Diagnostic, Label, Report, Severity
@@ -113,7 +113,7 @@ def settled(work: Unchecked, report: Report, *, accepted: bool) -> Unchecked:
     report_namesakes(settler.found, report, accepted=accepted)
     if settler.found and not accepted:
         return work
-    work.dataset = settler.group(work.dataset, root=True)
+    work.dataset = settler.renamed(work.dataset)
     variables, owners = settler.variables, {**settler.groups, **settler.variables}
     work.parts = {variables.get(path, path): parts for path, parts in work.parts.items()}
     work.lists = {variables.get(path, path): values for path, values in work.lists.items()}
@@ -176,55 +176,23 @@ class _Settler:
             places = [Label(node.span, key=_key(node)) for _, node in nodes]
             self.found += namesakes(items, shown, scope, places)
 
-    def group(self, group: Any, *, root: bool = False) -> Any:
-        """Return a renamed group."""
-        update: dict[str, Any] = {
-            "types": tuple(self._type(declared) for declared in group.types),
-            "dimensions": tuple(self._named(dimension) for dimension in group.dimensions),
-            "variables": tuple(self._variable(variable) for variable in group.variables),
-            "attributes": self._attributes(group.attributes),
-            "groups": tuple(map(self.group, group.groups)),
-        }
-        if not root:
-            update["name"] = self._names[id(group)]
-        return group.model_copy(update=update)
+    def renamed(self, node: Any) -> Any:
+        """Return a node whose name, references and members are renamed; the root retains its name."""
+        update: dict[str, Any] = {"name": self._names.get(id(node), node.name)}
+        for member in ("types", "dimensions", "variables", "attributes", "groups", "fields", "constants"):
+            if hasattr(node, member):
+                update[member] = tuple(map(self._member, getattr(node, member)))
+        for member in ("type", "base"):
+            if hasattr(node, member):
+                update[member] = self._type_name(getattr(node, member))
+        if isinstance(node, Attribute) and node.value.type not in ATOMIC:
+            update["value"] = node.value.model_copy(update={"type": self._type_name(node.value.type)})
+        return node.model_copy(update=update)
 
-    def _named(self, node: Any, **update: Any) -> Any:
-        return node.model_copy(update={"name": self._names[id(node)], **update})
-
-    def _type(self, declared: UserType) -> UserType:
-        settled_type: UserType
-        match declared:
-            case CompoundType():
-                fields = tuple(self._named(field, type=self._type_name(field.type)) for field in declared.fields)
-                settled_type = self._named(declared, fields=fields)
-            case EnumType():
-                settled_type = self._named(declared, constants=tuple(map(self._named, declared.constants)))
-            case VlenType():
-                settled_type = self._named(declared, base=self._type_name(declared.base))
-            case _:
-                settled_type = self._named(declared)
-        return settled_type
-
-    def _variable(self, variable: Variable) -> Variable:
-        dimensions = tuple(
-            reference if isinstance(reference, int) else _reference(reference, self.dimensions)
-            for reference in variable.dimensions
-        )
-        attributes = self._attributes(variable.attributes)
-        settled_variable: Variable = self._named(
-            variable, type=self._type_name(variable.type), dimensions=dimensions, attributes=attributes
-        )
-        return settled_variable
-
-    def _attributes(self, attributes: tuple[Attribute, ...]) -> tuple[Attribute, ...]:
-        settled_attributes = []
-        for attribute in attributes:
-            value = attribute.value
-            if value.type not in ATOMIC:
-                value = value.model_copy(update={"type": self._type_name(value.type)})
-            settled_attributes.append(self._named(attribute, value=value))
-        return tuple(settled_attributes)
+    def _member(self, member: Any) -> Any:
+        if isinstance(member, int):
+            return member
+        return _reference(member, self.dimensions) if isinstance(member, str) else self.renamed(member)
 
     def _type_name(self, name: str) -> str:
         return name if name in ATOMIC else _reference(name, self.types)
