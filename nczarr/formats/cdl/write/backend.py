@@ -11,14 +11,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from nczarr import names
 from nczarr.arrays.regions import first_of, linear_block, region_of
-from nczarr.arrays.sources.source import ArraySource, Parts, fill_of, itemsize
+from nczarr.arrays.sources.source import Parts, fill_of, itemsize
 from nczarr.arrays.values.parts import Types, is_fixed, part_tree
-from nczarr.ast import Constant, Group, Variable
+from nczarr.ast import Constant, Group
 from nczarr.check.checked import Checked
 from nczarr.check.infer_shapes import Anonymous
 from nczarr.formats.cdl.spelling import identifier, quoted
@@ -43,117 +42,144 @@ WHOLE = 1 << 26
 _MARKS_ONLY_IF_ASKED = frozenset(("byte", "ubyte"))
 
 
-@dataclass(frozen=True, slots=True)
-class ValueRows:
-    """Rows of a variable's values."""
+class _ValuePrinter:
+    """Values of one variable in rows. `parts`: None for a variable that is all fill.
 
-    count: int
-    """Number of rows."""
-    width: int
-    """Number of values in a row."""
-    inner: tuple[int, ...]
-    """Number of rows that each inner unlimited dimension spans."""
-    last: int
-    """Number of values in the last row; less than `width` if the rest of the array is fill."""
+    `inner`: number of rows that each inner unlimited dimension spans. `last`:
+    number of values in the last row, less than `width` if the rest is fill.
+    """
 
-    def length(self, row: int) -> int:
-        """Return the number of values to print in a row."""
-        return self.last if row + 1 == self.count else self.width
+    def __init__(self, checked: Checked, fqn: str, parts: Parts | None) -> None:
+        self.variable, self.types, self.parts = checked.variables[fqn], checked.types, parts
+        self.shape = checked.shapes[fqn]
+        self.fill = fill_bytes(checked.fills.get(fqn))
+        shape = self.shape or (1,)
+        self.unlimited = tuple(
+            not isinstance(reference, int) and checked.dimensions[reference].unlimited
+            for reference in self.variable.dimensions
+        )
+        self.count, self.width, self.last = math.prod(shape[:-1]), shape[-1], shape[-1]
+        self.inner = [math.prod(shape[axis:-1]) for axis in range(1, len(shape)) if self.unlimited[axis]]
+        self._shorten(math.prod(shape))
 
-    def opening(self, row: int) -> str:
-        """Return the braces that open before a row."""
+    def _shorten(self, total: int) -> None:
+        """Leave out excessive fill after the last value.
+
+        Readers fill a short list, so nothing is lost unless the array's fill
+        differs from its variable's; then rows are dropped only if too many. Of
+        an unlimited first dimension, the last row is needed. Only for single
+        arrays without braces.
+        """
+        if total <= LONG or self.inner or self.parts is None or set(self.parts) != {""}:
+            return
+        if total <= WHOLE and not self.filled_alike():
+            return
+        block = linear_block(self.shape, BATCH)
+        end = 0
+        for index in self.parts[""].occupied(block):
+            start = first_of(region_of(index, block, self.shape), self.shape)
+            end = max(end, min(start + math.prod(block), total))
+        row = math.prod(self.shape[1:])
+        end = max(end, (self.shape[0] - 1) * row + 1 if self.unlimited[0] else 1)
+        if total - end >= LONG:
+            self.count = -(-end // self.width)
+            self.last = end - (self.count - 1) * self.width
+
+    def filled_alike(self) -> bool:
+        """Return whether unwritten elements of the array equal the fill that readers add to short lists."""
+        assert self.parts is not None
+        unwritten, fill, dtype = fill_of(self.parts[""]), self.fill, self.parts[""].layout.dtype
+        if unwritten is None:
+            unwritten = b"" if dtype == "|O" else bytes(itemsize(dtype))
+        return unwritten == (b"\0" if self.variable.type == "char" and fill is None else fill)
+
+    def text(self, indent: int) -> Iterator[str]:
+        """Yield the statement of the variable after an empty line, in pieces; nothing if it has no elements."""
+        name, lies_flat = self.variable.name, len(self.shape) <= 1
+        if 0 in self.shape:
+            return
+        yield f"\n{' ' * indent} {identifier(name)} =" + (" " if lies_flat else "\n  ")
+        start = len(name.encode("utf-8", "surrogatepass")) + 4 if lies_flat else 2
+        yield from self._chars() if self.variable.type == "char" else self._others(start + indent, indent)
+        yield " ;\n"
+
+    def _opening(self, row: int) -> str:
         return "{" * sum(row % span == 0 for span in self.inner)
 
-    def closing(self, row: int) -> str:
-        """Return the braces that close after a row."""
+    def _closing(self, row: int) -> str:
         return "}" * sum((row + 1) % span == 0 for span in self.inner)
 
+    def _batches(self, size: int) -> Iterator[tuple[range, int, str]]:
+        """Yield rows for about `size` values, the number of their values, and the text between them and the next."""
+        together = max(1, size // self.width) if self.last == self.width else 1
+        for first in range(0, self.count, together):
+            end = min(first + together, self.count)
+            count = (end - first) * self.width - (self.width - self.last if end == self.count else 0)
+            yield range(first, end), count, ",\n  " if end < self.count else ""
 
-def rows_of(shape: tuple[int, ...], unlimited: tuple[bool, ...]) -> ValueRows:
-    """Return the rows of a variable with these dimensions."""
-    if not shape:
-        return ValueRows(1, 1, (), 1)
-    inner = [math.prod(shape[axis:-1]) for axis in range(1, len(shape)) if unlimited[axis]]
-    return ValueRows(math.prod(shape[:-1]), shape[-1], tuple(inner), shape[-1])
+    def _others(self, start: int, indent: int) -> Iterator[str]:
+        """Yield all rows of a variable that is not of chars."""
+        tree = part_tree(self.variable.type, self.types)
+        values = None if self.parts is None else column(self.parts, tree, self.types, self._marked())
+        words = self.parts is None or is_word(self.variable.type, self.types)
+        empty = _fill_text(self.variable.type, self.types)
+        batch = BATCH if words else BATCH // 16
+        # Whole rows in a batch where they fit; else a row in several pieces, the column carried on.
+        for rows, count, between in self._batches(batch):
+            if self.width <= batch and self.last == self.width:
+                texts = [empty] * count if values is None else values(count)
+                yield self._lines(texts, rows, start, indent, words=words) + between
+                continue
+            at = start
+            pieces = [self._opening(rows[0])]
+            for done in range(0, count, batch):
+                size = min(batch, count - done)
+                texts = [empty] * size if values is None else values(size)
+                text, at = fold(texts, at, indent, last=done + size == count, words=words)
+                yield "".join(pieces) + text
+                pieces = []
+            yield self._closing(rows[0]) + between
 
+    def _lines(self, texts: list[str], rows: range, start: int, indent: int, *, words: bool) -> str:
+        """Return a batch of whole rows."""
+        lines = []
+        for at, row in enumerate(rows):
+            line = fold(texts[at * self.width : (at + 1) * self.width], start, indent, words=words)[0]
+            lines.append(f"{self._opening(row)}{line}{self._closing(row)}" if self.inner else line)
+        return ",\n  ".join(lines)
 
-def shortened(checked: Checked, fqn: str, rows: ValueRows, parts: Parts | None, *, grows: bool) -> ValueRows:
-    """Return the rows without excessive fill after the last value.
+    def _marked(self) -> bytes | None:
+        """Return the value printed as `_`; a type's default only if readers interpret it so."""
+        asked = any(attribute.name == "_FillValue" for attribute in self.variable.attributes)
+        plain = self.variable.type not in self.types and self.variable.type not in _MARKS_ONLY_IF_ASKED
+        return self.fill if asked or plain else None
 
-    Readers fill a short list, so nothing is lost unless the array's fill
-    differs from its variable's; then rows are dropped only if too many.
-    `grows`: the first dimension is unlimited, so its last row is needed. Only
-    for single arrays without braces.
-    """
-    shape = checked.shapes[fqn]
-    total = math.prod(shape)
-    if total <= LONG or rows.inner or parts is None or set(parts) != {""}:
-        return rows
-    if total <= WHOLE and not filled_alike(checked, fqn, parts[""]):
-        return rows
-    block = linear_block(shape, BATCH)
-    end = 0
-    for index in parts[""].occupied(block):
-        start = first_of(region_of(index, block, shape), shape)
-        end = max(end, min(start + math.prod(block), total))
-    row = math.prod(shape[1:])
-    end = max(end, (shape[0] - 1) * row + 1 if grows else 1)
-    if total - end < LONG:
-        return rows
-    count = -(-end // rows.width)
-    return ValueRows(count, rows.width, (), end - (count - 1) * rows.width)
+    def _chars(self) -> Iterator[str]:
+        """Yield rows of chars, one string each, without trailing NULs, which readers add.
 
-
-def filled_alike(checked: Checked, fqn: str, source: ArraySource) -> bool:
-    """Return whether unwritten elements equal the fill that readers add to short lists."""
-    unwritten, fill = fill_of(source), fill_bytes(checked.fills.get(fqn))
-    if unwritten is None:
-        unwritten = b"" if source.layout.dtype == "|O" else bytes(itemsize(source.layout.dtype))
-    if checked.variables[fqn].type == "char" and fill is None:
-        fill = b"\0"
-    return unwritten == fill
+        NULs remain if the fill is another character, and in the first row along
+        an unlimited last dimension, which determines its extent.
+        """
+        fill, last_grows = self.fill or b"\0", bool(self.unlimited) and self.unlimited[-1]
+        stream = None if self.parts is None else Stream(self.parts[""])
+        for rows, count, between in self._batches(BATCH):
+            data = fill * count if stream is None else stream.take(count).tobytes()
+            lines = []
+            for at, row in enumerate(rows):
+                text = data[at * self.width : (at + 1) * self.width]
+                if fill == b"\0" and not (last_grows and row == 0):
+                    text = text.rstrip(b"\0")
+                lines.append(self._opening(row) + quoted(text) + self._closing(row))
+            yield ",\n  ".join(lines) + between
 
 
 def cut(checked: Checked, fqn: str, parts: Parts) -> bool:
     """Return whether omitted values would be read back as other values."""
-    shape = checked.shapes[fqn]
-    if math.prod(shape) <= WHOLE or set(parts) != {""} or filled_alike(checked, fqn, parts[""]):
+    total = math.prod(checked.shapes[fqn])
+    if total <= WHOLE or set(parts) != {""}:
         return False
-    rows = _rows(checked, fqn, parts)
-    return (rows.count - 1) * rows.width + rows.last < math.prod(shape)
-
-
-def _unlimited(checked: Checked, fqn: str) -> tuple[bool, ...]:
-    return tuple(
-        not isinstance(reference, int) and checked.dimensions[reference].unlimited
-        for reference in checked.variables[fqn].dimensions
-    )
-
-
-def _rows(checked: Checked, fqn: str, parts: Parts | None) -> ValueRows:
-    unlimited = _unlimited(checked, fqn)
-    whole = rows_of(checked.shapes[fqn], unlimited)
-    return shortened(checked, fqn, whole, parts, grows=bool(unlimited) and unlimited[0])
-
-
-def variable_data(checked: Checked, fqn: str, parts: Parts | None, indent: int) -> Iterator[str]:
-    """Yield the statement of one variable after an empty line, in pieces; nothing if it has no elements.
-
-    `parts`: None for a variable that is all fill.
-    """
-    variable, shape = checked.variables[fqn], checked.shapes[fqn]
-    if 0 in shape:
-        return
-    unlimited = _unlimited(checked, fqn)
-    rows = _rows(checked, fqn, parts)
-    yield f"\n{' ' * indent} {identifier(variable.name)} =" + ("\n  " if len(shape) > 1 else " ")
-    if variable.type == "char":
-        texts = _char_rows(checked, fqn, parts, rows, last_grows=bool(unlimited) and unlimited[-1])
-    else:
-        start = 2 if len(shape) > 1 else len(variable.name.encode("utf-8", "surrogatepass")) + 4
-        texts = _value_rows(checked, fqn, parts, rows, start + indent, indent)
-    yield from texts
-    yield " ;\n"
+    values = _ValuePrinter(checked, fqn, parts)
+    return not values.filled_alike() and (values.count - 1) * values.width + values.last < total
 
 
 def fill_bytes(value: Constant | None) -> bytes | None:
@@ -164,77 +190,6 @@ def fill_bytes(value: Constant | None) -> bytes | None:
     if isinstance(data, bytes):
         return data
     return data[0] if isinstance(data[0], bytes) else None
-
-
-def _marked(variable: Variable, checked: Checked, fqn: str) -> bytes | None:
-    """Return the value printed as `_`; a type's default only if readers interpret it so."""
-    asked = any(attribute.name == "_FillValue" for attribute in variable.attributes)
-    plain = variable.type not in checked.types and variable.type not in _MARKS_ONLY_IF_ASKED
-    return fill_bytes(checked.fills.get(fqn)) if asked or plain else None
-
-
-def _value_rows(
-    checked: Checked, fqn: str, parts: Parts | None, rows: ValueRows, start: int, indent: int
-) -> Iterator[str]:
-    """Yield all rows of a non-char variable in pieces."""
-    variable, types = checked.variables[fqn], checked.types
-    tree = part_tree(variable.type, types)
-    values = None if parts is None else column(parts, tree, types, _marked(variable, checked, fqn))
-    words = parts is None or is_word(variable.type, types)
-    empty = _fill_text(variable.type, types)
-    batch = BATCH if words else BATCH // 16
-    # Whole rows in a batch where they fit; else a row in several pieces, the column carried on.
-    together = max(1, batch // rows.width) if rows.last == rows.width else 1
-    for first in range(0, rows.count, together):
-        many = min(together, rows.count - first)
-        if rows.width <= batch and rows.last == rows.width:
-            texts = [empty] * (many * rows.width) if values is None else values(many * rows.width)
-            yield _lines(texts, rows, first, many, start, indent, words=words)
-            continue
-        at = start
-        pieces = [rows.opening(first)]
-        width = rows.length(first)
-        for done in range(0, width, batch):
-            size = min(batch, width - done)
-            texts = [empty] * size if values is None else values(size)
-            text, at = fold(texts, at, indent, last=done + size == width, words=words)
-            yield "".join(pieces) + text
-            pieces = []
-        yield rows.closing(first) + (",\n  " if first + 1 < rows.count else "")
-
-
-def _lines(texts: list[str], rows: ValueRows, first: int, many: int, start: int, indent: int, *, words: bool) -> str:
-    """Return a batch of whole rows."""
-    lines = []
-    for number in range(many):
-        row = texts[number * rows.width : (number + 1) * rows.width]
-        line = fold(row, start, indent, words=words)[0]
-        if rows.inner:
-            line = f"{rows.opening(first + number)}{line}{rows.closing(first + number)}"
-        lines.append(line)
-    return ",\n  ".join(lines) + (",\n  " if first + many < rows.count else "")
-
-
-def _char_rows(checked: Checked, fqn: str, parts: Parts | None, rows: ValueRows, *, last_grows: bool) -> Iterator[str]:
-    """Yield rows of chars, one string each, without trailing NULs, which readers add.
-
-    NULs remain if the fill is another character, and in the first row along an
-    unlimited last dimension, which determines its extent.
-    """
-    fill = fill_bytes(checked.fills.get(fqn)) or b"\0"
-    stream = None if parts is None else Stream(parts[""])
-    together = max(1, BATCH // rows.width) if rows.last == rows.width else 1
-    for first in range(0, rows.count, together):
-        many = min(together, rows.count - first)
-        size = (many - 1) * rows.width + rows.length(first + many - 1)
-        data = fill * size if stream is None else stream.take(size).tobytes()
-        lines = []
-        for number in range(many):
-            row = data[number * rows.width : (number + 1) * rows.width]
-            if fill == b"\0" and not (last_grows and first + number == 0):
-                row = row.rstrip(b"\0")
-            lines.append(rows.opening(first + number) + quoted(row) + rows.closing(first + number))
-        yield ",\n  ".join(lines) + (",\n  " if first + many < rows.count else "")
 
 
 def _fill_text(type_name: str, types: Types) -> str:
@@ -315,7 +270,7 @@ class _Printer:
             for variable in group.variables:
                 fqn = names.join(path, variable.name)
                 if fqn in self._printed:
-                    yield from variable_data(self._checked, fqn, self._checked.parts.get(fqn), len(indent))
+                    yield from _ValuePrinter(self._checked, fqn, self._checked.parts.get(fqn)).text(len(indent))
         for child in group.groups:
             written = identifier(child.name)
             yield f"\n{indent}group: {written} {{\n"
