@@ -16,7 +16,7 @@ Reports: unmatched-name, unmatched-section, unmatched-selection, split-dimension
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from nczarr import names
 from nczarr.arrays.sources.sliced import cut
@@ -129,11 +129,11 @@ def subset(checked: Checked, choice: Subset, report: Report) -> Checked | None:
     if choice.variables or choice.groups:
         chosen = [*variables, *ranges]
         retained = _closed(with_related(chosen, checked) if choice.related else chosen, groups, checked)
-    chosen = [fqn for fqn in checked.variables if fqn in retained.variables]
+    chosen = [fqn for fqn in checked.variables if fqn in retained["variables"]]
     cut: dict[str, range] = {}
     if choice.dimensions or choice.labels:
         cut = dimension_ranges(
-            choice, [fqn for fqn in checked.dimensions if fqn in retained.dimensions], checked, report
+            choice, [fqn for fqn in checked.dimensions if fqn in retained["dimensions"]], checked, report
         )
     if report.errors > before:
         return None
@@ -157,8 +157,8 @@ def restricted(checked: Checked, variables: Iterable[str], groups: list[str], ho
     """Return these variables and groups by FQN; drop other groups' attributes; retain `homes` even if empty."""
     retained = _closed(variables, groups, checked)
     for path in homes:
-        while path not in retained.groups:
-            retained.groups.add(path)
+        while path not in retained["groups"]:
+            retained["groups"].add(path)
             path = names.parent(path)
     with building():
         reduced = _made(checked, retained, SectionChanges())
@@ -172,31 +172,22 @@ def restricted(checked: Checked, variables: Iterable[str], groups: list[str], ho
         return remaining(reduced, mapped(reduced.dataset, bare))
 
 
-class _Kept(NamedTuple):
-    """Retained FQNs."""
-
-    groups: set[str]
-    """FQNs of groups."""
-    types: set[str]
-    """FQNs of types."""
-    dimensions: set[str]
-    """FQNs of dimensions."""
-    variables: set[str]
-    """FQNs of variables."""
+_Kept = dict[str, set[str]]
+"""Retained FQNs by kind: groups, types, dimensions, variables."""
 
 
 def _everything(checked: Checked) -> _Kept:
-    return _Kept(set(checked.groups), set(checked.types), set(checked.dimensions), set(checked.variables))
+    return {kind: set(getattr(checked, kind)) for kind in ("groups", "types", "dimensions", "variables")}
 
 
 def _closed(variables: Iterable[str], groups: Iterable[str], checked: Checked) -> _Kept:
     """Return the variables and groups, and everything that they use or that encloses them."""
-    retained = _Kept(set(), set(), set(), set())
+    retained: _Kept = {"groups": set(), "types": set(), "dimensions": set(), "variables": set()}
 
     def home(path: str) -> None:
         """Retain the enclosing groups."""
-        while path not in retained.groups:
-            retained.groups.add(path)
+        while path not in retained["groups"]:
+            retained["groups"].add(path)
             path = names.parent(path) if path != "/" else path
 
     for top in groups:
@@ -204,26 +195,25 @@ def _closed(variables: Iterable[str], groups: Iterable[str], checked: Checked) -
         for path in checked.groups:
             if path == top or path.startswith(inside):
                 home(path)
-        retained.types.update(path for path in checked.types if path.startswith(inside))
-        retained.dimensions.update(path for path in checked.dimensions if path.startswith(inside))
-        retained.variables.update(path for path in checked.variables if path.startswith(inside))
-    retained.variables.update(variables)
-    for path in retained.variables:
+        for kind in ("types", "dimensions", "variables"):
+            retained[kind].update(path for path in getattr(checked, kind) if path.startswith(inside))
+    retained["variables"].update(variables)
+    for path in retained["variables"]:
         home(names.parent(path))
-        retained.dimensions.update(
+        retained["dimensions"].update(
             reference for reference in checked.variables[path].dimensions if isinstance(reference, str)
         )
     home("/")
-    for path in retained.dimensions:
+    for path in retained["dimensions"]:
         home(names.parent(path))
-    waiting = [*retained.types, *(checked.variables[path].type for path in retained.variables)]
-    waiting += [type_name for path in retained.variables for type_name in _types_of(checked.variables[path].attributes)]
+    waiting = [*retained["types"], *(checked.variables[path].type for path in retained["variables"])]
+    for path in retained["variables"]:
+        waiting += _types_of(checked.variables[path].attributes)
     seen: set[str] = set()
     described: set[str] = set()
-    while waiting or described != retained.groups:
-        for path in (
-            retained.groups - described
-        ):  # attributes of groups may be of user types, which lie in further groups
+    while waiting or described != retained["groups"]:
+        # Attributes of groups may be of user types, which lie in further groups.
+        for path in retained["groups"] - described:
             described.add(path)
             waiting += _types_of(checked.groups[path].attributes)
         while waiting:
@@ -231,7 +221,7 @@ def _closed(variables: Iterable[str], groups: Iterable[str], checked: Checked) -
             if name in ATOMIC or name in seen:
                 continue
             seen.add(name)
-            retained.types.add(name)
+            retained["types"].add(name)
             home(names.parent(name))
             waiting += made_of(checked.types[name])
     return retained
@@ -278,16 +268,16 @@ def _group(path: str, group: G, retained: _Kept, cuts: SectionChanges, checked: 
     variables = tuple(
         _variable(fqn, variable, cuts, checked)
         for variable in group.variables
-        if (fqn := names.join(path, variable.name)) in retained.variables
+        if (fqn := names.join(path, variable.name)) in retained["variables"]
     )
     groups = tuple(
         _group(fqn, child, retained, cuts, checked)
         for child in group.groups
-        if (fqn := names.join(path, child.name)) in retained.groups
+        if (fqn := names.join(path, child.name)) in retained["groups"]
     )
     return group.model_copy(
         update={
-            "types": tuple(node for node in group.types if names.join(path, node.name) in retained.types),
+            "types": tuple(node for node in group.types if names.join(path, node.name) in retained["types"]),
             "dimensions": tuple(_dimensions(path, group, retained, cuts)),
             "variables": variables,
             "groups": groups,
@@ -299,7 +289,7 @@ def _dimensions(path: str, group: Group, retained: _Kept, cuts: SectionChanges) 
     """Yield a group's retained dimensions, each followed by those made of it."""
     for dimension in group.dimensions:
         fqn = names.join(path, dimension.name)
-        if fqn in retained.dimensions:
+        if fqn in retained["dimensions"]:
             yield cuts.dimensions.get(fqn, dimension)
             yield from (cuts.dimensions[part] for part in cuts.made.get(fqn, ()))
 

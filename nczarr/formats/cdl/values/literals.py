@@ -50,8 +50,8 @@ class Stop(Exception):  # noqa: N818
     """A reported fault that makes the rest of a list meaningless."""
 
 
-class Numerals:
-    """Parser of the numbers of one source."""
+class ListReader:
+    """Reader of value lists of a source."""
 
     def __init__(self, source: Source, report: Report) -> None:
         self.source = source
@@ -155,44 +155,6 @@ class Numerals:
         if match is None:
             raise self.stop("bad-number", f"`{show(text)}` is not a hexadecimal constant", start, end)
         return Literal("hex", match.group(1), "", start, end)
-
-
-def show(text: bytes) -> str:
-    """Return source text for a message, shortened if long."""
-    shown = text.decode("utf-8", "replace")
-    return shown if len(shown) <= 40 else shown[:40] + "…"
-
-
-_ITEM = re.compile(
-    rb"(?P<int>[+-]?[0-9]++(?![.eExX]|[0-9])[A-Za-z_]*+)"
-    rb'|(?P<string>"[^"\\]*+(?:\\(?s:.)[^"\\]*+)*")'
-    rb"|(?P<open>\{)|(?P<close>\})|(?P<comma>,)"
-    rb"|(?P<hex>0[xX][0-9a-fA-F]++[A-Za-z0-9_]*+)"
-    rb"|(?P<float>[+-]?(?:[0-9]++\.[0-9]*+|\.[0-9]*+)(?:[eE][+-]?[0-9]*+)?[A-Za-z0-9_]*+|[+-]?[0-9]++[eE][+-]?[0-9]++[A-Za-z_]*+)"
-    rb"|(?P<strange>[+-]?[0-9]++[A-Za-z0-9_]++)"
-    rb"|(?P<char>'[^'\\]*+(?:\\(?s:.)[^'\\]*+)*')"
-    rb"|(?P<word>(?:/?(?:[A-Za-z_\x80-\xff]|\\[A-Za-z0-9])(?:[A-Za-z0-9_.@+%\-\x80-\xff]|\\[^\r\n])*)+)"
-    rb"|(?P<signed>[+-][A-Za-z]++)"
-)
-_SPACE = re.compile(rb"(?:[ \t\r\n\f]++|//[^\r\n]*+|/\*(?s:.*?)\*/)+")
-_ESCAPE = re.compile(rb"\\(x[0-9a-fA-F]{2}|[0-7]{1,3}|(?s:.))")
-_SIMPLE_ESCAPES = {
-    b"a": b"\a", b"b": b"\b", b"f": b"\f", b"n": b"\n", b"r": b"\r", b"t": b"\t", b"v": b"\v",
-    b"\\": b"\\", b"'": b"'", b'"': b'"', b"?": b"?",
-}  # fmt: skip
-SPECIAL_WORDS: dict[bytes, tuple[float, str]] = {
-    b"NaN": (math.nan, "double"), b"nan": (math.nan, "double"),
-    b"NaNf": (math.nan, "float"), b"nanf": (math.nan, "float"),
-    b"Infinity": (math.inf, "double"), b"DoubleInf": (math.inf, "double"),
-    b"Infinityf": (math.inf, "float"), b"Inff": (math.inf, "float"), b"FloatInf": (math.inf, "float"),
-    b"-Infinity": (-math.inf, "double"), b"-Infinityf": (-math.inf, "float"), b"-Inff": (-math.inf, "float"),
-}  # fmt: skip
-_NIL = frozenset((b"NIL", b"nil", b"Nil"))
-_NUMBER_HELP = {"nan": "NaN", "inf": "Infinity", "infinity": "Infinity", "inff": "Infinityf", "infinityf": "Infinityf"}
-
-
-class ListReader(Numerals):
-    """Reader of value lists of a source."""
 
     def read(self, start: int, end: int) -> list[Literal] | None:
         """Return the literals of a range, braces as nested lists; None after a reported fault."""
@@ -400,6 +362,40 @@ class ListReader(Numerals):
             self.error("bad-escape", f"octal escape \\{body.decode()} does not fit one byte", start, end)
             value &= 0xFF
         return bytes([value])
+
+
+def show(text: bytes) -> str:
+    """Return source text for a message, shortened if long."""
+    shown = text.decode("utf-8", "replace")
+    return shown if len(shown) <= 40 else shown[:40] + "…"
+
+
+_ITEM = re.compile(
+    rb"(?P<int>[+-]?[0-9]++(?![.eExX]|[0-9])[A-Za-z_]*+)"
+    rb'|(?P<string>"[^"\\]*+(?:\\(?s:.)[^"\\]*+)*")'
+    rb"|(?P<open>\{)|(?P<close>\})|(?P<comma>,)"
+    rb"|(?P<hex>0[xX][0-9a-fA-F]++[A-Za-z0-9_]*+)"
+    rb"|(?P<float>[+-]?(?:[0-9]++\.[0-9]*+|\.[0-9]*+)(?:[eE][+-]?[0-9]*+)?[A-Za-z0-9_]*+|[+-]?[0-9]++[eE][+-]?[0-9]++[A-Za-z_]*+)"
+    rb"|(?P<strange>[+-]?[0-9]++[A-Za-z0-9_]++)"
+    rb"|(?P<char>'[^'\\]*+(?:\\(?s:.)[^'\\]*+)*')"
+    rb"|(?P<word>(?:/?(?:[A-Za-z_\x80-\xff]|\\[A-Za-z0-9])(?:[A-Za-z0-9_.@+%\-\x80-\xff]|\\[^\r\n])*)+)"
+    rb"|(?P<signed>[+-][A-Za-z]++)"
+)
+_SPACE = re.compile(rb"(?:[ \t\r\n\f]++|//[^\r\n]*+|/\*(?s:.*?)\*/)+")
+_ESCAPE = re.compile(rb"\\(x[0-9a-fA-F]{2}|[0-7]{1,3}|(?s:.))")
+_SIMPLE_ESCAPES = {
+    b"a": b"\a", b"b": b"\b", b"f": b"\f", b"n": b"\n", b"r": b"\r", b"t": b"\t", b"v": b"\v",
+    b"\\": b"\\", b"'": b"'", b'"': b'"', b"?": b"?",
+}  # fmt: skip
+SPECIAL_WORDS: dict[bytes, tuple[float, str]] = {
+    b"NaN": (math.nan, "double"), b"nan": (math.nan, "double"),
+    b"NaNf": (math.nan, "float"), b"nanf": (math.nan, "float"),
+    b"Infinity": (math.inf, "double"), b"DoubleInf": (math.inf, "double"),
+    b"Infinityf": (math.inf, "float"), b"Inff": (math.inf, "float"), b"FloatInf": (math.inf, "float"),
+    b"-Infinity": (-math.inf, "double"), b"-Infinityf": (-math.inf, "float"), b"-Inff": (-math.inf, "float"),
+}  # fmt: skip
+_NIL = frozenset((b"NIL", b"nil", b"Nil"))
+_NUMBER_HELP = {"nan": "NaN", "inf": "Infinity", "infinity": "Infinity", "inff": "Infinityf", "infinityf": "Infinityf"}
 
 
 def _hours(text: bytes) -> float | None:
