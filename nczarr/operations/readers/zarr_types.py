@@ -128,7 +128,7 @@ def kind(array: Json, version: int) -> tuple[str, int]:
         return letters.get(str(dtype.get("name")), "M"), 0
     if version == 3:
         text = str(dtype)
-        number_type = re.fullmatch(r"(u?int|float|complex)([0-9]+)", text)
+        number_type = re.fullmatch(r"(u?int|float|complex)([0-9]{1,9})", text)
         letters = {"int": "i", "uint": "u", "float": "f", "complex": "c"}
         return (
             (letters[number_type[1]], int(number_type[2]) // 8) if number_type else ("b" if text == "bool" else "O", 0)

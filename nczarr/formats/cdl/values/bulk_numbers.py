@@ -21,7 +21,9 @@ from nczarr.ast.values import single
 from nczarr.diagnostics.source import Buffer, Source
 from nczarr.formats.cdl.values.literals import SPECIAL_WORDS, SUFFIXES
 
-_LINE_END = re.compile(rb"[\r\n]")
+_COMMENT = re.compile(rb"//[^\r\n]*+|/\*[^*]*+(?:\*(?!/)[^*]*+)*\*/")
+_ITEMS = re.compile(rb"(?:(?:[^/,]++|//[^\r\n]*+[\r\n]|/\*[^*]*+(?:\*(?!/)[^*]*+)*\*/)*,)*")
+"""Everything up to a comma outside comments."""
 
 
 def slabs(data: Buffer, start: int, end: int, size: int) -> Iterator[tuple[bytes, int]]:
@@ -29,57 +31,17 @@ def slabs(data: Buffer, start: int, end: int, size: int) -> Iterator[tuple[bytes
 
     A slab is its text with a blank for each comment, and its length in the source.
     """
-    at = start
+    at, room = start, size
     while at < end:
-        text, length = _cut(data, at, end, size)
-        yield text, length
-        at += length
-
-
-def _cut(data: Buffer, at: int, end: int, size: int) -> tuple[bytes, int]:
-    while at + size < end:
-        piece = bytes(data[at : at + size])
-        comments = list(_comments(piece))
-        limit = len(piece)
-        for start, stop, _ in reversed(comments):
-            comma = piece.rfind(b",", stop, limit)
-            if comma >= 0:
-                break
-            limit = start
-        else:
-            comma = piece.rfind(b",", 0, limit)
-        if comma >= 0:
-            return _blanked(piece[: comma + 1], comments), comma + 1
-        size *= 2
-    piece = bytes(data[at:end])
-    return _blanked(piece, list(_comments(piece))), end - at
-
-
-def _comments(text: bytes) -> Iterator[tuple[int, int, bool]]:
-    """Yield start and end of each comment, and whether it is closed before the end of the text."""
-    at = text.find(b"/")
-    while at >= 0:
-        stop = at + 1
-        if text.startswith(b"//", at):
-            line = _LINE_END.search(text, at)
-            stop = line.start() if line else len(text)
-            yield at, stop, True
-        elif text.startswith(b"/*", at):
-            closing = text.find(b"*/", at + 2)
-            stop = closing + 2 if closing >= 0 else len(text)
-            yield at, stop, closing >= 0
-        at = text.find(b"/", stop)
-
-
-def _blanked(text: bytes, comments: list[tuple[int, int, bool]]) -> bytes:
-    """Replace each closed comment by a blank."""
-    pieces: list[bytes] = []
-    done = 0
-    for start, stop, closed in comments:
-        if closed and stop <= len(text):
-            pieces.append(text[done:start])
-            done = stop
-    return b" ".join([*pieces, text[done:]]) if pieces else text
+        text = bytes(data[at : min(at + room, end)])
+        if at + room < end:
+            items = _ITEMS.match(text) if b"/" in text else None
+            text = text[: text.rfind(b",") + 1 if items is None else items.end()]
+        if not text:
+            room *= 2  # no comma as yet
+            continue
+        yield _COMMENT.sub(b" ", text) if b"/" in text else text, len(text)
+        at, room = at + len(text), size
 
 
 MOST_DIGITS = 22
