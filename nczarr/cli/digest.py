@@ -17,7 +17,7 @@ from nczarr.diagnostics.secrets import shown
 from nczarr.options import ARGUMENTS, TEXT
 
 if TYPE_CHECKING:
-    from nczarr.operations.compare.digest import Digest, ExpectedDigests
+    from nczarr.operations.compare.digest import Digest
 
 EXAMPLES = (
     ("show that two datasets are equal", "digest ocean.nc ocean.zarr"),
@@ -117,7 +117,7 @@ class _Digests:
                 works.append(partial(_fail, error))
                 continue
             works.append(partial(self._repeat, report))
-            works += [partial(self._check, name, expected) for expected in expected_digests]
+            works += [partial(self._check, name, *item) for item in expected_digests.items()]
         return works
 
     def _repeat(self, report: Report) -> None:
@@ -125,19 +125,19 @@ class _Digests:
         for diagnostic in report.sorted():
             self.messages.report.add(diagnostic)
 
-    def _check(self, name: str, expected: ExpectedDigests) -> None:
+    def _check(self, name: str, dataset: str, expected: Digest) -> None:
         """Report whether a dataset and its listed parts have the recorded digests."""
         digests = None
         try:
-            digests = self._named(expected.name)
+            digests = self._named(dataset)
         finally:
             if digests is None:
-                write_product([self._verdict(expected.name, None, expected.whole, None)])
+                write_product([self._verdict(dataset, None, expected.whole, None)])
         if digests is None:
             return
-        lines = [self._verdict(expected.name, None, expected.whole, digests.whole)]
+        lines = [self._verdict(dataset, None, expected.whole, digests.whole)]
         lines += [
-            self._verdict(expected.name, part, expected_digest, digests.parts.get(part))
+            self._verdict(dataset, part, expected_digest, digests.parts.get(part))
             for part, expected_digest in expected.parts.items()
         ]
         write_product(lines)
@@ -146,7 +146,7 @@ class _Digests:
         ]
         if digests.whole != expected.whole or faulty:
             where = f": {', '.join(f'`{part}`' for part in faulty[:9])}" if faulty else ""
-            text = f"`{expected.name}` differs from `{name}`{where}"
+            text = f"`{dataset}` differs from `{name}`{where}"
             self.messages.report.error("unequal-digest", text)
 
     def _verdict(self, name: str, part: str | None, expected: str, digest: str | None) -> bytes:

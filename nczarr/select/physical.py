@@ -138,7 +138,7 @@ def physical(checked: Checked, path: str) -> Physical:
     fill = checked.fills[path]
     if "_FillValue" not in attributes and fill is not None and variable.type in NUMBERS - BYTES:
         missing += _numbers(value_of(fill, checked.types))
-    kind = _dtype(checked, path)
+    kind = dtype_of(variable.type, checked.types)
     return Physical(
         scale,
         offset,
@@ -150,11 +150,6 @@ def physical(checked: Checked, path: str) -> Physical:
         text_of(attributes, "long_name", "standard_name") or variable.name,
         dates(units, calendar) if scale is None and offset is None else None,
     )
-
-
-def _dtype(checked: Checked, path: str) -> np.dtype[Any]:
-
-    return dtype_of(checked.variables[path].type, checked.types)
 
 
 def _stored(value: Any, kind: np.dtype[Any]) -> Any:

@@ -52,6 +52,9 @@ _WORDS = {
 }
 
 
+_NAMED_BY_WORD = {P.LayoutContext: "layout", P.EndianContext: "endian", P.ElementContext: "element"}
+
+
 class StorageBuilder:
     """Collector of the properties of one variable; all but `codec` may occur once."""
 
@@ -78,14 +81,10 @@ class StorageBuilder:
                     self._once("chunks", chunks, context)
             case P.FillContext():
                 self._once("no_fill", True, context)
-            case P.LayoutContext():
-                self._once("layout", self._word("layout", context), context)
-            case P.EndianContext():
-                self._once("endian", self._word("endian", context), context)
-            case P.ElementContext():
-                self._once("element", self._word("element", context), context)
             case P.QuantizeContext():
                 self._quantize(context)
+            case _ if name := _NAMED_BY_WORD.get(type(context)):
+                self._once(name, self._word(name, context), context)
 
     def _lengths(self, context: Any) -> Iterator[int]:
         """Yield the chunk length of each dimension, 0 for an invalid one."""

@@ -246,17 +246,6 @@ _ESCAPES = {b"\\": b"\\\\", b"\n": b"\\n", b"\r": b"\\r"}
 _ESCAPED = {escape: plain for plain, escape in _ESCAPES.items()}
 
 
-class ExpectedDigests(NamedTuple):
-    """Expected digests of a dataset; `parts` by FQN."""
-
-    name: str
-    """Name of the dataset."""
-    whole: str
-    """Digest of the dataset."""
-    parts: dict[str, str]
-    """Digests by FQN."""
-
-
 def line(digest: str, name: str, part: str | None = None) -> bytes:
     r"""Return the line of a dataset, `DIGEST NAME`, or of a part, `DIGEST NAME#FQN`; the FQN of a group ends in `/`.
 
@@ -268,9 +257,9 @@ def line(digest: str, name: str, part: str | None = None) -> bytes:
     return (b"\\" if escaped != text else b"") + digest.encode() + b"  " + escaped + b"\n"
 
 
-def parse(source: Source, report: Report) -> list[ExpectedDigests]:
-    """Return the datasets in a digest file; parts follow their dataset. Reports: bad-digest-line."""
-    datasets: dict[str, ExpectedDigests] = {}
+def parse(source: Source, report: Report) -> dict[str, Digest]:
+    """Return the datasets in a digest file by name; parts follow their dataset. Reports: bad-digest-line."""
+    datasets: dict[str, Digest] = {}
     last, at = "", 0
     for text in bytes(source.data).split(b"\n"):
         span, at = Span(source, at, at + len(text)), at + len(text) + 1
@@ -286,8 +275,8 @@ def parse(source: Source, report: Report) -> list[ExpectedDigests]:
         if last and words.startswith(last + "#/"):
             datasets[last].parts[words[len(last) + 1 :]] = digest
         else:
-            datasets[words] = ExpectedDigests(words, digest, {})
+            datasets[words] = Digest(digest, {})
             last = words
     if not datasets and not report.errors:
         report.error("bad-digest-line", f"`{source.name}` has no line `DIGEST  NAME`")
-    return list(datasets.values())
+    return datasets

@@ -29,7 +29,7 @@ from nczarr.arrays.regions import (
     region_of,
 )
 from nczarr.arrays.sources.memory import fill_array
-from nczarr.arrays.sources.source import Layout, Parts, itemsize
+from nczarr.arrays.sources.source import Parts, itemsize
 from nczarr.arrays.values.parts import ListTree, PartTree, RecordTree, Types, descr, is_fixed, part_tree
 from nczarr.ast.rectilinear import largest, volume
 from nczarr.ast.types import CompoundType, VlenType, is_number
@@ -218,8 +218,7 @@ def values(one: Checked, other: Checked, path: str, tolerance: Tolerance | None 
     tally = DifferenceTally(shape)
     sides = whole_parts(one, path), whole_parts(other, path)
     if type_name == "string" or is_fixed(type_name, one.types):
-        undefined = sides[0][""].undefined, sides[1][""].undefined
-        _Dense(sides[0][""].layout, sides, type_name, one.types, tolerance, undefined).compare(tally)
+        _Dense(sides, type_name, one.types, tolerance).compare(tally)
     else:
         CellComparison(sides, one.types, tolerance).compare(type_name, tally)
     return tally.difference(one, other, path)
@@ -240,29 +239,22 @@ def _made_of(type_name: str, types: Types) -> object:
     return type_name if declared is None else descr(type_name, types)
 
 
-class _Dense(NamedTuple):
-    """Two arrays of one element type."""
+class _Dense:
+    """Two arrays of one element type. `undefined`: sides with undefined unwritten cells, which equal any value."""
 
-    layout: Layout
-    """Layout of the result."""
-    sides: tuple[Parts, Parts]
-    """Arrays of both sides."""
-    type_name: str
-    """Type of the elements."""
-    types: Types
-    """Declared types by FQN."""
-    tolerance: Tolerance | None
-    """Accepted distance of numbers."""
-    undefined: tuple[bool, bool] = (False, False)
-    """True for a side with undefined unwritten cells, which equal any value."""
+    def __init__(self, sides: tuple[Parts, Parts], type_name: str, types: Types, tolerance: Tolerance | None) -> None:
+        self.one, self.other = (side[""] for side in sides)
+        self.shape = self.one.layout.shape
+        self.number = is_number(type_name)
+        self.unequal = partial(unequal, type_name=type_name, types=types, tolerance=tolerance)
+        self.undefined = self.one.undefined, self.other.undefined
 
     def compare(self, tally: DifferenceTally) -> None:
         """Compare all blocks where either side may contain more than fill."""
-        one, other = self.sides[0][""], self.sides[1][""]
-        shape = self.layout.shape
+        one, other, shape = self.one, self.other, self.shape
         if 0 in shape:
             return
-        size = itemsize(self.layout.dtype) or TEXT
+        size = itemsize(one.layout.dtype) or TEXT
         block = block_shape(shape, (one.layout.chunks, other.layout.chunks), size)
         far = one.distant or other.distant
         if far or any(self.undefined):  # chunk by chunk: each is a request, or is stored as a whole or not at all
@@ -291,25 +283,25 @@ class _Dense(NamedTuple):
 
     def _block(self, region: Selection) -> tuple[int, int, float | int | None] | None:
         """Return the differences in one block, as `DifferenceTally.add` takes them; None without any."""
-        one, other = (side[""].read(region) for side in self.sides)
-        differ = unequal(one, other, self.type_name, self.types, self.tolerance)
+        one, other = self.one.read(region), self.other.read(region)
+        differ = self.unequal(one, other)
         if not differ.any():
             return None
         places = np.argwhere(differ)
         index = tuple(part.start + number for part, number in zip(region, places[0].tolist(), strict=True))
-        first = number_of(index, self.layout.shape)
-        largest = largest_distance(one[differ], other[differ]) if is_number(self.type_name) else None
+        first = number_of(index, self.shape)
+        largest = largest_distance(one[differ], other[differ]) if self.number else None
         return len(places), first, largest
 
     def _unvisited(self, count: int, index: Index | None, block: tuple[int, ...], tally: DifferenceTally) -> None:
         """Compare fill with fill for blocks unstored on both sides; `index` is the first one."""
         if not count or index is None or any(self.undefined):
             return
-        one, other = (fill_array(side[""].layout, (1,)) for side in self.sides)
-        if not unequal(one, other, self.type_name, self.types, self.tolerance).any():
+        one, other = (fill_array(side.layout, (1,)) for side in (self.one, self.other))
+        if not self.unequal(one, other).any():
             return
-        first = first_of(region_of(index, block, self.layout.shape), self.layout.shape)
-        tally.add(count, first, largest_distance(one, other) if is_number(self.type_name) else None)
+        first = first_of(region_of(index, block, self.shape), self.shape)
+        tally.add(count, first, largest_distance(one, other) if self.number else None)
 
 
 def _by_side(one: Iterator[Index], other: Iterator[Index]) -> Iterator[tuple[Index, tuple[bool, bool]]]:

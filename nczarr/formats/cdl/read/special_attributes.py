@@ -26,21 +26,10 @@ from nczarr.formats.cdl.values.literals import Literal, Stop
 GLOBAL = frozenset({"_Format", "_NCProperties", "_IsNetcdf4", "_SuperblockVersion"})
 """Special attributes of the root group; all but `_Format` describe a dump's source file and are ignored."""
 
-SPECIAL = frozenset(
-    {
-        *(
-            "_Storage",
-            "_ChunkSizes",
-            "_ChunkLengths",
-            "_DeflateLevel",
-            "_Shuffle",
-            "_Fletcher32",
-            "_NoFill",
-            "_Endianness",
-        ),
-        *("_Filter", "_Codecs", *QUANTIZE, *GLOBAL),
-    }
-)
+SPECIAL = GLOBAL | QUANTIZE.keys() | {
+    "_Storage", "_ChunkSizes", "_ChunkLengths", "_DeflateLevel", "_Shuffle", "_Fletcher32", "_NoFill", "_Endianness",
+    "_Filter", "_Codecs",
+}  # fmt: skip
 """Names of special attributes, never stored (`_FillValue` is stored, so it is not included)."""
 
 _CHUNKS = ("_ChunkLengths", "_ChunkSizes")
