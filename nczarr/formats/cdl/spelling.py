@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import math
 import re
-import struct
 from collections.abc import Collection
 
 from nczarr import names
 from nczarr.ast import ATOMIC
 from nczarr.ast.types import Atomic
+from nczarr.ast.values import single
 from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.source import Source, Span
 
@@ -192,7 +192,7 @@ def plain_float(value: float, atomic: Atomic) -> str:
     if atomic.code == "f":
         for digits in (7, 8):
             text = f"{value:.{digits}g}"
-            if _single(text) == value:
+            if single(float(text)) == value:
                 return text
         return f"{value:.9g}"
     text = f"{value:.15g}"
@@ -200,14 +200,6 @@ def plain_float(value: float, atomic: Atomic) -> str:
         return text
     text = repr(value)
     return text.removesuffix(".0")
-
-
-def _single(text: str) -> float:
-    try:
-        rounded: float = struct.unpack("<f", struct.pack("<f", float(text)))[0]
-    except OverflowError:  # the largest float, rounded up
-        return math.inf
-    return rounded
 
 
 def suffixed(value: int | float, atomic: Atomic) -> str:
