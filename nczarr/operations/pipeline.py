@@ -22,11 +22,9 @@ from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.secrets import shown
 from nczarr.diagnostics.source import Source
 from nczarr.operations import endpoints
-from nczarr.operations.endpoints import target_format
 from nczarr.options import WHOLE, Options
-from nczarr.plan.plans import Conversion
 from nczarr.registry import Format
-from nczarr.select.selection import Subset, part_in_words
+from nczarr.select.selection import Subset, part_in_words, unmatched
 from nczarr.stores.base import Store
 from nczarr.stores.url import Location, is_remote, location, trimmed
 
@@ -299,14 +297,12 @@ def dump(checked: Checked, form_name: str, report: Report, options: Options) -> 
         from nczarr.check.outline import lines
 
         return (line.encode("utf-8", "surrogateescape") for line in lines(checked))
-    form = target_format("", registry.STORE if form_name == "keys" else form_name, report)
+    form = endpoints.target_format("", registry.STORE if form_name == "keys" else form_name, report)
     return None if form is None else blocks(checked, form, report, options)
 
 
 def _is_there(checked: Checked, options: Options, report: Report) -> bool:
     """Return whether every variable and group named in the options exists; reports missing ones."""
-    from nczarr.select.selection import unmatched
-
     before = report.errors
     for what, asked, declared in (
         ("variable", options.variables, checked.variables),

@@ -25,6 +25,15 @@ QUANTIZE = {
 }
 """Algorithm by special attribute of quantization; the last name of an algorithm is written."""
 
+GLOBAL = frozenset({"_Format", "_NCProperties", "_IsNetcdf4", "_SuperblockVersion"})
+"""Special attributes of the root group; all but `_Format` describe a dump's source file and are ignored."""
+
+SPECIAL = GLOBAL | QUANTIZE.keys() | {
+    "_Storage", "_ChunkSizes", "_ChunkLengths", "_DeflateLevel", "_Shuffle", "_Fletcher32", "_NoFill", "_Endianness",
+    "_Filter", "_Codecs",
+}  # fmt: skip
+"""Names of special attributes, never stored (`_FillValue` is stored, so it is not included)."""
+
 RESERVED = frozenset(
     {
         *("char", "byte", "short", "int", "float", "double", "real", "long", "integer"),

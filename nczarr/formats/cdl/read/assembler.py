@@ -15,8 +15,8 @@ from nczarr.diagnostics.report import Label, Report
 from nczarr.diagnostics.source import NOWHERE, Source, Span
 from nczarr.formats.cdl.read.patterns import PRIMITIVES
 from nczarr.formats.cdl.read.scope import GroupScope, VariableDraft
-from nczarr.formats.cdl.read.special_attributes import GLOBAL, SPECIAL, Specials
-from nczarr.formats.cdl.spelling import Words
+from nczarr.formats.cdl.read.special_attributes import Specials
+from nczarr.formats.cdl.spelling import GLOBAL, SPECIAL, Words
 from nczarr.formats.cdl.values.literal_values import Converter, plain_numbers
 from nczarr.formats.cdl.values.literals import ListReader, Literal
 from nczarr.syntax.tokens import Token

@@ -20,17 +20,8 @@ from nczarr.ast.storage import BLOSC, DEFLATE, FILTER_LIMIT, FLETCHER32, SHUFFLE
 from nczarr.diagnostics.report import Label, Report
 from nczarr.diagnostics.source import Source, Span
 from nczarr.formats.cdl.read.scope import VariableDraft
-from nczarr.formats.cdl.spelling import QUANTIZE
+from nczarr.formats.cdl.spelling import QUANTIZE, SPECIAL
 from nczarr.formats.cdl.values.literals import Literal, Stop
-
-GLOBAL = frozenset({"_Format", "_NCProperties", "_IsNetcdf4", "_SuperblockVersion"})
-"""Special attributes of the root group; all but `_Format` describe a dump's source file and are ignored."""
-
-SPECIAL = GLOBAL | QUANTIZE.keys() | {
-    "_Storage", "_ChunkSizes", "_ChunkLengths", "_DeflateLevel", "_Shuffle", "_Fletcher32", "_NoFill", "_Endianness",
-    "_Filter", "_Codecs",
-}  # fmt: skip
-"""Names of special attributes, never stored (`_FillValue` is stored, so it is not included)."""
 
 _CHUNKS = ("_ChunkLengths", "_ChunkSizes")
 

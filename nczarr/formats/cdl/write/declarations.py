@@ -38,10 +38,10 @@ from nczarr.ast.types import dependencies_first
 from nczarr.check.checked import Checked, remaining
 from nczarr.check.infer_shapes import Anonymous
 from nczarr.diagnostics.source import Span
-from nczarr.formats.cdl.read.special_attributes import SPECIAL
 from nczarr.formats.cdl.spelling import (
     QUANTIZE,
     SECTIONS,
+    SPECIAL,
     TYPE_WORDS,
     attribute_owner,
     identifier,
