@@ -22,8 +22,8 @@ from nczarr.diagnostics.source import Buffer, Source
 from nczarr.formats.cdl.values.literals import SPECIAL_WORDS, SUFFIXES
 
 _COMMENT = re.compile(rb"//[^\r\n]*+|/\*[^*]*+(?:\*(?!/)[^*]*+)*\*/")
-_ITEMS = re.compile(rb"(?:(?:[^/,]++|//[^\r\n]*+[\r\n]|/\*[^*]*+(?:\*(?!/)[^*]*+)*\*/)*,)*")
-"""Everything up to a comma outside comments."""
+_BEGUN = re.compile(_COMMENT.pattern + rb"|/\*(?s:.)*+")
+"""A comment, perhaps without its end."""
 
 
 def slabs(data: Buffer, start: int, end: int, size: int) -> Iterator[tuple[bytes, int]]:
@@ -35,13 +35,22 @@ def slabs(data: Buffer, start: int, end: int, size: int) -> Iterator[tuple[bytes
     while at < end:
         text = bytes(data[at : min(at + room, end)])
         if at + room < end:
-            items = _ITEMS.match(text) if b"/" in text else None
-            text = text[: text.rfind(b",") + 1 if items is None else items.end()]
+            text = text[: _last_comma(text) + 1]
         if not text:
             room *= 2  # no comma as yet
             continue
         yield _COMMENT.sub(b" ", text) if b"/" in text else text, len(text)
         at, room = at + len(text), size
+
+
+def _last_comma(text: bytes) -> int:
+    """Return the offset of the last comma outside comments, or -1."""
+    limit = len(text)
+    for comment in reversed(list(_BEGUN.finditer(text)) if b"/" in text else ()):
+        if (comma := text.rfind(b",", comment.end(), limit)) >= 0:
+            return comma
+        limit = comment.start()
+    return text.rfind(b",", 0, limit)
 
 
 MOST_DIGITS = 22
