@@ -22,7 +22,7 @@ from nczarr.diagnostics.source import Buffer, Source
 from nczarr.formats.cdl.values.literals import SPECIAL_WORDS, SUFFIXES
 
 _COMMENT = re.compile(rb"//[^\r\n]*+|/\*[^*]*+(?:\*(?!/)[^*]*+)*\*/")
-_BEGUN = re.compile(_COMMENT.pattern + rb"|/\*(?s:.)*+")
+_BEGUN = re.compile(_COMMENT.pattern + rb"|/\*(?s:.*)")
 """A comment, perhaps without its end."""
 
 
