@@ -21,9 +21,7 @@ from nczarr.operations import pipeline
 from nczarr.options import Options
 from nczarr.select.indexing import read_outer
 from nczarr.select.physical import is_numeric, physical
-from nczarr.select.section_syntax import sections
 from nczarr.select.selection import Subset
-from nczarr.select.selection import Section, Subset
 from nczarr.select.selection_syntax import sections
 from nczarr.serve.answers import HttpAnswer, attachment
 from nczarr.serve.context import Answer, DeferredWork, ServerContext, of_dataset

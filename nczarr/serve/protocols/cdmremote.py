@@ -14,7 +14,7 @@ from nczarr.arrays.values.parts import is_fixed
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import CompileError, Report
 from nczarr.options import Options
-from nczarr.select.section_syntax import written
+from nczarr.select.selection_syntax import written
 from nczarr.serve.answers import BYTES, HTML, TEXT, XML, HttpAnswer, conditional
 from nczarr.serve.context import Answer, ServerContext, StreamedValues, of_dataset
 from nczarr.serve.dataset_cache import CachedDataset

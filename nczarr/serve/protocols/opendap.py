@@ -31,7 +31,7 @@ from nczarr.formats.opendap.dap2 import values as dap2_values
 from nczarr.formats.opendap.dap2.das_writer import das
 from nczarr.formats.opendap.dap2.declarations import DdsNode
 from nczarr.formats.opendap.dap4 import writer as dap4
-from nczarr.select.section_syntax import written
+from nczarr.select.selection_syntax import written
 from nczarr.serve.answers import BYTES, HTML, TEXT, HttpAnswer, conditional
 from nczarr.serve.context import Answer, DeferredWork, ServerContext, StreamedValues
 from nczarr.serve.dataset_cache import CachedDataset, while_same
