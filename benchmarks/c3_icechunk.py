@@ -59,7 +59,7 @@ import json, time, numpy as np, zarr
 from nczarr import registry
 from nczarr.operations import pipeline
 from nczarr.api.options import options_from
-from nczarr.arrays.chunks.chunk_references import referred
+from nczarr.arrays.chunks.chunk_references import refer_chunks
 from nczarr.diagnostics.report import Report
 from nczarr.formats.icechunk.target import VirtualTarget
 from nczarr.link.target import emit
@@ -70,9 +70,9 @@ from nczarr.stores.url import Repository
 report = Report()
 options = options_from(virtual=True)._replace(source=sys.argv[1])
 checked = pipeline.read_path(sys.argv[1], report, options)
-plan = pipeline.plan(checked, registry.named("icechunk"), report, options)
+plan = pipeline.plan(checked, registry.find_format("icechunk"), report, options)
 (array,) = [each for each in arrays(plan) if each.route == "reference"]
-columns = referred(array.source, array.target.layout)
+columns = refer_chunks(array.source, array.target.layout)
 found = Referred(array.chunk_keys, grid_of(array.target.layout.shape, array.unit), columns)
 documents = list(emit(plan, report))
 dataset = opened(sys.argv[1])

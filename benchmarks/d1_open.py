@@ -62,10 +62,10 @@ def make(path: Path, count: int, form_name: str) -> None:
     from nczarr.diagnostics.report import Report
     from nczarr.operations import pipeline
     from nczarr.options import Options
-    from nczarr.registry import named
+    from nczarr.registry import find_format
 
     checked = check(Unchecked(dataset(count, own=form_name == "zarr2")), Report())
-    form = named(form_name)
+    form = find_format(form_name)
     assert checked is not None
     assert form is not None
     assert pipeline.write(checked, str(path), form, Report(), Options(consolidated=True))
@@ -79,7 +79,7 @@ from nczarr.options import Options
 from nczarr.stores.open import open_path
 report = Report()
 dataset = pipeline.read(open_path(sys.argv[1]), report, Options())
-assert dataset is not None and not report.sorted(), report.sorted()
+assert dataset is not None and not report.list_sorted(), report.list_sorted()
 def value(constant):
     if constant.type == "char":
         return constant.data.decode()

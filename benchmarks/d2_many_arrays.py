@@ -59,12 +59,12 @@ def ours(path: str, count: int) -> None:
     from nczarr.link.target import fill
     from nczarr.options import Options
     from nczarr.plan.planner import plan
-    from nczarr.registry import named
+    from nczarr.registry import find_format
     from nczarr.stores.directory import DirectoryTarget
 
     report = Report()
     checked = check(Unchecked(dataset(count, seed=2)), report)
-    form = named("nczarr")
+    form = find_format("nczarr")
     assert checked is not None
     assert form is not None
     planned = plan(checked, form, Options(), report)

@@ -195,7 +195,7 @@ def closest(name: str, candidates: Iterable[str]) -> str | None:
     return matches[0] if matches else None
 
 
-def suggested(name: str, candidates: Iterable[str]) -> list[str]:
+def suggest(name: str, candidates: Iterable[str]) -> list[str]:
     """Return the help text with the probably intended candidate, if there is one."""
     candidate = closest(name, candidates)
     return [f"did you mean `{candidate}`?"] if candidate else []

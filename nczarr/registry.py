@@ -331,7 +331,7 @@ def documents_in(outer: Format, name: str, *, refer: bool) -> Format:
     `refer`: its chunks are references. A repository has no keys but those of Zarr,
     and no second reader.
     """
-    inner = named(name)
+    inner = find_format(name)
     assert inner is not None
     arrays = inner.capabilities.arrays
     assert arrays is not None
@@ -343,7 +343,7 @@ def documents_in(outer: Format, name: str, *, refer: bool) -> Format:
     return inner._replace(name=outer.name, capabilities=capabilities, begins=outer.begins, document=outer.document)
 
 
-def named(name: str) -> Format | None:
+def find_format(name: str) -> Format | None:
     """Return the format of this name, or None."""
     row = ROWS.get(name) or rows().get(name)
     form: Format | None = None if row is None else load(row)

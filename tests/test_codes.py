@@ -143,7 +143,7 @@ def test_bad_constant() -> None:
     tree = Dataset(name="t", types=(OpaqueType(name="o", size=2),), attributes=(Attribute(name="a", value=value),))
     report = Report()
     assert check(Unchecked(tree), report) is None
-    assert [each.code for each in report.sorted()] == ["bad-constant"]
+    assert [each.code for each in report.list_sorted()] == ["bad-constant"]
 
 
 def provoke(example: str) -> set[tuple[str, Severity]]:
@@ -161,7 +161,7 @@ def provoke(example: str) -> set[tuple[str, Severity]]:
     report = Report()
     form = registry.detect("example.cdl", data)
     pipeline.read(Source("example", data), report, Options(), form)
-    return {(each.code, each.severity) for each in report.sorted()}
+    return {(each.code, each.severity) for each in report.list_sorted()}
 
 
 def store(example: str) -> None:
@@ -197,7 +197,7 @@ def script(example: str) -> set[tuple[str, Severity]]:
     if isinstance(dataset := names.get("dataset"), nczarr.DatasetHandle):
         found = [*found, *dataset.diagnostics]
     if isinstance(report := names.get("report"), Report):
-        found = [*found, *report.sorted()]
+        found = [*found, *report.list_sorted()]
     return {(each.code, each.severity) for each in found}
 
 

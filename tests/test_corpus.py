@@ -33,7 +33,7 @@ def test_every_file_that_is_cdl_compiles(shared: Path) -> None:
         report = Report()
         checked = pipeline.read(Source(name, (folder / name).read_bytes()), report, Options())
         if (checked is None) != (name in NOT_CDL):
-            failed[name] = [found.code for found in report.sorted()]
+            failed[name] = [found.code for found in report.list_sorted()]
         if checked is None:
             assert report.errors, f"{name} is refused without a word"
     assert failed == {}

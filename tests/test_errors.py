@@ -38,9 +38,9 @@ def wanted(chunk: str) -> list[tuple[int, str]]:
 @pytest.mark.parametrize(("name", "chunk"), chunks(), ids=[name for name, _ in chunks()])
 def test_chunk(name: str, chunk: str) -> None:
     report = Report()
-    pipeline.read(Source(name, chunk.encode()), report, Options(), registry.named("cdl"))
+    pipeline.read(Source(name, chunk.encode()), report, Options(), registry.find_format("cdl"))
     found = []
-    for diagnostic in report.sorted():
+    for diagnostic in report.list_sorted():
         span = diagnostic.primary.span
         assert span.source is not None, diagnostic
         found.append((span.source.position(span.start)[0], diagnostic.code))

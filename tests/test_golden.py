@@ -34,7 +34,7 @@ def blocks(name: str) -> Callable[[Checked], bytes]:
         form = endpoints.target_format("", name, report)
         assert form is not None
         pieces = pipeline.blocks(checked, form, report, options)
-        assert pieces is not None, [found.message for found in report.sorted()]
+        assert pieces is not None, [found.message for found in report.list_sorted()]
         return b"".join(pieces)
 
     return made

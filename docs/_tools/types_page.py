@@ -144,7 +144,7 @@ def lies(sample: Sample, form: str) -> Lies:
     keys = pipeline.keys(checked, found, report, Options(allow_loss=frozenset({"all"})))
     assert keys is not None
     losses = [
-        each.code for each in report.sorted() if each.code.startswith("lost-") and each.code != "lost-annotations"
+        each.code for each in report.list_sorted() if each.code.startswith("lost-") and each.code != "lost-annotations"
     ]
     own = {key: data for key, data in sorted(keys.items()) if key.startswith(OWN)}
     short = ", ".join(dict.fromkeys(array_types(own)))
@@ -220,7 +220,7 @@ def classic(checked: Checked) -> Lies:
             return Lies(
                 f"{type_name} ({kind})", kind, f"bytes {place.begin} to {place.begin + len(data)}\n{hexed(data)}\n"
             )
-    found = next(each for each in report.sorted() if each.severity is Severity.ERROR)
+    found = next(each for each in report.list_sorted() if each.severity is Severity.ERROR)
     return Lies("–", f"`{found.code}`: {found.message.split(';')[0]}")
 
 
@@ -233,7 +233,7 @@ def hdf5(checked: Checked) -> Lies:
     assert form is not None
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "t.h5"
-        assert pipeline.write(checked, str(path), form, report, Options(kind="nc4")), report.sorted()
+        assert pipeline.write(checked, str(path), form, report, Options(kind="nc4")), report.list_sorted()
         with h5py.File(path) as file:
             dataset = file["v"].id
             text = f"DATATYPE {datatype(dataset.get_type())}\n"

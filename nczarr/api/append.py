@@ -90,7 +90,7 @@ def append(
     >>> nczarr.open("days.zarr")["v"][:].tolist()
     [1, 2, 3]
     """
-    from nczarr.api.inputs import finished, inputs_of
+    from nczarr.api.inputs import finish, inputs_of
     from nczarr.api.options import options_from
     from nczarr.diagnostics.report import Report
     from nczarr.operations.append import AppendRequest
@@ -121,4 +121,4 @@ def append(
     )
     with passing():
         done = run(request, report)
-    return finished(None if done is None else done.conversion, path, report)
+    return finish(None if done is None else done.conversion, path, report)

@@ -100,9 +100,9 @@ def columns(storage: Any, name: str = "", whitelist: Whitelist = None, *, limits
     CompileError
         If a document or a blob is invalid or oversized.
     """
-    from nczarr.formats.awkward0.read.evaluation import opened
+    from nczarr.formats.awkward0.read.evaluation import open_source
 
-    return opened(storage, name, whitelist, limits)
+    return open_source(storage, name, whitelist, limits)
 
 
 def items(column: Column, most: int = 100_000_000) -> list[Any]:
@@ -317,6 +317,6 @@ def _arrays(value: Any) -> Any:
         return value
     from nczarr.arrays.values.columns import Column
     from nczarr.formats.awkward0.columns.awkward2 import to_awkward
-    from nczarr.formats.awkward0.read.array_values import replaced
+    from nczarr.formats.awkward0.read.array_values import replace
 
-    return replaced(value, lambda node: to_awkward(node) if isinstance(node, Column) else node)
+    return replace(value, lambda node: to_awkward(node) if isinstance(node, Column) else node)

@@ -105,7 +105,7 @@ def combine(
     [1, 2, 3]
     """
     from nczarr.api.handle import handle_of
-    from nczarr.api.inputs import finished, inputs_of, raise_errors
+    from nczarr.api.inputs import finish, inputs_of, raise_errors
     from nczarr.api.options import options_from, subset_from
     from nczarr.diagnostics.report import CompileError, Report
     from nczarr.operations.combine import CombineRequest, CombineSpec, Recoding, prepare
@@ -135,8 +135,8 @@ def combine(
         ready = prepare(request, report)
         raise_errors(report, request.target)
         if ready is None:
-            raise CompileError(report.sorted())
-        return finished(ready.write(report), os.fspath(target), report)
+            raise CompileError(report.list_sorted())
+        return finish(ready.write(report), os.fspath(target), report)
 
 
 def append(
@@ -217,7 +217,7 @@ def append(
     >>> nczarr.open("days.json")["v"][:].tolist()
     [1, 2, 3]
     """
-    from nczarr.api.inputs import finished, inputs_of
+    from nczarr.api.inputs import finish, inputs_of
     from nczarr.api.options import options_from
     from nczarr.diagnostics.report import Report
     from nczarr.operations.append import AppendRequest
@@ -246,4 +246,4 @@ def append(
     )
     with passing():
         done = run(request, report)
-    return finished(None if done is None else done.conversion, path, report)
+    return finish(None if done is None else done.conversion, path, report)

@@ -85,7 +85,7 @@ def check(
     )
     report = Report()
     operation.check(request, report)
-    return report.sorted()
+    return report.list_sorted()
 
 
 def diff(
@@ -143,14 +143,14 @@ def diff(
     >>> found.kind, found.path, found.message
     ('values', '/v', 'the value differs: 1 | 2')
     """
-    from nczarr.operations.compare.diff import chosen, differences
+    from nczarr.operations.compare.diff import choose_parts, differences
 
     limit = None if tolerance is None else Tolerance.parse(str(tolerance))
     report = Report()
-    one, other = (_opened(dataset, storage_options).checked for dataset in (first, second))
-    sides = chosen(one, other, Subset(tuple(variables), tuple(groups)), report)
+    one, other = (_open(dataset, storage_options).checked for dataset in (first, second))
+    sides = choose_parts(one, other, Subset(tuple(variables), tuple(groups)), report)
     if sides is None:
-        raise CompileError(report.sorted())
+        raise CompileError(report.list_sorted())
     return list(differences(*sides, data=data, storage=storage, tolerance=limit))
 
 
@@ -201,30 +201,30 @@ def digest(
     >>> nczarr.digest(dataset)
     'e89835dfd9e44715dd52bbf081145f195d2d9b26fd4f9ab422e4b40549602856'
     """
-    from nczarr.operations.compare.digest import chosen
+    from nczarr.operations.compare.digest import choose_part
     from nczarr.operations.compare.digest import digest as digest_of
 
     report = Report()
-    checked = chosen(_complete(dataset, storage_options), Subset(tuple(variables), tuple(groups)), report)
+    checked = choose_part(_complete(dataset, storage_options), Subset(tuple(variables), tuple(groups)), report)
     if checked is None:
-        raise CompileError(report.sorted())
+        raise CompileError(report.list_sorted())
     return digest_of(checked, Options(memory=memory, workers=workers)).whole
 
 
 def _complete(dataset: str | os.PathLike[str] | DatasetHandle, storage_options: Mapping[str, Any] | None) -> Checked:
     """Return a dataset without omissions. Raises CompileError otherwise."""
-    handle = _opened(dataset, storage_options)
+    handle = _open(dataset, storage_options)
     missing = [diagnostic for diagnostic in handle.diagnostics if diagnostic.code in UNREAD]
     if missing:
         raise CompileError(missing)
     return handle.checked
 
 
-def _opened(
-    dataset: str | os.PathLike[str] | DatasetHandle, storage_options: Mapping[str, Any] | None
-) -> DatasetHandle:
-    from nczarr.api.handle import DatasetHandle, opened
+def _open(dataset: str | os.PathLike[str] | DatasetHandle, storage_options: Mapping[str, Any] | None) -> DatasetHandle:
+    from nczarr.api.handle import DatasetHandle, open_unchecked
 
     return (
-        dataset if isinstance(dataset, DatasetHandle) else opened(os.fspath(dataset), storage_options=storage_options)
+        dataset
+        if isinstance(dataset, DatasetHandle)
+        else open_unchecked(os.fspath(dataset), storage_options=storage_options)
     )

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Unpack
 
 from nczarr.api.handle import DatasetHandle
-from nczarr.api.inputs import finished, input_of
+from nczarr.api.inputs import finish, input_of
 from nczarr.api.options import ConvertOptions, WriteOptions, options_from, subset_from, takes
 from nczarr.diagnostics.report import Diagnostic, Report
 from nczarr.plan.plans import Conversion
@@ -77,7 +77,7 @@ def convert(
             fixed = options.get("fixed", False)
             ready = prepare(read, subset, path, format, report, settings, fixed=fixed)
         done = None if ready is None else ready.write(report)
-    return finished(done, path, report)
+    return finish(done, path, report)
 
 
 @takes(WriteOptions)
@@ -148,11 +148,11 @@ def write(
             if value is not None:
                 raise TypeError(f"`{name}` is for objects of xarray, not for a DatasetHandle")
         return convert(dataset, path, format, **options).diagnostics
-    from nczarr.api.xarray_objects import prepared
+    from nczarr.api.xarray_objects import prepare_dataset
     from nczarr.api.xarray_objects.declare import is_xarray
 
     if not is_xarray(dataset):
         kind = type(dataset).__name__
         raise TypeError(f"write takes an open dataset (`nczarr.open`) or an object of xarray, not {kind}")
-    ready = prepared(dataset, path, format, encoding, unlimited_dims, group, dict(options))
+    ready = prepare_dataset(dataset, path, format, encoding, unlimited_dims, group, dict(options))
     return (*ready.diagnostics, *convert(ready.handle, path, format, **ready.options).diagnostics)

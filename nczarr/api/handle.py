@@ -112,7 +112,7 @@ class DatasetHandle(GroupHandle):
         from nczarr.api import pickling
 
         if self._open_again is None:
-            return _unpickled, (pickling.content(self.checked), self.diagnostics, self.losses)
+            return _unpickle, (pickling.content(self.checked), self.diagnostics, self.losses)
         pickling.check_reopening(self._open_again)
         return self._open_again, ()
 
@@ -220,7 +220,7 @@ class DatasetHandle(GroupHandle):
         report_losses(self, report, settings)
         keys = None if form is None else pipeline.keys(self.checked, form, report, settings)
         if keys is None or report.errors:
-            raise CompileError(report.sorted())
+            raise CompileError(report.list_sorted())
         return keys
 
     def _text(self, form_name: str) -> str:
@@ -230,7 +230,7 @@ class DatasetHandle(GroupHandle):
         form = endpoints.target_format("", form_name, report)
         pieces = None if form is None else pipeline.text(self.checked, form, report, Options(special=True))
         if pieces is None:
-            raise CompileError(report.sorted())
+            raise CompileError(report.list_sorted())
         return b"".join(pieces).decode("utf-8")
 
 
@@ -266,7 +266,7 @@ def from_cdl(text: str | bytes, *, name: str = "<text>", kind: str | None = None
     Traceback (most recent call last):
     nczarr.diagnostics.report.CompileError: undefined-dimension: dimension `x` is not defined (at <text>:1:29)
     """
-    return _compiled("cdl", text, name, kind)
+    return _compile("cdl", text, name, kind)
 
 
 def from_notation(text: str | bytes, *, name: str = "<text>", kind: str | None = None) -> DatasetHandle:
@@ -297,17 +297,17 @@ def from_notation(text: str | bytes, *, name: str = "<text>", kind: str | None =
     >>> nczarr.from_notation("dataset d 1.0.0 { dimension x 3 variable v int /x }")["v"].shape
     (3,)
     """
-    return _compiled("notation", text, name, kind)
+    return _compile("notation", text, name, kind)
 
 
-def _compiled(format_name: str, text: str | bytes, name: str, kind: str | None) -> DatasetHandle:
+def _compile(format_name: str, text: str | bytes, name: str, kind: str | None) -> DatasetHandle:
     from nczarr import registry
     from nczarr.operations import pipeline
 
     data = text.encode("utf-8", "surrogateescape") if isinstance(text, str) else text
     report = Report()
     return handle_of(
-        pipeline.read(Source(name, data), report, options_from(kind=kind), registry.named(format_name)), report
+        pipeline.read(Source(name, data), report, options_from(kind=kind), registry.find_format(format_name)), report
     )
 
 
@@ -361,12 +361,12 @@ def open_dataset(
     ...     nczarr.open(file)["time"][...].tolist()
     [0.0, 6.0, 12.0]
     """
-    handle = opened(path, kind, storage_options, following)
+    handle = open_unchecked(path, kind, storage_options, following)
     warn_of_losses(handle)
     return handle
 
 
-def opened(
+def open_unchecked(
     path: Openable,
     kind: str | None = None,
     storage_options: Mapping[str, Any] | None = None,
@@ -379,19 +379,19 @@ def opened(
     report = Report()
     options = options_from(kind=kind, allow_loss=UNREAD, storage_options=storage_options, following=following)
     if not isinstance(path, str | os.PathLike):
-        return opened_object(path, options)
+        return open_object(path, options)
     place = os.fspath(path)
     checked = pipeline.read_path(place, report, options)
     return handle_of(checked, report, pickling.opening(open_dataset, place, following, kind=kind))
 
 
-def opened_object(source: Any, options: Options) -> DatasetHandle:
+def open_object(source: Any, options: Options) -> DatasetHandle:
     """Return the dataset in an object that is not a path. Raises OSError, CompileError, TypeError."""
     from nczarr.operations import pipeline
     from nczarr.stores import objects
 
     report = Report()
-    return handle_of(pipeline.read(objects.opened_object(source), report, options), report)
+    return handle_of(pipeline.read(objects.open_object(source), report, options), report)
 
 
 def handle_of(
@@ -399,17 +399,17 @@ def handle_of(
 ) -> DatasetHandle:
     """Return the handle of what was read. Raises CompileError after an error."""
     if checked is None or report.errors:
-        raise CompileError(report.sorted())
-    return DatasetHandle(checked, report.sorted(), report.losses, open_again)
+        raise CompileError(report.list_sorted())
+    return DatasetHandle(checked, report.list_sorted(), report.losses, open_again)
 
 
-def _unpickled(
+def _unpickle(
     content: tuple[Any, ...], diagnostics: tuple[Diagnostic, ...], losses: tuple[Diagnostic, ...]
 ) -> DatasetHandle:
     """Return the handle that was pickled by value."""
     from nczarr.api import pickling
 
-    return DatasetHandle(pickling.checked_of(content), diagnostics, losses)
+    return DatasetHandle(pickling.restore_checked(content), diagnostics, losses)
 
 
 LISTED = 5

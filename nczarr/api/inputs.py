@@ -27,7 +27,7 @@ def input_of(
     """Return a source; an open dataset belongs to this process. `number`: place among the sources, for its name."""
     if not isinstance(source, DatasetHandle):
         return input_at(os.fspath(source), options, form, values=values)
-    return Input(source.dataset.name or f"dataset {number}", partial(_checked, source, options))
+    return Input(source.dataset.name or f"dataset {number}", partial(_check, source, options))
 
 
 def inputs_of(sources: Dataset | Iterable[Dataset], options: Options, form: str | None = None) -> list[Input]:
@@ -36,7 +36,7 @@ def inputs_of(sources: Dataset | Iterable[Dataset], options: Options, form: str 
     return [input_of(source, options, form, number) for number, source in enumerate(every, 1)]
 
 
-def _checked(source: DatasetHandle, options: Options, report: Report) -> Checked | None:
+def _check(source: DatasetHandle, options: Options, report: Report) -> Checked | None:
     """Return the content of an open dataset; None if reading it lost values."""
     report_losses(source, report, options)
     return None if report.errors else source.checked
@@ -46,15 +46,15 @@ def raise_errors(report: Report, target: str | None = None) -> None:
     """Raise the errors of an operation: FileExistsError for a target that is in the way, else CompileError."""
     if not report.errors:
         return
-    diagnostics = report.sorted()
+    diagnostics = report.list_sorted()
     if any(diagnostic.code == "target-exists" for diagnostic in diagnostics):
         raise FileExistsError(errno.EEXIST, "the target exists; overwrite=True replaces it", target)
     raise CompileError(diagnostics)
 
 
-def finished(done: Conversion | None, target: str, report: Report) -> Conversion:
+def finish(done: Conversion | None, target: str, report: Report) -> Conversion:
     """Return a conversion with its diagnostics. Raises FileExistsError, CompileError."""
     raise_errors(report, target)
     if done is None:
-        raise CompileError(report.sorted())
-    return done._replace(diagnostics=tuple(report.sorted()))
+        raise CompileError(report.list_sorted())
+    return done._replace(diagnostics=tuple(report.list_sorted()))

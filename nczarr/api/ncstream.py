@@ -150,12 +150,12 @@ def write_messages(messages: Iterable[Message], stream: IO[bytes]) -> None:
     >>> [each.values.tolist() for each in nczarr.ncstream.read_messages(stream.getvalue())]
     [[1, 2]]
     """
-    from nczarr.formats.ncstream.messages import written
+    from nczarr.formats.ncstream.messages import write_message
     from nczarr.formats.ncstream.write.pack_rows import UnwritableError
 
     for message in messages:
         try:
-            for piece in written(message):
+            for piece in write_message(message):
                 _put(piece, stream)
         except UnwritableError as error:
             raise _fault("unwritable-ncstream", f"{message!r}: {error}") from None
@@ -219,7 +219,7 @@ def header_message(dataset: DatasetHandle | Checked, *, location: str | None = N
     from nczarr.formats.ncstream.wire import framing
     from nczarr.formats.ncstream.write.header_writer import header
 
-    return framing.framed(framing.HEADER, header(_checked(dataset), location))
+    return framing.frame(framing.HEADER, header(_check(dataset), location))
 
 
 def data_messages(
@@ -263,7 +263,7 @@ def data_messages(
     from nczarr.formats.ncstream.write.backend import MessageValues
     from nczarr.formats.ncstream.write.pack_rows import UnwritableError
 
-    checked = _checked(dataset)
+    checked = _check(dataset)
     for path, ranges in wanted:
         if ranges is not None:
             _check_indices(path, ranges, checked.shapes[path])
@@ -308,13 +308,13 @@ def write_points(dataset: DatasetHandle, stream: IO[bytes], variable: str | None
     report = Report()
     pieces = write(dataset.checked, report, variable)
     if pieces is None:
-        raise CompileError(report.sorted())
+        raise CompileError(report.list_sorted())
     for piece in pieces:
         stream.write(piece)
     return report
 
 
-def _checked(dataset: DatasetHandle | Checked) -> Checked:
+def _check(dataset: DatasetHandle | Checked) -> Checked:
     from nczarr.api.handle import DatasetHandle
 
     return dataset.checked if isinstance(dataset, DatasetHandle) else dataset
@@ -344,7 +344,7 @@ def _put(piece: bytes | bytearray | memoryview, stream: IO[bytes]) -> None:
 def _fault(code: str, message: str, span: Span = NOWHERE) -> CompileError:
     report = Report()
     report.error(code, message, span)
-    return CompileError(report.sorted())
+    return CompileError(report.list_sorted())
 
 
 def is_sequence(checked: Checked, fqn: str) -> bool:

@@ -300,7 +300,7 @@ class GroupHandle:
     def __repr__(self) -> str:
         from nczarr.check.outline import members
 
-        return _bounded(self._title, members(self.checked, self.path, stored=False))
+        return _limit_lines(self._title, members(self.checked, self.path, stored=False))
 
     def _repr_html_(self) -> str:
         from nczarr.api.html import group_html
@@ -399,7 +399,7 @@ class VariableHandle:
         """Chunk length of each dimension, or the lengths of all its chunks if they differ; None without chunks."""
         chunks = self.variable.storage.chunks
         return chunks and tuple(
-            chunk_length.expanded() if isinstance(chunk_length, Lengths) else chunk_length for chunk_length in chunks
+            chunk_length.expand() if isinstance(chunk_length, Lengths) else chunk_length for chunk_length in chunks
         )
 
     @property
@@ -510,7 +510,7 @@ class VariableHandle:
         return _item, (self._root, self.path)
 
     def __repr__(self) -> str:
-        return _bounded(self._title, (f"    {name} = {brief(value)}" for name, value in self.attributes.items()))
+        return _limit_lines(self._title, (f"    {name} = {brief(value)}" for name, value in self.attributes.items()))
 
     def _repr_html_(self) -> str:
         from nczarr.api.html import variable_html
@@ -561,7 +561,7 @@ def _frozen(value: Any) -> Any:
     return value
 
 
-def _bounded(title: str, lines: Iterator[str]) -> str:
+def _limit_lines(title: str, lines: Iterator[str]) -> str:
     """Return a representation of at most `LINES` lines and a bounded width."""
     shown_lines = [f"<{title}>", *islice(lines, LINES)]
     left = sum(1 for _ in lines)

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any
 
 from nczarr.check.checked import Checked, Foreign
-from nczarr.diagnostics.secrets import shown
+from nczarr.diagnostics.secrets import show
 from nczarr.options import Following
 from nczarr.stores.url import location
 
@@ -28,9 +28,9 @@ def check_reopening(call: partial[Any]) -> None:
     """Raise PicklingError if a URL in the call may have credentials."""
     following: Following = call.keywords["following"]
     for url in (call.args[0], following.base, following.target, *following.roots):
-        if url is not None and shown(url) != url:
+        if url is not None and show(url) != url:
             raise PicklingError(
-                f"the URL `{shown(url)}` may have credentials, which are never pickled: "
+                f"the URL `{show(url)}` may have credentials, which are never pickled: "
                 "put them into the environment, or open the dataset where it is used"
             )
 
@@ -50,7 +50,7 @@ def content(checked: Checked) -> tuple[Any, ...]:
     return (*checked[:-1], foreign)
 
 
-def checked_of(content: tuple[Any, ...]) -> Checked:
+def restore_checked(content: tuple[Any, ...]) -> Checked:
     """Invert `content`."""
     foreign = {
         path: Foreign(extensions, MappingProxyType(attributes), separator)

@@ -88,7 +88,7 @@ def lines(
     OSError
         If the document is unreadable.
     """
-    yield from expanded(_source(document), Report(), limits, templates or {})
+    yield from expand_source(_source(document), Report(), limits, templates or {})
 
 
 def compact(document: Described, *, limits: Limits = DEFAULT) -> dict[str, Any]:
@@ -113,7 +113,7 @@ def compact(document: Described, *, limits: Limits = DEFAULT) -> dict[str, Any]:
     OSError
         If the document is unreadable.
     """
-    return compacted(_source(document), Report(), limits)
+    return compact_source(_source(document), Report(), limits)
 
 
 def verify(
@@ -158,17 +158,19 @@ def verify(
         raise ValueError(f"{chunks!r}, {sample!r}: `chunks` must be none, sample or all, and `sample` at least 1")
     options = Options(storage=StorageOptions(storage_options), following=following)
     report = Report()
-    source = _opened(document, report, options)
+    source = _open(document, report, options)
     if source is not None:
         try:
             verified(source, {"none": 0, "all": None}.get(chunks, sample), report, options)
         except CompileError as error:
             for diagnostic in error.diagnostics:
                 report.add(diagnostic)
-    return tuple(report.sorted())
+    return tuple(report.list_sorted())
 
 
-def expanded(source: Source | Store, report: Report, limits: Limits, templates: Mapping[str, str]) -> Iterator[bytes]:
+def expand_source(
+    source: Source | Store, report: Report, limits: Limits, templates: Mapping[str, str]
+) -> Iterator[bytes]:
     """Yield as `lines`, for a source or folder; warnings are in the report. Raises OSError, CompileError."""
     from nczarr.formats.reference import expansion, parquet, wire
 
@@ -177,11 +179,11 @@ def expanded(source: Source | Store, report: Report, limits: Limits, templates: 
         return
     read = wire.read(source, report, limits, templates)
     if read is None:
-        raise CompileError(report.sorted())
+        raise CompileError(report.list_sorted())
     yield from expansion.expand(read, source, report, limits)
 
 
-def compacted(source: Source | Store, report: Report, limits: Limits) -> dict[str, Any]:
+def compact_source(source: Source | Store, report: Report, limits: Limits) -> dict[str, Any]:
     """Return as `compact`, for a source or folder; warnings are in the report. Raises OSError, CompileError.
 
     Recorded target properties remain.
@@ -192,27 +194,27 @@ def compacted(source: Source | Store, report: Report, limits: Limits) -> dict[st
         return compaction.compact(dict(parquet.entries(source, report, limits)))
     read = wire.read(source, report, limits)
     if read is None:
-        raise CompileError(report.sorted())
+        raise CompileError(report.list_sorted())
     compacted_document = compaction.compact(expansion.entries(read, source, report, limits))
     return compacted_document if read.noted is None else {**compacted_document, "nczarr": read.noted}
 
 
-def written(document: Mapping[str, Any]) -> Iterator[bytes]:
+def write_document(document: Mapping[str, Any]) -> Iterator[bytes]:
     """Yield the JSON text of a document from `compact`."""
     from nczarr.formats.reference import compaction
 
-    return compaction.written(document)
+    return compaction.write_document(document)
 
 
 def _source(document: Described) -> Source | Store:
     report = Report()
-    source = _opened(document, report, Options())
+    source = _open(document, report, Options())
     if source is None:
-        raise CompileError(report.sorted())
+        raise CompileError(report.list_sorted())
     return source
 
 
-def _opened(document: Described, report: Report, options: Options) -> Source | Store | None:
+def _open(document: Described, report: Report, options: Options) -> Source | Store | None:
     """Return the source or folder of a document; None (reported) if it does not exist."""
     if isinstance(document, Mapping):
         return Source("document", json.dumps(document).encode())
@@ -222,4 +224,4 @@ def _opened(document: Described, report: Report, options: Options) -> Source | S
         return Source("document", document)
     from nczarr.operations import endpoints
 
-    return endpoints.opened(os.fspath(document), report, options)
+    return endpoints.open_source(os.fspath(document), report, options)

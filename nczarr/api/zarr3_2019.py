@@ -91,10 +91,10 @@ def read(
         if wrong is not None:
             raise ValueError(f"`{path}` is not the path of a node: {wrong}")
     options = options_from(allow_loss=allow_loss)._replace(nodes=nodes)
-    checked = pipeline.read(KeyValueStore(store, name), report, options, registry.named("zarr3-2019"))
+    checked = pipeline.read(KeyValueStore(store, name), report, options, registry.find_format("zarr3-2019"))
     if checked is None or report.errors:
-        raise CompileError(report.sorted())
-    handle = DatasetHandle(checked, report.sorted(), report.losses)
+        raise CompileError(report.list_sorted())
+    handle = DatasetHandle(checked, report.list_sorted(), report.losses)
     warn_of_losses(handle)
     return handle
 
@@ -132,11 +132,11 @@ def write(
     from nczarr.operations import pipeline
 
     report = Report()
-    form = registry.named("zarr3-2019")
+    form = registry.find_format("zarr3-2019")
     assert form is not None
     settings = options_from(**options)
     report_losses(dataset, report, settings)
     planned = pipeline.plan_store(dataset.checked, form, report, settings) if not report.errors else None
     if planned is None or not link.into(planned, KeyValueStore(store), report):
-        raise CompileError(report.sorted())
-    return tuple(report.sorted())
+        raise CompileError(report.list_sorted())
+    return tuple(report.list_sorted())

@@ -104,7 +104,7 @@ def bounds_of(selection: Selection, shape: tuple[int, ...]) -> list[tuple[int, i
     return [part.indices(length)[:2] for part, length in zip(selection, shape, strict=True)]
 
 
-def clipped(selection: Selection, shape: tuple[int, ...]) -> Selection:
+def clip(selection: Selection, shape: tuple[int, ...]) -> Selection:
     """Return a region with explicit ends within the array's shape, none before its start."""
     return tuple(slice(start, max(start, stop)) for start, stop in bounds_of(selection, shape))
 
@@ -195,7 +195,7 @@ def linear_pieces(region: Selection, room: int) -> Iterator[Selection]:
     return (within(region, region_of(index, block, lengths)) for index in every_block(lengths, block))
 
 
-def repeated_chunks(chunks: tuple[int, ...], shape: tuple[int, ...], room: int) -> tuple[int, ...]:
+def repeat_chunks(chunks: tuple[int, ...], shape: tuple[int, ...], room: int) -> tuple[int, ...]:
     """Return lengths of several chunks next to each other, of at most `room` cells, at least of one chunk.
 
     They are long along the last dimensions. Chunks of different lengths stay apart,
@@ -260,7 +260,7 @@ def indices_of(table: NDArray[np.int64]) -> Iterator[Index]:
         yield from zip(*table[start : start + BATCH].T.tolist(), strict=True)
 
 
-def unraveled(numbers: NDArray[np.int64], counts: tuple[int, ...]) -> NDArray[np.int64]:
+def unravel(numbers: NDArray[np.int64], counts: tuple[int, ...]) -> NDArray[np.int64]:
     """Return the table of linear indices in a grid: int64, shape (chunks, dimensions)."""
     table = np.empty((len(numbers), len(counts)), np.int64)
     rest = numbers
@@ -269,7 +269,7 @@ def unraveled(numbers: NDArray[np.int64], counts: tuple[int, ...]) -> NDArray[np
     return table
 
 
-def raveled(table: NDArray[np.int64], counts: tuple[int, ...]) -> NDArray[np.int64]:
+def ravel(table: NDArray[np.int64], counts: tuple[int, ...]) -> NDArray[np.int64]:
     """Return the linear indices of a table in a grid of at most `LARGEST` chunks: int64, shape (chunks,)."""
     numbers = np.zeros(len(table), np.int64)
     for axis, count in enumerate(counts):
@@ -317,7 +317,7 @@ def distinct_rows(table: NDArray[np.int64], counts: tuple[int, ...]) -> NDArray[
     """Return the distinct rows in C order."""
     if math.prod(counts) > LARGEST:
         return np.unique(table, axis=0) if len(counts) else table[:1]
-    return unraveled(distinct(raveled(table, counts)), counts)
+    return unravel(distinct(ravel(table, counts)), counts)
 
 
 def distinct(values: NDArray[Any]) -> NDArray[Any]:

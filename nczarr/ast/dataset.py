@@ -191,9 +191,9 @@ def rebuilt(group: G, **members: Any) -> G:
     return type(group)(**{**members_of(group), **members})
 
 
-def mapped(group: G, change: Callable[[str, Group], dict[str, Any]], path: str = "/") -> G:
+def map_groups(group: G, change: Callable[[str, Group], dict[str, Any]], path: str = "/") -> G:
     """Return a tree in which some members of every group are replaced by those that `change` returns for its FQN."""
-    groups = tuple(mapped(child, change, names.join(path, child.name)) for child in group.groups)
+    groups = tuple(map_groups(child, change, names.join(path, child.name)) for child in group.groups)
     return group.model_copy(update={**change(path, group), "groups": groups})
 
 

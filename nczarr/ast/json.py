@@ -42,7 +42,7 @@ class AstDocument(Node):
 
 def dump(dataset: Dataset) -> dict[str, Any]:
     """Return the document of a dataset as plain JSON values, without defaults."""
-    return {"ast": VERSION, "dataset": _pruned(dataset.model_dump(mode="json"))}
+    return {"ast": VERSION, "dataset": _prune(dataset.model_dump(mode="json"))}
 
 
 def schema() -> dict[str, Any]:
@@ -75,15 +75,15 @@ def _field_docstrings() -> dict[str, dict[str, str]]:
     return docstrings
 
 
-def _pruned(value: Any) -> Any:
+def _prune(value: Any) -> Any:
     """Remove members with default values, except in constants."""
     if isinstance(value, list):
-        return [_pruned(item) for item in value]
+        return [_prune(item) for item in value]
     if not isinstance(value, dict):
         return value
     members = {}
     for key, item in value.items():
-        inner = item if key == "value" and isinstance(item, dict) else _pruned(item)
+        inner = item if key == "value" and isinstance(item, dict) else _prune(item)
         if inner is not None and not (key in _DEFAULTS and inner == _DEFAULTS[key]):
             members[key] = inner
     return members

@@ -57,7 +57,7 @@ def plain(constant: Constant) -> JsonConstant:
     return JsonConstant(_alone(values), pack(constant.type, values) == data)
 
 
-def guessed(value: Any) -> Constant | None:
+def guess_constant(value: Any) -> Constant | None:
     """Return the constant of an untyped plain JSON value; None for other than texts or numbers.
 
     A text is char, several are strings; integers take the first of int, uint,
@@ -66,9 +66,9 @@ def guessed(value: Any) -> Constant | None:
     """
     values = value if isinstance(value, list) else [value]
     if isinstance(value, str):
-        return Constant.text(encoded(value))
+        return Constant.text(encode(value))
     if values and all(isinstance(element, str) for element in values):
-        return Constant.strings([encoded(element) for element in values])
+        return Constant.strings([encode(element) for element in values])
     if any(_is_number(element) for element in values):
         values = [SPECIAL_FLOATS.get(element, element) if isinstance(element, str) else element for element in values]
     if not values or not all(map(_is_number, values)):
@@ -83,7 +83,7 @@ def guessed(value: Any) -> Constant | None:
         return None
 
 
-def encoded(text: str) -> bytes:
+def encode(text: str) -> bytes:
     """Return the bytes of a document's text; surrogate-escaped bytes are restored."""
     try:
         return text.encode("utf-8", "surrogateescape")

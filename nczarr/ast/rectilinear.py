@@ -133,13 +133,13 @@ class Lengths(int):
     def __rmod__(self, position: Any) -> Any:
         return position - position // self * self
 
-    def _refused(self, *other: Any) -> NoReturn:
+    def _refuse(self, *other: Any) -> NoReturn:
         raise TypeError("chunks of different lengths have no common length")
 
-    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __floordiv__ = __mod__ = _refused
-    __truediv__ = __rtruediv__ = __divmod__ = __rdivmod__ = __neg__ = __lshift__ = __rshift__ = _refused
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __floordiv__ = __mod__ = _refuse
+    __truediv__ = __rtruediv__ = __divmod__ = __rdivmod__ = __neg__ = __lshift__ = __rshift__ = _refuse
 
-    def expanded(self) -> tuple[int, ...]:
+    def expand(self) -> tuple[int, ...]:
         """Return the lengths of all chunks one by one. Raises ValueError for more than `MOST_EXPANDED`."""
         if self.count > MOST_EXPANDED:
             raise ValueError(f"a dimension has {self.count} chunks, more than {MOST_EXPANDED}")
@@ -165,7 +165,7 @@ class Lengths(int):
                 cut.append((length, high - low))
         return cut
 
-    def fitted(self, extent: int) -> int:
+    def fit(self, extent: int) -> int:
         """Return the chunk lengths of another extent of the dimension.
 
         Chunks beyond it are left out, and the last length repeats up to it. Only a
@@ -185,7 +185,7 @@ class Lengths(int):
     @property
     def written(self) -> Written:
         """The form in JSON: equal lengths in a row are a pair."""
-        return written_runs(self.runs)
+        return write_runs(self.runs)
 
 
 def chunk_length(runs: Iterable[Run]) -> int:
@@ -203,7 +203,7 @@ def chunk_length(runs: Iterable[Run]) -> int:
 
 def within(length: int, extent: int) -> int:
     """Return a chunk length that is not longer than its dimension."""
-    return length.fitted(extent) if isinstance(length, Lengths) else min(length, max(1, extent))
+    return length.fit(extent) if isinstance(length, Lengths) else min(length, max(1, extent))
 
 
 def runs_of(length: int, extent: int) -> list[Run]:
@@ -237,7 +237,7 @@ def shape_of(number: Sequence[int], chunks: Sequence[int]) -> tuple[int, ...]:
     )
 
 
-def written_runs(runs: Iterable[Run]) -> list[int | list[int]]:
+def write_runs(runs: Iterable[Run]) -> list[int | list[int]]:
     """Return runs in their form in JSON: equal lengths in a row are a pair."""
     return [length if count == 1 else [length, count] for length, count in runs]
 

@@ -180,7 +180,7 @@ UserType = Annotated[EnumType | OpaqueType | VlenType | CompoundType, Tagged("ki
 """User-defined type of a group."""
 
 
-def made_of(declared: UserType) -> list[str]:
+def list_parts(declared: UserType) -> list[str]:
     """Return the types of a type's elements or fields; an enum or opaque type has none."""
     if isinstance(declared, VlenType):
         return [declared.base]
@@ -195,7 +195,7 @@ def dependencies_first(types: Mapping[str, UserType]) -> dict[str, UserType]:
         declared = types.get(fqn)
         if declared is None or fqn in done:
             return
-        for name in made_of(declared):
+        for name in list_parts(declared):
             visit(name)
         done[fqn] = declared
 

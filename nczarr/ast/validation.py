@@ -46,7 +46,7 @@ def schema_of(cls: type[Any]) -> ClassSchema:
     schema = _SCHEMAS.get(cls)
     if schema is None:
         adapter: TypeAdapter[Any] = TypeAdapter(cls)
-        core = _adapted(adapter.core_schema)
+        core = _adapt(adapter.core_schema)
         schema = ClassSchema(adapter, SchemaValidator(core, {"title": cls.__name__}), SchemaSerializer(core))
         _SCHEMAS[cls] = schema
     return schema
@@ -58,13 +58,13 @@ def decide(node: Any) -> None:
     schema_of(type(node)).validator.validate_python(ArgsKwargs((), members), self_instance=node)
 
 
-def _adapted(schema: Any) -> Any:
+def _adapt(schema: Any) -> Any:
     """Return a core schema in which nodes may be given by members, and spans are not written."""
     if isinstance(schema, list | tuple):
-        return type(schema)(_adapted(part) for part in schema)
+        return type(schema)(_adapt(part) for part in schema)
     if not isinstance(schema, dict):
         return schema
-    adapted = {key: member if key == "metadata" else _adapted(member) for key, member in schema.items()}
+    adapted = {key: member if key == "metadata" else _adapt(member) for key, member in schema.items()}
     match adapted.get("type"):
         case "dataclass":
             adapted |= {"strict": False, "post_init": False}

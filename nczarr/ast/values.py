@@ -142,7 +142,7 @@ class Constant(Node):
     }
 
 
-def swapped(data: bytes, width: int) -> bytes:
+def swap(data: bytes, width: int) -> bytes:
     """Swap the byte order of elements of `width` bytes."""
     if width == 1:
         return data

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from nczarr.ast import ATOMIC
 from nczarr.ast.dataset import building
-from nczarr.ast.types import made_of
+from nczarr.ast.types import list_parts
 from nczarr.check.check_names import check_names
 from nczarr.check.check_types import acyclic, check_type_sizes, check_types, variable_fill
 from nczarr.check.checked import Checked, Observer, Unchecked, tables_of
@@ -85,9 +85,9 @@ def _check(
         dataset=dataset, **tables._asdict(), shapes=shapes, fills=fills, parts=parts, foreign=work.foreign
     )
     if target_kind is not None and accepted:
-        from nczarr.check.kinds import reduced
+        from nczarr.check.kinds import reduce_to_kind
 
-        checked = reduced(checked, target_kind)
+        checked = reduce_to_kind(checked, target_kind)
     if target_kind in ("nc3", "nc6", "nc5"):
         from nczarr.check.classic_layout import check_sizes
 
@@ -100,5 +100,5 @@ def _hopeless(work: Unchecked) -> bool:
     types = tables_of(work).types
     if not acyclic(types, Report()) or not check_type_sizes(types, Report()):
         return True
-    used = (name for declared in types.values() for name in made_of(declared))
+    used = (name for declared in types.values() for name in list_parts(declared))
     return any(name not in ATOMIC and name not in types for name in used)

@@ -68,7 +68,7 @@ def namesakes(
     return renamed
 
 
-def spelled(name: str) -> str:
+def spell(name: str) -> str:
     """Return the name with non-ASCII characters as code points, to distinguish equal-looking names."""
     return ascii(name)[1:-1] if not name.isascii() else name
 
@@ -89,9 +89,7 @@ def report_namesakes(renamed: Iterable[Namesake], report: Report, *, accepted: b
             text += f"{scope}{where}, which netCDF-4 cannot store"
         notes = []
         if namesake.name != namesake.first:
-            notes.append(
-                f"names are compared in NFC: `{spelled(namesake.first)}` and `{spelled(namesake.name)}` are equal"
-            )
+            notes.append(f"names are compared in NFC: `{spell(namesake.first)}` and `{spell(namesake.name)}` are equal")
         fate = "it is left out" if namesake.shown is None else f"it is read as `{namesake.shown}`"
         helps = () if accepted else ("rename one", f"with `--allow-loss {CODE}` {fate}")
         text = f"{text}; {fate}" if accepted else text
@@ -100,13 +98,13 @@ def report_namesakes(renamed: Iterable[Namesake], report: Report, *, accepted: b
         report.lose(found_one, allowed=accepted)
 
 
-def numbered(above: str, name: str, number: int) -> str:
+def number_group(above: str, name: str, number: int) -> str:
     """Return the temporary name of a second group of one name: by its position in its parent."""
     return names.join(above, f"{name} {number}")
 
 
 # ---- trees that hold equal names -----------------------------------------------------------------------------------
-def settled(work: Unchecked, report: Report, *, accepted: bool) -> Unchecked:
+def settle(work: Unchecked, report: Report, *, accepted: bool) -> Unchecked:
     """Return the tree with unique NFC names. Equal names are reported; if not accepted, the tree is unchanged."""
     settler = _Settler()
     settler.collect(work.dataset, ("/",), "/")
@@ -164,7 +162,7 @@ class _Settler:
         for number, child in enumerate(group.groups):
             inside = tuple(names.join(above, child.name) for above in written)
             if any(sibling.name == child.name for sibling in group.groups[:number]):
-                inside = (numbered(written[0], child.name, number), *inside)
+                inside = (number_group(written[0], child.name, number), *inside)
             self.collect(child, inside, names.join(path, self._names[id(child)]))
 
     def _settle(self, nodes: Sequence[tuple[str, Any]], scope: str) -> None:
@@ -219,7 +217,7 @@ def check_names(work: Unchecked, report: Report) -> Unchecked:
     if work.namesakes or checking.unsettled:
         report_namesakes(work.namesakes, report, accepted=work.namesakes_accepted)
         if checking.unsettled and not checking.endless:
-            return settled(work, report, accepted=work.namesakes_accepted)
+            return settle(work, report, accepted=work.namesakes_accepted)
     return work
 
 

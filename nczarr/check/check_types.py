@@ -34,7 +34,7 @@ from nczarr.ast import (
     VlenType,
 )
 from nczarr.ast.dataset import MAX_DEPTH, groups
-from nczarr.ast.types import made_of
+from nczarr.ast.types import list_parts
 from nczarr.check.checked import Tables, Unchecked, tables_of
 from nczarr.diagnostics.report import Label, Report
 from nczarr.diagnostics.source import Span
@@ -131,10 +131,10 @@ class _Size(NamedTuple):
 def check_type_sizes(types: Types, report: Report) -> bool:
     """Return whether all types have a valid size; report the innermost oversized ones."""
     sizes: dict[str, _Size] = {}
-    large = _oversized(types, sizes)
+    large = _find_oversized(types, sizes)
     for path in large:
         declared, size = types[path], sizes[path]
-        if not set(large).isdisjoint(made_of(declared)):
+        if not set(large).isdisjoint(list_parts(declared)):
             continue
         what, limit = f"has {size.value} bytes", LARGEST_VALUE
         if size.value <= LARGEST_VALUE:
@@ -144,12 +144,12 @@ def check_type_sizes(types: Types, report: Report) -> bool:
     return not large
 
 
-def oversized(types: Types) -> set[str]:
+def find_oversized(types: Types) -> set[str]:
     """Return the FQNs of oversized types."""
-    return set(_oversized(types, {}))
+    return set(_find_oversized(types, {}))
 
 
-def _oversized(types: Types, sizes: dict[str, _Size]) -> list[str]:
+def _find_oversized(types: Types, sizes: dict[str, _Size]) -> list[str]:
     return [path for path in types if _size(path, types, sizes).is_too_large]
 
 
@@ -258,7 +258,7 @@ def acyclic(types: Types, report: Report) -> bool:
 
 
 def _uses(declared: UserType, types: Types) -> list[str]:
-    return [name for name in made_of(declared) if name in types]
+    return [name for name in list_parts(declared) if name in types]
 
 
 def _attributes(

@@ -174,7 +174,7 @@ def remaining(checked: Checked, dataset: Dataset) -> Checked:
     )
 
 
-def resized(checked: Checked, dataset: Dataset) -> Checked:
+def resize(checked: Checked, dataset: Dataset) -> Checked:
     """Return as `remaining`, with the shapes that the dimensions of `dataset` give."""
     left = remaining(checked, dataset)
     shapes = {

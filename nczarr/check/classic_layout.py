@@ -88,8 +88,8 @@ def lay_out(checked: Checked, kind: Kind) -> ClassicLayout:
         for path, (size, record) in sizes.items():
             if record is of_records:
                 begins[path] = at
-                at += padded(size)
-    places = {path: VariablePlace(begins[path], size, padded(size), record) for path, (size, record) in sizes.items()}
+                at += pad(size)
+    places = {path: VariablePlace(begins[path], size, pad(size), record) for path, (size, record) in sizes.items()}
     growing = [place for place in places.values() if place.record]
     records = next((item.size for item in checked.dimensions.values() if item.unlimited), 0)
     return ClassicLayout(header, places, records, record_begin, record_size([place.size for place in growing]))
@@ -97,10 +97,10 @@ def lay_out(checked: Checked, kind: Kind) -> ClassicLayout:
 
 def record_size(sizes: list[int]) -> int:
     """Return the bytes between records from those of each record variable; a lone one is not padded."""
-    return sizes[0] if len(sizes) == 1 else sum(map(padded, sizes))
+    return sizes[0] if len(sizes) == 1 else sum(map(pad, sizes))
 
 
-def padded(size: int) -> int:
+def pad(size: int) -> int:
     """Round up to a multiple of four."""
     return size + -size % 4
 
@@ -118,19 +118,19 @@ def header_size(checked: Checked, kind: Kind) -> int:
     return total
 
 
-def encoded(name: str) -> bytes:
+def encode(name: str) -> bytes:
     """Return a name as stored: UTF-8 in NFC."""
     return names.normal(name).encode()
 
 
 def _name_size(name: str, count: int) -> int:
-    return count + padded(len(encoded(name)))
+    return count + pad(len(encode(name)))
 
 
 def _attributes_size(attributes: tuple[Attribute, ...], count: int) -> int:
     """Return the bytes of one owner's attributes, without the list head."""
     return sum(
-        _name_size(item.name, count) + TAG + count + padded(item.value.count * ATOMIC[item.value.type].size)
+        _name_size(item.name, count) + TAG + count + pad(item.value.count * ATOMIC[item.value.type].size)
         for item in attributes
     )
 

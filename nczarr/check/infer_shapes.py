@@ -17,9 +17,9 @@ from nczarr import names
 from nczarr.arrays.sources.source import Parts
 from nczarr.arrays.values.elements import suits
 from nczarr.arrays.values.parts import Types
-from nczarr.arrays.values.value_lists import FILLED_LIMIT, ListRuns, arrays, filled, is_plain_fill
+from nczarr.arrays.values.value_lists import FILLED_LIMIT, ListRuns, arrays, fill_missing, is_plain_fill
 from nczarr.ast import ATOMIC, CompoundType, Constant, Dimension, Group, Quantize, UserType, Variable, VlenType
-from nczarr.ast.dataset import mapped
+from nczarr.ast.dataset import map_groups
 from nczarr.ast.rectilinear import Lengths
 from nczarr.ast.storage import FILTER_LIMIT, most_digits
 from nczarr.check.checked import Checked, Unchecked, tables, tables_of
@@ -71,7 +71,7 @@ def name_dimensions(checked: Checked) -> Checked:
         variables = tuple(named(path, variable) for variable in group.variables)
         return {"dimensions": (*group.dimensions, *invented.of_group(path)), "variables": variables}
 
-    dataset = mapped(checked.dataset, changed)
+    dataset = map_groups(checked.dataset, changed)
     return checked._replace(dataset=dataset, **tables(dataset)._asdict())
 
 
@@ -104,7 +104,7 @@ def infer_shapes(work: Unchecked, report: Report) -> Unchecked:
         def changed(path: str, group: Group) -> dict[str, Any]:
             return {"dimensions": tuple(sized(path, dimension) for dimension in group.dimensions)}
 
-        work.dataset = mapped(work.dataset, changed)
+        work.dataset = map_groups(work.dataset, changed)
     return work
 
 
@@ -159,7 +159,7 @@ def check_storage(variable: Variable, dimensions: list[Dimension], types: Types,
     elif storage.chunks is not None:
         for length, dimension in zip(storage.chunks, dimensions, strict=True):
             if isinstance(length, Lengths):
-                wrong = not dimension.unlimited and length.fitted(dimension.size) != length
+                wrong = not dimension.unlimited and length.fit(dimension.size) != length
                 if wrong or length.total > LONGEST:
                     message = f"the chunks have {length.total} elements along `{dimension.name}` ({dimension.size})"
                     report.error("bad-chunk-size", message, place)
@@ -250,7 +250,7 @@ def place_values(
                 message = f"the ragged `_FillValue` of `{variable.name}` would fill over {FILLED_LIMIT} elements"
                 report.error("no-fill-value", message, variable.span, helps=["give all values, or an empty fill value"])
                 continue
-            columns = filled(columns, fill, shapes[path])
+            columns = fill_missing(columns, fill, shapes[path])
         placed[path] = arrays(columns, variable.type, shapes[path], types, fill)
     return placed
 

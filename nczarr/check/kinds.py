@@ -15,7 +15,7 @@ from typing import Any
 
 from nczarr import names
 from nczarr.ast import ATOMIC, Attribute, Dataset, Group, Kind, Variable
-from nczarr.ast.dataset import HDF5_KINDS, KIND_NAMES, RESERVED_ATTRIBUTES, mapped
+from nczarr.ast.dataset import HDF5_KINDS, KIND_NAMES, RESERVED_ATTRIBUTES, map_groups
 from nczarr.ast.storage import DEFAULT_STORAGE
 from nczarr.check.checked import Checked, Tables, Unchecked, remaining, tables_of
 from nczarr.check.classic_layout import check_sizes
@@ -100,7 +100,7 @@ class _KindChecker:
         if self.kind != "nc4":
             self._model()
         if self.kind in HDF5_KINDS:
-            self._reserved()
+            self._report_reserved()
 
     def _model(self) -> None:
         for path, declared in self.known.types.items():
@@ -115,14 +115,14 @@ class _KindChecker:
             place = self.use(path + "=", 0, dimension.span)
             longest = LONGEST.get(self.kind, dimension.size)
             if dimension.unlimited:
-                self._unlimited(place, dimension.name)
+                self._list_unlimited(place, dimension.name)
             elif dimension.size > longest:
                 wider = "netCDF-4 or CDF-5" if self.kind == "nc6" else "netCDF-4, CDF-5 or perhaps 64-bit offset"
                 self._conflict(f"dimension `{dimension.name}` is longer than {longest} and needs {wider}", place)
         for path, variable in self.known.variables.items():
             self._variable(path, variable)
 
-    def _reserved(self) -> None:
+    def _report_reserved(self) -> None:
         """Report attributes with names reserved by HDF5 files."""
         owners: list[tuple[str, Group | Variable]] = [*self.known.groups.items(), *self.known.variables.items()]
         for path, owner in owners:
@@ -158,7 +158,7 @@ class _KindChecker:
         place = self.use(f"{owner}:{attribute.name}", 0, attribute.span)
         self._type(attribute.value.type, place)
 
-    def _unlimited(self, place: Span, name: str) -> None:
+    def _list_unlimited(self, place: Span, name: str) -> None:
         if self.first is None:
             self.first = (name, place)
             return
@@ -181,7 +181,7 @@ class _KindChecker:
                 self._attribute(path, attribute)
 
 
-def reduced(checked: Checked, kind: Kind) -> Checked:
+def reduce_to_kind(checked: Checked, kind: Kind) -> Checked:
     """Return the part of a dataset that a file of this kind holds."""
     dataset = checked.dataset if kind == "nc4" else _classic(checked, kind)
     return remaining(checked, _with_attributes(dataset, kind))
@@ -195,7 +195,7 @@ def without(checked: Checked, gone: frozenset[str]) -> Checked:
             "variables": tuple(variable for variable in group.variables if names.join(path, variable.name) not in gone)
         }
 
-    return remaining(checked, mapped(checked.dataset, rest))
+    return remaining(checked, map_groups(checked.dataset, rest))
 
 
 def _classic(checked: Checked, kind: Kind) -> Dataset:
@@ -248,4 +248,4 @@ def _with_attributes(dataset: Dataset, kind: Kind) -> Dataset:
             "variables": tuple(variable.model_copy(update=kept(variable)) for variable in group.variables),
         }
 
-    return mapped(dataset, changed)
+    return map_groups(dataset, changed)

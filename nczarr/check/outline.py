@@ -126,7 +126,7 @@ def _sizes(checked: Checked, fqn: str, variable: Variable, shape: tuple[int, ...
     """Return stored and decoded size and their ratio, if known."""
     fixed = is_fixed(variable.type, checked.types)
     plain = math.prod(shape) * size(variable.type, checked.types) if fixed else None
-    stored_size = stored_bytes(checked.parts[fqn]) if stored and fqn in checked.parts else None
+    stored_size = measure_stored(checked.parts[fqn]) if stored and fqn in checked.parts else None
     if stored_size is None:
         return "" if plain is None else bytes_text(plain)
     if plain is None:
@@ -135,7 +135,7 @@ def _sizes(checked: Checked, fqn: str, variable: Variable, shape: tuple[int, ...
     return f"{bytes_text(stored_size)} of {bytes_text(plain)}{ratio}"
 
 
-def stored_bytes(parts: Parts) -> int | None:
+def measure_stored(parts: Parts) -> int | None:
     """Return the bytes of a variable's encoded chunks; None if unknown."""
     total = 0
     for source in parts.values():

@@ -136,23 +136,23 @@ class _Resolver:
             everywhere = self.types_by_name.get(name, [])
             fqn = everywhere[0] if len(everywhere) == 1 else None
         if fqn is None:
-            if not self._broken(name):
-                self._undefined_type(name, place)
+            if not self._is_broken(name):
+                self._report_undefined_type(name, place)
             return name
         if fqn == owner:
             self.report.error("circular-type", f"type `{name}` cannot contain itself", place)
         else:
-            self._ordered(f"type `{name}`", self.tables.types[fqn], place)
+            self._order(f"type `{name}`", self.tables.types[fqn], place)
         return fqn
 
     def dimension(self, name: str, scope: str, place: Span) -> str:
         """Return the FQN of the used dimension, else the name itself."""
         fqn = self._find(name, scope, self.tables.dimensions)
         if fqn is None:
-            if not self._broken(name):
-                self._undefined_dimension(name, scope, place)
+            if not self._is_broken(name):
+                self._report_undefined_dimension(name, scope, place)
             return name
-        self._ordered(f"dimension `{name}`", self.tables.dimensions[fqn], place)
+        self._order(f"dimension `{name}`", self.tables.dimensions[fqn], place)
         return fqn
 
     def _find(self, name: str, scope: str, declared: Mapping[str, object]) -> str | None:
@@ -173,7 +173,7 @@ class _Resolver:
             self.scopes[scope] = ancestors
         return ancestors
 
-    def _ordered(self, what: str, declaration: Node, place: Span) -> None:
+    def _order(self, what: str, declaration: Node, place: Span) -> None:
         """Check that a CDL declaration precedes its use."""
         if self.work.forward or declaration.span.source is not place.source or place.source is None:
             return
@@ -182,7 +182,7 @@ class _Resolver:
             message = f"{what} is used before its definition"
             self.report.error("forward-reference", message, place, others=[here], helps=["move the definition up"])
 
-    def _broken(self, name: str) -> bool:
+    def _is_broken(self, name: str) -> bool:
         """Return whether a name is undefined only because its declaring statement has a fault."""
         if not self.work.broken:
             return False
@@ -211,7 +211,7 @@ class _Resolver:
             if names.parent(path) in visible:
                 yield names.last(path), node
 
-    def _undefined_dimension(self, name: str, scope: str, place: Span) -> None:
+    def _report_undefined_dimension(self, name: str, scope: str, place: Span) -> None:
         if self._missing_group(name, place):
             return
         elsewhere = [path for path in self.tables.dimensions if names.last(path) == name]
@@ -223,9 +223,9 @@ class _Resolver:
             self.report.error("undefined-dimension", message, place, helps=helps, others=others)
             return
         visible = dict(self._visible(scope, self.tables.dimensions))
-        self._undefined("undefined-dimension", f"dimension `{name}` is not defined{where}", name, visible, place)
+        self._report_undefined("undefined-dimension", f"dimension `{name}` is not defined{where}", name, visible, place)
 
-    def _undefined_type(self, name: str, place: Span) -> None:
+    def _report_undefined_type(self, name: str, place: Span) -> None:
         """Report an undefined type at its first use; further uses are consequences."""
         if name in self.undefined:
             self.report.consequence()
@@ -244,9 +244,11 @@ class _Resolver:
             message = f"type `{name}` is not defined"
             self.report.error("undefined-type", message, place, helps=[f"CDL calls it `{helps}`"])
             return
-        self._undefined("undefined-type", f"type `{name}` is not defined", name, visible, place)
+        self._report_undefined("undefined-type", f"type `{name}` is not defined", name, visible, place)
 
-    def _undefined(self, code: str, message: str, name: str, declared: Mapping[str, Node | None], place: Span) -> None:
+    def _report_undefined(
+        self, code: str, message: str, name: str, declared: Mapping[str, Node | None], place: Span
+    ) -> None:
         meant = names.closest(name, declared)
         helps, others = [], []
         if meant is not None:

@@ -10,7 +10,7 @@ from nczarr.cli.parser import Command
 from nczarr.cli.progress import CommandResult, counting, print_plan, progress, summary
 from nczarr.cli.shared import Messages
 from nczarr.cli.streams import misuse
-from nczarr.diagnostics.secrets import shown
+from nczarr.diagnostics.secrets import show
 from nczarr.options import ARGUMENTS, COMBINATION
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def parser() -> Command:
         choices=("auto",),
         help="replace the records whose coordinates the target has already (default: they are an error)",
     )
-    return subparser.completed()
+    return subparser.complete()
 
 
 def refs_append() -> Command:
@@ -94,7 +94,7 @@ def refs_append() -> Command:
         metavar="NAME",
         help="dimension to extend (default: the one whose length differs, or the unlimited one); repeatable",
     )
-    return subparser.completed()
+    return subparser.complete()
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -116,8 +116,8 @@ def run(arguments: argparse.Namespace) -> int:
             replaced_keys=appended.rewritten,
             completed=appended.completed,
         )
-        words = _summary(appended, number) if name == APPEND else _added(appended, number)
-        messages.result(f"`{shown(arguments.target)}`: {words}", result)
+        words = _summary(appended, number) if name == APPEND else _describe_added(appended, number)
+        messages.result(f"`{show(arguments.target)}`: {words}", result)
     return status
 
 
@@ -164,6 +164,6 @@ def _summary(done: Appended, number: int) -> str:
     return f"{number} source{'s' * (number != 1)}, {grown}, {summary([done.conversion])}{replaced}"
 
 
-def _added(done: Appended, number: int) -> str:
+def _describe_added(done: Appended, number: int) -> str:
     """Return one line on what was added to a document."""
     return f"{number} more source{'s' * (number != 1)}, {summary([done.conversion])}"

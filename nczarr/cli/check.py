@@ -50,7 +50,7 @@ def parser() -> Command:
     subparser.option(
         TARGET, "--schema", metavar="SRC", help="report deviations from this schema: CDL, notation or any dataset"
     )
-    return subparser.completed()
+    return subparser.complete()
 
 
 def reader(text: str) -> Peer | Format:

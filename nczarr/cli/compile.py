@@ -81,7 +81,7 @@ def parser() -> Command:
         TARGET, "--to", metavar="FORMAT", help="format of the target (default: by its suffix, else nczarr)"
     )
     subparser.option(TARGET, "--dump-after", metavar="PASS", help=argparse.SUPPRESS)
-    return subparser.completed()
+    return subparser.complete()
 
 
 def run(arguments: argparse.Namespace) -> int:

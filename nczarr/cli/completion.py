@@ -34,7 +34,7 @@ def parser() -> Command:
         EXAMPLES,
     )
     subparser.option(ARGUMENTS, "shell", metavar="SHELL", choices=SHELLS, help="bash, zsh or tcsh")
-    return subparser.completed()
+    return subparser.complete()
 
 
 def run(arguments: argparse.Namespace) -> int:

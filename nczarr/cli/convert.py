@@ -16,7 +16,7 @@ from nczarr.cli.progress import CommandResult, print_plan, progress, summary
 from nczarr.cli.shared import Messages
 from nczarr.cli.streams import misuse, write_product
 from nczarr.diagnostics.report import Report
-from nczarr.diagnostics.secrets import StorageOptions, shown
+from nczarr.diagnostics.secrets import StorageOptions, show
 from nczarr.options import ARGUMENTS, TARGET, WHOLE, Options
 from nczarr.select.selection import Subset
 from nczarr.stores.url import is_remote
@@ -49,7 +49,7 @@ def destinations(
         if path in homes:
             report.error(
                 "clashing-targets",
-                f"`{shown(homes[path])}` and `{shown(source)}` would both be written to `{shown(path)}`",
+                f"`{show(homes[path])}` and `{show(source)}` would both be written to `{show(path)}`",
                 helps=["convert one of them separately, to another name"],
             )
         homes.setdefault(path, source)
@@ -152,7 +152,7 @@ def parser() -> Command:
     subparser.option(ARGUMENTS, "sources", metavar="SRC", nargs="+", help="file, store or URL; - is standard input")
     subparser.option(ARGUMENTS, "target", metavar="DST", help="target; - is standard output")
     subparser.option(TARGET, "--to", metavar="FORMAT", help="format of the target (default: by its suffix)")
-    return subparser.completed()
+    return subparser.complete()
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -196,7 +196,7 @@ class _Conversions:
             self.convert(path)
         finally:
             if self.number > 1:
-                self.messages.report.annotate(f"of `{shown(path)}`")
+                self.messages.report.annotate(f"of `{show(path)}`")
 
     def prepare(self) -> None:
         """Check everything that does not depend on the sources' content."""
@@ -281,9 +281,9 @@ class _Conversions:
         """Print a summary line."""
         if not self.done:
             return
-        where = f"`{shown(self.done[0].target)}`"
+        where = f"`{show(self.done[0].target)}`"
         if self.folder is not None:
-            where = f"{len(self.done)} of {self.number} in `{shown(self.folder)}`"
+            where = f"{len(self.done)} of {self.number} in `{show(self.folder)}`"
         target = self.done[0].target if self.folder is None else self.folder
         result = CommandResult("convert", target, self.number, tuple(self.done))
         self.messages.result(f"{where}: {summary(self.done)}", result)

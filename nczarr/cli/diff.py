@@ -50,7 +50,7 @@ def parser() -> Command:
         metavar="T",
         help="allowed difference of numbers: absolute (1e-6) or relative to the greater one (rel:1e-6) (default: 0)",
     )
-    return subparser.completed()
+    return subparser.complete()
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -80,7 +80,7 @@ class _Counted:
 
 
 def _diff(arguments: argparse.Namespace, tolerance: Tolerance | None, messages: Messages, counted: _Counted) -> None:
-    from nczarr.operations.compare.diff import chosen, differences
+    from nczarr.operations.compare.diff import choose_parts, differences
     from nczarr.operations.compare.difference import json_lines, text_lines
 
     report = messages.report
@@ -90,7 +90,7 @@ def _diff(arguments: argparse.Namespace, tolerance: Tolerance | None, messages: 
     subset = subset_of(arguments, report)
     if one is None or other is None or subset is None or report.errors:
         return
-    sides = chosen(one, other, subset, report)
+    sides = choose_parts(one, other, subset, report)
     if sides is None:
         return
     counted_differences = counted.through(

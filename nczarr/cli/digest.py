@@ -13,7 +13,7 @@ from nczarr.cli.parser import Command
 from nczarr.cli.shared import Messages
 from nczarr.cli.streams import misuse, write_product
 from nczarr.diagnostics.report import Report
-from nczarr.diagnostics.secrets import shown
+from nczarr.diagnostics.secrets import show
 from nczarr.options import ARGUMENTS, TEXT
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def parser() -> Command:
         help="read lines of digests from FILE and verify each; - is standard input; repeatable",
     )
     subparser.option(TEXT, "--parts", action="store_true", help="print digests of variables and groups as well")
-    return subparser.completed()
+    return subparser.complete()
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -69,7 +69,7 @@ class _Digests:
 
     def digest(self, path: str) -> Digest | None:
         """Return the digests of a source; None after an error. Raises OSError, CompileError."""
-        from nczarr.operations.compare.digest import chosen, digest
+        from nczarr.operations.compare.digest import choose_part, digest
 
         arguments, report = self.arguments, self.messages.report
         options = options_of(arguments, survey=True)
@@ -77,24 +77,24 @@ class _Digests:
         subset = subset_of(arguments, report)
         if checked is None or subset is None or report.errors:
             return None
-        part = chosen(checked, subset, report)
+        part = choose_part(checked, subset, report)
         return None if part is None else digest(part, options)
 
     def print(self, path: str) -> None:
         """Print the digests of a source."""
-        digests = self._named(path)
+        digests = self._digest_named(path)
         if digests is None:
             return
         parts = digests.parts if self.arguments.parts else {}
         write_product(self._line(path, digest, part) for part, digest in [(None, digests.whole), *parts.items()])
 
-    def _named(self, path: str) -> Digest | None:
+    def _digest_named(self, path: str) -> Digest | None:
         """Return the digests of a source; its name is added to diagnostics."""
         try:
             return self.digest(path)
         finally:
             if len(self.arguments.sources) > 1 or self.arguments.files:
-                self.messages.report.annotate(f"of `{shown(path)}`")
+                self.messages.report.annotate(f"of `{show(path)}`")
 
     def _line(self, path: str, digest: str, part: str | None) -> bytes:
         from nczarr.operations.compare.digest import line
@@ -122,14 +122,14 @@ class _Digests:
 
     def _repeat(self, report: Report) -> None:
         """Report stored diagnostics again."""
-        for diagnostic in report.sorted():
+        for diagnostic in report.list_sorted():
             self.messages.report.add(diagnostic)
 
     def _check(self, name: str, dataset: str, expected: Digest) -> None:
         """Report whether a dataset and its listed parts have the recorded digests."""
         digests = None
         try:
-            digests = self._named(dataset)
+            digests = self._digest_named(dataset)
         finally:
             if digests is None:
                 write_product([self._verdict(dataset, None, expected.whole, None)])

@@ -36,7 +36,7 @@ def parser() -> Command:
         default=FORMS[0],
         help=f"form of the text (default: {FORMS[0]})",
     )
-    return subparser.completed()
+    return subparser.complete()
 
 
 def run(arguments: argparse.Namespace) -> int:

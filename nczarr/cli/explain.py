@@ -45,7 +45,7 @@ def parser() -> Command:
         default="text",
         help="form of the list of codes (default: text)",
     )
-    return subparser.completed()
+    return subparser.complete()
 
 
 def run(options: argparse.Namespace) -> int:
@@ -71,10 +71,10 @@ def _print(name: str | None, form: str) -> None:
 
 
 def _page(code: Code) -> str:
-    text = f"{code.name} ({code.severity})\n\n{_wrapped(code.meaning)}\n\n"
+    text = f"{code.name} ({code.severity})\n\n{_wrap(code.meaning)}\n\n"
     if code.example:
         text += "For example:\n\n" + "".join(f"    {line}\n" for line in _excerpt(code.example)) + "\n"
-    return text + f"What to do: {_wrapped(code.remedy, 12)}\n"
+    return text + f"What to do: {_wrap(code.remedy, 12)}\n"
 
 
 def listing() -> Iterator[str]:
@@ -110,7 +110,7 @@ def _excerpt(example: str) -> list[str]:
     return lines if len(lines) <= 24 else [*lines[:6], "…", *lines[-3:]]
 
 
-def _wrapped(text: str, indent: int = 0) -> str:
+def _wrap(text: str, indent: int = 0) -> str:
     import textwrap
 
     return textwrap.fill(text, 100, initial_indent=" " * indent, subsequent_indent="  " if indent else "").lstrip()

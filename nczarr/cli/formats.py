@@ -35,7 +35,7 @@ def parser() -> Command:
         default="text",
         help="form of the table (default: text)",
     )
-    return subparser.completed()
+    return subparser.complete()
 
 
 def run(options: argparse.Namespace) -> int:
@@ -54,10 +54,10 @@ def row(form: Format) -> tuple[str, ...]:
     """Return the table cells of one format."""
     yes = {True: "yes", False: "–"}
     writes = yes[form.writable]
-    return form.name, form.title, " ".join(form.suffixes), yes[form.readable], writes, _kept(form)
+    return form.name, form.title, " ".join(form.suffixes), yes[form.readable], writes, _describe_kept(form)
 
 
-def _kept(form: Format) -> str:
+def _describe_kept(form: Format) -> str:
     """Return what a format preserves, and the page that lists its losses."""
     return keeps(form.capabilities) + (f"; see {form.spec}" if form.losses else "")
 

@@ -85,7 +85,7 @@ def parser() -> Command:
         (("show the options of a command", "help convert"), ("explain what conversions may lose", "help losses")),
     )
     subparser.option(ARGUMENTS, "name", metavar="COMMAND | TOPIC", nargs="*", help="name of a command or topic")
-    return subparser.completed()
+    return subparser.complete()
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -133,7 +133,7 @@ def overview() -> str:
     lines += ["", "topics:"]
     for name in topics():
         with (TOPICS / f"{name}.md").open(encoding="utf-8") as file:
-            lines.append(f"  {name:<15} {_lowered(file.readline().removeprefix('# ').strip())}")
+            lines.append(f"  {name:<15} {_lower(file.readline().removeprefix('# ').strip())}")
     return "\n".join([*lines, "", OPTIONS])
 
 
@@ -141,7 +141,7 @@ def _line(name: str, indent: int) -> str:
     return f"{' ' * indent}{name:<{17 - indent}} {COMMANDS[name][1]}"
 
 
-def _lowered(title: str) -> str:
+def _lower(title: str) -> str:
     """Return a title that begins in lower case, unless its first word is a name (`URLs`)."""
     return title if title[1:2].isupper() else title[:1].lower() + title[1:]
 

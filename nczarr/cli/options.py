@@ -66,9 +66,9 @@ def standard_input() -> Source:
         if len(data) < IN_MEMORY:
             return Source(STDIN, data)
         from nczarr.stores.open import open_source
-        from nczarr.stores.spool import kept
+        from nczarr.stores.spool import keep_stream
 
-        return open_source(kept(data, sys.stdin.buffer), STDIN)
+        return open_source(keep_stream(data, sys.stdin.buffer), STDIN)
     except OSError as error:
         raise OSError(error.errno, error.strerror, STDIN) from error
 

@@ -51,7 +51,7 @@ class Command(argparse.ArgumentParser):
         self.examples = examples
         self._sections = {title: self.add_argument_group(title) for title in SECTIONS}
 
-    def completed(self) -> Command:
+    def complete(self) -> Command:
         """Add the options that the table has for this command, and `--help`."""
         for row in TABLE:
             if self.name in row.commands:

@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nczarr.cli.streams import write_product
-from nczarr.diagnostics.secrets import shown
+from nczarr.diagnostics.secrets import show
 
 if TYPE_CHECKING:
     from nczarr.arrays.execution.counts import Step, Watcher
@@ -50,8 +50,8 @@ class CommandResult(NamedTuple):
         """Return the members of the JSON object."""
         return {
             "result": self.command,
-            "target": shown(self.target),
-            "targets": [shown(conversion.target) for conversion in self.done],
+            "target": show(self.target),
+            "targets": [show(conversion.target) for conversion in self.done],
             "format": next((conversion.format for conversion in self.done if conversion.format), None),
             "sources": self.sources,
             "variables": sum(conversion.variables for conversion in self.done),
@@ -62,7 +62,7 @@ class CommandResult(NamedTuple):
             "lengths": dict(self.lengths),
             "previous_lengths": dict(self.previous_lengths),
             "losses": [
-                {"target": shown(conversion.target), "kind": loss.kind, "path": loss.path, "message": loss.message}
+                {"target": show(conversion.target), "kind": loss.kind, "path": loss.path, "message": loss.message}
                 for conversion in self.done
                 for loss in conversion.losses
             ],

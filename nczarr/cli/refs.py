@@ -42,7 +42,7 @@ def expand() -> Command:
         metavar="NAME=TEXT",
         help="replace or add a template; repeatable",
     )
-    return subparser.completed()
+    return subparser.complete()
 
 
 def compact() -> Command:
@@ -55,7 +55,7 @@ def compact() -> Command:
             ("make a document smaller", "refs compact plain.json -o small.json"),
             ("read Parquet references, write a JSON document", "refs compact ocean.parq -o small.json --overwrite"),
         ),
-    ).completed()
+    ).complete()
 
 
 def _rewriting(verb: str, description: str, examples: tuple[Example, ...]) -> Command:
@@ -112,7 +112,7 @@ def _work(arguments: argparse.Namespace, messages: Messages) -> None:
         _rewrite(arguments, messages)
         return
     options = options_of(arguments)
-    with endpoints.locked_place(arguments.target, messages.report, options, replaces=arguments.overwrite) as lock:
+    with endpoints.lock_place(arguments.target, messages.report, options, replaces=arguments.overwrite) as lock:
         if lock is not None:
             _rewrite(arguments, messages)
 
@@ -125,11 +125,11 @@ def _rewrite(arguments: argparse.Namespace, messages: Messages) -> None:
     report, options, place = messages.report, options_of(arguments), None
     storage = options.storage
     if arguments.target not in (None, "-"):
-        place = endpoints.located(arguments.target, report)
+        place = endpoints.locate(arguments.target, report)
         if place is None or not endpoints.is_free(place, None, report, options):
             return
         storage = storage.at("target", place.server)
-    source = standard_input() if arguments.source == "-" else endpoints.opened(arguments.source, report, options)
+    source = standard_input() if arguments.source == "-" else endpoints.open_source(arguments.source, report, options)
     if source is None:
         return
     maxima = {name: getattr(arguments, f"max_{name}") for name, *_ in _LIMITS}
@@ -137,9 +137,9 @@ def _rewrite(arguments: argparse.Namespace, messages: Messages) -> None:
         **{name: value for name, value in maxima.items() if value is not None}
     )
     if arguments.command == f"refs {EXPAND}":
-        pieces: Iterable[bytes] = refs.expanded(source, report, limits, dict(arguments.templates))
+        pieces: Iterable[bytes] = refs.expand_source(source, report, limits, dict(arguments.templates))
     else:
-        pieces = refs.written(refs.compacted(source, report, limits))
+        pieces = refs.write_document(refs.compact_source(source, report, limits))
     _put(place, storage.of("target"), pieces)
 
 
@@ -151,9 +151,9 @@ def _put(place: Location | None, storage: StorageOptions, pieces: Iterable[bytes
             spool.seek(0)
             write_product(iter(lambda: spool.read(PIECE), b""))
         return
-    from nczarr.stores.open import beside, named
+    from nczarr.stores.open import beside, name_in_errors
 
-    with named(place.path), beside(place.path, storage) as unfinished, open(unfinished.path, "wb") as file:
+    with name_in_errors(place.path), beside(place.path, storage) as unfinished, open(unfinished.path, "wb") as file:
         _fill(file, pieces)
 
 

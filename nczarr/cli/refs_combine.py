@@ -11,7 +11,7 @@ from nczarr.cli.progress import CommandResult, counting, print_plan, progress, s
 from nczarr.cli.shared import Messages
 from nczarr.cli.streams import misuse, write_product
 from nczarr.diagnostics.report import Report
-from nczarr.diagnostics.secrets import shown
+from nczarr.diagnostics.secrets import show
 from nczarr.options import ARGUMENTS, COMBINATION, TARGET
 from nczarr.registry import REFERENCE
 
@@ -82,7 +82,7 @@ def _parser(name: str, usage: str) -> Command:
     subparser.option(
         TARGET, "--to", metavar="FORMAT", help="format of the target (default: by its suffix, else reference)"
     )
-    return subparser.completed()
+    return subparser.complete()
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -107,7 +107,7 @@ def run(arguments: argparse.Namespace) -> int:
     for conversion, lengths in done:
         count = len(arguments.sources)
         result = CommandResult(name, conversion.target, count, (conversion,), lengths)
-        messages.result(f"`{shown(conversion.target)}`: {count} sources, {summary([conversion])}", result)
+        messages.result(f"`{show(conversion.target)}`: {count} sources, {summary([conversion])}", result)
     return status
 
 

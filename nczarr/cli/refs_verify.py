@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from nczarr.cli.options import options_of, standard_input
 from nczarr.cli.parser import Command, integer
 from nczarr.cli.shared import Messages
-from nczarr.diagnostics.secrets import shown
+from nczarr.diagnostics.secrets import show
 from nczarr.options import ARGUMENTS, RUN
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def parser() -> Command:
         metavar="N",
         help=f"number of chunks to decode of each array, with --chunks sample (default: {SAMPLE})",
     )
-    return subparser.completed()
+    return subparser.complete()
 
 
 def _work(arguments: argparse.Namespace, messages: Messages, summaries: list[Summary]) -> None:
@@ -65,7 +65,7 @@ def _work(arguments: argparse.Namespace, messages: Messages, summaries: list[Sum
 
     options = options_of(arguments)
     path = arguments.source
-    source = standard_input() if path == "-" else endpoints.opened(path, messages.report, options)
+    source = standard_input() if path == "-" else endpoints.open_source(path, messages.report, options)
     if source is None:
         return
     sample = {"none": 0, "all": None}.get(arguments.decoded, arguments.sample)
@@ -80,5 +80,5 @@ def run(arguments: argparse.Namespace) -> int:
     summaries: list[Summary] = []
     status = messages.guard(lambda: _work(arguments, messages, summaries))
     if summaries:
-        messages.remark(f"`{shown(arguments.source)}`: {summaries[0].words}")
+        messages.remark(f"`{show(arguments.source)}`: {summaries[0].words}")
     return status

@@ -97,7 +97,7 @@ def parser() -> Command:
     )
     for name, (kind, metavar, text) in _LIMITS.items():
         subparser.option(LIMITS, f"--{name}", dest=name.removeprefix("max-"), type=kind, metavar=metavar, help=text)
-    return subparser.completed()
+    return subparser.complete()
 
 
 def _processes(text: str) -> int:
@@ -216,11 +216,11 @@ def _serve(arguments: argparse.Namespace, messages: Messages) -> None:
     count = arguments.processes
     from nczarr.serve.application import ROUTES
     from nczarr.serve.metrics import AccessLog, Metrics
-    from nczarr.serve.sockets import bound, url_of
+    from nczarr.serve.sockets import bind_socket, url_of
 
     if arguments.access_log is not None:
         AccessLog(arguments.access_log)
-    socket = bound(arguments.host, arguments.port)
+    socket = bind_socket(arguments.host, arguments.port)
     metrics = Metrics([row.name for row in ROUTES], count)
 
     def announce() -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from nczarr.cli import DONE, FAULTY, INTERRUPTED, MISUSED, UNREACHABLE, clear_fetched
 from nczarr.cli.streams import flush_product, give_up
 from nczarr.diagnostics.report import CompileError, Diagnostic, Report, Severity
-from nczarr.diagnostics.secrets import shown
+from nczarr.diagnostics.secrets import show
 
 if TYPE_CHECKING:
     from nczarr.cli.progress import CommandResult
@@ -156,23 +156,23 @@ class Messages:
         except ImportError as error:
             found_missing = missing(error)
             if found_missing is None:
-                self._crashed(error)
+                self._report_crash(error)
             else:
                 self.report.add(found_missing)
         except Exception as error:
-            self._crashed(error)
+            self._report_crash(error)
 
     def _announce(self) -> None:
         """Print the diagnostics of a task before its long work; SARIF is one document at the end."""
         if self._log is None:
-            self._write(self._lines(self._unprinted()))
+            self._write(self._lines(self._take_unprinted()))
 
     def _visible(self) -> list[Diagnostic]:
         """Return the diagnostics of the task that are asked for."""
-        stored = self.report.sorted()
+        stored = self.report.list_sorted()
         return [diagnostic for diagnostic in stored if diagnostic.severity is Severity.ERROR] if self._quiet else stored
 
-    def _unprinted(self) -> list[Diagnostic]:
+    def _take_unprinted(self) -> list[Diagnostic]:
         """Return the visible diagnostics that were not printed yet, and count them as printed."""
         new = [diagnostic for diagnostic in self._visible() if diagnostic.sort_key() not in self._announced]
         self._announced.update(diagnostic.sort_key() for diagnostic in new)
@@ -184,7 +184,7 @@ class Messages:
         if self._log is not None:
             self._log.add(diagnostics, self.report.dropped)
         elif diagnostics:
-            self._write([*self._lines(self._unprinted()), *self._summary(diagnostics)])
+            self._write([*self._lines(self._take_unprinted()), *self._summary(diagnostics)])
         return max(
             (
                 STATUS.get(diagnostic.code, FAULTY)
@@ -219,7 +219,7 @@ class Messages:
         except OSError:
             give_up(sys.stderr)  # the reader of diagnostics has gone; the status still reports errors
 
-    def _crashed(self, error: Exception) -> None:
+    def _report_crash(self, error: Exception) -> None:
         place = _innermost(error)
         notes = ["this is a fault of nczarr; please report it with the input"]
         if self._verbose:
@@ -235,15 +235,15 @@ _UNFINISHED = re.compile(r"\.(?:partial|replaced)-[0-9a-f]{8}(?=/|$)")
 
 def _reason(error: OSError) -> str:
     """Return the system's message with the file's user-visible name."""
-    what = f"`{_known_as(error.filename)}`: " if isinstance(error.filename, str) else ""
+    what = f"`{_find_shown_path(error.filename)}`: " if isinstance(error.filename, str) else ""
     return f"{what}{error.strerror or error}"
 
 
-def _known_as(path: str) -> str:
+def _find_shown_path(path: str) -> str:
     """Return the user-visible name of a path: the target of an unfinished one, the URL of a fetched one."""
     spool = sys.modules.get("nczarr.stores.spool")
     fetched: str = path if spool is None else spool.name_of(path)
-    return shown(_UNFINISHED.sub("", fetched))
+    return show(_UNFINISHED.sub("", fetched))
 
 
 def _innermost(error: BaseException) -> str:

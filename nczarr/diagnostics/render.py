@@ -38,7 +38,7 @@ def human(diagnostics: Sequence[Diagnostic], *, colour: bool = False, limit: int
     If some are only counted, errors come first, and value losses before other
     warnings.
     """
-    paint = _painted if colour else _plain
+    paint = _paint if colour else _plain
     if len(diagnostics) > limit:
         diagnostics = sorted(diagnostics, key=rank)
     for diagnostic in diagnostics[:limit]:
@@ -123,7 +123,7 @@ def _plain(_style: str, text: str) -> str:
     return text
 
 
-def _painted(style: str, text: str) -> str:
+def _paint(style: str, text: str) -> str:
     return f"\x1b[{style}m{text}\x1b[0m"
 
 
@@ -168,7 +168,7 @@ def _snippets(diagnostic: Diagnostic, labels: list[Label], margin: int, paint: A
             current, last = source, 0
         elif last and line > last + 1:
             yield paint(_FRAME, "...")
-        text, marker = _marked(label, "^" if label is diagnostic.primary else "-")
+        text, marker = _mark(label, "^" if label is diagnostic.primary else "-")
         if line != last or text != last_text:  # the same long line, clipped elsewhere, is shown again
             yield paint(_FRAME, f" {line:>{margin - 1}} |") + (" " + text if text else "")
         style = _COLOURS[diagnostic.severity] if label is diagnostic.primary else _FRAME
@@ -184,7 +184,7 @@ def _after_indent(marker: str, text: str) -> str:
     return marker.lstrip(" ") + (" " + visible(text) if text else "")
 
 
-def _marked(label: Label, mark: str) -> tuple[str, str]:
+def _mark(label: Label, mark: str) -> tuple[str, str]:
     """Return the label's source line and its marker, both clipped to the window."""
     source = label.span.source
     assert source is not None
@@ -228,13 +228,13 @@ def _cells(text: str) -> list[str]:
     cells: list[str] = []
     position = 0
     for character in text:
-        cell = " " * (TAB - position % TAB) if character == "\t" else _shown(character)
+        cell = " " * (TAB - position % TAB) if character == "\t" else _show(character)
         cells.append(cell)
         position += _width(cell)
     return cells
 
 
-def _shown(character: str) -> str:
+def _show(character: str) -> str:
     code = ord(character)
     if code < 0x20:
         return chr(0x2400 + code)
@@ -262,4 +262,4 @@ def visible(text: str) -> str:
     """Return a text with control characters, lone surrogates and direction marks replaced by pictures."""
     if text.isascii() and text.isprintable():
         return text
-    return "".join(map(_shown, text))
+    return "".join(map(_show, text))

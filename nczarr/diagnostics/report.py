@@ -140,7 +140,7 @@ class Report:
         key = (*diagnostic.sort_key(), diagnostic.primary.pointer)
         if key in self._kept:
             return
-        if self.hushed(diagnostic.primary.span):
+        if self.is_hushed(diagnostic.primary.span):
             self._errors += diagnostic.severity is Severity.ERROR
             return
         if diagnostic.severity is Severity.ERROR:
@@ -204,7 +204,7 @@ class Report:
         """Ignore further diagnostics at a faulty place, because they may be consequences."""
         self._hushed.append(span)
 
-    def hushed(self, span: Span) -> bool:
+    def is_hushed(self, span: Span) -> bool:
         """Return whether a place begins inside a hushed one."""
         return any(span.source is known.source and known.start <= span.start < known.end for known in self._hushed)
 
@@ -223,7 +223,7 @@ class Report:
         """Number of errors, including dropped and hidden ones."""
         return self._errors
 
-    def sorted(self) -> list[Diagnostic]:
+    def list_sorted(self) -> list[Diagnostic]:
         """Return all stored diagnostics, ordered by place."""
         return sorted(self._kept.values(), key=Diagnostic.sort_key)
 

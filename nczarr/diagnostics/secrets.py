@@ -1,7 +1,7 @@
 """Storage options and their secrets: keys, tokens and passwords never appear in messages.
 
 A remote place is a URL with options for its protocol library; both may contain
-secrets. `shown` returns a URL without possible secrets, `scrubbed` a message
+secrets. `show` returns a URL without possible secrets, `scrub` a message
 without known ones. The `repr` of options is empty, so that no log or traceback
 contains them.
 """
@@ -100,21 +100,21 @@ def _secrets(content: Mapping[str, Any]) -> Iterator[str]:
             yield value
 
 
-def shown(url: str) -> str:
+def show(url: str) -> str:
     """Return a path unchanged; a URL without user and query, which may hold signatures."""
     if "://" not in url:
         return url
     return _QUERY.sub(f"?{HIDDEN}", _USER.sub(f"{HIDDEN}@", url))
 
 
-def scrubbed(text: str, url: str, options: StorageOptions) -> str:
+def scrub(text: str, url: str, options: StorageOptions) -> str:
     """Return a message without secrets of the options, the URL, the environment, or URLs in it."""
-    for secret in sorted(set(_known(url, options)), key=len, reverse=True):
+    for secret in sorted(set(_list_known(url, options)), key=len, reverse=True):
         text = text.replace(secret, HIDDEN)
-    return re.sub(r"\w+://\S+", lambda url_match: shown(url_match[0]), text)
+    return re.sub(r"\w+://\S+", lambda url_match: show(url_match[0]), text)
 
 
-def _known(url: str, options: StorageOptions) -> Iterable[str]:
+def _list_known(url: str, options: StorageOptions) -> Iterable[str]:
     from urllib.parse import parse_qsl, unquote, urlsplit
 
     secrets = [*options.secrets(), *(os.environ.get(name, "") for name in VARIABLES)]

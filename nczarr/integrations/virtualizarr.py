@@ -148,15 +148,15 @@ class Parser:
 
         checked = pipeline.read_path(url, report, self._options)
         if checked is None or report.errors:
-            raise CompileError(report.sorted())
-        form = registry.named("reference")
+            raise CompileError(report.list_sorted())
+        form = registry.find_format("reference")
         assert form is not None
-        plan = pipeline.plan(self._kept(checked, report), form, report, self._options._replace(source=url))
+        plan = pipeline.plan(self._drop(checked, report), form, report, self._options._replace(source=url))
         if not isinstance(plan, StorePlan):
-            raise CompileError(report.sorted())
+            raise CompileError(report.list_sorted())
         store = DocumentStore("", plan)
         if not link.into(plan, store, report):
-            raise CompileError(report.sorted())
+            raise CompileError(report.list_sorted())
         content = dict(store.content)
         documents = {key: json.loads(content.pop(key)) for key in store.content if key.endswith(_DOCUMENT)}
         return (
@@ -165,7 +165,7 @@ class Parser:
             {referred.chunk_keys.prefix: referred for referred in store.arrays},
         )
 
-    def _kept(self, checked: Checked, report: Report) -> Checked:
+    def _drop(self, checked: Checked, report: Report) -> Checked:
         """Return the dataset without the variables to drop."""
         from nczarr.operations import pipeline
 
@@ -176,7 +176,7 @@ class Parser:
         )
         part = pipeline.select(checked, Subset(variables=remaining), report)
         if part is None:
-            raise CompileError(report.sorted())
+            raise CompileError(report.list_sorted())
         return part
 
 

@@ -1,6 +1,6 @@
 """The linker: makes the target of a plan. Writes the data of a store first, then the metadata.
 
-`write` makes a target on disk, `content` and `shown` make a store in memory,
+`write` makes a target on disk, `content` and `show_store` make a store in memory,
 `into` fills an open store.
 """
 
@@ -84,8 +84,8 @@ def _store(
     cluster: Cluster | None,
 ) -> bool:
     """Make a store, on a cluster if one is given; as `store`."""
-    from nczarr.link.target import begun, fill, has_room, warn_of_files
-    from nczarr.stores.finish import unstopped
+    from nczarr.link.target import begin_store, fill, has_room, warn_of_files
+    from nczarr.stores.finish import delay_signals
     from nczarr.stores.locking import assure
     from nczarr.stores.url import is_remote
 
@@ -97,13 +97,15 @@ def _store(
     target = None
     try:
         try:
-            with nullcontext() if is_remote(path) else unstopped():  # what was begun is known before a signal ends it
-                target = begun(path, plan)
+            with (
+                nullcontext() if is_remote(path) else delay_signals()
+            ):  # what was begun is known before a signal ends it
+                target = begin_store(path, plan)
         except FileExistsError as error:
             helps = ["continue with `--resume` and the same source and options, or start again with `--overwrite`"]
             report.error(
                 "target-exists",
-                f"`{secrets.shown(path)}` {error.strerror or 'exists'}",
+                f"`{secrets.show(path)}` {error.strerror or 'exists'}",
                 helps=helps if plan.options.resume else [],
             )
             return False
@@ -120,7 +122,7 @@ def _store(
         if isinstance(failure, OSError) and failure.errno and failure.filename is None:
             failure.filename = target.place  # the system says why, not where
         if target.store.suspend():
-            failure.add_note(f"`{secrets.shown(path)}` is incomplete: continue with `--resume`")
+            failure.add_note(f"`{secrets.show(path)}` is incomplete: continue with `--resume`")
         else:
             target.store.abort()
             _note_removed(failure, path, plan, target.store, counts)
@@ -137,7 +139,7 @@ def _note_removed(failure: BaseException, path: str, plan: StorePlan, removed: S
     if not chunks and removed.remains is None:
         return
     done = "were removed" if removed.remains is None else f"are removed in the background, from `{removed.remains}`"
-    failure.add_note(f"`{secrets.shown(path)}` is incomplete; its finished chunks ({chunks}) {done}")
+    failure.add_note(f"`{secrets.show(path)}` is incomplete; its finished chunks ({chunks}) {done}")
     if plan.options.source is not None and not path.lower().endswith(".zip") and plan.form.begins is None:
         failure.add_note("with `--resume`, finished chunks are kept and the same command continues")
 
@@ -186,7 +188,7 @@ def into(plan: StorePlan, target: Store, report: Report) -> bool:
     return not report.errors
 
 
-def shown(plan: StorePlan, report: Report) -> Iterator[bytes] | None:
+def show_store(plan: StorePlan, report: Report) -> Iterator[bytes] | None:
     """Return a store as text, sorted `== key` blocks with sizes for chunks; None after an error."""
     from nczarr.link.target import fill
     from nczarr.stores.memory import MeasuringStore, blocks

@@ -19,13 +19,13 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 from nczarr.arrays.chunks.chunk_references import some
 from nczarr.arrays.chunks.manifest import PlaceColumns, runs
 from nczarr.arrays.codecs.chain import encode
-from nczarr.arrays.codecs.lengths import linked_lengths, vlen_texts
+from nczarr.arrays.codecs.lengths import measure_linked_chunks, vlen_texts
 from nczarr.arrays.execution.counts import Counts, Route
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.regions import Index
-from nczarr.arrays.sources.memory import is_all, padded
+from nczarr.arrays.sources.memory import is_all, pad_chunk
 from nczarr.arrays.sources.source import ArraySource, Descr, itemsize, numpy_dtype
-from nczarr.arrays.values.elements import as_stored, is_utf32, stored_bytes
+from nczarr.arrays.values.elements import as_stored, convert_to_stored, is_utf32
 from nczarr.diagnostics.report import CompileError, Diagnostic, Severity
 from nczarr.link.tasks import WrittenPart
 from nczarr.stores.ranges import Range
@@ -47,10 +47,10 @@ class EncodedChunk(NamedTuple):
         return self.piece.length if isinstance(self.piece, Range) else len(self.piece)
 
 
-def made(array: WrittenPart, index: Index) -> EncodedChunk | None:
+def make_chunk(array: WrittenPart, index: Index) -> EncodedChunk | None:
     """Return one chunk; None if it contains only fill and may be missing."""
     if array.route == "copy" and array.source is not None:
-        piece = _copied(array, array.source, index)
+        piece = _copy_chunk(array, array.source, index)
         if piece is not None:
             return EncodedChunk(piece, "copy")
     data = chunk_bytes(array, index)
@@ -59,17 +59,17 @@ def made(array: WrittenPart, index: Index) -> EncodedChunk | None:
     return EncodedChunk(data, "transcode" if array.route == "copy" else array.route)
 
 
-def _copied(array: WrittenPart, source: ArraySource, index: Index) -> Piece | None:
+def _copy_chunk(array: WrittenPart, source: ArraySource, index: Index) -> Piece | None:
     """Return the source's encoded bytes; None if they are absent or encoded by another chain."""
-    size = _copied_size(array, index)
+    size = _measure_copied(array, index)
     place = source.place(index)
     if place is not None:
         return None if place.mask or (size is not None and place.length != size) else Range(*place[:3])
-    data = source.encoded(index)
+    data = source.read_encoded(index)
     return None if data is None or (size is not None and len(data) != size) else data
 
 
-def _copied_size(array: WrittenPart, index: Index) -> int | None:
+def _measure_copied(array: WrittenPart, index: Index) -> int | None:
     """Return the bytes of an uncompressed chunk, all of which a copy must have; None of others.
 
     Some readers accept fewer, others do not.
@@ -79,32 +79,32 @@ def _copied_size(array: WrittenPart, index: Index) -> int | None:
     return math.prod(array.shape(index)) * array.element
 
 
-def _copied_sizes(array: WrittenPart, chunks: NDArray[np.int64]) -> NDArray[np.int64] | int | None:
-    """Return `_copied_size` of many chunks: one number, or int64, shape (chunks,).
+def _measure_copied_chunks(array: WrittenPart, chunks: NDArray[np.int64]) -> NDArray[np.int64] | int | None:
+    """Return `_measure_copied` of many chunks: one number, or int64, shape (chunks,).
 
     `chunks`: int64, shape (chunks, dimensions).
     """
     layout = array.target.layout
-    return None if layout.codecs else linked_lengths(layout.dtype, chunks, layout.chunks, ())
+    return None if layout.codecs else measure_linked_chunks(layout.dtype, chunks, layout.chunks, ())
 
 
-def located(array: WrittenPart, chunks: NDArray[np.int64]) -> PlaceColumns | None:
+def locate(array: WrittenPart, chunks: NDArray[np.int64]) -> PlaceColumns | None:
     """Return the file ranges of the chunks that are copied from files; None without any.
 
     `chunks`: int64, shape (chunks, dimensions), indices in C order. Column `chunk`
-    of the result is the row of `chunks`. All other chunks are left to `made`.
+    of the result is the row of `chunks`. All other chunks are left to `make_chunk`.
     Raises OSError, CompileError for unreadable chunks.
     """
     if array.route != "copy" or array.source is None or array.source.distant:
         return None
-    columns, size = array.source.places(chunks), _copied_sizes(array, chunks)
+    columns, size = array.source.places(chunks), _measure_copied_chunks(array, chunks)
     rows = columns.mask == 0
     if size is not None:
         rows &= columns.length == (size if isinstance(size, int) else size[columns.chunk])
     return (columns if rows.all() else some(columns, rows)) if rows.any() else None
 
 
-def made_of(columns: PlaceColumns) -> dict[int, EncodedChunk]:
+def list_parts(columns: PlaceColumns) -> dict[int, EncodedChunk]:
     """Return the chunks that are copied from files, by row."""
     rows = zip(*(column.tolist() for column in columns[1:5]), strict=True)
     return {row: EncodedChunk(Range(columns.sources[source], *place), "copy") for row, source, *place in rows}
@@ -169,7 +169,7 @@ def chunk_bytes(array: WrittenPart, index: Index) -> bytes | None:
     stored = _more_than_fill(array, values)
     if stored is None:
         return None
-    full = padded(stored, array.shape(index), _order_and_pad(array)[1])
+    full = pad_chunk(stored, array.shape(index), _order_and_pad(array)[1])
     return encode(array.target.layout.codecs, full.tobytes(array.target.layout.order), full.itemsize)
 
 
@@ -207,7 +207,7 @@ def _more_than_fill(array: WrittenPart, values: NDArray[Any]) -> NDArray[Any] | 
 def _order_and_pad(array: WrittenPart) -> tuple[Literal["<", ">"], bytes]:
     """Return the target's byte order and its stored pad; records and texts are little-endian."""
     dtype, pad = array.target.layout.dtype, array.target.pad
-    return ">" if isinstance(dtype, str) and dtype[0] == ">" else "<", stored_bytes(pad, dtype)
+    return ">" if isinstance(dtype, str) and dtype[0] == ">" else "<", convert_to_stored(pad, dtype)
 
 
 def fill_chunk(array: WrittenPart, index: Index) -> bytes:
@@ -217,7 +217,7 @@ def fill_chunk(array: WrittenPart, index: Index) -> bytes:
         return encode(layout.codecs, vlen_texts([array.target.pad] * count), 0)
     pad = _order_and_pad(array)[1]
     if isinstance(layout.dtype, str) and layout.dtype[1] in "SU":
-        pad = _fixed_texts([pad], layout.dtype)
+        pad = _encode_fixed_texts([pad], layout.dtype)
     return encode(layout.codecs, pad * count, len(pad))
 
 
@@ -228,14 +228,14 @@ def _texts(array: WrittenPart, index: Index, values: NDArray[Any]) -> bytes | No
     None if the chunk has only fill and may be missing.
     """
     layout, pad = array.target.layout, array.target.pad
-    texts = [text or b"" for text in padded(values, array.shape(index), pad).reshape(-1).tolist()]
+    texts = [text or b"" for text in pad_chunk(values, array.shape(index), pad).reshape(-1).tolist()]
     if array.target.sparse and all(text == pad for text in texts):
         return None
     if layout.dtype == "|O":
         return encode(layout.codecs, vlen_texts(texts), 0)
-    return encode(layout.codecs, _fixed_texts(texts, layout.dtype), itemsize(layout.dtype))
+    return encode(layout.codecs, _encode_fixed_texts(texts, layout.dtype), itemsize(layout.dtype))
 
 
-def _fixed_texts(texts: list[bytes], dtype: Descr) -> bytes:
+def _encode_fixed_texts(texts: list[bytes], dtype: Descr) -> bytes:
     """Return texts of fixed length: bytes, or UTF-32."""
     return np.array([text.decode() for text in texts] if is_utf32(dtype) else texts, numpy_dtype(dtype)).tobytes()

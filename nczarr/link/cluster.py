@@ -140,7 +140,7 @@ class Cluster:
             for number, call in enumerate(arguments):
                 parcel = worker.Parcel((function, call), "sources")
                 key = f"nczarr-called-{self._run}-{number}"
-                pending.append(self._client.submit(worker.called, parcel, key=key, pure=False))
+                pending.append(self._client.submit(worker.call, parcel, key=key, pure=False))
                 if len(pending) >= AHEAD * max(1, workers.threads):
                     yield workers.outcome(pending[0])
                     pending.popleft()
@@ -275,14 +275,14 @@ class _Sending:
         """Send the tasks of an array as pending tasks end; add an unsuitable array to `own`."""
         deferred = None if array.source is None else array.source.deferred
         shown = array if deferred is None else _without_values(array)
-        parcel = None if is_small(array) else packed(shown, f"variable {array.path}")
+        parcel = None if is_small(array) else pack(shown, f"variable {array.path}")
         if parcel is None:
             self.own.append((number, array))
             return
         if self._target is None:
             content = pickle.dumps(self._store)
-            self._target = self._submit(worker.unpacked, worker.Parcel(content, f"target {self._store.path}"))
-        described = self._submit(worker.unpacked, parcel)
+            self._target = self._submit(worker.unpack, worker.Parcel(content, f"target {self._store.path}"))
+        described = self._submit(worker.unpack, parcel)
         for task in tasks(number, array, self._store, self._measure(array), self._counts):
             if deferred is None:
                 self._do(described, task)
@@ -347,7 +347,7 @@ def _without_values(array: WrittenPart) -> WrittenPart:
     return array._replace(source=worker.values_of(array.source.layout, (), None))
 
 
-def packed(array: WrittenPart, name: str) -> worker.Parcel | None:
+def pack(array: WrittenPart, name: str) -> worker.Parcel | None:
     """Return the pickled description of an array; None if it is too large."""
     file = _Limited()
     try:

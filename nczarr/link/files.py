@@ -12,7 +12,7 @@ from nczarr import registry
 from nczarr.arrays.execution.counts import Counts, Step
 from nczarr.arrays.values.parts import is_fixed, size
 from nczarr.diagnostics.report import Report
-from nczarr.diagnostics.secrets import shown
+from nczarr.diagnostics.secrets import show
 from nczarr.plan.plans import Plan
 from nczarr.stores.lock import Lock
 
@@ -25,12 +25,12 @@ def write(
 ) -> bool:
     """Make a text or single file; return False after an error. Raises OSError."""
     from nczarr.stores.locking import assure
-    from nczarr.stores.open import beside, named
+    from nczarr.stores.open import beside, name_in_errors
 
     done, build = True, plan.form.build
-    with noted(path), beside(path, plan.options.storage.of("target")) as unfinished:
+    with note_interruption(path), beside(path, plan.options.storage.of("target")) as unfinished:
         place = unfinished.path
-        with named(path):
+        with name_in_errors(path):
             if build is None:
                 with open(place, "xb") as file:
                     file.writelines(pieces(plan, report))
@@ -45,12 +45,12 @@ def write(
 
 
 @contextmanager
-def noted(path: str) -> Iterator[None]:
+def note_interruption(path: str) -> Iterator[None]:
     """Add to an interruption that the incomplete file is removed."""
     try:
         yield
     except KeyboardInterrupt as interrupt:
-        interrupt.add_note(f"`{shown(path)}` is incomplete, and what was written of it was removed")
+        interrupt.add_note(f"`{show(path)}` is incomplete, and what was written of it was removed")
         raise
 
 

@@ -19,11 +19,11 @@ from nczarr.arrays.execution.counts import Counts, Step
 from nczarr.arrays.execution.thread_pool import BARRIER, DISTANT_WORKERS, Crew
 from nczarr.arrays.execution.thread_pool import Task as Work
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.arrays.regions import Index, Selection, grid_of, indices_of, raveled, region_of, table_of, unraveled
+from nczarr.arrays.regions import Index, Selection, grid_of, indices_of, ravel, region_of, table_of, unravel
 from nczarr.arrays.sources.source import itemsize
 from nczarr.arrays.sources.windows import FETCHED, TIMES, filling, window
 from nczarr.ast.rectilinear import volume
-from nczarr.link.chunk_pieces import Batch, EncodedChunk, Piece, in_sequence, located, made, made_of, shard
+from nczarr.link.chunk_pieces import Batch, EncodedChunk, Piece, in_sequence, list_parts, locate, make_chunk, shard
 from nczarr.link.tasks import (
     MOST,
     Keys,
@@ -34,8 +34,8 @@ from nczarr.link.tasks import (
     apart,
     arrays,
     batches,
+    count_fetched_at_once,
     cut,
-    fetched_at_once,
     is_far,
     tasks,
 )
@@ -59,7 +59,7 @@ def put_keys(array: WrittenPart, indices: Sequence[Index], store: Store, finish:
     counts, sharded = Counts(), array.target.layout.shards is not None
     for index, key_batches in zip(indices, keys_of(array, indices), strict=True):
         before = counts.chunks
-        put(store, array.key(index), pieces(counted(key_batches, counts), sharded=sharded))
+        put(store, array.key(index), pieces(count_chunks(key_batches, counts), sharded=sharded))
         finish(counts.chunks - before)
     return counts
 
@@ -74,8 +74,8 @@ def keys_of(array: WrittenPart, indices: Sequence[Index]) -> Iterator[Iterable[B
 
 def make(array: WrittenPart, chunks: Sequence[Index]) -> Iterator[EncodedChunk | None]:
     """Make chunks lazily, in C order."""
-    columns = located(array, table_of(chunks, len(array.unit))) if len(chunks) >= FEW else None
-    places = {} if columns is None else made_of(columns)
+    columns = locate(array, table_of(chunks, len(array.unit))) if len(chunks) >= FEW else None
+    places = {} if columns is None else list_parts(columns)
     rest = _one_by_one(array, [index for row, index in enumerate(chunks) if row not in places])
     for row in range(len(chunks)):
         yield places[row] if row in places else next(rest)
@@ -85,11 +85,11 @@ def _one_by_one(array: WrittenPart, chunks: Iterable[Index]) -> Iterator[Encoded
     """Make chunks lazily. From a distant source, the data of several megabytes of chunks are fetched at once."""
     source = array.source
     if source is None or not source.distant:
-        yield from (made(array, index) for index in chunks)
+        yield from (make_chunk(array, index) for index in chunks)
         return
-    for group in cut(chunks, fetched_at_once(array)):
-        at_hand = array._replace(source=source.fetched([array.region(index) for index in group]))
-        yield from (made(at_hand, index) for index in group)
+    for group in cut(chunks, count_fetched_at_once(array)):
+        at_hand = array._replace(source=source.prefetch([array.region(index) for index in group]))
+        yield from (make_chunk(at_hand, index) for index in group)
 
 
 def single(array: WrittenPart, chunk: EncodedChunk) -> Batch:
@@ -121,7 +121,7 @@ def spans(array: WrittenPart, index: Index, count: int) -> Iterator[ChunkSpan]:
         for part in cut(numbers, count):
             yield ChunkSpan(range(part[0], part[-1] + 1))
         return
-    occupied = _occupied(array, index)
+    occupied = _list_occupied(array, index)
     begin = 0
     for start in range(0, len(occupied), max(1, count)):
         some = occupied[start : start + max(1, count)]
@@ -131,20 +131,20 @@ def spans(array: WrittenPart, index: Index, count: int) -> Iterator[ChunkSpan]:
         begin = end
 
 
-def _occupied(array: WrittenPart, index: Index) -> NDArray[np.int64]:
+def _list_occupied(array: WrittenPart, index: Index) -> NDArray[np.int64]:
     """Return the numbers of a shard's chunks that may contain more than fill: int64, shape (chunks,)."""
     layout = array.target.layout
     assert layout.shards is not None
     assert array.source is not None
     region = tuple(range(part.start, part.stop) for part in region_of(index, layout.shards, layout.shape))
-    chunks = table_of(array.source.occupied(layout.chunks, region), len(layout.chunks))
-    return raveled(chunks, grid_of(layout.shards, layout.chunks))
+    chunks = table_of(array.source.list_occupied(layout.chunks, region), len(layout.chunks))
+    return ravel(chunks, grid_of(layout.shards, layout.chunks))
 
 
 def batch_size(array: WrittenPart) -> int:
     """Return the number of a shard's chunks to make at once."""
     if array.source is not None and array.source.distant:
-        return fetched_at_once(array)
+        return count_fetched_at_once(array)
     return min(MOST_CHUNKS, LOCATED // max(1, array.chunk_size * array.element))
 
 
@@ -156,11 +156,11 @@ def batch(array: WrittenPart, index: Index, span: ChunkSpan) -> Batch:
     first = np.array(index, np.int64) * np.array(per_shard, np.int64)
     begin, end = span.numbers.start, span.numbers.stop
     numbers = np.arange(begin, end) if span.occupied is None else span.occupied
-    chunks = unraveled(numbers, per_shard) + first
+    chunks = unravel(numbers, per_shard) + first
     inside = (chunks < np.array(grid_of(layout.shape, layout.chunks), np.int64)).all(axis=1)
     numbers, chunks = numbers[inside] - begin, chunks[inside]
     lengths, decoded = np.full(end - begin, -1, np.int64), array.chunk_size * array.element
-    columns = located(array, chunks) if len(chunks) >= FEW else None
+    columns = locate(array, chunks) if len(chunks) >= FEW else None
     rest = np.ones(len(chunks), bool)
     if columns is not None:
         rest[columns.chunk] = False
@@ -176,7 +176,7 @@ def batch(array: WrittenPart, index: Index, span: ChunkSpan) -> Batch:
     return Batch(lengths, tuple(in_sequence(columns, others)), counts)
 
 
-def counted(batches: Iterable[Batch], counts: Counts) -> Iterator[Batch]:
+def count_chunks(batches: Iterable[Batch], counts: Counts) -> Iterator[Batch]:
     """Yield batches and count their chunks."""
     for counted_batch in batches:
         counts.update(counted_batch.counts)
@@ -225,7 +225,7 @@ def steps(plan: StorePlan) -> Iterator[Step]:
     for array in arrays(plan):
         layout = array.target.layout
         if array.target.sparse and array.source is not None:
-            chunks = sum(1 for _ in array.source.occupied(layout.chunks))
+            chunks = sum(1 for _ in array.source.list_occupied(layout.chunks))
         else:
             chunks = math.prod(grid_of(layout.shape, layout.chunks))
         size = math.prod(layout.shape) * itemsize(layout.dtype)
@@ -255,7 +255,7 @@ def is_small(array: WrittenPart) -> bool:
     return math.prod(array.target.layout.shape) <= SMALL
 
 
-def needed(array: WrittenPart, store: Store) -> int:
+def measure_needed(array: WrittenPart, store: Store) -> int:
     """Return the memory of one work item in bytes, including encoded chunks in transfer."""
     need = array.decoded * TIMES
     if not is_far(array, store):
@@ -293,14 +293,14 @@ class PlanRun(NamedTuple):
                 assert_never(task)
 
     def _keys(self, array: WrittenPart, indices: tuple[Index, ...]) -> Iterator[Work]:
-        layout, need, far = array.target.layout, needed(array, self.store), is_far(array, self.store)
+        layout, need, far = array.target.layout, measure_needed(array, self.store), is_far(array, self.store)
         here = is_small(array) and not far
         if layout.shards is None or (self.store.distant and not self.store.sequential):
             make = _make_keys if self.store.sequential else partial(put_keys, finish=self.counts.finish)
             for batch in apart(array, indices) if far else (indices,):
                 yield Work(partial(make, array, batch, self.store), need, here)
             return
-        count = fetched_at_once(array) if far else min(MOST, BATCH // max(1, array.chunk_size * array.element))
+        count = count_fetched_at_once(array) if far else min(MOST, BATCH // max(1, array.chunk_size * array.element))
         if array.route == "copy" and not far:  # where chunks lie is soon found; one thread moves them in any case
             here, count = True, batch_size(array)
         for index in indices:
@@ -335,7 +335,7 @@ class PlanRun(NamedTuple):
     def _put(self, key: str, group: Iterator[Any]) -> None:
         first: KeyChunks = next(group)
         before = self.counts.chunks
-        key_batches = counted((key_chunks.batch for key_chunks in chain((first,), group)), self.counts)
+        key_batches = count_chunks((key_chunks.batch for key_chunks in chain((first,), group)), self.counts)
         put(self.store, key, pieces(key_batches, sharded=first.sharded))
         self.counts.finish(self.counts.chunks - before)
 

@@ -13,7 +13,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
 
 from nczarr import __version__
-from nczarr.arrays.chunks.chunk_references import Referred, referred, some
+from nczarr.arrays.chunks.chunk_references import Referred, refer_chunks, some
 from nczarr.arrays.chunks.manifest import PlaceColumns
 from nczarr.arrays.execution.counts import Counts
 from nczarr.arrays.execution.thread_pool import DISTANT_WORKERS, Crew, Task
@@ -22,7 +22,7 @@ from nczarr.arrays.regions import Index, grid_of, index_of, number_of
 from nczarr.arrays.sources.source import itemsize
 from nczarr.arrays.sources.windows import way
 from nczarr.diagnostics.report import Report
-from nczarr.diagnostics.secrets import shown
+from nczarr.diagnostics.secrets import show
 from nczarr.link.run import link
 from nczarr.link.tasks import WrittenPart, arrays
 from nczarr.plan.plans import StorePlan
@@ -54,7 +54,7 @@ def refer(
     referenced.
     """
     for number, array in numbered:
-        columns = referred(array.source, array.target.layout) if array.route == "reference" else None
+        columns = refer_chunks(array.source, array.target.layout) if array.route == "reference" else None
         if columns is None:
             yield number, array
             continue
@@ -169,13 +169,13 @@ _ADDRESS = re.compile(r"(?:[a-z]+://)?[^\s/@?#]+:[0-9]+/?|inproc://[^\s@?#]+", r
 def is_divisible(path: str, form: Format, address: str, report: Report) -> bool:
     """Return whether a cluster can make the target. Reports indivisible-run, bad-url, missing-library."""
     if form.commits:
-        indivisible(f"`{shown(path)}`: a commit is made by one process", report)
+        indivisible(f"`{show(path)}`: a commit is made by one process", report)
         return False
     if not form.emit:
-        indivisible(f"`{shown(path)}`: format `{form.name}` is one file, which only one process can write", report)
+        indivisible(f"`{show(path)}`: format `{form.name}` is one file, which only one process can write", report)
         return False
     if path.lower().endswith(".zip"):
-        indivisible(f"`{shown(path)}` is an archive, which only one process can write", report)
+        indivisible(f"`{show(path)}` is an archive, which only one process can write", report)
         return False
     return is_scheduler(address, report)
 
@@ -183,7 +183,7 @@ def is_divisible(path: str, form: Format, address: str, report: Report) -> bool:
 def is_scheduler(address: str, report: Report) -> bool:
     """Return whether a scheduler may be at this address. Reports bad-url, missing-library."""
     if _ADDRESS.fullmatch(address) is None:
-        report.error("bad-url", f"`{shown(address)}` is not the address of a scheduler; write tcp://HOST:PORT")
+        report.error("bad-url", f"`{show(address)}` is not the address of a scheduler; write tcp://HOST:PORT")
         return False
     if find_spec("distributed") is None:
         helps = ["run `pip install 'nczarr[dask]'`"]
@@ -209,7 +209,7 @@ class Begun(NamedTuple):
     """Path or URL where it is readable before it is finished."""
 
 
-def begun(path: str, plan: StorePlan) -> Begun:
+def begin_store(path: str, plan: StorePlan) -> Begun:
     """Begin the store for a path or URL. Raises OSError, FileExistsError if the place is taken."""
     if plan.form.begins is not None:
         from nczarr.registry import load
@@ -301,7 +301,7 @@ def journal(plan: StorePlan) -> StoreJournal:
         return StoreJournal(None, run=run)
     source_identity = identity(options.source, options.storage.of("source"))
     return StoreJournal(
-        None if source_identity is None else fingerprint(plan, source_identity), shown(options.source), run=run
+        None if source_identity is None else fingerprint(plan, source_identity), show(options.source), run=run
     )
 
 

@@ -56,7 +56,7 @@ class WrittenPart(NamedTuple):
             return iter(self.only)
         layout = self.target.layout
         if self.target.sparse and self.source is not None:
-            return self.source.occupied(self.unit)
+            return self.source.list_occupied(self.unit)
         return every_block(layout.shape, self.unit)
 
     def region(self, index: Index) -> Selection:
@@ -138,9 +138,9 @@ def route(source: ArraySource | None, target: PartTarget, *, by_reference: bool 
     if source is None:
         return "nothing" if target.sparse else "fill"
     if by_reference:
-        from nczarr.arrays.chunks.chunk_references import referred  # few targets hold references
+        from nczarr.arrays.chunks.chunk_references import refer_chunks  # few targets hold references
 
-        if referred(source, layout) is not None:
+        if refer_chunks(source, layout) is not None:
             return "reference"
     return way(source, layout)
 
@@ -203,10 +203,10 @@ def apart(array: WrittenPart, indices: Iterable[Index]) -> Iterator[tuple[Index,
         return tuple(number * unit_length // region for number, unit_length, region in lengths)
 
     for _, group in groupby(indices, home):
-        yield from cut(group, fetched_at_once(array))
+        yield from cut(group, count_fetched_at_once(array))
 
 
-def fetched_at_once(array: WrittenPart) -> int:
+def count_fetched_at_once(array: WrittenPart) -> int:
     """Return the number of chunks to fetch at once from a distance."""
     return min(MOST, FETCHED // max(1, array.chunk_size * array.element))
 

@@ -26,7 +26,7 @@ from nczarr.arrays.regions import Selection, bounding, lengths_of, region_of
 from nczarr.arrays.sources.source import ArraySource, Layout, numpy_dtype
 from nczarr.arrays.sources.windows import Window
 from nczarr.diagnostics.report import CompileError
-from nczarr.link.run import needed, perform
+from nczarr.link.run import measure_needed, perform
 from nczarr.link.tasks import Keys, Task, WrittenPart
 
 PAUSE = 0.02
@@ -55,12 +55,12 @@ class Outcome(NamedTuple):
     """The error that stopped the task."""
 
 
-def unpacked(parcel: Parcel) -> Parcel:
+def unpack(parcel: Parcel) -> Parcel:
     """Return a parcel with the value itself, for all tasks of this worker."""
     return Parcel(pickle.loads(parcel.value), parcel.name)
 
 
-def called(parcel: Parcel) -> Any:
+def call(parcel: Parcel) -> Any:
     """Call a function with the arguments in a parcel."""
     function, arguments = parcel.value
     return function(*arguments)
@@ -132,7 +132,7 @@ def do(
             layout = described.source.layout
             values_of_region = values_of(layout, region, values.astype(numpy_dtype(layout.dtype), copy=False))
             described = described._replace(source=values_of_region)
-        need = max(share, needed(described, store.value))
+        need = max(share, measure_needed(described, store.value))
         with _process.at_work(run, need, memory) as goes_on:
             return Outcome(perform(described, task, store.value, need)) if goes_on else Outcome()
     except (OSError, CompileError) as failure:

@@ -18,7 +18,7 @@ from nczarr.diagnostics.source import Source
 from nczarr.names import closest
 from nczarr.operations import endpoints, pipeline, readers
 from nczarr.operations.compare.diff import definition
-from nczarr.operations.compare.difference import shown_pair
+from nczarr.operations.compare.difference import show_pair
 from nczarr.operations.readers.rule import Peer
 from nczarr.options import Options
 from nczarr.registry import Format
@@ -109,7 +109,7 @@ class _Check:
             if name not in actual:
                 self._missing(f"attribute `{name}` of {owner}", here, attribute, _near(name, surplus))
             elif actual[name].value != attribute.value:
-                is_there, shall_be = shown_pair(actual[name].value, attribute.value, "`")
+                is_there, shall_be = show_pair(actual[name].value, attribute.value, "`")
                 self._differs(f"attribute `{name}` of {owner}", is_there, shall_be, actual[name], attribute)
         for name in surplus:
             text = f"attribute `{name}` of {owner} is not in the schema"
@@ -206,7 +206,7 @@ class CheckRequest(NamedTuple):
 
 def judge(name: str) -> Peer | Format:
     """Return the reader, convention or target format with a name. Raises ValueError for an unknown one."""
-    form, peer = registry.named(name), readers.named(name)
+    form, peer = registry.find_format(name), readers.find_peer(name)
     if peer is not None:
         return peer
     if form is not None and form.writable:
@@ -227,7 +227,7 @@ def check(request: CheckRequest, report: Report) -> int:
     peers = [peer for peer in request.judges if isinstance(peer, Peer)]
     source = request.content
     if source is None and peers:
-        opened = endpoints.opened(request.path, report, options)
+        opened = endpoints.open_source(request.path, report, options)
     else:
         opened = source
     form = None
@@ -252,35 +252,35 @@ def check(request: CheckRequest, report: Report) -> int:
         checked = pipeline.read_path(request.path, report, options, request.form)
     if checked is None:
         return faults
-    faults += sum(_undeclared(checked, peer, request, report) for peer in undeclared)
+    faults += sum(_report_undeclared(checked, peer, request, report) for peer in undeclared)
     if report.errors == before:
         advise(checked, report)
         _rehearse(checked, request, report)
     return faults
 
 
-def _undeclared(checked: Checked, peer: Peer, request: CheckRequest, report: Report) -> int:
+def _report_undeclared(checked: Checked, peer: Peer, request: CheckRequest, report: Report) -> int:
     """Report what keeps a source of another format from declaring a convention; return the number of reports."""
     name = registry.having("declares")[0]
-    form = registry.named(name)
+    form = registry.find_format(name)
     assert form is not None
     helps = [f"convert it: `--to {name} --declare {peer.convention}`"]
-    before = len(report.sorted())
+    before = len(report.list_sorted())
     report.error("undeclared-convention", f"`{request.path}` is not a store of {form.title}", helps=helps)
     tried = Report()
     options = request.options._replace(declare=peer.convention, allow_loss=frozenset({"all"}), kind=None)
     pipeline.plan(checked, form, tried, options)
-    for diagnostic in tried.sorted():
+    for diagnostic in tried.list_sorted():
         if diagnostic.code in ("undeclarable-convention", "disputed-fill-value"):
             report.add(diagnostic)
-    return len(report.sorted()) - before
+    return len(report.list_sorted()) - before
 
 
 def _rehearse(checked: Checked, request: CheckRequest, report: Report) -> None:
     """Report the losses of targets, and deviations from the schema."""
     formats = [form for form in request.judges if not isinstance(form, Peer)]
     if request.options.kind is not None:
-        file = registry.named(registry.FILE)
+        file = registry.find_format(registry.FILE)
         assert file is not None
         formats.append(file)
     for form in formats:

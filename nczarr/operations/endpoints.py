@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from nczarr import registry
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Diagnostic, Report, Severity
-from nczarr.diagnostics.secrets import shown
+from nczarr.diagnostics.secrets import show
 from nczarr.diagnostics.source import HEAD, Source
 from nczarr.options import Following, Options
 from nczarr.registry import Format
@@ -24,7 +24,7 @@ from nczarr.stores.url import (
     Repository,
     is_remote,
     location,
-    trimmed,
+    trim,
     untidy,
 )
 
@@ -34,11 +34,11 @@ if TYPE_CHECKING:
     from nczarr.stores.probe import Obstacle
 
 
-def opened(path: str, report: Report, options: Options) -> Source | Store | None:
+def open_source(path: str, report: Report, options: Options) -> Source | Store | None:
     """Return the file or store at a path or URL; None after an error. Raises OSError if it is unreachable."""
     from nczarr.stores.open import open_path
 
-    place = located(path, report)
+    place = locate(path, report)
     if place is None:
         return None
     try:
@@ -47,7 +47,7 @@ def opened(path: str, report: Report, options: Options) -> Source | Store | None
         unusable(path, error, report)
         return None
     if place.remote and _is_fetched(source):
-        text = f"`{shown(path)}` was fetched whole: its server sends no ranges of files"
+        text = f"`{show(path)}` was fetched whole: its server sends no ranges of files"
         helps = ("keep a local copy if you read it again",)
         report.add(Diagnostic("unranged-server", Severity.NOTE, text, helps=helps))
     return source
@@ -84,7 +84,7 @@ def revision(source: Source | Store, report: Report, options: Options) -> Source
 
 def source_format(source: Source | Store, name: str, report: Report) -> Format | None:
     """Return the format with a name; None (reported) if the source cannot have it."""
-    form = registry.named(name)
+    form = registry.find_format(name)
     if form is None or not form.readable:
         readable = ", ".join(row.name for row in registry.formats() if row.readable)
         text = f"format `{name}` cannot be read" if form else f"unknown format `{name}`"
@@ -101,12 +101,12 @@ def source_format(source: Source | Store, name: str, report: Report) -> Format |
 def unusable(text: str, error: BadURLError | ImportError, report: Report) -> None:
     """Report why a URL cannot be used: bad-url, missing-library."""
     if isinstance(error, BadURLError):
-        report.error("bad-url", f"`{shown(text)}`: {error}")
+        report.error("bad-url", f"`{show(text)}`: {error}")
     else:
-        report.error("missing-library", f"`{shown(text)}`: {error}", helps=[getattr(error, "remedy", "")])
+        report.error("missing-library", f"`{show(text)}`: {error}", helps=[getattr(error, "remedy", "")])
 
 
-def located(text: str, report: Report) -> Location | None:
+def locate(text: str, report: Report) -> Location | None:
     """Return the place of a path or URL; None after an error."""
     try:
         return location(text)
@@ -126,7 +126,7 @@ def readable(store: Store, report: Report, options: Options) -> Store | None:
         return store
     from nczarr.stores import extension
 
-    append = extension.parsed(journal)
+    append = extension.parse(journal)
     if append is not None:
         state = "before" if append.state == "writing" else "after"
         helps = ["to complete it, run the same `nczarr append` again"]
@@ -140,7 +140,7 @@ def readable(store: Store, report: Report, options: Options) -> Store | None:
     return None
 
 
-def detected(source: Source | Store) -> Format | None:
+def detect_format(source: Source | Store) -> Format | None:
     """Return the format of a source by its content; None if it is unknown."""
     if isinstance(source, Source):
         return registry.detect(source.name, bytes(source.data[:HEAD]))
@@ -149,20 +149,20 @@ def detected(source: Source | Store) -> Format | None:
 
 def target_format(path: str, name: str | None, report: Report) -> Format | None:
     """Return the format of a target: the named one, else that of the URL's modes or of the suffix."""
-    place = located(path, report)
+    place = locate(path, report)
     if place is None:
         return None
     name = name or (registry.REPOSITORY if place.repository else registry.of_modes(place.modes))
-    form = registry.named(name) if name else registry.for_target(place.path.rstrip("/"))
+    form = registry.find_format(name) if name else registry.for_target(place.path.rstrip("/"))
     if form is None or not form.writable:
-        what = f"format `{name}`" if name else f"the suffix of `{shown(place.path)}`"
+        what = f"format `{name}`" if name else f"the suffix of `{show(place.path)}`"
         writable = ", ".join(row.name for row in registry.formats() if row.writable)
         text = f"{what} does not name a format that can be written"
         report.error("unknown-target", text, helps=[f"formats that can be written: {writable}; name one with `--to`"])
         return None
     unmet = unmet_mode(place, form)
     if unmet is not None:
-        report.error("bad-url", f"`{shown(path)}`: {unmet}")
+        report.error("bad-url", f"`{show(path)}`: {unmet}")
     return form if unmet is None else None
 
 
@@ -181,7 +181,7 @@ def settle(
     changes: dict[str, Any] = {}
     if place is not None:
         storage, modes = options.storage.at("target", place.server), place.modes
-        changes = {"target": trimmed(place.path), "storage": storage, "xarray": "noxarray" not in modes}
+        changes = {"target": trim(place.path), "storage": storage, "xarray": "noxarray" not in modes}
         if "consolidated" in modes:
             changes["consolidated"] = True
     settled: Format | None = form
@@ -194,7 +194,7 @@ def settle(
 
         stored = bool(options.chunks) or any(chain != "none" for chain in options.codecs.values())
         kind = changes["kind"] = choose(checked, form.kinds, options.kind, stored=stored)
-        settled = None if kind is None else registry.named(form.kinds[kind])
+        settled = None if kind is None else registry.find_format(form.kinds[kind])
         if settled is None:
             from nczarr.ast.dataset import KIND_NAMES
 
@@ -256,7 +256,7 @@ def following(path: str, plan: Plan) -> Following:
 
 
 @contextmanager
-def locked_place(path: str, report: Report, options: Options, *, replaces: bool) -> Iterator[Lock | None]:
+def lock_place(path: str, report: Report, options: Options, *, replaces: bool) -> Iterator[Lock | None]:
     """Hold the lock of the target at a path or URL; None after a reported error.
 
     All branches of a local repository share a lock: icechunk replaces files of a
@@ -264,9 +264,9 @@ def locked_place(path: str, report: Report, options: Options, *, replaces: bool)
     none. Reports bad-url, missing-library, busy-target, unlocked-target. Raises OSError.
     """
     from nczarr.stores.lock import NoLock
-    from nczarr.stores.locking import locked
+    from nczarr.stores.locking import lock_target
 
-    place = located(path, report)
+    place = locate(path, report)
     if place is None:
         yield None
         return
@@ -274,11 +274,11 @@ def locked_place(path: str, report: Report, options: Options, *, replaces: bool)
     if repository is not None and not repository.local:
         yield NoLock(None)
         return
-    target = trimmed(place.path) if repository is None else repository.place
+    target = trim(place.path) if repository is None else repository.place
     with ExitStack() as stack:
         try:
             storage = options.storage.at("target", place.server)
-            lock = stack.enter_context(locked(target, report, storage, replaces=replaces))
+            lock = stack.enter_context(lock_target(target, report, storage, replaces=replaces))
         except (BadURLError, MissingProtocolError) as failure:
             unusable(path, failure, report)
             lock = None
@@ -298,7 +298,7 @@ def is_free(place: Location, form: Format | None, report: Report, options: Optio
     """Return whether a target of a format, or a file, can be made at a place; reports obstacles. Raises OSError."""
     from nczarr.stores.finish import obstacle
 
-    path = trimmed(place.path)
+    path = trim(place.path)
     try:
         if form is not None and form.commits:
             return bool(registry.load(form.commits)(path, report, options))
@@ -339,7 +339,7 @@ def _obstacle(place: Location, form: Format | None, options: Options) -> Obstacl
     """Return the store or file at the URL of a target. Raises OSError."""
     from nczarr.stores.probe import obstacle
 
-    url, storage = trimmed(place.path), options.storage.at("target", place.server)
+    url, storage = trim(place.path), options.storage.at("target", place.server)
     store = _is_store(url, form) and not url.lower().endswith(".zip")
     return obstacle(url, storage.of("target"), store=store)
 
@@ -356,5 +356,5 @@ def _is_free_there(place: Location, form: Format | None, report: Report, options
             helps = ["continue with `--resume`, or start again with `--overwrite`"]
         elif obstacle.replaceable:
             helps = ["replace it with `--overwrite`"]
-        report.error("target-exists", f"`{shown(trimmed(place.path))}` {obstacle.words}", helps=helps)
+        report.error("target-exists", f"`{show(trim(place.path))}` {obstacle.words}", helps=helps)
     return allowed

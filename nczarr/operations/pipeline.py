@@ -14,19 +14,19 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from nczarr import names, registry
 from nczarr.arrays.execution.counts import Counts, Step, Watcher
-from nczarr.arrays.execution.thread_pool import in_limits, limited
+from nczarr.arrays.execution.thread_pool import in_limits, limit
 from nczarr.ast.dataset import building
 from nczarr.check import check
 from nczarr.check.checked import Checked, Observer
 from nczarr.diagnostics.report import Report
-from nczarr.diagnostics.secrets import shown
+from nczarr.diagnostics.secrets import show
 from nczarr.diagnostics.source import Source
 from nczarr.operations import endpoints
 from nczarr.options import WHOLE, Options
 from nczarr.registry import Format
-from nczarr.select.selection import Subset, part_in_words, unmatched
+from nczarr.select.selection import Subset, part_in_words, report_unmatched
 from nczarr.stores.base import Store
-from nczarr.stores.url import Location, is_remote, location, trimmed
+from nczarr.stores.url import Location, is_remote, location, trim
 
 if TYPE_CHECKING:
     from nczarr.plan.plans import Conversion, Plan, StorePlan
@@ -80,7 +80,7 @@ def read(
         if settled is None:
             return None
         source = settled
-    form = form or endpoints.detected(source)
+    form = form or endpoints.detect_format(source)
     if form is not None and form.opens is not None:
         opened = registry.load(form.opens)(source, report, options)
         if opened is None:
@@ -113,7 +113,7 @@ def read_path(
     path: str, report: Report, options: Options, name: str | None = None, observe: Observer | None = None
 ) -> Checked | None:
     """Return the checked dataset at a path or URL, in a named or detected format. Raises OSError."""
-    source = endpoints.opened(path, report, options)
+    source = endpoints.open_source(path, report, options)
     if source is None:
         return None
     if options.survey and not isinstance(source, Source):
@@ -180,14 +180,14 @@ def write(
     of the target, if the caller has it. Raises OSError if the file system refuses.
     """
     if lock is None:
-        with endpoints.locked_place(path, report, options, replaces=options.overwrite or options.resume) as own_lock:
+        with endpoints.lock_place(path, report, options, replaces=options.overwrite or options.resume) as own_lock:
             return None if own_lock is None else write(checked, path, form, report, options, watch, own_lock)
     from nczarr import link
     from nczarr.plan.plans import conversion_of
 
     if options.resume and not options.overwrite and endpoints.is_finished(path, form, options):
-        return _finished_before(checked, path, form, report, options)
-    planned = _planned(checked, path, form, report, options)
+        return _find_finished(checked, path, form, report, options)
+    planned = _plan(checked, path, form, report, options)
     if planned is None or planned.options.target is None:
         return None
     path = planned.options.target
@@ -201,12 +201,12 @@ def write(
         reading = planned.options._replace(following=endpoints.following(path, planned))
         readers = verify(checked, conversion_of(path, planned, counts), place, read_path, reading, report, plan=planned)
 
-    with limited(options.workers, options.memory):
+    with limit(options.workers, options.memory):
         written = link.write(planned, path, report, counts, inspect if options.verify else None, lock)
     return conversion_of(path, planned, counts)._replace(verified_with=readers) if written else None
 
 
-def _finished_before(checked: Checked, path: str, form: Format, report: Report, options: Options) -> Conversion | None:
+def _find_finished(checked: Checked, path: str, form: Format, report: Report, options: Options) -> Conversion | None:
     """Check a finished target for `--resume`; None if it differs. Reports finished-target, unequal-target."""
     from nczarr.operations.compare.verify import verify
     from nczarr.plan.plans import conversion_of
@@ -223,19 +223,19 @@ def _finished_before(checked: Checked, path: str, form: Format, report: Report, 
         if options.verify
         else "with the same variables; values were not compared (compare them with `--verify`)"
     )
-    report.warning("finished-target", f"`{shown(path)}` already exists, {compared}")
+    report.warning("finished-target", f"`{show(path)}` already exists, {compared}")
     return done
 
 
-def _planned(checked: Checked, path: str, form: Format, report: Report, options: Options) -> Plan | None:
+def _plan(checked: Checked, path: str, form: Format, report: Report, options: Options) -> Plan | None:
     """Return the plan of a possible target; None after an error."""
-    place = endpoints.located(path, report)
+    place = endpoints.locate(path, report)
     if place is None:
         return None
     if options.dask is not None:
         from nczarr.link.target import is_divisible
 
-        if not is_divisible(trimmed(place.path), form, options.dask, report):
+        if not is_divisible(trim(place.path), form, options.dask, report):
             return None
     return plan(checked, form, report, options, place) if endpoints.is_free(place, form, report, options) else None
 
@@ -244,7 +244,7 @@ def steps(checked: Checked, path: str, form: Format, report: Report, options: Op
     """Return the data steps of `write` by part, with its reports; None after an error. Nothing is written."""
     from nczarr import link
 
-    planned = _planned(checked, path, form, report, options)
+    planned = _plan(checked, path, form, report, options)
     return None if planned is None else link.steps(planned, report)
 
 
@@ -266,7 +266,7 @@ def blocks(checked: Checked, form: Format, report: Report, options: Options) -> 
     if planned is None:
         return None
     if isinstance(planned, StorePlan):
-        return link.document(planned, report) if planned.form.begins else link.shown(planned, report)
+        return link.document(planned, report) if planned.form.begins else link.show_store(planned, report)
     if planned.form.build:
         name = planned.form.name
         report.error("unknown-target", f"format `{name}` is written to files only", helps=["name a file with `-o`"])
@@ -311,7 +311,7 @@ def _is_there(checked: Checked, options: Options, report: Report) -> bool:
         simple = {names.last(fqn) for fqn in declared if fqn != "/"}
         for name in asked:
             if name not in declared and name not in simple:
-                unmatched(what, name, declared, report)
+                report_unmatched(what, name, declared, report)
     return report.errors == before
 
 
@@ -365,7 +365,7 @@ def prepare(
     if checked is None or report.errors:
         return None
     if fixed:
-        from nczarr.select.subset import fixed as with_fixed_lengths
+        from nczarr.select.subset import fix_dimensions as with_fixed_lengths
 
         checked = with_fixed_lengths(checked)
     part = part_in_words(subset, fixed=fixed)

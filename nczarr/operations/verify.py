@@ -25,13 +25,13 @@ from nczarr.arrays.sources.windows import TEXT, TIMES
 from nczarr.ast.rectilinear import volume
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import CompileError, Diagnostic, Label, Report, Severity
-from nczarr.diagnostics.secrets import shown
+from nczarr.diagnostics.secrets import show
 from nczarr.diagnostics.source import Source
 from nczarr.operations import pipeline
 from nczarr.options import Options
 from nczarr.stores.base import Reference, References, Store, is_metadata, is_safe
 from nczarr.stores.references import ReferenceStore
-from nczarr.stores.stat import Facts, changes, noted
+from nczarr.stores.stat import Facts, changes, read_noted
 
 ROWS = 1 << 16
 """References per table."""
@@ -156,7 +156,7 @@ class _Targets:
             self.failures[number] = answer
             return UNKNOWN
         for change in changes(self.noted.get(url, Facts()), answer):
-            text = f"`{_named(url)}`, the target of `{self.first[number]}`, has changed: {change}"
+            text = f"`{_name(url)}`, the target of `{self.first[number]}`, has changed: {change}"
             self.faults.append(_fault("changed-target", text, self.first[number]))
         return UNKNOWN if answer.size is None else answer.size
 
@@ -167,7 +167,7 @@ def look_at(references: References, look: Look, report: Report, *, distant: bool
     Memory depends on targets, not on references. Raises OSError, CompileError
     if entries are unreadable.
     """
-    targets = _Targets(look, _noted(references.noted), DISTANT_WORKERS if distant else 1)
+    targets = _Targets(look, _note(references.noted), DISTANT_WORKERS if distant else 1)
     useless: set[str] = set()
     count = 0
     for table in tables(references.entries(), targets.urls):
@@ -187,10 +187,10 @@ def look_at(references: References, look: Look, report: Report, *, distant: bool
     return Looked(count, len(names), frozenset(useless), frozenset(names[number] for number in targets.failures))
 
 
-def _noted(member: Any) -> dict[str | None, Facts]:
+def _note(member: Any) -> dict[str | None, Facts]:
     """Return the document's recorded properties of targets by URL."""
     targets = member.get("targets") if isinstance(member, Mapping) else None
-    return {url: noted(facts) for url, facts in targets.items()} if isinstance(targets, Mapping) else {}
+    return {url: read_noted(facts) for url, facts in targets.items()} if isinstance(targets, Mapping) else {}
 
 
 def _is_meant(references: References, key: str, url: str | None, table: RangeTable, row: int) -> bool:
@@ -202,7 +202,7 @@ def _is_meant(references: References, key: str, url: str | None, table: RangeTab
 def _tell_beyond(key: str, url: str | None, table: RangeTable, row: int, size: int, report: Report) -> None:
     offset, length = int(table.offset[row]), int(table.length[row])
     what = f"{length} bytes at {offset}" if length >= 0 else f"the bytes from {offset}"
-    text = f"`{key}` refers to {what} of `{_named(url)}`, which has {size}"
+    text = f"`{key}` refers to {what} of `{_name(url)}`, which has {size}"
     report.add(_fault("range-beyond-target", text, key))
 
 
@@ -213,7 +213,7 @@ def _tell_failure(url: str | None, error: OSError | CompileError, key: str, coun
         for diagnostic in error.diagnostics:
             report.add(diagnostic._replace(notes=(*diagnostic.notes, *notes)))
         return
-    text = f"`{_named(url)}`, the target of `{key}`, cannot be reached: {error.strerror or error}"
+    text = f"`{_name(url)}`, the target of `{key}`, cannot be reached: {error.strerror or error}"
     report.add(_fault("unreachable-target", text, key, tuple(notes)))
 
 
@@ -221,8 +221,8 @@ def _fault(code: str, text: str, key: str, notes: Iterable[str] = ()) -> Diagnos
     return Diagnostic(code, Severity.ERROR, text, Label(key=key), notes=tuple(notes))
 
 
-def _named(url: str | None) -> str:
-    return shown(url) if url is not None else "null"
+def _name(url: str | None) -> str:
+    return show(url) if url is not None else "null"
 
 
 BATCH = 16
@@ -253,12 +253,12 @@ def chosen(name: str, source: ArraySource, sample: int | None) -> Iterator[Index
     """Yield the stored chunks of an array, or a sample of them. Raises OSError."""
     chunks = source.layout.chunks
     if sample is None:
-        return source.occupied(chunks)
-    count = sum(1 for _ in source.occupied(chunks))
+        return source.list_occupied(chunks)
+    count = sum(1 for _ in source.list_occupied(chunks))
     if count <= sample:
-        return source.occupied(chunks)
+        return source.list_occupied(chunks)
     places = set(random.Random(f"{name} {count}").sample(range(count), sample))
-    return (index for place, index in enumerate(source.occupied(chunks)) if place in places)
+    return (index for place, index in enumerate(source.list_occupied(chunks)) if place in places)
 
 
 def read_chunks(
@@ -306,7 +306,7 @@ def strays(checked: Checked, references: References) -> Iterator[str]:
     count = 0
     for _, source in arrays(checked):
         if source.keys is not None:
-            count += sum(1 for _ in source.occupied(source.layout.shards or source.layout.chunks))
+            count += sum(1 for _ in source.list_occupied(source.layout.shards or source.layout.chunks))
             owners[source.keys.chunk_keys.prefix] = source.keys
     if count == sum(1 for key, _ in references.entries() if not is_metadata(key)):  # every key is one of a chunk
         return
@@ -346,7 +346,7 @@ def verify(source: Source | Store, sample: int | None, report: Report, options: 
     `sample`: chunks to read of each array; 0: none, None: all. Faults are
     reported. Raises OSError, CompileError if the document itself is unreadable.
     """
-    form = registry.named(registry.REFERENCE)
+    form = registry.find_format(registry.REFERENCE)
     assert form is not None
     assert form.opens is not None
     store: ReferenceStore | None = registry.load(form.opens)(source, report, options)
@@ -357,7 +357,7 @@ def verify(source: Source | Store, sample: int | None, report: Report, options: 
     if sample != 0:
         own_report = Report(strict=report.strict)
         checked = pipeline.read(store, own_report, options, registry.detect_store(store, opened=True))
-        for diagnostic in own_report.sorted():
+        for diagnostic in own_report.list_sorted():
             report.add(diagnostic)
         if checked is not None:
             for key in islice(strays(checked, store.references), report.limit):
@@ -389,7 +389,7 @@ def _read_chunks(
 def _tell(fault: ChunkFault, store: ReferenceStore, report: Report) -> None:
     """Report an unreadable chunk with its key and target."""
     entry = None if fault.key is None else store.references.find(fault.key)
-    target = f", bytes of `{shown(entry.url)}`," if isinstance(entry, Reference) and entry.url is not None else ""
+    target = f", bytes of `{show(entry.url)}`," if isinstance(entry, Reference) and entry.url is not None else ""
     what = f"`{fault.key}`" if fault.key is not None else f"chunk {fault.chunk} of `{fault.name}`"
     place, reason = Label(key=fault.key or store.path), fault.reason
     if isinstance(reason, OSError):

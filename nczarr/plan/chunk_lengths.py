@@ -62,7 +62,7 @@ def survey(source: ArraySource | None, fill: bytes, *, characters: bool = False)
     size = 0
     shape = source.layout.shape
     slab = linear_block(shape, SLAB)
-    for index in source.occupied(slab):
+    for index in source.list_occupied(slab):
         region = region_of(index, slab, shape)
         first = first_of(region, shape)
         for number, text in enumerate(source.read(region).reshape(-1)):

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import assert_never
 
 from nczarr.arrays.codecs.chain import of_hdf5
-from nczarr.arrays.values.parts import Types, is_fixed, stored_size, struct
+from nczarr.arrays.values.parts import Types, is_fixed, measure_stored, struct
 from nczarr.ast import ATOMIC, Codec, CompoundType, EnumType, Group, OpaqueType, Storage, Variable, VlenType
 from nczarr.ast.dataset import KIND_NAMES
 from nczarr.ast.rectilinear import varies
@@ -15,7 +15,7 @@ from nczarr.ast.storage import DEFAULT_STORAGE, DEFLATE, FLETCHER32, SHUFFLE, SZ
 from nczarr.check.checked import Checked
 from nczarr.check.classic_layout import check_sizes
 from nczarr.check.infer_shapes import name_dimensions
-from nczarr.check.kinds import check_target, reduced
+from nczarr.check.kinds import check_target, reduce_to_kind
 from nczarr.diagnostics.report import Diagnostic, Label, Report, Severity
 from nczarr.diagnostics.source import Span
 from nczarr.options import Options
@@ -136,7 +136,7 @@ def _variables(checked: Checked, storage: Mapping[str, Storage]) -> Iterator[Dia
         if rank > MAX_RANK:
             text = f"`{path}` has {rank} dimensions; HDF5 files have at most {MAX_RANK}"
             yield _problem("rank-limit", text, variable.span, _STORE)
-        size = stored_size(variable.type, checked.types)
+        size = measure_stored(variable.type, checked.types)
         filled = not (storage[path].no_fill and is_fixed(variable.type, checked.types))
         if variable.type in checked.types and filled and size > FILL_BYTES:
             text = f"the fill value of `{path}` has {size} bytes; the limit of HDF5 files is {FILL_BYTES}"
@@ -226,7 +226,7 @@ def message_size(type_name: str, types: Types) -> int:
                 width = ATOMIC[declared.base].size
                 length = 8 + of(declared.base) + sum(_text(item.name) + width for item in declared.constants)
             case CompoundType():
-                place = max(1, (stored_size(name, types).bit_length() + 7) // 8)
+                place = max(1, (measure_stored(name, types).bit_length() + 7) // 8)
                 length = 8
                 for field in declared.fields:
                     array = 8 + 1 + 4 * len(field.shape) if field.shape else 0
@@ -265,7 +265,7 @@ def plan_file(checked: Checked, form: Format, options: Options, report: Report) 
     accepted = options.accepts("format-conflict")
     check_target(named, kind, report, accepted=accepted)
     if accepted:
-        named = reduced(named, kind)
+        named = reduce_to_kind(named, kind)
     if report.errors == before:
         check_sizes(named, kind, report)
         if kind == "nc7":
@@ -274,12 +274,12 @@ def plan_file(checked: Checked, form: Format, options: Options, report: Report) 
     requests = storage_requests(named, form.name, None, options, report)
     if report.errors > before:
         return None
-    storage = {path: _requested(path, named, requests) for path in named.variables}
+    storage = {path: _request_storage(path, named, requests) for path in named.variables}
     lost: list[Loss] = [*unknown_extensions(named)]
     if NETCDF_KINDS[kind].storage:
         for path, request in storage.items():
             variable = named.variables[path]
-            itemsize = stored_size(variable.type, named.types)
+            itemsize = measure_stored(variable.type, named.types)
             atomic = variable.type not in named.types
             chunks = named.variables[path].storage.chunks
             storage[path], unmet = hdf5_storage(request, named.shapes[path], itemsize, atomic=atomic)
@@ -307,7 +307,7 @@ def _check_empty_dimensions(checked: Checked, report: Report) -> None:
             report.error("format-conflict", text, dimension.span, helps=["use --kind nc4"])
 
 
-def _requested(path: str, checked: Checked, requests: StorageRequests) -> Storage:
+def _request_storage(path: str, checked: Checked, requests: StorageRequests) -> Storage:
     """Return the requested storage of a variable. HDF5 encodes only the references of strings and lists."""
     variable = checked.variables[path]
     limits = tuple(

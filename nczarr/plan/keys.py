@@ -95,7 +95,7 @@ Places = dict[tuple[str, str], str]
 """Key prefixes of nodes, by FQN of the variable or group, and path of the part or of a group within it."""
 
 
-def placed(checked: Checked) -> Places:
+def place_nodes(checked: Checked) -> Places:
     """Return the key prefixes of all nodes; names with a slash are refused elsewhere."""
     places: Places = {("/", ""): ""}
     for path, group in groups(checked.dataset):

@@ -12,14 +12,14 @@ from nczarr.arrays.sources.memory import fill_parts, is_complete, patterns
 from nczarr.arrays.sources.source import ArraySource, Descr, Layout, Order, Parts, fill_of, is_number
 from nczarr.arrays.sources.source import itemsize as width
 from nczarr.arrays.values.elements import (
+    choose_kept_dtype,
+    convert_to_stored,
     is_element,
     is_nat,
     is_odd_nan,
     is_record,
     is_time,
     is_utf32,
-    kept_dtype,
-    stored_bytes,
     time_attributes,
 )
 from nczarr.arrays.values.parts import POINTER, Part, Types, descr, parts, size
@@ -89,7 +89,7 @@ def lay(
         has_fill = known_fill and not (no_fill and source is not None)
         differs = bool(pad.strip(b"\0")) and pad != elements[part.path][0]  # zeros stand for an undeclared fill value
         states_fill = bool(own_fills) or differs or (source_fill is not None and storage.element is not None)
-        one = _One(part, source, part_shape, pad, has_fill, states_fill, _declared_length(variable))
+        one = _One(part, source, part_shape, pad, has_fill, states_fill, _find_declared_length(variable))
         target, lying = _target(one, variable, checked, arrays, options, storage, shape, shards)
         targets[part.path] = target._replace(separator=_separator(path, checked, arrays, options))
         if lying is not None:
@@ -122,7 +122,7 @@ def _element_dtype(one: _One, variable: Variable, storage: Storage, arrays: Arra
     Readers add attributes to times, so times without these are integers.
     """
     element = storage.element if one.part.path == "" else None
-    stored = None if element is None else kept_dtype(element, one.part.type, types, arrays)
+    stored = None if element is None else choose_kept_dtype(element, one.part.type, types, arrays)
     if element is None or stored is None:
         return None
     if is_time(element):
@@ -150,7 +150,7 @@ def _target(
     if type_name == "string":
         wide = _element_dtype(one, variable, storage, arrays, checked.types)
         strings = survey(one.source, one.pad, characters=wide is not None)
-        length = _fixed_length(strings, one.declared_length) if arrays.fixed_strings else None
+        length = _find_fixed_length(strings, one.declared_length) if arrays.fixed_strings else None
         dtype = "|O" if length is None else f"|S{length}"
         itemsize = length or 16
         if wide is not None and _fits(strings, wide):
@@ -196,16 +196,16 @@ def _target(
     else:
         alone = one.has_fill and one.pad.strip(b"\0") and _has_no_attribute(one.pad, storage, dtype, arrays)
         declared = arrays.fill_needed or alone
-        fill, sparse = _needed_fill(one, dtype, itemsize) if declared else _fill(one, dtype, itemsize, strings)
+        fill, sparse = _find_needed_fill(one, dtype, itemsize) if declared else _fill(one, dtype, itemsize, strings)
         if fill is None and arrays.by_reference and _shows_fill(one, dtype):
-            fill, sparse = _needed_fill(one, dtype, itemsize)
+            fill, sparse = _find_needed_fill(one, dtype, itemsize)
     if sparse and one.part.path:
         sparse = not _all_there(one, chunks, itemsize)
     layout = Layout(dtype, one.shape, chunks, codecs, fill, shards, _order(one, dtype, arrays, options))
     target = PartTarget(layout, one.pad, sparse, strings.nil, strings.utf8)
     if one.source is None or not isinstance(stored_or_reason, str):
         return target, None
-    size_of_values = strings.size if dtype == "|O" else _decoded_size(one.source, target) * itemsize
+    size_of_values = strings.size if dtype == "|O" else _estimate_decoded(one.source, target) * itemsize
     return target._replace(apart=(size_of_values, stored_or_reason)), None
 
 
@@ -218,7 +218,7 @@ def _all_there(one: _One, chunks: tuple[int, ...], itemsize: int) -> bool:
     """
     if None in one.part.shape or math.prod(one.shape) * itemsize <= WHOLE:
         return True
-    written = 0 if one.source is None else sum(1 for _ in one.source.occupied(chunks))
+    written = 0 if one.source is None else sum(1 for _ in one.source.list_occupied(chunks))
     return written == math.prod(grid_of(one.shape, chunks))
 
 
@@ -228,7 +228,7 @@ def _as_stored(one: _One, stored: Layout, strings: Strings, arrays: Arrays) -> P
     fill = None if arrays.fill_needed else _fill(one, stored.dtype, size, strings)[0]
     needs_fill = arrays.fill_needed or (one.has_fill and one.pad.strip(b"\0"))
     if fill is None and (needs_fill or _shows_fill(one, stored.dtype)):
-        fill = _needed_fill(one, stored.dtype, size)[0]
+        fill = _find_needed_fill(one, stored.dtype, size)[0]
     return PartTarget(stored._replace(fill=fill), one.pad, True, strings.nil, strings.utf8)
 
 
@@ -258,17 +258,17 @@ def _is_written_whole(one: _One, dtype: Descr, chunks: tuple[int, ...], itemsize
     if 0 in one.shape:
         return True
     small, source = math.prod(one.shape) * itemsize <= WHOLE, one.source
-    if source is None or next(iter(source.occupied(chunks)), None) is None:
+    if source is None or next(iter(source.list_occupied(chunks)), None) is None:
         return small and str(dtype)[0] == ">"
     return small or is_complete(source, chunks)
 
 
-def _decoded_size(source: ArraySource, target: PartTarget) -> int:
+def _estimate_decoded(source: ArraySource, target: PartTarget) -> int:
     """Estimate the elements that a target holds."""
     layout = target.layout
     if not target.sparse:
         return math.prod(layout.shape)
-    chunks = sum(1 for _ in source.occupied(layout.chunks))
+    chunks = sum(1 for _ in source.list_occupied(layout.chunks))
     return min(math.prod(layout.shape), chunks * volume(layout.chunks))
 
 
@@ -290,7 +290,7 @@ def _has_chunks(source: ArraySource | None, chunks: tuple[int, ...]) -> bool:
     return stored is not None and stored.chunks == chunks
 
 
-def _fixed_length(strings: Strings, declared: int | None) -> int | None:
+def _find_fixed_length(strings: Strings, declared: int | None) -> int | None:
     """Return the n of `|Sn` that holds all strings exactly, or None.
 
     In libnetcdf 4.10.1 an attribute `_nczarr_maxstrlen` overrules the dtype:
@@ -320,7 +320,7 @@ def _has_no_attribute(pad: bytes, storage: Storage, dtype: Descr, arrays: Arrays
     return arrays.numpy_types and dtype[1] == "S" and b"\0" in pad.rstrip(b"\0")
 
 
-def _declared_length(variable: Variable) -> int | None:
+def _find_declared_length(variable: Variable) -> int | None:
     for attribute in variable.attributes:
         if attribute.name == "_nczarr_maxstrlen" and attribute.value.type == "int" and attribute.value.count:
             return int(attribute.value.as_numbers()[0])
@@ -349,11 +349,11 @@ def _order(one: _One, dtype: Descr, arrays: Arrays, options: Options) -> Order:
     return options.order or (one.source.layout.order if one.source is not None else "C")
 
 
-def _needed_fill(one: _One, dtype: Descr, itemsize: int) -> tuple[bytes | None, bool]:
+def _find_needed_fill(one: _One, dtype: Descr, itemsize: int) -> tuple[bytes | None, bool]:
     """Return the fill in the dtype's bytes, for formats where every array has one; chunks may be missing."""
     if dtype == "|O" or is_utf32(dtype):
         return one.pad, True
-    return stored_bytes(one.pad.ljust(itemsize, b"\0"), dtype), True
+    return convert_to_stored(one.pad.ljust(itemsize, b"\0"), dtype), True
 
 
 def _fill(one: _One, dtype: Descr, itemsize: int, strings: Strings) -> tuple[bytes | None, bool]:
@@ -387,7 +387,7 @@ def _fill(one: _One, dtype: Descr, itemsize: int, strings: Strings) -> tuple[byt
     if not one.has_fill and small:
         return None, one.source is None and zero
     if str(dtype)[0] == ">":  # libnetcdf 4.10.1 forgets to swap the fill value of a missing chunk
-        return stored_bytes(one.pad, dtype), not small
+        return convert_to_stored(one.pad, dtype), not small
     # of a NaN the documents of Zarr v2 say only that it is one
-    fill = stored_bytes(one.pad, dtype)
+    fill = convert_to_stored(one.pad, dtype)
     return fill, not (small and is_odd_nan(fill, str(dtype)))

@@ -11,11 +11,11 @@ from collections.abc import Collection, Iterator, Sequence
 
 from nczarr import names
 from nczarr.arrays.sources.source import Descr, fill_of
-from nczarr.arrays.values.elements import is_odd_nan, kept_dtype
+from nczarr.arrays.values.elements import choose_kept_dtype, is_odd_nan
 from nczarr.arrays.values.parts import Types, descr, inner_types, is_fixed, struct
 from nczarr.ast import ATOMIC, Attribute, CompoundType, Constant, EnumType, Variable, VlenType
 from nczarr.ast.dataset import VERSION, DimensionRef, groups
-from nczarr.ast.plain import CARRIED, HIDDEN, guessed, is_finite, plain
+from nczarr.ast.plain import CARRIED, HIDDEN, guess_constant, is_finite, plain
 from nczarr.ast.types import is_number
 from nczarr.check.check_types import default_fill
 from nczarr.check.checked import Checked
@@ -105,9 +105,9 @@ def losses(checked: Checked, form: Format) -> Iterator[Loss]:
                 if fitting:
                     yield from _own_fill(fqn, variable, checked, form)
             yield from _variable(fqn, variable, checked, form)
-        if not capabilities.definition_order and _sorted_differently(
+        if not capabilities.definition_order and _is_sorted_differently(
             [variable.name for variable in group.variables]
-        ) | _sorted_differently([child.name for child in group.groups]):
+        ) | _is_sorted_differently([child.name for child in group.groups]):
             yield Loss("definition-order", "annotation", path, f"group `{path}`: order of definition", group.span)
 
 
@@ -120,7 +120,7 @@ def unknown_extensions(checked: Checked) -> Iterator[Loss]:
             yield Loss("extension", "annotation", fqn, f"`{fqn}`, the extension `{extension.get('extension')}`", span)
 
 
-def _sorted_differently(member_names: list[str]) -> bool:
+def _is_sorted_differently(member_names: list[str]) -> bool:
     return member_names != sorted(member_names)
 
 
@@ -163,8 +163,8 @@ def _own_fill(fqn: str, variable: Variable, checked: Checked, form: Format) -> I
         (n, candidate) for n, candidate in enumerate(variable.attributes) if candidate.name == "_FillValue"
     )
     value, arrays = attribute.value, form.capabilities.arrays
-    record = _kept_record(variable, checked, arrays)
-    needed = arrays is not None and (arrays.fill_needed or _declared_alone(value, record, arrays))
+    record = _find_kept_record(variable, checked, arrays)
+    needed = arrays is not None and (arrays.fill_needed or _is_declared_alone(value, record, arrays))
     number = isinstance(checked.types.get(value.type), EnumType) or is_number(value.type)
     where = f"attribute `_FillValue` of `{fqn}`"
     empty = value.type == "char" and value.data == b"\0"  # an empty text means NUL there
@@ -179,7 +179,7 @@ def _own_fill(fqn: str, variable: Variable, checked: Checked, form: Format) -> I
             and is_fixed(value.type, checked.types)
             and record is None
             and _has_raw_field(value.type, checked.types, nested=arrays.nested_records)
-            and _said(value)
+            and _say(value)
         )
     ):
         yield Loss("default-fill", "annotation", fqn, f"{where}, the default", attribute.span)
@@ -187,7 +187,7 @@ def _own_fill(fqn: str, variable: Variable, checked: Checked, form: Format) -> I
     elif not needed or value.data == (None,) or not (is_fixed(value.type, checked.types) or value.type == "string"):
         yield from _attributes(fqn, (attribute,))
         return
-    elif not _said(value):
+    elif not _say(value):
         text = f"{where} is zero: it would be left out"
         yield Loss("lost-attribute", "value", fqn, text, attribute.span)
         return
@@ -209,7 +209,7 @@ def _fills_chunks(fqn: str, value: Constant, checked: Checked) -> bool:
     return fill is None or fill == (value.data if isinstance(value.data, bytes) else value.data[0])
 
 
-def _said(value: Constant) -> bool:
+def _say(value: Constant) -> bool:
     """Return whether a fill value has nonzero bytes."""
     data = value.data if isinstance(value.data, bytes) else b"".join(x for x in value.data if isinstance(x, bytes))
     return bool(data.strip(b"\0"))
@@ -229,13 +229,13 @@ def _attributes(path: str, attributes: tuple[Attribute, ...]) -> Iterator[Loss]:
         elif shown.value is None:
             what = "no value" if value.count == 0 else f"a value of type `{value.type}`"
             yield Loss("lost-attribute", "value", path, f"{where} has {what}: it would be left out", attribute.span)
-        elif guessed(shown.value) == value:
+        elif guess_constant(shown.value) == value:
             continue  # what reads the plain form takes it for the same
         elif isinstance(value.data, tuple) and None in value.data:
             yield Loss(
                 "lost-nil", "value", path, f"{where} contains NIL, which would become an empty string", attribute.span
             )
-        elif _same_numbers(value, guessed(shown.value)):
+        elif _same_numbers(value, guess_constant(shown.value)):
             yield Loss("attribute-type", "annotation", path, f"{where}: type {value.type}", attribute.span)
         elif not is_finite(value):
             text = f"{where} is NaN or infinite: plain JSON would have a string"
@@ -272,20 +272,22 @@ def _variable(fqn: str, variable: Variable, checked: Checked, form: Format) -> I
         yield Loss("anonymous-dimension", "annotation", fqn, text, variable.span)
     if not capabilities.user_types:
         nested = capabilities.arrays is not None and capabilities.arrays.nested_records
-        is_record = _kept_record(variable, checked, capabilities.arrays) is not None
+        is_record = _find_kept_record(variable, checked, capabilities.arrays) is not None
         problem = None if is_record else _structure(variable.type, checked.types, nested=nested)
         if problem:
             text = f"variable `{fqn}` is of type `{variable.type}`: {form.name} {problem}"
             yield Loss("lost-type", "value", fqn, text, variable.span)
 
 
-def _kept_record(variable: Variable, checked: Checked, arrays: Arrays | None) -> Descr | None:
+def _find_kept_record(variable: Variable, checked: Checked, arrays: Arrays | None) -> Descr | None:
     """Return the dtype of a variable's elements in the target, if they are no type of the model; else None."""
     element = variable.storage.element
-    return None if element is None or arrays is None else kept_dtype(element, variable.type, checked.types, arrays)
+    return (
+        None if element is None or arrays is None else choose_kept_dtype(element, variable.type, checked.types, arrays)
+    )
 
 
-def _declared_alone(value: Constant, record: Descr | None, arrays: Arrays) -> bool:
+def _is_declared_alone(value: Constant, record: Descr | None, arrays: Arrays) -> bool:
     """Return whether an array declares a fill value that no plain attribute holds, if it is not zero."""
     if not isinstance(record, str | None):
         return True

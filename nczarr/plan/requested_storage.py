@@ -17,7 +17,7 @@ from nczarr.arrays.codecs import chain as codecs
 from nczarr.arrays.codecs import table
 from nczarr.arrays.codecs.chain import from_configs, to_configs
 from nczarr.arrays.sources.source import Layout, is_number, itemsize
-from nczarr.arrays.values.elements import element_of, is_element, stored_bytes, text_element
+from nczarr.arrays.values.elements import convert_to_stored, element_of, is_element, text_element
 from nczarr.arrays.values.parts import Types
 from nczarr.ast import ATOMIC, Attribute, Codec, Constant, EnumType, Storage, Variable
 from nczarr.ast.dataset import groups
@@ -76,7 +76,7 @@ def _number_alone(plan: StorePlan, path: str, variable: Variable) -> bool:
     dtype, fill = whole.layout.dtype, whole.layout.fill
     if not isinstance(dtype, str) or dtype[1] not in "iuf" or fill is None or not isinstance(value.data, bytes):
         return False
-    return is_element(value.data, dtype) and stored_bytes(value.data, dtype) == fill
+    return is_element(value.data, dtype) and convert_to_stored(value.data, dtype) == fill
 
 
 def _own_fill(variable: Variable) -> Constant | None:
@@ -118,7 +118,7 @@ def metadata_storage(layout: Layout, *, texts: bool = False) -> Storage:
     )
 
 
-def normalized(storage: Storage, shape: tuple[int, ...], type_name: str, unlimited: tuple[bool, ...] = ()) -> Storage:
+def normalize(storage: Storage, shape: tuple[int, ...], type_name: str, unlimited: tuple[bool, ...] = ()) -> Storage:
     """Return the model's form: chunks within fixed dimensions, no filters of a scalar."""
     chunks = storage.chunks
     if chunks is not None:
@@ -192,8 +192,8 @@ def storage_of(
     """
     storage = variable.storage
     if storage.chunks is not None and varies(storage.chunks):
-        storage = storage.model_copy(update={"chunks": _fitted(storage.chunks, shape, requests)})
-    chunks = _requested_chunks(path, variable, shape, requests, itemsize)
+        storage = storage.model_copy(update={"chunks": _fit(storage.chunks, shape, requests)})
+    chunks = _request_chunks(path, variable, shape, requests, itemsize)
     codecs = requests.codecs.get(path, requests.codecs.get("") if shape else None)
     is_bare = codecs and (path if path in requests.codecs else "") in requests.bare
     if codecs and is_bare and codecs != storage.codecs and _shuffle_helps(variable):  # equal chunks are copied
@@ -215,7 +215,7 @@ def _shuffle_helps(variable: Variable) -> bool:
     return is_wide or any(codec.id == SHUFFLE for codec in variable.storage.codecs)
 
 
-def _requested_chunks(
+def _request_chunks(
     path: str, variable: Variable, shape: tuple[int, ...], requests: StorageRequests, itemsize: int
 ) -> tuple[int, ...] | None:
     if not requests.chunks or not shape:
@@ -231,13 +231,12 @@ def _requested_chunks(
     return tuple(within(chunk, length) for chunk, length in zip(chunks, shape, strict=True))
 
 
-def _fitted(chunks: tuple[int, ...], shape: tuple[int, ...], requests: StorageRequests) -> tuple[int, ...]:
+def _fit(chunks: tuple[int, ...], shape: tuple[int, ...], requests: StorageRequests) -> tuple[int, ...]:
     """Return different chunk lengths as the target has them: for the whole shape, or one for each dimension."""
     if not requests.rectilinear:
         return largest(chunks)
     return tuple(
-        chunk.fitted(length) if isinstance(chunk, Lengths) else chunk
-        for chunk, length in zip(chunks, shape, strict=True)
+        chunk.fit(length) if isinstance(chunk, Lengths) else chunk for chunk, length in zip(chunks, shape, strict=True)
     )
 
 
@@ -268,7 +267,7 @@ def storage_requests(
     for name, text in options.codecs.items():
         supported = table.nameable("hdf5" if arrays is None else arrays.codecs)
         if name and name not in checked.variables:
-            helps = names.suggested(name, checked.variables)
+            helps = names.suggest(name, checked.variables)
             report.error("bad-codec", f"`--codec` names `{name}`, which is not a variable", helps=helps)
         try:
             chain = chains[name] = codecs.nearest(codecs.parse(text), supported)
@@ -298,5 +297,5 @@ def _check_lengths(
         elif isinstance(lengths, str) and not name:
             continue
         elif isinstance(lengths, str) or len(lengths) != 1 or not (name in simple or name in checked.dimensions):
-            helps = names.suggested(name, [*sorted(simple), *checked.variables])
+            helps = names.suggest(name, [*sorted(simple), *checked.variables])
             report.error(code, f"`{option}` names `{name}`, which is not a dimension or variable", helps=helps)

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from nczarr import names
 from nczarr.arrays.codecs import chain as codecs
 from nczarr.arrays.codecs import table
-from nczarr.arrays.codecs.chain import registered, to_configs
+from nczarr.arrays.codecs.chain import register_chain, to_configs
 from nczarr.arrays.codecs.table import is_registered
 from nczarr.arrays.sources.source import Parts, is_number, itemsize
 from nczarr.arrays.values.parts import is_fixed, size
@@ -25,7 +25,7 @@ from nczarr.plan.keys import axes, check_keys
 from nczarr.plan.layout import lay
 from nczarr.plan.losses import losses
 from nczarr.plan.plans import Loss, PartTarget, StorePlan
-from nczarr.plan.requested_storage import metadata_storage, normalized, storage_of, storage_requests, unkept
+from nczarr.plan.requested_storage import metadata_storage, normalize, storage_of, storage_requests, unkept
 from nczarr.registry import Format
 
 
@@ -34,14 +34,14 @@ def with_registered_codecs(storage: Mapping[str, Storage], report: Report) -> di
     registered_storage: dict[str, Storage] = {}
     changed: dict[tuple[str, str], list[str]] = {}
     for path, original in storage.items():
-        chain = registered(original.codecs)
+        chain = register_chain(original.codecs)
         registered_storage[path] = (
             original if chain == original.codecs else original.model_copy(update={"codecs": chain})
         )
         if chain != original.codecs:
-            changed.setdefault((_named(original.codecs), _named(chain)), []).append(path)
+            changed.setdefault((_name(original.codecs), _name(chain)), []).append(path)
     for (before, after), paths in changed.items():
-        text = f"chunks of {_listed(paths)} are encoded again: {before} becomes {after}, which is registered"
+        text = f"chunks of {_list(paths)} are encoded again: {before} becomes {after}, which is registered"
         report.add(Diagnostic("encoded-again", Severity.NOTE, text))
     return registered_storage
 
@@ -58,7 +58,7 @@ def report_unregistered_codecs(targets: Mapping[str, Mapping[str, PartTarget]], 
         names = ", ".join(f"`numcodecs.{name}`" for name in users)
         paths = list({path: None for users_of_name in users.values() for path in users_of_name})
         verb = "is no registered codec" if len(users) == 1 else "are no registered codecs"
-        text = f"{_listed(paths)}: {names} {verb} of Zarr v3; zarr-python and xarray decode the chunks, others may not"
+        text = f"{_list(paths)}: {names} {verb} of Zarr v3; zarr-python and xarray decode the chunks, others may not"
         helps = ["`--zarr-names registered` encodes the chunks again with registered codecs, for every reader"]
         report.warning("unregistered-codec", text, helps=helps)
 
@@ -75,14 +75,14 @@ def report_unregistered_types(targets: Mapping[str, Mapping[str, PartTarget]], r
             )
         ]
         if paths:
-            report.warning("unregistered-name", f"{_listed(paths)}: data type `{name}` is not registered")
+            report.warning("unregistered-name", f"{_list(paths)}: data type `{name}` is not registered")
 
 
-def _named(chain: Sequence[Codec]) -> str:
+def _name(chain: Sequence[Codec]) -> str:
     return " + ".join(codec.name or str(codec.id) for codec in chain)
 
 
-def _listed(paths: Sequence[str]) -> str:
+def _list(paths: Sequence[str]) -> str:
     more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
     return f"`{paths[0]}`{more}"
 
@@ -106,9 +106,9 @@ def plan_store(
     before = report.errors
     places: Mapping[tuple[str, str], str] = {}
     if arrays.portable_names:
-        from nczarr.plan.keys import placed  # few runs need it
+        from nczarr.plan.keys import place_nodes  # few runs need it
 
-        places = placed(checked)
+        places = place_nodes(checked)
     check_keys(checked, arrays, places, report)
     requests = storage_requests(checked, form.name, arrays, options, report)
     if report.errors > before:
@@ -116,7 +116,7 @@ def plan_store(
     lost = [*losses(checked, form), *more]
     axis_names, renamed = axes(checked)
     if not form.capabilities.names:
-        lost += _renamed(checked, renamed, axis_names)
+        lost += _rename(checked, renamed, axis_names)
     targets: dict[str, dict[str, PartTarget]] = {}
     parts: dict[str, Parts] = {}
     widths = {
@@ -143,7 +143,7 @@ def plan_store(
         report_unregistered_types(targets, report)
     elif arrays.registry:
         report_unregistered_codecs(targets, report)
-    unreferred = list(_unreferred(targets, checked, options))
+    unreferred = list(_find_unreferred(targets, checked, options))
     lost += unreferred
     chars = any(variable.type == "char" for variable in checked.variables.values())
     if options.char_netcdf and arrays.netcdf_char and chars:
@@ -155,7 +155,7 @@ def plan_store(
     return StorePlan(checked, form, options, tuple(lost), storage, targets, parts, axis_names, places)
 
 
-def _unreferred(targets: dict[str, dict[str, PartTarget]], checked: Checked, options: Options) -> Iterator[Loss]:
+def _find_unreferred(targets: dict[str, dict[str, PartTarget]], checked: Checked, options: Options) -> Iterator[Loss]:
     """Yield variables that cannot be referenced and are too large to be embedded in the target."""
     for path, part_targets in targets.items():
         apart = [target.apart for target in part_targets.values() if target.apart is not None]
@@ -165,7 +165,7 @@ def _unreferred(targets: dict[str, dict[str, PartTarget]], checked: Checked, opt
             yield Loss("unreferable-variable", "value", path, text, checked.variables[path].span)
 
 
-def _renamed(checked: Checked, renamed: dict[str, str], named: dict[str, tuple[str, ...]]) -> Iterator[Loss]:
+def _rename(checked: Checked, renamed: dict[str, str], named: dict[str, tuple[str, ...]]) -> Iterator[Loss]:
     for fqn, what in {**renamed, **_nameless(checked, named)}.items():
         text = f"variable `{fqn}` uses two dimensions of the same name in its group: {what}"
         if fqn not in renamed:
@@ -202,7 +202,7 @@ def _unmet(
     plain = Storage()
     if whole is not None:
         described = metadata_storage(whole.layout, texts=arrays is not None and arrays.numpy_types)
-        plain = normalized(described, whole.layout.shape, variable_type)
+        plain = normalize(described, whole.layout.shape, variable_type)
     supported = table.nameable("none" if arrays is None else arrays.codecs)
     follows = arrays is None or codecs.expressible(codecs.nearest(storage.codecs, supported), supported)
     if not form.capabilities.storage and SHUFFLE in {codec.id for codec in storage.codecs}:
@@ -262,7 +262,7 @@ def _check_masking(
         return
     if any(attribute.name == "_FillValue" for attribute in variable.attributes):
         return
-    if next(iter(source.occupied(whole.layout.chunks)), None) is None:  # all cells have the value that is masked
+    if next(iter(source.list_occupied(whole.layout.chunks)), None) is None:  # all cells have the value that is masked
         return
     text = (
         f"`{path}` has no `_FillValue`, but its missing chunks need a fill value, which xarray masks wherever it occurs"

@@ -34,7 +34,7 @@ class IndexKey(NamedTuple):
     """Axes of length 1 that the result has besides, ascending."""
 
 
-def parsed(key: Any, shape: tuple[int, ...]) -> IndexKey:
+def parse(key: Any, shape: tuple[int, ...]) -> IndexKey:
     """Return the index of an array of this shape.
 
     Raises IndexError out of bounds, for too many indices, and for masks and
@@ -44,7 +44,7 @@ def parsed(key: Any, shape: tuple[int, ...]) -> IndexKey:
     dots = [number for number, item in enumerate(items) if item is Ellipsis]
     if len(dots) > 1:
         raise IndexError("an index can have only one `...`")
-    used = sum(map(_consumed, items))
+    used = sum(map(_count_consumed, items))
     if used > len(shape):
         raise IndexError(f"{used} indices for {len(shape)} dimensions")
     if not dots:
@@ -67,31 +67,31 @@ def parsed(key: Any, shape: tuple[int, ...]) -> IndexKey:
             axes.append(range(*item.indices(shape[axis])))
             rank += 1
         elif isinstance(item, int) and not is_advanced:
-            axes.append(bounded(item, shape[axis], axis))
+            axes.append(check_index(item, shape[axis], axis))
         else:
             places.append((number, rank))
             index_arrays = _arrays_of(item, shape, axis)
             arrays += index_arrays
-            axes += [None] * _consumed(item)
-    return _placed(tuple(axes), arrays, places, new)
+            axes += [None] * _count_consumed(item)
+    return _place(tuple(axes), arrays, places, new)
 
 
 def outer_axis(item: Any, length: int, axis: int) -> Axis:
     """Return the indices of one dimension: an integer, a slice, or an array or mask of one dimension.
 
-    For the errors see `parsed`.
+    For the errors see `parse`.
     """
     indices = _item(item)
     if isinstance(indices, slice):
         return range(*indices.indices(length))
     if isinstance(indices, int):
-        return bounded(indices, length, axis)
+        return check_index(indices, length, axis)
     if not isinstance(indices, np.ndarray) or indices.ndim != 1:
         raise IndexError("an outer index has one integer, slice or one-dimensional array for each dimension")
     return _arrays_of(indices, (0,) * axis + (length,), axis)[0][1]
 
 
-def bounded(index: int, length: int, axis: int) -> int:
+def check_index(index: int, length: int, axis: int) -> int:
     """Return a non-negative index. Raises IndexError out of bounds."""
     if not -length <= index < length:
         raise IndexError(f"index {index} is out of bounds for dimension {axis} of length {length}")
@@ -128,7 +128,7 @@ def _no_index(part: Any) -> TypeError:
     return TypeError(f"an index must be an integer, a slice, `...`, None, or an array of integers or bool, not {what}")
 
 
-def _consumed(item: Any) -> int:
+def _count_consumed(item: Any) -> int:
     """Return the number of dimensions that a part of a key indexes."""
     if item is None or item is Ellipsis:
         return 0
@@ -145,7 +145,7 @@ def _arrays_of(item: Any, shape: tuple[int, ...], axis: int) -> list[tuple[int |
         length = shape[axis]
         wrong = (indices < -length) | (indices >= length)
         if wrong.any():
-            bounded(int(indices[wrong].flat[0]), length, axis)
+            check_index(int(indices[wrong].flat[0]), length, axis)
         return [(axis, np.where(indices < 0, indices + length, indices))]
     if not item.ndim:
         return [(None, np.zeros(int(item), np.int64))]
@@ -155,7 +155,7 @@ def _arrays_of(item: Any, shape: tuple[int, ...], axis: int) -> list[tuple[int |
     return [(axis + number, places.astype(np.int64)) for number, places in enumerate(np.nonzero(item))]
 
 
-def _placed(
+def _place(
     axes: tuple[int | range | None, ...],
     arrays: list[tuple[int | None, NDArray[np.int64]]],
     places: list[tuple[int, int]],
@@ -183,7 +183,7 @@ def _placed(
 def _read(checked: Checked, path: str, key: Any, *, first: bool) -> NDArray[Any]:
     """Return the values of an index; with `first`, the axes of its advanced part come first."""
     type_name, shape = checked.variables[path].type, checked.shapes[path]
-    index, reader = parsed(key, shape), reader_of(checked, path)
+    index, reader = parse(key, shape), reader_of(checked, path)
     if index.place is None:
         return np.expand_dims(_outer(reader, type_name, [axis for axis in index.axes if axis is not None]), index.new)
     region, count = _points(reader, type_name, index, shape), len(index.broadcast)
@@ -195,22 +195,22 @@ def _read(checked: Checked, path: str, key: Any, *, first: bool) -> NDArray[Any]
 
 
 def read(checked: Checked, path: str, key: Any) -> Any:
-    """Return the values of `variable[key]`, as NumPy does; without dimensions a scalar. For the errors see `parsed`."""
+    """Return the values of `variable[key]`, as NumPy does; without dimensions a scalar. For the errors see `parse`."""
     values = _read(checked, path, key, first=False)
-    return _owned(values if values.ndim else values[()])
+    return _own(values if values.ndim else values[()])
 
 
 def read_outer(checked: Checked, path: str, axes: Sequence[Any]) -> NDArray[Any]:
     """Return the values where the indices of all dimensions meet.
 
     `axes`: one integer, slice, integer array or mask for each dimension. An
-    integer drops its dimension. For the errors see `parsed`.
+    integer drops its dimension. For the errors see `parse`.
     """
     type_name, shape = checked.variables[path].type, checked.shapes[path]
     if len(axes) != len(shape):
         raise IndexError(f"{len(axes)} indices for {len(shape)} dimensions")
     indices = [outer_axis(item, length, axis) for axis, (item, length) in enumerate(zip(axes, shape, strict=True))]
-    values: NDArray[Any] = _owned(_outer(reader_of(checked, path), type_name, indices))
+    values: NDArray[Any] = _own(_outer(reader_of(checked, path), type_name, indices))
     return values
 
 
@@ -218,13 +218,13 @@ def read_points(checked: Checked, path: str, key: Any) -> NDArray[Any]:
     """Return the values at single points.
 
     `key`: as for `read`. The dimensions of the broadcast arrays are always the
-    first of the result, then come those of slices. For the errors see `parsed`.
+    first of the result, then come those of slices. For the errors see `parse`.
     """
-    values: NDArray[Any] = _owned(_read(checked, path, key, first=True))
+    values: NDArray[Any] = _own(_read(checked, path, key, first=True))
     return values
 
 
-def _owned(values: Any) -> Any:
+def _own(values: Any) -> Any:
     """Return values that belong to the caller: a copy of a view of a file or cache."""
     return values.copy() if isinstance(values, np.ndarray) and not values.flags.writeable else values
 

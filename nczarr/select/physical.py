@@ -52,7 +52,7 @@ class Physical(NamedTuple):
     times: Units | None = None
     """Encoding of times."""
 
-    def masked(self, stored: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+    def mask(self, stored: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.bool_]]:
         """Return the physical values of stored ones, and where they are missing. Both have the shape of `stored`.
 
         Values keep their dtype unless they are packed: then they are float64.
@@ -73,7 +73,7 @@ class Physical(NamedTuple):
 
     def floats(self, stored: NDArray[Any]) -> NDArray[np.float64]:
         """Return the physical values of stored ones as float64, NaN where they are missing."""
-        values, absent = self.masked(stored)
+        values, absent = self.mask(stored)
         numbers = values.astype("f8", copy=True)
         numbers[absent] = np.nan
         return numbers
@@ -143,7 +143,7 @@ def physical(checked: Checked, path: str) -> Physical:
         scale,
         offset,
         text_of(attributes, "_Unsigned").lower() == "true",
-        tuple(mark for value in missing if (mark := _stored(value, kind)) is not None),
+        tuple(mark for value in missing if (mark := _convert_stored(value, kind)) is not None),
         next(iter(_numbers(lowest)), None),
         next(iter(_numbers(highest)), None),
         units,
@@ -152,7 +152,7 @@ def physical(checked: Checked, path: str) -> Physical:
     )
 
 
-def _stored(value: Any, kind: np.dtype[Any]) -> Any:
+def _convert_stored(value: Any, kind: np.dtype[Any]) -> Any:
     """Return a value in the type of the stored ones; None if no stored value can equal it."""
     if value != value:
         return None  # NaN is missing anyway
@@ -293,7 +293,7 @@ class _Coordinate:
         self.conversion = conversion
         self.type = checked.variables[path].type
         self.reader = reader_of(checked, path)
-        self.length = _stored_length(path, checked)
+        self.length = _find_stored_length(path, checked)
 
     def blocks(self) -> Iterator[tuple[int, NDArray[Any], NDArray[np.bool_]]]:
         """Yield the first index, values and missing values of each block."""
@@ -301,7 +301,7 @@ class _Coordinate:
             yield (start, *self._values(range(start, min(start + BLOCK, self.length))))
 
     def _values(self, indices: range) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-        return self.conversion.masked(self.reader.outer(self.type, [indices]))
+        return self.conversion.mask(self.reader.outer(self.type, [indices]))
 
     def descends(self) -> bool:
         """Return whether the last value is below the first."""
@@ -380,7 +380,7 @@ def _text_indices(selected: CoordinateRange, path: str, checked: Checked, report
         report.error("unmatched-selection", f"`{path}` holds texts, which have no order", selected.span, helps=helps)
         return None
     match, reader, kind = Match(), reader_of(checked, path), checked.variables[path].type
-    for start in range(0, length := _stored_length(path, checked), BLOCK):
+    for start in range(0, length := _find_stored_length(path, checked), BLOCK):
         texts = reader.outer(kind, [range(start, min(start + BLOCK, length))])
         match.add(start, np.array([_as_text(text) == requested for text in texts.tolist()], np.bool_))
     helps = ["texts have no order, so `:` is a part of the value"] if ":" in requested else []
@@ -391,7 +391,7 @@ def _as_text(value: Any) -> Any:
     return value.decode("utf-8", "surrogateescape") if isinstance(value, bytes) else value
 
 
-def _stored_length(path: str, checked: Checked) -> int:
+def _find_stored_length(path: str, checked: Checked) -> int:
     """Return the number of cells that may have been written; those beyond it match nothing."""
     arrays = checked.parts.get(path)
     return 0 if not arrays else max(array.extent[0] for array in arrays.values() if array.extent)

@@ -50,7 +50,7 @@ def whole_parts(checked: Checked, path: str) -> Parts:
     return all_fill(fill, variable.type, shape, checked.types, checked.parts.get(path))
 
 
-def selected_parts(checked: Checked, path: str, ranges: Region) -> Parts:
+def select_parts(checked: Checked, path: str, ranges: Region) -> Parts:
     """Return sources of all parts of a variable with exactly these cells; missing ones are fill."""
     parts = whole_parts(checked, path)
     whole = tuple(map(range, checked.shapes[path]))
@@ -179,7 +179,7 @@ class PartAssembler:
         if is_fixed(type_name, self.types) and all(
             isinstance(run.inside, slice) and run.inside.step == 1 for run in box
         ):
-            return self._fixed(self.parts[""], selection)
+            return self._read_fixed(self.parts[""], selection)
         values = self._read(type_name, selection)
         for axis, run in enumerate(box):
             before: Any = (slice(None),) * axis
@@ -198,7 +198,7 @@ class PartAssembler:
             "", type_name, tuple(map(slice, (0,) * len(lengths), lengths))
         )
 
-    def _fixed(self, source: ArraySource, selection: Selection) -> NDArray[Any]:
+    def _read_fixed(self, source: ArraySource, selection: Selection) -> NDArray[Any]:
         """Return little-endian values of a region of fixed size. Large views of a file are copied in parallel."""
         values = source.read(selection)
         if values.flags.owndata or values.flags.writeable or values.nbytes <= LARGEST_VIEW:
@@ -222,7 +222,7 @@ class PartAssembler:
             return self._records(inside, declared, selection)
         if isinstance(declared, VlenType):
             return self._sequences(inside, declared, selection)
-        return _decoded(self.parts[path].read(selection))
+        return _decode(self.parts[path].read(selection))
 
     def _records(self, inside: str, declared: CompoundType, selection: Selection) -> NDArray[Any]:
         out = np.empty(lengths_of(selection), record_dtype(declared, self.types))
@@ -275,7 +275,7 @@ class Constantly(PartAssembler):
         return out
 
 
-def _decoded(raw: NDArray[Any]) -> NDArray[Any]:
+def _decode(raw: NDArray[Any]) -> NDArray[Any]:
     out = np.empty(raw.shape, dtype=object)
     flat, source = out.reshape(-1), raw.reshape(-1)
     for position, item in enumerate(source.tolist()):

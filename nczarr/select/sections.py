@@ -48,14 +48,14 @@ def with_related(variables: Iterable[str], checked: Checked) -> list[str]:
     while waiting:
         path = waiting.pop()
         axes = [axis for axis in checked.variables[path].dimensions if axis in checked.variables]
-        for other in (*map(str, axes), *mentioned(checked, path, RELATED)):
+        for other in (*map(str, axes), *list_mentioned(checked, path, RELATED)):
             if other not in related:
                 related[other] = None
                 waiting.append(other)
     return list(related)
 
 
-def mentioned(checked: Checked, fqn: str, attributes: Set[str]) -> Iterator[str]:
+def list_mentioned(checked: Checked, fqn: str, attributes: Set[str]) -> Iterator[str]:
     """Yield the variables that these attributes name: in the group of `fqn`, else the nearest enclosing one."""
     for attribute in checked.variables[fqn].attributes:
         value = attribute.value
@@ -215,7 +215,7 @@ def _followers(checked: Checked, sections: Mapping[str, Ranges]) -> set[tuple[st
         fqn, dimension = pending.pop()
         if (fqn, dimension) not in pairs and dimension in checked.variables[fqn].dimensions:
             pairs.add((fqn, dimension))
-            pending += [(path, dimension) for path in mentioned(checked, fqn, CELLS)]
+            pending += [(path, dimension) for path in list_mentioned(checked, fqn, CELLS)]
     return {(fqn, dimension) for fqn, dimension in pairs if fqn not in sections}
 
 

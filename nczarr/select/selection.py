@@ -138,19 +138,19 @@ def _without_spans(section: Section) -> Section:
     return section._replace(extents=extents, span=NOWHERE)
 
 
-def named(word: str, what: str, nodes: Mapping[str, object], report: Report) -> list[str]:
+def find_named(word: str, what: str, nodes: Mapping[str, object], report: Report) -> list[str]:
     """Return the FQNs that a word matches: a name, or several behind commas. Reports unmatched-name."""
-    matches = meant(word, nodes)
+    matches = match_names(word, nodes)
     if matches:
         return matches
     pieces = word.split(",") if "," in word else [word]
-    missing = [piece for piece in pieces if not meant(piece, nodes)]
+    missing = [piece for piece in pieces if not match_names(piece, nodes)]
     for piece in missing:
-        unmatched(what, piece, nodes, report)
-    return [] if missing else [fqn for piece in pieces for fqn in meant(piece, nodes)]
+        report_unmatched(what, piece, nodes, report)
+    return [] if missing else [fqn for piece in pieces for fqn in match_names(piece, nodes)]
 
 
-def meant(word: str, nodes: Mapping[str, object]) -> list[str]:
+def match_names(word: str, nodes: Mapping[str, object]) -> list[str]:
     """Return the FQNs that a simple name or a path matches."""
     return of_name(word, nodes) or (at_path(word, nodes) if word else [])
 
@@ -170,7 +170,7 @@ def at_path(word: str, nodes: Mapping[str, object]) -> list[str]:
     return [path] if path in nodes else []
 
 
-def unmatched(what: str, name: str, fqns: Iterable[str], report: Report) -> None:
+def report_unmatched(what: str, name: str, fqns: Iterable[str], report: Report) -> None:
     """Report an unknown name."""
     report.error("unmatched-name", f"the dataset has no {what} `{name}`", helps=hint(name, fqns))
 
@@ -178,7 +178,7 @@ def unmatched(what: str, name: str, fqns: Iterable[str], report: Report) -> None
 def hint(name: str, fqns: Iterable[str]) -> list[str]:
     """Return the help text for an unknown simple name or FQN."""
     paths = [fqn for fqn in fqns if fqn != "/"]
-    return names.suggested(name, [*map(names.last, paths), *paths])
+    return names.suggest(name, [*map(names.last, paths), *paths])
 
 
 def place_of(section: Section, checked: Checked, report: Report) -> str | None:

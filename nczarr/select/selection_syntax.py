@@ -89,13 +89,13 @@ def written(
     empty or descending range, and for an empty name: sections cannot express
     them.
     """
-    first = "".join("/" + _escaped(name) for name in path) + _parenthesized(ranges)
+    first = "".join("/" + _escape(name) for name in path) + _parenthesize(ranges)
     if not first:
         raise ValueError("a section must begin with a variable name")
-    return ".".join([first, *(_escaped(name) + _parenthesized(extents) for name, extents in members)])
+    return ".".join([first, *(_escape(name) + _parenthesize(extents) for name, extents in members)])
 
 
-def _escaped(name: str) -> str:
+def _escape(name: str) -> str:
     """Return an escaped name; leading and trailing blanks, which would be trimmed, get a backslash too."""
     if not name:
         raise ValueError("a section cannot have an empty name")
@@ -104,7 +104,7 @@ def _escaped(name: str) -> str:
     return ("\\" if text[:1].isspace() else "") + text + last
 
 
-def _parenthesized(ranges: Sequence[range | None] | None) -> str:
+def _parenthesize(ranges: Sequence[range | None] | None) -> str:
     return "(" + ",".join(map(_extent_text, ranges)) + ")" if ranges else ""
 
 

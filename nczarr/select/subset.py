@@ -21,10 +21,10 @@ from typing import Any
 from nczarr import names
 from nczarr.arrays.sources.sliced import cut
 from nczarr.ast import ATOMIC, Attribute, Dimension, Group, Variable
-from nczarr.ast.dataset import G, building, mapped
+from nczarr.ast.dataset import G, building, map_groups
 from nczarr.ast.rectilinear import largest, varies, within
-from nczarr.ast.types import made_of
-from nczarr.check.checked import Checked, remaining, resized
+from nczarr.ast.types import list_parts
+from nczarr.check.checked import Checked, remaining, resize
 from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.source import Span
 from nczarr.select.physical import indices_of
@@ -33,9 +33,9 @@ from nczarr.select.selection import (
     CoordinateRange,
     DimensionRange,
     Subset,
+    find_named,
     hint,
-    meant,
-    named,
+    match_names,
     place_of,
 )
 
@@ -52,7 +52,7 @@ def dimension_ranges(choice: Subset, dimensions: Iterable[str], checked: Checked
             selected[fqn] = indices
 
     for dimension in choice.dimensions:
-        matches = meant(dimension.name, available)
+        matches = match_names(dimension.name, available)
         if not matches:
             text, helps = f"no selected variable has the dimension `{dimension.name}`", hint(dimension.name, available)
             report.error("unmatched-name", text, dimension.span, helps=helps)
@@ -86,7 +86,7 @@ def _coordinates(
     values: CoordinateRange, available: Mapping[str, object], checked: Checked, report: Report
 ) -> list[tuple[str, str]]:
     """Return pairs of dimension and coordinate that a name matches; an empty list after an error."""
-    matches = meant(values.name, checked.variables)
+    matches = match_names(values.name, checked.variables)
     usable = [
         (str(dimensions[0]), path)
         for path in matches
@@ -104,7 +104,7 @@ def _coordinates(
         axes = [names.last(reference) for reference in checked.variables[path].dimensions if isinstance(reference, str)]
         helps = [f"cut its dimensions by indices: `--dim {axes[0]}=0:9`"] if rank > 1 and axes else []
         report.error("unmatched-selection", text, values.span, helps=helps)
-    elif meant(values.name, available):
+    elif match_names(values.name, available):
         text = f"the dimension `{values.name}` has no coordinate variable"
         helps = [f"cut it by indices: `--dim {values.name}=0:9`"]
         report.error("unmatched-selection", text, values.span, helps=helps)
@@ -119,8 +119,8 @@ def subset(checked: Checked, choice: Subset, report: Report) -> Checked | None:
     if not choice:
         return checked
     before = report.errors
-    variables = [fqn for word in choice.variables for fqn in named(word, "variable", checked.variables, report)]
-    groups = [fqn for word in choice.groups for fqn in named(word, "group", checked.groups, report)]
+    variables = [fqn for word in choice.variables for fqn in find_named(word, "variable", checked.variables, report)]
+    groups = [fqn for word in choice.groups for fqn in find_named(word, "group", checked.groups, report)]
     sections = [(place_of(section, checked, report), section) for section in choice.sections]
     ranges = ranges_of([(fqn, section) for fqn, section in sections if fqn is not None], checked, report)
     if report.errors > before:
@@ -128,7 +128,7 @@ def subset(checked: Checked, choice: Subset, report: Report) -> Checked | None:
     retained = _everything(checked)
     if choice.variables or choice.groups:
         chosen = [*variables, *ranges]
-        retained = _closed(with_related(chosen, checked) if choice.related else chosen, groups, checked)
+        retained = _close_over(with_related(chosen, checked) if choice.related else chosen, groups, checked)
     chosen = [fqn for fqn in checked.variables if fqn in retained["variables"]]
     cut: dict[str, range] = {}
     if choice.dimensions or choice.labels:
@@ -141,27 +141,27 @@ def subset(checked: Checked, choice: Subset, report: Report) -> Checked | None:
     if report.errors > before:
         return None
     with building():
-        return _made(checked, retained, cuts)
+        return _make_subset(checked, retained, cuts)
 
 
-def fixed(checked: Checked) -> Checked:
+def fix_dimensions(checked: Checked) -> Checked:
     """Return the dataset with fixed dimensions only, of the same lengths."""
     if not any(dimension.unlimited for dimension in checked.dimensions.values()):
         return checked
     changed = {path: node.model_copy(update={"unlimited": False}) for path, node in checked.dimensions.items()}
     with building():
-        return _made(checked, _everything(checked), SectionChanges(changed))
+        return _make_subset(checked, _everything(checked), SectionChanges(changed))
 
 
-def restricted(checked: Checked, variables: Iterable[str], groups: list[str], homes: Iterable[str] = ()) -> Checked:
+def restrict(checked: Checked, variables: Iterable[str], groups: list[str], homes: Iterable[str] = ()) -> Checked:
     """Return these variables and groups by FQN; drop other groups' attributes; retain `homes` even if empty."""
-    retained = _closed(variables, groups, checked)
+    retained = _close_over(variables, groups, checked)
     for path in homes:
         while path not in retained["groups"]:
             retained["groups"].add(path)
             path = names.parent(path)
     with building():
-        reduced = _made(checked, retained, SectionChanges())
+        reduced = _make_subset(checked, retained, SectionChanges())
         tops = [names.split(path) for path in groups]
 
         def bare(path: str, group: Group) -> dict[str, Any]:
@@ -169,7 +169,7 @@ def restricted(checked: Checked, variables: Iterable[str], groups: list[str], ho
             here = names.split(path)
             return {} if any(here[: len(top)] == top for top in tops) else {"attributes": ()}
 
-        return remaining(reduced, mapped(reduced.dataset, bare))
+        return remaining(reduced, map_groups(reduced.dataset, bare))
 
 
 _Kept = dict[str, set[str]]
@@ -180,7 +180,7 @@ def _everything(checked: Checked) -> _Kept:
     return {kind: set(getattr(checked, kind)) for kind in ("groups", "types", "dimensions", "variables")}
 
 
-def _closed(variables: Iterable[str], groups: Iterable[str], checked: Checked) -> _Kept:
+def _close_over(variables: Iterable[str], groups: Iterable[str], checked: Checked) -> _Kept:
     """Return the variables and groups, and everything that they use or that encloses them."""
     retained: _Kept = {"groups": set(), "types": set(), "dimensions": set(), "variables": set()}
 
@@ -223,7 +223,7 @@ def _closed(variables: Iterable[str], groups: Iterable[str], checked: Checked) -
             seen.add(name)
             retained["types"].add(name)
             home(names.parent(name))
-            waiting += made_of(checked.types[name])
+            waiting += list_parts(checked.types[name])
     return retained
 
 
@@ -232,9 +232,9 @@ def _types_of(attributes: tuple[Attribute, ...]) -> list[str]:
     return [attribute.value.type for attribute in attributes]
 
 
-def _made(checked: Checked, retained: _Kept, cuts: SectionChanges) -> Checked:
+def _make_subset(checked: Checked, retained: _Kept, cuts: SectionChanges) -> Checked:
     """Return the dataset of retained items with the cuts applied."""
-    left = resized(checked, _group("/", checked.dataset, retained, cuts, checked))
+    left = resize(checked, _group("/", checked.dataset, retained, cuts, checked))
     parts = dict(left.parts)
     for path, ranges in cuts.ranges.items():
         if path in parts:
@@ -261,7 +261,7 @@ def _with_lengths(checked: Checked) -> Checked:
         return {"variables": tuple(variables)}
 
     with building():
-        return resized(checked, mapped(checked.dataset, changed))._replace(parts=checked.parts)
+        return resize(checked, map_groups(checked.dataset, changed))._replace(parts=checked.parts)
 
 
 def _group(path: str, group: G, retained: _Kept, cuts: SectionChanges, checked: Checked) -> G:

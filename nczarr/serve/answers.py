@@ -114,7 +114,7 @@ def is_had(tag: str | None, modified: float | None, asked: Mapping[str, str]) ->
         return False
 
 
-def unchanged(tag: str, modified: float | None) -> HttpAnswer:
+def answer_unchanged(tag: str, modified: float | None) -> HttpAnswer:
     """Return the answer 304."""
     return HttpAnswer(b"", "", 304, _state(tag, modified))
 
@@ -134,12 +134,12 @@ def conditional(
     if tag is None and isinstance(answer.body, bytes):
         tag = f'"{hashlib.blake2b(answer.body, digest_size=12).hexdigest()}"'
     if tag is not None and is_had(tag, modified, asked):
-        return unchanged(tag, modified)
+        return answer_unchanged(tag, modified)
     headers = (*answer.headers, ("Accept-Ranges", "bytes"), *_state(tag, modified))
-    return _ranged(answer._replace(headers=headers), asked, tag)
+    return _cut_range(answer._replace(headers=headers), asked, tag)
 
 
-def _ranged(answer: HttpAnswer, asked: Mapping[str, str], tag: str | None) -> HttpAnswer:
+def _cut_range(answer: HttpAnswer, asked: Mapping[str, str], tag: str | None) -> HttpAnswer:
     """Return the part of an answer that `Range` requests; the whole answer for an unusable range."""
     wanted = _RANGE.fullmatch(asked.get("range", ""))
     if wanted is None or (asked.get("if-range") not in (None, tag)):
@@ -169,7 +169,7 @@ def part(body: Body, start: int, stop: int) -> Body:
     return tuple(part_of(body, start, stop))
 
 
-def compressed(answer: HttpAnswer, asked: Mapping[str, str]) -> HttpAnswer:
+def compress_answer(answer: HttpAnswer, asked: Mapping[str, str]) -> HttpAnswer:
     """Return the answer as the client takes it: texts in gzip, unless it asks for a part of them."""
     kind = answer.kind.partition(";")[0]
     is_text = kind.startswith("text/") or kind.endswith("+xml") or kind in TEXTS
@@ -177,7 +177,7 @@ def compressed(answer: HttpAnswer, asked: Mapping[str, str]) -> HttpAnswer:
         return answer
     wanted = "range" not in asked and _takes_gzip(asked.get("accept-encoding", ""))
     if answer.status == 304:
-        return _tagged(answer) if wanted and f'{GZIP}"' in asked.get("if-none-match", "") else answer
+        return _tag(answer) if wanted and f'{GZIP}"' in asked.get("if-none-match", "") else answer
     plain = answer.body
     if not isinstance(plain, bytes) or len(plain) < LEAST or answer.status == 206:
         return answer
@@ -186,10 +186,10 @@ def compressed(answer: HttpAnswer, asked: Mapping[str, str]) -> HttpAnswer:
         return answer
     body = gzip.compress(plain, LEVEL, mtime=0)
     kept = tuple(each for each in answer.headers if each[0] != "Accept-Ranges")  # ranges are those of the plain text
-    return _tagged(answer._replace(body=body, headers=(*kept, ("Content-Encoding", "gzip"))))
+    return _tag(answer._replace(body=body, headers=(*kept, ("Content-Encoding", "gzip"))))
 
 
-def _tagged(answer: HttpAnswer) -> HttpAnswer:
+def _tag(answer: HttpAnswer) -> HttpAnswer:
     """Return the answer with the entity tag of its compressed body."""
     headers = (
         (name, f'{value[:-1]}{GZIP}"' if name == "ETag" and value.endswith('"') else value)

@@ -19,7 +19,7 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
 from nczarr.diagnostics.report import CompileError
-from nczarr.serve.answers import HTML, HttpAnswer, compressed, text
+from nczarr.serve.answers import HTML, HttpAnswer, compress_answer, text
 from nczarr.serve.context import Answer, Handler, ServerContext, ServerRoute
 from nczarr.serve.dataset_cache import CachedDataset
 from nczarr.serve.delivery import Client, CutError, Delivery, Receive, Send, weight
@@ -27,7 +27,7 @@ from nczarr.serve.metrics import KIND, Finished, Metrics
 from nczarr.serve.pages import dataset, download, folder, markup, view
 from nczarr.serve.places import ServedPlace
 from nczarr.serve.protocols import cdmremote, opendap, zarr
-from nczarr.serve.refusals import RefusedRequestError, refused
+from nczarr.serve.refusals import RefusedRequestError, describe_refusal
 from nczarr.serve.request import Request, Sites, below_base, direct, first_segment, header, request
 from nczarr.serve.resources import BusyServerError, Limits, Share, Workers
 
@@ -118,13 +118,13 @@ class Application:
         self.public = public
         self._opening: dict[tuple[str, str | None], asyncio.Task[CachedDataset]] = {}
         paths: dict[str, Callable[..., Any]] = {"/healthz": self._health, "/metrics": self._counts}
-        paths["/"] = partial(self._answered, ROUTES[0].answer)
+        paths["/"] = partial(self._answer, ROUTES[0].answer)
         for row in ROUTES:
-            paths |= dict.fromkeys((f"/{row.name}", f"/{row.name}/{{rest:path}}"), partial(self._answered, row.answer))
+            paths |= dict.fromkeys((f"/{row.name}", f"/{row.name}/{{rest:path}}"), partial(self._answer, row.answer))
         routes = [Route(path, endpoint) for path, endpoint in paths.items()]
         self._router = Router(routes, redirect_slashes=False, default=_missing)
-        handlers: dict[Any, Any] = {Exception: self._refused}
-        self._routed = ExceptionMiddleware(self._allowed, handlers)
+        handlers: dict[Any, Any] = {Exception: self._refuse}
+        self._routed = ExceptionMiddleware(self._route, handlers)
 
     async def __call__(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
         """Answer one request.
@@ -145,7 +145,7 @@ class Application:
             raw = bytes(scope.get("raw_path") or b"").partition(b"?")[0].decode("latin-1")
             given = {"path": raw, "root_path": "", "answers": answers, "client_of": client, "share": share}
             await self._routed({**scope, **given}, receive, send)
-            answer = self._dressed(answers.pop(), scope)
+            answer = self._add_headers(answers.pop(), scope)
             status = answer.status
             delivery = Delivery(answer, self.workers, share, head=scope["method"] == "HEAD")
             del answer  # or its body would stay in memory
@@ -166,18 +166,18 @@ class Application:
 
     def _tell(self, finished: Finished) -> None:
         self.metrics(finished)
-        self.metrics.used(self.workers.used)
+        self.metrics.note_used(self.workers.used)
         if self.access is not None:
             self.access(finished)
         if self.log is not None:
             self.log(finished.line)
 
-    async def _refused(self, asked: StarletteRequest, error: Exception) -> _Response:
+    async def _refuse(self, asked: StarletteRequest, error: Exception) -> _Response:
         """Return the answer to a request that failed. Raises CutError for a client that has gone."""
         if isinstance(error, CutError):
             raise error
         self._note(error)
-        refusal = refused(error, self.context.root.home)
+        refusal = describe_refusal(error, self.context.root.home)
         document = next((row.refusal for row in ROUTES if row.name == first_segment(asked.scope)), None)
         return _Response(refusal_answer(refusal, document, asked.headers.get("accept", "")))
 
@@ -192,7 +192,7 @@ class Application:
 
             self.log("".join(traceback.format_exception(error)))
 
-    async def _allowed(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
+    async def _route(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
         """Route a request for this machine. Raises RefusedRequestError."""
         if not self.sites.are_meant(header(scope, b"host")):
             raise RefusedRequestError(
@@ -216,7 +216,7 @@ class Application:
         """Answer `/metrics`."""
         return _Response(HttpAnswer(self.metrics.text().encode("ascii"), KIND, headers=NEW))
 
-    async def _answered(self, handler: Handler, asked: StarletteRequest) -> _Response:
+    async def _answer(self, handler: Handler, asked: StarletteRequest) -> _Response:
         """Answer a request of a route. Concurrent requests open a dataset once.
 
         Raises RefusedRequestError, BusyServerError, CompileError, OSError.
@@ -224,20 +224,20 @@ class Application:
         opened: CachedDataset | None = None
         client, share, made = asked.scope["client_of"], asked.scope["share"], asked.scope["asked"]
         for _ in range(3):  # a dataset may change between being opened and being asked
-            work = partial(_compressed, handler, self.context, made, opened)
+            work = partial(_compress, handler, self.context, made, opened)
             answer = await self.workers.do(work, share=share, weigh=weight)
             if isinstance(answer, HttpAnswer):
                 return _Response(answer)
             if answer.work is not None:
                 making = self.workers.do(answer.work, answer.need, begun=True, heavy=True, share=share, weigh=weight)
-                return _Response(compressed(await _while_there(client, making), made.headers))
+                return _Response(compress_answer(await _while_there(client, making), made.headers))
             assert answer.place is not None
-            opened = await self._opened(answer.place, None, None)
+            opened = await self._open(answer.place, None, None)
             if answer.version is not None:
-                opened = await self._opened(answer.place, answer.version, opened)
+                opened = await self._open(answer.place, answer.version, opened)
         raise BusyServerError("the dataset changes")
 
-    async def _opened(self, place: ServedPlace, version: str | None, at_hand: CachedDataset | None) -> CachedDataset:
+    async def _open(self, place: ServedPlace, version: str | None, at_hand: CachedDataset | None) -> CachedDataset:
         key = place.path, version
         task = self._opening.get(key)
         if task is None:
@@ -254,9 +254,9 @@ class Application:
             task.add_done_callback(done)
         return await asyncio.shield(task)
 
-    def _dressed(self, answer: HttpAnswer, scope: dict[str, Any]) -> HttpAnswer:
+    def _add_headers(self, answer: HttpAnswer, scope: dict[str, Any]) -> HttpAnswer:
         """Return the answer with the common headers."""
-        headers = _joined((*answer.headers, *SAFETY, *self._shared(scope)))
+        headers = _join((*answer.headers, *SAFETY, *self._list_shared_headers(scope)))
         if any(
             name == b"transfer-encoding" or (name == b"content-length" and value.strip() != b"0")
             for name, value in scope["headers"]
@@ -266,7 +266,7 @@ class Application:
             headers = (*headers, ("Cache-Control", "no-cache"))
         return answer._replace(headers=headers)
 
-    def _shared(self, scope: dict[str, Any]) -> tuple[tuple[str, str], ...]:
+    def _list_shared_headers(self, scope: dict[str, Any]) -> tuple[tuple[str, str], ...]:
         """Return the headers that let pages of other sites read the answer."""
         if self.sites.are_none:
             return ()
@@ -294,10 +294,10 @@ async def _missing(scope: MutableMapping[str, Any], receive: Receive, send: Send
     raise RefusedRequestError(404, "there is no such page; `/` lists what there is")
 
 
-def _compressed(handler: Handler, context: ServerContext, asked: Request, opened: CachedDataset | None) -> Answer:
+def _compress(handler: Handler, context: ServerContext, asked: Request, opened: CachedDataset | None) -> Answer:
     """Return the answer as the client takes it. Raises what the handler raises."""
     answer = handler(context, asked, opened)
-    return compressed(answer, asked.headers) if isinstance(answer, HttpAnswer) else answer
+    return compress_answer(answer, asked.headers) if isinstance(answer, HttpAnswer) else answer
 
 
 async def _while_there(client: Client, making: Coroutine[Any, Any, HttpAnswer]) -> HttpAnswer:
@@ -313,7 +313,7 @@ async def _while_there(client: Client, making: Coroutine[Any, Any, HttpAnswer]) 
         task.cancel()
 
 
-def _joined(headers: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
+def _join(headers: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
     """Return headers with one `Vary`."""
     varying = [value for name, value in headers if name == "Vary"]
     if len(varying) < 2:

@@ -13,7 +13,7 @@ from nczarr.serve.refusals import RefusedRequestError
 from nczarr.serve.request import Request
 from nczarr.serve.resources import Disk, Limits
 from nczarr.serve.search_index import SearchIndex
-from nczarr.serve.value_streams import begun, bounded, check_size, steady, whole
+from nczarr.serve.value_streams import begin_stream, check_size, limit_size, steady, whole
 
 
 class DeferredWork(NamedTuple):
@@ -71,21 +71,21 @@ class ServerContext(NamedTuple):
 
     def dataset(self, segments: tuple[str, ...]) -> ServedPlace:
         """Return the dataset of path segments, all of them. Raises RefusedRequestError."""
-        place = self.place(trimmed(segments))
+        place = self.place(trim(segments))
         if place.folder or place.behind:
             raise RefusedRequestError(404, "there is no such dataset")
         return place
 
-    def opened(self, place: ServedPlace, at_hand: CachedDataset | None) -> CachedDataset | None:
+    def find_open(self, place: ServedPlace, at_hand: CachedDataset | None) -> CachedDataset | None:
         """Return the dataset at a place if it is open. Raises OSError."""
-        return at_hand if at_hand is not None and at_hand.place.path == place.path else self.shelf.known(place)
+        return at_hand if at_hand is not None and at_hand.place.path == place.path else self.shelf.find_unchanged(place)
 
     def load(self, place: ServedPlace, version: str | None, at_hand: CachedDataset | None = None) -> CachedDataset:
         """Open a dataset, with its view in a Zarr version if given.
 
         Raises RefusedRequestError, CompileError, OSError.
         """
-        opened = self.opened(place, at_hand) or self.shelf.open(place)
+        opened = self.find_open(place, at_hand) or self.shelf.open(place)
         if version is not None:
             opened.view(version, self.limits.memory)
         return opened
@@ -99,13 +99,13 @@ class ServerContext(NamedTuple):
 
         return steadily() if need <= self.limits.immediate else DeferredWork(work=steadily, need=need)
 
-    def streamed(self, opened: CachedDataset, values: StreamedValues) -> Answer:
+    def stream_values(self, opened: CachedDataset, values: StreamedValues) -> Answer:
         """Return the answer with values of a dataset. Raises RefusedRequestError above the limit, errors of pieces."""
         check_size(values.size, self.limits)
 
         def work() -> HttpAnswer:
-            pieces = steady(bounded(values.pieces, self.limits), opened)
-            body = begun(values.ended(pieces)) if values.fixed else whole(pieces, self.disk)
+            pieces = steady(limit_size(values.pieces, self.limits), opened)
+            body = begin_stream(values.ended(pieces)) if values.fixed else whole(pieces, self.disk)
             return HttpAnswer(body, values.kind, headers=values.headers, need=values.need, size=values.size)
 
         return self.now_or_later(opened, work, values.need)
@@ -136,7 +136,7 @@ def of_dataset(answer: Callable[[ServerContext, Request, CachedDataset], Answer]
     @wraps(answer)
     def opened_first(context: ServerContext, asked: Request, at_hand: CachedDataset | None) -> Answer:
         place = context.dataset(asked.segments[1:])
-        opened = context.opened(place, at_hand)
+        opened = context.find_open(place, at_hand)
         if opened is None:
             return DeferredWork(place)
         with while_same(opened):
@@ -151,6 +151,6 @@ def as_wanted(asked: Request, members: Callable[[], Any], html: Callable[[], byt
     return conditional(page, asked.headers, None)
 
 
-def trimmed(segments: tuple[str, ...]) -> tuple[str, ...]:
+def trim(segments: tuple[str, ...]) -> tuple[str, ...]:
     """Return segments without the empty one of a trailing slash."""
     return segments[:-1] if segments and segments[-1] == "" else segments

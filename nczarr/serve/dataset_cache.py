@@ -83,12 +83,12 @@ class CachedDataset:
         self.looked = time.monotonic()
         self.modified: float = max((each[-1] for each in (*stamp, *self.nodes) if each), default=0) / 1e9
 
-    def planned(self, version: str, memory: int, report: Report) -> StorePlan | None:
+    def plan(self, version: str, memory: int, report: Report) -> StorePlan | None:
         """Return the plan of a store in a Zarr version that holds the dataset; None (reported) if none does."""
         from nczarr import registry
         from nczarr.operations import pipeline
 
-        form = registry.named(version)
+        form = registry.find_format(version)
         assert form is not None
         options = Options(allow_loss=frozenset({"all"}), consolidated=True, memory=memory)
         plan = pipeline.plan_store(self.checked, form, report, options)
@@ -102,10 +102,10 @@ class CachedDataset:
             view: StoreView | None = self.views.get(version)
             if view is None:
                 report = Report(limit=100)
-                plan = self.planned(version, memory, report)
+                plan = self.plan(version, memory, report)
                 view = None if plan is None else store_view.store_view(store_view.without_default_fills(plan), report)
                 if view is None or report.errors:
-                    raise CompileError(report.sorted())
+                    raise CompileError(report.list_sorted())
                 self.views[version] = view
             return view
 
@@ -146,7 +146,7 @@ class Shelf:
         self._formats: BoundedCache[tuple[str, Stamp], str | None] = BoundedCache(KNOWN)
         self._lock = Lock()
 
-    def known(self, place: ServedPlace) -> CachedDataset | None:
+    def find_unchanged(self, place: ServedPlace) -> CachedDataset | None:
         """Return the open dataset at a place if it is unchanged. Raises OSError."""
         dataset: CachedDataset | None = self._datasets.get(place.path)
         return dataset if dataset is not None and _is_same(dataset, place) else None
@@ -160,7 +160,7 @@ class Shelf:
 
         key = place.path, stamp_of(place)
         if key not in self._formats:
-            source = endpoints.opened(place.path, Report(), self.options)
+            source = endpoints.open_source(place.path, Report(), self.options)
             form = None if source is None else format_of(source)
             self._formats.put(key, None if form is None else form.name)
         name: str | None = self._formats.get(key)
@@ -168,7 +168,7 @@ class Shelf:
 
     def open(self, place: ServedPlace) -> CachedDataset:
         """Open the dataset at a place. Raises RefusedRequestError, CompileError, OSError."""
-        known = self.known(place)
+        known = self.find_unchanged(place)
         if known is not None:
             return known
         with self._lock:
@@ -191,14 +191,14 @@ class Shelf:
         stamp = stamp_of(place)
         report = Report(limit=100)
         with _unless_written(place, stamp, report):
-            form, checked = self._checked(place, stamp, report, most)
-        return CachedDataset(place, checked, stamp, form, report.sorted())
+            form, checked = self._check(place, stamp, report, most)
+        return CachedDataset(place, checked, stamp, form, report.list_sorted())
 
-    def _checked(self, place: ServedPlace, stamp: Stamp, report: Report, most: int) -> tuple[Format, Checked]:
+    def _check(self, place: ServedPlace, stamp: Stamp, report: Report, most: int) -> tuple[Format, Checked]:
         """Return the format and content of a dataset. Raises RefusedRequestError, CompileError, OSError."""
         from nczarr.operations import endpoints, pipeline
 
-        source = endpoints.opened(place.path, report, self.options)
+        source = endpoints.open_source(place.path, report, self.options)
         form = None if source is None else format_of(source)
         if source is None or form is None:
             raise RefusedRequestError(UNKNOWN, f"`{place.name}` is not in a format that can be read")
@@ -216,7 +216,7 @@ class Shelf:
             self._load(source, most)
         checked = pipeline.read(source, report, self.options, form)  # not detected again: a file may have been cut
         if checked is None or report.errors:
-            raise CompileError(report.sorted())
+            raise CompileError(report.list_sorted())
         return form, checked
 
     def _load(self, source: Source, most: int) -> None:
@@ -236,7 +236,7 @@ class Shelf:
         except FullError as error:
             raise RefusedRequestError(BUSY, str(error), RETRY) from None
         try:
-            copy = _copied(file)
+            copy = _copy_map(file)
         except BaseException:
             self._disk.give(file.size)
             raise
@@ -256,7 +256,7 @@ class Shelf:
         return max(opened.weight, -(-self.limits.kept // self.most))
 
 
-def _copied(file: LocalFile) -> mmap.mmap:
+def _copy_map(file: LocalFile) -> mmap.mmap:
     """Return the map of a copy without a name. Raises OSError, ReplacedError if the file changes meanwhile."""
     with tempfile.TemporaryFile(buffering=0) as copy:
         for at in range(0, file.size, COPIED):
@@ -284,7 +284,7 @@ def _unless_written(place: ServedPlace, stamp: Stamp, report: Report) -> Iterato
     except OSError:
         _check_written(place, stamp, is_cut=True)
         raise
-    _check_written(place, stamp, is_cut=any(each.code in CUT for each in report.sorted()))
+    _check_written(place, stamp, is_cut=any(each.code in CUT for each in report.list_sorted()))
 
 
 def _check_written(place: ServedPlace, stamp: Stamp, *, is_cut: bool) -> None:
@@ -296,9 +296,9 @@ def _check_written(place: ServedPlace, stamp: Stamp, *, is_cut: bool) -> None:
 
 def format_of(source: Source | Store) -> Format | None:
     """Return the format of a file or store; None if it cannot be read. Raises OSError."""
-    from nczarr.operations.endpoints import detected
+    from nczarr.operations.endpoints import detect_format
 
-    form = detected(source)
+    form = detect_format(source)
     return form if form is not None and form.readable else None
 
 

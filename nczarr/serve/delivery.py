@@ -57,10 +57,10 @@ class Client:
     def gone(self) -> asyncio.Future[None]:
         """Future that is done when the client has disconnected."""
         if self._gone is None:
-            self._gone = asyncio.ensure_future(self._left())
+            self._gone = asyncio.ensure_future(self._leave())
         return self._gone
 
-    async def _left(self) -> None:
+    async def _leave(self) -> None:
         while (await self._receive())["type"] != "http.disconnect":
             pass
 
@@ -100,10 +100,10 @@ class Delivery:
             ):
                 piece = b"" if self.head else self.body.ready(self.workers.piece) or b""
                 self.count = len(piece)
-                await self._sent({"type": "http.response.body", "body": piece, "more_body": True}, client)
-                await self._sent({"type": "http.response.body", "body": b""}, client)
+                await self._send({"type": "http.response.body", "body": piece, "more_body": True}, client)
+                await self._send({"type": "http.response.body", "body": b""}, client)
             else:
-                await self._streamed(client)
+                await self._stream(client)
         except BusyServerError as error:
             raise CutError(str(error)) from None
         finally:
@@ -123,28 +123,28 @@ class Delivery:
         ]
         return {"type": "http.response.start", "status": answer.status, "headers": listed}
 
-    async def _streamed(self, client: Client) -> None:
+    async def _stream(self, client: Client) -> None:
         """Send a body piece by piece until its end or a disconnect."""
         stuck = 0
         while not client.gone.done():
             # an empty piece waits until the connection has room, so that no next one is made before
             if not client.has_room():
-                await self._sent({"type": "http.response.body", "body": b"", "more_body": True}, client, stuck)
+                await self._send({"type": "http.response.body", "body": b"", "more_body": True}, client, stuck)
             size = self.workers.piece
             piece = self.body.ready(size) or await self._work(partial(self.body.next, size))
             if piece is None:
-                await self._sent({"type": "http.response.body", "body": b""}, client)
+                await self._send({"type": "http.response.body", "body": b""}, client)
                 break
             stuck = len(piece)
             self.count += stuck
-            await self._sent({"type": "http.response.body", "body": piece, "more_body": True}, client)
+            await self._send({"type": "http.response.body", "body": piece, "more_body": True}, client)
 
     async def _work(self, work: Callable[[], T]) -> T:
         """Run work on the body in a thread; then set the share to the memory of the body."""
         body = self.body
         return await self.workers.do(work, body.making, begun=True, share=self.share, weigh=lambda _: body.memory)
 
-    async def _sent(self, message: Message, client: Client, stuck: int = 0) -> None:
+    async def _send(self, message: Message, client: Client, stuck: int = 0) -> None:
         """Send one message when the connection has room; put the rest away if that takes long.
 
         Raises CutError if the connection gets no room, or others need the memory of the rest.
@@ -357,7 +357,7 @@ def weight(answer: object) -> int:
     return DeliveredBody(answer.body, answer.need).memory if isinstance(answer, HttpAnswer) else 0
 
 
-def resolved(answer: HttpAnswer) -> HttpAnswer:
+def resolve(answer: HttpAnswer) -> HttpAnswer:
     """Return the answer with short file ranges read into memory. Raises OSError."""
     body, length = answer.body, answer.length
     if not isinstance(body, tuple) or length is None or length > READY:

@@ -25,7 +25,7 @@ from nczarr.arrays.execution.processes import (
     answer_all,
     own_streams,
     send,
-    started,
+    start,
 )
 from nczarr.serve.resources import Limits
 from nczarr.stores.bounded_cache import BoundedCache
@@ -83,7 +83,7 @@ class Helpers:
         try:
             done, found = used.ask(self._seconds, function, arguments)
         except (EOFError, OSError):
-            raise NoAnswerError(errno.EIO, self._failed(used, key)) from None
+            raise NoAnswerError(errno.EIO, self._note_failure(used, key)) from None
         except BaseException:  # half a request may stand in its input
             self._drop(used)
             raise
@@ -94,7 +94,7 @@ class Helpers:
         raise found
 
     def _new(self) -> TimedProcess:
-        made = TimedProcess(started("nczarr.serve.helpers", str(self._memory)))
+        made = TimedProcess(start("nczarr.serve.helpers", str(self._memory)))
         with self._lock:
             self._all.add(made)
         return made
@@ -104,7 +104,7 @@ class Helpers:
             self._all.discard(used)
         return used.end()
 
-    def _failed(self, used: TimedProcess, key: tuple[Any, ...]) -> str:
+    def _note_failure(self, used: TimedProcess, key: tuple[Any, ...]) -> str:
         """Return the reason why a helper ended, and remember the file."""
         status = used.process.poll()  # before it is ended here
         with suppress(subprocess.TimeoutExpired):

@@ -102,7 +102,7 @@ class Metrics:
         """Count a request that begins."""
         self._cells[self._first + ACTIVE] += 1
 
-    def used(self, size: int) -> None:
+    def note_used(self, size: int) -> None:
         """Note the bytes of memory of all answers."""
         self._cells[self._first + USED] = size
 
@@ -204,9 +204,9 @@ class AccessLog:
 
     def __init__(self, destination: Destination) -> None:
         self.destination = destination
-        self._file = self._opened()
+        self._file = self._open()
 
-    def _opened(self) -> int | None:
+    def _open(self) -> int | None:
         path = self.destination.path
         return None if path is None else os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, MODE)
 
@@ -220,7 +220,7 @@ class AccessLog:
     def reopen(self) -> None:
         """Open the file again, after it was renamed. The old one stays in use if that fails."""
         with suppress(OSError):
-            old, self._file = self._file, self._opened()
+            old, self._file = self._file, self._open()
             if old is not None:
                 os.close(old)
 
@@ -229,11 +229,11 @@ def _common(finished: Finished, now: float) -> str:
     """Return the line in the Common Log Format; times are in UTC."""
     when = time.strftime("%d/%b/%Y:%H:%M:%S +0000", time.gmtime(now))
     version = finished.scope.get("http_version", "1.1")
-    request = _escaped(f"{finished.scope['method']} {finished.target} HTTP/{version}")
-    return f'{_escaped(finished.client)} - - [{when}] "{request}" {finished.status} {finished.size or "-"}'
+    request = _escape(f"{finished.scope['method']} {finished.target} HTTP/{version}")
+    return f'{_escape(finished.client)} - - [{when}] "{request}" {finished.status} {finished.size or "-"}'
 
 
-def _escaped(text: str) -> str:
+def _escape(text: str) -> str:
     """Return printable ASCII without quotes."""
     shown = (each if " " <= each <= "~" and each not in '"\\' else f"\\x{ord(each):02x}" for each in text)
     return "".join(shown)

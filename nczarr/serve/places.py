@@ -131,7 +131,7 @@ class Root:
         with os.scandir(folder.path) as entries:
             return sorted(entry.name for entry in entries if is_visible(entry.name))
 
-    def sorted(self, folder: ServedPlace, key: str) -> list[str]:
+    def list_sorted(self, folder: ServedPlace, key: str) -> list[str]:
         """Return the visible names in a folder by `name`, `size` or `date`, backward behind a minus. Raises OSError."""
         found = self.names(folder)
         if key.endswith("name") or self.only:

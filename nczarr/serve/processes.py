@@ -105,7 +105,7 @@ class Supervisor:
 
     def _replace_ended(self) -> None:
         """Start a process for each that ended. Raises FailedStartError."""
-        for child in self._ended():
+        for child in self._collect_ended():
             if self._ends:
                 return
             if any(each.row == child.row for each in self.children.values()):
@@ -116,7 +116,7 @@ class Supervisor:
                 raise FailedStartError("the processes of the server end as soon as they start")
             self._wait(self._start(child.row))
 
-    def _ended(self) -> list[_Child]:
+    def _collect_ended(self) -> list[_Child]:
         """Return the processes that have ended, and forget them."""
         found = []
         for child in list(self.children.values()):
@@ -192,7 +192,7 @@ class Supervisor:
         self._pass_on(signal.SIGTERM)
         end = time.monotonic() + self.grace + LATE
         while self.children and time.monotonic() < end:
-            self._ended()
+            self._collect_ended()
             time.sleep(0.02)
         self._pass_on(signal.SIGKILL)
         for child in self.children.values():

@@ -38,7 +38,7 @@ class RefusedRequestError(Exception):
         self.headers = headers
 
 
-def refused(error: Exception, home: str) -> RefusedRequestError:
+def describe_refusal(error: Exception, home: str) -> RefusedRequestError:
     """Return the refusal for an error. `home`: the path of the root, which the text omits."""
     match error:
         case RefusedRequestError():

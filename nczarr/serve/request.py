@@ -88,7 +88,7 @@ def request(scope: Mapping[str, Any], public: str | None = None) -> Request:
         raise RefusedRequestError(414, f"a path or query has at most {LONGEST} characters")
     if raw[:1] != b"/":
         raise RefusedRequestError(400, "the path does not begin with a slash")
-    segments = tuple(_decoded(each) for each in raw.decode("latin-1")[1:].split("/"))
+    segments = tuple(_decode(each) for each in raw.decode("latin-1")[1:].split("/"))
     try:
         fields = parse_qsl(query.decode("latin-1"), keep_blank_values=True, max_num_fields=MOST_FIELDS)
     except ValueError:
@@ -109,7 +109,7 @@ def request(scope: Mapping[str, Any], public: str | None = None) -> Request:
     return Request(segments, members, headers, home, query.decode("latin-1"))
 
 
-def _decoded(segment: str) -> str:
+def _decode(segment: str) -> str:
     found = unquote(segment, errors="surrogateescape")
     if "/" in found or "\0" in found:
         raise RefusedRequestError(404, "there is no such name")

@@ -110,7 +110,7 @@ class Spool:
         self._file: IO[bytes] | None = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 (closed by `close`)
 
     @classmethod
-    def taken(cls, disk: Disk, path: str) -> Spool:
+    def take(cls, disk: Disk, path: str) -> Spool:
         """Return a finished file, whose name the caller removes. Raises FullError, OSError."""
         made = cls(disk)
         size = os.stat(path).st_size

@@ -168,7 +168,7 @@ class SearchIndex:
             if self._ended.is_set():
                 return
             with self._lock:
-                self._records.setdefault(place.segments, _named(place, ()))
+                self._records.setdefault(place.segments, _name(place, ()))
 
     def _places(self) -> Iterator[ServedPlace]:
         """Yield the datasets below the root; folders that cannot be listed have none."""
@@ -214,14 +214,14 @@ class SearchIndex:
             if error.status == UNKNOWN:
                 return None
             is_settled = error.status != BUSY  # else the next pass looks at it again
-            return _named(place, stamp if is_settled else ())
+            return _name(place, stamp if is_settled else ())
         except CompileError:
-            return _named(place, stamp)
+            return _name(place, stamp)
         except OSError:
             return None
 
 
-def _named(place: ServedPlace, stamp: Stamp) -> SearchRecord:
+def _name(place: ServedPlace, stamp: Stamp) -> SearchRecord:
     return SearchRecord(place.segments, stamp, text=place.name.casefold())
 
 

@@ -49,7 +49,7 @@ KEPT = 4 << 20
 """Freed bytes that malloc keeps for the next pieces of answers; the system clears memory that it gives anew."""
 
 
-def bound(host: str, port: int) -> socket.socket:
+def bind_socket(host: str, port: int) -> socket.socket:
     """Return a listening socket; port 0 selects a free one. Raises OSError with host and port."""
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
@@ -105,9 +105,9 @@ class Listener:
 
     def _leave(self, loop: asyncio.AbstractEventLoop) -> None:
         if self._leaving is None:
-            self._leaving = loop.create_task(self._left(loop))
+            self._leaving = loop.create_task(self._stop_accepting(loop))
 
-    async def _left(self, loop: asyncio.AbstractEventLoop) -> None:
+    async def _stop_accepting(self, loop: asyncio.AbstractEventLoop) -> None:
         """Accept no more clients, wait for the requests of new ones, and stop the server."""
         assert self._listening is not None
         loop.remove_reader(self._listening.fileno())  # who was accepted until now is served

@@ -84,7 +84,7 @@ def memory_for(checked: Checked, variables: Iterable[str], size: int, *, at_once
     return TIMES * (size + longest) if at_once else TIMES * min(size, PIECES) + 2 * longest
 
 
-def bounded(pieces: Iterator[bytes], limits: Limits) -> Iterator[bytes]:
+def limit_size(pieces: Iterator[bytes], limits: Limits) -> Iterator[bytes]:
     """Yield the pieces. Raises RefusedRequestError when they exceed the answer limit."""
     count = 0
     most = limits.response + limits.response // 8 + (1 << 20)  # what frames and incompressible values add
@@ -109,10 +109,10 @@ def steady(pieces: Iterator[bytes], opened: CachedDataset) -> Iterator[bytes]:
         yield piece
 
 
-def begun(pieces: Iterator[bytes]) -> bytes | Iterator[bytes]:
+def begin_stream(pieces: Iterator[bytes]) -> bytes | Iterator[bytes]:
     """Return all bytes if they are few, else a stream whose first pieces are ready."""
     first, whole = _first(pieces)
-    return b"".join(first) if whole else _joined(first, pieces)
+    return b"".join(first) if whole else _join(first, pieces)
 
 
 def _first(pieces: Iterator[bytes]) -> tuple[list[bytes], bool]:
@@ -127,7 +127,7 @@ def _first(pieces: Iterator[bytes]) -> tuple[list[bytes], bool]:
     return first, True
 
 
-def _joined(held: list[bytes], rest: Iterator[bytes]) -> Iterator[bytes]:
+def _join(held: list[bytes], rest: Iterator[bytes]) -> Iterator[bytes]:
     """Yield the pieces, small ones joined: each that is sent costs a turn of the event loop."""
     size = sum(map(len, held))
     for piece in rest:
@@ -191,11 +191,11 @@ def _cost(part: ArraySource, ranges: Sequence[range], least: int) -> int:
         for each, length in zip(ranges, lengths, strict=True)
     )
     if touched > FEW and rank == len(part.layout.shape):
-        touched = min(touched, len(stored_blocks(part, ranges, max(FEW, COUNTED // chunk))))
+        touched = min(touched, len(list_stored_blocks(part, ranges, max(FEW, COUNTED // chunk))))
     return chunk * touched
 
 
-def stored_blocks(part: ArraySource, ranges: Sequence[range], most: int) -> list[tuple[range, ...]]:
+def list_stored_blocks(part: ArraySource, ranges: Sequence[range], most: int) -> list[tuple[range, ...]]:
     """Return the indices of the chunks that may have stored values within the span of ranges, `most` + 1 at most.
 
     Raises OSError.
@@ -210,5 +210,5 @@ def stored_blocks(part: ArraySource, ranges: Sequence[range], most: int) -> list
             range(span.start + number * length, min(span.stop, span.start + (number + 1) * length))
             for span, number, length in zip(region, index, lengths, strict=True)
         )
-        for index in islice(part.occupied(lengths, region), most + 1)
+        for index in islice(part.list_occupied(lengths, region), most + 1)
     ]

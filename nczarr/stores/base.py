@@ -54,7 +54,7 @@ class References(Protocol):
     def odd(self) -> list[str]:
         """Return some invalid keys, with empty segments, `.` or `..`; empty without any."""
 
-    def named(self) -> Iterator[tuple[str | None, str]]:
+    def list_named(self) -> Iterator[tuple[str | None, str]]:
         """Yield every URL, at least once, with a key that uses it. Raises OSError."""
 
 
@@ -174,7 +174,7 @@ class Store(Protocol):
         place = self.locate(key)
         return None if place is None else Reference(*place)
 
-    def told(self, key: str) -> int | None:
+    def find_size(self, key: str) -> int | None:
         """Return a key's size from a listing; None if unknown."""
         return None
 

@@ -34,10 +34,10 @@ class BoundedCache(Generic[K, V]):
         """Add or replace an entry."""
         with self._lock:
             if self._entries is None:
-                self._entries = self._made()
+                self._entries = self._make()
             self._entries[key] = value
 
-    def _made(self) -> LRUCache[K, V]:
+    def _make(self) -> LRUCache[K, V]:
         from cachetools import LRUCache
 
         most, size_of = self.most, self._size_of

@@ -23,18 +23,18 @@ from copy import deepcopy
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from nczarr.diagnostics.secrets import NO_OPTIONS, StorageOptions, scrubbed, shown
+from nczarr.diagnostics.secrets import NO_OPTIONS, StorageOptions, scrub, show
 from nczarr.stores.bounded_cache import BoundedCache
 from nczarr.stores.range_request import (
     ChangedError,
     GivenUpError,
     RangeAnswer,
     UnrangedError,
-    asked,
-    awaited,
+    await_request,
     by_http,
     by_library,
     by_s3,
+    execute_request,
     is_interrupted,
 )
 from nczarr.stores.url import BadURLError, Location, MissingProtocolError, location
@@ -145,7 +145,7 @@ class FileConnection:
     def __init__(self, url: str, options: StorageOptions = NO_OPTIONS) -> None:
         self.url = url
         self.options = options
-        self.shown = shown(url)
+        self.shown = show(url)
         self._process = os.getpid()
 
     def __repr__(self) -> str:
@@ -214,11 +214,11 @@ class FileConnection:
             raise missing_library(self.protocol) from None
         for part in self.place.path.split("::"):
             protocol = part.partition("://")[0].lower()
-            if "/" not in protocol and protocol not in known_implementations and protocol not in _registered():
+            if "/" not in protocol and protocol not in known_implementations and protocol not in _list_registered():
                 raise BadURLError(f"unknown protocol `{protocol}`")
         try:
             arguments = self._arguments()
-            key = self._shared_key(arguments)
+            key = self._find_shared_key(arguments)
             system = _shared.get(key) if key is not None else None
             if system is not None:
                 return system, system._strip_protocol(self.place.path)
@@ -226,12 +226,12 @@ class FileConnection:
             if key is not None:
                 _shared.put(key, system)
         except ImportError as error:
-            raise missing_library(self.protocol, scrubbed(str(error), self.url, self.options)) from None
+            raise missing_library(self.protocol, scrub(str(error), self.url, self.options)) from None
         except Exception as error:  # libraries look for servers and credentials here, and raise what they like
             raise self.failure(error) from None
         return system, root
 
-    def _shared_key(self, arguments: Mapping[str, Any]) -> str | None:
+    def _find_shared_key(self, arguments: Mapping[str, Any]) -> str | None:
         """Return what file systems that may be shared have in common; None if the URL itself has arguments."""
         if self.first != self.protocol or self.protocol not in S3 | WEB or "?" in self.place.path:
             return None
@@ -249,7 +249,7 @@ class FileConnection:
                 shared[name] = value
             elif dot and first == self.protocol:
                 arguments[rest] = value
-        arguments = _merged(arguments, shared)
+        arguments = _merge(arguments, shared)
         if self.place.server is not None:
             arguments.setdefault("endpoint_url", self.place.server)
         arguments.setdefault("use_listings_cache", False)
@@ -277,7 +277,7 @@ class FileConnection:
 
     def call(self, what: str, key: str, *arguments: Any, size: int = 0, **named: Any) -> Any:
         """Call a file system method on a key's path, with retries; `size`: approximate bytes. Raises OSError."""
-        return self._tried(what, (self.path(key), *arguments), named, key, size)
+        return self._try(what, (self.path(key), *arguments), named, key, size)
 
     def listing(self, folder: str) -> Iterator[dict[str, Any]]:
         """Yield the records of all objects below a folder: `name`, and library-specific members.
@@ -291,7 +291,7 @@ class FileConnection:
         bucket, key, _ = self.system.split_path(self.path(folder))
         asked = {"Bucket": bucket, "Prefix": f"{key}/" if key else "", **getattr(self.system, "req_kw", {})}
         while True:
-            page = self._tried("call_s3", ("list_objects_v2",), asked, folder, 0)
+            page = self._try("call_s3", ("list_objects_v2",), asked, folder, 0)
             for entry in page.get("Contents", ()):
                 if not entry["Key"].endswith("/"):
                     yield {**entry, "name": f"{bucket}/{entry['Key']}", "size": entry["Size"]}
@@ -306,20 +306,20 @@ class FileConnection:
             named = {"max_concurrency": PARTS_AT_ONCE}
             if size <= PART * MOST_PARTS:  # else as large as they have to be
                 named["chunksize"] = PART
-        self._tried("put_file", (local, self.path(key)), named, key, size)
+        self._try("put_file", (local, self.path(key)), named, key, size)
 
     def replace(self, data: bytes, tag: str) -> None:
         """Replace the object of an S3 server if it still has a tag. Raises OSError."""
         bucket, key, _ = self.system.split_path(self.root)
         asked = {"Bucket": bucket, "Key": key, "Body": data, "IfMatch": f'"{tag}"'}
-        self._tried("call_s3", ("put_object",), asked, "", len(data))
+        self._try("call_s3", ("put_object",), asked, "", len(data))
 
     def remove(self, keys: Sequence[str]) -> None:
         """Remove keys; missing ones are ignored. Raises OSError."""
         if hasattr(self.system, "_bulk_delete"):
             for at in range(0, len(keys), MOST_REMOVED):
                 some = [self.path(key) for key in keys[at : at + MOST_REMOVED]]
-                self._tried("bulk_delete", (some,), {}, "", 0)
+                self._try("bulk_delete", (some,), {}, "", 0)
             return
         for key in keys:
             with suppress(FileNotFoundError):
@@ -330,10 +330,10 @@ class FileConnection:
         if self.protocol not in S3:
             return True
         bucket, name, _ = self.system.split_path(self.path(key))
-        answer = self._tried("call_s3", ("head_object",), {"Bucket": bucket, "Key": name}, key, 0)
+        answer = self._try("call_s3", ("head_object",), {"Bucket": bucket, "Key": name}, key, 0)
         return "kms" not in str(answer.get("ServerSideEncryption", "")) and not answer.get("SSECustomerAlgorithm")
 
-    def ranged(self, start: int, stop: int, size: int | None = None) -> RangeAnswer:
+    def read_range(self, start: int, stop: int, size: int | None = None) -> RangeAnswer:
         """Return the bytes of the object from `start` to `stop`, fewer at its end, with its size and tag.
 
         `size`: bytes of the object, if known. Raises UnrangedError if the server
@@ -343,18 +343,18 @@ class FileConnection:
         alone = self.first == self.protocol and bool(getattr(system, "async_impl", False))
         request: Callable[[float], RangeAnswer]
         if alone and self.protocol in WEB:
-            request = partial(awaited, system, partial(by_http, system, self.root, start, stop))
+            request = partial(await_request, system, partial(by_http, system, self.root, start, stop))
         elif alone and self.protocol in S3:
-            request = partial(awaited, system, partial(by_s3, system, self.root, start, stop))
+            request = partial(await_request, system, partial(by_s3, system, self.root, start, stop))
         else:
             request = partial(by_library, system, self.root, start, stop, size)
-        return self._repeated(request, "", stop - start)
+        return self._repeat(request, "", stop - start)
 
-    def _tried(self, what: str, arguments: tuple[Any, ...], named: dict[str, Any], key: str, size: int) -> Any:
+    def _try(self, what: str, arguments: tuple[Any, ...], named: dict[str, Any], key: str, size: int) -> Any:
         system = self.system
-        return self._repeated(lambda seconds: asked(system, what, arguments, named, seconds), key, size)
+        return self._repeat(lambda seconds: execute_request(system, what, arguments, named, seconds), key, size)
 
-    def _repeated(self, request: Callable[[float], T], key: str, size: int) -> T:
+    def _repeat(self, request: Callable[[float], T], key: str, size: int) -> T:
         """Make a request until it succeeds; its argument is the time limit in seconds. Raises OSError."""
         silent = 0
         for number in range(self._retries + 1):
@@ -387,7 +387,7 @@ class FileConnection:
             text = f"the library of `{self.protocol}` rejects the storage options: {text}"
         if isinstance(error, TimeoutError):
             return OSError(errno.ETIMEDOUT, "no answer within the time allowed", place)
-        message = scrubbed(" ".join(str(text).split()), self.url, self.options) or type(error).__name__
+        message = scrub(" ".join(str(text).split()), self.url, self.options) or type(error).__name__
         return OSError(_number(error), message, place)
 
 
@@ -403,20 +403,20 @@ def _number(error: Exception) -> int:
     return next((number for kind, number in kinds if isinstance(error, kind)), errno.EIO)
 
 
-def _registered() -> Mapping[str, Any]:
+def _list_registered() -> Mapping[str, Any]:
     """Return protocols that other packages registered."""
     from fsspec.registry import registry
 
     return dict(registry)
 
 
-def _merged(defaults: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:
+def _merge(defaults: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:
     """Merge options into defaults, recursively."""
     merged = dict(defaults)
     for name, value in options.items():
         default = merged.get(name)
         both = isinstance(default, Mapping) and isinstance(value, Mapping)
-        merged[name] = _merged(default, value) if both else value  # type: ignore[arg-type]
+        merged[name] = _merge(default, value) if both else value  # type: ignore[arg-type]
     return merged
 
 

@@ -103,7 +103,7 @@ class Served(Source):
         self.service = service
 
 
-def served(url: str, storage: StorageOptions = NO_OPTIONS) -> Served:
+def read_served(url: str, storage: StorageOptions = NO_OPTIONS) -> Served:
     """Return the dataset at a URL, with its declarations. Raises OSError, BadURLError, MissingProtocolError."""
     service = Service(url, storage)
     queries = service.served_by.queries
@@ -174,7 +174,7 @@ class Service(FileConnection):
     def ask(self, query: str, most: int, size: int = 0) -> ServiceAnswer:
         """Return the answer to an encoded query. `most`: maximum bytes; `size`: approximate bytes. Raises OSError."""
         url = self.base + (f"&{query[1:]}" if query[0] == "?" in self.base else query)
-        answer: ServiceAnswer = self._tried("ask", (url, most), {}, "", size)
+        answer: ServiceAnswer = self._try("ask", (url, most), {}, "", size)
         return answer
 
     def check(self, answer: ServiceAnswer) -> None:
@@ -192,7 +192,7 @@ class Service(FileConnection):
         raise OSError(errno.EIO, text, self.shown)
 
 
-def encoded(text: str, safe: str = ",.:/;") -> str:
+def encode(text: str, safe: str = ",.:/;") -> str:
     """Return a part of a query as URLs contain it. `safe`: characters that stay."""
     from urllib.parse import quote
 

@@ -20,7 +20,7 @@ from typing import Any
 
 from nczarr.stores import ranges
 from nczarr.stores.base import JOURNAL, Store, safe_key
-from nczarr.stores.finish import StoreJournal, leftovers, parsed, partial, put_in_place, unfinished, unstopped
+from nczarr.stores.finish import StoreJournal, delay_signals, leftovers, parse, partial, put_in_place, unfinished
 from nczarr.stores.ranges import Range
 
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
@@ -160,7 +160,7 @@ class DirectoryTarget(DirectoryStore):
         path = os.path.normpath(path)
         if not overwrite and os.path.lexists(path):
             raise FileExistsError(f"{path} exists")
-        begun = _begun(path, journal) if resume and journal is not None else None
+        begun = _find_unfinished(path, journal) if resume and journal is not None else None
         super().__init__(begun or partial(path))
         self.target = path
         self.overwrite = overwrite
@@ -193,7 +193,7 @@ class DirectoryTarget(DirectoryStore):
 
     def put_pieces(self, key: str, pieces: Iterable[bytes | Range]) -> None:
         """Write a new file; the kernel copies ranges. Raises OSError, UnsafeKeyError."""
-        self._write(key, ranges.joined(pieces))
+        self._write(key, ranges.join(pieces))
 
     def _write(self, key: str, pieces: Iterable[bytes | Range]) -> None:
         folder = safe_key(key).rpartition("/")[0]
@@ -227,7 +227,7 @@ class DirectoryTarget(DirectoryStore):
             self._remove_halves()
         if self._whole:
             os.unlink(f"{self._real}/{JOURNAL}")
-        with unstopped():
+        with delay_signals():
             put_in_place(self.path, self.target, overwrite=self.overwrite)
             self._open = False
 
@@ -250,17 +250,17 @@ class DirectoryTarget(DirectoryStore):
         if self._open:
             from nczarr.stores.finish import PATIENCE, remove_folder  # only where something went wrong
 
-            with unstopped():
+            with delay_signals():
                 with suppress(OSError):
                     self.remains = remove_folder(self.path, patience=PATIENCE)
                 unfinished.discard(self.path)
                 self._open = False
 
 
-def _begun(path: str, journal: StoreJournal) -> str | None:
+def _find_unfinished(path: str, journal: StoreJournal) -> str | None:
     """Return an unfinished sibling folder of the same run, or None. Raises OSError."""
     for word, place in leftovers(path):
         data = DirectoryStore(place).get(JOURNAL) if word == "partial" else None
-        if data is not None and parsed(data).is_of(journal):
+        if data is not None and parse(data).is_of(journal):
             return place
     return None

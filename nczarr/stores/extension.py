@@ -28,7 +28,7 @@ from typing import Literal, NamedTuple, Protocol
 from nczarr.diagnostics.secrets import NO_OPTIONS, StorageOptions
 from nczarr.stores.base import JOURNAL, Store, safe_key
 from nczarr.stores.directory import GROWING, DirectoryStore, DirectoryTarget
-from nczarr.stores.finish import unstopped
+from nczarr.stores.finish import delay_signals
 from nczarr.stores.overlay import Overlay
 from nczarr.stores.remote import RemoteStore
 from nczarr.stores.remote_target import RemoteTarget
@@ -72,7 +72,7 @@ class ExtendJournal(NamedTuple):
         return self.command is not None and (self.command, self.base) == (other.command, other.base)
 
 
-def parsed(data: bytes) -> ExtendJournal | None:
+def parse(data: bytes) -> ExtendJournal | None:
     """Parse a journal; None for others and damaged ones."""
     try:
         document = json.loads(data)
@@ -135,7 +135,7 @@ def turn(key: str) -> tuple[int, bool, bool]:
 
 def apply(store: Extensible, extension: ExtendJournal) -> None:
     """Put a committed extension in its place, and remove the journal. Raises OSError."""
-    with unstopped():
+    with delay_signals():
         for key in extension.staged:
             store.move(STAGED + key, key)
         store.remove(extension.removed)

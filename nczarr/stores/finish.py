@@ -24,12 +24,12 @@ _delayed: list[list[int]] = []
 
 
 def is_signalled() -> bool:
-    """Return whether a signal waits for the end of an `unstopped` block."""
+    """Return whether a signal waits for the end of an `delay_signals` block."""
     return any(_delayed)
 
 
 @contextmanager
-def unstopped() -> Iterator[None]:
+def delay_signals() -> Iterator[None]:
     """Delay signals that end a run until the block is done. Python handles them in its main thread."""
     import signal
     import threading
@@ -78,10 +78,10 @@ _removers: list[subprocess.Popen[bytes]] = []
 def sibling(path: str, word: str) -> str:
     """Return a new sibling name, `<name>.<word>-<id>`; of a long name a digest stands for its end."""
     folder, name = os.path.split(path)
-    return os.path.join(folder, extended(name, f".{word}-{os.urandom(4).hex()}"))
+    return os.path.join(folder, add_end(name, f".{word}-{os.urandom(4).hex()}"))
 
 
-def extended(name: str, end: str) -> str:
+def add_end(name: str, end: str) -> str:
     """Return a name with an end. A long name is cut, and ends with its digest: two targets never share a sibling."""
     data = os.fsencode(name)
     if len(data) > _LONGEST_NAME - _LONGEST_END:
@@ -128,7 +128,7 @@ def leftovers(path: str) -> list[tuple[str, str]]:
     return [
         (match[1], os.path.join(folder, entry))
         for entry, match in matches
-        if match is not None and entry == extended(name, match[0])
+        if match is not None and entry == add_end(name, match[0])
     ]
 
 
@@ -201,7 +201,7 @@ class StoreJournal(NamedTuple):
         return self.fingerprint is not None and self.fingerprint == other.fingerprint
 
 
-def parsed(data: bytes) -> StoreJournal:
+def parse(data: bytes) -> StoreJournal:
     """Parse a journal; other versions or damaged ones have no fingerprint."""
     import json
 
@@ -245,7 +245,7 @@ def put_in_place(partial: str, target: str, *, overwrite: bool) -> None:
     Raises OSError, FileExistsError if an old target may not be overwritten;
     then it is unchanged.
     """
-    with unstopped():
+    with delay_signals():
         old = _put_in_place(partial, target, overwrite=overwrite)
         unfinished.discard(partial)
         if old is not None:
@@ -262,7 +262,7 @@ def _put_in_place(partial: str, target: str, *, overwrite: bool) -> str | None:
     if not os.path.isdir(partial) and (os.path.islink(target) or not os.path.isdir(target)):
         os.replace(partial, target)  # a file for a file: at no moment is there none
         return None
-    if _exchanged(partial, target):
+    if _exchange(partial, target):
         return partial
     aside = sibling(target, "replaced")
     os.rename(target, aside)
@@ -278,7 +278,7 @@ _HERE, _EXCHANGE = -100, 2
 """Arguments of Linux's `renameat2`: the current folder, and that both names stay."""
 
 
-def _exchanged(one: str, other: str) -> bool:
+def _exchange(one: str, other: str) -> bool:
     """Exchange two names at once, so that at no moment one is missing; return False where the system cannot."""
     import ctypes
 

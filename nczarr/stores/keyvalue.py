@@ -102,11 +102,11 @@ class Operations:
 
     def _works(self, name: str) -> bool:
         try:
-            return self._called(name, *(() if name == "list" else (NO_PREFIX,))) is not None
+            return self._call(name, *(() if name == "list" else (NO_PREFIX,))) is not None
         except (KeyError, OSError):
             return True  # of what is not there it says so
 
-    def _called(self, name: str, *arguments: str) -> Any:
+    def _call(self, name: str, *arguments: str) -> Any:
         """Call an optional operation; return None without one."""
         call = self._own[name]
         if call is None:
@@ -192,7 +192,7 @@ class Operations:
         NotListedError
             If the store cannot list keys.
         """
-        keys = self._called("list")
+        keys = self._call("list")
         return self.listpre("") if keys is None else set(keys)
 
     def listpre(self, prefix: str) -> KeySet:
@@ -213,20 +213,20 @@ class Operations:
         NotListedError
             If the store cannot list keys.
         """
-        keys = self._called("listpre", prefix)
+        keys = self._call("listpre", prefix)
         if keys is not None:
             return set(keys)
-        keys = self._called("list")
+        keys = self._call("list")
         if keys is not None:
             return {key for key in keys if key.startswith(prefix)}
-        return set(self._walked(prefix))
+        return set(self._walk(prefix))
 
-    def _walked(self, prefix: str) -> Iterator[str]:
+    def _walk(self, prefix: str) -> Iterator[str]:
         """Yield the keys with a prefix, by folders. Raises NotListedError."""
         folders = [prefix[: prefix.rfind("/") + 1]]
         while folders:
             folder = folders.pop()
-            keys_and_folders = self._called("listdir", folder)
+            keys_and_folders = self._call("listdir", folder)
             if keys_and_folders is None:
                 raise NotListedError("the store has no list operation (list, listpre or listdir)")
             yield from (key for key in keys_and_folders[0] if key.startswith(prefix))
@@ -250,7 +250,7 @@ class Operations:
         NotListedError
             If the store cannot list keys.
         """
-        keys_and_folders = self._called("listdir", prefix)
+        keys_and_folders = self._call("listdir", prefix)
         if keys_and_folders is not None:
             return set(keys_and_folders[0]), set(keys_and_folders[1])
         keys, prefixes = set(), set()

@@ -64,7 +64,7 @@ class Holder(NamedTuple):
         return cls(os.urandom(8).hex(), socket.gethostname(), process, now, _machine(), _start(process) or "")
 
     @classmethod
-    def parsed(cls, data: bytes) -> Holder | None:
+    def parse(cls, data: bytes) -> Holder | None:
         """Return the holder in a lock; None for other content."""
         try:
             members = json.loads(data)
@@ -234,7 +234,7 @@ def lock_file(target: str) -> Lock:
         places.append(os.path.join(folder, name, lock_name("")[1:]))
     for path in places:
         try:
-            lock = _locked_file(path)
+            lock = _lock_file(path)
         except OSError as error:
             if error.errno in _UNLOCKABLE:
                 return NoLock("its file system has no locks")
@@ -264,10 +264,10 @@ def _check_unlocked(path: str) -> None:
         os.close(file)
 
 
-def _locked_file(path: str) -> LockFile:
+def _lock_file(path: str) -> LockFile:
     """Create and lock a file. Raises BusyTargetError, OSError."""
     while True:
-        file = _opened(path)
+        file = _open(path)
         try:
             _lock(path, file)
             if _is_there(path, file):  # else its holder has removed it meanwhile
@@ -292,11 +292,11 @@ def _lock(path: str, file: int) -> None:
         error.filename = path
         raise
     if not is_locked:
-        holder = Holder.parsed(os.pread(file, 4096, 0))
+        holder = Holder.parse(os.pread(file, 4096, 0))
         raise BusyTargetError(holder, f"the lock `{path}` ends with its process, however that ends")
 
 
-def _opened(path: str) -> int:
+def _open(path: str) -> int:
     """Open a lock file; one of another user only for reading, which suffices to lock it. Raises OSError."""
     try:
         return os.open(path, os.O_RDWR | os.O_CREAT | _NOFOLLOW | _NONBLOCK, 0o666)

@@ -73,9 +73,9 @@ def _take(place: FileConnection, holder: Holder) -> None:
         if not _create(place, holder):
             raise BusyTargetError(None, _remedy(place))
         return
-    other = Holder.parsed(data)
+    other = Holder.parse(data)
     is_dead = other is not None and other.is_dead
-    if not (is_dead or _age(place, holder) > EXPIRES) or not _replaced(place, data, holder):
+    if not (is_dead or _age(place, holder) > EXPIRES) or not _replace(place, data, holder):
         raise BusyTargetError(other, _remedy(place))
 
 
@@ -112,7 +112,7 @@ def _content(place: FileConnection) -> bytes | None:
 
 def _run_of(place: FileConnection) -> str | None:
     """Return the run that holds a lock; None without a lock. Raises OSError."""
-    holder = Holder.parsed(_content(place) or b"")
+    holder = Holder.parse(_content(place) or b"")
     return None if holder is None else holder.run
 
 
@@ -142,7 +142,7 @@ def _age(place: FileConnection, holder: Holder) -> float:
     return 0.0 if now is None or then is None else (now - then) / 1e9
 
 
-def _replaced(place: FileConnection, data: bytes, holder: Holder) -> bool:
+def _replace(place: FileConnection, data: bytes, holder: Holder) -> bool:
     """Put a lock in the place of one with these bytes; return False if that has changed meanwhile. Raises OSError."""
     try:
         tag = facts_at(place).tag
@@ -180,11 +180,11 @@ class LockObject(Lock):
         while not self._ended.wait(PAUSE):
             with suppress(OSError):
                 data = _content(self._place) or b""
-                holder = Holder.parsed(data)
+                holder = Holder.parse(data)
                 if holder is None or holder.run != self._holder.run:
                     self._is_lost = True
                     return
-                _replaced(self._place, data, holder._replace(beat=holder.beat + 1))
+                _replace(self._place, data, holder._replace(beat=holder.beat + 1))
 
     def is_held(self) -> bool:
         """Return whether the lock names this run. Raises OSError."""

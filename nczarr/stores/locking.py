@@ -12,29 +12,29 @@ from contextlib import contextmanager, nullcontext
 from itertools import chain
 
 from nczarr.diagnostics.report import Diagnostic, Report, Severity
-from nczarr.diagnostics.secrets import StorageOptions, shown
-from nczarr.stores.finish import unstopped
+from nczarr.diagnostics.secrets import StorageOptions, show
+from nczarr.stores.finish import delay_signals
 from nczarr.stores.lock import CLOSED, BusyTargetError, Holder, Lock, LockFile, NoLock, lock_file
 from nczarr.stores.url import is_remote
 
 
 @contextmanager
-def locked(path: str, report: Report, storage: StorageOptions, *, replaces: bool) -> Iterator[Lock | None]:
+def lock_target(path: str, report: Report, storage: StorageOptions, *, replaces: bool) -> Iterator[Lock | None]:
     """Hold the lock of the target at a path or URL; None after a reported error.
 
     `replaces`: something is replaced there, so a place without locks is worth a
     warning. Reports busy-target, unlocked-target. Raises OSError.
     """
-    steps = nullcontext if is_remote(path) else unstopped  # a server may answer late: there a signal is heard
+    steps = nullcontext if is_remote(path) else delay_signals  # a server may answer late: there a signal is heard
     lock: Lock | None = None
     try:
         try:
             with steps():
-                lock = _taken(path, storage, replaces=replaces)
+                lock = _take(path, storage, replaces=replaces)
         except BusyTargetError as error:
             report.add(busy(path, error.holder, error.remedy))
         if isinstance(lock, NoLock) and lock.reason is not None and replaces:
-            text = f"`{shown(path)}` is written without a lock: {lock.reason}"
+            text = f"`{show(path)}` is written without a lock: {lock.reason}"
             report.warning("unlocked-target", text, helps=["let no other run write it at the same time"])
         yield lock
     except OSError as error:
@@ -50,7 +50,7 @@ def locked(path: str, report: Report, storage: StorageOptions, *, replaces: bool
                 lock.release()
 
 
-def _taken(path: str, storage: StorageOptions, *, replaces: bool) -> Lock:
+def _take(path: str, storage: StorageOptions, *, replaces: bool) -> Lock:
     if is_remote(path):
         from nczarr.stores.lock_object import lock_object
 
@@ -77,20 +77,18 @@ def busy(path: str, holder: Holder | None = None, *helps: str) -> Diagnostic:
     """Return busy-target for a target at a path or URL that another run writes."""
     who = "another run" if holder is None else f"another run: {holder.words}"
     again = "run the command again when that run has ended"
-    return Diagnostic(
-        "busy-target", Severity.ERROR, f"`{shown(path)}` is being written by {who}", helps=(again, *helps)
-    )
+    return Diagnostic("busy-target", Severity.ERROR, f"`{show(path)}` is being written by {who}", helps=(again, *helps))
 
 
 def assure(lock: Lock, path: str, report: Report) -> bool:
     """Return whether a run may replace the target: its lock is not lost. Reports busy-target; raises OSError."""
     if lock.is_held():
         return True
-    report.add(changed(f"`{shown(path)}`"))
+    report.add(report_changed(f"`{show(path)}`"))
     return False
 
 
-def changed(target: str, *helps: str) -> Diagnostic:
+def report_changed(target: str, *helps: str) -> Diagnostic:
     """Return busy-target for a target, as messages name it, that another writer has changed."""
     text = f"another writer has changed or taken over {target} meanwhile"
     again = "run the command again when that writer has ended"

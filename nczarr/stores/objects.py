@@ -15,7 +15,7 @@ EXPECTED = "a path, a URL, bytes, an open binary file, a mapping of keys to byte
 """Objects that `nczarr.open` takes, in words."""
 
 
-def opened_object(data: Any) -> Source | Store:
+def open_object(data: Any) -> Source | Store:
     """Return an object as a file or a store. Raises OSError, and TypeError for any other object.
 
     A file is read from its first byte, whatever its position, and may be closed
@@ -41,9 +41,9 @@ def _file(data: bytes, name: str) -> Source | Store:
     if b"\0" not in data[:HEAD]:
         return Source(name, data)
     from nczarr.stores.open import open_file
-    from nczarr.stores.spool import kept
+    from nczarr.stores.spool import keep_stream
 
-    return open_file(kept(data, io.BytesIO()), name)
+    return open_file(keep_stream(data, io.BytesIO()), name)
 
 
 def _open_file(file: Any) -> Source | Store:

@@ -13,7 +13,7 @@ from nczarr.diagnostics.secrets import NO_OPTIONS, StorageOptions
 from nczarr.diagnostics.source import HEAD, Buffer, Source
 from nczarr.stores import finish
 from nczarr.stores.base import Store
-from nczarr.stores.finish import unstopped
+from nczarr.stores.finish import delay_signals
 from nczarr.stores.local_file import UNMAPPED, LocalFile
 from nczarr.stores.url import BadURLError, is_remote, location
 
@@ -33,11 +33,11 @@ def open_source(path: str, name: str | None = None) -> Source:
         if stat.S_ISREG(status.st_mode) and status.st_size:
             if UNMAPPED.is_set():
                 return Source(name, cast("Buffer", LocalFile(path)), path=path)
-            return Source(name, mapped(path), path=path)
+            return Source(name, map_file(path), path=path)
         return Source(name, file.read(), path=path)
 
 
-def mapped(path: str) -> mmap.mmap:
+def map_file(path: str) -> mmap.mmap:
     """Return the map of a file. Raises OSError, ValueError for an empty one."""
     with open(path, "rb") as file:
         return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
@@ -60,7 +60,7 @@ def beside(path: str, storage: StorageOptions = NO_OPTIONS) -> Iterator[Unfinish
     A target at a URL is made in a temporary folder, and sent. Raises OSError.
     """
     if is_remote(path):
-        with _sent(path, storage) as unfinished:
+        with _send(path, storage) as unfinished:
             yield unfinished
         return
     growing = finish.partial(path)
@@ -70,13 +70,13 @@ def beside(path: str, storage: StorageOptions = NO_OPTIONS) -> Iterator[Unfinish
         if not discarded:
             os.replace(growing, path)
     finally:
-        with unstopped(), suppress(FileNotFoundError):
+        with delay_signals(), suppress(FileNotFoundError):
             os.unlink(growing)
         finish.unfinished.discard(growing)
 
 
 @contextmanager
-def named(path: str) -> Iterator[None]:
+def name_in_errors(path: str) -> Iterator[None]:
     """Name a target in errors of the system and of libraries, which say why, not where."""
     try:
         yield
@@ -87,7 +87,7 @@ def named(path: str) -> Iterator[None]:
 
 
 @contextmanager
-def _sent(url: str, storage: StorageOptions) -> Iterator[Unfinished]:
+def _send(url: str, storage: StorageOptions) -> Iterator[Unfinished]:
     import tempfile
 
     from nczarr.stores.connection import FileConnection
@@ -124,9 +124,9 @@ def open_path(
 
         return RepositoryStore(place.repository, storage)
     if place.service:
-        from nczarr.stores.dataset_service import served
+        from nczarr.stores.dataset_service import read_served
 
-        return served(path, storage)
+        return read_served(path, storage)
     if place.remote:
         return _open_remote(path, storage, is_ranged)
     path = place.path
@@ -174,12 +174,12 @@ def _open_remote(url: str, storage: StorageOptions, is_ranged: Callable[[bytes],
     else:
         file = _first_bytes(connection)
     if file is not None and (file[:4].startswith(_ZIP) or is_ranged(file[:HEAD])):
-        return _ranged(file)
+        return _open_ranged(file)
     if connection.looks_like_file and is_folder(store):
         return store
-    from nczarr.stores.spool import fetched
+    from nczarr.stores.spool import fetch_file
 
-    return open_file(fetched(connection), store.path)
+    return open_file(fetch_file(connection), store.path)
 
 
 def _first_bytes(connection: FileConnection, *, missing: bool = False) -> RemoteFile | None:
@@ -197,7 +197,7 @@ def _first_bytes(connection: FileConnection, *, missing: bool = False) -> Remote
         return None
 
 
-def _ranged(file: RemoteFile) -> Source | Store:
+def _open_ranged(file: RemoteFile) -> Source | Store:
     """Return the archive or source of a file that is read by ranges."""
     if not file[:4].startswith(_ZIP):
         return Source(file.name, cast("Buffer", file), binary=True, path=file.path)  # its reader slices it alone

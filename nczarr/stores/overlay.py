@@ -109,7 +109,7 @@ class Overlay(Store):
         overlaid: tuple[Any, ...] = (self.documents, self.moved, self.removed)
         return None if any(key in keys_here for keys_here in overlaid) else self.base.refer(key)
 
-    def told(self, key: str) -> int | None:
+    def find_size(self, key: str) -> int | None:
         """Return a key's size from a listing of the base."""
         overlaid: tuple[Any, ...] = (self.documents, self.moved, self.removed)
-        return None if any(key in keys_here for keys_here in overlaid) else self.base.told(key)
+        return None if any(key in keys_here for keys_here in overlaid) else self.base.find_size(key)

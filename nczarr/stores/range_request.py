@@ -31,16 +31,16 @@ class GivenUpError(OSError):
     """A request cancelled because the run was interrupted."""
 
 
-def asked(
+def execute_request(
     system: AbstractFileSystem, what: str, arguments: tuple[Any, ...], named: dict[str, Any], seconds: float
 ) -> Any:
     """Execute one request. Raises the library's errors; if asynchronous, also TimeoutError and GivenUpError."""
     if not getattr(system, "async_impl", False) or not hasattr(system, f"_{what}"):
         return getattr(system, what)(*arguments, **named)
-    return awaited(system, partial(getattr(system, f"_{what}"), *arguments, **named), seconds)
+    return await_request(system, partial(getattr(system, f"_{what}"), *arguments, **named), seconds)
 
 
-def awaited(system: AbstractFileSystem, request: Callable[[], Awaitable[T]], seconds: float) -> T:
+def await_request(system: AbstractFileSystem, request: Callable[[], Awaitable[T]], seconds: float) -> T:
     """Execute one asynchronous request. Raises its errors, TimeoutError, GivenUpError."""
     import asyncio
 
@@ -108,7 +108,7 @@ PARTIAL, UNSATISFIABLE = 206, 416
 """HTTP status of a range, and of one beyond the object's end."""
 
 
-def told_of(info: dict[str, Any]) -> str:
+def describe_object(info: dict[str, Any]) -> str:
     """Return the properties in a library's record that change with an object."""
     return " ".join([str(info.get("size")), *(str(info[name]) for name in _TELLING if name in info)])
 
@@ -127,7 +127,7 @@ async def by_http(system: Any, url: str, start: int, stop: int) -> RangeAnswer:
         content_range = answer.headers.get("Content-Range", "")
         names = {"ETag": "ETag", "LastModified": "Last-Modified"}
         info = {name: answer.headers[header] for name, header in names.items() if header in answer.headers}
-        return _checked(await answer.read(), content_range, info, start, stop)
+        return _check(await answer.read(), content_range, info, start, stop)
 
 
 async def by_s3(system: Any, path: str, start: int, stop: int) -> RangeAnswer:
@@ -143,10 +143,10 @@ async def by_s3(system: Any, path: str, start: int, stop: int) -> RangeAnswer:
     finally:
         answer["Body"].close()
     info = {name: answer[name] for name in ("ETag", "LastModified", "VersionId", *_ENCRYPTED) if name in answer}
-    return _checked(data, answer["ContentRange"], info, start, stop)
+    return _check(data, answer["ContentRange"], info, start, stop)
 
 
-def _checked(data: bytes, content_range: str, info: dict[str, Any], start: int, stop: int) -> RangeAnswer:
+def _check(data: bytes, content_range: str, info: dict[str, Any], start: int, stop: int) -> RangeAnswer:
     """Return an answer whose bytes are the requested ones. `content_range`: its header. Raises OSError."""
     match_of_range = _CONTENT_RANGE.fullmatch(content_range)
     if match_of_range is None:
@@ -167,17 +167,17 @@ def by_library(system: Any, path: str, start: int, stop: int, size: int | None, 
     The properties are those after the request: callers compare them with those of the
     first one. Raises the library's errors, UnrangedError, OSError.
     """
-    before = asked(system, "info", (path,), {}, seconds) if size is None else {}
+    before = execute_request(system, "info", (path,), {}, seconds) if size is None else {}
     total = before.get("size") if size is None else size
     if not isinstance(total, int):
         raise UnrangedError(errno.ENOTSUP, "the server does not tell the size of the file")
     stop = max(start, min(stop, total))
-    data = asked(system, "cat_file", (path,), {"start": start, "end": stop}, seconds) if start < stop else b""
+    data = execute_request(system, "cat_file", (path,), {"start": start, "end": stop}, seconds) if start < stop else b""
     if len(data) != stop - start:
         if len(data) == total:
             raise UnrangedError(errno.ENOTSUP, "the server sends whole files only")
         raise OSError(errno.EIO, f"{len(data)} of {stop - start} bytes arrived")
-    after = asked(system, "info", (path,), {}, seconds)
-    if after.get("size") != total or (before and told_of(before) != told_of(after)):
+    after = execute_request(system, "info", (path,), {}, seconds)
+    if after.get("size") != total or (before and describe_object(before) != describe_object(after)):
         raise ChangedError
     return RangeAnswer(bytes(data), after)

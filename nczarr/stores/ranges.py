@@ -125,7 +125,7 @@ _files: BoundedCache[str, tuple[tuple[int, int, int], _RangeFile]] = BoundedCach
 """Recently opened files by path, with the identity by which a replaced one is noticed."""
 
 
-def _opened(path: str) -> _RangeFile:
+def _open(path: str) -> _RangeFile:
     status = os.stat(path)
     identity = status.st_dev, status.st_ino, status.st_mtime_ns
     entry = _files.get(path)
@@ -147,7 +147,7 @@ def pieces(place: Range) -> Iterator[bytes]:
     if far is not None:
         yield from (far.value(start, min(start + PIECE, end)) for start in range(at, end, PIECE))
         return
-    opened = _opened(place.path)
+    opened = _open(place.path)
     while at < end:
         data = os.pread(opened.number, min(PIECE, end - at), at)
         if not data:
@@ -156,7 +156,7 @@ def pieces(place: Range) -> Iterator[bytes]:
         at += len(data)
 
 
-def joined(parts: Iterable[bytes | Range]) -> Iterator[bytes | Range]:
+def join(parts: Iterable[bytes | Range]) -> Iterator[bytes | Range]:
     """Merge adjacent ranges."""
     last: Range | None = None
     for part in parts:
@@ -180,7 +180,7 @@ def together(path: str, places: Sequence[tuple[int, int]]) -> bytes:
     far = remote(path)
     if far is not None:
         return b"".join(far.several(places))
-    opened = _opened(path)
+    opened = _open(path)
     data = bytearray(sum(length for _, length in places))
     view, at = memoryview(data), 0
     for offset, length in places:
@@ -224,16 +224,16 @@ def move(place: Range, target: int) -> None:
     if remote(place.path) is not None:
         for data in pieces(place):
             write(target, data)
-    elif place.length and not (_begins_blocks(place, target) and _moved_by_kernel(place, target)):
-        _moved_by_buffer(place, target)
+    elif place.length and not (_begins_blocks(place, target) and _move_by_kernel(place, target)):
+        _move_by_buffer(place, target)
 
 
 def _begins_blocks(place: Range, target: int) -> bool:
     return place.offset % BLOCK == 0 and os.lseek(target, 0, os.SEEK_CUR) % BLOCK == 0
 
 
-def _moved_by_buffer(place: Range, target: int) -> None:
-    opened = _opened(place.path)
+def _move_by_buffer(place: Range, target: int) -> None:
+    opened = _open(place.path)
     if not hasattr(_own, "buffer"):
         _own.buffer = memoryview(bytearray(BUFFER))
     buffer: memoryview = _own.buffer
@@ -246,11 +246,11 @@ def _moved_by_buffer(place: Range, target: int) -> None:
         at += count
 
 
-def _moved_by_kernel(place: Range, target: int) -> bool:
+def _move_by_kernel(place: Range, target: int) -> bool:
     """Return whether the kernel copied the range; if not, nothing was written."""
     if not hasattr(os, "copy_file_range"):
         return False
-    opened = _opened(place.path)
+    opened = _open(place.path)
     at, end = place.offset, place.offset + place.length
     while at < end:
         try:

@@ -14,7 +14,7 @@ import re
 from typing import NamedTuple
 from urllib.parse import unquote
 
-from nczarr.diagnostics.secrets import shown
+from nczarr.diagnostics.secrets import show
 from nczarr.diagnostics.source import Source
 from nczarr.options import Following
 from nczarr.stores.base import Store
@@ -86,18 +86,18 @@ class Policy(NamedTuple):
         helps = "allow it with `--source-root`"
         if self.given.roots:
             if not any(_is_below(place, root, hidden=self.given.hidden) for root in self.given.roots):
-                raise ForbiddenTargetError(f"`{shown(url)}` is outside all allowed roots")
+                raise ForbiddenTargetError(f"`{show(url)}` is outside all allowed roots")
             return
         if relative:
             if not _is_below(place, self.given.base or self.home):
-                raise ForbiddenTargetError(f"`{shown(url)}` is outside the folder of the document; {helps}")
+                raise ForbiddenTargetError(f"`{show(url)}` is outside the folder of the document; {helps}")
         elif place.path is not None:
             if is_remote(self.home):
-                raise ForbiddenTargetError(f"`{shown(url)}` is a local file, but the document is not local; {helps}")
+                raise ForbiddenTargetError(f"`{show(url)}` is a local file, but the document is not local; {helps}")
         elif "::" in url:
-            raise ForbiddenTargetError(f"`{shown(url)}` is a chain of protocols; {helps}")
+            raise ForbiddenTargetError(f"`{show(url)}` is a chain of protocols; {helps}")
         elif (protocol := place.url.partition("://")[0].lower()) not in PROTOCOLS:
-            raise ForbiddenTargetError(f"`{shown(url)}` uses the protocol `{protocol}`; {helps}")
+            raise ForbiddenTargetError(f"`{show(url)}` uses the protocol `{protocol}`; {helps}")
 
 
 def home_of(source: Source | Store) -> str:

@@ -16,7 +16,7 @@ from threading import Lock
 from typing import Any, NoReturn
 
 from nczarr.diagnostics.report import CompileError, Diagnostic, Label, Report, Severity
-from nczarr.diagnostics.secrets import NO_OPTIONS, StorageOptions, shown
+from nczarr.diagnostics.secrets import NO_OPTIONS, StorageOptions, show
 from nczarr.stores import ranges
 from nczarr.stores.base import Reference, References, Store, cut, is_safe
 from nczarr.stores.connection import FileConnection
@@ -70,7 +70,7 @@ class ReferenceStore(Store):
         for key in self.references.odd():
             text = f"`{key}` is not a key of a store; it is ignored"
             report.add(Diagnostic("unsafe-key", Severity.WARNING, text, label))
-        for url, key in self.references.named():
+        for url, key in self.references.list_named():
             try:
                 place = self._place(url)
             except ForbiddenTargetError as error:
@@ -94,7 +94,7 @@ class ReferenceStore(Store):
             place = self._places[url] = self.policy.follow(url)
         return place
 
-    def _found(self, key: str) -> tuple[Reference, Followed] | bytes | None:
+    def _find(self, key: str) -> tuple[Reference, Followed] | bytes | None:
         reference = self.references.find(key)
         if reference is None or isinstance(reference, bytes):
             return reference
@@ -109,17 +109,17 @@ class ReferenceStore(Store):
 
     def get(self, key: str) -> bytes | None:
         """Return the bytes of a key, or None. Raises OSError, CompileError."""
-        reference_and_place = self._found(key)
+        reference_and_place = self._find(key)
         if reference_and_place is None or isinstance(reference_and_place, bytes):
             return reference_and_place
         reference, place = reference_and_place
-        with self._needed(key):
+        with self._add_key(key):
             if place.path is not None:
                 return ranges.read(self._range(key, reference, place.path))
             return self._fetch(key, place.url, reference.offset, reference.length)
 
     @contextmanager
-    def _needed(self, key: str) -> Iterator[None]:
+    def _add_key(self, key: str) -> Iterator[None]:
         """Add the key to errors of an unreachable target."""
         try:
             yield
@@ -130,7 +130,7 @@ class ReferenceStore(Store):
 
     def part(self, key: str, offset: int, length: int) -> bytes | None:
         """Return a range of a key; a negative offset counts from the end. Raises OSError, CompileError."""
-        reference_and_place = self._found(key)
+        reference_and_place = self._find(key)
         if reference_and_place is None:
             return None
         if isinstance(reference_and_place, bytes):
@@ -146,15 +146,15 @@ class ReferenceStore(Store):
 
     def locate(self, key: str) -> Range | None:
         """Return the file range of a key, or None. Raises OSError, CompileError."""
-        reference_and_place = self._found(key)
+        reference_and_place = self._find(key)
         if reference_and_place is None or isinstance(reference_and_place, bytes) or reference_and_place[1].path is None:
             return None
-        with self._needed(key):
+        with self._add_key(key):
             return self._range(key, reference_and_place[0], reference_and_place[1].path)
 
     def refer(self, key: str) -> Reference | None:
         """Return the location of a key, None for bytes in the document. The target is not opened."""
-        reference_and_place = self._found(key)
+        reference_and_place = self._find(key)
         if reference_and_place is None or isinstance(reference_and_place, bytes):
             return None
         reference, place = reference_and_place
@@ -221,7 +221,7 @@ class ReferenceStore(Store):
         """Return the bytes of remote keys; one request brings adjacent ones. Raises OSError, CompileError."""
         targets: dict[str, list[tuple[int, int, str]]] = {}
         for key in keys:
-            reference_and_place = self._found(key)
+            reference_and_place = self._find(key)
             if (
                 reference_and_place is not None
                 and not isinstance(reference_and_place, bytes)
@@ -235,7 +235,7 @@ class ReferenceStore(Store):
         for url, places in targets.items():
             for begin, end, group in neighbours(places):
                 try:
-                    with self._needed(group[0][2]):
+                    with self._add_key(group[0][2]):
                         data = memoryview(self._fetch(group[-1][2], url, begin, end - begin))
                 except CompileError:
                     for offset, length, key in group:  # the first that is too long
@@ -246,7 +246,7 @@ class ReferenceStore(Store):
         return brought
 
     def _short(self, key: str, url: str, begin: int, end: int, size: int) -> NoReturn:
-        text = f"`{key}`: it is bytes {begin} to {end} of `{shown(url)}`, which has {size}"
+        text = f"`{key}`: it is bytes {begin} to {end} of `{show(url)}`, which has {size}"
         label = Label(key=self.path)
         raise CompileError([Diagnostic("short-target", Severity.ERROR, text, label)]) from None
 

@@ -122,7 +122,7 @@ class RemoteStore(Store):
                 self._tags_are_digests = False
                 return data
             last = data
-        raise OSError(errno.EIO, f"it was read {TRIES} times, and never matched the server's listing", self._shown(key))
+        raise OSError(errno.EIO, f"it was read {TRIES} times, and never matched the server's listing", self._show(key))
 
     def _fetch(self, key: str, facts: ObjectFacts | None) -> bytes | None:
         try:
@@ -130,7 +130,7 @@ class RemoteStore(Store):
         except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
             if facts is None:
                 return None
-            raise OSError(errno.EIO, "it is listed but does not exist", self._shown(key)) from None
+            raise OSError(errno.EIO, "it is listed but does not exist", self._show(key)) from None
         return data
 
     def _agree(self, data: bytes, facts: ObjectFacts) -> bool:
@@ -149,7 +149,7 @@ class RemoteStore(Store):
         if len(data) == length:
             return data
         whole = self._read(key)  # a server that knows no ranges gives everything
-        return None if whole is None else cut(whole, self._shown(key), offset, length)
+        return None if whole is None else cut(whole, self._show(key), offset, length)
 
     def keys(self, prefix: str = "") -> Iterator[str]:
         """Return all keys with `prefix`, which is empty or ends in a slash; sorted. Raises OSError."""
@@ -195,7 +195,7 @@ class RemoteStore(Store):
 
         return unquote(key)
 
-    def told(self, key: str) -> int | None:
+    def find_size(self, key: str) -> int | None:
         """Return a key's size in the last listing."""
         facts = self._told.get(key)
         return None if facts is None else facts.size
@@ -208,7 +208,7 @@ class RemoteStore(Store):
             return Reference(f"{self.connection.protocol}://{self.connection.path(key)}")
         return Reference(self.connection.path(key))
 
-    def _shown(self, key: str) -> str:
+    def _show(self, key: str) -> str:
         return f"{self.path.rstrip('/')}/{key}"
 
 

@@ -20,7 +20,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from nczarr.stores.bounded_cache import BoundedCache
-from nczarr.stores.range_request import ChangedError, told_of
+from nczarr.stores.range_request import ChangedError, describe_object
 from nczarr.stores.ranges import GAP, REMOTE, REQUEST, announce, neighbours, remote
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class RemoteFile:
         self.size: int = info["size"]
         self.name = connection.shown
         self.path = path or os.path.join(REMOTE, os.urandom(16).hex(), os.path.basename(connection.root) or "data")
-        self._told = told_of(info)
+        self._told = describe_object(info)
         self._blocks: BoundedCache[int, bytes] = BoundedCache(KEPT // BLOCK)
         self._lock = Lock()
         self._next = 0
@@ -75,7 +75,7 @@ class RemoteFile:
     @classmethod
     def of(cls, connection: FileConnection) -> RemoteFile:
         """Return a file, with its first bytes. Raises UnrangedError, OSError."""
-        answer = connection.ranged(0, HEAD)
+        answer = connection.read_range(0, HEAD)
         file = cls(connection, answer.info)
         file._keep(0, answer.data)
         file._next = len(file._blocks)
@@ -107,7 +107,7 @@ class RemoteFile:
         if end <= offset:
             return b""
         numbers = range(offset // BLOCK, -(-end // BLOCK))
-        blocks = self._held(numbers)
+        blocks = self._keep_longer(numbers)
         missing = [number for number in numbers if number not in blocks]
         if missing:
             blocks.update(self._fetch_run(missing[0], missing[-1] + 1))
@@ -117,7 +117,7 @@ class RemoteFile:
         begin = numbers.start * BLOCK
         return b"".join(blocks[number] for number in numbers)[offset - begin : end - begin]
 
-    def _held(self, numbers: Iterable[int]) -> dict[int, bytes]:
+    def _keep_longer(self, numbers: Iterable[int]) -> dict[int, bytes]:
         """Return the blocks of these that are kept, and keep them longer."""
         blocks = ((number, self._blocks.get(number)) for number in numbers)
         return {number: block for number, block in blocks if block is not None}
@@ -140,7 +140,7 @@ class RemoteFile:
             if 0 <= offset < self.size
             for number in range(offset // BLOCK, -(-min(offset + max(1, length), self.size) // BLOCK))
         }
-        missing = sorted(numbers.difference(self._held(numbers)))
+        missing = sorted(numbers.difference(self._keep_longer(numbers)))
         runs: list[tuple[int, int]] = []
         for number in missing:
             near = runs and (number - runs[-1][1]) * BLOCK <= GAP and (number - runs[-1][0]) * BLOCK < MOST
@@ -224,7 +224,7 @@ class RemoteFile:
             raise OSError(errno.EIO, f"the file ends at byte {self.size}, before byte {end}", self.name)
         numbers = range(begin // BLOCK, -(-end // BLOCK))
         if len(numbers) * BLOCK <= KEPT:
-            blocks = self._held(numbers)
+            blocks = self._keep_longer(numbers)
             if len(blocks) == len(numbers):
                 first = numbers.start * BLOCK
                 return b"".join(blocks[number] for number in numbers)[begin - first : end - first]
@@ -232,8 +232,8 @@ class RemoteFile:
 
     def _request(self, begin: int, end: int) -> bytes:
         """Return bytes from one request, fewer at the end of the file. Raises OSError."""
-        answer = self.connection.ranged(begin, min(end, self.size), self.size)
-        if told_of(answer.info) != self._told:
+        answer = self.connection.read_range(begin, min(end, self.size), self.size)
+        if describe_object(answer.info) != self._told:
             error = ChangedError()
             error.filename = self.name
             raise error
@@ -251,7 +251,7 @@ class RemoteFile:
             self.fill(view, begin, places)
         return memory
 
-    def opened(self) -> io.BufferedReader:
+    def open_file(self) -> io.BufferedReader:
         """Return a file object of the bytes."""
         return io.BufferedReader(_RemoteFileObject(self), BLOCK)
 

@@ -26,8 +26,8 @@ from nczarr.diagnostics.secrets import NO_OPTIONS, StorageOptions
 from nczarr.stores import ranges
 from nczarr.stores.base import HELD, JOURNAL, is_metadata, safe_key
 from nczarr.stores.connection import FileConnection
-from nczarr.stores.finish import StoreJournal, parsed
-from nczarr.stores.locking import changed
+from nczarr.stores.finish import StoreJournal, parse
+from nczarr.stores.locking import report_changed
 from nczarr.stores.ranges import Range
 from nczarr.stores.remote import TRIES, ObjectFacts, RemoteStore, md5, md5_of
 from nczarr.stores.spool import send
@@ -55,7 +55,7 @@ class RemoteTarget(RemoteStore):
         self._journal = journal
         self._open = True
         there = self._list()
-        begun = parsed(self._fetch(JOURNAL, None) or b"") if JOURNAL in there else None
+        begun = parse(self._fetch(JOURNAL, None) or b"") if JOURNAL in there else None
         old = {key for key in there if key != JOURNAL}
         if begun is not None and resume and begun.is_of(journal):
             self._journal = journal = journal._replace(run=begun.run)
@@ -63,7 +63,7 @@ class RemoteTarget(RemoteStore):
                 self._go_on(there)
                 old = set()
         elif (begun is not None or old) and not overwrite:
-            raise FileExistsError(errno.EEXIST, _begun_by(begun), self.path)
+            raise FileExistsError(errno.EEXIST, _describe_obstacle(begun), self.path)
         if old:
             self._put(JOURNAL, journal._replace(state="clearing").bytes())
             self._clear(old)
@@ -90,9 +90,9 @@ class RemoteTarget(RemoteStore):
         with suppress(OSError):  # not all know how to create; what is there then tells
             self.connection.call("pipe_file", JOURNAL, data, mode="create")
         there = self._fetch(JOURNAL, None)
-        other = parsed(there or b"")
+        other = parse(there or b"")
         if there != data and (other.fingerprint is not None or other.run):
-            raise CompileError([changed(f"`{self.path}`")])
+            raise CompileError([report_changed(f"`{self.path}`")])
         if there != data:
             self._put(JOURNAL, data)
 
@@ -137,11 +137,11 @@ class RemoteTarget(RemoteStore):
             self.connection.remove([key])
         except OSError:
             self._spoilt = True
-        raise OSError(errno.EIO, f"it was sent {TRIES} times, and arrived with other bytes each time", self._shown(key))
+        raise OSError(errno.EIO, f"it was sent {TRIES} times, and arrived with other bytes each time", self._show(key))
 
     def put_pieces(self, key: str, pieces: Iterable[bytes | Range]) -> None:
         """Set a key to pieces; large ones use a temporary file. Raises OSError, UnsafeKeyError."""
-        every = ((ranges.pieces(piece) if isinstance(piece, Range) else (piece,)) for piece in ranges.joined(pieces))
+        every = ((ranges.pieces(piece) if isinstance(piece, Range) else (piece,)) for piece in ranges.join(pieces))
         stream = itertools.chain.from_iterable(every)
         buffered, size = [], 0
         safe_key(key)
@@ -182,7 +182,7 @@ class RemoteTarget(RemoteStore):
         if facts is not None and facts.md5 == md5(self._journal.bytes()):
             return True
         there = self._fetch(JOURNAL, None) if facts is not None else None
-        return there is not None and parsed(there).run == self._journal.run
+        return there is not None and parse(there).run == self._journal.run
 
     def seal(self) -> None:
         """Check that all sent keys exist. Raises OSError, CompileError with busy-target if another run interfered."""
@@ -191,7 +191,7 @@ class RemoteTarget(RemoteStore):
         if not self._is_own(journal):
             self._open = False  # it is the other's
             mixed = "write it again with `--overwrite`: it may contain data of both runs"
-            raise CompileError([changed(f"`{self.path}`", mixed)])
+            raise CompileError([report_changed(f"`{self.path}`", mixed)])
         there: dict[str, list[int]] = {}
         for key, facts in listed.items():
             totals = there.setdefault(key.rpartition("/")[0], [0, 0])
@@ -202,7 +202,7 @@ class RemoteTarget(RemoteStore):
             if totals[0] < count or totals[1] < size:
                 self._spoilt = True
                 text = f"{count} objects of {size} bytes were sent, but {totals[0]} of {totals[1]} bytes are stored"
-                raise OSError(errno.EIO, text, self._shown(folder))
+                raise OSError(errno.EIO, text, self._show(folder))
 
     def finish(self) -> None:
         """Check the store and remove the journal. Raises OSError, CompileError with busy-target."""
@@ -230,7 +230,7 @@ class RemoteTarget(RemoteStore):
             self.connection.remove([JOURNAL])
 
 
-def _begun_by(journal: StoreJournal | None) -> str:
+def _describe_obstacle(journal: StoreJournal | None) -> str:
     """Return, as a predicate, the obstacle to a store: another store, or one with this journal."""
     if journal is None:
         return "already exists"

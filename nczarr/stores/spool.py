@@ -17,7 +17,7 @@ from contextlib import contextmanager, suppress
 from threading import local
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from nczarr.stores.range_request import told_of
+from nczarr.stores.range_request import describe_object
 from nczarr.stores.remote_file import at
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ _own = local()
 """Files fetched by each thread in a `passing` block."""
 
 
-def fetched(connection: FileConnection) -> str:
+def fetch_file(connection: FileConnection) -> str:
     """Return the path of a local copy, which exists until `clear` or the end of a `passing` block. Raises OSError."""
     from nczarr.stores.remote import TRIES
 
@@ -61,7 +61,7 @@ def fetched(connection: FileConnection) -> str:
     raise OSError(errno.EIO, f"it was read {TRIES} times, and never matched the server's listing", connection.shown)
 
 
-def kept(head: bytes, rest: BinaryIO) -> str:
+def keep_stream(head: bytes, rest: BinaryIO) -> str:
     """Return the path of a file with a stream's bytes, which exists until `clear`. Raises OSError."""
     import shutil
 
@@ -114,7 +114,7 @@ def _is_whole(connection: FileConnection, path: str, info: dict[str, Any]) -> bo
         computed = _md5(path)
         if computed == stated or connection.tags_are_digests(""):
             return computed == stated
-    return not _in_ranges(connection, info) or told_of(connection.call("info", "")) == told_of(info)
+    return not _in_ranges(connection, info) or describe_object(connection.call("info", "")) == describe_object(info)
 
 
 def _md5(path: str) -> str:

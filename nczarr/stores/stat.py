@@ -13,7 +13,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nczarr.diagnostics.secrets import NO_OPTIONS, StorageOptions
-from nczarr.stores.range_request import told_of
+from nczarr.stores.range_request import describe_object
 from nczarr.stores.url import location
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def facts_at(connection: FileConnection) -> Facts:
     return Facts(size if type(size) is int else None, _nanoseconds(when), None if tag is None else tag.strip('"'))
 
 
-def noted(members: Any) -> Facts:
+def read_noted(members: Any) -> Facts:
     """Return the properties in a document; invalid members count as unknown."""
     if not isinstance(members, Mapping):
         return Facts()
@@ -99,7 +99,7 @@ def changes(then: Facts, now: Facts) -> list[str]:
 def _nanoseconds(value: Any) -> int | None:
     """Convert a time in any form of libraries and documents; None for others."""
     if isinstance(value, str):
-        value = _parsed(value)
+        value = _parse(value)
     if isinstance(value, datetime):
         since = (value if value.tzinfo is not None else value.replace(tzinfo=UTC)) - _EPOCH
         return (since // timedelta(microseconds=1)) * 1000
@@ -110,11 +110,11 @@ def _nanoseconds(value: Any) -> int | None:
     return None
 
 
-def _parsed(text: str) -> datetime | int | None:
+def _parse(text: str) -> datetime | int | None:
     """Parse an ISO 8601 or HTTP time, with nanoseconds."""
     head, point, rest = text.partition(".")
     if point and rest.endswith("Z") and rest[:-1].isdigit():
-        whole = _parsed(head + "Z")
+        whole = _parse(head + "Z")
         if isinstance(whole, datetime):
             return int((whole - _EPOCH).total_seconds()) * SECOND + int(rest[:-1].ljust(9, "0")[:9])
     try:
@@ -172,10 +172,10 @@ def _of_remote(url: str, storage: StorageOptions) -> str | None:
 
     store = RemoteStore(url, storage)
     if not is_folder(store):
-        return _digest([told_of(store.connection.call("info", ""))])
+        return _digest([describe_object(store.connection.call("info", ""))])
     if not store.listed:
         return None
-    return _digest(sorted(f"{info['name']} {told_of(info)}" for info in store.connection.listing("")))
+    return _digest(sorted(f"{info['name']} {describe_object(info)}" for info in store.connection.listing("")))
 
 
 def _digest(lines: Iterable[str]) -> str:

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import quote
 
-from nczarr.diagnostics.secrets import shown
+from nczarr.diagnostics.secrets import show
 from nczarr.options import Writing
 from nczarr.stores.spool import is_passing, origin
 from nczarr.stores.url import is_remote
@@ -41,14 +41,14 @@ class UrlNaming:
         place = place if fetched is None else fetched[0]
         if self._writing.base is not None:
             base, below = self._writing.base.rstrip("/"), self._below_home(place)
-            if shown(base) != base:
-                raise UnnamedTargetError(f"the base `{shown(base)}` contains a secret, which the document would reveal")
+            if show(base) != base:
+                raise UnnamedTargetError(f"the base `{show(base)}` contains a secret, which the document would reveal")
             if base.lower().startswith(WEB) and not place.lower().startswith(WEB):
                 below = quote(below, errors="surrogateescape")
             return f"{base}/{below}"
         if is_remote(place):
-            if shown(place) != place:
-                raise UnnamedTargetError(f"`{shown(place)}` contains a secret, which the document would reveal")
+            if show(place) != place:
+                raise UnnamedTargetError(f"`{show(place)}` contains a secret, which the document would reveal")
             return self._relative(place) if self._writing.relative else place
         path = os.path.abspath(place)
         try:
@@ -67,7 +67,7 @@ class UrlNaming:
         below = place[len(folder) :] if folder is not None and place.startswith(folder) else place.rpartition("/")[2]
         other = self._places.setdefault(below, place)
         if other != place:
-            raise UnnamedTargetError(f"`{shown(other)}` and `{shown(place)}` would both be `{below}` below the base")
+            raise UnnamedTargetError(f"`{show(other)}` and `{show(place)}` would both be `{below}` below the base")
         return below
 
     def _relative(self, place: str) -> str:
@@ -82,7 +82,7 @@ class UrlNaming:
         return posixpath.relpath(place, posixpath.dirname(document))
 
 
-def noted(place: str) -> dict[str, Any]:
+def note_properties(place: str) -> dict[str, Any]:
     """Return the recorded properties of a target: size, and time or tag, if known without a request."""
     if is_remote(place):
         return {}

@@ -118,7 +118,7 @@ def location(text: str) -> Location:
 
 def _service(protocol: str, text: str) -> Location:
     """Return the location of a dataset on a server."""
-    url = "http:" + text if text.startswith("//") else _lowered(text)
+    url = "http:" + text if text.startswith("//") else _lower(text)
     if not url.partition("://")[2].partition("/")[0]:
         raise BadURLError("the URL names no server")
     return Location(url, remote=True, service=protocol)
@@ -135,7 +135,7 @@ def _repository(text: str) -> Repository:
         raise BadURLError("a repository is in a folder or below the URL of an object store")
     if not place.path or "\0" in place.path:
         raise BadURLError("the URL names no repository")
-    where = trimmed(place.path)
+    where = trim(place.path)
     return Repository(where) if revision is None else Repository(where, revision[1], revision[2])  # type: ignore[arg-type]
 
 
@@ -145,14 +145,14 @@ def _remote(text: str) -> Location:
     modes = _modes_of(f"mode={fragment}") if mark else frozenset()
     if "s3" in modes and url.lower().startswith(("http://", "https://")):
         return _bucket(url, modes)
-    url = _lowered(url if mark else text)
+    url = _lower(url if mark else text)
     protocol, _, path = url.rpartition("::")[2].partition("://")
     if protocol in _BUCKETS and not path.partition("/")[0]:
         raise BadURLError("the URL names no bucket")
     return Location(url, modes, remote=True)
 
 
-def _lowered(url: str) -> str:
+def _lower(url: str) -> str:
     """Return a URL with lower-case protocols, as libraries require."""
     parts = [part.partition("://") for part in url.split("::")]
     if not (parts[-1][1] and all(_PROTOCOL.fullmatch(protocol) for protocol, _, _ in parts)):
@@ -160,7 +160,7 @@ def _lowered(url: str) -> str:
     return "::".join(protocol.lower() + mark + rest for protocol, mark, rest in parts)
 
 
-def trimmed(path: str) -> str:
+def trim(path: str) -> str:
     """Return a path or URL without trailing slashes, unless they change its meaning."""
     stripped = path.rstrip("/")
     return path if not stripped or (stripped.endswith(":") and is_remote(path)) else stripped

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from nczarr.stores import ranges, remote_file
 from nczarr.stores.base import ROOT_KEYS, Store, UnsafeKeyError, is_safe, safe_key, with_prefix
-from nczarr.stores.finish import partial, put_in_place, unfinished, unstopped
+from nczarr.stores.finish import delay_signals, partial, put_in_place, unfinished
 from nczarr.stores.ranges import Range
 from nczarr.stores.remote_file import BLOCK
 
@@ -113,7 +113,7 @@ class ZipStore(Store):
         try:
             if self._remote is not None:
                 _fetch_directory(self._remote)
-            archive = ZipFile(self.file if self._remote is None else self._remote.opened())
+            archive = ZipFile(self.file if self._remote is None else self._remote.open_file())
         except (BadZipFile, struct.error, ValueError) as error:
             if isinstance(error.__context__, OSError):  # the library takes a failed read for an invalid archive
                 raise error.__context__ from None
@@ -221,11 +221,11 @@ class ZipStore(Store):
 
     def _check_name(self, info: ZipInfo, file: BinaryIO | None = None) -> bytes | None:
         """Return the header of an entry; None for other bytes. Raises OSError if it has another name."""
-        length = LOCAL_HEADER + len(_encoded(info))
+        length = LOCAL_HEADER + len(_encode(info))
         header = self._header(info, length, file)
         if len(header) < LOCAL_HEADER or header[:4] != b"PK\x03\x04":
             return None
-        if struct.unpack_from("<H", header, 26)[0] == length - LOCAL_HEADER and header[LOCAL_HEADER:] == _encoded(info):
+        if struct.unpack_from("<H", header, 26)[0] == length - LOCAL_HEADER and header[LOCAL_HEADER:] == _encode(info):
             return header
         name = header[LOCAL_HEADER:].decode("utf-8", "backslashreplace")
         where = f"the directory of the archive has `{info.orig_filename}`, and the entry at byte {info.header_offset}"
@@ -249,10 +249,10 @@ class ZipStore(Store):
             entries = self._archive.infolist()
             first = entries.index(info)
             ahead = entries[first : first + min(MOST_HEADERS, 1 << self._missed)]
-            self._remote.fetch((entry.header_offset, LOCAL_HEADER + len(_encoded(entry))) for entry in ahead)
+            self._remote.fetch((entry.header_offset, LOCAL_HEADER + len(_encode(entry))) for entry in ahead)
 
 
-def _encoded(info: ZipInfo) -> bytes:
+def _encode(info: ZipInfo) -> bytes:
     """Return the name of an entry as the archive has it."""
     return info.orig_filename.encode("utf-8" if info.flag_bits & UTF8 else "cp437", "replace")
 
@@ -361,14 +361,14 @@ class ZipTarget(Store):
     def finish(self) -> None:
         """Write the central directory and rename the archive to its final name. Raises OSError."""
         self.seal()
-        with unstopped():
+        with delay_signals():
             put_in_place(self.path, self.target, overwrite=self.overwrite)
             self._open = False
 
     def abort(self) -> None:
         """Remove the archive unless finished."""
         if self._open:
-            with unstopped():
+            with delay_signals():
                 self._open = False
                 for part in (self._archive, self._file):
                     with suppress(OSError, ValueError):  # what could not be written is not wanted any more

@@ -92,12 +92,12 @@ class Recovery(DefaultErrorStrategy):  # type: ignore[misc]
         """
         state = recognizer._interp.atn.states[recognizer.state]
         turning = state.stateType in (ATNState.STAR_LOOP_BACK, ATNState.PLUS_LOOP_BACK)
-        if turning and not self.inErrorRecoveryMode(recognizer) and self.unwanted(recognizer, state):
+        if turning and not self.inErrorRecoveryMode(recognizer) and self.is_unwanted(recognizer, state):
             self.skip(recognizer)
         else:
             super().sync(recognizer)
 
-    def unwanted(self, recognizer: Any, state: ATNState) -> bool:
+    def is_unwanted(self, recognizer: Any, state: ATNState) -> bool:
         """Return whether the current token can neither continue from a state nor end its rule."""
         follow = recognizer.atn.nextTokens(state)
         return recognizer.getTokenStream().LA(1) not in follow and EPSILON not in follow
@@ -163,14 +163,14 @@ class Recovery(DefaultErrorStrategy):  # type: ignore[misc]
         told = start == self._last or self.goes_on(context, stream.get(max(start - 1, 0)), stream.get(start), found)
         if told or not finding.after or found.type == EOF:  # where only an end is missing, the statement is whole
             self._open = self._last = start
-            self.damaged(context)
+            self.handle_damage(context)
         return told
 
     def goes_on(self, context: Any, before: Token, first: Token, found: Token) -> bool:
         """Return whether text after the token `before` continues a faulty construct."""
         return False
 
-    def damaged(self, context: Any) -> None:
+    def handle_damage(self, context: Any) -> None:
         """Handle a fault in a unit (None: between units)."""
 
     def reportMatch(self, recognizer: Any) -> None:  # noqa: N802

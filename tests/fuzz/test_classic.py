@@ -17,7 +17,7 @@ from nczarr.diagnostics.source import Source
 from nczarr.operations import pipeline
 from nczarr.operations.pipeline import dump
 from nczarr.options import Options
-from nczarr.registry import named
+from nczarr.registry import find_format
 from tests.conftest import ROOT
 from tests.support.fuzz_limits import limits
 from tests.support.proof import PART, PARTS
@@ -40,7 +40,7 @@ LONE = b"netcdf t {\ndimensions: t = UNLIMITED ; x = 3 ;\nvariables: byte v(t, x
 
 def made(text: bytes, kind: str) -> bytes:
     """A small file of a classic kind."""
-    report, form = Report(), named("netcdf3")
+    report, form = Report(), find_format("netcdf3")
     assert form is not None
     options = Options(kind=kind)  # type: ignore[arg-type]
     checked = pipeline.read(Source("t.cdl", text), report, options)
@@ -62,7 +62,7 @@ def judge(data: bytes) -> bool:
     with limits():
         report = Report()
         checked = pipeline.read(Source("t.nc", data), report, Options())
-        found = report.sorted()
+        found = report.list_sorted()
         text = "".join(render.human(found))
         if checked is not None:
             look(checked, len(data))
@@ -88,10 +88,10 @@ def look(checked: Checked, size: int) -> None:
         if 0 in shape:
             continue
         block = linear_block(shape, 1000)
-        for index in islice(source.occupied(block), 20):
+        for index in islice(source.list_occupied(block), 20):
             source.read(region_of(index, block, shape))
         source.read(tuple(slice(length - 1, length) for length in shape))
-        assert len(source.encoded(tuple(0 for _ in shape)) or b"") <= size
+        assert len(source.read_encoded(tuple(0 for _ in shape)) or b"") <= size
 
 
 @pytest.mark.parametrize("name", FILES)

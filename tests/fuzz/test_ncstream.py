@@ -27,7 +27,7 @@ ALL = Options(allow_loss=frozenset({"all"}))
 @pytest.fixture(scope="module")
 def streams() -> list[bytes]:
     """One of ours, and the same as others write it."""
-    form = registry.named("ncstream")
+    form = registry.find_format("ncstream")
     assert form is not None
     pieces = pipeline.text(nczarr.from_cdl(CDL).checked, form, Report(), Options())
     assert pieces is not None
@@ -44,11 +44,11 @@ def looked_at(data: bytes, options: Options) -> str:
 def _looked_at(data: bytes, options: Options) -> str:
     """What becomes of a stream: `refused`, `unreachable` (values that are none) or `read`."""
     report = Report()
-    checked = pipeline.read(Source("a.ncs", data), report, options, registry.named("ncstream"))
+    checked = pipeline.read(Source("a.ncs", data), report, options, registry.find_format("ncstream"))
     found = "read"
     if checked is None or report.errors:
         assert report.errors
-        for each in report.sorted():
+        for each in report.list_sorted():
             assert each.primary is not None, "a diagnostic of a stream has a place"
         return "refused"
     for path, shape in checked.shapes.items():
@@ -94,8 +94,8 @@ def truncate(streams: list[bytes], step: int) -> None:
         for end in range(0, len(whole) - 4, step):
             if looked_at(whole[:end], Options()) == "read":
                 report = Report()
-                pipeline.read(Source("a.ncs", whole[:end]), report, Options(), registry.named("ncstream"))
-                assert "unended-stream" in {each.code for each in report.sorted()}
+                pipeline.read(Source("a.ncs", whole[:end]), report, Options(), registry.find_format("ncstream"))
+                assert "unended-stream" in {each.code for each in report.list_sorted()}
 
 
 def test_streams_that_end_too_soon(streams: list[bytes]) -> None:

@@ -73,7 +73,7 @@ def outcome(stream: bytes) -> tuple[list[Any], Any]:
 
 def scanned(stream: bytes) -> tuple[int, list[Any]]:
     report = Report()
-    return len(scan(Source("s", stream, binary=True), report)), report.sorted()
+    return len(scan(Source("s", stream, binary=True), report)), report.list_sorted()
 
 
 @pytest.mark.parametrize("name", STREAMS)

@@ -140,11 +140,13 @@ def _judge(content: dict[str, bytes]) -> None:
         return
     found = pipeline.read(store, report, options)
     assert found is not None or report.errors
-    for diagnostic in report.sorted():
+    for diagnostic in report.list_sorted():
         assert diagnostic.code != "internal-error"
-    if found is None and any(each.code == "foreign-extension" for each in report.sorted()):
+    if found is None and any(each.code == "foreign-extension" for each in report.list_sorted()):
         return
-    assert found is not None, [f"{each.code}: {each.message}" for each in report.sorted() if each.severity == "error"]
+    assert found is not None, [
+        f"{each.code}: {each.message}" for each in report.list_sorted() if each.severity == "error"
+    ]
     for path, shape in found.shapes.items():
         size = 1
         for length in shape:

@@ -40,12 +40,12 @@ relaxed = settings(max_examples=60, deadline=None, suppress_health_check=list(He
 
 def unlike(checked: Checked, form: str) -> dict[str, Counter[tuple[str, str]]]:
     """Differences that no loss told, and losses that are no difference."""
-    row = registry.named(form)
+    row = registry.find_format(form)
     assert row is not None
     report = Report()
     planned, store = plan(checked, row, OPTIONS, report), content(checked, row, report, OPTIONS)
     if planned is None or store is None:  # names that no key can have
-        assert {each.code for each in report.sorted()} >= {"unsafe-name"}
+        assert {each.code for each in report.list_sorted()} >= {"unsafe-name"}
         return {}
     seen = pipeline.read(MemoryStore(store), Report(), OPTIONS)
     assert seen is not None

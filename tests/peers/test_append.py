@@ -15,7 +15,7 @@ import nczarr
 from nczarr.api.handle import DatasetHandle
 from nczarr.diagnostics.report import Report
 from nczarr.operations.append.placement import RecordRun, part_of
-from nczarr.operations.combine.agreement import CombineSpec, settled
+from nczarr.operations.combine.agreement import CombineSpec, settle
 from nczarr.stores.extension import ExtensibleFolder
 from tests.support.peers import exactness
 from tests.support.repositories import commit_attribute, icechunk
@@ -219,7 +219,7 @@ def test_halves_of_real_files(path: Path, form: str, tmp_path: Path) -> None:
     whole = nczarr.open(path)
     growing = [each for each, found in whole.checked.dimensions.items() if found.size > 1]
     for dimension in sorted(growing, key=lambda each: not whole.checked.dimensions[each].unlimited)[:1]:
-        way = settled(str(path), whole.checked, CombineSpec((dimension,)), Report())
+        way = settle(str(path), whole.checked, CombineSpec((dimension,)), Report())
         if way is None:
             pytest.skip("it cannot be combined along this dimension")
         size = whole.checked.dimensions[dimension].size

@@ -51,7 +51,7 @@ def chunks_read(checked: Checked, path: str) -> int:
         assert place is not None
         assert places[number] == place[:3]
         data = Path(place.path).read_bytes()[place.offset : place.offset + place.length]
-        assert data == source.encoded(index)
+        assert data == source.read_encoded(index)
         region = region_of(index, stored.chunks, layout.shape)
         found = chunk_of(data, stored.dtype, steps, layout._replace(chunks=stored.chunks))
         wanted = source.read(region)
@@ -71,7 +71,7 @@ def test_chunks_are_ranges_of_files(
     peer: Callable[[str], ModuleType], tmp_path: Path, make: Maker, form: str, counts: dict[str, int]
 ) -> None:
     made, report = whole(files(peer, tmp_path, make, form), along=("time",), addressable=1000)
-    assert made is not None, report.sorted()
+    assert made is not None, report.list_sorted()
     assert {path: chunks_read(made, path) for path in counts} == counts
 
 
@@ -88,7 +88,9 @@ def test_contiguous_arrays_are_cut_unless_their_values_fit_the_document(
     assert made.parts["/v"][""].stored is None
     made, report = whole(paths, along=("time",), addressable=0)
     assert made is None  # `w` lies along its second dimension, and ranges cannot be cut there
-    assert [each.message.partition(":")[0] for each in report.sorted()] == ["`/w` cannot be referenced as one array"]
+    assert [each.message.partition(":")[0] for each in report.list_sorted()] == [
+        "`/w` cannot be referenced as one array"
+    ]
 
 
 def test_chunks_longer_than_the_files_stand_in_the_document_or_are_refused(
@@ -105,7 +107,7 @@ def test_chunks_longer_than_the_files_stand_in_the_document_or_are_refused(
     assert made.parts["/v"][""].stored is None
     made, report = whole(paths, along=("time",), addressable=599)
     assert made is None
-    (found,) = report.sorted()
+    (found,) = report.list_sorted()
     assert (found.code, found.message) == (
         "unaligned-chunks",
         "`/v` cannot be referenced as one array: a length of 4 is not a multiple of the chunk length 3 "
@@ -123,6 +125,6 @@ def test_stacked_files_keep_their_chunks(peer: Callable[[str], ModuleType], tmp_
             dataset.createVariable("v", "f8", ("x",), zlib=True, chunksizes=(2,))[:] = np.arange(5) + 10 * number
             dataset.createVariable("w", "f8", ("x",))[:] = np.arange(5) + 10 * number
     made, report = whole(paths, new_dim="run", addressable=0)
-    assert made is not None, report.sorted()
+    assert made is not None, report.list_sorted()
     assert {path: chunks_read(made, path) for path in made.parts} == {"/s": 3, "/v": 9, "/w": 3}
     assert made.variables["/v"].storage.chunks == (1, 2)

@@ -35,11 +35,11 @@ def test_the_corpus_copied(
     compiled((corpus() / f"{stem}.cdl").read_bytes(), stem, first, kind)
     report = Report()
     checked = pipeline.read(open_source(str(first)), report, Options())
-    assert checked is not None, report.sorted()
+    assert checked is not None, report.list_sorted()
     form = endpoints.target_format("x.nc", None, report)
     assert form is not None
-    assert pipeline.write(checked, str(second), form, report, Options()), report.sorted()
-    assert report.sorted() == []
+    assert pipeline.write(checked, str(second), form, report, Options()), report.list_sorted()
+    assert report.list_sorted() == []
     command = [sys.executable, str(shared / "tools" / "nc-same"), str(first), str(second)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     undefined = {path for path, variable in checked.variables.items() if variable.storage.no_fill}

@@ -111,9 +111,12 @@ def _fuzz(cases: list[tuple[str, Path, Path | None]], rounds: int) -> None:
             data = data or bytearray(b"x")
         report = Report()
         read = pipeline.read(Source(f"{number}.{chosen.choice(('dods', 'dap'))}", bytes(data)), report, Options())
-        assert not [found for found in report.sorted() if found.code == "internal-error"], (number, report.sorted())
+        assert not [found for found in report.list_sorted() if found.code == "internal-error"], (
+            number,
+            report.list_sorted(),
+        )
         if read is None:
-            assert any(found.severity is Severity.ERROR for found in report.sorted())
+            assert any(found.severity is Severity.ERROR for found in report.list_sorted())
             continue
         for parts in read.parts.values():
             for array in parts.values():

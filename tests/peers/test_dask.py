@@ -182,11 +182,11 @@ def test_no_log_has_a_storage_option(cluster: Cluster, damaged: Path, sources: d
 
 
 def write(checked: Checked, target: Path, watch: Callable[[int], None] | None = None, **options: Any) -> Conversion:
-    form = nczarr.registry.named("nczarr")
+    form = nczarr.registry.find_format("nczarr")
     assert form is not None
     report = Report()
     done = pipeline.write(checked, str(target), form, report, Options(codecs={"": "zlib:9"}, **options), watch)
-    assert done is not None, report.sorted()
+    assert done is not None, report.list_sorted()
     return done
 
 

@@ -180,7 +180,7 @@ def test_both_agree_on_generated_files(
 def checked_of(dataset: Dataset, parts: dict[str, Parts]) -> Checked:
     report = Report()
     checked = check(Unchecked(dataset, parts=dict(parts)), report, kind="nc4")
-    assert checked is not None, report.sorted()
+    assert checked is not None, report.list_sorted()
     return checked
 
 

@@ -85,7 +85,7 @@ def equal(parts: dict[str, Any], wanted: Any) -> bool:
 def state(folder: Path, pair: dict[str, str], h5py: ModuleType) -> str:
     """What becomes of a document: `equal`, `refused`, `left out`, `made up` or `unequal`."""
     found, report = opened(folder, pair)
-    said = [(each.code, each.message) for each in report.sorted()]
+    said = [(each.code, each.message) for each in report.list_sorted()]
     try:
         file = h5py.File(folder / pair["target"])
     except OSError:

@@ -52,11 +52,11 @@ def worker() -> Iterator[Worker]:
 
 
 def found(reader: str, folder: Path) -> set[str]:
-    peer = peers.named(installed(reader))
+    peer = peers.find_peer(installed(reader))
     assert peer is not None
     report = Report()
     peers.check(peer, DirectoryStore(str(folder)), report)
-    return {each.code for each in report.sorted()}
+    return {each.code for each in report.list_sorted()}
 
 
 def seen(worker: Worker, reader: str, folder: Path) -> dict[str, Any]:
@@ -106,11 +106,11 @@ def compiled(part: str, path: Path) -> Path:
 
 
 def found_in(path: Path) -> set[str]:
-    peer = peers.named("xarray")
+    peer = peers.find_peer("xarray")
     assert peer is not None
     report = Report()
     peers.check(peer, open_source(str(path)), report)
-    return {each.code for each in report.sorted()}
+    return {each.code for each in report.list_sorted()}
 
 
 @pytest.mark.sampled(6)
@@ -136,7 +136,7 @@ def test_quiet_file(part: str, tmp_path: Path, worker: Worker) -> None:
 
 @pytest.mark.parametrize("reader", TABLES)
 def test_every_rule_has_a_case(reader: str) -> None:
-    peer = peers.named(reader)
+    peer = peers.find_peer(reader)
     assert peer is not None
     table = TABLES[reader]
     files = {fault.code for fault in getattr(table, "FILES", ())}

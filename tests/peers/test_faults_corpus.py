@@ -40,11 +40,11 @@ MISREAD = {
 
 
 def found(reader: str, store: Store, release: str = "") -> list[Diagnostic]:
-    peer = peers.named(f"{reader}@{release}" if release else reader)
+    peer = peers.find_peer(f"{reader}@{release}" if release else reader)
     assert peer is not None
     report = Report()
     peers.check(peer, store, report)
-    return report.sorted()
+    return report.list_sorted()
 
 
 def errors(reader: str, path: Path, release: str = "") -> list[Diagnostic]:
@@ -123,7 +123,7 @@ SAMPLES = sorted((ROOT / "samples").glob("*.cdl"))
 
 
 def written(checked: Checked, name: str) -> MemoryStore:
-    form = registry.named(name)
+    form = registry.find_format(name)
     assert form is not None
     keys = pipeline.keys(checked, form, Report(), Options(allow_loss=frozenset({"all"})))
     assert keys is not None

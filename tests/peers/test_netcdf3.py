@@ -19,7 +19,7 @@ from nczarr.diagnostics.report import Report
 from nczarr.integrations.testing.strategies import datasets_with_data
 from nczarr.operations import pipeline
 from nczarr.options import Options
-from nczarr.registry import named
+from nczarr.registry import find_format
 from tests.conftest import ROOT
 from tests.support.peers.classic import DIFFERENCES, differing, refused, unexplained
 from tests.support.peers.classic_texts import texts
@@ -51,7 +51,7 @@ def test_the_corpus_byte_for_byte(stem: str, kind: Kind, tmp_path: Path, tool: T
     if refused(stem):
         report = Report()
         assert read(source.read_bytes(), stem, kind, report) is None
-        assert {found.code for found in report.sorted()} == {"format-conflict"}
+        assert {found.code for found in report.list_sorted()} == {"format-conflict"}
         return
     made = ours(source.read_bytes(), source.name, kind)
     if not differing(stem, kind):
@@ -84,7 +84,7 @@ def test_sizes_are_taken_and_refused_as_by_ncgen(stem: str, kind: Kind, shared: 
     report = Report()
     checked = read((corpus() / f"ncgen3__{stem}.cdl").read_bytes(), stem, kind, report)
     assert (checked is not None) == (kind in TAKEN[stem])
-    assert {found.code for found in report.sorted()} == (set() if checked else {"format-conflict"})
+    assert {found.code for found in report.list_sorted()} == (set() if checked else {"format-conflict"})
 
 
 TEXTS = [pytest.param(text, kind, id=f"{name}-{kind}") for name, text, kinds in texts() for kind in kinds]
@@ -116,7 +116,7 @@ def against_ncgen(pair: Pair, kind: Kind, ncgen: str, folder: Path) -> None:
     checked = checked_pair(pair, kind)
     if not ncgen_is_right(checked.dataset):
         return
-    report, form = Report(), named("cdl")
+    report, form = Report(), find_format("cdl")
     assert form is not None
     text = pipeline.text(checked, form, report, Options())
     assert text is not None

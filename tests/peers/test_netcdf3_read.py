@@ -27,7 +27,7 @@ from nczarr.integrations.testing.strategies import datasets_with_data
 from nczarr.operations import pipeline
 from nczarr.operations.pipeline import dump
 from nczarr.options import Options
-from nczarr.registry import named
+from nczarr.registry import find_format
 from nczarr.stores.open import open_source
 from tests.support.peers.classic import refused
 from tests.support.peers.netcdf3_pairs import HUGE, cases, checked_pair, corpus, ours, pieces, theirs
@@ -47,7 +47,7 @@ def reread(data: bytes, name: str = "t.nc") -> Checked:
     report = Report()
     found = pipeline.read(Source(name, data), report, Options())
     assert found is not None
-    assert [each.message for each in report.sorted() if each.code != "reserved-attribute"] == []
+    assert [each.message for each in report.list_sorted() if each.code != "reserved-attribute"] == []
     return found
 
 
@@ -140,10 +140,10 @@ def store_arrays(path: Path, form: str) -> dict[str, Any]:
     from zarr.core.buffer import cpu
     from zarr.storage import MemoryStore
 
-    report, row = Report(), named(form)
+    report, row = Report(), find_format(form)
     assert row is not None
     keys = content(nczarr.open(path).checked, row, report, Options(allow_loss=frozenset({"all"})))
-    assert keys is not None, [each.message for each in report.sorted()]
+    assert keys is not None, [each.message for each in report.list_sorted()]
     store = MemoryStore({key: cpu.Buffer.from_bytes(data) for key, data in keys.items()})
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -231,7 +231,7 @@ def test_a_file_cut_anywhere_reads_as_the_library_has_it(kind: Kind, tmp_path: P
         path.write_bytes(data[:length])
         report = Report()
         assert pipeline.read(open_source(str(path)), report, Options()) is not None
-        assert {found.code for found in report.sorted()} <= {"missing-values"}
+        assert {found.code for found in report.list_sorted()} <= {"missing-values"}
         assert list(wrong_values(path, library_values(library, path))) == []
 
 

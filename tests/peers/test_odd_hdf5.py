@@ -79,7 +79,7 @@ def compared(h5py: ModuleType, path: Path) -> dict[str, str]:
     """Return the outcome of each dataset that h5py reads."""
     report = Report(limit=100_000)
     checked = pipeline.read(open_source(str(path)), report, Options())
-    messages = [each.message for each in report.sorted()]
+    messages = [each.message for each in report.list_sorted()]
     assert checked is not None, messages
     outcome = {}
     with warnings.catch_warnings():

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import nczarr
-from nczarr.arrays.codecs.chain import parse, registered
+from nczarr.arrays.codecs.chain import parse, register_chain
 from tests.support.peers import newest_python
 
 REGISTERED = {"bytes", "gzip", "zstd", "blosc", "crc32c", "vlen-utf8", "sharding_indexed"}
@@ -44,7 +44,7 @@ CHAINS: dict[str, dict[str, Any]] = {
     ],
 )
 def test_chains(given: str, made: str) -> None:
-    assert registered(parse(given)) == parse(made)
+    assert register_chain(parse(given)) == parse(made)
 
 
 @pytest.fixture

@@ -48,7 +48,7 @@ variables: short v(t, x); char c(x); data: v = 1, 2, 3, 4; c = "ab"; }"""
 
 def planned(source: Path, format_name: str) -> Plan:
     """A plan of a conversion, as `convert` makes it."""
-    report, form = Report(), registry.named(format_name)
+    report, form = Report(), registry.find_format(format_name)
     assert form is not None
     from nczarr.operations import pipeline
 
@@ -99,7 +99,7 @@ def test_other_values_in_a_file_are_found(source: Path, tmp_path: Path, peer: Ca
         file["word"][0] = "b"
     report = Report()
     assert verify_elsewhere(planned(source, "netcdf4"), frozenset(), str(target), report) is not None
-    found = [(each.code, each.message.split("`")[1]) for each in report.sorted()]
+    found = [(each.code, each.message.split("`")[1]) for each in report.list_sorted()]
     assert found == [("unequal-target", "/number"), ("unequal-target", "/word")]
 
 
@@ -111,7 +111,7 @@ def test_other_values_in_a_store_are_found(source: Path, tmp_path: Path, peer: C
     library.open_array(target / "list/counts", mode="r+")[...] = np.array([1, 1, 1])
     report = Report()
     assert verify_elsewhere(planned(source, "nczarr3"), frozenset(), str(target), report) is not None
-    assert [each.message.split("`")[1] for each in report.sorted()] == ["/kind", "/list"]
+    assert [each.message.split("`")[1] for each in report.list_sorted()] == ["/kind", "/list"]
 
 
 @pytest.mark.slow
@@ -124,7 +124,7 @@ def test_what_the_library_cannot_read_is_a_warning(
     shutil.rmtree(target / "one")
     report = Report()
     verify_elsewhere(planned(source, "nczarr3"), frozenset(), str(target), report)
-    assert [(each.code, str(each.severity)) for each in report.sorted()] == [("unread-variable", "warning")]
+    assert [(each.code, str(each.severity)) for each in report.list_sorted()] == [("unread-variable", "warning")]
 
 
 def test_without_the_library_only_our_reader_verifies(

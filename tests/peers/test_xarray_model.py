@@ -305,11 +305,11 @@ def test_threads_read_side_by_side(xr: ModuleType, tmp_path: Path) -> None:
 
 def test_arrays_pickle_as_path_and_options(xr: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Arrays of one dataset open it once, in this process not at all; a secret is not printed."""
-    from nczarr.integrations.xarray.engine import _opened
+    from nczarr.integrations.xarray.engine import _open
     from nczarr.integrations.xarray.values import OpenedDataset
 
     nczarr.write(nczarr.from_cdl("netcdf d { variables: int v ; int w ; data: v = 1 ; w = 2 ; }"), tmp_path / "a.nc")
-    opened, source, top = _opened(tmp_path / "a.nc", None, {"key": "t0psecret"}, nczarr.refs.Following())
+    opened, source, top = _open(tmp_path / "a.nc", None, {"key": "t0psecret"}, nczarr.refs.Following())
     assert (source, top) == (str(tmp_path / "a.nc"), "/")
     assert "t0p" not in repr(opened)
     data = pickle.dumps((opened, opened))

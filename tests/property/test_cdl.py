@@ -24,7 +24,7 @@ def checked_tree(dataset: Dataset, parts: dict[str, Parts]) -> Checked:
     """A generated dataset is valid by construction: the passes must find nothing in it."""
     report = Report()
     checked = check(Unchecked(dataset, parts=parts), report)
-    assert [found.message for found in report.sorted() if found.severity is Severity.ERROR] == []
+    assert [found.message for found in report.list_sorted() if found.severity is Severity.ERROR] == []
     assert checked is not None
     return checked
 
@@ -33,7 +33,7 @@ def read_cdl(text: str) -> Checked:
     report = Report()
     unchecked = frontend.read(Source("generated.cdl", text.encode("utf-8", "surrogateescape")), report)
     checked = None if unchecked is None else check(unchecked, report)
-    errors = [(found.code, found.message) for found in report.sorted() if found.severity is Severity.ERROR]
+    errors = [(found.code, found.message) for found in report.list_sorted() if found.severity is Severity.ERROR]
     assert errors == [], text
     assert checked is not None
     return checked

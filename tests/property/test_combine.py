@@ -38,7 +38,7 @@ def part(checked: Checked, dimension: str, first: int, last: int) -> Checked:
     report = Report()
     made = subset(checked, Subset((), (), tuple(sections)), report)
     assert made is not None
-    assert not report.sorted()
+    assert not report.list_sorted()
     return made
 
 
@@ -65,11 +65,11 @@ def test_what_was_cut_is_put_together(drawn: tuple[Dataset, dict[str, Parts]], d
     pieces = [(str(first), part(checked, dimension, first, end - 1)) for first, end in bounds]
     report = Report()
     made = combine(pieces, CombineSpec((dimension,)), report)
-    assert made is not None, report.sorted()
-    assert {each.code for each in report.sorted()} <= {"unordered-coordinate"}
+    assert made is not None, report.list_sorted()
+    assert {each.code for each in report.list_sorted()} <= {"unordered-coordinate"}
     assert list(differences(checked, made)) == []
     again = check(Unchecked(made.dataset, parts=dict(made.parts)), report)
-    assert again is not None, report.sorted()
+    assert again is not None, report.list_sorted()
     assert again.shapes == made.shapes
     for arrays in made.parts.values():
         for array in arrays.values():
@@ -79,7 +79,7 @@ def test_what_was_cut_is_put_together(drawn: tuple[Dataset, dict[str, Parts]], d
             assert values.shape == lengths
             assert equal(pickle.loads(pickle.dumps(array)).read(everything), values)
             block = tuple(data.draw(st.integers(1, max(1, each))) for each in lengths)
-            found = list(array.occupied(block))
+            found = list(array.list_occupied(block))
             assert found == sorted(set(found))
             for index in found[:4]:
                 region = region_of(index, block, lengths)
@@ -96,7 +96,7 @@ def test_equal_datasets_that_are_stacked_are_repeated(drawn: tuple[Dataset, dict
     report = Report()
     wanted = CombineSpec(tuple(checked.variables), "stack")
     made = combine([(str(number), checked) for number in range(count)], wanted, report)
-    assert made is not None, report.sorted()
+    assert made is not None, report.list_sorted()
     for fqn, variable in made.variables.items():
         assert variable.dimensions == ("/stack", *checked.variables[fqn].dimensions)
     for fqn, arrays in made.parts.items():

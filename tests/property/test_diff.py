@@ -31,7 +31,7 @@ relaxed = settings(deadline=None, suppress_health_check=list(HealthCheck))
 def checked_of(dataset: Dataset, parts: dict[str, Parts]) -> Checked:
     report = Report()
     checked = check(Unchecked(dataset, parts=parts), report)
-    assert checked is not None, report.sorted()
+    assert checked is not None, report.list_sorted()
     return checked
 
 

@@ -37,7 +37,7 @@ from nczarr.integrations.testing.strategies import constants, datasets_with_data
 from nczarr.operations.compare.diff import differences
 from nczarr.operations.compare.digest import Digest, digest
 from nczarr.options import Options
-from nczarr.registry import named
+from nczarr.registry import find_format
 from nczarr.select.reader import PartAssembler
 from nczarr.stores.memory import MemoryStore
 from tests.support.peers import digest_reference
@@ -173,8 +173,8 @@ def test_the_order_of_definition_does_not_count(drawn: Drawn, data: st.DataObjec
 def test_a_store_has_the_digest_of_what_it_was_made_of(drawn: Drawn, form: str, codec: str) -> None:
     checked, report = checked_of(*drawn), Report()
     options = Options(codecs={"": codec}, allow_loss=frozenset({"all"}))
-    found = content(checked, named(form), report, options)  # type: ignore[arg-type]
-    assert found is not None, report.sorted()
+    found = content(checked, find_format(form), report, options)  # type: ignore[arg-type]
+    assert found is not None, report.list_sorted()
     seen, _ = opened(MemoryStore(dict(found)))
     same = not list(differences(checked, seen))
     undefined = any(each.storage.no_fill for each in checked.variables.values())

@@ -10,7 +10,7 @@ from nczarr.diagnostics.report import Report
 from nczarr.integrations.testing.strategies import datasets_with_data
 from nczarr.operations import pipeline
 from nczarr.options import Options
-from nczarr.registry import named
+from nczarr.registry import find_format
 from tests.support.repositories import icechunk
 from tests.support.stores import other_values
 from tests.support.subsets import checked_of
@@ -23,13 +23,13 @@ PLACE = "icechunk:memory://property"
 @given(datasets_with_data())
 def test_datasets_come_back(drawn: Any) -> None:
     icechunk()
-    dataset, report, form = checked_of(drawn), Report(), named("icechunk")
+    dataset, report, form = checked_of(drawn), Report(), find_format("icechunk")
     assert form is not None
     options = Options(allow_loss=frozenset({"all"}), overwrite=True)
     done = pipeline.write(dataset, PLACE, form, report, options)
-    assert done is not None, [each.message for each in report.sorted()]
+    assert done is not None, [each.message for each in report.list_sorted()]
     again = pipeline.read_path(PLACE, report, Options())
-    assert again is not None, [each.message for each in report.sorted()]
+    assert again is not None, [each.message for each in report.list_sorted()]
     assert again.variables.keys() == dataset.variables.keys()
     lossy = {loss.path for loss in done.losses if loss.weight == "value"}
     assert [path for path in other_values(dataset, again) if path not in lossy] == []

@@ -33,15 +33,15 @@ def streamed(drawn: tuple[Dataset, dict[str, Parts]], sizes: tuple[int, int]) ->
     dataset, parts = drawn
     checked = check(Unchecked(dataset, parts=parts), Report())
     assert checked is not None
-    form, report = registry.named("ncstream"), Report()
+    form, report = registry.find_format("ncstream"), Report()
     assert form is not None
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(backend, "CELLS", sizes[0])
         patch.setattr(backend, "MESSAGE", sizes[1])
         pieces = pipeline.text(checked, form, report, Options())
-        assert pieces is not None, [each.message for each in report.sorted()]
+        assert pieces is not None, [each.message for each in report.list_sorted()]
         data = b"".join(pieces)
-    assert [each.code for each in report.sorted() if each.severity == "error"] == []
+    assert [each.code for each in report.list_sorted() if each.severity == "error"] == []
     return checked, data
 
 
@@ -56,7 +56,7 @@ def read(data: bytes, options: Options | None = None) -> tuple[Checked | None, R
 def test_a_dataset_comes_back(drawn: Any, sizes: tuple[int, int]) -> None:
     checked, data = streamed(drawn, sizes)
     seen, report = read(data)
-    assert seen is not None, [each.message for each in report.sorted()]
+    assert seen is not None, [each.message for each in report.list_sorted()]
     assert not report.errors
     assert seen.dataset == checked.dataset
     assert list(other_values(checked, seen)) == []
@@ -71,7 +71,7 @@ def test_without_the_model_every_value_is_there(drawn: Any, sizes: tuple[int, in
 
     checked, data = streamed(drawn, sizes)
     seen, report = read(without_model(data), Options(allow_loss=frozenset({"all"})))
-    assert seen is not None, [each.message for each in report.sorted()]
+    assert seen is not None, [each.message for each in report.list_sorted()]
     assert set(seen.variables) == set(checked.variables)
     for path, shape in checked.shapes.items():
         assert seen.shapes[path] == shape

@@ -55,14 +55,16 @@ def test_every_value_is_where_it_was(generated: tuple[Dataset, dict[str, Parts]]
     dataset, parts = generated
     report = Report()
     checked = check(Unchecked(exact_storage(dataset), parts=parts), report, kind="nc4")  # type: ignore[arg-type]
-    assert checked is not None, report.sorted()
+    assert checked is not None, report.list_sorted()
     form = endpoints.target_format("t.nc", None, report)
     assert form is not None
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "t.nc"
         options = Options(kind="nc4", allow_loss=frozenset({"all"}))
-        assert pipeline.write(checked, str(path), form, report, options), report.sorted()
-        lost = [found.message for found in report.sorted() if found.code in ("cut-string", "lost-nil", "lost-length")]
+        assert pipeline.write(checked, str(path), form, report, options), report.list_sorted()
+        lost = [
+            found.message for found in report.list_sorted() if found.code in ("cut-string", "lost-nil", "lost-length")
+        ]
         with File(path, checked) as file:
             compare(file, checked, parts, lost)
 

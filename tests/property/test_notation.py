@@ -19,7 +19,7 @@ relaxed = settings(max_examples=60, deadline=None, suppress_health_check=list(He
 def read_notation(text: str) -> Dataset:
     report = Report()
     unchecked = frontend.read(Source("generated.ncz", text.encode("utf-8")), report)
-    assert [found.message for found in report.sorted()] == []
+    assert [found.message for found in report.list_sorted()] == []
     assert unchecked is not None
     return unchecked.dataset
 
@@ -39,7 +39,7 @@ def test_every_tree_is_the_notation_s_to_keep(dataset: Dataset) -> None:
 def test_every_tree_is_json_s_to_keep(dataset: Dataset) -> None:
     report = Report()
     unchecked = json_frontend.read(Source("generated.ast.json", json_backend.text(dataset).encode("utf-8")), report)
-    assert [found.message for found in report.sorted()] == []
+    assert [found.message for found in report.list_sorted()] == []
     assert unchecked is not None
     assert unchecked.dataset == dataset
 

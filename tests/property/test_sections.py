@@ -36,7 +36,7 @@ def test_a_written_section_reads_back(
     report = Report()
     text = written(path, ranges, members)
     found = sections(f"{text};{text}", report, members=True)
-    assert not report.errors, (text, report.sorted())
+    assert not report.errors, (text, report.list_sorted())
     one = Section(tuple(path), True, extents(ranges), members=tuple((name, extents(given)) for name, given in members))
     assert found == (one, one)
 

@@ -88,7 +88,7 @@ def test_a_part_keeps_every_rule(drawn: tuple[Dataset, dict[str, Parts]], data: 
     assert made is not None
     report = Report()
     again = check(Unchecked(made.dataset, parts=dict(made.parts)), report)
-    assert again is not None, report.sorted()
+    assert again is not None, report.list_sorted()
     assert again.dataset == made.dataset
     assert again.shapes == made.shapes
     for fqn, arrays in made.parts.items():
@@ -131,7 +131,7 @@ def test_chunks_that_are_left_out_hold_fill(drawn: tuple[Dataset, dict[str, Part
         for array in arrays.values():
             shape = array.layout.shape
             chunks = tuple(data.draw(st.integers(1, max(1, length))) for length in shape)
-            found = list(array.occupied(chunks))
+            found = list(array.list_occupied(chunks))
             assert found == sorted(set(found))
             grid = [-(-length // chunk) for length, chunk in zip(shape, chunks, strict=True)]
             assert all(0 <= number < end for index in found for number, end in zip(index, grid, strict=True))
@@ -151,7 +151,7 @@ def test_escaped_names_come_back(path: list[str], absolute: bool) -> None:
     report = Report()
     text = ("/" if absolute else "") + "/".join(map(escaped, path)) + " ( 1 : 5 : 2 , : ) "
     found = sections(text, report)
-    assert not report.errors, (text, report.sorted())
+    assert not report.errors, (text, report.list_sorted())
     assert found == (Section(tuple(path), absolute, (Extent(1, 5, 2), None)),)
 
 

@@ -20,7 +20,7 @@ from nczarr.diagnostics.report import Report
 from nczarr.integrations.testing.strategies import datasets_with_data
 from nczarr.options import Options
 from nczarr.plan import chunk_lengths
-from nczarr.registry import named
+from nczarr.registry import find_format
 from nczarr.stores.memory import MemoryStore
 from tests.support.peers.compare import same
 from tests.support.peers.expected import expected
@@ -38,8 +38,8 @@ def written(dataset: Checked, form: str, options: Options) -> dict[str, bytes]:
     """Every key of the store; chunks and shards of our own choice are tiny."""
     report = Report()
     with patch.object(chunk_lengths, "CHUNK_BYTES", 24), patch.object(chunk_lengths, "SHARD_BYTES", 200):
-        found = content(dataset, named(form), report, options)  # type: ignore[arg-type]
-    assert found is not None, [each.message for each in report.sorted()]
+        found = content(dataset, find_format(form), report, options)  # type: ignore[arg-type]
+    assert found is not None, [each.message for each in report.list_sorted()]
     return dict(found)
 
 

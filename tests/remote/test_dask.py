@@ -66,7 +66,7 @@ def test_a_lost_worker_changes_no_object(s3: S3, peer: Callable[[str], ModuleTyp
     make_chunky(tmp_path / "a.nc", 400, 30000)
     storage = StorageOptions(reached_with())
     checked = pipeline.read_path(str(tmp_path / "a.nc"), Report(), Options())
-    form = nczarr.registry.named("nczarr")
+    form = nczarr.registry.find_format("nczarr")
     assert checked is not None
     assert form is not None
     killed: list[int] = []

@@ -163,6 +163,6 @@ def without_model(data: bytes) -> bytes:
 
 
 def _block(data: bytes) -> bytes:
-    from nczarr.formats.ncstream.wire.protobuf import encoded
+    from nczarr.formats.ncstream.wire.protobuf import encode
 
-    return encoded(len(data)) + data
+    return encode(len(data)) + data

@@ -23,8 +23,8 @@ class Chunked(ArraySource):
     def stored(self) -> Stored:
         return Stored(self.layout.dtype, self.layout.chunks, (Codec(id=1, parameters=(5,)),))
 
-    def occupied(self, chunks: tuple[int, ...], region: Region | None = None) -> Iterator[Index]:
-        return self.inner.occupied(chunks, region)
+    def list_occupied(self, chunks: tuple[int, ...], region: Region | None = None) -> Iterator[Index]:
+        return self.inner.list_occupied(chunks, region)
 
     def read(self, selection: Selection) -> Any:
         for index in every_block(self.layout.shape, self.layout.chunks):

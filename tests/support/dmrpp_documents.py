@@ -50,4 +50,4 @@ def read(
 
 def codes(report: Report) -> list[str]:
     """Return the codes of all diagnostics."""
-    return [each.code for each in report.sorted()]
+    return [each.code for each in report.list_sorted()]

@@ -54,10 +54,10 @@ def _address_space() -> int:
 def compiled(data: bytes, name: str = "fuzz.cdl") -> tuple[Checked | None, list[Diagnostic]]:
     """What the passes make of these bytes; any exception is a finding, whatever the bytes."""
     report = Report()
-    form = registry.named("cdl")
+    form = registry.find_format("cdl")
     with limits():
         checked = pipeline.read(Source(name, data), report, Options(), form)
-        found = report.sorted()
+        found = report.list_sorted()
     return checked, found
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import nczarr
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
 from nczarr.formats.ncstream.wire import framing
-from nczarr.formats.ncstream.wire.protobuf import encoded
+from nczarr.formats.ncstream.wire.protobuf import encode
 from tests.support.ncstream_streams import HEADER, START
 
 
@@ -21,7 +21,7 @@ def without_model(data: bytes) -> bytes:
     head.ClearField("nczarr")
     head.ClearField("fills")
     made = head.SerializeToString()
-    return START + HEADER + encoded(len(made)) + made + data[end:]
+    return START + HEADER + encode(len(made)) + made + data[end:]
 
 
 def plain(value: Any) -> Any:

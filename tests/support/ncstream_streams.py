@@ -9,7 +9,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
-from nczarr.formats.ncstream.wire.protobuf import encoded
+from nczarr.formats.ncstream.wire.protobuf import encode
 
 START, END = b"CDFS", bytes.fromhex("ededdede")
 HEADER, DATA, COLUMN = (bytes.fromhex(each) for each in ("adecceda", "abecceba", "abebbeba"))
@@ -18,7 +18,7 @@ RAGGED = 2**64 - 1
 
 
 def block(data: bytes) -> bytes:
-    return encoded(len(data)) + data
+    return encode(len(data)) + data
 
 
 def section(*sizes: int) -> pb.Section:
@@ -35,7 +35,7 @@ def head(kind: int, sizes: Sequence[int] | None, **more: Any) -> bytes:
 
 def counted(items: Iterable[bytes], count: int | None = None) -> bytes:
     listed = list(items)
-    return encoded(len(listed) if count is None else count) + b"".join(map(block, listed))
+    return encode(len(listed) if count is None else count) + b"".join(map(block, listed))
 
 
 def numbers(kind: int, array: NDArray[Any], **more: Any) -> bytes:

@@ -28,8 +28,8 @@ def opened(store: Store) -> tuple[Checked, list[Diagnostic]]:
     """The dataset of a store, and what was said of it."""
     report = Report()
     found = pipeline.read(store, report, READING)
-    assert found is not None, [each.message for each in report.sorted()]
-    return found, report.sorted()
+    assert found is not None, [each.message for each in report.list_sorted()]
+    return found, report.list_sorted()
 
 
 def rebuild(found: Mapping[str, bytes]) -> Dataset:
@@ -41,8 +41,8 @@ def rebuild(found: Mapping[str, bytes]) -> Dataset:
 
 def written(dataset: Checked, form: str, **options: Any) -> Mapping[str, bytes]:
     report = Report()
-    found = content(dataset, registry.named(form), report, WRITING._replace(**options))  # type: ignore[arg-type]
-    assert found is not None, [each.message for each in report.sorted()]
+    found = content(dataset, registry.find_format(form), report, WRITING._replace(**options))  # type: ignore[arg-type]
+    assert found is not None, [each.message for each in report.list_sorted()]
     return found
 
 

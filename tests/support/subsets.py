@@ -19,7 +19,7 @@ relaxed = settings(deadline=None, suppress_health_check=list(HealthCheck))
 def checked_of(drawn: tuple[Dataset, dict[str, Parts]]) -> Checked:
     report = Report()
     checked = check(Unchecked(drawn[0], parts=drawn[1]), report)
-    assert checked is not None, report.sorted()
+    assert checked is not None, report.list_sorted()
     return checked
 
 

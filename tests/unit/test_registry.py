@@ -50,14 +50,14 @@ def test_targets(path: str, wanted: str | None) -> None:
 
 def test_rows_have_the_names_of_their_formats() -> None:
     for name in registry.ROWS:
-        found = registry.named(name)
+        found = registry.find_format(name)
         assert found is not None
         assert found.name == name
         assert found.readable or found.writable
         for function in (found.read, found.emit, found.write, found.build):
             assert function is None or callable(registry.load(function))
-        assert all(registry.named(other) for other in found.kinds.values())
-    assert registry.named("no such format") is None
+        assert all(registry.find_format(other) for other in found.kinds.values())
+    assert registry.find_format("no such format") is None
 
 
 def test_a_name_that_is_taken_is_an_error() -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from nczarr.api.builder.foreign_arrays import ArrayData, computed, is_lazy
+from nczarr.api.builder.foreign_arrays import ArrayData, compute, is_lazy
 from nczarr.api.builder.lazy_arrays import fill_bytes, numbers
 from nczarr.api.builder.pieces import NO_FILL_VALUE, UnsuitedValueError
 from nczarr.api.builder.values import values
@@ -106,10 +106,10 @@ def parts_of(
         lazy = lazy_parts(data, type_name, shape, fill, types, results)
         if lazy is not None:
             return lazy
-        data = computed(data).values
+        data = compute(data).values
     if is_fixed(type_name, types) or type_name == "string":
-        array = _fixed(data, type_name, data_shape, types)
-        return {"": ArrayInMemory(_layout(type_name, shape, fill, types), _padded(array, shape, fill))}
+        array = _read_fixed(data, type_name, data_shape, types)
+        return {"": ArrayInMemory(_layout(type_name, shape, fill, types), _pad(array, shape, fill))}
     elements = values(_leaves(data, len(data_shape)), type_name, types)
     return constant_parts(_spread(elements, data_shape, shape, fill), shape, types)
 
@@ -144,12 +144,12 @@ def with_fill(
         text = f"some values are masked, and no fill value of type `{type_name}` is readable by all readers"
         raise UnsuitedValueError("type-mismatch", text, NO_FILL_VALUE)
     if is_lazy(data.values):
-        from nczarr.api.builder.lazy_arrays import filled
+        from nczarr.api.builder.lazy_arrays import fill_masked
 
         if data.values.dtype.kind in "iuf" and type_name in ATOMIC and ATOMIC[type_name].size:
-            values = filled(data.values, type_name, fill, types, declared=declared)
+            values = fill_masked(data.values, type_name, fill, types, declared=declared)
             return parts_of(values, type_name, data_shape, shape, fill, types, results)
-        data = computed(data.values)
+        data = compute(data.values)
         if data.mask is None:
             return parts_of(data.values, type_name, data_shape, shape, fill, types)
     mask = data.mask
@@ -181,7 +181,7 @@ def _layout(type_name: str, shape: Shape, fill: Constant | None, types: Types) -
     return Layout(descr(type_name, types), shape, shape, fill=fill_bytes(fill))
 
 
-def _fixed(data: Any, type_name: str, shape: Shape, types: Types) -> NDArray[Any]:
+def _read_fixed(data: Any, type_name: str, shape: Shape, types: Types) -> NDArray[Any]:
     dtype = numpy_dtype(descr(type_name, types))
     data_dtype = getattr(data, "dtype", None)
     if data_dtype is not None and isinstance(data, np.ndarray | np.generic):
@@ -208,7 +208,7 @@ def _array(elements: Constant, types: Types) -> NDArray[Any]:
     return out
 
 
-def _padded(array: NDArray[Any], shape: Shape, fill: Constant | None) -> NDArray[Any]:
+def _pad(array: NDArray[Any], shape: Shape, fill: Constant | None) -> NDArray[Any]:
     """Return an array of the given shape with the data at its origin and fill elsewhere."""
     if array.shape == shape:
         return array

@@ -88,8 +88,8 @@ class DatasetBuilder(GroupBuilder):
         tree, parts = assembly.tree(assembly.mapping(data))
         checked = check(Unchecked(tree, forward=True, parts=parts), report)
         if checked is None or report.errors:
-            raise CompileError(report.sorted())
-        return DatasetHandle(checked, report.sorted())
+            raise CompileError(report.list_sorted())
+        return DatasetHandle(checked, report.list_sorted())
 
 
 Declaration = tuple[GroupBuilder, PendingVariable]
@@ -114,8 +114,10 @@ class Assembly:
     def tree(self, data: dict[str, Any]) -> tuple[Dataset, dict[str, Parts]]:
         """Return the declared dataset, and the arrays of the variables with data."""
         variables = {variable.path: (group, variable) for group in groups(self.root) for variable in group.variables}
-        named = self._named(data, variables)
-        shapes = {path: shape for path in named if (shape := self._given(named[path], *variables[path])) is not None}
+        named = self._name(data, variables)
+        shapes = {
+            path: shape for path in named if (shape := self._find_shape(named[path], *variables[path])) is not None
+        }
         root = self._group(self.root)
         dataset = Dataset(
             name=self.root.name,
@@ -143,16 +145,16 @@ class Assembly:
             self.site.error("type-mismatch", text, self.here)
             return {}
 
-    def _named(self, data: dict[Any, Any], variables: Mapping[str, Declaration]) -> dict[str, ArrayData]:
+    def _name(self, data: dict[Any, Any], variables: Mapping[str, Declaration]) -> dict[str, ArrayData]:
         """Return data by variable FQN; reports other names."""
-        from nczarr.api.builder.foreign_arrays import given
+        from nczarr.api.builder.foreign_arrays import convert_foreign
 
         out = {}
         for written, values in data.items():
             path = _path(written)
             if isinstance(path, str) and path in variables:
                 try:
-                    out[path] = self._with_times(given(values, times=True), *variables[path])
+                    out[path] = self._with_times(convert_foreign(values, times=True), *variables[path])
                     self._declare_fill(out[path], *variables[path])
                 except UnsuitedValueError as refused:
                     self._refuse(refused, f"variable `{path}`", self.here)
@@ -167,7 +169,7 @@ class Assembly:
         if getattr(getattr(data.values, "dtype", None), "kind", "") not in ("M", "m"):
             return data
         from nczarr.api.builder.foreign_arrays import DATES, ArrayData, is_lazy
-        from nczarr.api.builder.times import encoded, units_of
+        from nczarr.api.builder.times import encode_times, units_of
 
         kind = self.scope.type(variable.type, group.path)
         if kind not in ATOMIC or not (ATOMIC[kind].is_integer or ATOMIC[kind].is_float):
@@ -180,10 +182,10 @@ class Assembly:
             if name not in attributes and text is not None
         }
         if is_lazy(data.values):
-            numbers, mask = encoded(data.values, units), None  # the blocks are masked
+            numbers, mask = encode_times(data.values, units), None  # the blocks are masked
         else:
             values = data.values if data.mask is None else np.ma.masked_array(data.values, data.mask)
-            masked_numbers = encoded(np.ma.asanyarray(values), units)
+            masked_numbers = encode_times(np.ma.asanyarray(values), units)
             numbers, mask = np.ma.getdata(masked_numbers), np.ma.getmaskarray(masked_numbers)
         self.added[variable.path] = added
         return ArrayData(numbers, mask if mask is not None and mask.any() else None)
@@ -204,7 +206,7 @@ class Assembly:
         if fill is not None and has_known_fill(kind) and not variable.storage.no_fill:
             self.added.setdefault(variable.path, {})["_FillValue"] = fill
 
-    def _given(self, data: ArrayData, group: GroupBuilder, variable: PendingVariable) -> tuple[int, ...] | None:
+    def _find_shape(self, data: ArrayData, group: GroupBuilder, variable: PendingVariable) -> tuple[int, ...] | None:
         """Return the shape of a variable's data; unlimited dimensions grow to it, others must match."""
         from nczarr.api.builder.arrays import shape_of
 
@@ -301,13 +303,13 @@ class Assembly:
     def _attributes(
         self, pending: list[PendingAttribute], group: str, owner: str, variable_type: str | None = None
     ) -> tuple[Attribute, ...]:
-        from nczarr.api.builder.foreign_arrays import unmasked
+        from nczarr.api.builder.foreign_arrays import unmask
 
         out = []
         for attribute in pending:
             written = variable_type if attribute.name == "_FillValue" and attribute.type is None else attribute.type
             try:
-                written_value = unmasked(attribute.value, "it")
+                written_value = unmask(attribute.value, "it")
                 if getattr(written_value, "ndim", 0) > 1:
                     raise UnsuitedValueError(
                         "shape-mismatch", "it has several dimensions, and netCDF attributes have one"

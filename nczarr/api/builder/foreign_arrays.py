@@ -32,7 +32,7 @@ class ArrayData(NamedTuple):
     """Boolean array of masked cells, or None."""
 
 
-def given(data: Any, *, times: bool = False) -> ArrayData:
+def convert_foreign(data: Any, *, times: bool = False) -> ArrayData:
     """Convert data of another library. Raises UnsuitedValueError for unsupported kinds.
 
     `times`: arrays of dates and durations are supported.
@@ -40,7 +40,7 @@ def given(data: Any, *, times: bool = False) -> ArrayData:
     if isinstance(data, _PLAIN):
         return ArrayData(data)
     if isinstance(data, list | tuple):
-        return _masked_list(data) if _has_masked(data) else ArrayData(data)
+        return _convert_masked_list(data) if _has_masked(data) else ArrayData(data)
     if isinstance(data, memoryview | array.array):
         return ArrayData(np.asarray(data))
     if not hasattr(data, "__array__"):
@@ -51,12 +51,12 @@ def given(data: Any, *, times: bool = False) -> ArrayData:
         if is_lazy(data):
             _refuse_dates(data.dtype, times=times)
             return ArrayData(data)
-        data = _called(data, "compute")
+        data = _call(data, "compute")
     if getattr(data, "null_count", 0):
         raise UnsuitedValueError(
             "type-mismatch", f"`{type(data).__name__}` has missing items and no fill value for them"
         )
-    converted = _missing(data) or _converted(data)
+    converted = _missing(data) or _convert(data)
     _refuse_dates(converted.values.dtype, times=times)
     return converted
 
@@ -69,22 +69,22 @@ def is_lazy(data: Any) -> bool:
     return data.chunks is not None and hasattr(data, "blocks") and not any(length != length for length in lengths)
 
 
-def computed(data: Any) -> ArrayData:
+def compute(data: Any) -> ArrayData:
     """Return a dask array in memory. Raises UnsuitedValueError."""
-    return given(_called(data, "compute"))
+    return convert_foreign(_call(data, "compute"))
 
 
-def unmasked(data: Any, what: str) -> Any:
+def unmask(data: Any, what: str) -> Any:
     """Return data without masked cells, in memory. Raises UnsuitedValueError otherwise."""
-    array_data = computed(data) if hasattr(data, "__dask_graph__") else given(data)
+    array_data = compute(data) if hasattr(data, "__dask_graph__") else convert_foreign(data)
     if array_data.mask is not None:
         raise UnsuitedValueError("type-mismatch", f"{what} has masked or missing items and no fill value for them")
     return array_data.values
 
 
-def _converted(data: Any) -> ArrayData:
+def _convert(data: Any) -> ArrayData:
     """Return the result of `__array__` with its mask."""
-    array = data if isinstance(data, np.ndarray | np.generic) else _called(data, "__array__")
+    array = data if isinstance(data, np.ndarray | np.generic) else _call(data, "__array__")
     if not isinstance(array, np.ndarray | np.generic):
         raise UnsuitedValueError("type-mismatch", f"`{type(data).__name__}` cannot be converted to a NumPy array")
     if isinstance(array, np.ma.MaskedArray):
@@ -92,7 +92,7 @@ def _converted(data: Any) -> ArrayData:
     return ArrayData(array if type(array) is np.ndarray or isinstance(array, np.generic) else np.asarray(array))
 
 
-def _called(data: Any, method: str) -> Any:
+def _call(data: Any, method: str) -> Any:
     """Call a method without arguments. Raises UnsuitedValueError for every error of the library."""
     try:
         return getattr(data, method)()
@@ -139,10 +139,10 @@ def _missing(data: Any) -> ArrayData | None:
     filled = np.array(data.to_numpy(dtype=object), dtype=object)
     texts = any(isinstance(text, str | bytes) for text in filled[~missing])
     filled[missing] = None if texts else 0
-    return ArrayData(_packed(filled), None if texts or not missing.any() else missing)
+    return ArrayData(_pack(filled), None if texts or not missing.any() else missing)
 
 
-def _packed(values: Any) -> Any:
+def _pack(values: Any) -> Any:
     """Convert an object array of numbers to a numeric array; return other arrays unchanged."""
     if values.dtype.kind != "O":
         return values
@@ -165,11 +165,11 @@ def _has_masked(items: list[Any] | tuple[Any, ...]) -> bool:
     return False
 
 
-def _masked_list(items: list[Any] | tuple[Any, ...]) -> ArrayData:
+def _convert_masked_list(items: list[Any] | tuple[Any, ...]) -> ArrayData:
     """Convert a nested list with masked items, which NumPy would convert to doubles."""
     try:
         mask = np.array(_masks(items), dtype=bool)
-        values = np.array(_unmasked_items(items), dtype=object)
+        values = np.array(_unmask_items(items), dtype=object)
     except ValueError as error:
         raise UnsuitedValueError(
             "shape-mismatch", f"a list with masked items cannot be converted to an array: {error}"
@@ -186,12 +186,12 @@ def _masks(item: Any) -> Any:
     return list(map(_masks, item)) if isinstance(item, list | tuple) else np.zeros(np.shape(item), bool).tolist()
 
 
-def _unmasked_items(item: Any) -> Any:
+def _unmask_items(item: Any) -> Any:
     """Return a nested list with zeros in place of masked items."""
     if isinstance(item, np.ma.MaskedArray):
         _refuse_dates(item.dtype)
         return np.ma.filled(item.astype(object), 0).tolist()
-    return list(map(_unmasked_items, item)) if isinstance(item, list | tuple) else item
+    return list(map(_unmask_items, item)) if isinstance(item, list | tuple) else item
 
 
 def _refuse_dates(dtype: Any, *, times: bool = False) -> None:

@@ -88,11 +88,11 @@ def lazy_parts(
     return {"": lazy(array, descr(type_name, types), fill_bytes(fill), results)}
 
 
-def filled(array: Any, type_name: str, fill: Constant, types: Types, *, declared: bool) -> Any:
+def fill_masked(array: Any, type_name: str, fill: Constant, types: Types, *, declared: bool) -> Any:
     """Return a masked dask array with the fill value in masked cells, as `with_fill` does for arrays in memory."""
     dtype = numpy_dtype(descr(type_name, types))
     return array.map_blocks(
-        partial(_filled, type_name=type_name, one=fill_bytes(fill) or b"", dtype=dtype, declared=declared),
+        partial(_fill, type_name=type_name, one=fill_bytes(fill) or b"", dtype=dtype, declared=declared),
         dtype=dtype,
         meta=np.empty((0,) * array.ndim, dtype),
     )
@@ -112,7 +112,7 @@ def _numbers(values: NDArray[Any], type_name: str) -> NDArray[Any]:
         return numbers(np.asarray(values), type_name, numpy_dtype(descr(type_name, {})))
 
 
-def _filled(values: Any, type_name: str, one: bytes, dtype: Any, *, declared: bool) -> NDArray[Any]:
+def _fill(values: Any, type_name: str, one: bytes, dtype: Any, *, declared: bool) -> NDArray[Any]:
     mask = np.ma.getmaskarray(values)
     unmasked = np.array(np.ma.getdata(values))
     unmasked[mask] = 0

@@ -68,7 +68,7 @@ def survey(root: GroupBuilder) -> BuilderScope:
         closed = {
             path: closed_type
             for path, (home, declaration) in declared.items()
-            if (closed_type := _closed(declaration, home, scope, declared))
+            if (closed_type := _close_type(declaration, home, scope, declared))
         }
         if len(closed) == len(scope.types):
             break
@@ -76,7 +76,7 @@ def survey(root: GroupBuilder) -> BuilderScope:
     return scope
 
 
-def _closed(
+def _close_type(
     declared: UserType, home: str, scope: BuilderScope, everything: Mapping[str, tuple[str, UserType]]
 ) -> UserType | None:
     """Return a type with the FQNs of its members, None while one is unknown."""

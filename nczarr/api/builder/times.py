@@ -32,7 +32,7 @@ def units_of(dtype: Any, units: Any, calendar: Any) -> Units:
         if not attributes:
             raise UnsuitedValueError("type-mismatch", f"{dtype} has no unit")
         units = attributes["units"]
-    parsed = time_units.parsed(units) if isinstance(units, str) else None
+    parsed = time_units.parse_unit(units) if isinstance(units, str) else None
     if parsed is None or (parsed[1] is not None) != is_date:
         example = "`seconds since 2000-01-01`" if is_date else "`seconds`"
         raise UnsuitedValueError("type-mismatch", f"{units!r} are not units of {dtype}; write them as in {example}")
@@ -48,7 +48,7 @@ def units_of(dtype: Any, units: Any, calendar: Any) -> Units:
     return Units(length, first, units, calendar or CALENDARS[0])
 
 
-def encoded(values: Any, units: Units) -> Any:
+def encode_times(values: Any, units: Units) -> Any:
     """Return times as a masked array of int64, in their shape; NaT is masked. Raises UnsuitedValueError.
 
     A dask array is encoded block by block when it is read.

@@ -14,7 +14,7 @@ import struct
 from collections.abc import Iterable, Mapping
 from typing import Any, assert_never
 
-from nczarr.api.builder.foreign_arrays import unmasked
+from nczarr.api.builder.foreign_arrays import unmask
 from nczarr.api.builder.pieces import UnsuitedValueError
 from nczarr.arrays.lazy_numpy import np
 from nczarr.arrays.values.parts import NUMPY, Types, is_fixed
@@ -92,7 +92,7 @@ def _several(value: Any, type_name: str, types: Types) -> list[Any]:
 
 def _items(value: Any) -> list[Any]:
     if hasattr(value, "__array__"):
-        value = unmasked(value, "a value")
+        value = unmask(value, "a value")
         elements = value.reshape(-1).tolist() if getattr(value, "shape", ()) else value.tolist()
         return elements if isinstance(elements, list) else [elements]
     if isinstance(value, list | tuple | range):
@@ -131,11 +131,11 @@ def values(items: Iterable[Any], type_name: str, types: Types) -> Constant:
 
 
 def _pack(atomic: Atomic, items: list[Any]) -> bytes:
-    make = _real if atomic.is_float else _ranged
+    make = _real if atomic.is_float else _check_range
     return struct.pack(f"<{len(items)}{atomic.code}", *(make(item, atomic) for item in items))
 
 
-def _ranged(item: Any, atomic: Atomic) -> int:
+def _check_range(item: Any, atomic: Atomic) -> int:
     number = _integer(item, f"type {atomic.name}")
     if not atomic.low <= number <= atomic.high:
         raise UnsuitedValueError(
@@ -154,21 +154,21 @@ def _integer(item: Any, what: str) -> int:
         pass
     if isinstance(item, float):
         raise UnsuitedValueError("value-range", f"{item!r} cannot be stored in {what}")
-    raise UnsuitedValueError("type-mismatch", f"{_shown(item)} cannot be stored in {what}")
+    raise UnsuitedValueError("type-mismatch", f"{_show(item)} cannot be stored in {what}")
 
 
 def _real(item: Any, atomic: Atomic) -> float:
     _refuse_bool(item)
     if isinstance(item, str | bytes) or item is None:
-        raise UnsuitedValueError("type-mismatch", f"{_shown(item)} cannot be stored in type {atomic.name}")
+        raise UnsuitedValueError("type-mismatch", f"{_show(item)} cannot be stored in type {atomic.name}")
     try:
         number = float(item)
         if math.isfinite(number):
             struct.pack(f"<{atomic.code}", number)
     except OverflowError:
-        raise UnsuitedValueError("value-range", f"{_shown(item)} does not fit type {atomic.name}") from None
+        raise UnsuitedValueError("value-range", f"{_show(item)} does not fit type {atomic.name}") from None
     except (TypeError, ValueError):
-        raise UnsuitedValueError("type-mismatch", f"{_shown(item)} cannot be stored in type {atomic.name}") from None
+        raise UnsuitedValueError("type-mismatch", f"{_show(item)} cannot be stored in type {atomic.name}") from None
     return number
 
 
@@ -194,33 +194,33 @@ def _text(value: Any) -> bytes:
     if hasattr(value, "dtype") and value.dtype.kind == "S" and value.dtype.itemsize == 1:
         return bytes(value.tobytes())
     if isinstance(value, str | bytes):
-        return _encoded(value)
-    raise UnsuitedValueError("type-mismatch", f"{_shown(value)} is not text, and the type is char")
+        return _encode(value)
+    raise UnsuitedValueError("type-mismatch", f"{_show(value)} is not text, and the type is char")
 
 
 def _character(item: Any) -> bytes:
     data = _text(item) or b"\0"
     if len(data) != 1:
-        raise UnsuitedValueError("bad-char-constant", f"{_shown(item)} is {len(data)} bytes long; a char is one byte")
+        raise UnsuitedValueError("bad-char-constant", f"{_show(item)} is {len(data)} bytes long; a char is one byte")
     return data
 
 
-def _encoded(text: str | bytes) -> bytes:
+def _encode(text: str | bytes) -> bytes:
     if isinstance(text, bytes):
         return text
     try:
         return text.encode("utf-8")
     except UnicodeEncodeError:
         raise UnsuitedValueError(
-            "invalid-utf8", f"{_shown(text)} contains a lone surrogate; give bytes instead"
+            "invalid-utf8", f"{_show(text)} contains a lone surrogate; give bytes instead"
         ) from None
 
 
 def string(item: Any) -> bytes | None:
     """Return a text as bytes, None for NIL. Raises UnsuitedValueError."""
     if item is None or isinstance(item, str | bytes):
-        return None if item is None else _encoded(item)
-    raise UnsuitedValueError("type-mismatch", f"{_shown(item)} is not a string")
+        return None if item is None else _encode(item)
+    raise UnsuitedValueError("type-mismatch", f"{_show(item)} is not a string")
 
 
 def _enum(item: Any, named: Mapping[str, int], enum: str) -> int:
@@ -236,7 +236,7 @@ def _enum(item: Any, named: Mapping[str, int], enum: str) -> int:
 
 def _opaque(item: Any, declared: OpaqueType) -> bytes:
     if not isinstance(item, bytes):
-        raise UnsuitedValueError("type-mismatch", f"{_shown(item)} is not bytes, and `{declared.name}` is opaque")
+        raise UnsuitedValueError("type-mismatch", f"{_show(item)} is not bytes, and `{declared.name}` is opaque")
     if len(item) != declared.size:
         raise UnsuitedValueError(
             "opaque-length", f"{len(item)} bytes are given for opaque({declared.size}) `{declared.name}`"
@@ -249,7 +249,7 @@ def _elements(item: Any, declared: VlenType, types: Types) -> Constant:
         return Constant.text(_text(item))
     if not isinstance(item, list | tuple) and not hasattr(item, "tolist"):
         raise UnsuitedValueError(
-            "missing-braces", f"{_shown(item)} is not a list, as required for a value of vlen `{declared.name}`"
+            "missing-braces", f"{_show(item)} is not a list, as required for a value of vlen `{declared.name}`"
         )
     return values(_items(item) if not isinstance(item, tuple) else item, declared.base, types)
 
@@ -266,7 +266,7 @@ def _record(item: Any, declared: CompoundType, types: Types) -> list[Constant]:
         field_values = [*item, *[...] * (len(fields) - len(item))]
     else:
         raise UnsuitedValueError(
-            "missing-braces", f"{_shown(item)} is not a record of compound `{declared.name}`: give a dict or tuple"
+            "missing-braces", f"{_show(item)} is not a record of compound `{declared.name}`: give a dict or tuple"
         )
     if len(field_values) > len(fields):
         message = f"compound `{declared.name}` has {len(fields)} fields, {len(field_values)} values are given"
@@ -297,6 +297,6 @@ def _flat(value: Any, depth: int) -> list[Any]:
     )
 
 
-def _shown(item: Any) -> str:
+def _show(item: Any) -> str:
     text = repr(item).replace("\n", " ")
     return f"`{text[:40]}…`" if len(text) > 41 else f"`{text}`"

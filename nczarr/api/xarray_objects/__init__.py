@@ -37,7 +37,7 @@ class Prepared(NamedTuple):
     """Warnings about the object."""
 
 
-def prepared(
+def prepare_dataset(
     data: Any,
     path: str | os.PathLike[str],
     format_name: str | None,
@@ -50,7 +50,7 @@ def prepared(
     report = Report()
     form = endpoints.target_format(os.fspath(path), format_name, report)
     if form is None:
-        raise CompileError(report.sorted())
+        raise CompileError(report.list_sorted())
     kind = options.get("kind")
     if form.kinds and kind is None:
         kind = KIND if KIND in form.kinds else min(form.kinds)

@@ -9,10 +9,10 @@ from nczarr import names
 from nczarr.api.builder import DatasetBuilder, GroupBuilder
 from nczarr.api.builder.dtypes import CODES
 from nczarr.api.builder.pieces import Site, TypeHandle, caller
-from nczarr.api.xarray_objects.encode import encoded
+from nczarr.api.xarray_objects.encode import encode_dataset
 from nczarr.api.xarray_objects.storage import StorageArguments, check_keys, rounding, storage_of
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.arrays.values.elements import declared, element_of
+from nczarr.arrays.values.elements import declare_type, element_of
 from nczarr.ast import EnumType
 from nczarr.ast.dataset import KIND_SPELLINGS
 from nczarr.registry import NETCDF_KINDS
@@ -138,7 +138,7 @@ class _Declaration:
                 for path in by_group:
                     if path not in paths and path not in paths.values():
                         text = f"`{what}` names {path!r}, which is not a group of the tree"
-                        self._site.error("undefined-group", text, helps=names.suggested(str(path), paths.values()))
+                        self._site.error("undefined-group", text, helps=names.suggest(str(path), paths.values()))
         builders: dict[str, tuple[GroupBuilder, dict[Hashable, int], dict[str, TypeHandle]]] = {}
         for node in tree.subtree:
             if node is tree:
@@ -171,7 +171,7 @@ class _Declaration:
             if name not in dataset.variables:
                 text = f"{where}: `encoding` names {name!r}, which is not a variable"
                 self._site.error(
-                    "undefined-variable", text, helps=names.suggested(str(name), map(str, dataset.variables))
+                    "undefined-variable", text, helps=names.suggest(str(name), map(str, dataset.variables))
                 )
             elif not isinstance(variable_encoding, Mapping):
                 text = f"{where}: `encoding` of variable {name!r} is {variable_encoding!r}, which is not a mapping"
@@ -179,8 +179,8 @@ class _Declaration:
             else:
                 check_keys(name, variable_encoding, self._site)
         encoding = {name: keys for name, keys in encoding.items() if isinstance(keys, Mapping)}
-        encoded_dataset = encoded(dataset, encoding, self._site, where, kind=self._requests.kind)
-        growing = self._unlimited(dataset, where, unlimited)
+        encoded_dataset = encode_dataset(dataset, encoding, self._site, where, kind=self._requests.kind)
+        growing = self._list_unlimited(dataset, where, unlimited)
         for name, value in encoded_dataset.attributes.items():
             self._attribute(group, name, value)
         used = dict.fromkeys(axis for axis in dataset.sizes if axis in growing)  # unlimited dimensions stand first
@@ -203,7 +203,7 @@ class _Declaration:
             if path is not None and storage.shards is not None:
                 self.shards[path] = Shards(storage.shards, name in encoding)
 
-    def _unlimited(self, dataset: Dataset, where: str, requested: Any) -> frozenset[Hashable]:
+    def _list_unlimited(self, dataset: Dataset, where: str, requested: Any) -> frozenset[Hashable]:
         """Return the unlimited dimensions. Reports undefined-dimension."""
         declared_axes = requested if requested is not None else dataset.encoding.get("unlimited_dims")
         axes = (
@@ -216,7 +216,7 @@ class _Declaration:
             if axis not in dataset.dims:
                 text = f"{where}: unlimited dimension {axis!r} is not a dimension of the dataset"
                 if requested is not None:
-                    helps = names.suggested(str(axis), map(str, dataset.dims))
+                    helps = names.suggest(str(axis), map(str, dataset.dims))
                     self._site.error("undefined-dimension", text, helps=helps)
                 else:
                     self._site.report.warning("unused-encoding", text, caller())
@@ -240,7 +240,7 @@ class _Declaration:
             self._site.error("unknown-encoding", f"variable {name!r}: {error}")
             return None
         if digits is not None and data.dtype.kind == "f":
-            data = _rounded(data, digits)
+            data = _round(data, digits)
             attributes["least_significant_digit"] = variable.encoding["least_significant_digit"]
         kind, element = self._type(group, name, data.dtype, types, enum)
         if kind is None:
@@ -287,14 +287,16 @@ class _Declaration:
         if atomic is not None:
             return atomic, element
         if element is not None:
-            return self._known(group, types, element, lambda: group._declare(declared(element, element))), element
+            return self._find_type(
+                group, types, element, lambda: group._declare(declare_type(element, element))
+            ), element
         if dtype.names is not None and (record := self._record(group, dtype, types)) is not None:
             return record, None
         self._site.error("type-mismatch", f"variable {name!r}: dtype {dtype} has no netCDF type")
         return None, None
 
     @staticmethod
-    def _known(group: GroupBuilder, types: dict[str, TypeHandle], name: str, make: Any) -> TypeHandle:
+    def _find_type(group: GroupBuilder, types: dict[str, TypeHandle], name: str, make: Any) -> TypeHandle:
         if name not in types:
             types[name] = make()
         return types[name]
@@ -309,7 +311,7 @@ class _Declaration:
     ) -> TypeHandle | None:
         enum_name, constants = str(metadata["enum_name"]), {str(key): value for key, value in metadata["enum"].items()}
         base = ATOMIC[f"{dtype.kind}{dtype.itemsize}"]
-        handle = self._known(group, types, enum_name, lambda: group.enum(enum_name, base, constants))
+        handle = self._find_type(group, types, enum_name, lambda: group.enum(enum_name, base, constants))
         before = handle.declared
         if (
             not isinstance(before, EnumType)
@@ -337,7 +339,7 @@ class _Declaration:
             if inner is None or (base.kind == "f" and base.itemsize == 2):
                 return None
             fields[name] = (inner, *shape)
-        return self._known(
+        return self._find_type(
             group, types, repr(dtype.descr), lambda: group.compound(f"compound_{len(types) + 1}", fields)
         )
 
@@ -388,7 +390,7 @@ def _records(values: NDArray[Any]) -> NDArray[Any]:
     return whole.reshape(values.shape).view(np.dtype([("r", part), ("i", part)]))
 
 
-def _rounded(data: Any, digits: int) -> Any:
+def _round(data: Any, digits: int) -> Any:
     """Return floats rounded to a power of two below a number of decimal digits, as netCDF4-python rounds them."""
     exponent = np.log10(10.0**-digits)
     exponent = int(np.floor(exponent)) if exponent < 0 else int(np.ceil(exponent))

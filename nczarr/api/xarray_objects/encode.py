@@ -123,7 +123,7 @@ class EncodedDataset(NamedTuple):
     """Metadata of the dtypes that are enums, by variable; dask arrays lose them."""
 
 
-def encoded(
+def encode_dataset(
     dataset: Dataset, encoding: Mapping[Hashable, Mapping[Any, Any]], site: Site, where: str, *, kind: Kind | None
 ) -> EncodedDataset:
     """Encode a dataset. Reports undefined-variable, unencodable-variable.
@@ -142,7 +142,7 @@ def encoded(
         if name in variables:
             variables[name].encoding = dict(variable_encoding)
     enums = {name: enum for name, variable in variables.items() if (enum := _enum(variable)) is not None}
-    originals = {name: _prepared(name, variable) for name, variable in variables.items()}
+    originals = {name: _prepare(name, variable) for name, variable in variables.items()}
     variables = originals
     try:
         variables, attributes = conventions.cf_encoder(variables, attributes)
@@ -155,7 +155,7 @@ def encoded(
     stored_variables = {}
     for name, variable in variables.items():
         try:
-            stored_variables[name] = _stored(name, within(str(name), originals[name], variable), kind=kind)
+            stored_variables[name] = _convert_stored(name, within(str(name), originals[name], variable), kind=kind)
         except UnsuitedValueError as refused:
             site.error(refused.code, f"{where}: {refused}", helps=(refused.remedy,) * bool(refused.remedy))
         except Exception as error:  # coders raise anything, and users' arrays as well
@@ -191,7 +191,7 @@ def _words(error: Exception) -> str:
     return f"{type(error).__name__}: {text[:DETAIL]}{'…' if len(text) > DETAIL else ''}"
 
 
-def _prepared(name: Hashable, variable: Variable) -> Variable:
+def _prepare(name: Hashable, variable: Variable) -> Variable:
     """Return a variable whose arrays stay lazy in xarray's coders, which load all but dask arrays of some types."""
     if not variable._in_memory and variable.nbytes > LAZY and variable.dtype.kind in "iufcb" and _has_dask():
         chunks = variable.encoding.get("preferred_chunks") or "auto"
@@ -216,7 +216,7 @@ def _without_nulls(values: NDArray[Any]) -> NDArray[Any]:
     return texts
 
 
-def _stored(name: Hashable, variable: Variable, *, kind: Kind | None) -> Variable:
+def _convert_stored(name: Hashable, variable: Variable, *, kind: Kind | None) -> Variable:
     """Return a CF-encoded variable with texts and numbers of types that a netCDF file has."""
     from xarray.backends import netcdf3
     from xarray.backends.common import ensure_dtype_not_object

@@ -87,7 +87,7 @@ def check_keys(name: object, encoding: Mapping[Any, Any], site: Site) -> None:
         text = f"variable {name!r}: `{key}` is not a key of `encoding`"
         if key in OWN:
             text = f"variable {name!r}: `{key}` of `encoding` cannot be obeyed, because the target decides it"
-        site.error("unknown-encoding", text, helps=names.suggested(str(key), KNOWN))
+        site.error("unknown-encoding", text, helps=names.suggest(str(key), KNOWN))
 
 
 def storage_of(
@@ -265,11 +265,11 @@ def _compression(name: Any, encoding: Mapping[Any, Any]) -> tuple[Codec, ...]:
         return (Codec(id=DEFLATE, parameters=(name,)),) if name < 10 else (Codec(id=name, parameters=parameters),)
     level = options if level is None and isinstance(options, int) else level
     if name in ("zlib", "gzip"):
-        return _leveled(DEFLATE, 4 if level is None else level, 9)
+        return _add_level(DEFLATE, 4 if level is None else level, 9)
     if name == "bzip2":
-        return _leveled(BZIP2, 4 if level is None else level, 9)
+        return _add_level(BZIP2, 4 if level is None else level, 9)
     if name == "zstd":
-        return _leveled(ZSTD, 4 if level is None else level, 22)
+        return _add_level(ZSTD, 4 if level is None else level, 22)
     if name in BLOSC_NAMES:
         number = 4 if level is None else _count("complevel", level)
         shuffle = _count("blosc_shuffle", encoding.get("blosc_shuffle", 1))
@@ -283,7 +283,7 @@ def _compression(name: Any, encoding: Mapping[Any, Any]) -> tuple[Codec, ...]:
     raise _UnsuitableError("compression", f"{name!r} is not a compression of netCDF4 or h5py")
 
 
-def _leveled(number: int, level: Any, most: int) -> tuple[Codec, ...]:
+def _add_level(number: int, level: Any, most: int) -> tuple[Codec, ...]:
     if not hasattr(level, "__index__") or not 0 <= int(level) <= most:
         raise _UnsuitableError("complevel", f"{level!r} is not a level from 0 to {most}")
     return (Codec(id=number, parameters=(int(level),)),) if int(level) or number != DEFLATE else ()

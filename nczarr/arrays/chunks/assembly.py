@@ -59,7 +59,7 @@ class _ChunkPiece(NamedTuple):
     """True if the part has all cells of the chunk that the array has."""
 
 
-def assembled(
+def assemble_region(
     chunks: GridChunks,
     layout: Layout,
     selection: Selection,

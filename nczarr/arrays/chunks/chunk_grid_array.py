@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Self
 
 from nczarr.arrays.chunks import small_chunks
-from nczarr.arrays.chunks.assembly import DIRECT, assemble, assembled
+from nczarr.arrays.chunks.assembly import DIRECT, assemble, assemble_region
 from nczarr.arrays.chunks.grid import Encoding, chunk_of, kept, put_chunk
 from nczarr.arrays.codecs.chain import DECODING_ERRORS
 from nczarr.arrays.codecs.table import Config
@@ -97,10 +97,10 @@ class ChunkGridArray(ArraySource):
             return small
         near = self.near(selection)
         if self.unstored == self.layout.fill:
-            return assembled(near, self.layout, selection, self.extent, self.listing)
-        region, inside = self._clipped(selection)
+            return assemble_region(near, self.layout, selection, self.extent, self.listing)
+        region, inside = self._clip(selection)
         if inside == region:
-            return assembled(near, self._written, inside, self.extent, self.listing)
+            return assemble_region(near, self._written, inside, self.extent, self.listing)
         out = np.empty(lengths_of(region), numpy_dtype(self.layout.dtype))
         near._put(region, inside, out, direct=out.nbytes > DIRECT)
         return out
@@ -114,7 +114,7 @@ class ChunkGridArray(ArraySource):
         if small is not None:
             out[...] = small
             return
-        region, inside = self._clipped(selection)
+        region, inside = self._clip(selection)
         self.near(selection)._put(region, inside, out, direct=True)
 
     @property
@@ -128,7 +128,7 @@ class ChunkGridArray(ArraySource):
             return None
         return small_chunks.region(self._written, selection, self.extent, self.encoding, self.fetch_many)
 
-    def _clipped(self, selection: Selection) -> tuple[Selection, Selection]:
+    def _clip(self, selection: Selection) -> tuple[Selection, Selection]:
         """Return a region with explicit ends, none before its start, and its part within the extent."""
         bounds = bounds_of(selection, self.layout.shape)
         region = tuple(slice(start, max(start, stop)) for start, stop in bounds)
@@ -181,7 +181,7 @@ class ChunkGridArray(ArraySource):
         steps = self.encoding.steps
         return [step for number, step in enumerate(steps) if not mask >> number & 1] if mask else steps
 
-    def encoded(self, chunk: Index) -> bytes | None:
+    def read_encoded(self, chunk: Index) -> bytes | None:
         """Return a chunk's encoded bytes; None: not stored, or with skipped steps. Raises OSError, CompileError."""
         fetched = self.fetch(chunk)
         return None if fetched is None or fetched.mask else fetched.data

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 from nczarr.arrays.chunks.manifest import Affine, Manifest, PlaceColumns
 from nczarr.arrays.codecs.chain import same_bytes
-from nczarr.arrays.codecs.lengths import linked_lengths
+from nczarr.arrays.codecs.lengths import measure_linked_chunks
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.arrays.regions import distinct, grid_of, unraveled
+from nczarr.arrays.regions import distinct, grid_of, unravel
 from nczarr.arrays.sources.source import ArraySource, Layout, itemsize
 from nczarr.arrays.sources.windows import plain
 from nczarr.ast.rectilinear import varies
@@ -79,15 +79,15 @@ def usual_codecs(source: ArraySource) -> tuple[Codec, ...] | None:
     if isinstance(manifest, Affine) or not len(manifest.mask) or not manifest.mask.any():
         return stored.codecs
     masks, counts = np.unique(manifest.mask, return_counts=True)
-    return unmasked(stored.codecs, int(masks[counts.argmax()]))
+    return unmask(stored.codecs, int(masks[counts.argmax()]))
 
 
-def unmasked(codecs: tuple[Codec, ...], mask: int) -> tuple[Codec, ...]:
+def unmask(codecs: tuple[Codec, ...], mask: int) -> tuple[Codec, ...]:
     """Return the steps that a mask does not skip."""
     return tuple(codec for number, codec in enumerate(codecs) if not mask >> number & 1)
 
 
-def referred(source: ArraySource | None, layout: Layout) -> PlaceColumns | None:
+def refer_chunks(source: ArraySource | None, layout: Layout) -> PlaceColumns | None:
     """Return the source's byte ranges that are valid chunks of this layout, or None. Raises OSError.
 
     Grid and elements must be equal. Chunks of a wrong length are left to the
@@ -103,10 +103,10 @@ def referred(source: ArraySource | None, layout: Layout) -> PlaceColumns | None:
     fitting = [
         mask
         for mask in distinct(columns.mask).tolist()
-        if same_bytes(unmasked(stored.codecs, mask), layout.codecs, itemsize(layout.dtype))
+        if same_bytes(unmask(stored.codecs, mask), layout.codecs, itemsize(layout.dtype))
     ]
     rows = np.isin(columns.mask, fitting)
-    size = linked_lengths(layout.dtype, _table(columns.chunk, layout), layout.chunks, layout.codecs)
+    size = measure_linked_chunks(layout.dtype, _table(columns.chunk, layout), layout.chunks, layout.codecs)
     rows &= (columns.length == WHOLE) | (columns.length != 0 if size is None else columns.length == size)
     if not rows.any():
         return None
@@ -117,4 +117,4 @@ def _table(numbers: NDArray[np.int64], layout: Layout) -> NDArray[np.int64]:
     """Return the indices of chunks: int64, shape (chunks, dimensions); of equal chunks, which need none, none."""
     if not varies(layout.chunks):
         return numbers[:0].reshape(0, len(layout.chunks))
-    return unraveled(numbers, grid_of(layout.shape, layout.chunks))
+    return unravel(numbers, grid_of(layout.shape, layout.chunks))

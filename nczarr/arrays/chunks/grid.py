@@ -15,14 +15,14 @@ from collections.abc import Sequence
 from operator import itemgetter
 from typing import Any, NamedTuple, NoReturn
 
-from nczarr.arrays.codecs.chain import decoded
+from nczarr.arrays.codecs.chain import decode
 from nczarr.arrays.codecs.lengths import misfit, texts_of
 from nczarr.arrays.codecs.shuffle import unshuffle
 from nczarr.arrays.codecs.table import Config
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.regions import Index, Selection
 from nczarr.arrays.sources.source import Descr, Layout, numpy_dtype
-from nczarr.arrays.values.elements import widened
+from nczarr.arrays.values.elements import widen
 from nczarr.diagnostics.report import CompileError, Diagnostic, Label, Severity
 from nczarr.diagnostics.source import Source, Span
 from nczarr.stores.bounded_cache import BoundedCache
@@ -99,14 +99,14 @@ def chunk_of(
     if dtype == "|O":
         if count * 16 > LARGEST_CHUNK:
             raise ValueError(f"a chunk of {count} strings exceeds the limit of one read")
-        plain = decoded(data, steps, 1, None)
+        plain = decode(data, steps, 1, None)
         flat = np.empty(count, dtype=object)
         flat[:] = texts_of(plain, count)
         return _in_order(flat, chunks, permutation)
     element = numpy_dtype(dtype)
-    if not _shuffled(steps, element, layout):
+    if not _is_shuffled(steps, element, layout):
         plain = _plain(data, steps, element.itemsize, count)
-        return _in_order(converted(np.frombuffer(plain, element, count), layout.dtype), chunks, permutation)
+        return _in_order(convert(np.frombuffer(plain, element, count), layout.dtype), chunks, permutation)
     out = np.empty(chunks, numpy_dtype(layout.dtype))
     _unshuffle(data, element, steps, chunks, permutation, tuple(map(slice, chunks)), out)
     return out
@@ -127,7 +127,7 @@ def put_chunk(
     """
     if dtype != "|O":
         element = numpy_dtype(dtype)
-        if _shuffled(steps, element, layout):
+        if _is_shuffled(steps, element, layout):
             _unshuffle(data, element, steps, layout.chunks, permutation, inside, out)
             return
         if element.kind in "iuf" and out.dtype.kind == element.kind:
@@ -142,13 +142,13 @@ def _plain(data: bytes, steps: Sequence[Config], itemsize: int, count: int) -> b
     size = count * itemsize
     if size > LARGEST_CHUNK:
         raise ValueError(f"a chunk of {size} bytes exceeds the limit of one read")
-    plain = decoded(data, steps, itemsize, size)
+    plain = decode(data, steps, itemsize, size)
     if len(plain) != size:
         raise ValueError(misfit(len(plain), size))
     return plain
 
 
-def _shuffled(steps: Sequence[Config], element: np.dtype[Any], layout: Layout) -> bool:
+def _is_shuffled(steps: Sequence[Config], element: np.dtype[Any], layout: Layout) -> bool:
     """Return whether the last step to undo shuffles whole elements, which differ in byte order at most."""
     if not steps or steps[0].get("id") != "shuffle" or element.itemsize < 2:
         return False
@@ -184,7 +184,7 @@ def _in_order(stored: NDArray[Any], shape: tuple[int, ...], permutation: tuple[i
     return stored.reshape([shape[axis] for axis in permutation]).transpose(np.argsort(permutation))
 
 
-def converted(values: NDArray[Any], dtype: Descr) -> NDArray[Any]:
+def convert(values: NDArray[Any], dtype: Descr) -> NDArray[Any]:
     """Convert stored elements to a layout's dtype, in the same shape.
 
     The result is little-endian, with fields in their own types. Raises ValueError
@@ -202,7 +202,7 @@ def converted(values: NDArray[Any], dtype: Descr) -> NDArray[Any]:
         return values
     if values.dtype.kind in "iuf":
         return values.astype(declared)
-    little = values.astype(widened(values.dtype).newbyteorder("<"))
+    little = values.astype(widen(values.dtype).newbyteorder("<"))
     return little.view(declared)
 
 

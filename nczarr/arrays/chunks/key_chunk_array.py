@@ -23,15 +23,15 @@ from nczarr.arrays.chunks.occupancy import blocks_of_chunks, blocks_of_runs, chu
 from nczarr.arrays.chunks.shards import (
     KeyedArray,
     columns_in_shards,
-    fetched_in_shards,
+    fetch_in_shards,
     in_shard,
     in_shards,
+    list_stored_in_shards,
     places_in_shards,
-    stored_in_shards,
 )
 from nczarr.arrays.chunks.small_chunks import EncodedChunks
-from nczarr.arrays.codecs.chain import DECODING_ERRORS, decoded
-from nczarr.arrays.codecs.lengths import decoded_length, encoded_length, is_plain, misfit, texts_end
+from nczarr.arrays.codecs.chain import DECODING_ERRORS, decode
+from nczarr.arrays.codecs.lengths import is_plain, measure_decoded, measure_encoded, misfit, texts_end
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.regions import (
     Index,
@@ -39,7 +39,7 @@ from nczarr.arrays.regions import (
     Selection,
     bounds_of,
     chunk_ranges,
-    clipped,
+    clip,
     covering_regions,
     grid_of,
     in_one,
@@ -74,7 +74,7 @@ class KeyChunkArray(KeyedArray):
         described = self.layout, self.store, self.chunk_keys, self.encoding, self.nil, self.undefined, self.masks
         return _elsewhere, (described, self.keys.digest())
 
-    def cleared(self) -> Self:
+    def clear_missing(self) -> Self:
         """Return the same chunks, with zeros for missing ones."""
         return replace(self, layout=self.layout._replace(fill=None))
 
@@ -96,14 +96,14 @@ class KeyChunkArray(KeyedArray):
         """True if keys are ranges of files, which may be adjacent."""
         return self.store.refers or self.store.archive
 
-    def fetched(self, regions: Sequence[Selection]) -> Self:
+    def prefetch(self, regions: Sequence[Selection]) -> Self:
         """Return the array with distant encoded chunks in memory; near ones share a request. Raises OSError."""
         if self.together is None:
             return self
         if self._scattered and self.layout.shards is None:
             keys = {self.key(index): index for index in covering_regions(regions, self.layout.chunks)}
             return replace(self, _at_hand={keys[key]: data for key, data in self.store.several(keys).items()})
-        return replace(self, _at_hand=fetched_in_shards(self, sorted(covering_regions(regions, self.layout.chunks))))
+        return replace(self, _at_hand=fetch_in_shards(self, sorted(covering_regions(regions, self.layout.chunks))))
 
     def manifest(self, region: Region | None = None) -> Manifest | None:
         """Return the locations of stored chunks in files or URL objects; None without any. Raises OSError.
@@ -117,7 +117,7 @@ class KeyChunkArray(KeyedArray):
             listing.manifest, listing.placed = self._columns(None), True
         return listing.manifest
 
-    def _stored_keys(self, region: Region | None, *, exactly: bool) -> NDArray[np.int64]:
+    def _list_stored_keys(self, region: Region | None, *, exactly: bool) -> NDArray[np.int64]:
         """Return the indices of stored keys that contain an index of a region: int64, shape (keys, dimensions).
 
         `exactly`: without keys that are not known to exist. Raises OSError.
@@ -131,17 +131,17 @@ class KeyChunkArray(KeyedArray):
         layout = self.layout
         counts = grid_of(layout.shape, layout.chunks)
         if layout.shards is not None:
-            return columns_in_shards(self, self._stored_keys(region, exactly=True), region)
+            return columns_in_shards(self, self._list_stored_keys(region, exactly=True), region)
 
         def places() -> Iterator[tuple[int, ChunkPlace]]:
-            for index in indices_of(self._stored_keys(region, exactly=True)):
+            for index in indices_of(self._list_stored_keys(region, exactly=True)):
                 reference = self.store.refer(self.key(index))
                 if reference is None or reference.url is None:
                     continue
                 length = WHOLE if reference.length is None else reference.length
                 expected = self._length(index) if reference.length is None else None
                 if expected is not None:
-                    stated = self.store.told(self.key(index))
+                    stated = self.store.find_size(self.key(index))
                     length = WHOLE if stated in (None, expected) else stated
                 yield (
                     number_of(index, counts),
@@ -202,25 +202,25 @@ class KeyChunkArray(KeyedArray):
         bounds = bounds_of(selection, self.layout.shape)
         if self.together is None or self._at_hand or in_one(bounds, self.layout.chunks):
             return self
-        return self.fetched([tuple(slice(*bound) for bound in bounds)])
+        return self.prefetch([tuple(slice(*bound) for bound in bounds)])
 
     @property
     def listing(self) -> Callable[[Sequence[range]], Iterable[Index]] | None:
         """Function that lists stored chunks for `assemble`; None if that takes requests or is impossible."""
-        return self._listed_in if self.store.listed and (self.layout.shards is None or not self.distant) else None
+        return self._list_in if self.store.listed and (self.layout.shards is None or not self.distant) else None
 
-    def _listed_in(self, ranges: Sequence[range]) -> Iterator[Index]:
+    def _list_in(self, ranges: Sequence[range]) -> Iterator[Index]:
         """Return the stored chunks within a range of indices along each dimension."""
         layout = self.layout
         if layout.shards is None:
             return indices_of(self.keys.table_in(ranges, exactly=False))
         lengths = zip(ranges, layout.chunks, layout.shape, strict=True)
         region = tuple(range(part.start * length, min(part.stop * length, end)) for part, length, end in lengths)
-        return indices_of(stored_in_shards(self, self._stored_keys(region, exactly=False), region))
+        return indices_of(list_stored_in_shards(self, self._list_stored_keys(region, exactly=False), region))
 
-    def encoded(self, chunk: Index) -> bytes | None:
+    def read_encoded(self, chunk: Index) -> bytes | None:
         """Return a chunk's encoded bytes; None: not stored, or with skipped steps. Raises OSError, CompileError."""
-        data = KeyedArray.encoded(self, chunk)
+        data = KeyedArray.read_encoded(self, chunk)
         if data is not None and self._plain_texts:
             self._check_texts(chunk, data)
         return data
@@ -258,7 +258,7 @@ class KeyChunkArray(KeyedArray):
         layout = self.layout
         if not self.store.listed or layout.shards is not None:
             return False
-        box = chunk_ranges(layout.chunks, clipped(selection, layout.shape))
+        box = chunk_ranges(layout.chunks, clip(selection, layout.shape))
         count = math.prod(map(len, box))
         if count <= MANY:
             return False
@@ -280,20 +280,20 @@ class KeyChunkArray(KeyedArray):
                 place = PlaceColumns(
                     (stored_chunks.whole.path,), stored_chunks.row, zeros, offset, stored_chunks.length, masks
                 )
-                parts.append(small_chunks.located(place))
+                parts.append(small_chunks.locate(place))
             elif stored_chunks.whole is not None:
                 bounds = zip(
                     stored_chunks.offset.tolist(), (stored_chunks.offset + stored_chunks.length).tolist(), strict=True
                 )
                 data = [stored_chunks.whole[begin:end] for begin, end in bounds]
                 parts.append(EncodedChunks(stored_chunks.row, np.zeros(len(data), np.int32), data))
-        return small_chunks.merged(parts)
+        return small_chunks.merge(parts)
 
     def _misfit(self, length: NDArray[np.int64]) -> bool:
         """Return whether a length of an encoded chunk is wrong; for many as `_fits` for one without a mask."""
         expected = self.keys.length
         if expected is None:  # no codec makes nothing of something
-            return not length.all() and decoded_length(self.encoding.dtype, self.layout.chunks) > 0
+            return not length.all() and measure_decoded(self.encoding.dtype, self.layout.chunks) > 0
         return bool((length != expected).any())
 
     @property
@@ -305,7 +305,7 @@ class KeyChunkArray(KeyedArray):
         """Raise CompileError if the chunk shape does not allow this encoded length."""
         expected = self._length(chunk)
         if expected is None and not length:  # no codec makes nothing of something
-            expected = decoded_length(self.encoding.dtype, self.layout_of(chunk).chunks)
+            expected = measure_decoded(self.encoding.dtype, self.layout_of(chunk).chunks)
         if expected is not None and length != expected:
             self.fail(chunk, misfit(length, expected))
 
@@ -313,14 +313,14 @@ class KeyChunkArray(KeyedArray):
         """Return the bytes of an encoded chunk; None if they depend on its values."""
         if chunk not in self.masks and not self.keys.varies:
             return self.keys.length
-        return encoded_length(
+        return measure_encoded(
             self.encoding.dtype, self.layout_of(chunk).chunks, self.steps_of(self.masks.get(chunk, 0))
         )
 
     def _check_texts(self, chunk: Index, data: bytes) -> None:
         """Raise CompileError unless the texts of a chunk fill it."""
         try:
-            texts_end(decoded(data, self.encoding.steps, 1, None), math.prod(self.layout_of(chunk).chunks))
+            texts_end(decode(data, self.encoding.steps, 1, None), math.prod(self.layout_of(chunk).chunks))
         except DECODING_ERRORS as error:
             self.fail(chunk, str(error) or type(error).__name__)
 
@@ -328,17 +328,17 @@ class KeyChunkArray(KeyedArray):
     def keys(self) -> KeyListing:
         """Keys of the array in this process; made once, because they identify the array."""
         if not self._own:
-            self._own.append(self._listed(None))
+            self._own.append(self._list(None))
         listing: KeyListing = self._own[0]
         return listing
 
-    def _listed(self, expected: str | None) -> KeyListing:
+    def _list(self, expected: str | None) -> KeyListing:
         encoding = self.encoding
         counts = grid_of(self.layout.shape, self.layout.shards or self.layout.chunks)
         listing = KeyListing(self.store, self.chunk_keys, counts, expected)
         listing.varies = varies(self.layout.chunks)
         if not listing.varies:
-            listing.length = encoded_length(encoding.dtype, self.layout.chunks, encoding.steps)
+            listing.length = measure_encoded(encoding.dtype, self.layout.chunks, encoding.steps)
         return listing
 
     @property
@@ -351,19 +351,19 @@ class KeyChunkArray(KeyedArray):
         inside = "" if self.layout.shards is None else f", {list(index)} of the array,"
         unreadable(self.store.path, f"the chunk{inside} cannot be decoded: {reason}", self.key(self.home(index)))
 
-    def occupied(self, chunks: tuple[int, ...], region: Region | None = None) -> Iterator[Index]:
+    def list_occupied(self, chunks: tuple[int, ...], region: Region | None = None) -> Iterator[Index]:
         """Return the blocks of a region that meet a stored chunk, in C order; of shards also their chunks count."""
         layout = self.layout
         unit = layout.shards or layout.chunks
         if not self.store.listed or (region is not None and not all(region)):
-            return KeyedArray.occupied(self, chunks, region)
+            return KeyedArray.list_occupied(self, chunks, region)
         if region is None and chunks == unit and not self.nil:
-            return iter(self.keys.stored())
+            return iter(self.keys.list_stored())
         cells = region_or_all(region, layout.shape)
-        table = self._stored_keys(region, exactly=False)
+        table = self._list_stored_keys(region, exactly=False)
         cuts_shards = any(block < length for block, length in zip(largest(chunks), largest(unit), strict=True))
         if layout.shards is not None and cuts_shards and not self.distant:
-            unit, table = layout.chunks, stored_in_shards(self, table, cells)
+            unit, table = layout.chunks, list_stored_in_shards(self, table, cells)
         blocks = blocks_of_chunks(table, unit, chunks, cells)
         if not self.nil:
             return blocks
@@ -375,5 +375,5 @@ class KeyChunkArray(KeyedArray):
 def _elsewhere(described: tuple[Any, ...], keys: str | None) -> KeyChunkArray:
     """Return an array from another process's description and key digest."""
     array = KeyChunkArray(*described)
-    array._own.append(array._listed(keys))
+    array._own.append(array._list(keys))
     return array

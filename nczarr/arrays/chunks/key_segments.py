@@ -23,7 +23,7 @@ _LIKE_DOCUMENT = re.compile(r"\.(?=json\Z)(?<=\.(?:array|group)\.)", re.IGNORECA
 _NUMBERED = re.compile(r"_c[1-9][0-9]*")
 
 
-def escaped(name: str) -> str:
+def escape(name: str) -> str:
     """Return a name as a segment, regardless of siblings; the mapping is injective.
 
     Raises ValueError for the empty name. Bytes that are not UTF-8 are escaped
@@ -41,18 +41,18 @@ def escaped(name: str) -> str:
     )
 
 
-def unescaped(segment: str) -> str:
-    """Invert `escaped`. Raises ValueError for other segments."""
+def unescape(segment: str) -> str:
+    """Invert `escape`. Raises ValueError for other segments."""
     data = _ESCAPE.sub(lambda match: bytes([int(match[1], 16)]), segment.encode())
     name = data.decode(errors="surrogateescape")
-    if not name or escaped(name) != segment:
+    if not name or escape(name) != segment:
         raise ValueError(f"{segment!r} is not an escaped name")
     return name
 
 
 def segments(siblings: Iterable[str]) -> dict[str, str]:
     """Return the segments of siblings by name; colliding later names get `_c<n>` with the first free n."""
-    plain = {name: escaped(name) for name in siblings}
+    plain = {name: escape(name) for name in siblings}
     natural = {segment.lower() for segment in plain.values()}
     taken: set[str] = set()
     numbers: dict[str, int] = {}
@@ -69,7 +69,7 @@ def segments(siblings: Iterable[str]) -> dict[str, str]:
 
 def suits(segment: str, name: str) -> bool:
     """Return whether a node with this segment can have this name, among any siblings."""
-    plain = escaped(name) if name else ""
+    plain = escape(name) if name else ""
     return (
         bool(plain)
         and segment.startswith(plain)

@@ -134,7 +134,7 @@ class KeyListing:
         self.varies = False
         """True if chunks differ in shape."""
 
-    def stored(self) -> list[Index]:
+    def list_stored(self) -> list[Index]:
         """Return the indices of existing keys in C order; cached. Raises OSError."""
         if self._stored is None:
             stored = []
@@ -157,9 +157,9 @@ class KeyListing:
         self._store.confirm_missing(map(self.chunk_keys.key, missing), math.prod(counts) - len(stored))
 
     def table(self) -> NDArray[np.int64]:
-        """Return `stored` as a table: int64, shape (keys, dimensions); cached. Raises OSError."""
+        """Return `list_stored` as a table: int64, shape (keys, dimensions); cached. Raises OSError."""
         if self._table is None:
-            self._table = table_of(self.stored(), len(self._counts))
+            self._table = table_of(self.list_stored(), len(self._counts))
         return self._table
 
     def table_in(self, ranges: Sequence[range], *, exactly: bool) -> NDArray[np.int64]:
@@ -201,7 +201,7 @@ class KeyListing:
         import hashlib
 
         key_hash = hashlib.sha256()
-        for index in self.stored():
+        for index in self.list_stored():
             key_hash.update(repr(index).encode())
         return key_hash.hexdigest()
 

@@ -1,4 +1,4 @@
-"""Blocks of a region that meet stored data: answers to `ArraySource.occupied`.
+"""Blocks of a region that meet stored data: answers to `ArraySource.list_occupied`.
 
 Stored data are a table of chunks, or boxes and runs of cells. Blocks begin at
 the first index of the region. Time and memory follow the stored chunks in the
@@ -34,7 +34,7 @@ def blocks_of_chunks(
     if not region:
         return iter([()] if len(table) else [])
     box = [range(count) for count in grid_of(tuple(map(len, region)), blocks)]
-    return _expanded(_bounds(table, unit, blocks, region), box) if all(box) else iter(())
+    return _expand(_bounds(table, unit, blocks, region), box) if all(box) else iter(())
 
 
 def rows_between(numbers: NDArray[np.int64], counts: tuple[int, ...], ranges: Sequence[range]) -> slice:
@@ -88,7 +88,7 @@ def _bounds(table: NDArray[np.int64], unit: tuple[int, ...], blocks: tuple[int, 
     return np.stack(firsts, axis=1), np.stack(lasts, axis=1)
 
 
-def _expanded(bounds: Bounds, box: list[range]) -> Iterator[Index]:
+def _expand(bounds: Bounds, box: list[range]) -> Iterator[Index]:
     """Yield the blocks in a box that are within any bounds, in C order, without duplicates."""
     first, last = bounds
     if not len(first):
@@ -107,7 +107,7 @@ def _expanded(bounds: Bounds, box: list[range]) -> Iterator[Index]:
     middle = (box[axis].start + box[axis].stop) // 2
     for half in (range(box[axis].start, middle), range(middle, box[axis].stop)):
         rows = (first[:, axis] < half.stop) & (last[:, axis] >= half.start)
-        yield from _expanded((first[rows], last[rows]), [*box[:axis], half, *box[axis + 1 :]])
+        yield from _expand((first[rows], last[rows]), [*box[:axis], half, *box[axis + 1 :]])
 
 
 def _all_blocks(first: NDArray[np.int64], last: NDArray[np.int64], counts: tuple[int, ...]) -> NDArray[np.int64]:

@@ -19,7 +19,7 @@ from nczarr.arrays.chunks.occupancy import chunks_in
 from nczarr.arrays.codecs.chain import DECODING_ERRORS
 from nczarr.arrays.codecs.sharding_indexed import ShardIndex, index_size, index_table, shard_index
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.arrays.regions import LARGEST, Index, Region, covering, grid_of, indices_of, number_of, raveled, unraveled
+from nczarr.arrays.regions import LARGEST, Index, Region, covering, grid_of, indices_of, number_of, ravel, unravel
 from nczarr.arrays.sources.source import Layout
 from nczarr.ast.rectilinear import shape_of, varies
 from nczarr.diagnostics.report import CompileError
@@ -164,7 +164,7 @@ def in_shards(array: KeyedArray, chunks: NDArray[np.int64]) -> Iterator[InShard]
         yield InShard(home, whole, rows, offset.astype(np.int64), length.astype(np.int64), is_inside)
 
 
-def stored_in_shards(array: KeyedArray, shards: NDArray[np.int64], region: Region) -> NDArray[np.int64]:
+def list_stored_in_shards(array: KeyedArray, shards: NDArray[np.int64], region: Region) -> NDArray[np.int64]:
     """Return the stored chunks of some shards in a region, and all of a shard with an unreadable index.
 
     Reading a chunk of the latter reports it. `shards`, result: indices, int64, shape
@@ -182,11 +182,11 @@ def stored_in_shards(array: KeyedArray, shards: NDArray[np.int64], region: Regio
         if shard is not None:
             lengths = zip(home, layout.shards, layout.chunks, strict=True)
             first = np.array([number * length // chunk_length for number, length, chunk_length in lengths], np.int64)
-            tables.append(chunks_in(unraveled(shard[1].number, counts) + first, layout.chunks, region))
+            tables.append(chunks_in(unravel(shard[1].number, counts) + first, layout.chunks, region))
     return np.concatenate(tables) if tables else shards[:0]
 
 
-def fetched_in_shards(array: KeyedArray, chunks: Sequence[Index]) -> dict[Index, bytes]:
+def fetch_in_shards(array: KeyedArray, chunks: Sequence[Index]) -> dict[Index, bytes]:
     """Return the encoded bytes of stored chunks in distant shards; near ones share a request. Raises OSError."""
     shards: dict[Index, list[tuple[int, int, Index]]] = {}
     for index in chunks:
@@ -239,7 +239,7 @@ def columns_in_shards(array: KeyedArray, shards: NDArray[np.int64], region: Regi
                 for index in indices_of(chunks):  # the first chunk beyond the end raises
                     in_shard(array, index)
             source = np.full(len(part.row), sources.setdefault(whole.url, len(sources)), np.int64)
-            pieces.append((raveled(chunks[part.row], counts), source, whole.offset + part.offset, part.length))
+            pieces.append((ravel(chunks[part.row], counts), source, whole.offset + part.offset, part.length))
     return _columns(sources, pieces)
 
 
@@ -273,7 +273,7 @@ def _in_homes(
         counts = grid_of(shards, chunk_shape)
         per_shard = np.array(counts, np.int64).reshape(1, -1)
         homes = chunks // per_shard
-        return homes, raveled(chunks - homes * per_shard, counts)
+        return homes, ravel(chunks - homes * per_shard, counts)
     homes, number = np.empty_like(chunks), np.zeros(len(chunks), np.int64)
     for axis, (length, shard) in enumerate(zip(chunk_shape, shards, strict=True)):
         homes[:, axis] = home = chunks[:, axis] * length // shard

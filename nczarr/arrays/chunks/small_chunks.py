@@ -11,9 +11,9 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple, TypeAlias
 
-from nczarr.arrays.chunks.grid import Encoding, converted
+from nczarr.arrays.chunks.grid import Encoding, convert
 from nczarr.arrays.chunks.manifest import PlaceColumns, runs
-from nczarr.arrays.codecs.chain import DECODING_ERRORS, decoded
+from nczarr.arrays.codecs.chain import DECODING_ERRORS, decode
 from nczarr.arrays.codecs.table import Config
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.regions import Selection, bounds_of, distinct
@@ -52,7 +52,7 @@ Fetch: TypeAlias = "Callable[[NDArray[np.int64]], EncodedChunks]"
 """Function that returns some chunks by their indices: int64, shape (chunks, dimensions)."""
 
 
-def located(columns: PlaceColumns) -> EncodedChunks:
+def locate(columns: PlaceColumns) -> EncodedChunks:
     """Read chunks from their files. Raises OSError."""
     whole = b"".join(ranges.read(run) if isinstance(run, Range) else run for run in runs(columns))
     view, ends = memoryview(whole), np.cumsum(columns.length).tolist()
@@ -60,7 +60,7 @@ def located(columns: PlaceColumns) -> EncodedChunks:
     return EncodedChunks(columns.chunk, columns.mask, data)
 
 
-def merged(parts: Sequence[EncodedChunks]) -> EncodedChunks:
+def merge(parts: Sequence[EncodedChunks]) -> EncodedChunks:
     """Return chunks of several parts in one sequence by number."""
     if len(parts) == 1:
         return parts[0]
@@ -142,14 +142,14 @@ def _put(
         same = np.flatnonzero(fetched.masks == mask)
         steps = [step for number, step in enumerate(encoding.steps) if not mask >> number & 1]
         data = fetched.data if len(same) == len(fetched.data) else [fetched.data[number] for number in same.tolist()]
-        values = _decoded(data, steps, layout, encoding)
+        values = _decode(data, steps, layout, encoding)
         if len(same) == len(table):
             by_chunk[...] = values.reshape(by_chunk.shape)
         else:
             by_chunk[tuple(table[fetched.rows[same]].T)] = values
 
 
-def _decoded(
+def _decode(
     data: Sequence[bytes | memoryview], steps: Sequence[Config], layout: Layout, encoding: Encoding
 ) -> NDArray[Any]:
     """Decode chunks of one chain: layout's dtype, shape (chunks, *chunk). Raises one of `DECODING_ERRORS`."""
@@ -166,7 +166,7 @@ def _decoded(
         for number in range(width):
             out[:, :, number] = planes[:, number]
         stored = out.reshape(-1)
-    values = converted(stored.view(element), layout.dtype)
+    values = convert(stored.view(element), layout.dtype)
     if permutation is None:
         return values.reshape(-1, *chunks)
     axes = [0, *(int(axis) + 1 for axis in np.argsort(permutation))]
@@ -186,4 +186,4 @@ def _plain(
             return [zlib_ng.decompress(chunk, 15, size) for chunk in data]
         except zlib_ng.error as error:  # type: ignore[misc]
             raise ValueError(str(error)) from None
-    return [decoded(bytes(chunk), steps, itemsize, size) for chunk in data]
+    return [decode(bytes(chunk), steps, itemsize, size) for chunk in data]

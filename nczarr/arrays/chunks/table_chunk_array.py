@@ -14,13 +14,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, NoReturn, Self
 
 from nczarr.arrays.chunks.chunk_grid_array import ChunkGridArray, FetchedChunk
-from nczarr.arrays.chunks.chunk_references import columns_of, some, unmasked
+from nczarr.arrays.chunks.chunk_references import columns_of, some, unmask
 from nczarr.arrays.chunks.grid import Encoding, unreadable
 from nczarr.arrays.chunks.manifest import ChunkPlace, PlaceColumns, columns_from
 from nczarr.arrays.chunks.occupancy import blocks_of_chunks, rows_between
 from nczarr.arrays.codecs.chain import expressible, to_configs
-from nczarr.arrays.codecs.lengths import linked_length, misfit
-from nczarr.arrays.codecs.table import decoded_filters
+from nczarr.arrays.codecs.lengths import measure_linked, misfit
+from nczarr.arrays.codecs.table import list_decoded_filters
 from nczarr.arrays.lazy_numpy import np
 from nczarr.arrays.regions import (
     Index,
@@ -31,7 +31,7 @@ from nczarr.arrays.regions import (
     indices_of,
     number_of,
     region_or_all,
-    unraveled,
+    unravel,
 )
 from nczarr.arrays.sources.source import ArraySource, Descr, Layout, Stored, itemsize
 from nczarr.ast.rectilinear import varies
@@ -40,7 +40,7 @@ from nczarr.diagnostics.secrets import StorageOptions
 from nczarr.stores import ranges
 from nczarr.stores.ranges import Range
 from nczarr.stores.spool import origin
-from nczarr.stores.stat import changes, facts, noted
+from nczarr.stores.stat import changes, facts, read_noted
 from nczarr.stores.url import is_remote
 
 HELD = 1 << 20
@@ -120,11 +120,11 @@ class TableChunkArray(ChunkGridArray):
         """Shape of the chunk grid."""
         return grid_of(self.shape, self.form.stored.chunks)
 
-    def cleared(self) -> Self:
+    def clear_missing(self) -> Self:
         """Return the same chunks, with zeros for missing ones."""
         return replace(self, form=self.form._replace(fill=None))
 
-    def replaced(self, **changes: Any) -> Self:
+    def replace(self, **changes: Any) -> Self:
         """Return the array with other fields."""
         return replace(self, **changes)
 
@@ -152,10 +152,10 @@ class TableChunkArray(ChunkGridArray):
         """Raise OSError if a local file differs from its recorded properties."""
         then = self.facts.get(path)
         if then and not is_remote(path):
-            for change in changes(noted(then), facts(path)):
+            for change in changes(read_noted(then), facts(path)):
                 raise OSError(None, f"the file has changed since it was read: {change}", path)
 
-    def _fetched(self, place: ChunkPlace) -> bytes:
+    def _fetch(self, place: ChunkPlace) -> bytes:
         from nczarr.stores.connection import FileConnection
 
         connection = FileConnection(place.path, self.storage)
@@ -176,8 +176,8 @@ class TableChunkArray(ChunkGridArray):
         if place is None:
             return None
         self._check(place.path)
-        data = self._fetched(place) if is_remote(place.path) else ranges.read(self._range(place))
-        expected = linked_length(self.stored.dtype, self.stored.chunks, unmasked(self.stored.codecs, place.mask))
+        data = self._fetch(place) if is_remote(place.path) else ranges.read(self._range(place))
+        expected = measure_linked(self.stored.dtype, self.stored.chunks, unmask(self.stored.codecs, place.mask))
         if expected is not None and expected != len(data):
             self.fail(index, misfit(len(data), expected))
         return FetchedChunk(data, place.mask)
@@ -193,17 +193,17 @@ class TableChunkArray(ChunkGridArray):
         path, offset = ("", 0) if place is None else place[:2]
         unreadable(path, f"the chunk cannot be decoded: {reason}", offset=offset)
 
-    def occupied(self, chunks: tuple[int, ...], region: Region | None = None) -> Iterator[Index]:
+    def list_occupied(self, chunks: tuple[int, ...], region: Region | None = None) -> Iterator[Index]:
         """Return the blocks of a region that meet a chunk with a place or bytes, in C order."""
         numbers, counts, chunk_lengths = self.table.chunk, self.counts, self.stored.chunks
         if len(numbers) + len(self.held) == math.prod(counts):
-            return ArraySource.occupied(self, chunks, region)
+            return ArraySource.list_occupied(self, chunks, region)
         if self.held:
             numbers = np.union1d(numbers, np.fromiter(self.held, np.int64, len(self.held)))
         if region is None and chunks == chunk_lengths:
-            return indices_of(unraveled(numbers, counts))
+            return indices_of(unravel(numbers, counts))
         cells = region_or_all(region, self.shape)
-        table = unraveled(numbers[rows_between(numbers, counts, chunk_ranges(chunk_lengths, cells))], counts)
+        table = unravel(numbers[rows_between(numbers, counts, chunk_ranges(chunk_lengths, cells))], counts)
         return blocks_of_chunks(table, chunk_lengths, chunks, cells)
 
 
@@ -220,14 +220,14 @@ def form_of(source: ArraySource) -> LocatedForm | None:
         return None
     size = itemsize(stored.dtype)
     shuffled = {codec.parameters[:1] for codec in stored.codecs if codec.id == SHUFFLE}
-    if not size or not expressible(stored.codecs, decoded_filters()) or not shuffled <= {(), (size,)}:
+    if not size or not expressible(stored.codecs, list_decoded_filters()) or not shuffled <= {(), (size,)}:
         return None
     if 0 in layout.shape or source.extent != layout.shape or source.unstored != layout.fill:
         return None
     return LocatedForm(layout.dtype, stored, layout.fill, source.undefined, source.distant)
 
 
-def located(source: ArraySource, short: int) -> TableChunkArray | None:
+def locate(source: ArraySource, short: int) -> TableChunkArray | None:
     """Return a source as places; None if they do not define its values. Raises OSError, CompileError.
 
     Chunks of at most `short` bytes that are not remote become bytes, as do those
@@ -247,18 +247,18 @@ def located(source: ArraySource, short: int) -> TableChunkArray | None:
         here = np.array([origin(path) is None for path in table.sources] or [True], bool)
         brief = (table.length <= short) & (table.length >= 0) & (table.mask == 0) & here[table.source]
         for number in table.chunk[brief].tolist():
-            data = source.encoded(index_of(number, counts))
+            data = source.read_encoded(index_of(number, counts))
             if data is None:
                 return None
             chunk_bytes[number] = data
         table = some(table, ~brief) if chunk_bytes else table
     if len(table.chunk) + len(chunk_bytes) < math.prod(counts):
         size, numbers = 0, {*table.chunk.tolist(), *chunk_bytes}
-        for index in source.occupied(form.stored.chunks):
+        for index in source.list_occupied(form.stored.chunks):
             number = number_of(index, counts)
             if number in numbers:
                 continue
-            data = source.encoded(index)
+            data = source.read_encoded(index)
             size += 0 if data is None else len(data)
             if data is None or size > HELD:
                 return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from nczarr.arrays.codecs.bounds import EARLY, TOO_MUCH
-from nczarr.arrays.codecs.hdf5_lz4 import block_header, stored_blocks, unpack_block
+from nczarr.arrays.codecs.hdf5_lz4 import block_header, list_stored_blocks, unpack_block
 from nczarr.arrays.codecs.table import CodecKind, Config, Parameters
 from nczarr.arrays.codecs.zstd import unpack_zstd
 from nczarr.arrays.lazy_numpy import NDArray, np
@@ -61,14 +61,14 @@ def unpack_bitshuffle(data: bytes, width: int, block: int, compressor: int, limi
         whole = len(data) // width // EIGHT * EIGHT * width
         step = block * width
         blocks = [data[start : min(start + step, whole)] for start in range(0, whole, step)]
-        return b"".join([*(_transposed(piece, width) for piece in blocks), data[whole:]])
+        return b"".join([*(_transpose(piece, width) for piece in blocks), data[whole:]])
     size, step = block_header(data, limit)
     whole = size // width // EIGHT * EIGHT * width
     if step % (width * EIGHT):
         raise ValueError("a block of bitshuffle is not a multiple of eight elements")
     out: list[bytes] = []
     at = 12
-    for piece, length in stored_blocks(data, whole, step):
+    for piece, length in list_stored_blocks(data, whole, step):
         at += 4 + len(piece)
         if compressor == ZSTD:
             block_bytes = unpack_zstd(piece, length)
@@ -76,14 +76,14 @@ def unpack_bitshuffle(data: bytes, width: int, block: int, compressor: int, limi
             block_bytes = unpack_block(piece, length)
         if len(block_bytes) != length:
             raise ValueError(EARLY)
-        out.append(_transposed(block_bytes, width))
+        out.append(_transpose(block_bytes, width))
     rest = data[at : at + size - whole]
     if len(rest) != size - whole:
         raise ValueError(EARLY)
     return b"".join([*out, rest])
 
 
-def _transposed(data: bytes, width: int) -> bytes:
+def _transpose(data: bytes, width: int) -> bytes:
     """Return elements from the planes of their bits: of each byte the lowest bit first."""
     if not data:
         return data

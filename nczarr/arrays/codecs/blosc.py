@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from typing import Any
 
-from nczarr.arrays.codecs.bounds import EARLY, LARGEST_HEADER, TOO_MUCH, checked
+from nczarr.arrays.codecs.bounds import EARLY, LARGEST_HEADER, TOO_MUCH, check_size
 from nczarr.arrays.codecs.table import CodecKind, Config, Parameters, parse_level
 from nczarr.arrays.lazy_numpy import np
 
@@ -80,7 +80,7 @@ class Blosc(CodecKind):
             raise ValueError(EARLY)
         import numcodecs
 
-        return checked(numcodecs.Blosc().decode(data), limit)
+        return check_size(numcodecs.Blosc().decode(data), limit)
 
 
 def settings(parameters: Parameters) -> tuple[int, int, int]:

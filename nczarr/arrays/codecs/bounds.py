@@ -21,7 +21,7 @@ LARGEST_HEADER = (1 << 31) - 1
 """Maximum size in blosc and lz4 headers: they read the field as a signed number."""
 
 
-def bounded(unpacker: Any, data: bytes, limit: int) -> bytes:
+def decompress_bounded(unpacker: Any, data: bytes, limit: int) -> bytes:
     """Decompress with a standard library object that limits its output. Raises ValueError."""
     out: bytes = unpacker.decompress(data, limit + 1)
     if len(out) > limit:
@@ -31,7 +31,7 @@ def bounded(unpacker: Any, data: bytes, limit: int) -> bytes:
     return out
 
 
-def checked(out: Any, limit: int) -> bytes:
+def check_size(out: Any, limit: int) -> bytes:
     """Return decompressed bytes. Raises ValueError if they are too many."""
     data = bytes(out)
     if len(data) > limit:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import bz2
 
-from nczarr.arrays.codecs.bounds import bounded
+from nczarr.arrays.codecs.bounds import decompress_bounded
 from nczarr.arrays.codecs.table import Config, LeveledCodec, Parameters
 
 
@@ -20,7 +20,7 @@ class Bzip2(LeveledCodec):
         return bz2.compress(data, self.level(parameters))
 
     def decode(self, data: bytes, step: Config, itemsize: int, limit: int) -> bytes:
-        return bounded(bz2.BZ2Decompressor(), data, limit)
+        return decompress_bounded(bz2.BZ2Decompressor(), data, limit)
 
 
 CODECS = (Bzip2(),)

@@ -75,11 +75,11 @@ def _cast(step: Config, values: NDArray[Any], dtype: np.dtype[Any], pairs: Seque
         same = np.isnan(values) if old != old else values == old
         out[same & free] = new
         free &= ~same
-    out[free] = _converted(values[free], dtype, step["rounding"], step["out_of_range"])
+    out[free] = _convert(values[free], dtype, step["rounding"], step["out_of_range"])
     return out
 
 
-def _converted(values: NDArray[Any], dtype: np.dtype[Any], rounding: str, out_of_range: str | None) -> NDArray[Any]:
+def _convert(values: NDArray[Any], dtype: np.dtype[Any], rounding: str, out_of_range: str | None) -> NDArray[Any]:
     if dtype.kind == "f":
         with np.errstate(all="ignore"):
             rounded = values.astype(dtype)

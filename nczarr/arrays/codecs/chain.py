@@ -25,7 +25,7 @@ DECODING_ERRORS = (
 """Exceptions of decoders for invalid bytes or configurations."""
 
 
-def decoded(data: bytes, steps: Sequence[Config], itemsize: int, size: int | None) -> bytes:
+def decode(data: bytes, steps: Sequence[Config], itemsize: int, size: int | None) -> bytes:
     """Undo all steps, those that change arrays included. Raises one of `DECODING_ERRORS`.
 
     `itemsize`: bytes of a decoded element; `size`: approximate decoded bytes, None
@@ -92,7 +92,7 @@ def expressible(codecs: Sequence[Codec], supported: frozenset[int] | None = None
     `supported`: numbers of filters; by default those of HDF5 that are encoded.
     """
     if supported is None:
-        supported = table.encoded(hdf5=True)
+        supported = table.list_encoded(hdf5=True)
     return all(codec.id in supported and _is_valid(codec) for codec in codecs)
 
 
@@ -167,7 +167,7 @@ def _nearest(codec: Codec, supported: frozenset[int]) -> Codec:
     return Codec(id=kind.substitute, parameters=codec.parameters)
 
 
-def registered(codecs: Sequence[Codec]) -> tuple[Codec, ...]:
+def register_chain(codecs: Sequence[Codec]) -> tuple[Codec, ...]:
     """Return the chain in codecs of the registry of Zarr v3, which decode to the same bytes.
 
     Deflate becomes gzip, and bzip2 zstd; behind a shuffle both, and zstd, become
@@ -194,7 +194,7 @@ def _blosc_of(compressor: str, level: int) -> Codec:
 
 def of_hdf5(codecs: Sequence[Codec]) -> tuple[Codec, ...]:
     """Return the chain for HDF5, which has none of our own codecs: deflate for gzip, and no crc32c."""
-    return tuple(codec for codec in nearest(codecs, table.encoded(hdf5=True)) if codec.id <= LAST_HDF5)
+    return tuple(codec for codec in nearest(codecs, table.list_encoded(hdf5=True)) if codec.id <= LAST_HDF5)
 
 
 def to_configs(codecs: Sequence[Codec], itemsize: int) -> list[Step]:
@@ -247,7 +247,7 @@ def is_bare(chain: Sequence[Codec], text: str) -> bool:
 
 def _parse_step(step: str) -> Codec:
     name, *arguments = step.split(":")
-    encoded = table.encoded(hdf5=False)
+    encoded = table.list_encoded(hdf5=False)
     number = number_of(name)
     if number is None or number not in encoded:
         config_ids = [config_id for config_id, row in ROWS.items() if row.encodes]

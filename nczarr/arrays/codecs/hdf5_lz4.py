@@ -26,7 +26,7 @@ def unpack_blocks(data: bytes, limit: int) -> bytes:
     """
     size, block = block_header(data, limit)
     out: list[bytes] = []
-    for piece, length in stored_blocks(data, size, block):
+    for piece, length in list_stored_blocks(data, size, block):
         out.append(piece if len(piece) == length else unpack_block(piece, length))
     return b"".join(out)
 
@@ -43,7 +43,7 @@ def block_header(data: bytes, limit: int) -> tuple[int, int]:
     return size, block
 
 
-def stored_blocks(data: bytes, size: int, block: int) -> Iterator[tuple[bytes, int]]:
+def list_stored_blocks(data: bytes, size: int, block: int) -> Iterator[tuple[bytes, int]]:
     """Yield the stored bytes and the decoded length of each block. Raises ValueError."""
     at = 12
     for start in range(0, size, max(1, block)):

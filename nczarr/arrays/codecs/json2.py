@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from nczarr.arrays.codecs.lengths import listed_texts, vlen_texts
+from nczarr.arrays.codecs.lengths import list_texts, vlen_texts
 from nczarr.arrays.codecs.table import Config, TextCodec
 
 
@@ -18,7 +18,7 @@ class Json2(TextCodec):
             document = json.loads(data)
         except RecursionError:
             raise ValueError("the JSON is nested too deeply") from None
-        return vlen_texts(listed_texts(document))
+        return vlen_texts(list_texts(document))
 
 
 CODECS = (Json2(),)

@@ -60,7 +60,7 @@ def texts_of(data: bytes, count: int) -> list[bytes]:
     return texts
 
 
-def listed_texts(document: Any) -> list[bytes]:
+def list_texts(document: Any) -> list[bytes]:
     """Return the texts of a chunk in numcodecs' form: the texts of all cells, then dtype and shape."""
     if not isinstance(document, list) or len(document) < 2 or not isinstance(document[-1], list):
         raise ValueError("the chunk is not a list of values, dtype and shape")
@@ -74,40 +74,40 @@ def listed_texts(document: Any) -> list[bytes]:
 
 def is_plain(steps: Sequence[Config]) -> bool:
     """Return whether the decoded length determines the encoded one."""
-    return _added_by([of_config_id(step.get("id")) for step in steps]) is not None
+    return _count_added_bytes([of_config_id(step.get("id")) for step in steps]) is not None
 
 
-def _added_by(kinds: Sequence[CodecKind | None]) -> int | None:
+def _count_added_bytes(kinds: Sequence[CodecKind | None]) -> int | None:
     """Return the bytes that a chain adds to every chunk; None if they depend on values."""
     added = [None if kind is None else kind.length_added for kind in kinds]
     return None if None in added else sum(length for length in added if length is not None)
 
 
-def encoded_length(dtype: Descr, chunks: tuple[int, ...], steps: Sequence[Config]) -> int | None:
+def measure_encoded(dtype: Descr, chunks: tuple[int, ...], steps: Sequence[Config]) -> int | None:
     """Return the bytes of every encoded chunk; None if they depend on values."""
     return _length(dtype, chunks, [of_config_id(step.get("id")) for step in steps])
 
 
-def linked_length(dtype: Descr, chunks: tuple[int, ...], codecs: Sequence[Codec]) -> int | None:
-    """Return `encoded_length` for a chain of filters."""
+def measure_linked(dtype: Descr, chunks: tuple[int, ...], codecs: Sequence[Codec]) -> int | None:
+    """Return `measure_encoded` for a chain of filters."""
     return _length(dtype, chunks, [of_number(codec.id) for codec in codecs])
 
 
 def _length(dtype: Descr, chunks: tuple[int, ...], kinds: Sequence[CodecKind | None]) -> int | None:
-    added = None if dtype == "|O" else _added_by(kinds)
+    added = None if dtype == "|O" else _count_added_bytes(kinds)
     return None if added is None else math.prod(chunks) * itemsize(dtype) + added
 
 
-def linked_lengths(
+def measure_linked_chunks(
     dtype: Descr, table: NDArray[np.int64], chunks: tuple[int, ...], codecs: Sequence[Codec]
 ) -> NDArray[np.int64] | int | None:
-    """Return `linked_length` of many chunks: a common one, or int64, shape (chunks,) if they differ in shape.
+    """Return `measure_linked` of many chunks: a common one, or int64, shape (chunks,) if they differ in shape.
 
     `table`: int64, shape (chunks, dimensions).
     """
     if not varies(chunks):
-        return linked_length(dtype, chunks, codecs)
-    beyond = linked_length(dtype, (), codecs)  # of one element
+        return measure_linked(dtype, chunks, codecs)
+    beyond = measure_linked(dtype, (), codecs)  # of one element
     if beyond is None:
         return None
     cells = np.ones(len(table), np.int64)
@@ -116,7 +116,7 @@ def linked_lengths(
     return (cells - 1) * itemsize(dtype) + beyond
 
 
-def decoded_length(dtype: Descr, chunks: tuple[int, ...]) -> int:
+def measure_decoded(dtype: Descr, chunks: tuple[int, ...]) -> int:
     """Return the bytes of every decoded chunk; for variable-length texts the minimum."""
     return 4 if dtype == "|O" else math.prod(chunks) * itemsize(dtype)
 

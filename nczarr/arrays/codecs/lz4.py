@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 
-from nczarr.arrays.codecs.bounds import EARLY, LARGEST_HEADER, TOO_MUCH, checked
+from nczarr.arrays.codecs.bounds import EARLY, LARGEST_HEADER, TOO_MUCH, check_size
 from nczarr.arrays.codecs.table import CodecKind, Config
 
 
@@ -26,7 +26,7 @@ def unpack_lz4(data: bytes, limit: int) -> bytes:
         raise ValueError(TOO_MUCH)
     import numcodecs
 
-    return checked(numcodecs.LZ4().decode(data), limit)
+    return check_size(numcodecs.LZ4().decode(data), limit)
 
 
 CODECS = (Lz4(),)

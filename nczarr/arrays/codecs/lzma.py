@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nczarr.arrays.codecs.bounds import TOO_MUCH, bounded
+from nczarr.arrays.codecs.bounds import TOO_MUCH, decompress_bounded
 from nczarr.arrays.codecs.table import CodecKind, Config
 
 LZMA_MEMORY = 256 << 20
@@ -22,7 +22,7 @@ class Lzma(CodecKind):
         if raw and any(member.get("dict_size", 0) > LZMA_MEMORY for member in filters or ()):
             raise ValueError(TOO_MUCH)
         unpacker = library.LZMADecompressor(kind, None if raw else LZMA_MEMORY, filters if raw else None)
-        return bounded(unpacker, data, limit)
+        return decompress_bounded(unpacker, data, limit)
 
 
 CODECS = (Lzma(),)

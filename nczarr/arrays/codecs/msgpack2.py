@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from nczarr.arrays.codecs.bounds import LARGEST
-from nczarr.arrays.codecs.lengths import listed_texts, vlen_texts
+from nczarr.arrays.codecs.lengths import list_texts, vlen_texts
 from nczarr.arrays.codecs.table import Config, TextCodec
 
 
@@ -21,7 +21,7 @@ class Msgpack2(TextCodec):
             document = msgpack.unpackb(data, max_str_len=LARGEST, strict_map_key=True)
         except msgpack.exceptions.UnpackException as error:
             raise ValueError(f"not msgpack: {error}") from None
-        return vlen_texts(listed_texts(document))
+        return vlen_texts(list_texts(document))
 
 
 CODECS = (Msgpack2(),)

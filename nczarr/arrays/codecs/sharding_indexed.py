@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from nczarr.arrays.codecs.bounds import TOO_MUCH
-from nczarr.arrays.codecs.chain import decoded, with_fill
+from nczarr.arrays.codecs.chain import decode, with_fill
 from nczarr.arrays.codecs.lengths import misfit, texts_of, vlen_texts
 from nczarr.arrays.codecs.table import CodecKind, Config, Step
 from nczarr.arrays.lazy_numpy import NDArray, np
@@ -88,7 +88,7 @@ def index_table(data: bytes, steps: Sequence[Config], count: int) -> NDArray[np.
 
     Raises one of `DECODING_ERRORS`, also if chunks share bytes.
     """
-    plain = decoded(data, steps[1:], 8, 16 * count)
+    plain = decode(data, steps[1:], 8, 16 * count)
     table = np.frombuffer(plain, ">u8" if steps[0].get("endian") == "big" else "<u8", 2 * count)
     if _overlap(table[0::2], table[1::2]):
         raise ValueError("the index of the shard points at the same bytes more than once")
@@ -116,7 +116,7 @@ def _inner_chunk(step: Config, data: bytes) -> NDArray[Any]:
     """Return a chunk of a shard as an array of `V` elements or texts."""
     chunks, permutation, itemsize = step["chunks"], step["permutation"], step["itemsize"]
     count = math.prod(chunks)
-    plain = decoded(data, step["steps"], itemsize or 1, count * itemsize or None)
+    plain = decode(data, step["steps"], itemsize or 1, count * itemsize or None)
     if itemsize:
         if len(plain) != count * itemsize:
             raise ValueError(misfit(len(plain), count * itemsize))

@@ -37,7 +37,7 @@ class Shuffle(CodecKind):
 
     def decode(self, data: bytes, step: Config, itemsize: int, limit: int) -> bytes:
         width = step.get("elementsize") or itemsize
-        return unshuffled(data, width if isinstance(width, int) and width > 0 else itemsize)
+        return undo_shuffle(data, width if isinstance(width, int) and width > 0 else itemsize)
 
 
 def shuffle(data: bytes, itemsize: int) -> bytes:
@@ -49,7 +49,7 @@ def shuffle(data: bytes, itemsize: int) -> bytes:
     return columns.T.tobytes() + data[whole:]
 
 
-def unshuffled(data: bytes, itemsize: int) -> bytes:
+def undo_shuffle(data: bytes, itemsize: int) -> bytes:
     """Invert HDF5's shuffle; a partial item remains at the end."""
     if itemsize < 2:
         return data

@@ -259,7 +259,7 @@ def kinds() -> tuple[CodecKind, ...]:
 
 
 @cache
-def encoded(*, hdf5: bool) -> frozenset[int]:
+def list_encoded(*, hdf5: bool) -> frozenset[int]:
     """Return the numbers of all codecs that encode chunks; `hdf5`: those only that HDF5 has a number for."""
     return frozenset(
         row.number
@@ -270,11 +270,11 @@ def encoded(*, hdf5: bool) -> frozenset[int]:
 
 def nameable(names_of_target: str) -> frozenset[int]:
     """Return the numbers of the codecs that a store can name (`Arrays.codecs`: `hdf5`, `all` or `none`)."""
-    return frozenset() if names_of_target == "none" else encoded(hdf5=names_of_target == "hdf5")
+    return frozenset() if names_of_target == "none" else list_encoded(hdf5=names_of_target == "hdf5")
 
 
 @cache
-def decoded_filters() -> frozenset[int]:
+def list_decoded_filters() -> frozenset[int]:
     """Return the numbers of the filters of HDF5 that are decoded."""
     return frozenset(
         row.number for row in ROWS.values() if row.decodes and row.number is not None and row.number <= LAST_HDF5

@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from typing import Any
 
-from nczarr.arrays.codecs.bounds import EARLY, TOO_MUCH, checked
+from nczarr.arrays.codecs.bounds import EARLY, TOO_MUCH, check_size
 from nczarr.arrays.codecs.table import Config, LeveledCodec, Parameters
 from nczarr.ast.storage import BZIP2
 
@@ -47,7 +47,7 @@ def unpack_zstd(data: bytes, limit: int) -> bytes:
         return b""  # numcodecs refuses a frame of nothing
     import numcodecs
 
-    return checked(numcodecs.Zstd().decode(data), limit)
+    return check_size(numcodecs.Zstd().decode(data), limit)
 
 
 def _zstd_sizes(data: bytes) -> tuple[int | None, int]:

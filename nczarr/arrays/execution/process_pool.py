@@ -9,7 +9,7 @@ from functools import partial
 from queue import Empty, SimpleQueue
 from typing import Any
 
-from nczarr.arrays.execution.processes import receive, send, started
+from nczarr.arrays.execution.processes import receive, send, start
 from nczarr.arrays.execution.thread_pool import Crew, Task
 
 
@@ -45,7 +45,7 @@ class Processes:
         try:
             process = self._idle.get_nowait()
         except Empty:
-            process = started("nczarr.arrays.execution.processes", apart=True)
+            process = start("nczarr.arrays.execution.processes", apart=True)
             self._all.append(process)
         assert process.stdin is not None
         assert process.stdout is not None

@@ -60,9 +60,9 @@ class ForkedProcess:
 
     def poll(self) -> int | None:
         """Return the exit status, negative for a signal; None while the process runs."""
-        return self._waited(os.WNOHANG)
+        return self._wait(os.WNOHANG)
 
-    def _waited(self, options: int) -> int | None:
+    def _wait(self, options: int) -> int | None:
         """Return the exit status; None while the process runs, if `options` does not wait for its end."""
         if self._status is None:
             try:
@@ -76,7 +76,7 @@ class ForkedProcess:
     def wait(self, timeout: float | None = None) -> int:
         """Return the exit status. Raises TimeoutExpired."""
         end = None if timeout is None else time.monotonic() + timeout
-        while (status := self._waited(0 if end is None else os.WNOHANG)) is None:
+        while (status := self._wait(0 if end is None else os.WNOHANG)) is None:
             if end is not None and time.monotonic() > end:
                 from subprocess import TimeoutExpired  # rarely needed
 
@@ -201,7 +201,7 @@ def receive(source: IO[bytes]) -> Any:
     return pickle.loads(data)
 
 
-def started(module: str, *arguments: str, apart: bool = False) -> Popen[bytes]:
+def start(module: str, *arguments: str, apart: bool = False) -> Popen[bytes]:
     """Start a module of the package as a process with pipes; `apart`: signals of the terminal do not reach it.
 
     Imports NumPy: threads that unpickle arrays side by side may otherwise see parts of it before it is complete.

@@ -68,7 +68,7 @@ _limits = _Limits()
 
 
 @contextmanager
-def limited(workers: int | None, memory: int = ROOM) -> Iterator[None]:
+def limit(workers: int | None, memory: int = ROOM) -> Iterator[None]:
     """Limit each read of this thread to so many threads and bytes; None changes nothing."""
     before = _limits.workers, _limits.memory
     _limits.workers = before[0] if workers is None else workers
@@ -83,7 +83,7 @@ def in_limits(items: Iterable[T], workers: int | None, memory: int) -> Iterator[
     """Yield items that are each made within limits."""
     iterator = iter(items)
     while True:
-        with limited(workers, memory):
+        with limit(workers, memory):
             items_made = list(islice(iterator, 1))
         if not items_made:
             return
@@ -146,7 +146,7 @@ class Crew:
                 return None
             self._active += 1
         try:
-            with limited(1):
+            with limit(1):
                 return work()
         finally:
             with self._idle:
@@ -288,7 +288,7 @@ def each(call: Callable[[T], None], items: Iterable[T], need: int | None) -> Non
 
 def _alone(work: _SharedItems[Any]) -> None:
     """Run in a thread whose own reads use no further ones."""
-    with limited(1):
+    with limit(1):
         work.run()
 
 

@@ -94,7 +94,7 @@ class _Run:
         edges = sorted({0, len(lengths), *ragged, *(number + 1 for number in ragged)})
         yield from pairwise(edges)
 
-    def located(self, axis: int, begin: int, end: int, targets: Targets) -> TableChunkArray:
+    def locate(self, axis: int, begin: int, end: int, targets: Targets) -> TableChunkArray:
         """Return some sources as one array."""
         lengths = np.frombuffer(self.lengths, np.int64)[begin:end]
         ends = np.frombuffer(self.ends, np.int64)
@@ -201,10 +201,10 @@ class Accumulation:
                 continue
             for begin, end in item.groups(self.axis):
                 numbers.append(item.numbers[begin])
-                arrays.append(item.located(self.axis, begin, end, self._targets))
+                arrays.append(item.locate(self.axis, begin, end, self._targets))
         return arrays, numbers
 
-    def valued(self, sources: Sequence[ArraySource]) -> list[ArraySource]:
+    def with_values(self, sources: Sequence[ArraySource]) -> list[ArraySource]:
         """Return arrays as from `sources`, with the known values of those that are not in one grid."""
         arrays: list[ArraySource] = []
         rest = list(sources)

@@ -22,7 +22,7 @@ from nczarr.arrays.regions import (
     inside,
     lengths_of,
     linear_pieces,
-    repeated_chunks,
+    repeat_chunks,
 )
 from nczarr.arrays.sources.source import ArraySource, itemsize, little, numpy_dtype
 from nczarr.ast.plain import is_utf8
@@ -129,7 +129,7 @@ class Bands:
         """Write the band to a file in blocks of whole chunks."""
         shape, dtype = lengths_of(self._region), self._dtype
         chunks, room = largest(self._source.layout.chunks), self._held // 2 // dtype.itemsize
-        for part in cut_along(self._region, repeated_chunks(chunks, shape, room)):
+        for part in cut_along(self._region, repeat_chunks(chunks, shape, room)):
             mapped = np.memmap(file, dtype, "r+", shape=shape)
             self._source.read_into(part, mapped[inside(part, self._region)])
             del mapped  # or its pages would count as memory
@@ -185,7 +185,7 @@ class BlobWrite(NamedTuple):
     packed: bool
     """True if it is to be compressed."""
 
-    def written(self) -> Iterator[bytes]:
+    def write_pieces(self) -> Iterator[bytes]:
         """Yield the stored bytes. Raises the errors of reading."""
         if not self.packed:
             yield from self.pieces()

@@ -24,7 +24,7 @@ from nczarr.arrays.codecs.chain import same_bytes
 from nczarr.arrays.execution.thread_pool import each
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.regions import Index, Region, Selection, grid_of, region_or_all
-from nczarr.arrays.sources.source import ArraySource, Layout, Stored, fill_of, little_descr, numpy_dtype, unwritten_of
+from nczarr.arrays.sources.source import ArraySource, Layout, Stored, fill_of, find_unwritten, little_descr, numpy_dtype
 from nczarr.arrays.sources.windows import plain
 from nczarr.ast.rectilinear import Lengths, Run, chunk_length, largest, runs_of, volume
 
@@ -57,9 +57,9 @@ class Joined(ArraySource):
         """True if every source is undefined."""
         return all(source.undefined for source in self.sources)
 
-    def cleared(self) -> Joined:
+    def clear_missing(self) -> Joined:
         """Return the concatenation of cleared sources."""
-        return replace(self, sources=tuple(source.cleared() for source in self.sources))
+        return replace(self, sources=tuple(source.clear_missing() for source in self.sources))
 
     @property
     def viewed(self) -> bool:
@@ -83,7 +83,7 @@ class Joined(ArraySource):
         lengths = {source.together for source in self.sources}
         return lengths.pop() if len(lengths) == 1 else None
 
-    def fetched(self, regions: Sequence[Selection]) -> Joined:
+    def prefetch(self, regions: Sequence[Selection]) -> Joined:
         """Return the array with the regions' data in memory, per source."""
         regions_of: dict[int, list[Selection]] = {}
         for region in regions:
@@ -91,7 +91,7 @@ class Joined(ArraySource):
                 regions_of.setdefault(number, []).append(inside)
         sources = list(self.sources)
         for number, inside_regions in regions_of.items():
-            sources[number] = sources[number].fetched(inside_regions)
+            sources[number] = sources[number].prefetch(inside_regions)
         return replace(self, sources=tuple(sources))
 
     def _pieces(self, selection: Selection) -> Iterator[tuple[int, Selection, Selection]]:
@@ -146,12 +146,12 @@ class Joined(ArraySource):
             inside = positions_within(indices, begin, end)
             if source.stored is None or not inside:
                 continue
-            cells = _moved_by(indices[inside.start : inside.stop], begin)
+            cells = _shift_indices(indices[inside.start : inside.stop], begin)
             tables.append((number, source.manifest(None if region is None else _with(region, self.axis, cells))))
-        moved = [self._moved(number, table) for number, table in tables if table is not None]
-        return _merged(moved) if moved else None
+        moved = [self._move_chunks(number, table) for number, table in tables if table is not None]
+        return _merge(moved) if moved else None
 
-    def _moved(self, number: int, table: Manifest) -> PlaceColumns:
+    def _move_chunks(self, number: int, table: Manifest) -> PlaceColumns:
         """Return a source's chunks as chunks of the whole."""
         columns = columns_of(table)
         source, chunks = self.sources[number], self.layout.chunks
@@ -177,12 +177,12 @@ class Joined(ArraySource):
         number = bisect_right(self.starts, at, hi=len(self.sources)) - 1
         return self.sources[number], _with(chunk, self.axis, chunk[self.axis] - self._first(number))
 
-    def encoded(self, chunk: Index) -> bytes | None:
+    def read_encoded(self, chunk: Index) -> bytes | None:
         """Return the source's bytes of a chunk; None without a common grid."""
         if self.stored is None:
             return None
         source, index = self._home(chunk)
-        return source.encoded(index) if self._has(source, index) else None
+        return source.read_encoded(index) if self._has(source, index) else None
 
     def place(self, chunk: Index) -> ChunkPlace | None:
         """Return the source's location of a chunk; None without a common grid."""
@@ -198,11 +198,11 @@ class Joined(ArraySource):
         length, number = source.stored.chunks[self.axis], index[self.axis]
         return (number + 1) * length <= source.layout.shape[self.axis]
 
-    def occupied(self, chunks: tuple[int, ...], region: Region | None = None) -> Iterator[Index]:
+    def list_occupied(self, chunks: tuple[int, ...], region: Region | None = None) -> Iterator[Index]:
         """Yield the blocks of a region that meet an occupied part of a source, in C order."""
         region = region_or_all(region, self.layout.shape)
         parts = list(self._parts_in(region, chunks[self.axis]))
-        blocks = [self._met(part, chunks, region) for part in parts]
+        blocks = [self._list_met(part, chunks, region) for part in parts]
         if self.axis == 0 and all(one.stop <= other.block for one, other in itertools.pairwise(parts)):
             return itertools.chain.from_iterable(blocks)
         return (index for index, _ in itertools.groupby(merge(*blocks)))
@@ -218,18 +218,18 @@ class Joined(ArraySource):
             while low < inside.stop:
                 block = low // length
                 end = inside.stop if block * length == low else min(inside.stop, (block + 1) * length)
-                yield _PartOfSource(number, _moved_by(indices[low:end], begin), block, -(-end // length))
+                yield _PartOfSource(number, _shift_indices(indices[low:end], begin), block, -(-end // length))
                 low = end
             number += 1
 
-    def _met(self, part: _PartOfSource, chunks: tuple[int, ...], region: Region) -> Iterator[Index]:
+    def _list_met(self, part: _PartOfSource, chunks: tuple[int, ...], region: Region) -> Iterator[Index]:
         """Yield the blocks of a region that meet occupied blocks of a part of a source, in C order."""
         axis, length = self.axis, chunks[self.axis]
         if isinstance(length, Lengths):
             chunks = _with(chunks, axis, length.between(part.block, part.stop))
         source, cells = self.sources[part.source], _with(region, axis, part.cells)
-        alike = unwritten_of(source) == unwritten_of(self)
-        blocks = source.occupied(chunks, cells) if alike else ArraySource.occupied(source, chunks, cells)
+        alike = find_unwritten(source) == find_unwritten(self)
+        blocks = source.list_occupied(chunks, cells) if alike else ArraySource.list_occupied(source, chunks, cells)
         return (_with(index, axis, index[axis] + part.block) for index in blocks)
 
 
@@ -246,12 +246,12 @@ class _PartOfSource(NamedTuple):
     """End of these blocks."""
 
 
-def _moved_by(indices: range, start: int) -> range:
+def _shift_indices(indices: range, start: int) -> range:
     """Return indices along an axis in a source that begins at `start`."""
     return range(indices.start - start, indices.stop - start, indices.step)
 
 
-def joined(sources: Sequence[ArraySource], axis: int, *, rectilinear: bool = False) -> ArraySource:
+def join_sources(sources: Sequence[ArraySource], axis: int, *, rectilinear: bool = False) -> ArraySource:
     """Concatenate at least one source along an axis; all other lengths are equal.
 
     `rectilinear`: chunks may form a grid of different lengths along the axis.
@@ -353,7 +353,7 @@ def is_hollow(source: ArraySource) -> bool:
     if source.stored is not None:
         return False
     chunks = tuple(max(1, length) for length in source.layout.chunks)
-    return next(iter(source.occupied(chunks)), None) is None
+    return next(iter(source.list_occupied(chunks)), None) is None
 
 
 def unlike(one: Stored, other: Stored) -> str | None:
@@ -372,7 +372,7 @@ def _times(lengths: tuple[int, ...]) -> str:
     return " × ".join(map(str, lengths)) or "one element"
 
 
-def _merged(tables: list[PlaceColumns]) -> PlaceColumns:
+def _merge(tables: list[PlaceColumns]) -> PlaceColumns:
     """Merge tables in chunk order; each file is listed once."""
     numbers: dict[str, int] = {}
     source = []

@@ -90,29 +90,29 @@ class Graph:
 
     def block(self, index: tuple[int, ...]) -> NDArray[Any]:
         """Return a block. It may be kept and must not be modified."""
-        tasks = self._prepared()
+        tasks = self._prepare()
         key = (tasks.name, *index)
         block = self._results.get(key)
         if block is not None:
             return self._plain(block, index)
-        needed = self._needed(tasks, key)
+        needed = self._find_needed(tasks, key)
         if len(needed) <= WIDE:
-            return self._plain(self._computed(tasks, key, needed), index)
+            return self._plain(self._compute(tasks, key, needed), index)
         with self._lock:  # another thread may have computed what both need
-            return self._plain(self._computed(tasks, key, self._needed(tasks, key)), index)
+            return self._plain(self._compute(tasks, key, self._find_needed(tasks, key)), index)
 
     def region(self, selection: Selection, client: Any) -> Any:
         """Return the future of the values of a region, which the cluster of this client computes."""
-        tasks = self._prepared()
+        tasks = self._prepare()
         pieces = _pieces(self.array.chunks, selection)
         blocks = [(tasks.name, *piece.block) for piece in pieces]
         graph: dict[Hashable, Any] = {}
         for key in blocks:
-            graph |= self._needed(tasks, key)
+            graph |= self._find_needed(tasks, key)
         places = [(piece.inside, piece.outside) for piece in pieces]
         shape = lengths_of(selection)
         whole = f"nczarr-region-{token_hex(8)}"
-        graph[whole] = (partial(_assembled, places, shape, self.array.dtype), blocks)
+        graph[whole] = (partial(_assemble, places, shape, self.array.dtype), blocks)
         return client.get(graph, whole, sync=False)
 
     def keep(self, index: tuple[int, ...], values: NDArray[Any]) -> None:
@@ -120,7 +120,7 @@ class Graph:
         if self._tasks is not None:
             self._results.put((self._tasks.name, *index), values)
 
-    def _prepared(self) -> _Tasks:
+    def _prepare(self) -> _Tasks:
         with self._lock:
             if self._tasks is None:
                 from dask.base import optimize
@@ -140,7 +140,7 @@ class Graph:
                 self._tasks = _Tasks(graph, inputs, shared, array.name)
             return self._tasks
 
-    def _needed(self, tasks: _Tasks, key: Hashable) -> dict[Hashable, Any]:
+    def _find_needed(self, tasks: _Tasks, key: Hashable) -> dict[Hashable, Any]:
         """Return the part of the graph behind a block; kept results stand in place of their tasks."""
         needed: dict[Hashable, Any] = {}
         pending = [key]
@@ -156,7 +156,7 @@ class Graph:
             pending.extend(tasks.inputs[one])
         return needed
 
-    def _computed(self, tasks: _Tasks, key: Hashable, needed: dict[Hashable, Any]) -> Any:
+    def _compute(self, tasks: _Tasks, key: Hashable, needed: dict[Hashable, Any]) -> Any:
         from dask import local, threaded
 
         def keep(done: Hashable, value: Any, *_: Any) -> None:
@@ -192,7 +192,7 @@ def _same(value: Any) -> Any:
     return value
 
 
-def _assembled(
+def _assemble(
     places: list[tuple[Selection, Selection]], shape: tuple[int, ...], dtype: Any, blocks: list[Any]
 ) -> NDArray[Any]:
     """Return the values of a region from its blocks, in its shape and the dask array's dtype. Raises CompileError.

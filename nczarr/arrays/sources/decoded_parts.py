@@ -42,7 +42,7 @@ class VariableSections:
         """Yield sections that meet a region, and their cells; for a shared cell the last section counts."""
         raise NotImplementedError
 
-    def decoded(self, section: Any) -> Values:
+    def decode(self, section: Any) -> Values:
         """Return the values of a section by part path, in its shape and the parts' dtypes."""
         raise NotImplementedError
 
@@ -59,8 +59,8 @@ class VariableSections:
         for section in sections:
             call(section)
 
-    def occupied(self, chunks: tuple[int, ...], region: Region) -> Iterator[Index]:
-        """Yield the blocks of a region of a part that meet a section, in C order, as `ArraySource.occupied`."""
+    def list_occupied(self, chunks: tuple[int, ...], region: Region) -> Iterator[Index]:
+        """Yield the blocks of a region of a part that meet a section, in C order, as `ArraySource.list_occupied`."""
         return every_block(tuple(map(len, region)), chunks)
 
     def ends(self, part: str, stop: int | None = None) -> Sequence[int]:
@@ -103,7 +103,7 @@ class DecodedCells(ArraySource):
 
         def taken(section: Any, cells: Region) -> tuple[Selection, NDArray[Any]]:
             inside, outside = overlap(cells, whole)
-            values = self.sections.decoded(section)[self.part]
+            values = self.sections.decode(section)[self.part]
             return outside, values[(*inside, *rest)] if whole else values
 
         second = next(meeting, None)
@@ -123,9 +123,9 @@ class DecodedCells(ArraySource):
         self.sections.each(put, (meeting_section for some in ((first, second), meeting) for meeting_section in some))
         return out
 
-    def occupied(self, chunks: tuple[int, ...], region: Region | None = None) -> Iterator[Index]:
+    def list_occupied(self, chunks: tuple[int, ...], region: Region | None = None) -> Iterator[Index]:
         """Return the blocks of a region that meet a section, in C order."""
-        return self.sections.occupied(chunks, region_or_all(region, self.layout.shape))
+        return self.sections.list_occupied(chunks, region_or_all(region, self.layout.shape))
 
 
 def overlap(cells: Region, region: Region) -> tuple[Selection, Selection]:
@@ -193,7 +193,7 @@ def read_together(variable_parts: Parts, region: Selection) -> Parts | None:
     section = None if sections is None else sections.section(region)
     if sections is None or section is None:
         return None
-    decoded = sections.decoded(section)
+    decoded = sections.decode(section)
     windows: Parts = {}
     for part in parts(sections.type, sections.shape, sections.types):
         values = decoded[part.path]

@@ -24,7 +24,7 @@ from nczarr.arrays.regions import (
     lengths_of,
     linear_pieces,
 )
-from nczarr.arrays.sources.concatenate import joined
+from nczarr.arrays.sources.concatenate import join_sources
 from nczarr.arrays.sources.source import ArraySource, DerivedSource, Layout, Parts, Stored, numpy_dtype
 from nczarr.arrays.values.parts import ListTree, PartLeaf, Types, part_tree, spread
 from nczarr.ast.rectilinear import largest
@@ -47,9 +47,9 @@ class Raised(DerivedSource):
         lengths = self.source.together
         return None if lengths is None else (1, *lengths)
 
-    def fetched(self, regions: Sequence[Selection]) -> Raised:
+    def prefetch(self, regions: Sequence[Selection]) -> Raised:
         """Return the array with the regions' data in memory."""
-        return Raised(self.source.fetched([region[1:] for region in regions if _holds(region)]))
+        return Raised(self.source.prefetch([region[1:] for region in regions if _holds(region)]))
 
     def manifest(self, region: Region | None = None) -> Manifest | None:
         """Return the source manifest: chunks have the same numbers."""
@@ -61,9 +61,9 @@ class Raised(DerivedSource):
         stored = self.source.stored
         return None if stored is None else stored._replace(chunks=(1, *stored.chunks))
 
-    def encoded(self, chunk: Index) -> bytes | None:
+    def read_encoded(self, chunk: Index) -> bytes | None:
         """Return the source's bytes of a chunk."""
-        return self.source.encoded(chunk[1:])
+        return self.source.read_encoded(chunk[1:])
 
     def place(self, chunk: Index) -> ChunkPlace | None:
         """Return the source's location of a chunk."""
@@ -78,11 +78,11 @@ class Raised(DerivedSource):
         cut = self.source.recut(chunks[1:]) if chunks[:1] == (1,) else None
         return None if cut is None else Raised(cut)
 
-    def occupied(self, chunks: tuple[int, ...], region: Region | None = None) -> Iterator[Index]:
+    def list_occupied(self, chunks: tuple[int, ...], region: Region | None = None) -> Iterator[Index]:
         """Return the source's occupied blocks."""
         if region is None:
-            return ((0, *index) for index in self.source.occupied(chunks[1:]))
-        return ((0, *index) for index in self.source.occupied(chunks[1:], region[1:]) if region[0])
+            return ((0, *index) for index in self.source.list_occupied(chunks[1:]))
+        return ((0, *index) for index in self.source.list_occupied(chunks[1:], region[1:]) if region[0])
 
     def read(self, selection: Selection) -> NDArray[Any]:
         """Return the source's values of a region, in its shape (one more dimension) and the source's dtype."""
@@ -212,7 +212,7 @@ def join(type_name: str, every: Sequence[Parts], axis: int, types: Types, one: J
 def _one(sources: tuple[ArraySource, ...], bounds: SourceBounds | None) -> ArraySource:
     """Join one array of content; without bounds, concatenate."""
     if bounds is None:
-        return joined(sources, 0)
+        return join_sources(sources, 0)
     first = sources[0].layout
     shape = (sum(source.layout.shape[0] for source in sources), *first.shape[1:])
     chunks = tuple(max(1, min(chunk, length)) for chunk, length in zip(largest(first.chunks), shape, strict=True))

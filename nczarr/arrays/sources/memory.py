@@ -103,7 +103,7 @@ class Runs(ArraySource):
                 out[a - start : b - start] = self.values[low + a - first : low + b - first]
             run += 1
 
-    def occupied(self, chunks: tuple[int, ...], region: Region | None = None) -> Iterator[Index]:
+    def list_occupied(self, chunks: tuple[int, ...], region: Region | None = None) -> Iterator[Index]:
         """Return the blocks of a region that meet a run, in C order."""
         shape = self.layout.shape
         lengths = (end - begin for begin, end in itertools.pairwise(self.offsets))
@@ -132,7 +132,7 @@ def fill_source(layout: Layout, *, undefined: bool = False) -> Runs:
     return Runs(layout, [], [0], fill_array(layout, (0,)), undefined)
 
 
-def padded(values: NDArray[Any], chunks: tuple[int, ...], fill: bytes) -> NDArray[Any]:
+def pad_chunk(values: NDArray[Any], chunks: tuple[int, ...], fill: bytes) -> NDArray[Any]:
     """Return the values as a whole chunk in C order: shape `chunks`, the same dtype.
 
     `fill`: one element as bytes, or one text.
@@ -230,7 +230,7 @@ def fill_parts(fill: Constant | None, type_name: str, shape: tuple[int, ...], ty
     elements = dict(patterns(fill, type_name, types))
     for part in parts(type_name, shape, types):
         lengths_of_part: tuple[int, ...] = tuple(
-            _ragged_length(part.path, lengths) if length is None else length for length in part.shape
+            _find_ragged_length(part.path, lengths) if length is None else length for length in part.shape
         )
         pattern = elements[part.path]
         if part.counts:
@@ -269,7 +269,7 @@ def is_complete(source: ArraySource, chunks: tuple[int, ...] | None = None) -> b
         rows = manifest.count if isinstance(manifest, Affine) else len(manifest.chunk)
         if rows == count:
             return True
-    return sum(1 for _ in source.occupied(chunks)) == count
+    return sum(1 for _ in source.list_occupied(chunks)) == count
 
 
 def own_fills(sources: Parts, usual: Parts) -> dict[str, bytes]:
@@ -282,7 +282,7 @@ def own_fills(sources: Parts, usual: Parts) -> dict[str, bytes]:
     }
 
 
-def _ragged_length(path: str, lengths: dict[str, int]) -> int:
+def _find_ragged_length(path: str, lengths: dict[str, int]) -> int:
     """Return the length of the innermost ragged dimension of a part."""
     while path not in lengths:
         path = path.rpartition("/")[0]

@@ -26,10 +26,10 @@ class Patchwork(Joined):
         """Return None: places are found by chunk."""
         return None
 
-    def encoded(self, chunk: Index) -> bytes | None:
+    def read_encoded(self, chunk: Index) -> bytes | None:
         """Return the only source's bytes of a chunk; None if the chunk is made from values."""
         home = self.only(chunk)
-        return None if home is None else home[0].encoded(home[1])
+        return None if home is None else home[0].read_encoded(home[1])
 
     def place(self, chunk: Index) -> ChunkPlace | None:
         """Return the only source's location of a chunk; None if the chunk is made from values."""
@@ -54,7 +54,7 @@ class Patchwork(Joined):
         return None
 
 
-def patched(source: ArraySource, layout: Layout, first: int) -> ArraySource:
+def patch(source: ArraySource, layout: Layout, first: int) -> ArraySource:
     """Return a concatenation in the grid of a layout, if a source from number `first` on has such chunks.
 
     `layout`: of the array that gets the chunks, in the shape of `source`. Any
@@ -67,7 +67,7 @@ def patched(source: ArraySource, layout: Layout, first: int) -> ArraySource:
     return Patchwork(source.sources, source.axis, source.starts, regular, stored)
 
 
-def copied(source: ArraySource, keys: Iterable[Index], layout: Layout) -> int:
+def count_copied(source: ArraySource, keys: Iterable[Index], layout: Layout) -> int:
     """Return the number of chunks of some keys that are copied if they are stored. `layout`: of the target."""
     if not isinstance(source, Patchwork):
         return sum(1 for _ in _chunks(keys, layout))

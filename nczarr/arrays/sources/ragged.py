@@ -107,7 +107,7 @@ class SelectedElements:
         layout = self.counts.layout
         block = linear_block(layout.shape, BLOCK)
         empty = not (layout.fill or b"").strip(b"\0")
-        for index in self.counts.occupied(block) if empty else every_block(layout.shape, block):
+        for index in self.counts.list_occupied(block) if empty else every_block(layout.shape, block):
             region = region_of(index, block, layout.shape)
             cell = first_of(region, layout.shape)
             counts = self._lengths(region)
@@ -157,10 +157,10 @@ class SelectedElements:
             places = np.cumsum(lengths) - lengths + block.kept  # number of the first element of each sequence
             low = np.clip(first - places, 0, lengths)
             high = np.clip(last - places, 0, lengths)
-            yield from _merged(starts + low, starts + high)
+            yield from _merge(starts + low, starts + high)
 
 
-def _merged(starts: NDArray[np.int64], stops: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
+def _merge(starts: NDArray[np.int64], stops: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
     """Yield the nonempty ascending ranges, with adjacent ones merged. `starts`, `stops`: int64, shape (ranges,)."""
     some = stops > starts
     starts, stops = starts[some], stops[some]

@@ -57,10 +57,10 @@ class Sliced(DerivedSource):
             return None
         return tuple(max(1, length // indices.step) for indices, length in _pairs(self.ranges, lengths))
 
-    def fetched(self, regions: Sequence[Selection]) -> Sliced:
+    def prefetch(self, regions: Sequence[Selection]) -> Sliced:
         """Return the part with the regions' data in memory."""
         boxes = [box for region in regions for box in self._boxes_of(region)]
-        return Sliced(self.source.fetched(boxes), self.ranges)
+        return Sliced(self.source.prefetch(boxes), self.ranges)
 
     def _boxes_of(self, selection: Selection) -> Iterator[Selection]:
         """Yield the source regions that `read` needs."""
@@ -126,9 +126,9 @@ class Sliced(DerivedSource):
             for chunk, indices in zip(whole, self.ranges, strict=True)
         )
 
-    def encoded(self, chunk: Index) -> bytes | None:
+    def read_encoded(self, chunk: Index) -> bytes | None:
         """Return the source's bytes of a chunk, if the part consists of whole chunks."""
-        return self.source.encoded(self._of_source(chunk)) if self._aligned else None
+        return self.source.read_encoded(self._of_source(chunk)) if self._aligned else None
 
     def place(self, chunk: Index) -> ChunkPlace | None:
         """Return the source's location of a chunk, if the part consists of whole chunks."""
@@ -181,9 +181,9 @@ class Sliced(DerivedSource):
         stepped: NDArray[Any] = values[steps]
         return stepped
 
-    def occupied(self, chunks: tuple[int, ...], region: Region | None = None) -> Iterator[Index]:
+    def list_occupied(self, chunks: tuple[int, ...], region: Region | None = None) -> Iterator[Index]:
         """Return the blocks of a region that meet an occupied part of the source, in C order."""
-        return self.source.occupied(chunks, self._in_source(region))
+        return self.source.list_occupied(chunks, self._in_source(region))
 
     def _in_source(self, region: Region | None) -> Region:
         """Return the indices in the source of a region."""
@@ -233,7 +233,7 @@ def _small_boxes(requested: list[range], whole: Selection) -> Iterator[Selection
         pending += [(*part[:axis], half, *part[axis + 1 :]) for half in reversed(halves)]
 
 
-def sliced(source: ArraySource, ranges: Region) -> ArraySource:
+def slice_source(source: ArraySource, ranges: Region) -> ArraySource:
     """Return a part of a source, or the source itself if all is selected."""
     whole = tuple(map(range, source.layout.shape))
     return source if ranges == whole else Sliced(source, ranges)
@@ -259,7 +259,7 @@ def cut(type_name: str, ranges: Region, parts: Parts, types: Types) -> Parts:
 
     def array(leaf: PartLeaf, cells: Region | _Elements) -> ArraySource:
         source = parts[leaf.path]
-        return GatheredElements(source, cells.kept) if isinstance(cells, _Elements) else sliced(source, cells)
+        return GatheredElements(source, cells.kept) if isinstance(cells, _Elements) else slice_source(source, cells)
 
     def elements(tree: ListTree, cells: Region | _Elements) -> _Elements:
         counts = parts[tree.counts.path]

@@ -96,7 +96,7 @@ def fill_of(source: ArraySource) -> bytes | None:
     return little(np.frombuffer(fill, numpy_dtype(dtype))).tobytes()
 
 
-def unwritten_of(source: ArraySource) -> bytes:
+def find_unwritten(source: ArraySource) -> bytes:
     """Return the value of unwritten cells in `read`: one little-endian element, or a text."""
     fill = fill_of(source)
     return bytes(itemsize(source.layout.dtype)) if fill is None else fill
@@ -128,8 +128,8 @@ class ArraySource:
 
     A source has a `layout` and a `read`. The other defaults fit values in
     memory or behind a library: all cells written, no encoding, no network.
-    Encoded chunks are `stored`, `manifest`, `encoded` and `place`; distant
-    sources are `distant`, `together` and `fetched`.
+    Encoded chunks are `stored`, `manifest`, `read_encoded` and `place`; distant
+    sources are `distant`, `together` and `prefetch`.
     """
 
     __slots__ = ()
@@ -155,7 +155,7 @@ class ArraySource:
         """
         out[...] = self.read(selection)
 
-    def occupied(self, chunks: tuple[int, ...], region: Region | None = None) -> Iterator[Index]:
+    def list_occupied(self, chunks: tuple[int, ...], region: Region | None = None) -> Iterator[Index]:
         """Return the blocks of a region that may contain more than fill, in C order, without duplicates: all.
 
         `chunks`: block shape; blocks begin at the first index of the region. `region`:
@@ -173,7 +173,7 @@ class ArraySource:
         """
         return False
 
-    def cleared(self) -> ArraySource:
+    def clear_missing(self) -> ArraySource:
         """Return the array with zeros for missing chunks of a store, for variables without fill mode."""
         return self
 
@@ -229,10 +229,10 @@ class ArraySource:
 
     @property
     def together(self) -> tuple[int, ...] | None:
-        """Approximate region lengths in which `fetched` combines chunks into one request; None: no combination."""
+        """Approximate region lengths in which `prefetch` combines chunks into one request; None: no combination."""
         return None
 
-    def fetched(self, regions: Sequence[Selection]) -> ArraySource:
+    def prefetch(self, regions: Sequence[Selection]) -> ArraySource:
         """Return the array with the encoded data of these regions in memory, from few requests.
 
         Returns the array itself if there is no gain. Raises OSError.
@@ -253,10 +253,10 @@ class ArraySource:
 
     @property
     def stored(self) -> Stored | None:
-        """Encoding of the chunks of `encoded` and `place`; None: no chunks, or no known chain."""
+        """Encoding of the chunks of `read_encoded` and `place`; None: no chunks, or no known chain."""
         return None
 
-    def encoded(self, chunk: Index) -> bytes | None:
+    def read_encoded(self, chunk: Index) -> bytes | None:
         """Return the encoded bytes of a chunk of the source's grid; None: not stored."""
         return None
 
@@ -269,7 +269,7 @@ class ArraySource:
         """
         return None
 
-    def found(self, chunk: Index) -> ChunkPlace | None:
+    def find_place(self, chunk: Index) -> ChunkPlace | None:
         """Return `place`, regardless of the bytes beyond the extent. Raises OSError."""
         return self.place(chunk)
 
@@ -277,10 +277,10 @@ class ArraySource:
         """Return the file locations of many encoded chunks; chunks without `place` have no row.
 
         `chunks`: int64, shape (chunks, dimensions), indices in C order. `cut`: as
-        `found` instead of `place`. Column `chunk` of the result is the row of
+        `find_place` instead of `place`. Column `chunk` of the result is the row of
         `chunks`. Raises OSError, CompileError as `place` does for one of them.
         """
-        find = self.found if cut else self.place
+        find = self.find_place if cut else self.place
         return columns_from(enumerate(map(find, indices_of(chunks))))
 
     def recut(self, chunks: tuple[int, ...]) -> ArraySource | None:
@@ -300,9 +300,9 @@ class DerivedSource(ArraySource):
         """Value of the source."""
         return self.source.undefined
 
-    def cleared(self) -> Self:
+    def clear_missing(self) -> Self:
         """Return the array of the cleared source."""
-        return replace(self, source=self.source.cleared())
+        return replace(self, source=self.source.clear_missing())
 
     @property
     def viewed(self) -> bool:
@@ -324,9 +324,9 @@ class DerivedSource(ArraySource):
         """Value of the source."""
         return self.source.together
 
-    def fetched(self, regions: Sequence[Selection]) -> Self:
+    def prefetch(self, regions: Sequence[Selection]) -> Self:
         """Return the array with the regions' data in memory."""
-        return replace(self, source=self.source.fetched(regions))
+        return replace(self, source=self.source.prefetch(regions))
 
 
 Parts: TypeAlias = dict[str, ArraySource]

@@ -60,10 +60,10 @@ class Pieces(DerivedSource):
         number, inside = divmod(at, self._whole.chunks[self.axis])
         return (*chunk[: self.axis], number, *chunk[self.axis + 1 :]), inside // self.length * self._size
 
-    def encoded(self, chunk: Index) -> bytes | None:
+    def read_encoded(self, chunk: Index) -> bytes | None:
         """Return the bytes of a piece; None if the source has none."""
         home, begin = self._home(chunk)
-        data = self.source.encoded(home)
+        data = self.source.read_encoded(home)
         return None if data is None or begin + self._size > len(data) else data[begin : begin + self._size]
 
     def place(self, chunk: Index) -> ChunkPlace | None:
@@ -109,9 +109,9 @@ class Pieces(DerivedSource):
         """Return the source's values of a region, in its shape and the source's dtype."""
         return self.source.read(selection)
 
-    def occupied(self, chunks: tuple[int, ...], region: Region | None = None) -> Iterator[Index]:
+    def list_occupied(self, chunks: tuple[int, ...], region: Region | None = None) -> Iterator[Index]:
         """Return the source's occupied chunks."""
-        return self.source.occupied(chunks, region)
+        return self.source.list_occupied(chunks, region)
 
 
 def common_length(sources: Sequence[ArraySource], axis: int) -> int | None:
@@ -148,7 +148,7 @@ def in_pieces(sources: Sequence[ArraySource], axis: int, length: int) -> list[Ar
     ]
 
 
-def addressed(sources: Sequence[ArraySource], axis: int, least: int) -> list[ArraySource]:
+def align_grids(sources: Sequence[ArraySource], axis: int, least: int) -> list[ArraySource]:
     """Return sources with one grid, if pieces of at least `least` bytes allow it; else the sources.
 
     Uncompressed chunks larger than `LARGE` are cut into pieces of up to `MOST`

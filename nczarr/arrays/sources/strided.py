@@ -28,7 +28,7 @@ from nczarr.arrays.regions import (
     Selection,
     bounds_of,
     chunk_ranges,
-    clipped,
+    clip,
     every_block,
     grid_of,
     inside,
@@ -161,7 +161,7 @@ class FileBytes:
         if (status.st_size, status.st_mtime_ns) != (self.size, self.modified):
             raise OSError(None, "the file has changed since it was opened", self.name)
 
-    def seen(self, size: int) -> None:
+    def count_seen(self, size: int) -> None:
         """Count bytes to be read from the map; release its pages from time to time.
 
         They would count as process memory. Views remain valid: pages are mapped
@@ -301,7 +301,7 @@ class AffineArray(ArraySource):
             return np.empty(shape, dtype)
         base = self.base + sum(start * step for (start, _), step in zip(bounds, steps, strict=True))
         end = _end(base, shape, steps, dtype.itemsize)
-        self.file.seen(min(end, self.file.size) - min(base, self.file.size))
+        self.file.count_seen(min(end, self.file.size) - min(base, self.file.size))
         if end <= self.file.size:
             buffer, at = self.file.region(base, shape, steps, dtype.itemsize)
             return np.ndarray(shape, dtype, buffer, at, _strides(shape, steps, dtype.itemsize))
@@ -315,7 +315,7 @@ class AffineArray(ArraySource):
         if self.distant:  # from few requests, as a whole
             out[...] = self.read(selection)
             return
-        region = clipped(selection, self.layout.shape)
+        region = clip(selection, self.layout.shape)
 
         def put(part: Selection) -> None:
             place: Any = (*inside(part, region), ...)
@@ -352,7 +352,7 @@ class AffineArray(ArraySource):
         """Encoding: plain elements."""
         return Stored(self.layout.dtype, self.layout.chunks, ())
 
-    def encoded(self, chunk: Index) -> bytes | None:
+    def read_encoded(self, chunk: Index) -> bytes | None:
         """Return the bytes of a chunk; None if the file lacks part of it."""
         start, length = self._begin(chunk), self._chunk_bytes()
         return self.file.piece(start, length) if start + length <= self.file.size else None
@@ -371,7 +371,7 @@ class AffineArray(ArraySource):
         number = number_of(chunk[1:], self._counts()[1:])
         return self.base + chunk[0] * self._rows * self.stride + number * self._chunk_bytes()
 
-    def occupied(self, chunks: tuple[int, ...], region: Region | None = None) -> Iterator[Index]:
+    def list_occupied(self, chunks: tuple[int, ...], region: Region | None = None) -> Iterator[Index]:
         """Return all blocks of a region; if missing elements are fill, only those partly in the file."""
         lengths = self._present() if self.sparse else self.layout.shape
         if region is not None:

@@ -18,7 +18,7 @@ from typing import Any
 
 from nczarr.arrays.codecs.chain import same_bytes
 from nczarr.arrays.execution.counts import Route
-from nczarr.arrays.execution.thread_pool import Task, limited
+from nczarr.arrays.execution.thread_pool import Task, limit
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.regions import (
     Index,
@@ -31,11 +31,11 @@ from nczarr.arrays.regions import (
     lengths_of,
     linear_block,
     number_of,
-    repeated_chunks,
+    repeat_chunks,
 )
 from nczarr.arrays.sources.memory import fill_array
 from nczarr.arrays.sources.source import ArraySource, Descr, Layout, Stored, itemsize, numpy_dtype
-from nczarr.arrays.values.elements import modelled
+from nczarr.arrays.values.elements import model_dtype
 from nczarr.ast.rectilinear import largest, varies, volume
 
 
@@ -58,7 +58,7 @@ def _lies_otherwise(layout: Layout) -> bool:
 def plain(dtype: Descr) -> Descr:
     """Return the dtype without meaningless byte order; booleans and complex numbers become bytes and parts."""
     if isinstance(dtype, str) and dtype[1] in "bc":
-        dtype = modelled(dtype)
+        dtype = model_dtype(dtype)
     if isinstance(dtype, str) and (dtype[1] in "SVO" or dtype[2:] == "1"):
         return "|" + dtype[1:]
     return dtype
@@ -117,7 +117,7 @@ class Window(ArraySource):
 
     def fill(self, source: ArraySource, selections: list[Selection]) -> None:
         """Read regions inside the window from the array."""
-        at_hand = source.fetched(selections)
+        at_hand = source.prefetch(selections)
         for selection in selections:
             place: Any = (*inside(selection, self.region), ...)
             at_hand.read_into(selection, self.values[place])
@@ -250,7 +250,7 @@ def along(region: Selection, cells: tuple[int, ...], element: int, most: int = P
     """
     batch: list[Selection] = []
     size = 0
-    for piece in cut_along(region, repeated_chunks(cells, lengths_of(region), most // max(1, element))):
+    for piece in cut_along(region, repeat_chunks(cells, lengths_of(region), most // max(1, element))):
         batch.append(piece)
         size += math.prod(lengths_of(piece)) * element
         if size >= most:
@@ -274,7 +274,7 @@ def filling(window: Window, source: ArraySource, workers: int, memory: int) -> I
     if source.distant:
         most = FETCHED if source.together is not None else 0
     need = max(volume(cells) * element, PIECE) * TIMES + (most if source.distant else 0)
-    stored = _stored_parts(source, window.region, cells)
+    stored = _find_stored_parts(source, window.region, cells)
     if stored is None:
         pieces = along(window.region, cells, element, most)
     else:
@@ -285,14 +285,14 @@ def filling(window: Window, source: ArraySource, workers: int, memory: int) -> I
         yield Task(partial(window.fill, source, selections), need)
 
 
-def _stored_parts(source: ArraySource, region: Selection, cells: tuple[int, ...]) -> list[Selection] | None:
+def _find_stored_parts(source: ArraySource, region: Selection, cells: tuple[int, ...]) -> list[Selection] | None:
     """Return the parts of a region in stored chunks of these lengths; None if more than half are stored."""
     if varies(cells) or not all(cells):
         return None
     firsts = [part.start // length for part, length in zip(region, cells, strict=True)]
     aligned = tuple(range(first * n, part.stop) for first, n, part in zip(firsts, cells, region, strict=True))
     most = math.prod(grid_of(tuple(map(len, aligned)), cells)) // 2
-    chunks = list(islice(source.occupied(cells, aligned), most + 1))
+    chunks = list(islice(source.list_occupied(cells, aligned), most + 1))
     if len(chunks) > most:
         return None
     return [
@@ -305,7 +305,7 @@ def _stored_parts(source: ArraySource, region: Selection, cells: tuple[int, ...]
 
 
 def _fill_at_once(window: Window, source: ArraySource, workers: int, memory: int) -> None:
-    with limited(workers, memory):
+    with limit(workers, memory):
         window.fill(source, [window.region])
 
 

@@ -104,9 +104,9 @@ def plain(column: nodes.Column, where: NDArray[Any] | None = None, deep: Deep | 
             )
         case nodes.Masked() | nodes.BitMasked():
             room.take(column.mask, len(column) if where is None else len(where))
-            return _masked(missing(column), column.content, np.arange(len(column)), where, deeper)
+            return _mask(missing(column), column.content, np.arange(len(column)), where, deeper)
         case nodes.Indexed() if column.optional:
-            return _masked(column.index < 0, column.content, column.index, where, deeper)
+            return _mask(column.index < 0, column.content, column.index, where, deeper)
         case nodes.Indexed():
             return plain(column.content, column.index if where is None else column.index[where], deeper)
         case nodes.Sparse():
@@ -114,7 +114,7 @@ def plain(column: nodes.Column, where: NDArray[Any] | None = None, deep: Deep | 
         case nodes.Union():
             return _union(column, where, deeper)
         case nodes.ArrayPieces():
-            whole_column = joined([plain(piece, None, deeper) for piece in column.pieces])
+            whole_column = join([plain(piece, None, deeper) for piece in column.pieces])
             return whole_column if where is None else plain(whole_column, where, deeper)
         case nodes.Objects():
             return plain(column.content, where, deeper)
@@ -157,7 +157,7 @@ def _lists(
     return nodes.ListNode(offsets, plain(content, taken, deep))
 
 
-def _masked(
+def _mask(
     mask: NDArray[Any], content: nodes.Column, index: NDArray[Any], where: NDArray[Any] | None, deep: Deep
 ) -> nodes.Column:
     """Return the items at an index; missing ones have arbitrary values.
@@ -215,7 +215,7 @@ def _union(column: nodes.Union, where: NDArray[Any] | None, deep: Deep) -> nodes
     return plain(column.contents[int(used[0])], index, deep)
 
 
-def joined(pieces: list[nodes.Column]) -> nodes.Column:
+def join(pieces: list[nodes.Column]) -> nodes.Column:
     """Concatenate canonical columns. Raises NoVariableError if their types of items differ."""
     filled = [piece for piece in pieces if len(piece)] or pieces[:1]
     if not filled:
@@ -227,7 +227,7 @@ def joined(pieces: list[nodes.Column]) -> nodes.Column:
         masks = [piece.mask if isinstance(piece, nodes.Masked) else np.zeros(len(piece), bool) for piece in filled]
         return nodes.Masked(
             np.concatenate(masks),
-            joined([piece.content if isinstance(piece, nodes.Masked) else piece for piece in filled]),
+            join([piece.content if isinstance(piece, nodes.Masked) else piece for piece in filled]),
         )
     if any(type(piece) is not type(first) for piece in filled):
         raise NoVariableError("lost-union", "chunks of different types of items")
@@ -240,12 +240,12 @@ def joined(pieces: list[nodes.Column]) -> nodes.Column:
         case nodes.ListNode():
             lists = [piece for piece in filled if isinstance(piece, nodes.ListNode)]
             counts = np.concatenate([np.diff(piece.offsets) for piece in lists])
-            return nodes.ListNode(nodes.offsets_of(counts), joined([piece.content for piece in lists]))
+            return nodes.ListNode(nodes.offsets_of(counts), join([piece.content for piece in lists]))
         case nodes.TextNode():
             texts = [piece for piece in filled if isinstance(piece, nodes.TextNode)]
             if len({piece.encoding for piece in texts}) > 1:
                 raise NoVariableError("lost-union", "texts of different encodings")
-            inner = joined([piece.bytes for piece in texts])
+            inner = join([piece.bytes for piece in texts])
             assert isinstance(inner, nodes.ListNode)
             return nodes.TextNode(inner, first.encoding)
         case nodes.TableNode():
@@ -254,7 +254,7 @@ def joined(pieces: list[nodes.Column]) -> nodes.Column:
                 raise NoVariableError("lost-union", "tables of different columns")
             columns = zip(*(piece.columns for piece in tables), strict=True)
             return nodes.TableNode(
-                first.names, tuple(joined(list(contents)) for contents in columns), sum(map(len, tables))
+                first.names, tuple(join(list(contents)) for contents in columns), sum(map(len, tables))
             )
         case _:
             raise AssertionError(first)

@@ -55,7 +55,7 @@ def element_of(stored: Descr) -> Element | None:
     A record with such fields is named by its dtype as in Zarr v2, little-endian.
     """
     if not isinstance(stored, str):
-        return _RECORD + json.dumps(_spelled(stored), separators=(",", ":")) if _is_foreign(stored) else None
+        return _RECORD + json.dumps(_spell(stored), separators=(",", ":")) if _is_foreign(stored) else None
     if stored[1] in _TIMES:
         return _TIMES[stored[1]] + stored[3:]
     return f"utf32[{stored[2:]}]" if stored[1] == "U" else _ELEMENTS.get(stored[1:])
@@ -78,10 +78,10 @@ def _is_foreign(stored: Descr) -> bool:
     return any(_is_foreign(field) for _, field, _ in stored)
 
 
-def _spelled(stored: Descr) -> Any:
+def _spell(stored: Descr) -> Any:
     if isinstance(stored, str):
         return stored.replace(">", "<")
-    return [[name, _spelled(field), *([shape] if shape else [])] for name, field, shape in stored]
+    return [[name, _spell(field), *([shape] if shape else [])] for name, field, shape in stored]
 
 
 def _record_of(name: str) -> Descr:
@@ -129,7 +129,7 @@ def is_utf32(dtype: Descr) -> bool:
     return isinstance(dtype, str) and dtype[1] == "U"
 
 
-def stored_dtype(element: Element) -> Descr:
+def find_stored_dtype(element: Element) -> Descr:
     """Return the NumPy dtype of an element, little-endian. Raises ValueError for an invalid record."""
     if is_record(element):
         return _record_of(element)
@@ -169,10 +169,10 @@ def time_attributes(stored: Descr) -> dict[str, str]:
     return {"units": f"{unit} since 1970-01-01 00:00:00", "calendar": "proleptic_gregorian"}
 
 
-def modelled(stored: Descr) -> Descr:
+def model_dtype(stored: Descr) -> Descr:
     """Return the tree's dtype for stored elements, in the same byte order. Fields of text are arrays."""
     if not isinstance(stored, str):
-        return tuple((name, *_modelled_field(field, shape)) for name, field, shape in stored)
+        return tuple((name, *_model_field(field, shape)) for name, field, shape in stored)
     if stored[1] in _TIMES:
         return stored[0] + "i8"
     match _ELEMENTS.get(stored[1:]):
@@ -187,10 +187,10 @@ def modelled(stored: Descr) -> Descr:
             return (("r", real, ()), ("i", imaginary, ()))
 
 
-def _modelled_field(stored: Descr, shape: tuple[int, ...]) -> tuple[Descr, tuple[int, ...]]:
+def _model_field(stored: Descr, shape: tuple[int, ...]) -> tuple[Descr, tuple[int, ...]]:
     """Return the tree's dtype and shape of a record's field."""
     inner, length = field_of(stored)
-    return modelled(inner), (*shape, *length)
+    return model_dtype(inner), (*shape, *length)
 
 
 def field_of(stored: Descr) -> tuple[Descr, tuple[int, ...]]:
@@ -207,7 +207,7 @@ def suits(element: Element, type_name: str, types: Types) -> bool:
     declared = types.get(type_name)
     if is_record(element):
         try:
-            expected = modelled(_record_of(element))
+            expected = model_dtype(_record_of(element))
         except ValueError:
             return False
         return isinstance(declared, CompoundType) and is_fixed(type_name, types) and descr(type_name, types) == expected
@@ -223,14 +223,14 @@ def suits(element: Element, type_name: str, types: Types) -> bool:
         return type_name == "string"
     if not isinstance(declared, CompoundType) or not is_fixed(type_name, types):
         return False
-    return descr(type_name, types) == modelled(stored_dtype(element))
+    return descr(type_name, types) == model_dtype(find_stored_dtype(element))
 
 
-def kept_dtype(element: Element, type_name: str, types: Types, arrays: Arrays) -> Descr | None:
+def choose_kept_dtype(element: Element, type_name: str, types: Types, arrays: Arrays) -> Descr | None:
     """Return the dtype in which a store keeps an element of values of a type; None if it cannot."""
     if not arrays.elements or not suits(element, type_name, types):
         return None
-    stored = stored_dtype(element)
+    stored = find_stored_dtype(element)
     if not arrays.numpy_types and (is_record(element) or is_time(element) or is_text(element)):
         return None
     return stored if arrays.nested_records or not _is_nested(stored) else None
@@ -241,7 +241,7 @@ def _is_nested(stored: Descr) -> bool:
     return not isinstance(stored, str) and any(not isinstance(field, str) or shape for _, field, shape in stored)
 
 
-def declared(element: Element, name: str) -> UserType:
+def declare_type(element: Element, name: str) -> UserType:
     """Return the user type `name` for such elements; not for halves, which are floats."""
     if element == "bool":
         constants = (EnumConstant(name="FALSE", value=0), EnumConstant(name="TRUE", value=1))
@@ -250,28 +250,30 @@ def declared(element: Element, name: str) -> UserType:
     return CompoundType(name=name, fields=(Field(name="r", type=part), Field(name="i", type=part)))
 
 
-def stored_bytes(data: bytes, dtype: Descr) -> bytes:
+def convert_to_stored(data: bytes, dtype: Descr) -> bytes:
     """Convert one little-endian element of the tree to a stored dtype.
 
     Records are always little-endian. Raises OverflowError if the element does
     not fit.
     """
     if not isinstance(dtype, str):
-        return as_stored(np.frombuffer(data, widened(numpy_dtype(dtype))), dtype).tobytes() if _halved(dtype) else data
+        return (
+            as_stored(np.frombuffer(data, widen(numpy_dtype(dtype))), dtype).tobytes() if _has_halves(dtype) else data
+        )
     if dtype[1] in "SVOU":
         return data
     if dtype[1:] == "f2":
         data = as_stored(np.frombuffer(data, "<f4"), "<f2").tobytes()
-    return swapped(data, dtype) if dtype[0] == ">" else data
+    return swap(data, dtype) if dtype[0] == ">" else data
 
 
 def model_bytes(data: bytes, dtype: Descr) -> bytes:
-    """Invert `stored_bytes`; a record may have any byte order."""
+    """Invert `convert_to_stored`; a record may have any byte order."""
     if not isinstance(dtype, str):
         return _record_model_bytes(data, dtype)
     if dtype[1] in "SVOU":
         return data
-    little = swapped(data, dtype) if dtype[0] == ">" else data
+    little = swap(data, dtype) if dtype[0] == ">" else data
     if dtype[1:] != "f2":
         return little
     return np.frombuffer(little, "<f2").astype("<f4").tobytes()
@@ -294,7 +296,7 @@ def as_stored(values: NDArray[Any], dtype: Descr) -> NDArray[Any]:
     `values`: any shape, the tree's dtype, records little-endian.
     """
     if not isinstance(dtype, str):
-        return _record_as_stored(values, dtype) if _halved(dtype) else values
+        return _record_as_stored(values, dtype) if _has_halves(dtype) else values
     if dtype[1:] != "f2" or values.dtype.itemsize == 2:
         return values
     with np.errstate(over="ignore", under="ignore"):
@@ -306,33 +308,33 @@ def as_stored(values: NDArray[Any], dtype: Descr) -> NDArray[Any]:
     return halves
 
 
-def _halved(dtype: Descr) -> bool:
+def _has_halves(dtype: Descr) -> bool:
     """Return whether a dtype has halves."""
-    return dtype[1:] == "f2" if isinstance(dtype, str) else any(_halved(field) for _, field, _ in dtype)
+    return dtype[1:] == "f2" if isinstance(dtype, str) else any(_has_halves(field) for _, field, _ in dtype)
 
 
 def _record_as_stored(values: NDArray[Any], dtype: Record) -> NDArray[Any]:
     """Convert records by fields: `values` in any shape, the result too. Raises OverflowError."""
-    wide = values.view(widened(numpy_dtype(dtype)))
+    wide = values.view(widen(numpy_dtype(dtype)))
     records = np.empty(values.shape, numpy_dtype(dtype))
     for name, field, _ in dtype:
         records[name] = as_stored(wide[name], field)
     return records
 
 
-def widened(dtype: np.dtype[Any]) -> np.dtype[Any]:
+def widen(dtype: np.dtype[Any]) -> np.dtype[Any]:
     """Return the dtype with float32 for float16 fields of records, which the model lacks."""
     if dtype.names is None or dtype.fields is None:
         if dtype.subdtype is not None:
-            return np.dtype((widened(dtype.subdtype[0]), dtype.subdtype[1]))
+            return np.dtype((widen(dtype.subdtype[0]), dtype.subdtype[1]))
         return np.dtype("f4").newbyteorder(dtype.byteorder) if dtype.kind == "f" and dtype.itemsize == 2 else dtype
-    return np.dtype([(name, widened(dtype.fields[name][0])) for name in dtype.names])
+    return np.dtype([(name, widen(dtype.fields[name][0])) for name in dtype.names])
 
 
 def is_element(data: bytes, dtype: Descr) -> bool:
     """Return whether one element of the tree fits the stored dtype."""
     try:
-        stored_bytes(data, dtype)
+        convert_to_stored(data, dtype)
     except OverflowError:
         return False
     return True
@@ -344,7 +346,7 @@ def halves(dtype: str) -> tuple[str, str]:
     return part, part
 
 
-def swapped(data: bytes, dtype: str) -> bytes:
+def swap(data: bytes, dtype: str) -> bytes:
     """Swap the byte order of one element; of a complex number, each part's."""
     if dtype[1] != "c":
         return data[::-1]
@@ -357,5 +359,5 @@ def in_order(data: bytes, dtype: Descr, ordered: Descr) -> bytes:
     if dtype == ordered:
         return data
     if isinstance(dtype, str):
-        return swapped(data, dtype)
+        return swap(data, dtype)
     return np.frombuffer(data, numpy_dtype(dtype)).astype(numpy_dtype(ordered)).tobytes()

@@ -42,11 +42,11 @@ class _ItemWalk:
         self._depth += 1
         if self._left < 0 or self._depth > DEEPEST:
             raise ValueError("the items exceed the limit, or their nesting is infinite")
-        objects = self._taken(column, where) if len(where) else []
+        objects = self._take(column, where) if len(where) else []
         self._depth -= 1
         return objects
 
-    def _taken(self, column: nodes.Column, where: NDArray[Any]) -> list[Any]:
+    def _take(self, column: nodes.Column, where: NDArray[Any]) -> list[Any]:
         match column:
             case nodes.Flat():
                 return self._elements(column.values[where])
@@ -71,7 +71,7 @@ class _ItemWalk:
             case nodes.Sparse():
                 return self._sparse(column, where)
             case nodes.Union():
-                return self._mixed(column.contents, column.tags[where], column.index[where])
+                return self._mix(column.contents, column.tags[where], column.index[where])
             case nodes.ArrayPieces():
                 return self._pieces(column, where)
             case nodes.Objects():
@@ -138,9 +138,9 @@ class _ItemWalk:
         sizes = np.array([len(piece) for piece in column.pieces])
         ends = np.cumsum(sizes)
         piece = np.searchsorted(ends, where, side="right")
-        return self._mixed(column.pieces, piece, where - (ends - sizes)[piece])
+        return self._mix(column.pieces, piece, where - (ends - sizes)[piece])
 
-    def _mixed(self, columns: tuple[nodes.Column, ...], which: NDArray[Any], index: NDArray[Any]) -> list[Any]:
+    def _mix(self, columns: tuple[nodes.Column, ...], which: NDArray[Any], index: NDArray[Any]) -> list[Any]:
         """Return items of several columns as Python objects.
 
         Item i is item `index[i]` of column `which[i]`. `which`, `index`:

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar, assert_never
 from nczarr.arrays.lazy_numpy import NDArray
 from nczarr.arrays.sources.source import Descr, itemsize
 from nczarr.ast.node import TypeName
-from nczarr.ast.types import ATOMIC, CompoundType, EnumType, Field, OpaqueType, UserType, VlenType, made_of
+from nczarr.ast.types import ATOMIC, CompoundType, EnumType, Field, OpaqueType, UserType, VlenType, list_parts
 
 NUMPY: dict[str, str] = {
     "byte": "|i1", "ubyte": "|u1", "char": "|S1", "short": "<i2", "ushort": "<u2", "int": "<i4", "uint": "<u4",
@@ -63,7 +63,7 @@ def inner_types(type_name: TypeName, types: Types) -> Iterator[TypeName]:
     """Yield the type, and all types of its elements and fields."""
     yield type_name
     if type_name in types:
-        for inner in made_of(types[type_name]):
+        for inner in list_parts(types[type_name]):
             yield from inner_types(inner, types)
 
 
@@ -172,7 +172,7 @@ class UnsuitedError(ValueError):
     code = "unreadable-array"
 
 
-def shaped(values: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:
+def shape_values(values: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:
     """Return values in a shape. Raises UnsuitedError for another number of values."""
     if values.size != math.prod(shape):
         raise UnsuitedError(f"it contains {values.size} values instead of {math.prod(shape)}")
@@ -198,7 +198,7 @@ def arrays_of(
             yield tree.path, leaf(values, tree.type, shape)
         case ListTree():
             counts, content = lists(values, shape)
-            yield tree.counts.path, shaped(counts, shape)
+            yield tree.counts.path, shape_values(counts, shape)
             yield from arrays_of(tree.content, content, (int(counts.sum()),), leaf, lists, members)
         case RecordTree():
             fields = [field for field, _ in tree.members]
@@ -246,7 +246,7 @@ def struct(type_name: str, types: Types) -> Struct:
     return _struct(type_name, types, {})
 
 
-def stored_size(type_name: str, types: Types) -> int:
+def measure_stored(type_name: str, types: Types) -> int:
     """Return the bytes of one value in a netCDF-4 file: as in memory, but 16 for each string, as for lists."""
     return struct(type_name, types).size + POINTER * _texts(type_name, types, {})
 

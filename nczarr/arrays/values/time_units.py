@@ -55,7 +55,7 @@ class Units(NamedTuple):
     """The attribute `calendar`; None for durations."""
 
 
-def parsed(text: str) -> tuple[Fraction, str | None] | None:
+def parse_unit(text: str) -> tuple[Fraction, str | None] | None:
     """Return the seconds of a unit, and the text of its date if there is one; None for other units."""
     match = _UNITS.fullmatch(text.rstrip("\0").strip())
     word = match[2].lower() if match is not None else ""
@@ -67,7 +67,7 @@ def parsed(text: str) -> tuple[Fraction, str | None] | None:
 
 def dates(text: str, calendar: str) -> Units | None:
     """Return the encoding of dates that `units` and `calendar` name; None if they are no such attributes."""
-    encoding, calendar_name = parsed(text), CALENDARS.get(calendar.rstrip("\0").lower())
+    encoding, calendar_name = parse_unit(text), CALENDARS.get(calendar.rstrip("\0").lower())
     if encoding is None or encoding[1] is None or calendar_name is None:
         return None
     try:
@@ -129,7 +129,7 @@ def date_text(seconds: Fraction, calendar: str) -> str:
         year += max(1, (days - _first_day(year + 1, calendar)) // 366)
     while _first_day(year, calendar) > days:
         year -= max(1, (_first_day(year, calendar) - days) // 366)
-    named = _named_year(year, calendar)
+    named = _name_year(year, calendar)
     month = next(number for number in range(12, 0, -1) if _day(named, number, 1, calendar) <= days)
     day = days - _day(named, month, 1, calendar) + 1
     if calendar == "standard" and (named, month) == (1582, 10) and day > 4:
@@ -144,14 +144,14 @@ def date_text(seconds: Fraction, calendar: str) -> str:
     return text
 
 
-def _named_year(year: int, calendar: str) -> int:
+def _name_year(year: int, calendar: str) -> int:
     """Return the name of a year, counted with a year 0: `standard` and `julian` have none."""
     return year - (year <= 0 and calendar in ("standard", "julian"))
 
 
 def _first_day(year: int, calendar: str) -> int:
     """Return the number of the first day of a year, counted with a year 0."""
-    return _day(_named_year(year, calendar), 1, 1, calendar)
+    return _day(_name_year(year, calendar), 1, 1, calendar)
 
 
 def _days(year: int, month: int, calendar: str) -> int:

@@ -20,7 +20,7 @@ from nczarr.arrays.sources.source import ArraySource, Layout, Parts, numpy_dtype
 from nczarr.arrays.values.parts import ListTree, PartLeaf, Types, descr, is_fixed, part_tree, size, spread
 from nczarr.ast import ATOMIC, CompoundType, Constant, Field, TypeName, UserType, VlenType
 from nczarr.ast.dataset import MAX_DEPTH
-from nczarr.ast.types import made_of
+from nczarr.ast.types import list_parts
 
 
 def sound_types(types: Mapping[str, UserType]) -> dict[str, UserType]:
@@ -30,7 +30,7 @@ def sound_types(types: Mapping[str, UserType]) -> dict[str, UserType]:
         ready = {
             path: declared
             for path, declared in types.items()
-            if path not in sound and all(name in ATOMIC or name in sound for name in made_of(declared))
+            if path not in sound and all(name in ATOMIC or name in sound for name in list_parts(declared))
         }
         if not ready:
             break
@@ -125,7 +125,7 @@ def _is_even(constant: Constant) -> bool:
     return constant.data == constant.data[:width] * constant.count
 
 
-def filled(columns: ListRuns, fill: Constant, shape: tuple[int, ...]) -> ListRuns:
+def fill_missing(columns: ListRuns, fill: Constant, shape: tuple[int, ...]) -> ListRuns:
     """Return the columns as one run, with the fill value for missing elements."""
     total = math.prod(shape)
     width = len(fill.data)
@@ -148,12 +148,12 @@ def arrays(
         layout = Layout(descr(type_name, types), shape, shape, fill=_bytes(fill))
         return {"": _runs(layout, starts, columns.lengths, first)}
     constants = [value for value in columns.values if isinstance(value, Constant)]
-    return _placed(_Given(join(type_name, constants, types), starts, columns.lengths, shape, fill), types)
+    return _place(_Given(join(type_name, constants, types), starts, columns.lengths, shape, fill), types)
 
 
 def constant_parts(constant: Constant, shape: tuple[int, ...], types: Types, fill: Constant | None = None) -> Parts:
     """Return a variable's array sources from one constant of all (or its first) values."""
-    return _placed(_Given(constant, [0], [constant.count], shape, fill), types)
+    return _place(_Given(constant, [0], [constant.count], shape, fill), types)
 
 
 def _runs(layout: Layout, starts: list[int], lengths: Sequence[int], values: NDArray[Any]) -> Runs | ArrayInMemory:
@@ -198,7 +198,7 @@ class _Given(NamedTuple):
     """Value between runs."""
 
 
-def _placed(whole: _Given, types: Types) -> Parts:
+def _place(whole: _Given, types: Types) -> Parts:
     """Convert one constant to the arrays of its type."""
 
     def array(leaf: PartLeaf, placed: _Given) -> ArraySource:

@@ -96,7 +96,7 @@ class Words:
 
         return _ESCAPE.sub(plain, raw)
 
-    def declared(self, start: int, end: int, what: str) -> str:
+    def declare(self, start: int, end: int, what: str) -> str:
         """Return the name in a definition of `what` (`variable`, `dimension` …); reports reserved words and paths."""
         raw = bytes(self.source.data[start:end])
         if raw.startswith(b"/"):
@@ -172,7 +172,7 @@ def path(fqn: str) -> str:
 def reference(fqn: str, scope: str, declared: Collection[str], *, words: Collection[str] = ()) -> str:
     """Return the name of an item inside the group `scope`: bare if that resolves to it, else its path.
 
-    `declared`: FQNs of all items of its kind; names in `words` are never bare.
+    `declare`: FQNs of all items of its kind; names in `words` are never bare.
     """
     name = names.last(fqn)
     while (resolved := names.join(scope, name)) not in declared and scope != "/":
@@ -180,7 +180,7 @@ def reference(fqn: str, scope: str, declared: Collection[str], *, words: Collect
     return identifier(name) if resolved == fqn and resolved in declared and name not in words else path(fqn)
 
 
-def quoted(data: bytes) -> str:
+def quote(data: bytes) -> str:
     """Return bytes as a string constant: UTF-8 unchanged, control characters and other bytes escaped."""
     text = data.decode("utf-8", "surrogateescape")
     return f'"{_CONTROL.sub(_escape, text)}"' if _CONTROL.search(text) else f'"{text}"'
@@ -211,7 +211,7 @@ def plain_float(value: float, atomic: Atomic) -> str:
     return text.removesuffix(".0")
 
 
-def suffixed(value: int | float, atomic: Atomic) -> str:
+def add_suffix(value: int | float, atomic: Atomic) -> str:
     """Return a number as an attribute value with type suffix; floats always have a point or exponent."""
     if isinstance(value, int):
         return f"{value}{_SUFFIXES[atomic.name]}"

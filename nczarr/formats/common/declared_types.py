@@ -37,7 +37,7 @@ class DeclaredTypes:
         self.types[user_type.name] = user_type
         return names.join(self.path, user_type.name)
 
-    def shared(self, user_type: UserType) -> TypeName:
+    def share(self, user_type: UserType) -> TypeName:
         """Return the FQN of a type; its name is only used if the group has no equal type."""
         for name, declared in self.types.items():
             if declared.model_copy(update={"name": user_type.name}) == user_type:

@@ -55,25 +55,25 @@ class DocumentCache:
             document = self.extra.get(key)
             return document if isinstance(document, dict) else None
         self._present.add(key)
-        parsed = self.parsed(key, data)
+        parsed = self.parse(key, data)
         if parsed is None:
             return None
         for remark in parsed.remarks:
             self.warn("untidy-metadata", f"the document {remark}", key)
         for name in parsed.repeated:
             text = f"member `{name}` occurs twice in one object: only the last one is read"
-            self.lost("duplicate-name", text, key)
+            self.report_lost("duplicate-name", text, key)
         if not isinstance(parsed.value, dict):
-            self.lost("bad-metadata", "the document is not a JSON object", key)
+            self.report_lost("bad-metadata", "the document is not a JSON object", key)
             return None
         return parsed.value
 
-    def parsed(self, key: str, data: bytes) -> Parsed | None:
+    def parse(self, key: str, data: bytes) -> Parsed | None:
         """Return the JSON value of a document; None (reported) if it is invalid."""
         try:
             return parse(data)
         except NotJsonError as fault:
-            self.lost("bad-metadata", f"the document is not JSON: {fault}", key)
+            self.report_lost("bad-metadata", f"the document is not JSON: {fault}", key)
             return None
 
     def raw(self, key: str) -> bytes | None:
@@ -100,11 +100,11 @@ class DocumentCache:
         names_below = set(below)
         if not names_below and not self.extra and not self.store.listed:
             text = "the server cannot list keys, and there are no consolidated metadata: the nodes below are unknown"
-            self.lost("unreadable-array", text, prefix)
+            self.report_lost("unreadable-array", text, prefix)
         for name in links:
             if not name.startswith("."):
                 text = f"`{prefix}{name}` is a symbolic link, which is not followed"
-                self.lost("unreadable-array", text, prefix + name)
+                self.report_lost("unreadable-array", text, prefix + name)
         for key in self.extra:
             if key.startswith(prefix):
                 names_below.add(key[len(prefix) :].split("/", 1)[0])
@@ -117,7 +117,7 @@ class DocumentCache:
             span = self._spans[key] = Span(Source(self.store.path, b"", key=key), 0, 0)
         return span
 
-    def lost(self, code: str, message: str, key: str, pointer: str = "") -> None:
+    def report_lost(self, code: str, message: str, key: str, pointer: str = "") -> None:
         """Report unreadable, dropped content: an error, unless the run allows it."""
         allowed = self._options.accepts(code)
         helps = () if allowed else (f"read the rest with `--allow-loss {code}`",)
@@ -144,13 +144,13 @@ class DocumentCache:
     def name(self, written: Any, key: str, pointer: str, what: str) -> str | None:
         """Return a simple name in the model's form; None (reported) if netCDF or keys cannot have it."""
         if not isinstance(written, str):
-            self.lost("bad-metadata", f"the name of {what} is not a string", key, pointer)
+            self.report_lost("bad-metadata", f"the name of {what} is not a string", key, pointer)
             return None
         normal_name, problem = _in_the_model(written)
         if problem is None:
             return normal_name
         code = "bad-metadata" if what == "an attribute" else "unreadable-array"
-        self.lost(code, f"{what}: {problem}", key, pointer)
+        self.report_lost(code, f"{what}: {problem}", key, pointer)
         return None
 
 

@@ -81,7 +81,7 @@ class RemoteCodec(Protocol):
     def query(self, expression: str) -> str:
         """Return the encoded query for an expression, which follows the URL of the dataset."""
 
-    def decoded(self, data: bytes, region: Region) -> dict[str, NDArray[Any]]:
+    def decode(self, data: bytes, region: Region) -> dict[str, NDArray[Any]]:
         """Return the values of an answer by part, in the parts' shapes and dtypes. Raises ValueError."""
 
 
@@ -104,7 +104,7 @@ class RemoteVariable(NamedTuple):
         """Return the values of a region by part, in the parts' shapes and dtypes. Raises OSError."""
         data = self.answer(region, keep=keep)
         try:
-            return self.codec.decoded(data, region)
+            return self.codec.decode(data, region)
         except ValueError as fault:
             text = f"the answer to `{self.codec.expression(region)}` cannot be used: {fault}"
             raise OSError(None, text, self.service.shown) from None
@@ -140,9 +140,9 @@ class Regions(_RemoteSections):
     def meeting(self, region: Region) -> Iterator[tuple[Region, Region]]:
         """Yield a region in pieces."""
         width = 0 if self.type == "string" else size(self.type, self.types)
-        return ((piece, piece) for piece in _divided(region, width or TEXT))
+        return ((piece, piece) for piece in _divide(region, width or TEXT))
 
-    def decoded(self, section: Region) -> dict[str, NDArray[Any]]:
+    def decode(self, section: Region) -> dict[str, NDArray[Any]]:
         return self.variable.values(section, keep=self.keep)
 
     def each(self, call: Callable[[Any], None], sections: Iterable[Any]) -> None:
@@ -157,7 +157,7 @@ class Blocks(_RemoteSections):
         super().__init__(variable)
         self.block = linear_block(self.shape, MOST)
         self.counts = grid_of(self.shape, self.block)
-        self._recent = lru_cache(KEPT)(self._requested)
+        self._recent = lru_cache(KEPT)(self._request)
         self._growing = threading.Lock()
         self._ends: dict[str, list[int]] = {
             part.path: [] for part in parts(self.type, (), self.types) if None in part.shape
@@ -183,14 +183,14 @@ class Blocks(_RemoteSections):
         while some := list(itertools.islice(left, KEPT)):
             _each_at_once(call, some)
 
-    def decoded(self, section: int) -> dict[str, NDArray[Any]]:
+    def decode(self, section: int) -> dict[str, NDArray[Any]]:
         return self._recent(section)
 
-    def _requested(self, section: int) -> dict[str, NDArray[Any]]:
+    def _request(self, section: int) -> dict[str, NDArray[Any]]:
         return self.variable.values(self.region(section), keep=True)
 
     def content(self, stretch: int) -> dict[str, NDArray[Any]]:
-        return self.decoded(stretch)
+        return self.decode(stretch)
 
     def ends(self, part: str, stop: int | None = None) -> list[int]:
         """Return the cumulative content length after each block, up to `stop` (None: all). Raises OSError.
@@ -209,7 +209,7 @@ class Blocks(_RemoteSections):
         lengths: dict[int, dict[str, int]] = {}
 
         def look(number: int) -> None:
-            decoded = self.decoded(number)
+            decoded = self.decode(number)
             lengths[number] = {part: decoded[part].shape[0] for part in self._ends}
 
         _each_at_once(look, list(numbers))
@@ -218,7 +218,7 @@ class Blocks(_RemoteSections):
                 ends.append((ends[-1] if ends else 0) + lengths[number][part])
 
 
-def _divided(region: Region, width: int) -> Iterator[Region]:
+def _divide(region: Region, width: int) -> Iterator[Region]:
     """Yield pieces of a region of at most `PIECE` bytes, cut along its leading dimensions."""
     lengths = tuple(map(len, region))
     for piece in linear_pieces(all_of(lengths), PIECE // width):

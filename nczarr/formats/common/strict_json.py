@@ -20,7 +20,7 @@ from nczarr.formats.common.documents import DocumentCache
 from nczarr.options import Options
 from nczarr.stores.base import Store
 from nczarr.syntax.json.positions import pointer, skip_blank
-from nczarr.syntax.json.tolerant import DEEPEST, Parsed, Real, RepeatedError, lone_surrogate, too_deep, unrepeated
+from nczarr.syntax.json.tolerant import DEEPEST, Parsed, Real, RepeatedError, check_unrepeated, lone_surrogate, too_deep
 
 LONGEST_INTEGER = 4000
 """Maximum digits of an integer; Python reads no longer ones."""
@@ -47,11 +47,11 @@ class _NotStrictError(ValueError):
 
 def parse(data: bytes) -> Parsed:
     """Return the JSON value of a document, with `Real` for numbers with point or exponent. Raises StrictError."""
-    text, shift = _decoded(data)
+    text, shift = _decode(data)
     try:
         value = _DECODER.decode(text)
     except json.JSONDecodeError as error:
-        message, place = _explained(text, error)
+        message, place = _explain(text, error)
         raise StrictError(message, shift + _bytes(text, place)) from None
     except RecursionError:
         raise StrictError("it is nested too deeply", shift) from None
@@ -72,7 +72,7 @@ def place(data: bytes, where: str, places: Places) -> tuple[int, int]:
     Expects a document that `parse` accepts. `places` starts empty and caches all
     places.
     """
-    text, shift = _decoded(data)
+    text, shift = _decode(data)
     if not places:
         _walk(text, 0, "", places, 0)
     while where and where not in places:
@@ -81,7 +81,7 @@ def place(data: bytes, where: str, places: Places) -> tuple[int, int]:
     return shift + _bytes(text, start), shift + _bytes(text, end)
 
 
-def _decoded(data: bytes) -> tuple[str, int]:
+def _decode(data: bytes) -> tuple[str, int]:
     """Return the text, and the bytes before it. Raises StrictError."""
     bare = data.removeprefix(codecs.BOM_UTF8)
     shift = len(data) - len(bare)
@@ -100,7 +100,7 @@ def _bytes(text: str, place: int) -> int:
     return len(text[:place].encode())
 
 
-def _explained(text: str, error: json.JSONDecodeError) -> tuple[str, int]:
+def _explain(text: str, error: json.JSONDecodeError) -> tuple[str, int]:
     """Return message and character of an error.
 
     Python releases differ in the place of a comma before a closing bracket: at
@@ -125,7 +125,11 @@ def _integer(digits: str) -> int:
 
 
 _DECODER = json.JSONDecoder(
-    object_pairs_hook=unrepeated, parse_float=Real.of, parse_int=_integer, parse_constant=_no_constant, strict=True
+    object_pairs_hook=check_unrepeated,
+    parse_float=Real.of,
+    parse_int=_integer,
+    parse_constant=_no_constant,
+    strict=True,
 )
 
 
@@ -184,13 +188,13 @@ class StrictDocuments(DocumentCache):
         self._places: dict[str, Places] = {}
         self._faults: dict[str, StrictError] = {}
 
-    def parsed(self, key: str, data: bytes) -> Parsed | None:
+    def parse(self, key: str, data: bytes) -> Parsed | None:
         self._sources[key] = Source(self.store.path, data, key=key)
         try:
             return parse(data)
         except StrictError as fault:
             self._faults[key] = fault
-            self.lost("bad-metadata", f"the document is not JSON: {fault}", key, fault.pointer)
+            self.report_lost("bad-metadata", f"the document is not JSON: {fault}", key, fault.pointer)
             return None
 
     def place(self, key: str, pointer: str) -> Label:

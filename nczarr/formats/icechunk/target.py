@@ -23,19 +23,26 @@ from typing import TYPE_CHECKING, Any
 from nczarr.arrays.chunks.chunk_references import WHOLE, Referred
 from nczarr.arrays.chunks.manifest import PlaceColumns
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.arrays.regions import indices_of, unraveled
+from nczarr.arrays.regions import indices_of, unravel
 from nczarr.ast.rectilinear import Lengths, varies
 from nczarr.diagnostics.report import CompileError, Diagnostic, Report, Severity
-from nczarr.diagnostics.secrets import StorageOptions, shown
+from nczarr.diagnostics.secrets import StorageOptions, show
 from nczarr.options import Options
 from nczarr.plan.plans import StorePlan
 from nczarr.stores.base import Store, is_metadata, safe_key
-from nczarr.stores.finish import obstacle, partial, put_in_place, unfinished, unstopped
-from nczarr.stores.locking import changed
-from nczarr.stores.repository.library import failing, is_conflict, is_foreign, library, listed, result
+from nczarr.stores.finish import delay_signals, obstacle, partial, put_in_place, unfinished
+from nczarr.stores.locking import report_changed
+from nczarr.stores.repository.library import failing, is_conflict, is_foreign, library, list_yielded, result
 from nczarr.stores.repository.sessions import configuration, is_repository, open_repository
 from nczarr.stores.repository.storage import forget, retrying, storage_of
-from nczarr.stores.repository.virtual_chunks import Container, File, containers_for, file_at, register, unchanged_since
+from nczarr.stores.repository.virtual_chunks import (
+    Container,
+    File,
+    containers_for,
+    file_at,
+    find_unchanged_since,
+    register,
+)
 from nczarr.stores.stat import facts
 from nczarr.stores.target_urls import UnnamedTargetError, UrlNaming
 from nczarr.stores.url import Repository, location
@@ -102,13 +109,13 @@ def extend(path: str, options: Options, base: SessionStore) -> RepositoryTarget:
     """
     target = RepositoryTarget(_repository(path), options, cleared=False)
     if target.base != base.snapshot:
-        raise _moved(base.repository)
+        raise _describe_moved(base.repository)
     return target
 
 
-def _moved(repository: Repository) -> CompileError:
+def _describe_moved(repository: Repository) -> CompileError:
     """Return the error for a branch that another writer has moved."""
-    return CompileError([changed(f"the branch `{repository.revision}` of `{shown(repository.place)}`")])
+    return CompileError([report_changed(f"the branch `{repository.revision}` of `{show(repository.place)}`")])
 
 
 def is_free(path: str, report: Report, options: Options) -> bool:
@@ -133,12 +140,10 @@ def is_free(path: str, report: Report, options: Options) -> bool:
     with failing(place, storage):
         if options.overwrite or repository.revision not in opened.list_branches():
             return True
-        empty = not listed(opened.readonly_session(branch=repository.revision).store, "list_dir", "")
+        empty = not list_yielded(opened.readonly_session(branch=repository.revision).store, "list_dir", "")
     if not empty:
         helps = ["replace it by a new commit with `--overwrite`, or name another branch"]
-        report.error(
-            "target-exists", f"the branch `{repository.revision}` of `{shown(place)}` has content", helps=helps
-        )
+        report.error("target-exists", f"the branch `{repository.revision}` of `{show(place)}` has content", helps=helps)
     return empty
 
 
@@ -167,7 +172,7 @@ class RepositoryTarget(Store):
         self._repository = repository
         self._storage = options.storage.of("target")
         self._overwrite = options.overwrite
-        named = "Write a dataset" if options.source is None else f"Convert {shown(options.source)}"
+        named = "Write a dataset" if options.source is None else f"Convert {show(options.source)}"
         self._message = named if options.message is None else options.message
         self._metadata = {} if options.author is None else {"author": options.author}
         self._new = not _exists(repository, self._storage)
@@ -199,7 +204,7 @@ class RepositoryTarget(Store):
         exists = branch in self._opened.list_branches()
         self._base = self._opened.lookup_branch(branch) if exists else None
         self._session = self._opened.writable_session(branch if exists else MAIN)
-        if self._cleared and listed(self._store, "list_dir", ""):
+        if self._cleared and list_yielded(self._store, "list_dir", ""):
             self._session.store.sync_clear()
 
     @cached_property
@@ -226,7 +231,7 @@ class RepositoryTarget(Store):
 
     def keys(self, prefix: str = "") -> Iterator[str]:
         with failing(self._repository.place, self._storage):
-            keys = listed(self._store, "list_prefix", prefix.rpartition("/")[0])
+            keys = list_yielded(self._store, "list_prefix", prefix.rpartition("/")[0])
         return iter(sorted(key for key in keys if key.startswith(prefix)))
 
     def put(self, key: str, data: bytes) -> None:
@@ -243,10 +248,10 @@ class RepositoryTarget(Store):
             self._held += len(data)
             if len(self._waiting) < TOGETHER and self._held < HELD:
                 return
-            taken = self._taken()
+            taken = self._take()
         self._send(taken)
 
-    def _taken(self) -> list[tuple[str, Any]]:
+    def _take(self) -> list[tuple[str, Any]]:
         taken, self._waiting, self._held = self._waiting, [], 0
         return taken
 
@@ -262,7 +267,7 @@ class RepositoryTarget(Store):
     def seal(self) -> None:
         """Make a snapshot, which no branch names yet. Raises OSError."""
         if self.sealed is None:
-            self._send(self._taken())
+            self._send(self._take())
             with failing(self._repository.place, self._storage):
                 self._snapshot = self._session.flush(self._message, metadata=self._metadata)
             self.sealed = self._growing._replace(kind="snapshot", revision=self._snapshot).text
@@ -270,7 +275,7 @@ class RepositoryTarget(Store):
     def finish(self) -> None:
         """Move the branch to the snapshot. Raises OSError, CompileError with `busy-target` if it moved meanwhile."""
         self.seal()
-        with unstopped():
+        with delay_signals():
             self._publish()
             if self._growing != self._repository:
                 put_in_place(self._growing.place, self._repository.place, overwrite=self._overwrite)
@@ -295,7 +300,7 @@ class RepositoryTarget(Store):
         except BaseException as error:
             is_new = self._base is None and is_foreign(error)
             if is_conflict(error) or (is_new and branch in self._opened.list_branches()):
-                raise _moved(self._repository) from None
+                raise _describe_moved(self._repository) from None
             raise
 
     def abort(self) -> None:
@@ -303,7 +308,7 @@ class RepositoryTarget(Store):
         if self._finished:
             return
         self._finished = True
-        with unstopped():
+        with delay_signals():
             if not self._new:
                 return
             if self._repository.local:
@@ -374,7 +379,7 @@ class VirtualTarget(RepositoryTarget):
         lengths = self._lengths(columns)
         rows = len(columns.chunk)
         total = math.prod(counts)
-        checksum = unchanged_since(columns.sources, self._begun)
+        checksum = find_unchanged_since(columns.sources, self._begun)
         if counts and 2 * rows >= total and hasattr(self._store, "set_virtual_refs_arr"):
             offsets, sizes = np.zeros(total, np.uint64), np.zeros(total, np.uint64)
             offsets[columns.chunk], sizes[columns.chunk] = columns.offset, lengths
@@ -388,7 +393,7 @@ class VirtualTarget(RepositoryTarget):
                 path, counts, locations, offsets, sizes, validate_containers=False, checksum=checksum
             )
             return
-        index = indices_of(unraveled(columns.chunk, counts)) if counts else [()] * rows
+        index = indices_of(unravel(columns.chunk, counts)) if counts else [()] * rows
         values = zip(index, columns.source.tolist(), columns.offset.tolist(), lengths.tolist(), strict=True)
         make = library().VirtualChunkSpec
         chunks = [
@@ -409,7 +414,7 @@ class VirtualTarget(RepositoryTarget):
     def _size(self, source: str) -> int:
         size = facts(source, self._sources).size
         if size is None:
-            raise OSError(errno.EINVAL, "its size is unknown", shown(source))
+            raise OSError(errno.EINVAL, "its size is unknown", show(source))
         return size
 
 

@@ -1,6 +1,6 @@
 """Stream messages as Python objects, and their conversion from and to bytes.
 
-Invariant: `written` and `read` preserve values, section and name, but no
+Invariant: `write_message` and `read` preserve values, section and name, but no
 meaningless sender details (versions, wrong flags).
 """
 
@@ -16,7 +16,7 @@ from nczarr.ast import Dataset
 from nczarr.diagnostics.report import CompileError, Report
 from nczarr.diagnostics.source import Source, Span
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
-from nczarr.formats.ncstream.read.decode import column_tree, inflated
+from nczarr.formats.ncstream.read.decode import column_tree, inflate
 from nczarr.formats.ncstream.read.header_tree import HeaderContext
 from nczarr.formats.ncstream.read.scan import StreamEntry, entries
 from nczarr.formats.ncstream.wire import framing
@@ -40,9 +40,9 @@ class Message:
         self.offset = offset
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self._said()})"
+        return f"{type(self).__name__}({self._say()})"
 
-    def _said(self) -> str:
+    def _say(self) -> str:
         return "" if self.offset is None else f"at byte {self.offset}"
 
 
@@ -90,7 +90,7 @@ class Header(_BlockMessage):
         asked = HeaderContext(span, report, Options(allow_loss=UNREAD), lambda path, members: None)
         unchecked = dataset_of(self.message, asked, source.name)
         if unchecked is None:
-            raise CompileError(report.sorted())
+            raise CompileError(report.list_sorted())
         return unchecked.dataset
 
 
@@ -110,7 +110,7 @@ class Error(_BlockMessage):
         """Error number, 0 if missing."""
         return self.message.code
 
-    def _said(self) -> str:
+    def _say(self) -> str:
         return f"{self.text!r}, {self.code}"
 
 
@@ -201,7 +201,7 @@ class _Values(Message):
         """Values as one NumPy array of the section's shape; see `nczarr.ncstream.read_messages`."""
         return values(self.tree, self.shape)
 
-    def _said(self) -> str:
+    def _say(self) -> str:
         return f"{self.name!r}, {self.data_type}, {self.shape}"
 
 
@@ -318,7 +318,7 @@ def _of_data(entry: StreamEntry, incoming: Incoming, definitions: Definitions, l
 # ---- to bytes --------------------------------------------------------------------------------------------------------
 
 
-def written(message: Message) -> Iterator[Piece]:
+def write_message(message: Message) -> Iterator[Piece]:
     """Yield the bytes of a message in pieces. Raises UnwritableError."""
     match message:
         case Start():
@@ -326,7 +326,7 @@ def written(message: Message) -> Iterator[Piece]:
         case End():
             yield framing.END
         case _BlockMessage():
-            yield framing.framed(_MAGIC[message.kind], message.message)
+            yield framing.frame(_MAGIC[message.kind], message.message)
         case DataColumn():
             yield from column_message(to_bytes(message.name), message.tree, message.section)
         case Data():
@@ -360,7 +360,7 @@ def _array(coverage: pb.GeoReferencedArray, offset: int, limits: Limits) -> NDAr
     size = math.prod(shape) * dtype.itemsize
     data = coverage.primdata
     if coverage.compress == pb.Data.DEFLATE:
-        data = inflated(data, size, limits, offset)
+        data = inflate(data, size, limits, offset)
     elif coverage.compress != pb.Data.NONE:
         raise bad(f"unknown compression {coverage.compress}", offset)
     if len(data) != size:

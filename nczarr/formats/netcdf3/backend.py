@@ -19,9 +19,9 @@ from nczarr.arrays.sources.bands import HELD, Bands
 from nczarr.arrays.sources.source import ArraySource, Parts, fill_of
 from nczarr.arrays.values.parts import NUMPY
 from nczarr.ast import ATOMIC, Attribute, Kind
-from nczarr.ast.values import swapped
+from nczarr.ast.values import swap
 from nczarr.check.checked import Checked
-from nczarr.check.classic_layout import TAG, WIDTHS, ClassicLayout, VariablePlace, encoded, lay_out
+from nczarr.check.classic_layout import TAG, WIDTHS, ClassicLayout, VariablePlace, encode, lay_out
 from nczarr.diagnostics.report import Report
 from nczarr.formats.netcdf3.wire import (
     ABSENT,
@@ -95,7 +95,7 @@ def values(checked: Checked, parts: Mapping[str, Parts], layout: ClassicLayout) 
         for column in columns:
             if not column.place.record:
                 yield from Strip(column).record(0)
-                yield from repeated(column.fill, column.place.padded - column.place.size)
+                yield from repeat_element(column.fill, column.place.padded - column.place.size)
                 column.close()
         records = [column for column in columns if column.place.record]
         if layout.record_size > PIECE:
@@ -118,7 +118,7 @@ def _column(path: str, checked: Checked, parts: Mapping[str, Parts], place: Vari
         fill = unwritten
     bands = None if source is None or not held else Bands(source, PIECE // width, held=held)
     return VariableColumn(
-        place, checked.shapes[path], NUMPY[type_name].replace("<", ">"), swapped(fill, width), source, bands
+        place, checked.shapes[path], NUMPY[type_name].replace("<", ">"), swap(fill, width), source, bands
     )
 
 
@@ -131,7 +131,7 @@ class Strip:
         self._occupied: Iterator[Index] = iter(())
         if column.source is not None:
             leading = (1,) if column.place.record else ()
-            self._occupied = column.source.occupied((*leading, *self._slab))
+            self._occupied = column.source.list_occupied((*leading, *self._slab))
         self._next = next(self._occupied, None)
 
     def record(self, number: int) -> Iterator[bytes]:
@@ -140,12 +140,12 @@ class Strip:
         while self._next is not None and (not column.place.record or self._next[0] == number):
             region = region_of(self._next[column.place.record :], self._slab, column.inner)
             start = first_of(region, column.inner) * len(column.fill)
-            yield from repeated(column.fill, start - at)
+            yield from repeat_element(column.fill, start - at)
             data = self._read(region)
             yield data
             at = start + len(data)
             self._next = next(self._occupied, None)
-        yield from repeated(column.fill, column.place.size - at)
+        yield from repeat_element(column.fill, column.place.size - at)
 
     def _read(self, region: Selection) -> bytes:
         column = self._column
@@ -154,7 +154,7 @@ class Strip:
         return column.read((*leading, *region)).astype(column.dtype, copy=False).tobytes()
 
 
-def repeated(element: bytes, size: int) -> Iterator[bytes]:
+def repeat_element(element: bytes, size: int) -> Iterator[bytes]:
     """Yield `size` bytes of a repeated element, in pieces."""
     if size <= 0:
         return
@@ -172,7 +172,7 @@ def _large_records(columns: list[VariableColumn], layout: ClassicLayout) -> Iter
         for strip, column in zip(strips, columns, strict=True):
             yield from strip.record(number)
             if len(columns) > 1:
-                yield from repeated(column.fill, column.place.padded - column.place.size)
+                yield from repeat_element(column.fill, column.place.padded - column.place.size)
 
 
 def _small_records(columns: list[VariableColumn], layout: ClassicLayout) -> Iterator[bytes]:
@@ -182,11 +182,11 @@ def _small_records(columns: list[VariableColumn], layout: ClassicLayout) -> Iter
     many = min(layout.records, max(1, PIECE // size))
     empty = record * many
     written = 0
-    for block, present in _occupied_blocks(columns, many):
+    for block, present in _list_occupied_blocks(columns, many):
         yield from _empty_blocks(empty, written, block * many, size)
         first = block * many
         count = min(many, layout.records - first)
-        yield _filled(bytearray(empty[: count * size]), present, first, count, layout)
+        yield _fill(bytearray(empty[: count * size]), present, first, count, layout)
         written = first + count
     yield from _empty_blocks(empty, written, layout.records, size)
 
@@ -198,12 +198,12 @@ def _empty_blocks(empty: bytes, start: int, stop: int, size: int) -> Iterator[by
         yield empty if stop - first >= many else empty[: (stop - first) * size]
 
 
-def _occupied_blocks(columns: list[VariableColumn], many: int) -> Iterator[tuple[int, list[VariableColumn]]]:
+def _list_occupied_blocks(columns: list[VariableColumn], many: int) -> Iterator[tuple[int, list[VariableColumn]]]:
     """Yield blocks of `many` records with values, in order, and the variables that have them."""
     from heapq import merge
 
     def blocks(number: int, source: ArraySource, inner: tuple[int, ...]) -> Iterator[tuple[int, int]]:
-        return ((index[0], number) for index in source.occupied((many, *inner)))
+        return ((index[0], number) for index in source.list_occupied((many, *inner)))
 
     walks = [blocks(number, item.source, item.inner) for number, item in enumerate(columns) if item.source is not None]
     present: list[VariableColumn] = []
@@ -218,7 +218,7 @@ def _occupied_blocks(columns: list[VariableColumn], many: int) -> Iterator[tuple
         yield block, present
 
 
-def _filled(block: bytearray, present: list[VariableColumn], first: int, count: int, layout: ClassicLayout) -> bytes:
+def _fill(block: bytearray, present: list[VariableColumn], first: int, count: int, layout: ClassicLayout) -> bytes:
     """Return a block of records with the values of some variables in place."""
     for column in present:
         inner = column.inner
@@ -292,14 +292,14 @@ class _Header:
         self.tag(tag if length else ABSENT)
         self.count(length)
 
-    def padded(self, data: bytes) -> None:
+    def pad(self, data: bytes) -> None:
         self.out += data
         self.out += bytes(-len(data) % 4)
 
     def name(self, name: str) -> None:
-        data = encoded(name)
+        data = encode(name)
         self.count(len(data))
-        self.padded(data)
+        self.pad(data)
 
     def attributes(self, attributes: tuple[Attribute, ...]) -> None:
         self.head(ATTRIBUTE, len(attributes))
@@ -309,4 +309,4 @@ class _Header:
             self.name(attribute.name)
             self.tag(TYPES[value.type])
             self.count(value.count)
-            self.padded(swapped(value.data, ATOMIC[value.type].size))
+            self.pad(swap(value.data, ATOMIC[value.type].size))

@@ -20,11 +20,11 @@ from nczarr.arrays.sources.strided import AffineArray, FileBytes
 from nczarr.arrays.values.parts import NUMPY
 from nczarr.ast import ATOMIC, Attribute, Constant, Dataset, Dimension, Variable
 from nczarr.ast.dataset import building
-from nczarr.ast.values import swapped
+from nczarr.ast.values import swap
 from nczarr.check.check_names import apart, namesakes
 from nczarr.check.check_types import variable_fill
 from nczarr.check.checked import Namesake, Tables, Unchecked
-from nczarr.check.classic_layout import VariablePlace, padded, record_size
+from nczarr.check.classic_layout import VariablePlace, pad, record_size
 from nczarr.diagnostics.report import Label, Report
 from nczarr.diagnostics.source import Source, Span
 from nczarr.formats.netcdf3.reader import (
@@ -105,7 +105,7 @@ def _values(header: ClassicHeader, file_size: int) -> RecordPlaces:
         if size > LARGEST:
             text = f"the dimensions of variable `{variable.name}` need more than {LARGEST} bytes"
             raise BadHeaderError("bad-header", text, *variable.extent)
-        places.append(VariablePlace(variable.begin, size, padded(size), is_record(variable, header)))
+        places.append(VariablePlace(variable.begin, size, pad(size), is_record(variable, header)))
     growing = [place for place in places if place.record]
     stride = record_size([place.size for place in growing])
     claimed = header.records
@@ -132,11 +132,11 @@ def _check_sizes(header: ClassicHeader, values: RecordPlaces, source: Source, re
 def _check_places(header: ClassicHeader, values: RecordPlaces, source: Source, report: Report) -> bool:
     """Check that no values overlap each other or the header."""
     before = report.errors
-    for one in _taken(header, values):
+    for one in _take(header, values):
         if one.begin < header.size:
             text = f"the values of `{one.owner.name}` begin at byte {one.begin}, within the header"
             report.error("misplaced-values", text, _begin(one.owner, source))
-    for ranges in (_fixed_and_records(header, values), _first_record(header, values)):
+    for ranges in (_list_fixed_and_records(header, values), _first_record(header, values)):
         last: _Range | None = None
         for one in sorted(ranges, key=lambda taken: (taken.begin, taken.end)):
             if last is not None and one.begin < last.end:
@@ -167,17 +167,17 @@ def _begin(variable: VariableEntry, source: Source) -> Span:
     return Span(source, variable.begin_at, variable.extent.end)
 
 
-def _taken(header: ClassicHeader, values: RecordPlaces) -> Iterator[_Range]:
+def _take(header: ClassicHeader, values: RecordPlaces) -> Iterator[_Range]:
     """Yield the bytes of each variable with values, those of records in the first one."""
     for variable, place in zip(header.variables, values.places, strict=True):
         if not place.record or values.records:
             yield _Range(place.begin, place.begin + place.size, variable, place.record)
 
 
-def _fixed_and_records(header: ClassicHeader, values: RecordPlaces) -> Iterator[_Range]:
+def _list_fixed_and_records(header: ClassicHeader, values: RecordPlaces) -> Iterator[_Range]:
     """Yield fixed variables, and all records as one range, owned by their first variable."""
-    yield from (one for one in _taken(header, values) if not one.record)
-    growing = [one for one in _taken(header, values) if one.record]
+    yield from (one for one in _take(header, values) if not one.record)
+    growing = [one for one in _take(header, values) if one.record]
     if growing:
         first = min(growing, key=lambda one: one.begin)
         end = max(one.end for one in growing)
@@ -186,7 +186,7 @@ def _fixed_and_records(header: ClassicHeader, values: RecordPlaces) -> Iterator[
 
 def _first_record(header: ClassicHeader, values: RecordPlaces) -> Iterator[_Range]:
     """Yield the parts of the first record, and the beginning of the second."""
-    growing = [one for one in _taken(header, values) if one.record]
+    growing = [one for one in _take(header, values) if one.record]
     yield from growing
     if growing and values.records > 1:
         first = min(growing, key=lambda one: one.begin)
@@ -286,7 +286,7 @@ def _arrays(
     report.warning("missing-values", text, _begin(first, source), notes=[note])
     if zeros:
         return arrays
-    return [_filled(array, variable) for array, variable in zip(arrays, dataset.variables, strict=True)]
+    return [_fill(array, variable) for array, variable in zip(arrays, dataset.variables, strict=True)]
 
 
 def _array(
@@ -298,11 +298,11 @@ def _array(
     return AffineArray(Layout(NUMPY[entry.type].replace("<", ">"), shape, chunks), file, place.begin, row)
 
 
-def _filled(array: AffineArray, variable: Variable) -> AffineArray:
+def _fill(array: AffineArray, variable: Variable) -> AffineArray:
     """Return the array with the variable's fill value for missing data."""
     fill = variable_fill(variable, Tables({}, {}, {}, {}))
     assert fill is not None  # every type of a classic file has one
     assert isinstance(fill.data, bytes)
-    missing = swapped(fill.data, ATOMIC[variable.type].size)
+    missing = swap(fill.data, ATOMIC[variable.type].size)
     layout = array.layout._replace(fill=missing)
     return AffineArray(layout, array.file, array.base, array.stride, missing, sparse=True)

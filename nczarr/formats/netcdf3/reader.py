@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 from nczarr.ast import ATOMIC, Kind
 from nczarr.ast.dataset import KIND_NAMES
-from nczarr.ast.values import swapped
-from nczarr.check.classic_layout import TAG, WIDTHS, padded
+from nczarr.ast.values import swap
+from nczarr.check.classic_layout import TAG, WIDTHS, pad
 from nczarr.check.infer_shapes import MAX_RANK
 from nczarr.diagnostics.source import Buffer
 from nczarr.formats.netcdf3.wire import ABSENT, ATTRIBUTE, DIMENSION, MAGIC, TYPE_NAMES, TYPES, VARIABLE
@@ -202,7 +202,7 @@ class _HeaderReader:
         start = self._at
         if not length:
             raise BadHeaderError("bad-name", f"the name of {what} is empty", start - self._width, start)
-        data = self._take(padded(length), f"the name of {what}")[:length]
+        data = self._take(pad(length), f"the name of {what}")[:length]
         try:
             return data.decode("utf-8")
         except UnicodeDecodeError as fault:
@@ -240,8 +240,8 @@ class _HeaderReader:
         width = ATOMIC[kind].size
         count = self._count(f"values of attribute `{name}`", width)
         # The padding behind the last value of a file may be all that is missing; it is not needed.
-        data = self._take(min(padded(count * width), self._end - self._at), f"the values of attribute `{name}`")
-        value = swapped(data[: count * width], width)
+        data = self._take(min(pad(count * width), self._end - self._at), f"the values of attribute `{name}`")
+        value = swap(data[: count * width], width)
         return AttributeEntry(name, kind, count, value, FileExtent(start, self._at))
 
     def _variable(self, declared: list[DimensionEntry]) -> VariableEntry:

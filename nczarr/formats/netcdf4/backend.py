@@ -70,7 +70,7 @@ def _steps(plan: FilePlan) -> Iterator[Step]:
         for part, source in parts.items():
             route: Route = "encode" if layout is None else way(source, layout)
             lengths = shape if layout is None else layout.chunks
-            chunks = 1 if layout is None or 0 in shape else sum(1 for _ in source.occupied(lengths))
+            chunks = 1 if layout is None or 0 in shape else sum(1 for _ in source.list_occupied(lengths))
             size = math.prod(shape) * itemsize(layout.dtype) if layout is not None else 0
             if 0 not in shape:
                 yield Step(path, part, route, chunks, lengths, size)
@@ -121,13 +121,13 @@ _TIME_SHIFT = 2
 """Position of these bits; in version 2, index of the time's byte."""
 
 
-def unfilled(plan: FilePlan) -> list[str]:
+def list_unfilled(plan: FilePlan) -> list[str]:
     """Return the no-fill strings and lists, which the library fills nevertheless."""
     checked = plan.checked
     return [path for path in _without_mode(plan) if not is_fixed(checked.variables[path].type, checked.types)]
 
 
-def undefined(plan: FilePlan) -> list[str]:
+def list_undefined(plan: FilePlan) -> list[str]:
     """Return the other no-fill variables, whose unwritten cells the library leaves undefined."""
     checked = plan.checked
     return [
@@ -148,7 +148,7 @@ def take_fills(path: str, variables: list[str]) -> None:
 
 def define_fills(path: str, variables: list[str]) -> None:
     """Make unwritten cells of variables zeros, in a closed file. Raises OSError."""
-    _change_fills(path, variables, _defined)
+    _change_fills(path, variables, _set_fill_time)
 
 
 def _change_fills(path: str, variables: list[str], change: Change) -> None:
@@ -171,7 +171,7 @@ def _without_value(body: bytes) -> bytes | None:
     return None
 
 
-def _defined(body: bytes) -> bytes | None:
+def _set_fill_time(body: bytes) -> bytes | None:
     """Set the default fill time in a fill value message; None for unknown versions."""
     if len(body) >= 2 and body[0] == 3:
         return bytes([3, (body[1] & ~_TIME) | _IF_SET << _TIME_SHIFT]) + body[2:]
@@ -199,7 +199,7 @@ def build(plan: FilePlan, path: str, report: Report, counts: Counts) -> bool:
     with LOCK:
         if not (provide(lib, plan, report) and check_memory(plan, report)):
             return False
-        file = _declared(lib, plan, path, report)
+        file = _declare(lib, plan, path, report)
     if file is None:
         return False
     number, ids = file
@@ -207,13 +207,13 @@ def build(plan: FilePlan, path: str, report: Report, counts: Counts) -> bool:
         write_data(lib, plan, ids, chunks, counts)
     with LOCK:
         lib.do("nc_close", number)
-    take_fills(path, unfilled(plan))
-    define_fills(path, undefined(plan))
+    take_fills(path, list_unfilled(plan))
+    define_fills(path, list_undefined(plan))
     take_times(path, plan.checked.types)
     return True
 
 
-def _declared(lib: Library, plan: FilePlan, path: str, report: Report) -> tuple[int, Ids] | None:
+def _declare(lib: Library, plan: FilePlan, path: str, report: Report) -> tuple[int, Ids] | None:
     """Make the file with all declarations; return its ids, or None after a reported error. Expects `LOCK`.
 
     Raises OSError.

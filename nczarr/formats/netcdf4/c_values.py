@@ -196,7 +196,7 @@ def texts(values: NDArray[Any]) -> CValues:
     return CValues(out, (whole,))
 
 
-def unpacked(memory: NDArray[Any], type_name: str, types: Types) -> Iterator[tuple[str, NDArray[Any]]]:
+def unpack(memory: NDArray[Any], type_name: str, types: Types) -> Iterator[tuple[str, NDArray[Any]]]:
     """Yield path and array of each of `parts(T)` for C structs, inverting `StructReader`. Frees nothing.
 
     `memory`: structs of `c_dtype(T)` in any shape. The arrays have the shapes

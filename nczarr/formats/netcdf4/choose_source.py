@@ -42,7 +42,7 @@ def _read_here(variable: StoredVariable, dataset: DatasetInfo | None) -> Parts |
         return None
     fill = None if dataset.fill is None else in_order(dataset.fill, dataset.dtype, dtype)
     layout = Layout(dtype, variable.shape, variable.shape, fill=fill)
-    source = _contiguous(variable, dataset, layout) or _chunked(variable, dataset, layout)
+    source = _contiguous(variable, dataset, layout) or _choose_chunked(variable, dataset, layout)
     return None if source is None else {"": source}
 
 
@@ -55,7 +55,7 @@ def _text_elements(variable: StoredVariable, dataset: DatasetInfo | None) -> Arr
     inside = replace(variable, shape=dataset.extent, extent=None)
     elements = dataset._replace(dtype=f"|V{ELEMENT}", fill=dataset.unwritten)
     layout = Layout(f"|V{ELEMENT}", dataset.extent, dataset.extent, fill=dataset.unwritten)
-    chunked = _chunked(inside, elements, layout)
+    chunked = _choose_chunked(inside, elements, layout)
     if chunked is not None:
         return chunked if chunked.steps is not None else None
     return _contiguous(inside, elements, layout)
@@ -74,7 +74,7 @@ def _contiguous(variable: StoredVariable, dataset: DatasetInfo, layout: Layout) 
     return AffineArray(layout, variable.file, dataset.address, row)
 
 
-def _chunked(variable: StoredVariable, dataset: DatasetInfo, layout: Layout) -> IndexChunkArray | None:
+def _choose_chunked(variable: StoredVariable, dataset: DatasetInfo, layout: Layout) -> IndexChunkArray | None:
     """Return a source of chunked data; None for other datasets."""
     if (
         dataset.layout != CHUNKED
@@ -114,6 +114,6 @@ def _chunked(variable: StoredVariable, dataset: DatasetInfo, layout: Layout) -> 
 
 def _steps(dataset: DatasetInfo, size: int) -> tuple[dict[str, Any], ...] | None:
     """Return the decoding steps of chunks; None if they cannot be decoded here."""
-    if not codecs.expressible(dataset.filters, table.decoded_filters()) or dataset.shuffled not in (None, size):
+    if not codecs.expressible(dataset.filters, table.list_decoded_filters()) or dataset.shuffled not in (None, size):
         return None
     return tuple(codecs.to_configs(dataset.filters, size))

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.arrays.regions import grid_of, raveled
+from nczarr.arrays.regions import grid_of, ravel
 
 FARTHEST = 1 << 62
 """Largest address in a table."""
@@ -54,7 +54,7 @@ class KnownChunks:
         return ChunkTable(columns[0], columns[1], columns[2], columns[3].astype(np.int32))
 
 
-def located(chunk: NDArray[np.int64], facts: NDArray[np.uint64]) -> ChunkTable:
+def locate(chunk: NDArray[np.int64], facts: NDArray[np.uint64]) -> ChunkTable:
     """Return the table of chunks; `facts`: address, size and mask, uint64, shape (chunks, 3).
 
     A damaged index has any address: one beyond int64 is after the end of every file.
@@ -84,4 +84,4 @@ def table_of_chunks(
     shape (chunks, 3).
     """
     inside = (places < np.array(grid_of(extent, chunks), np.int64)).all(axis=1)
-    return in_grid_order(located(raveled(places[inside], grid_of(shape, chunks)), facts[inside]))
+    return in_grid_order(locate(ravel(places[inside], grid_of(shape, chunks)), facts[inside]))

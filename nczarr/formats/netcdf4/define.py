@@ -30,7 +30,7 @@ from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report
 from nczarr.formats.netcdf4 import library as c
 from nczarr.formats.netcdf4.c_values import constant_values
-from nczarr.formats.netcdf4.fill_values import declared as declared_attributes
+from nczarr.formats.netcdf4.fill_values import declare_fill as declared_attributes
 from nczarr.formats.netcdf4.fill_values import own_fill
 from nczarr.formats.netcdf4.library import Library, integers, sizes
 from nczarr.plan.losses import without_nil
@@ -65,7 +65,7 @@ def default_chunks(lengths: Sequence[int | None], itemsize: int, room: int = CHU
         chunks = [1 if length is None else _share(length, factor) for length in lengths]
     while math.prod(chunks) * itemsize > LARGEST and max(chunks) > 1:
         chunks = [max(1, chunk // 2) for chunk in chunks]
-    return tuple(_trimmed(chunk, length) for chunk, length in zip(chunks, lengths, strict=True))
+    return tuple(_trim(chunk, length) for chunk, length in zip(chunks, lengths, strict=True))
 
 
 def _share(length: int, factor: float) -> int:
@@ -74,7 +74,7 @@ def _share(length: int, factor: float) -> int:
     return max(1, min(length, int(max(0.0, factor * length - 0.5))))
 
 
-def _trimmed(chunk: int, length: int | None) -> int:
+def _trim(chunk: int, length: int | None) -> int:
     """Shorten a chunk to spread the excess of the last chunk."""
     if not length:
         return chunk
@@ -273,7 +273,7 @@ def _define_filters(lib: Library, group: int, variable_id: int, storage: Storage
                 parameters = codec.parameters
                 if number == BLOSC and not any(parameters[:4]):  # what its plug-in notes there: versions and sizes
                     parameters = (2, 2, itemsize, itemsize * math.prod(storage.chunks or ()), *parameters[4:])
-                lib.do("nc_def_var_filter", group, variable_id, number, len(parameters), c.unsigned(parameters))
+                lib.do("nc_def_var_filter", group, variable_id, number, len(parameters), c.make_unsigned(parameters))
 
 
 def put_attribute(lib: Library, group: int, owner: int, attribute: Attribute, ids: Ids, checked: Checked) -> None:

@@ -50,12 +50,12 @@ def _names(table: ObjectTable) -> Iterator[str]:
             if name is None:
                 yield "?"
             elif one.dataset is not None and one.dataset.info.layout == VIRTUAL and b"%" in name:
-                yield from _counted(os.path.dirname(table.path), from_bytes(name))
+                yield from _list_numbered(os.path.dirname(table.path), from_bytes(name))
             else:
                 yield from_bytes(name)
 
 
-def _counted(home: str, pattern: str) -> Iterator[str]:
+def _list_numbered(home: str, pattern: str) -> Iterator[str]:
     """Yield existing files for a name with block numbers `%b` and literal `%%`. Raises OSError.
 
     Yields `?` if the folder contains them.

@@ -79,7 +79,7 @@ def is_large(path: str, checked: Checked) -> bool:
     return math.prod(checked.shapes[path]) * size(variable.type, checked.types) > WHOLE
 
 
-def declared(path: str, checked: Checked) -> tuple[Attribute, ...]:
+def declare_fill(path: str, checked: Checked) -> tuple[Attribute, ...]:
     """Return the attributes to declare: `_FillValue` is the value for unwritten cells."""
     variable = checked.variables[path]
     fill = own_fill(path, checked)

@@ -13,7 +13,7 @@ from typing import Any
 
 from nczarr.arrays.codecs import chain as codecs
 from nczarr.arrays.codecs import table
-from nczarr.arrays.codecs.chain import decoded
+from nczarr.arrays.codecs.chain import decode
 from nczarr.ast import Codec
 from nczarr.ast.storage import BLOSC, DEFLATE, FILTER_NAMES, FLETCHER32, SHUFFLE
 from nczarr.formats.netcdf4.library import Library
@@ -55,7 +55,7 @@ _registered: dict[int, _FilterClass] = {}
 
 def lendable() -> frozenset[int]:
     """Return the filters that Python can encode and decode for HDF5: bzip2, blosc, zstd."""
-    return table.encoded(hdf5=True) - BUILT_IN
+    return table.list_encoded(hdf5=True) - BUILT_IN
 
 
 def available(lib: Library, number: int) -> bool:
@@ -81,7 +81,7 @@ def is_lent(number: int) -> bool:
 
 def lend_readers(lib: Library) -> None:
     """Register the filters that Python can decode, for files opened later."""
-    for number in table.decoded_filters() - table.encoded(hdf5=True):
+    for number in table.list_decoded_filters() - table.list_encoded(hdf5=True):
         if number not in _registered and lib.dll.H5Zfilter_avail(c_int(number)) <= 0:
             lend(lib, number)
 
@@ -99,7 +99,7 @@ def lend(lib: Library, number: int) -> None:
             codec = Codec(id=number, parameters=tuple(values[:count]))
             width = codec.parameters[2] if number == BLOSC and count > 2 else 1
             if flags & REVERSE:
-                chunk = decoded(data, codecs.to_configs([codec], width), width, None)
+                chunk = decode(data, codecs.to_configs([codec], width), width, None)
             else:
                 chunk = codecs.encode([codec], data, width)
             address = allocate(max(1, len(chunk)), 0)

@@ -193,11 +193,11 @@ def open_file(h5: Hdf5, path: str, *, writing: bool = False) -> int:
 @cache
 def _copy_of(path: str) -> str:
     """Return the path of a local copy of a remote file. Raises OSError."""
-    from nczarr.stores.spool import fetched
+    from nczarr.stores.spool import fetch_file
 
     remote = remote_file.at(path)
     assert remote is not None
-    return fetched(remote.connection)
+    return fetch_file(remote.connection)
 
 
 def _open_remote(h5: Hdf5, path: str) -> int:
@@ -232,7 +232,7 @@ def _open_alone(h5: Hdf5, path: str) -> int:
 
 
 @contextmanager
-def opened_for_values(h5: Hdf5, path: str) -> Iterator[int]:
+def open_for_values(h5: Hdf5, path: str) -> Iterator[int]:
     """Yield a file's identifier for reads of values, and close the file. Raises OSError."""
     file = _open_alone(h5, path)
     if file < 0:  # it is locked by a writer, with which it can be shared

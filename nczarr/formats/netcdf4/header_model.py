@@ -318,12 +318,12 @@ class HeaderModel:
         """Make the variables of a group. Dimensions without a scale are made of the deepest groups first."""
         for below in group.groups:
             self._resolve(below)
-        group.attributes = self._shown(group.stored_attributes, group.place or "/", INTERNAL)
+        group.attributes = self._list_shown(group.stored_attributes, group.place or "/", INTERNAL)
         for located, dataset, number in group.datasets:
             place = f"{group.place}/{located.name}"
             internal = _internal(located.object)
             hidden = ALL_INTERNAL if _is_scale(internal) else INTERNAL
-            attributes = self._shown(self._attributes(located), place, hidden)
+            attributes = self._list_shown(self._attributes(located), place, hidden)
             if located.table.path != self.path:
                 dataset = dataset._replace(info=dataset.info._replace(elsewhere=True, address=None))
             dimensions = self._dimensions(group, located, dataset, internal)
@@ -339,7 +339,7 @@ class HeaderModel:
             return (self._scales[located.identity],)
         for numbers in (
             _integers(internal[COORDINATES]) if COORDINATES in internal else (),
-            self._listed(internal[DIMENSION_LIST], located.table) if DIMENSION_LIST in internal else (),
+            self._list_dimensions(internal[DIMENSION_LIST], located.table) if DIMENSION_LIST in internal else (),
         ):
             if shape and len(numbers) == len(shape) and self.dimensions.keys() >= set(numbers):
                 return numbers
@@ -358,7 +358,7 @@ class HeaderModel:
                 return number
         return self._add_dimension(group, HeaderDimension.of(f"phony_dim_{self._next_dimension}", length, most))
 
-    def _listed(self, attribute: HeaderAttribute, table: ObjectTable) -> tuple[int, ...]:
+    def _list_dimensions(self, attribute: HeaderAttribute, table: ObjectTable) -> tuple[int, ...]:
         """Return the dimensions in a `DIMENSION_LIST`, the first of each list of references; `()` if one is missing."""
         base = attribute.type.base
         if base is None or base.family != REFERENCE or base.form or base.size != 8:
@@ -385,7 +385,7 @@ class HeaderModel:
             return attributes
         return [attribute._replace(declared=None) for attribute in attributes]
 
-    def _shown(
+    def _list_shown(
         self, attributes: list[HeaderAttribute], place: str, hidden: frozenset[str]
     ) -> tuple[HeaderAttribute, ...]:
         """Return the attributes that the model can hold, without internal ones."""

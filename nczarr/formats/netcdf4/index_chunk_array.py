@@ -14,11 +14,11 @@ from typing import Any, NoReturn
 
 from nczarr.arrays.chunks import small_chunks
 from nczarr.arrays.chunks.chunk_grid_array import ChunkGridArray, FetchedChunk
-from nczarr.arrays.chunks.chunk_references import unmasked
+from nczarr.arrays.chunks.chunk_references import unmask
 from nczarr.arrays.chunks.grid import Encoding, kept, unreadable
 from nczarr.arrays.chunks.manifest import ChunkPlace, Manifest, PlaceColumns
 from nczarr.arrays.chunks.occupancy import blocks_of_chunks, chunks_in, rows_between
-from nczarr.arrays.codecs.lengths import linked_length, misfit
+from nczarr.arrays.codecs.lengths import measure_linked, misfit
 from nczarr.arrays.execution.library_lock import LOCK
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.regions import (
@@ -34,10 +34,10 @@ from nczarr.arrays.regions import (
     indices_of,
     lengths_within,
     number_of,
-    raveled,
+    ravel,
     region_or_all,
     table_of,
-    unraveled,
+    unravel,
 )
 from nczarr.arrays.sources.decoded_parts import DecodedCells
 from nczarr.arrays.sources.source import ArraySource, Layout, Stored, itemsize
@@ -129,7 +129,7 @@ class IndexChunkArray(ChunkGridArray):
         """The whole array if the file is remote: chunks may be adjacent anywhere."""
         return tuple(max(1, length) for length in self.layout.shape) if self.distant else None
 
-    def fetched(self, regions: Sequence[Selection]) -> IndexChunkArray:
+    def prefetch(self, regions: Sequence[Selection]) -> IndexChunkArray:
         """Return the array with the encoded chunks of a remote file in memory; near ones share a request."""
         remote = self.file.remote
         if remote is None:
@@ -152,7 +152,7 @@ class IndexChunkArray(ChunkGridArray):
         bounds = (part.indices(length)[:2] for part, length in zip(selection, self.layout.shape, strict=True))
         region = tuple(slice(start, max(start, stop)) for start, stop in bounds)
         if self.distant:
-            return self.fetched([region])
+            return self.prefetch([region])
         touched = (-(-part.stop // n) - part.start // n for part, n in zip(region, self.layout.chunks, strict=True))
         if self._known.table is None and math.prod(touched) > FEW_LOCAL:
             self._table  # noqa: B018 - one walk through the index, instead of one for each of the first chunks
@@ -209,7 +209,7 @@ class IndexChunkArray(ChunkGridArray):
         in_process, counts = self._known, grid_of(self.layout.shape, self.layout.chunks)
         if in_process.table is not None or len(chunks) > FEW or not (self.distant or math.prod(counts) > MANY):
             return self._table
-        numbers = raveled(chunks, counts).tolist()
+        numbers = ravel(chunks, counts).tolist()
         new = in_process.unknown(numbers)
         if new and not self.distant and len(in_process.rows) + len(new) > FEW_LOCAL:
             return self._table
@@ -245,9 +245,9 @@ class IndexChunkArray(ChunkGridArray):
                 table = read_chunks(file, self.index, self.layout.chunks, self.extent, self.layout.shape, wanted)
         except DAMAGE as error:
             unreadable(self.file.name, f"the places of its chunks cannot be read: {reason_of(error)}")
-        return self._masked(table)
+        return self._mask_beyond(table)
 
-    def _masked(self, table: ChunkTable) -> ChunkTable:
+    def _mask_beyond(self, table: ChunkTable) -> ChunkTable:
         """Return a table in which chunks that exceed the extent have the mask of their filters."""
         if self.unfiltered_edges and self.stored.codecs:
             ends = (self._indices(table) + 1) * np.array(self.layout.chunks, np.int64)
@@ -257,20 +257,20 @@ class IndexChunkArray(ChunkGridArray):
     @property
     def listing(self) -> Callable[[Sequence[range]], Iterable[Index]]:
         """Function that lists the allocated chunks from the table."""
-        return self._allocated
+        return self._list_allocated
 
-    def _allocated(self, ranges: Sequence[range]) -> Iterator[Index]:
+    def _list_allocated(self, ranges: Sequence[range]) -> Iterator[Index]:
         """Return the allocated chunks within a range of indices along each dimension. Raises OSError."""
         table = self._table.chunk
         counts = grid_of(self.layout.shape, self.layout.chunks)
-        chunks = unraveled(table[rows_between(table, counts, ranges)], counts)
+        chunks = unravel(table[rows_between(table, counts, ranges)], counts)
         return indices_of(chunks_in(chunks, (1,) * len(counts), tuple(ranges)))
 
     def _indices(self, table: ChunkTable) -> NDArray[np.int64]:
         """Return the grid indices of all allocated chunks in C order: int64, shape (chunks, dimensions)."""
-        return unraveled(table.chunk, grid_of(self.layout.shape, self.layout.chunks))
+        return unravel(table.chunk, grid_of(self.layout.shape, self.layout.chunks))
 
-    def found(self, index: Index) -> ChunkPlace | None:
+    def find_place(self, index: Index) -> ChunkPlace | None:
         """Return a chunk's location, even if its bytes beyond the extent are undefined; None if unallocated.
 
         Raises OSError if the file is unavailable or changed, CompileError for a
@@ -292,15 +292,15 @@ class IndexChunkArray(ChunkGridArray):
         """Return the bytes of chunks with this filter mask; None if they depend on the values."""
         lengths = self._known.lengths
         if mask not in lengths:
-            codecs = unmasked(self.stored.codecs, mask)
-            lengths[mask] = linked_length(self.stored.dtype, self.layout.chunks, codecs)
+            codecs = unmask(self.stored.codecs, mask)
+            lengths[mask] = measure_linked(self.stored.dtype, self.layout.chunks, codecs)
         return lengths[mask]
 
     def places(self, chunks: NDArray[np.int64], *, cut: bool = False) -> PlaceColumns:
         """Return the locations of many chunks, from one look at the file and the table."""
         self.file.check()
         table = self._table_of(chunks)
-        numbers = raveled(chunks, grid_of(self.layout.shape, self.layout.chunks))
+        numbers = ravel(chunks, grid_of(self.layout.shape, self.layout.chunks))
         rows = np.searchsorted(table.chunk, numbers)
         there = rows < len(table.chunk)
         there[there] = table.chunk[rows[there]] == numbers[there]
@@ -320,7 +320,7 @@ class IndexChunkArray(ChunkGridArray):
 
     def fail(self, index: Index, reason: str) -> NoReturn:
         """Raise CompileError for the place of a chunk that cannot be decoded."""
-        place = self.found(index)
+        place = self.find_place(index)
         self._unreadable(reason, 0 if place is None else place.offset)
 
     def place(self, chunk: Index) -> ChunkPlace | None:
@@ -328,31 +328,31 @@ class IndexChunkArray(ChunkGridArray):
 
         Raises OSError if the file is unavailable or changed.
         """
-        return None if self.distant else self._copied(chunk)
+        return None if self.distant else self._find_copied(chunk)
 
-    def _copied(self, chunk: Index) -> ChunkPlace | None:
+    def _find_copied(self, chunk: Index) -> ChunkPlace | None:
         """Return the location of a chunk whose bytes define its values; None of others. Raises OSError."""
         if self._outgrown and self._is_cut(chunk):
             return None
-        return self.found(chunk)
+        return self.find_place(chunk)
 
     def _bytes(self, place: ChunkPlace) -> bytes:
         """Return the bytes of a chunk. Raises OSError."""
         data = self._at_hand.get(place.offset)
         return ranges.read(Range(*place[:3])) if data is None else data
 
-    def encoded(self, chunk: Index) -> bytes | None:
+    def read_encoded(self, chunk: Index) -> bytes | None:
         """Return the bytes of a chunk after the whole codec chain; None also if its bytes do not define its values."""
-        return None if self._outgrown and self._is_cut(chunk) else ChunkGridArray.encoded(self, chunk)
+        return None if self._outgrown and self._is_cut(chunk) else ChunkGridArray.read_encoded(self, chunk)
 
     def fetch(self, index: Index) -> FetchedChunk | None:
         """Return the encoded bytes of a chunk; None if it is unallocated."""
-        place = self.found(index)
+        place = self.find_place(index)
         return None if place is None else FetchedChunk(self._bytes(place), place.mask)
 
     def fetch_many(self, chunks: NDArray[np.int64]) -> small_chunks.EncodedChunks:
         """Return the encoded bytes of many chunks, from one look at the table."""
-        return small_chunks.located(self.places(chunks, cut=True))
+        return small_chunks.locate(self.places(chunks, cut=True))
 
     @property
     def encoding(self) -> Encoding:
@@ -377,27 +377,27 @@ class IndexChunkArray(ChunkGridArray):
 
     def chunk(self, index: Index) -> NDArray[Any] | None:
         """Return a whole decoded chunk in the layout's dtype; None if it is not allocated."""
-        place = self._mapped(index)
+        place = self._map(index)
         if place is None:
             return ChunkGridArray.chunk(self, index)
-        return self._unfiltered(index, place, tuple(map(slice, self.layout.chunks)))
+        return self._read_unfiltered(index, place, tuple(map(slice, self.layout.chunks)))
 
     def put(self, index: Index, inside: Selection, out: NDArray[Any]) -> bool:
         """Decode a part of a chunk into `out`; return False if the chunk is not allocated."""
-        place = self._mapped(index)
+        place = self._map(index)
         if place is None:
             return ChunkGridArray.put(self, index, inside, out)
-        out[...] = self._unfiltered(index, place, inside)
+        out[...] = self._read_unfiltered(index, place, inside)
         return True
 
-    def _mapped(self, index: Index) -> ChunkPlace | None:
+    def _map(self, index: Index) -> ChunkPlace | None:
         """Return the place of a large chunk without steps in a local file, of which any part can be read alone."""
         if self.distant or math.prod(self.layout.chunks) * itemsize(self.stored.dtype) <= MAPPED:
             return None
-        place = self.found(index)
+        place = self.find_place(index)
         return None if place is None or place.length <= MAPPED or self.steps_of(place.mask) else place
 
-    def _unfiltered(self, index: Index, place: ChunkPlace, region: Selection) -> NDArray[Any]:
+    def _read_unfiltered(self, index: Index, place: ChunkPlace, region: Selection) -> NDArray[Any]:
         """Return a region of an unfiltered chunk, read from the file alone, in the stored dtype. Raises OSError."""
         if place.offset + place.length > self.file.size:
             self.fail(index, misfit(max(0, self.file.size - place.offset), place.length))
@@ -405,7 +405,7 @@ class IndexChunkArray(ChunkGridArray):
         stride = math.prod(chunks[1:]) * (itemsize(dtype) or 0)
         return AffineArray(Layout(dtype, chunks, chunks), self.file, place.offset, stride).read(region)
 
-    def occupied(self, chunks: tuple[int, ...], region: Region | None = None) -> Iterator[Index]:
+    def list_occupied(self, chunks: tuple[int, ...], region: Region | None = None) -> Iterator[Index]:
         """Return the blocks of a region that overlap allocated chunks, in C order.
 
         If unwritten cells differ from the layout's fill: all blocks of the extent.

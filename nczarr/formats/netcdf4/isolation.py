@@ -28,10 +28,10 @@ from nczarr.arrays.execution.processes import (
     can_fork,
     own_streams,
     send,
-    started,
+    start,
 )
 from nczarr.formats.netcdf4.hdf5 import flush_written, has_open_files, hdf5, open_ids
-from nczarr.formats.netcdf4.library import library, loaded
+from nczarr.formats.netcdf4.library import find_loaded, library
 from nczarr.stores import remote_file
 
 SECONDS = 60.0
@@ -87,7 +87,7 @@ def is_here(path: str) -> bool:
 
 def is_open(path: str) -> bool:
     """Return whether HDF5 has a file open in this process: another one may not read it, or reads an earlier state."""
-    lib = loaded()
+    lib = find_loaded()
     if lib is None:
         return False
     with LOCK:
@@ -96,19 +96,19 @@ def is_open(path: str) -> bool:
 
 def flush(path: str) -> None:
     """Let HDF5 put on disk what it has of a local file that this process writes."""
-    lib = loaded()
+    lib = find_loaded()
     if lib is not None and remote_file.at(path) is None:
         with LOCK:
             flush_written(hdf5(lib), path)
 
 
-def called(path: str, function: Callable[..., Any], *arguments: Any) -> Any:
+def call(path: str, function: Callable[..., Any], *arguments: Any) -> Any:
     """Call a function that opens the file at `path`. Raises its exceptions, or NoAnswerError."""
     if _way is not None:
         return _way(path, function, *arguments)
     if is_here(path):
         return function(*arguments)
-    return _guarded(path, function, arguments)
+    return _call_guarded(path, function, arguments)
 
 
 def _identity(path: str) -> tuple[Any, ...]:
@@ -119,7 +119,7 @@ def _identity(path: str) -> tuple[Any, ...]:
     return path, status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 
 
-def _guarded(path: str, function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+def _call_guarded(path: str, function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
     """Call a function in the guard process. Raises its errors; NoAnswerError if the process hangs or crashes."""
     key = _identity(path)
     size = key[3] if len(key) > 1 else 0
@@ -127,7 +127,7 @@ def _guarded(path: str, function: Callable[..., Any], arguments: tuple[Any, ...]
     with _lock:
         if key in _refused:
             raise NoAnswerError(errno.EIO, _refused[key])
-        guard = _started()
+        guard = _start()
         try:
             done, outcome = guard.ask(None, _answer, (request,))
         except (EOFError, OSError):
@@ -141,12 +141,12 @@ def _guarded(path: str, function: Callable[..., Any], arguments: tuple[Any, ...]
     raise outcome
 
 
-def _started() -> TimedProcess:
+def _start() -> TimedProcess:
     """Return the guard process, which a process that was forked from this one does not share."""
     global _guard, _owner
     if _guard is None or _owner != os.getpid():
         with LOCK:
-            process = ForkedProcess(_serve) if _can_copy() else started("nczarr.formats.netcdf4.isolation")
+            process = ForkedProcess(_serve) if _can_copy() else start("nczarr.formats.netcdf4.isolation")
         if not _owner:
             atexit.register(close)
             at_exit.append(close)
@@ -156,7 +156,7 @@ def _started() -> TimedProcess:
 
 def _can_copy() -> bool:
     """Return whether the guard process can be a copy of this one: HDF5 has no file open here."""
-    lib = loaded()
+    lib = find_loaded()
     with LOCK:
         return can_fork() and (lib is None or not has_open_files(hdf5(lib)))
 
@@ -208,7 +208,7 @@ class _Watch:
     def _progress(self) -> tuple[int, int, int]:
         """Return numbers that change while calls return: the count of calls, and the place in the code."""
         frame = sys._current_frames().get(main_thread().ident or 0)
-        lib = loaded()
+        lib = find_loaded()
         return 0 if lib is None else lib.calls, id(frame), -1 if frame is None else frame.f_lasti
 
 

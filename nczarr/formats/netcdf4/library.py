@@ -163,7 +163,7 @@ class Library:
             self.fail(name, status)
 
     @contextmanager
-    def enhanced(self) -> Iterator[None]:
+    def prefer_netcdf4(self) -> Iterator[None]:
         """Make netCDF-4 the default format of the process, which the library takes for files behind a user block."""
         default = c_int()
         self.call("nc_set_default_format", c_int(_NC_FORMAT_NETCDF4), byref(default))
@@ -192,7 +192,7 @@ def integers(values: Sequence[int]) -> Any:
     return (c_int * len(values))(*values)
 
 
-def unsigned(values: Sequence[int]) -> Any:
+def make_unsigned(values: Sequence[int]) -> Any:
     """Return a C array of unsigned int."""
     return (c_uint * len(values))(*values)
 
@@ -217,7 +217,7 @@ def is_installed() -> bool:
         return False
 
 
-def loaded() -> Library | None:
+def find_loaded() -> Library | None:
     """Return the library if files may be open in it, here or by netCDF4-python; None otherwise."""
     return library() if library.cache_info().currsize or sys.modules.get("netCDF4") is not None else None
 

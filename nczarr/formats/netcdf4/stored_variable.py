@@ -35,12 +35,12 @@ from nczarr.arrays.sources.strided import FileBytes
 from nczarr.arrays.values.parts import descr, is_fixed, parts
 from nczarr.ast import UserType
 from nczarr.diagnostics.report import CompileError, Diagnostic, Severity
-from nczarr.formats.netcdf4.c_values import c_dtype, unpacked
+from nczarr.formats.netcdf4.c_values import c_dtype, unpack
 from nczarr.formats.netcdf4.filter_plugins import lend_readers, missing_filters
-from nczarr.formats.netcdf4.hdf5 import Hdf5, closing, hdf5, opened_for_values
+from nczarr.formats.netcdf4.hdf5 import Hdf5, closing, hdf5, open_for_values
 from nczarr.formats.netcdf4.header.file_bytes import DAMAGE, HeaderFile, header_file
 from nczarr.formats.netcdf4.header.heaps import ELEMENT, GlobalHeap
-from nczarr.formats.netcdf4.isolation import called
+from nczarr.formats.netcdf4.isolation import call
 from nczarr.formats.netcdf4.library import CallError, Library, is_installed, library, sizes
 from nczarr.formats.netcdf4.objects import FixedText, find, text_of
 
@@ -80,7 +80,7 @@ class StoredVariable(VariableSections):
         """Path of the file."""
         return str(self.file.path)
 
-    def decoded(self, section: Selection) -> dict[str, NDArray[Any]]:
+    def decode(self, section: Selection) -> dict[str, NDArray[Any]]:
         """Return the parts of a nonempty region by path, in their shapes and dtypes.
 
         Raises OSError, CompileError with `unreadable-chunk`.
@@ -89,12 +89,12 @@ class StoredVariable(VariableSections):
             places = zip(section, self.origin, strict=True)
             section = tuple(slice(part.start + first, part.stop + first) for part, first in places)
         if self.extent is None or all(part.stop <= end for part, end in zip(section, self.extent, strict=True)):
-            return self._given(section)
+            return self._read_within(section)
         within_extent = tuple(
             slice(part.start, min(part.stop, end)) for part, end in zip(section, self.extent, strict=True)
         )
         inside = all(part.start < part.stop for part in within_extent)
-        stored = self._given(within_extent) if inside else {}
+        stored = self._read_within(within_extent) if inside else {}
         lengths = lengths_of(section)
         whole: dict[str, NDArray[Any]] = {}
         for part in parts(self.type, lengths, self.types):
@@ -109,7 +109,7 @@ class StoredVariable(VariableSections):
                 whole[part.path][tuple(map(slice, lengths_of(within_extent)))] = stored[part.path]
         return whole
 
-    def _given(self, region: Selection) -> dict[str, NDArray[Any]]:
+    def _read_within(self, region: Selection) -> dict[str, NDArray[Any]]:
         """Return the parts of a region within the extent by path, in their shapes and dtypes.
 
         Raises OSError, CompileError with `unreadable-chunk`.
@@ -123,7 +123,7 @@ class StoredVariable(VariableSections):
             helps = ("run `pip install 'nczarr[netcdf]'`",)
             raise CompileError([Diagnostic("missing-library", Severity.ERROR, text, helps=helps)])
         try:
-            values: dict[str, NDArray[Any]] = called(self.path, StoredVariable.given_here, self, region)
+            values: dict[str, NDArray[Any]] = call(self.path, StoredVariable.read_here, self, region)
         except NoAnswerError as error:
             path = names.fqn((*self.group, self.name))
             unreadable(self.file.name, f"the values of `{path}` cannot be read: {error.strerror or error}")
@@ -140,7 +140,7 @@ class StoredVariable(VariableSections):
         texts.reshape(-1)[:] = [heap.text(part) for part in parts]
         return texts
 
-    def given_here(self, region: Selection) -> dict[str, NDArray[Any]]:
+    def read_here(self, region: Selection) -> dict[str, NDArray[Any]]:
         """Read the parts of a region within the extent by the library of this process.
 
         Returns them by path, in their shapes and dtypes.
@@ -163,16 +163,16 @@ class StoredVariable(VariableSections):
         h5 = hdf5(lib)
         memory = np.zeros(lengths_of(region), c_dtype(self.type, self.types))
         with (
-            opened_for_values(h5, self.path) as file,
+            open_for_values(h5, self.path) as file,
             closing(h5, "H5Dclose", find(h5, file, self.group, self.name)) as dataset,
             closing(h5, "H5Tclose", h5.do("H5Dget_type", dataset)) as stored,
             closing(h5, "H5Tclose", h5.do("H5Tget_native_type", stored, 0)) as element,
-            selected(h5, dataset, region) as (space, within),
+            select_region(h5, dataset, region) as (space, within),
         ):
             if h5.H5Tget_size(element) != memory.dtype.itemsize:
                 raise OSError(errno.EIO, "HDF5 has another layout for values of this type")
             h5.do("H5Dread", dataset, element, within, space, 0, c_void_p(memory.ctypes.data))
-            values = dict(unpacked(memory, self.type, self.types))
+            values = dict(unpack(memory, self.type, self.types))
             if not is_fixed(self.type, self.types):
                 h5.do("H5Treclaim", element, within, 0, c_void_p(memory.ctypes.data))
         return values
@@ -194,7 +194,7 @@ class StoredVariable(VariableSections):
         h5 = hdf5(lib)
         try:
             with (
-                opened_for_values(h5, self.path) as file,
+                open_for_values(h5, self.path) as file,
                 closing(h5, "H5Dclose", find(h5, file, self.group, self.name)) as dataset,
                 closing(h5, "H5Pclose", h5.do("H5Dget_create_plist", dataset)) as created,
             ):
@@ -225,7 +225,7 @@ class StoredVariable(VariableSections):
 
         Raises OSError, CompileError with `unreadable-chunk`.
         """
-        return self.decoded(self._stretches[stretch])
+        return self.decode(self._stretches[stretch])
 
     def ends(self, part: str, stop: int | None = None) -> list[int]:
         """Return the end of each stretch's ragged content; reads the whole variable once."""
@@ -238,7 +238,7 @@ class StoredVariable(VariableSections):
     @cached_property
     def _ends(self) -> dict[str, list[int]]:
         ragged = [part.path for part in parts(self.type, self.shape, self.types) if None in part.shape]
-        lengths = [{path: len(values[path]) for path in ragged} for values in map(self.decoded, self._stretches)]
+        lengths = [{path: len(values[path]) for path in ragged} for values in map(self.decode, self._stretches)]
         return {path: list(itertools.accumulate(counts[path] for counts in lengths)) for path in ragged}
 
 
@@ -258,10 +258,10 @@ def read_texts(
     shape = lengths_of(region)
     padded = np.zeros(shape, f"S{kind.size}")
     with (
-        opened_for_values(h5, path) as file,
+        open_for_values(h5, path) as file,
         closing(h5, "H5Dclose", find(h5, file, group, name)) as dataset,
         closing(h5, "H5Tclose", h5.do("H5Dget_type", dataset)) as element,
-        selected(h5, dataset, region) as (space, within),
+        select_region(h5, dataset, region) as (space, within),
     ):
         h5.do("H5Dread", dataset, element, within, space, 0, c_void_p(padded.ctypes.data))
     out = np.empty(shape, object)
@@ -272,7 +272,7 @@ def read_texts(
 
 
 @contextmanager
-def selected(h5: Hdf5, dataset: int, region: Selection) -> Iterator[tuple[int, int]]:
+def select_region(h5: Hdf5, dataset: int, region: Selection) -> Iterator[tuple[int, int]]:
     """Yield the dataspace of a dataset with a region selected, and that of the region's array. Raises OSError."""
     with closing(h5, "H5Sclose", h5.do("H5Dget_space", dataset)) as space:
         if not region:

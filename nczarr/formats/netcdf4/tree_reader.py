@@ -284,7 +284,7 @@ class TreeReader:
     def _constant(self, type_name: str, kind: Datatype, nested: Nested, count: int) -> Constant:
         """Return nested values of a type."""
         if isinstance(nested, bytes):
-            return Constant(type=type_name, count=count, data=self._packed(type_name, kind, nested))
+            return Constant(type=type_name, count=count, data=self._pack(type_name, kind, nested))
         assert nested is not None
         if kind.is_text:
             return Constant.strings(text if isinstance(text, bytes) else None for text in nested)
@@ -297,7 +297,7 @@ class TreeReader:
             items.append(self._constant(self._name_of(base), base, values, length))
         return Constant(type=type_name, count=count, data=tuple(items))
 
-    def _packed(self, type_name: str, kind: Datatype, data: bytes) -> bytes:
+    def _pack(self, type_name: str, kind: Datatype, data: bytes) -> bytes:
         """Return values of a fixed size as the tree has them: little-endian, records without gaps."""
         dtype = descr(type_name, self._types)
         if kind.descr == dtype:
@@ -316,7 +316,7 @@ class TreeReader:
             return None
         if not dataset.info.has_own_fill:
             return library_default(type_name, self._types)
-        return self._packed(type_name, dataset.type, dataset.fill)
+        return self._pack(type_name, dataset.type, dataset.fill)
 
 
 def _length(kind: Datatype, nested: Nested) -> int:

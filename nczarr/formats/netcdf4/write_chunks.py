@@ -25,7 +25,7 @@ from nczarr.arrays.execution.library_lock import LOCK
 from nczarr.arrays.execution.thread_pool import BARRIER, DISTANT_WORKERS, Crew, Task
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.regions import Index, Selection, every_block, region_of, table_of
-from nczarr.arrays.sources.memory import is_all, padded
+from nczarr.arrays.sources.memory import is_all, pad_chunk
 from nczarr.arrays.sources.source import ArraySource, Layout, itemsize, numpy_dtype
 from nczarr.arrays.sources.windows import TIMES, filling, grid, matches, room_beside, slab_shape, slabs, way, window
 from nczarr.arrays.values.elements import in_order
@@ -275,7 +275,7 @@ def _tasks(source: ArraySource, into: Into, crew: Crew, *, moved: bool) -> Itera
     """
     layout = into.layout
     indices: Iterator[Index] = (
-        source.occupied(layout.chunks) if into.skips else every_block(layout.shape, layout.chunks)
+        source.list_occupied(layout.chunks) if into.skips else every_block(layout.shape, layout.chunks)
     )
     small = math.prod(layout.shape) <= SMALL and not source.distant
     slab = _slab(source, into, crew)
@@ -290,21 +290,23 @@ def _tasks(source: ArraySource, into: Into, crew: Crew, *, moved: bool) -> Itera
         return
     if not moved or source.distant:
         for index in indices:
-            yield Task(partial(_made, source, index, into, moved=moved), COPIES * into.size, here=small)
+            yield Task(partial(_make_chunks, source, index, into, moved=moved), COPIES * into.size, here=small)
         return
     count = max(1, min(LOCATED, FETCHED // max(1, into.size)))
     while group := tuple(itertools.islice(indices, count)):
-        for index_or_run in _located(source, group, into):
+        for index_or_run in _locate(source, group, into):
             if isinstance(index_or_run, Located):
                 yield Task(partial(tuple, [index_or_run]), here=True)
                 continue
-            ready = _copied(source, index_or_run, into)
+            ready = _copy_chunk(source, index_or_run, into)
             if ready is not None:
                 yield Task(
                     partial(tuple, [ready]), 0 if isinstance(ready.chunk, ChunkPlace) else ready.length, here=True
                 )
             else:
-                yield Task(partial(_made, source, index_or_run, into, moved=False), COPIES * into.size, here=small)
+                yield Task(
+                    partial(_make_chunks, source, index_or_run, into, moved=False), COPIES * into.size, here=small
+                )
 
 
 def _slab(source: ArraySource, into: Into, crew: Crew) -> tuple[int, ...] | None:
@@ -325,10 +327,10 @@ def _from_window(
     yield from filling(slab, source, crew.workers, crew.memory)
     yield BARRIER
     for index in indices:
-        yield Task(partial(_made, slab, index, into, moved=False), COPIES * into.size)
+        yield Task(partial(_make_chunks, slab, index, into, moved=False), COPIES * into.size)
 
 
-def _located(source: ArraySource, indices: tuple[Index, ...], into: Into) -> Iterator[Located | Index]:
+def _locate(source: ArraySource, indices: tuple[Index, ...], into: Into) -> Iterator[Located | Index]:
     """Yield chunks to copy from files together, and the others one by one, in order. Raises OSError, CompileError."""
     chunks = table_of(indices, len(into.layout.chunks))
     columns = source.places(chunks, cut=into.ends)
@@ -350,33 +352,33 @@ def _located(source: ArraySource, indices: tuple[Index, ...], into: Into) -> Ite
             yield indices[row]
 
 
-def _made(source: ArraySource, index: Index, into: Into, *, moved: bool) -> tuple[Ready, ...]:
+def _make_chunks(source: ArraySource, index: Index, into: Into, *, moved: bool) -> tuple[Ready, ...]:
     """Return a copied chunk if possible, else an encoded one; empty for an omitted chunk."""
-    ready = _copied(source, index, into) if moved else None
-    ready = ready if ready is not None else _encoded(source, index, into)
+    ready = _copy_chunk(source, index, into) if moved else None
+    ready = ready if ready is not None else _encode(source, index, into)
     return () if ready is None else (ready,)
 
 
 def _brought(source: ArraySource, indices: tuple[Index, ...], into: Into, *, moved: bool) -> tuple[Ready, ...]:
     """Fetch the data of several chunks at once and return the chunks."""
     layout = into.layout
-    at_hand = source.fetched([region_of(index, layout.chunks, layout.shape) for index in indices])
-    return tuple(ready for index in indices for ready in _made(at_hand, index, into, moved=moved))
+    at_hand = source.prefetch([region_of(index, layout.chunks, layout.shape) for index in indices])
+    return tuple(ready for index in indices for ready in _make_chunks(at_hand, index, into, moved=moved))
 
 
-def _copied(source: ArraySource, index: Index, into: Into) -> Ready | None:
+def _copy_chunk(source: ArraySource, index: Index, into: Into) -> Ready | None:
     """Return a chunk of the source unchanged, or None.
 
     Unfiltered chunks must be complete: HDF5, unlike store readers, accepts no
     fewer bytes.
     """
     whole = None if into.layout.codecs else into.size
-    place = source.found(index) if into.ends else source.place(index)
+    place = source.find_place(index) if into.ends else source.place(index)
     if place is not None and place.mask and not _same_steps(source, into):
         return None
     if place is not None:
         return Ready(index, place, place.mask, copied=True) if whole in (None, place.length) else None
-    data = source.encoded(index)
+    data = source.read_encoded(index)
     return Ready(index, data, 0, copied=True) if data is not None and whole in (None, len(data)) else None
 
 
@@ -386,11 +388,11 @@ def _same_steps(source: ArraySource, into: Into) -> bool:
     return stored is not None and [codec.id for codec in stored.codecs] == [codec.id for codec in into.layout.codecs]
 
 
-def _encoded(source: ArraySource, index: Index, into: Into) -> Ready | None:
+def _encode(source: ArraySource, index: Index, into: Into) -> Ready | None:
     """Return an encoded chunk; None if it holds only fill and may be omitted."""
     layout = into.layout
     values = source.read(region_of(index, layout.chunks, layout.shape))
-    full = padded(values.astype(numpy_dtype(layout.dtype), copy=False), layout.chunks, into.fill)
+    full = pad_chunk(values.astype(numpy_dtype(layout.dtype), copy=False), layout.chunks, into.fill)
     if into.skips and is_all(full, into.fill):
         return None
     data = full.tobytes()

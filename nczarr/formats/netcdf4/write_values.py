@@ -15,7 +15,7 @@ from nczarr.arrays.execution.counts import Counts
 from nczarr.arrays.execution.library_lock import LOCK
 from nczarr.arrays.lazy_numpy import np
 from nczarr.arrays.regions import Index, Selection, every_block, first_of, lengths_of, linear_block, region_of
-from nczarr.arrays.sources.source import ArraySource, Parts, fill_of, little_descr, unwritten_of
+from nczarr.arrays.sources.source import ArraySource, Parts, fill_of, find_unwritten, little_descr
 from nczarr.arrays.values.elements import in_order
 from nczarr.arrays.values.parts import is_fixed
 from nczarr.ast import Constant, Variable, VlenType
@@ -82,7 +82,7 @@ class _ValueWriter:
         def alike(info: DatasetInfo) -> bool:
             if info.dtype is None or info.fill is None or self._without_fill(source):
                 return self._fills_alike(source)
-            return in_order(info.fill, info.dtype, little_descr(info.dtype)) == unwritten_of(source)
+            return in_order(info.fill, info.dtype, little_descr(info.dtype)) == find_unwritten(source)
 
         default = library_default(self.type, self.types)
         return chunks.write(group, self.variable.name, source, alike, default)
@@ -96,7 +96,7 @@ class _ValueWriter:
     def _by_chunks(self, source: ArraySource) -> None:
         """Write an array of one part in blocks of whole chunks, in any order."""
         block = blocks(self.shape, self.chunks, self.dtype.itemsize)
-        for index in source.occupied(block) if self._fills_alike(source) else every_block(self.shape, block):
+        for index in source.list_occupied(block) if self._fills_alike(source) else every_block(self.shape, block):
             region = region_of(index, block, self.shape)
             values = source.read(region).reshape(-1)
             self.put(region, texts(values) if self.type == "string" else CValues(recast(values, self.dtype)))
@@ -111,7 +111,7 @@ class _ValueWriter:
         if self._without_fill(source):
             if self.type == "string":  # not written it is NIL in the end
                 return fill is None
-            return source.undefined or (is_large(self.path, self.checked) and not unwritten_of(source).strip(b"\0"))
+            return source.undefined or (is_large(self.path, self.checked) and not find_unwritten(source).strip(b"\0"))
         shown = own_fill(self.path, self.checked) or library_fill(self.variable, self.types)
         return fill is not None and fill == shown
 
@@ -154,7 +154,7 @@ def blocks(shape: tuple[int, ...], chunks: tuple[int, ...] | None, itemsize: int
 def _outer(source: ArraySource, rows: tuple[int, ...], shape: tuple[int, ...]) -> Iterator[Index]:
     """Yield the blocks of a variable where a part, perhaps with more dimensions, has data."""
     inner = source.layout.shape[len(shape) :]
-    for index in source.occupied((*rows, *(max(1, length) for length in inner))):
+    for index in source.list_occupied((*rows, *(max(1, length) for length in inner))):
         yield index[: len(shape)]
 
 
@@ -177,7 +177,7 @@ def _one(checked: Checked, fqn: str, region: Selection) -> CValues:
     variable = checked.variables[fqn]
     fill, source = checked.fills[fqn], checked.parts.get(fqn, {}).get("")
     if source is not None and is_fixed(variable.type, checked.types):
-        fill = Constant(type=variable.type, count=1, data=unwritten_of(source))
+        fill = Constant(type=variable.type, count=1, data=find_unwritten(source))
     elif variable.storage.no_fill and variable.type != "string":
         fill = None
     if fill is not None:

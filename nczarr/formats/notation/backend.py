@@ -58,26 +58,26 @@ class ConstantWriter:
         declared = self._types.get(constant.type)
         data = constant.data
         if isinstance(data, bytes):
-            yield from self._packed(constant.type, data, constant.count)
+            yield from self._pack(constant.type, data, constant.count)
         elif constant.type == "string":
             for value in data:
                 yield "NIL" if not isinstance(value, bytes) else write_text(value)
         elif isinstance(declared, CompoundType):
             width = len(declared.fields)
             for start in range(0, len(data), width or 1):
-                yield self._braced(
+                yield self._brace(
                     self._member(field.shape, data[start + at]) for at, field in enumerate(declared.fields)
                 )
         else:
             for element in data:
-                yield self._braced(self._words(element) if isinstance(element, Constant) else ())
+                yield self._brace(self._words(element) if isinstance(element, Constant) else ())
 
     def _member(self, shape: tuple[int, ...], value: object) -> str:
         """Return one field of a variable-size compound."""
         words = self._words(value) if isinstance(value, Constant) else iter(())
-        return self._braced(words) if shape else " ".join(words)
+        return self._brace(words) if shape else " ".join(words)
 
-    def _packed(self, type_name: str, data: bytes, count: int) -> Iterator[str]:
+    def _pack(self, type_name: str, data: bytes, count: int) -> Iterator[str]:
         """Yield values of a fixed-size type from their packed bytes."""
         declared = self._types.get(type_name)
         if type_name == "char":
@@ -88,7 +88,7 @@ class ConstantWriter:
         elif isinstance(declared, EnumType):
             labels = {constant.value: constant.name for constant in reversed(declared.constants)}
             code = ATOMIC[declared.base].code
-            yield from (_enumerated(value, labels) for value in struct.unpack(f"<{count}{code}", data))
+            yield from (_spell_enum(value, labels) for value in struct.unpack(f"<{count}{code}", data))
         elif isinstance(declared, OpaqueType):
             yield from (f"0x{data[at : at + declared.size].hex()}" for at in range(0, len(data), declared.size))
         elif isinstance(declared, CompoundType):
@@ -104,13 +104,13 @@ class ConstantWriter:
         for field in declared.fields:
             count = math.prod(field.shape)
             end = at + count * size(field.type, self._types)
-            words = self._packed(field.type, data[at:end], count)
-            fields.append(self._braced(words) if field.shape else " ".join(words))
+            words = self._pack(field.type, data[at:end], count)
+            fields.append(self._brace(words) if field.shape else " ".join(words))
             at = end
-        return self._braced(fields)
+        return self._brace(fields)
 
     @staticmethod
-    def _braced(words: Iterator[str] | list[str] | tuple[str, ...]) -> str:
+    def _brace(words: Iterator[str] | list[str] | tuple[str, ...]) -> str:
         inside = " ".join(words)
         return f"{{ {inside} }}" if inside else "{}"
 
@@ -133,7 +133,7 @@ def numbers(type_name: str, data: bytes) -> Iterator[str]:
             yield shortest(value, type_name)
 
 
-def _enumerated(value: int, labels: dict[int, str]) -> str:
+def _spell_enum(value: int, labels: dict[int, str]) -> str:
     """Return an enum value's name, quoted unless a plain word; the number without name."""
     name = labels.get(value)
     if name is None:

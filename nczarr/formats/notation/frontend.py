@@ -63,7 +63,7 @@ class StorageBuilder:
         self._members: dict[str, Any] = {}
         self._codecs: list[Codec] = []
 
-    def done(self) -> Storage:
+    def build(self) -> Storage:
         """Return the collected storage, whose members are already checked."""
         return Storage(codecs=tuple(self._codecs), **self._members)
 
@@ -175,7 +175,7 @@ def read(source: Source, report: Report, options: Options | None = None) -> Unch
     if len(tokens) == 1:
         report.error("empty-input", "the text does not contain a dataset", Span(source, 0, 0))
         return None
-    if report.errors > errors and any(diagnostic.code == "too-deep-nesting" for diagnostic in report.sorted()):
+    if report.errors > errors and any(diagnostic.code == "too-deep-nesting" for diagnostic in report.list_sorted()):
         return None
     stream = ListStream(tokens)
     parser = P(stream)
@@ -278,7 +278,7 @@ class _NotationReader(Written):
             type=type_name,
             dimensions=tuple(self._dimrefs(context)),
             attributes=_sound(attributes),
-            storage=storage.done(),
+            storage=storage.build(),
             span=self.span(context.name()),
         )
 

@@ -77,7 +77,7 @@ def _constant(type_name: str, literals: Sequence[WrittenConstant], types: Types,
     if declared is None:
         return Constant(type=type_name, count=count, data=_atomic(ATOMIC[type_name], literals), span=span)
     if is_fixed(type_name, types):
-        packed = b"".join(_packed(type_name, declared, literal, types) for literal in literals)
+        packed = b"".join(_pack(type_name, declared, literal, types) for literal in literals)
         return Constant(type=type_name, count=count, data=packed, span=span)
     nested: list[Constant] = []
     for literal in literals:
@@ -112,11 +112,11 @@ def _count_fault(what: str, expected: int, actual: int, unit: str, literal: Writ
     return _LiteralError(code, f"{what} has {expected} {unit}{plural}, but {actual} are given", literal.span)
 
 
-def _packed(type_name: str, declared: UserType, literal: WrittenConstant, types: Types) -> bytes:
+def _pack(type_name: str, declared: UserType, literal: WrittenConstant, types: Types) -> bytes:
     """Return the packed bytes of one value of a fixed-size user type."""
     match declared:
         case EnumType():
-            return _enumerated(type_name, declared, literal)
+            return _spell_enum(type_name, declared, literal)
         case OpaqueType():
             return _opaque(type_name, declared, literal)
         case CompoundType():
@@ -160,18 +160,18 @@ def _integer(atomic: Atomic, literal: WrittenConstant) -> bytes:
     elif literal.kind == P.HEX:
         value = int(literal.text, 0)
     elif literal.kind == P.FLOAT:
-        raise _LiteralError("inexact", f"`{_shown(literal)}` is not an integer", literal.span)
+        raise _LiteralError("inexact", f"`{_show(literal)}` is not an integer", literal.span)
     else:
         raise _mismatch(literal, atomic.name)
     if not atomic.low <= value <= atomic.high:
-        text = f"{_shown(literal)} does not fit type {atomic.name} ({atomic.low} to {atomic.high})"
+        text = f"{_show(literal)} does not fit type {atomic.name} ({atomic.low} to {atomic.high})"
         raise _LiteralError("value-range", text, literal.span)
     return struct.pack(f"<{atomic.code}", value)
 
 
 def _decimal(literal: WrittenConstant) -> int:
     if len(literal.text) > 40:  # no type holds so many digits; int() on hostile lengths is slow
-        raise _LiteralError("value-range", f"{_shown(literal)} does not fit any type", literal.span)
+        raise _LiteralError("value-range", f"{_show(literal)} does not fit any type", literal.span)
     return int(literal.text)
 
 
@@ -193,12 +193,12 @@ def _float(atomic: Atomic, literal: WrittenConstant) -> bytes:
     except OverflowError:
         packed = struct.pack(code, math.inf)
     if math.isinf(struct.unpack(code, packed)[0]):
-        text = f"{_shown(literal)} is too large for type {atomic.name}"
+        text = f"{_show(literal)} is too large for type {atomic.name}"
         raise _LiteralError("value-range", text, literal.span, "write `Infinity` if infinity is intended")
     return packed
 
 
-def _enumerated(type_name: str, declared: EnumType, literal: WrittenConstant) -> bytes:
+def _spell_enum(type_name: str, declared: EnumType, literal: WrittenConstant) -> bytes:
     """Return an enum value from the name of a constant, quoted or not, or an integer."""
     if literal.kind not in (P.NAME, P.STRING):
         return _integer(ATOMIC[declared.base], literal)
@@ -228,13 +228,13 @@ def _opaque(type_name: str, declared: OpaqueType, literal: WrittenConstant) -> b
 
 
 def _mismatch(literal: WrittenConstant, type_name: str, help_: str | None = None) -> _LiteralError:
-    what = "a braced value" if literal.kind == P.LBRACE else f"`{_shown(literal)}`"
+    what = "a braced value" if literal.kind == P.LBRACE else f"`{_show(literal)}`"
     if literal.kind == P.NAME:  # where constants may stand, so may the word that ends them
-        near = names.closest(_shown(literal), (word.decode("ascii") for word in WORDS))
+        near = names.closest(_show(literal), (word.decode("ascii") for word in WORDS))
         help_ = f"did you mean `{near}`?" if near is not None else help_
     return _LiteralError("type-mismatch", f"{what} is not a value of type {type_name}", literal.span, help_)
 
 
-def _shown(literal: WrittenConstant) -> str:
+def _show(literal: WrittenConstant) -> str:
     text = literal.text.decode("utf-8", "replace")
     return text if len(text) <= 40 else text[:39] + "…"

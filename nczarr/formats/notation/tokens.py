@@ -88,7 +88,7 @@ def scan(source: Source, report: Report) -> list[Token]:
             kind = _number(source, first, end, match[3], report)
         elif group == 4:
             kind = P.STRING
-            if end - first < 2 or data[end - 1 : end] != b'"' or _escaped_end(match[4]):
+            if end - first < 2 or data[end - 1 : end] != b'"' or _ends_escaped(match[4]):
                 where = Span(source, first, end)
                 report.error("unterminated-string", "string is not closed before the end of its line", where)
         elif group == 5:
@@ -103,7 +103,7 @@ def scan(source: Source, report: Report) -> list[Token]:
     return tokens
 
 
-def _escaped_end(text: bytes) -> bool:
+def _ends_escaped(text: bytes) -> bool:
     """Return whether the final quote is escaped, so that the text continues."""
     body = text[1:-1]
     return (len(body) - len(body.rstrip(b"\\"))) % 2 == 1
@@ -178,18 +178,18 @@ class EscapeError(ValueError):
 
 def write_name(name: str) -> str:
     """Return the NAME token of a name; empty for the empty name, which has no token."""
-    text = name if _PLAIN.fullmatch(name) else _NAME_NEEDS.sub(_escaped, name)
+    text = name if _PLAIN.fullmatch(name) else _NAME_NEEDS.sub(_escape, name)
     return "\\" + text if _FIRST_NEEDS.match(text) else text
 
 
 def read_name(text: str) -> str:
     """Return the name of a NAME token in NFC. Raises EscapeError."""
-    return names.normal(_NAME_ESCAPE.sub(_meant, text) if "\\" in text else text)
+    return names.normal(_NAME_ESCAPE.sub(_interpret, text) if "\\" in text else text)
 
 
 def write_fqn(path: str) -> str:
     """Return the token of a FQN."""
-    return "/" + "/".join(_NAME_NEEDS.sub(_escaped, part) for part in names.split(path))
+    return "/" + "/".join(_NAME_NEEDS.sub(_escape, part) for part in names.split(path))
 
 
 def read_fqn(text: str) -> str:
@@ -211,12 +211,12 @@ def read_text(content: bytes) -> bytes:
     return _TEXT_ESCAPE.sub(_text_meant, content) if b"\\" in content else content
 
 
-def _escaped(match: re.Match[str]) -> str:
+def _escape(match: re.Match[str]) -> str:
     character = match.group()
     return "\\" + character if character > "\x1f" and character != "\x7f" else f"\\x{ord(character):02x}"
 
 
-def _meant(match: re.Match[str]) -> str:
+def _interpret(match: re.Match[str]) -> str:
     escape = match.group(1)
     if len(escape) == 3:
         return chr(int(escape[1:], 16))
@@ -286,7 +286,7 @@ class NotationRecovery(recovery.Recovery):
         """Skip tokens at a loop's first iteration too, as the runtime does later, instead of ending the rule."""
         state = recognizer._interp.atn.states[recognizer.state]
         entering = state.stateType == ATNState.STAR_LOOP_ENTRY and not self.inErrorRecoveryMode(recognizer)
-        if entering and self.unwanted(recognizer, state):
+        if entering and self.is_unwanted(recognizer, state):
             self.skip(recognizer)
         else:
             super().sync(recognizer)

@@ -45,13 +45,13 @@ class Written:
         """Return the name in a rule `name`; None if missing or invalid (the latter reported)."""
         if context is None or not context.getChildCount():
             return None
-        return self._unescaped(self.spelt(context), self.span(context), read_name)
+        return self._unescape(self.spelt(context), self.span(context), read_name)
 
     def path(self, text: str, span: Span) -> str | None:
         """Return the FQN of a token; None (reported) if invalid."""
-        return self._unescaped(text, span, read_fqn)
+        return self._unescape(text, span, read_fqn)
 
-    def _unescaped(self, text: str, span: Span, read_: Callable[[str], str]) -> str | None:
+    def _unescape(self, text: str, span: Span, read_: Callable[[str], str]) -> str | None:
         try:
             return read_(text)
         except EscapeError as fault:

@@ -15,7 +15,15 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.formats.reference.evaluation import ARITHMETIC, COMPARISONS, SIGNS, NameScope, Value, formatted, valued
+from nczarr.formats.reference.evaluation import (
+    ARITHMETIC,
+    COMPARISONS,
+    SIGNS,
+    NameScope,
+    Value,
+    apply_format,
+    with_values,
+)
 from nczarr.formats.reference.expressions import (
     Comparison,
     Expression,
@@ -114,7 +122,7 @@ def hole_at(hole: Hole, context: Context, entry: int) -> Value:
     """Return the value of an expression for one entry. Raises RefusedTextError with the values used."""
     scope = context.at(entry)
     try:
-        return valued(hole, scope)
+        return with_values(hole, scope)
     except RefusedTextError as error:
         used = sorted(names_of(hole.expression) & scope.values.keys())
         where = ", ".join(f"{name} = {str(scope.values[name])[:40]}" for name in used)
@@ -167,7 +175,7 @@ def _formats(hole: Hole, context: Context, finish: Callable[[Value], Any]) -> Co
     def find(entries: Integers) -> list[Any]:
         different, places = np.unique(_column(number, context, entries), return_inverse=True)
         try:
-            texts = [finish(formatted(form, (number,), context.scope.limits)) for number in different.tolist()]
+            texts = [finish(apply_format(form, (number,), context.scope.limits)) for number in different.tolist()]
         except RefusedTextError:  # told with the entry
             return [finish(hole_at(hole, context, entry)) for entry in entries.tolist()]
         return [texts[place] for place in places.tolist()]
@@ -180,7 +188,7 @@ def constant(hole: Hole, context: Context) -> bool:
     return not names_of(hole.expression) & context.axes.keys()
 
 
-def joined(parts: Pieces, context: Context, finish: Callable[[str], str]) -> tuple[str, list[Column]]:
+def join(parts: Pieces, context: Context, finish: Callable[[str], str]) -> tuple[str, list[Column]]:
     """Return a text as a `%s` format and its columns. Raises RefusedTextError.
 
     `finish` converts each part.
@@ -194,11 +202,11 @@ def joined(parts: Pieces, context: Context, finish: Callable[[str], str]) -> tup
         else:
             form.append("%s")
             fast = numbers(part, context)
-            columns.append(_listed(fast) if fast else values(part, context, lambda value: finish(str(value))))
+            columns.append(_list(fast) if fast else values(part, context, lambda value: finish(str(value))))
     return "".join(form), columns
 
 
-def _listed(numbers: Callable[[Integers], Integers]) -> Column:
+def _list(numbers: Callable[[Integers], Integers]) -> Column:
     return lambda entries: numbers(entries).tolist()
 
 

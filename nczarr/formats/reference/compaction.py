@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.formats.reference import grouping
 from nczarr.formats.reference.expansion import encode, quote
-from nczarr.formats.reference.expressions import quoted
+from nczarr.formats.reference.expressions import quote_text
 
 if TYPE_CHECKING:
     Integers = NDArray[np.int64]
@@ -67,12 +67,12 @@ def family_of(group: grouping.PatternGroup, targets: list[grouping.TargetURL]) -
 
 def generators(family: ChunkFamily) -> Iterator[dict[str, Any]]:
     """Yield the generators of a family: one, or a second that overrides entries of the first."""
-    family, index_grid = arranged(family)
+    family, index_grid = arrange(family)
     if index_grid is None:
         line = np.arange(len(family.indices[0]), dtype=np.int64)
         flat = (0,) * len(family.indices)
         fits = [grouping.Fit(int(column.min()), flat, column - column.min()) for column in family.columns]
-        yield _packed(family, fits, line)
+        yield _pack(family, fits, line)
         return
     fits = [grouping.fit(column, index_grid) for column in family.columns]
     odd = np.zeros(len(index_grid.order), dtype=bool)
@@ -85,10 +85,10 @@ def generators(family: ChunkFamily) -> Iterator[dict[str, Any]]:
             return
     else:
         wrong = np.arange(len(odd), dtype=np.int64)
-    yield _packed(family, fits, wrong)
+    yield _pack(family, fits, wrong)
 
 
-def arranged(family: ChunkFamily) -> tuple[ChunkFamily, grouping.IndexGrid | None]:
+def arrange(family: ChunkFamily) -> tuple[ChunkFamily, grouping.IndexGrid | None]:
     """Return a family in grid order with its grid; unchanged and None without a grid."""
     index_grid = grouping.grid(family.indices)
     if index_grid is None:
@@ -100,12 +100,12 @@ def arranged(family: ChunkFamily) -> tuple[ChunkFamily, grouping.IndexGrid | Non
 def _affine(family: ChunkFamily, index_grid: grouping.IndexGrid, fits: list[grouping.Fit]) -> dict[str, Any]:
     """Return a generator with a dimension for each index."""
     names = [f"i{axis}" if len(index_grid.values) > 8 else "ijklmnop"[axis] for axis in range(len(index_grid.values))]
-    sums = [grouping.fitted(column_fit, names) for column_fit in fits]
+    sums = [grouping.fit_column(column_fit, names) for column_fit in fits]
     dimensions = {name: grouping.as_range(values) for name, values in zip(names, index_grid.values, strict=True)}
     return generator(family, names, sums, dimensions)
 
 
-def _packed(family: ChunkFamily, fits: list[grouping.Fit], rows: Integers) -> dict[str, Any]:
+def _pack(family: ChunkFamily, fits: list[grouping.Fit], rows: Integers) -> dict[str, Any]:
     """Return a generator with one dimension: a number for each row.
 
     It packs the indices, within their bounding box, and the columns'
@@ -121,16 +121,16 @@ def _sums(indices: list[Integers], fits: list[grouping.Fit]) -> tuple[list[int],
     """Return packed numbers, and the expressions of indices and of columns that they give."""
     numbers, expressions = grouping.pack([*indices, *(column_fit.rest for column_fit in fits)])
     names, added = expressions[: len(indices)], expressions[len(indices) :]
-    sums = [grouping.fitted(column_fit, names, more) for column_fit, more in zip(fits, added, strict=True)]
+    sums = [grouping.fit_column(column_fit, names, more) for column_fit, more in zip(fits, added, strict=True)]
     return numbers, names, sums
 
 
 def generator(family: ChunkFamily, names: list[str], sums: list[str], dimensions: dict[str, Any]) -> dict[str, Any]:
     """Return an item of `gen` with indices and columns as expressions."""
-    item: dict[str, Any] = {"key": grouping.joined(family.pattern.key, [grouping.hole(name) for name in names])}
+    item: dict[str, Any] = {"key": grouping.join(family.pattern.key, [grouping.hole(name) for name in names])}
     ranged = 2 if family.pattern.ranged else 0
     numbers = [grouping.hole(total, width) for total, width in zip(sums[ranged:], family.widths, strict=True)]
-    item["url"] = grouping.joined(family.pattern.url, numbers)
+    item["url"] = grouping.join(family.pattern.url, numbers)
     if ranged:
         item["offset"], item["length"] = map(grouping.hole, sums[:2])
     item["dimensions"] = dimensions
@@ -147,7 +147,7 @@ def kin(family: ChunkFamily) -> tuple[object, ...] | None:
 
 def bundle(families: Sequence[ChunkFamily]) -> dict[str, Any] | None:
     """Return the generator of families; None if indices or URLs differ or fill no grid."""
-    in_order = [arranged(family) for family in families]
+    in_order = [arrange(family) for family in families]
     grids = [pair[1] for pair in in_order]
     if not 2 <= len(in_order) <= MOST or grids[0] is None:
         return None
@@ -166,10 +166,10 @@ def bundle(families: Sequence[ChunkFamily]) -> dict[str, Any] | None:
     offset = gaps[0]
     for number, (length, gap) in enumerate(zip(lengths, gaps[1:], strict=False)):
         offset += f"+({length}{f'+({gap})' if gap != '0' else ''} if {ARRAY}>{number} else 0)"
-    begins = grouping.chosen(ARRAY, [grouping.literal(member.pattern.key[0]) for member in members])
+    begins = grouping.spell_choice(ARRAY, [grouping.literal(member.pattern.key[0]) for member in members])
     alone = first._replace(pattern=first.pattern._replace(key=("", *first.pattern.key[1:])))
     dimensions = {ARRAY: {"stop": len(members)}, grouping.PACKED: numbers}
-    item = generator(alone, names, [offset, grouping.chosen(ARRAY, lengths), *urls], dimensions)
+    item = generator(alone, names, [offset, grouping.spell_choice(ARRAY, lengths), *urls], dimensions)
     return {**item, "key": f"{{{{{begins}}}}}{item['key']}"}
 
 
@@ -207,7 +207,7 @@ class _Found(NamedTuple):
 
 def compact(entries: Mapping[str, Any]) -> dict[str, Any]:
     """Return a version 1 document that expands to these checked version 0 entries."""
-    groups, targets, refs = grouping.grouped(entries)
+    groups, targets, refs = grouping.group_chunks(entries)
     families: list[_Found] = []
     for group in groups:
         family = family_of(group, targets) if len(group.keys) >= FEWEST else None
@@ -216,7 +216,7 @@ def compact(entries: Mapping[str, Any]) -> dict[str, Any]:
         else:
             group.put_back(refs, targets)
     written: list[dict[str, Any]] = []
-    for candidate in _bundled(families):
+    for candidate in _bundle(families):
         if len(encode(candidate.generators)) < _size(candidate.groups, targets):
             written += candidate.generators
         else:
@@ -227,7 +227,7 @@ def compact(entries: Mapping[str, Any]) -> dict[str, Any]:
     return {name: member for name, member in document.items() if member or name == "version"}
 
 
-def written(document: Mapping[str, Any]) -> Iterator[bytes]:
+def write_document(document: Mapping[str, Any]) -> Iterator[bytes]:
     """Yield the JSON text of a version 1 document in pieces."""
     before = encode({name: member for name, member in document.items() if name != "refs"})[:-1]
     refs = document.get("refs")
@@ -243,7 +243,7 @@ def written(document: Mapping[str, Any]) -> Iterator[bytes]:
     yield f"{before}}}\n".encode()
 
 
-def _bundled(families: list[_Found]) -> Iterator[_Found]:
+def _bundle(families: list[_Found]) -> Iterator[_Found]:
     """Yield the families, bundling those with adjacent chunks if that is shorter."""
     groups: dict[tuple[object, ...], list[_Found]] = {}
     for number, current in enumerate(families):
@@ -275,11 +275,11 @@ def _templates(refs: dict[str, Any], generators: list[dict[str, Any]]) -> dict[s
     if any(len(url) > grouping.LONGEST and "{{" in url for url in uses):
         return {}  # without templates no URL is rendered, however long it is
     repeated = [url for url, count in uses.items() if count > 1 and SHORTEST <= len(url) <= grouping.LONGEST]
-    names = {url: f"u{number}" for number, url in enumerate(url for url in repeated if quoted(url) == url)}
+    names = {url: f"u{number}" for number, url in enumerate(url for url in repeated if quote_text(url) == url)}
     for key in listed if names else ():
         url = refs[key][0]
         if url in names or "{{" in url:
-            refs[key] = [f"{{{{{names[url]}}}}}" if url in names else quoted(url), *refs[key][1:]]
+            refs[key] = [f"{{{{{names[url]}}}}}" if url in names else quote_text(url), *refs[key][1:]]
     for item in generators:
         if item["url"] in names:
             item["url"] = f"{{{{{names[item['url']]}}}}}"

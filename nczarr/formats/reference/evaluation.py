@@ -23,7 +23,7 @@ from nczarr.formats.reference.expressions import (
     Pieces,
     TemplateCall,
 )
-from nczarr.formats.reference.limits import INTEGER_BITS, Account, Limits, RefusedTextError, check_length, shortened
+from nczarr.formats.reference.limits import INTEGER_BITS, Account, Limits, RefusedTextError, check_length, shorten
 
 Value = int | float | str | None
 """Value of an expression. JSON's null can be a dimension's value."""
@@ -56,7 +56,7 @@ ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
 """Operators by name; powers are bounded (`_power`)."""
 
 
-def compared(operators: tuple[str, ...], values: list[Value]) -> bool:
+def compare_chain(operators: tuple[str, ...], values: list[Value]) -> bool:
     """Return whether all comparisons of a chain hold. Raises RefusedTextError."""
     for sign, left, right in zip(operators, values, values[1:], strict=False):
         try:
@@ -67,21 +67,21 @@ def compared(operators: tuple[str, ...], values: list[Value]) -> bool:
     return True
 
 
-def computed(sign: str, values: list[Value], limits: Limits) -> Value:
+def compute(sign: str, values: list[Value], limits: Limits) -> Value:
     """Return the value of an operator or `|filter`. Raises RefusedTextError."""
     if sign[0] == "|":
-        return filtered(sign[1:], values, limits)
+        return apply_filter(sign[1:], values, limits)
     first, second = values[0], values[-1]
     if isinstance(first, Undefined) or isinstance(second, Undefined):
         raise RefusedTextError("bad-expression", "an undefined name is not allowed in a computation")
     if isinstance(first, str):
-        return _joined(sign, first, second, limits)
+        return _join(sign, first, second, limits)
     if isinstance(second, str) and isinstance(first, int) and sign == "*":
-        return _joined(sign, second, first, limits)
+        return _join(sign, second, first, limits)
     if not isinstance(first, int | float) or not isinstance(second, int | float):
         raise RefusedTextError("bad-expression", f"`{sign}` does not suit {_kind(first)} and {_kind(second)}")
     try:
-        return _checked(SIGNS[sign](first) if sign in SIGNS else ARITHMETIC.get(sign, _power)(first, second))
+        return _check(SIGNS[sign](first) if sign in SIGNS else ARITHMETIC.get(sign, _power)(first, second))
     except ZeroDivisionError:
         raise RefusedTextError("bad-expression", "division by zero") from None
     except OverflowError:
@@ -98,13 +98,13 @@ def _power(first: int | float, second: int | float) -> Value:
     return power
 
 
-def _checked(value: Value) -> Value:
+def _check(value: Value) -> Value:
     if isinstance(value, int) and value.bit_length() > INTEGER_BITS:
         raise OverflowError
     return value
 
 
-def _joined(sign: str, text: str, other: Value, limits: Limits) -> str:
+def _join(sign: str, text: str, other: Value, limits: Limits) -> str:
     """Join, repeat or format a text."""
     if sign == "+" and isinstance(other, str):
         check_length(len(text) + len(other), limits)
@@ -113,16 +113,16 @@ def _joined(sign: str, text: str, other: Value, limits: Limits) -> str:
         check_length(len(text) * max(other, 0), limits)
         return text * other
     if sign == "%":
-        return formatted(text, (other,), limits)
+        return apply_format(text, (other,), limits)
     raise RefusedTextError("bad-expression", f"`{sign}` does not suit {_kind(text)} and {_kind(other)}")
 
 
-def filtered(name: str, values: list[Value], limits: Limits) -> Value:
+def apply_filter(name: str, values: list[Value], limits: Limits) -> Value:
     """Return the result of a filter. Raises RefusedTextError."""
     value, *arguments = values
     match name:
         case "format":
-            return formatted(str(value), tuple(arguments), limits)
+            return apply_format(str(value), tuple(arguments), limits)
         case "upper":
             return str(value).upper()
         case "lower":
@@ -138,16 +138,16 @@ def _integer(value: Value, default: Value) -> Value:
     if value is None:
         return default
     try:
-        return _checked(int(value))
+        return _check(int(value))
     except (ValueError, OverflowError):
         pass
     try:
-        return _checked(int(float(value)))
+        return _check(int(float(value)))
     except (ValueError, OverflowError):
         return default
 
 
-def formatted(text: str, values: tuple[Value, ...], limits: Limits) -> str:
+def apply_format(text: str, values: tuple[Value, ...], limits: Limits) -> str:
     """Apply the filter `format`: C conversions without names and `*`, of bounded width.
 
     Raises RefusedTextError.
@@ -191,19 +191,19 @@ class NameScope(NamedTuple):
     """Used resources."""
 
 
-def rendered(parts: Pieces, scope: NameScope) -> str:
+def render_text(parts: Pieces, scope: NameScope) -> str:
     """Return a text with its expressions evaluated. Raises RefusedTextError."""
-    text = "".join(part if isinstance(part, str) else str(valued(part, scope)) for part in parts)
+    text = "".join(part if isinstance(part, str) else str(with_values(part, scope)) for part in parts)
     check_length(len(text), scope.limits)
     return text
 
 
-def valued(hole: Hole, scope: NameScope) -> Value:
+def with_values(hole: Hole, scope: NameScope) -> Value:
     """Return an expression's value. Raises RefusedTextError, quoting it."""
     try:
         return evaluate(hole.expression, scope)
     except RefusedTextError as error:
-        raise RefusedTextError(error.code, f"`{shortened(hole.written)}`: {error.message}") from None
+        raise RefusedTextError(error.code, f"`{shorten(hole.written)}`: {error.message}") from None
 
 
 def evaluate(expression: Expression, scope: NameScope) -> Value:
@@ -212,22 +212,22 @@ def evaluate(expression: Expression, scope: NameScope) -> Value:
         case LiteralExpression(value):
             return value
         case Name(text):
-            return _named(text, scope)
+            return _name(text, scope)
         case Beyond(render=render):
             return render(scope)
         case TemplateCall(name, arguments):
-            return called(name, {argument: evaluate(value, scope) for argument, value in arguments}, scope)
+            return call(name, {argument: evaluate(value, scope) for argument, value in arguments}, scope)
         case Comparison(operators, operands):
-            return compared(operators, [evaluate(operand, scope) for operand in operands])
+            return compare_chain(operators, [evaluate(operand, scope) for operand in operands])
         case Operation("if", (test, then, other)):
             return evaluate(then if evaluate(test, scope) else other, scope)
         case Operation(sign, operands):
-            return computed(sign, [evaluate(operand, scope) for operand in operands], scope.limits)
+            return compute(sign, [evaluate(operand, scope) for operand in operands], scope.limits)
         case _:
             assert_never(expression)
 
 
-def _named(name: str, scope: NameScope) -> Value:
+def _name(name: str, scope: NameScope) -> Value:
     if name in scope.values:
         return scope.values[name]
     if name not in scope.templates:
@@ -239,11 +239,11 @@ def _named(name: str, scope: NameScope) -> Value:
     return template
 
 
-def called(name: str, arguments: dict[str, Value], scope: NameScope) -> str:
+def call(name: str, arguments: dict[str, Value], scope: NameScope) -> str:
     """Return the text of a template with arguments. Raises RefusedTextError."""
     template = scope.templates.get(name)
     if template is None:
         raise RefusedTextError("bad-expression", f"there is no template `{name}`")
     if isinstance(template, str):
         raise RefusedTextError("bad-expression", f"template `{name}` takes no arguments")
-    return rendered(template, NameScope({}, arguments, scope.limits, scope.missing, scope.account))
+    return render_text(template, NameScope({}, arguments, scope.limits, scope.missing, scope.account))

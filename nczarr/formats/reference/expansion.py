@@ -15,7 +15,7 @@ from typing import Any, NoReturn, TypeAlias
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.diagnostics.report import CompileError, Report
 from nczarr.diagnostics.source import Source
-from nczarr.formats.reference.evaluation import NameScope, rendered
+from nczarr.formats.reference.evaluation import NameScope, render_text
 from nczarr.formats.reference.family import BLOCK, GeneratorFamily
 from nczarr.formats.reference.jinja import pieces
 from nczarr.formats.reference.limits import Account, Limits, RefusedTextError
@@ -91,11 +91,11 @@ class Refs:
         self.block = max(1, min(BLOCK, LONG * self.count // max(size, 1)))
         if not document.templates:
             return
-        for url, key in document.refs.named():
+        for url, key in document.refs.list_named():
             if url is None or "{{" not in url:
                 continue
             try:
-                self._urls[url] = rendered(pieces(url, scope.limits, scope.account), scope)
+                self._urls[url] = render_text(pieces(url, scope.limits, scope.account), scope)
             except RefusedTextError as error:
                 self._urls[url] = ""
                 faults.error(error.code, f"`{key}`: {error.message}", ("refs", key, 0))
@@ -149,7 +149,7 @@ def expand(document: ReferenceDocument, source: Source, report: Report, limits: 
     missing = Missing(faults)
     parts = prepare(document, faults, limits, missing)
     if report.errors:
-        raise CompileError(report.sorted())
+        raise CompileError(report.list_sorted())
     check_size(parts, faults, limits)
     written = 0
     try:
@@ -160,10 +160,10 @@ def expand(document: ReferenceDocument, source: Source, report: Report, limits: 
             yield piece
     except RefusedTextError as error:
         refuse(error, faults)
-        raise CompileError(report.sorted()) from None
+        raise CompileError(report.list_sorted()) from None
     missing.tell("`gen`", ("gen",))
     if report.errors:
-        raise CompileError(report.sorted())
+        raise CompileError(report.list_sorted())
 
 
 def check_size(parts: list[EntrySequence], faults: Faults, limits: Limits) -> None:
@@ -175,7 +175,7 @@ def check_size(parts: list[EntrySequence], faults: Faults, limits: Limits) -> No
 def _refuse_size(faults: Faults, limits: Limits) -> NoReturn:
     text = f"the expanded document has more than {limits.output} bytes"
     faults.error("oversized-expansion", text, helps=["raise the limit with `--max-output`"])
-    raise CompileError(faults.report.sorted())
+    raise CompileError(faults.report.list_sorted())
 
 
 def _blocks(parts: list[EntrySequence]) -> Iterator[tuple[EntrySequence, int, int]]:
@@ -184,21 +184,21 @@ def _blocks(parts: list[EntrySequence]) -> Iterator[tuple[EntrySequence, int, in
 
 def _lines(parts: list[EntrySequence], faults: Faults) -> Iterator[bytes]:
     """Yield the lines of the document. Raises RefusedTextError, CompileError."""
-    last = {} if _distinct(parts) else _last_values(parts, _shared_hashes(parts))
+    last = {} if _distinct(parts) else _last_values(parts, _find_shared_hashes(parts))
     begin = "{\n"
     for part, start, stop in _blocks(parts):
-        lines = part.lines(start, stop) if not last else _merged(part, start, stop, last)
+        lines = part.lines(start, stop) if not last else _merge(part, start, stop, last)
         text = ",\n".join(lines)
         if text.startswith('"version":') or ',\n"version":' in text:  # no text of JSON holds a line end
             faults.error("bad-reference", "`version`: a document of version 0 cannot have this key")
-            raise CompileError(faults.report.sorted())
+            raise CompileError(faults.report.list_sorted())
         if lines:
             yield f"{begin}{text}".encode()
             begin = ",\n"
     yield b"{}\n" if begin == "{\n" else b"\n}\n"
 
 
-def _merged(part: EntrySequence, start: int, stop: int, last: dict[str, str]) -> list[str]:
+def _merge(part: EntrySequence, start: int, stop: int, last: dict[str, str]) -> list[str]:
     """Return a block's lines without keys already written; repeated keys have their last value.
 
     `last` has these values, emptied when written.
@@ -226,7 +226,7 @@ def _distinct(parts: list[EntrySequence]) -> bool:
     return not any(pattern.fullmatch(key) for part in refs for key in part.names for _, pattern in matching)
 
 
-def _shared_hashes(parts: list[EntrySequence]) -> NDArray[np.int64]:
+def _find_shared_hashes(parts: list[EntrySequence]) -> NDArray[np.int64]:
     """Return the sorted hashes that occur repeatedly. Equal keys have equal hashes.
 
     The result is int64, shape (hashes,); a hash with n occurrences is in it n -
@@ -272,5 +272,5 @@ def entries(document: ReferenceDocument, source: Source, report: Report, limits:
         return mapping(document, source, report, limits)
     check_values(document.refs, (), 1, Faults(source, report))
     if report.errors:
-        raise CompileError(report.sorted())
+        raise CompileError(report.list_sorted())
     return document.refs

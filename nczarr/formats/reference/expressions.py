@@ -22,7 +22,7 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from nczarr.formats.reference.limits import Limits, RefusedTextError, check_length, shortened
+from nczarr.formats.reference.limits import Limits, RefusedTextError, check_length, shorten
 
 if TYPE_CHECKING:
     from lark import Lark
@@ -161,13 +161,13 @@ def pieces(text: str, limits: Limits) -> Pieces:
         if start < 0:
             return tuple(parts)
         if match is None:
-            raise RefusedTextError("bad-expression", f"`{shortened(text[start:])}` has braces that are not closed")
+            raise RefusedTextError("bad-expression", f"`{shorten(text[start:])}` has braces that are not closed")
         written = match[2].strip()
         parts.append(Hole(written, parse(written, limits.depth)))
         at, strip = match.end(), match[3] == "-"
 
 
-def quoted(text: str) -> str:
+def quote_text(text: str) -> str:
     """Return a text that renders as this one, with expressions for special characters."""
     return re.sub(r"[{\r]|\n\Z", lambda match: "{{'" + repr(match[0])[1:-1] + "'}}", text)
 
@@ -186,9 +186,9 @@ def parse(written: str, depth: int) -> Expression:
             raise error.orig_exc from None
         raise
     except RefusedTextError as error:
-        raise RefusedTextError(error.code, f"{error.message} in `{shortened(written)}`") from None
+        raise RefusedTextError(error.code, f"{error.message} in `{shorten(written)}`") from None
     if tree.depth > depth:
-        raise RefusedTextError("bad-expression", f"`{shortened(written)}` is nested more than {depth} deep")
+        raise RefusedTextError("bad-expression", f"`{shorten(written)}` is nested more than {depth} deep")
     return tree  # type: ignore[no-any-return]
 
 
@@ -196,7 +196,7 @@ def _complaint(written: str, at: int | None) -> str:
     """Return the message about an expression's fault at a position."""
     at = len(written) if at is None or at < 0 else at
     left, here = written[:at].rstrip(), written[at : at + 1]
-    shown = f"`{shortened(written)}`"
+    shown = f"`{shorten(written)}`"
     if here == "." and not left[-1:].isdigit():
         return f"{shown}: attribute access is not allowed"
     if here == "[":

@@ -13,11 +13,11 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.formats.reference.columns import Column, Context, axes, constant, joined, numbers
+from nczarr.formats.reference.columns import Column, Context, axes, constant, join, numbers
 from nczarr.formats.reference.evaluation import NameScope
 from nczarr.formats.reference.expressions import Hole, Name
 from nczarr.formats.reference.jinja import pieces
-from nczarr.formats.reference.limits import RefusedTextError, check_length, shortened
+from nczarr.formats.reference.limits import RefusedTextError, check_length, shorten
 from nczarr.formats.reference.wire import Generator, range_fault
 from nczarr.syntax.json.positions import Path
 
@@ -71,7 +71,7 @@ class GeneratorFamily:
             columns += self.ranges(start, stop)
         if self._key.bound + self._url.bound > self._limits.text:
             self._key.lines(entries), self._url.lines(entries)
-        return _filled(form + "]", columns, len(entries))
+        return _fill(form + "]", columns, len(entries))
 
     def urls(self, start: int, stop: int) -> list[str]:
         """Return URLs as JSON; only one if all entries share it. Raises RefusedTextError."""
@@ -130,13 +130,13 @@ def _entries(start: int, stop: int) -> Integers:
     return np.arange(start, stop, dtype=np.int64)
 
 
-def _filled(form: str, columns: list[list[Any]], count: int) -> list[str]:
+def _fill(form: str, columns: list[list[Any]], count: int) -> list[str]:
     """Return a `%s` format with the values of columns, `count` times."""
     return [form % row for row in zip(*columns, strict=True)] if columns else [form % ()] * count
 
 
 @contextmanager
-def _placed(place: Path) -> Iterator[None]:
+def _name_member(place: Path) -> Iterator[None]:
     """Give faults the place of a generator's member."""
     try:
         yield
@@ -151,9 +151,9 @@ class _Text:
     def __init__(self, place: Path, text: str, context: Context) -> None:
         self._place = place
         self._limits = context.scope.limits
-        with _placed(place):
+        with _name_member(place):
             self.parts = pieces(text, self._limits, context.scope.account)
-            form, self._columns = joined(self.parts, context, lambda text: json.dumps(text)[1:-1])
+            form, self._columns = join(self.parts, context, lambda text: json.dumps(text)[1:-1])
         self.form = f'"{form}"'
         self.bound = len(form)
         self.least = len(form.replace("%%", "%")) - 2 * len(self._columns)
@@ -164,7 +164,7 @@ class _Text:
 
         `entries`: int64, shape (entries,); a column has one item for each.
         """
-        with _placed(self._place):
+        with _name_member(self._place):
             columns = [column(entries) for column in self._columns]
         longest = (
             max(map(len, column_values)) if isinstance(column_values[0], str) else 20 for column_values in columns
@@ -174,9 +174,9 @@ class _Text:
 
     def lines(self, entries: Integers) -> list[str]:
         """Return the texts as JSON, one for each entry. `entries`: int64, shape (entries,)."""
-        texts = _filled(self.form, self.columns(entries), len(entries))
+        texts = _fill(self.form, self.columns(entries), len(entries))
         if self.bound > self._limits.text:
-            with _placed(self._place):
+            with _name_member(self._place):
                 check_length(max(len(json.loads(line)) for line in texts), self._limits)
         return texts
 
@@ -189,9 +189,9 @@ class _Number:
         self._fast: Callable[[Integers], Integers] | None = None
         self._form, self._columns = str(written), list[Column]()
         if isinstance(written, str):
-            with _placed(place):
+            with _name_member(place):
                 parts = pieces(written, context.scope.limits, context.scope.account)
-                self._form, self._columns = joined(parts, context, str)
+                self._form, self._columns = join(parts, context, str)
             if self._form.strip() == "%s":
                 holes = (part for part in parts if not isinstance(part, str) and not constant(part, context))
                 self._fast = numbers(next(holes), context)
@@ -204,13 +204,13 @@ class _Number:
         if self._fast is not None:
             numbers: list[int] = self._fast(entries).tolist()
             return numbers
-        with _placed(self._place):
+        with _name_member(self._place):
             columns = [column(entries) for column in self._columns]
-        return [self._integer(form) for form in _filled(self._form, columns, len(entries))]
+        return [self._integer(form) for form in _fill(self._form, columns, len(entries))]
 
     def _integer(self, text: str) -> int:
         try:
             return int(text)
         except ValueError:
-            message = f"`{self._place[-1]}` renders to `{shortened(text, 40)}`, which is not an integer"
+            message = f"`{self._place[-1]}` renders to `{shorten(text, 40)}`, which is not an integer"
             raise RefusedTextError("bad-generator", message, self._place) from None

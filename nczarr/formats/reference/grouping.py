@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.formats.reference.expressions import quoted
+from nczarr.formats.reference.expressions import quote_text
 
 if TYPE_CHECKING:
     Integers = NDArray[np.int64]
@@ -91,7 +91,7 @@ class PatternGroup:
             refs[key] = self.value(row, targets)
 
 
-def grouped(refs: Mapping[str, Any]) -> tuple[list[PatternGroup], list[TargetURL], dict[str, Any]]:
+def group_chunks(refs: Mapping[str, Any]) -> tuple[list[PatternGroup], list[TargetURL], dict[str, Any]]:
     """Return groups of chunks in key order, their URLs, and the other entries."""
     left: dict[str, Any] = {}
     groups: dict[Pattern, PatternGroup] = {}
@@ -282,12 +282,12 @@ def total(base: int, terms: Iterable[tuple[int, str]]) -> str:
     return (written[1:] if written[0] == "+" else "0" + written) + tail
 
 
-def fitted(fit: Fit, names: Iterable[str], rest: str = "0") -> str:
+def fit_column(fit: Fit, names: Iterable[str], rest: str = "0") -> str:
     """Return a fitted column as an expression of its indices and its rest."""
     return total(fit.base, [*zip(fit.factors, names, strict=True), (1, rest)])
 
 
-def chosen(dimension: str, values: Sequence[str]) -> str:
+def spell_choice(dimension: str, values: Sequence[str]) -> str:
     """Return an expression that selects a value by a dimension, from 0."""
     if len(set(values)) == 1:
         return values[0]
@@ -308,10 +308,10 @@ def hole(expression: str, width: int = 0) -> str:
     return f"{{{{'%0{width}d'|format({expression})}}}}" if width else f"{{{{{expression}}}}}"
 
 
-def joined(literals: tuple[str, ...], holes: list[str]) -> str:
+def join(literals: tuple[str, ...], holes: list[str]) -> str:
     """Join alternating texts and holes, escaping the texts."""
-    text = quoted(literals[0]) if len(literals) == 1 else quoted(literals[0] + "\0").removesuffix("\0")
+    text = quote_text(literals[0]) if len(literals) == 1 else quote_text(literals[0] + "\0").removesuffix("\0")
     for place, (hole, literal) in enumerate(zip(holes, literals[1:], strict=True), 2):
         last = place == len(literals)
-        text += hole + (quoted(literal) if last else quoted(literal + "\0").removesuffix("\0"))
+        text += hole + (quote_text(literal) if last else quote_text(literal + "\0").removesuffix("\0"))
     return text

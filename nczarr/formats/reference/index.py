@@ -70,7 +70,7 @@ class Index:
             keys = family.keys(start, stop)
             version = version or VERSION in keys
             if len(self.odd) < FEW:
-                self.odd += odd(map(_unquoted, keys), "\n".join(keys).replace('"\n"', "\n").replace('"', "\n"))[:FEW]
+                self.odd += odd(map(_unquote, keys), "\n".join(keys).replace('"\n"', "\n").replace('"', "\n"))[:FEW]
             hashes[start:stop] = list(map(hash, keys))
             if folders is not None:
                 folders.update([key[1 : key.rfind("/") + 1] for key in keys])
@@ -80,7 +80,7 @@ class Index:
             self.size += sum(map(len, keys)) + sum(map(len, urls)) * len(keys) // len(urls) + len(keys) * PUNCTUATION
         self._families.append(family)
         self._unsorted.append(hashes)
-        self._folders.append(None if folders is None else frozenset(map(_decoded, folders)))
+        self._folders.append(None if folders is None else frozenset(map(_decode, folders)))
         self._ends.append((self._ends[-1] if self._ends else 0) + family.count)
         return version
 
@@ -125,7 +125,7 @@ class Index:
             ):
                 continue
             for start, stop in blocks(family):
-                keys += [key for key in map(_unquoted, family.keys(start, stop)) if key.startswith(prefix)]
+                keys += [key for key in map(_unquote, family.keys(start, stop)) if key.startswith(prefix)]
         return keys
 
     def children(self, prefix: str) -> set[str]:
@@ -138,7 +138,7 @@ class Index:
                 if prefix not in folders:
                     continue
             for start, stop in blocks(family):
-                keys = map(_unquoted, family.keys(start, stop))
+                keys = map(_unquote, family.keys(start, stop))
                 rests = (key[len(prefix) :] for key in keys if key.startswith(prefix))
                 segments.update(rest.split("/", 1)[0] for rest in rests if rest)
         return segments
@@ -155,7 +155,7 @@ class Index:
             for start, stop in blocks(family):
                 urls = family.urls(start, stop)
                 keys = family.keys(start, start + len(urls))
-                yield from zip(map(_unquoted, urls), map(_unquoted, keys), strict=True)
+                yield from zip(map(_unquote, urls), map(_unquote, keys), strict=True)
                 if len(urls) < stop - start:
                     break
 
@@ -163,16 +163,16 @@ class Index:
 def _references(family: GeneratorFamily, start: int, stop: int) -> Iterator[tuple[str, Reference]]:
     """Return keys and references of some entries of a family."""
     offsets, lengths = family.ranges(start, stop)
-    urls = cycle(map(_unquoted, family.urls(start, stop)))
-    keys = map(_unquoted, family.keys(start, stop))
+    urls = cycle(map(_unquote, family.urls(start, stop)))
+    keys = map(_unquote, family.keys(start, stop))
     return zip(keys, map(Reference, urls, offsets or repeat(0), lengths or repeat(None)), strict=False)
 
 
-def _unquoted(written: str) -> str:
+def _unquote(written: str) -> str:
     """Decode a JSON string in ASCII."""
-    return _decoded(written[1:-1])
+    return _decode(written[1:-1])
 
 
-def _decoded(written: str) -> str:
+def _decode(written: str) -> str:
     """Decode the content of a JSON string in ASCII."""
     return written if "\\" not in written else str(json.loads(f'"{written}"'))

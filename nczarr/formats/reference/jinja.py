@@ -17,7 +17,7 @@ from nczarr.formats.reference import expressions
 from nczarr.formats.reference.evaluation import NameScope
 from nczarr.formats.reference.expressions import Beyond, Hole, Pieces
 from nczarr.formats.reference.jinja_filters import FILTERS, TESTS
-from nczarr.formats.reference.limits import Account, Limits, RefusedTextError, shortened
+from nczarr.formats.reference.limits import Account, Limits, RefusedTextError, shorten
 
 if TYPE_CHECKING:
     from jinja2 import nodes
@@ -56,11 +56,11 @@ def _beyond(text: str, limits: Limits, account: Account) -> Beyond:
     except RefusedTextError:
         raise
     except (TemplateError, SyntaxError, ValueError, OverflowError) as error:
-        raise RefusedTextError("bad-expression", f"jinja2 refuses it: {_said(error)}") from None
+        raise RefusedTextError("bad-expression", f"jinja2 refuses it: {_say(error)}") from None
     except (RecursionError, MemoryError):
         raise RefusedTextError("bad-expression", "it is nested too deeply") from None
     names = frozenset(variable.name for variable in tree.find_all(nodes.Name) if variable.ctx == "load")
-    return Beyond(text, names, functools.partial(_rendered, tree))
+    return Beyond(text, names, functools.partial(_render, tree))
 
 
 def _check(tree: nodes.Template, limits: Limits) -> None:
@@ -83,7 +83,7 @@ def _check(tree: nodes.Template, limits: Limits) -> None:
         left += [(child, depth + 1) for child in node.iter_child_nodes()]
 
 
-def _rendered(tree: nodes.Template, scope: NameScope) -> str:
+def _render(tree: nodes.Template, scope: NameScope) -> str:
     """Render a template. Raises RefusedTextError."""
     from nczarr.formats.reference.jinja_evaluation import Evaluator
 
@@ -95,11 +95,11 @@ def _rendered(tree: nodes.Template, scope: NameScope) -> str:
     except RefusedTextError:
         raise
     except (TypeError, ValueError, ArithmeticError, LookupError, AttributeError) as error:
-        raise RefusedTextError("bad-expression", _said(error)) from None
+        raise RefusedTextError("bad-expression", _say(error)) from None
     except (RecursionError, MemoryError):
         raise RefusedTextError("bad-expression", "it is nested too deeply") from None
 
 
-def _said(error: BaseException) -> str:
+def _say(error: BaseException) -> str:
     """Return a message in one short line."""
-    return shortened((str(error) or type(error).__name__).splitlines()[0], 100)
+    return shorten((str(error) or type(error).__name__).splitlines()[0], 100)

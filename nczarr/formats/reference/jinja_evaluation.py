@@ -10,7 +10,7 @@ from jinja2 import nodes
 from jinja2.runtime import LoopContext
 from jinja2.utils import Namespace
 
-from nczarr.formats.reference.evaluation import NameScope, Undefined, called, computed, formatted
+from nczarr.formats.reference.evaluation import NameScope, Undefined, apply_format, call, compute
 from nczarr.formats.reference.jinja_filters import FILTERS, METHODS, TESTS, Rendering, fits, is_scalar, same
 from nczarr.formats.reference.limits import RefusedTextError, check_length
 
@@ -77,7 +77,7 @@ class Evaluator:
 
     def _loop(self, node: nodes.For, names: Names) -> None:
         items = []
-        for item in self._counted(self._value(node.iter, names)):
+        for item in self._count(self._value(node.iter, names)):
             inner = dict(names)
             self._assign(node.target, item, inner)
             if node.test is None or self._value(node.test, inner):
@@ -89,7 +89,7 @@ class Evaluator:
         if not items:
             self.body(node.else_, dict(names))
 
-    def _counted(self, values: Iterable[Any]) -> Iterator[Any]:
+    def _count(self, values: Iterable[Any]) -> Iterator[Any]:
         for value in values:
             self.run.step(1)
             yield value
@@ -99,7 +99,7 @@ class Evaluator:
             case nodes.Name():
                 names[target.name] = value
             case nodes.NSRef():
-                namespace = self._named(target.name, names)
+                namespace = self._name(target.name, names)
                 if not isinstance(namespace, Namespace):
                     raise RefusedTextError("bad-expression", f"`{target.name}` is not a namespace")
                 namespace[target.attr] = value
@@ -107,7 +107,7 @@ class Evaluator:
                 for inner, item in zip(target.items, value, strict=True):
                     self._assign(inner, item, names)
 
-    def _named(self, name: str, names: Names) -> Any:
+    def _name(self, name: str, names: Names) -> Any:
         for scope in (names, self.scope.values):
             if name in scope:
                 return scope[name]
@@ -120,13 +120,13 @@ class Evaluator:
         """Return the text of a template with arguments."""
         if positional:
             raise RefusedTextError("bad-expression", "positional arguments are not allowed")
-        return called(name, {key: self.run.scalar(value) for key, value in arguments.items()}, self.scope)
+        return call(name, {key: self.run.scalar(value) for key, value in arguments.items()}, self.scope)
 
     def _value(self, node: Any, names: Names) -> Any:
         if isinstance(node, nodes.Const):
             return node.value
         if isinstance(node, nodes.Name):
-            return self._named(node.name, names)
+            return self._name(node.name, names)
         self.run.step(1)
         value = functools.partial(self._value, names=names)
         match node:
@@ -140,9 +140,9 @@ class Evaluator:
             case nodes.Or():
                 return value(node.left) or value(node.right)
             case nodes.Compare():
-                return self._compared(value(node.expr), node.ops, value)
+                return self._compare(value(node.expr), node.ops, value)
             case nodes.Concat():
-                return self.run.spend(self.run.joined(map(value, node.nodes)))
+                return self.run.spend(self.run.join(map(value, node.nodes)))
             case nodes.List():
                 return [self.run.scalar(value(item)) for item in node.items]
             case nodes.Tuple():
@@ -152,14 +152,14 @@ class Evaluator:
             case nodes.Getitem():
                 return self._item(value(node.node), node.arg, value)
             case nodes.Filter() | nodes.Test() | nodes.Call():
-                return self._applied(node, value)
+                return self._apply(node, value)
             case nodes.UnaryExpr():
                 sign = "neg" if isinstance(node, nodes.Neg) else "pos"
-                return self.run.spend(computed(sign, [self.run.scalar(value(node.node))], self.run.limits))
+                return self.run.spend(compute(sign, [self.run.scalar(value(node.node))], self.run.limits))
             case _:
                 return self.run.spend(self._binary(node.operator, value(node.left), value(node.right)))
 
-    def _compared(self, left: Any, operands: list[nodes.Operand], value: Callable[[Any], Any]) -> bool:
+    def _compare(self, left: Any, operands: list[nodes.Operand], value: Callable[[Any], Any]) -> bool:
         self.run.look(left)
         for operand in operands:
             right = value(operand.expr)
@@ -188,7 +188,7 @@ class Evaluator:
                 return self.run.spend(owner[place])
         raise RefusedTextError("bad-expression", "index access is allowed only for strings and lists, by integers")
 
-    def _applied(self, node: Any, value: Callable[[Any], Any]) -> Any:
+    def _apply(self, node: Any, value: Callable[[Any], Any]) -> Any:
         """Return the result of a filter, a test or a call."""
         if node.dyn_kwargs is not None:
             raise RefusedTextError("bad-expression", "`**` is not allowed in a call")
@@ -211,10 +211,10 @@ class Evaluator:
 
     def _binary(self, sign: str, left: Any, right: Any) -> Any:
         if isinstance(left, str) and isinstance(right, tuple) and sign == "%":
-            return formatted(left, right, self.run.limits)
+            return apply_format(left, right, self.run.limits)
         if isinstance(left, list) and isinstance(right, list) and sign == "+":
             fits(len(left) + len(right), LONGEST, "values")
             return left + right
         if is_scalar(left) and is_scalar(right) and left is not None and right is not None:
-            return computed(sign, [left, right], self.run.limits)
+            return compute(sign, [left, right], self.run.limits)
         raise RefusedTextError("bad-expression", f"`{sign}` does not suit its operands")

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from nczarr.formats.reference.evaluation import Undefined, filtered, formatted
+from nczarr.formats.reference.evaluation import Undefined, apply_filter, apply_format
 from nczarr.formats.reference.limits import Account, Limits, RefusedTextError, check_length
 
 HELD = 64 << 20
@@ -77,7 +77,7 @@ class Rendering:
             self.missing[value.name] = None
         return str(self.scalar(value))
 
-    def joined(self, values: Iterable[Any], between: str = "") -> str:
+    def join(self, values: Iterable[Any], between: str = "") -> str:
         """Join texts. Raises RefusedTextError."""
         texts = list(map(self.text, values))
         check_length(sum(map(len, texts)) + len(between) * len(texts), self.limits)
@@ -117,7 +117,7 @@ def _width(run: Rendering, value: Any) -> int:
     return int(value)
 
 
-def _replaced(run: Rendering, value: Any, old: Any, new: Any, count: int | None = None) -> str:
+def _replace(run: Rendering, value: Any, old: Any, new: Any, count: int | None = None) -> str:
     text, old, new = run.text(value), run.text(old), run.text(new)
     places = text.count(old) if count is None or count < 0 else min(text.count(old), count)
     check_length(len(text) + places * max(len(new) - len(old), 0), run.limits)
@@ -128,7 +128,7 @@ def _default(run: Rendering, value: Any, default: Any = "", boolean: bool = Fals
     return default if isinstance(value, Undefined) or (boolean and not value) else value
 
 
-def _rounded(run: Rendering, value: Any, precision: int = 0, method: str = "common") -> Any:
+def _round(run: Rendering, value: Any, precision: int = 0, method: str = "common") -> Any:
     if method not in ("common", "ceil", "floor") or abs(precision) > 300:
         raise ValueError("`round` does not suit its arguments")
     if method == "common":
@@ -137,7 +137,7 @@ def _rounded(run: Rendering, value: Any, precision: int = 0, method: str = "comm
     return (math.ceil if method == "ceil" else math.floor)(value * scale) / scale
 
 
-def _indented(run: Rendering, value: Any, width: Any = 4, first: bool = False, blank: bool = False) -> str:
+def _indent(run: Rendering, value: Any, width: Any = 4, first: bool = False, blank: bool = False) -> str:
     before = " " * _width(run, width) if not isinstance(width, str) else width
     text = run.text(value) + "\n"
     check_length(len(text) + len(before) * text.count("\n"), run.limits)
@@ -152,24 +152,24 @@ def _values(value: Any) -> list[Any]:
     return list(value)
 
 
-def _ordered(run: Rendering, value: Any, reverse: bool = False, case_sensitive: bool = False) -> list[Any]:
+def _order(run: Rendering, value: Any, reverse: bool = False, case_sensitive: bool = False) -> list[Any]:
     run.step(4 * len(value))
-    return sorted(_values(value), key=_folded(case_sensitive), reverse=reverse)
+    return sorted(_values(value), key=_fold(case_sensitive), reverse=reverse)
 
 
-def _folded(exactly: bool) -> Callable[[Any], Any]:
+def _fold(exactly: bool) -> Callable[[Any], Any]:
     return lambda value: value if exactly or not isinstance(value, str) else value.lower()
 
 
 def _unique(run: Rendering, value: Any, case_sensitive: bool = False) -> list[Any]:
     firsts: dict[Any, Any] = {}
     for item in _values(value):
-        firsts.setdefault(_folded(case_sensitive)(item), item)
+        firsts.setdefault(_fold(case_sensitive)(item), item)
     return list(firsts.values())
 
 
 def _extreme(choose: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda run, value, exactly=False: choose(_values(value), key=_folded(exactly))
+    return lambda run, value, exactly=False: choose(_values(value), key=_fold(exactly))
 
 
 def _title(run: Rendering, value: Any) -> str:
@@ -178,8 +178,10 @@ def _title(run: Rendering, value: Any) -> str:
     return do_title(run.text(value))
 
 
-def _computed(name: str) -> Callable[..., Any]:
-    return lambda run, value, *arguments: filtered(name, [run.scalar(value), *map(run.scalar, arguments)], run.limits)
+def _compute(name: str) -> Callable[..., Any]:
+    return lambda run, value, *arguments: apply_filter(
+        name, [run.scalar(value), *map(run.scalar, arguments)], run.limits
+    )
 
 
 def _element(place: int) -> Callable[..., Any]:
@@ -187,21 +189,23 @@ def _element(place: int) -> Callable[..., Any]:
 
 
 FILTERS: dict[str, Callable[..., Any]] = {
-    **{name: _computed(name) for name in ("upper", "lower", "string")},
-    "int": lambda run, value, default=0: filtered("int", [_number(run, value), default], run.limits),
-    "format": lambda run, value, *arguments: formatted(run.text(value), tuple(map(run.scalar, arguments)), run.limits),
+    **{name: _compute(name) for name in ("upper", "lower", "string")},
+    "int": lambda run, value, default=0: apply_filter("int", [_number(run, value), default], run.limits),
+    "format": lambda run, value, *arguments: apply_format(
+        run.text(value), tuple(map(run.scalar, arguments)), run.limits
+    ),
     "float": lambda run, value, default=0.0: _real(value, default),
     "abs": lambda run, value: abs(value),
-    "round": _rounded,
+    "round": _round,
     "capitalize": lambda run, value: run.text(value).capitalize(),
     "title": _title,
     "trim": lambda run, value, chars=None: run.text(value).strip(chars),
     "center": lambda run, value, width=80: run.text(value).center(_width(run, width)),
-    "indent": _indented,
-    "replace": _replaced,
+    "indent": _indent,
+    "replace": _replace,
     "default": _default,
     "d": _default,
-    "join": lambda run, value, d="": run.joined(_values(value), run.text(d)),
+    "join": lambda run, value, d="": run.join(_values(value), run.text(d)),
     "length": lambda run, value: len(_values(value)),
     "count": lambda run, value: len(_values(value)),
     "list": lambda run, value: _values(value),
@@ -210,7 +214,7 @@ FILTERS: dict[str, Callable[..., Any]] = {
     "min": _extreme(min),
     "max": _extreme(max),
     "sum": lambda run, value, start=0: sum(_values(value), start),
-    "sort": _ordered,
+    "sort": _order,
     "unique": _unique,
     "reverse": lambda run, value: value[::-1] if isinstance(value, str) else _values(value)[::-1],
 }
@@ -234,7 +238,7 @@ def _plain(name: str) -> Callable[..., Any]:
     return lambda run, text, *arguments: method(text, *map(run.scalar, arguments))
 
 
-def _padded(name: str) -> Callable[..., Any]:
+def _pad(name: str) -> Callable[..., Any]:
     method = getattr(str, name)
     return lambda run, text, width, *fill: method(text, _width(run, width), *map(run.scalar, fill))
 
@@ -250,10 +254,10 @@ METHODS: dict[str, Callable[..., Any]] = {
         "endswith", "find", "rfind", "index", "rindex", "count", "isdigit", "isalpha", "isalnum", "isnumeric",
         "isdecimal", "isupper", "islower", "isspace", "removeprefix", "removesuffix",
     )},
-    **{name: _padded(name) for name in ("zfill", "ljust", "rjust", "center")},
+    **{name: _pad(name) for name in ("zfill", "ljust", "rjust", "center")},
     **{name: _split(name) for name in ("split", "rsplit", "splitlines", "partition", "rpartition")},
-    "replace": _replaced,
-    "join": lambda run, text, values: run.joined(_values(values), text),
+    "replace": _replace,
+    "join": lambda run, text, values: run.join(_values(values), text),
 }  # fmt: skip
 """Text methods by name; arguments: run, text, arguments."""
 

@@ -77,7 +77,7 @@ class RefusedTextError(ValueError):
         self.place = place
 
 
-def shortened(text: str, most: int = 60) -> str:
+def shorten(text: str, most: int = 60) -> str:
     """Return a text for messages, of at most so many characters."""
     return text if len(text) <= most else f"{text[: most - 3]}…"
 

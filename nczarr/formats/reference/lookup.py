@@ -71,7 +71,7 @@ class CheckedReferences:
                 self._last = family, number + AHEAD - 1
             return Reference(*family.reference(number))
         value = self._refs.get(key)
-        return None if value is None else self._meant(key, value)
+        return None if value is None else self._interpret(key, value)
 
     def name_scalars(self) -> None:
         """Name the chunks of scalars `v/0`, as Zarr v2 does. VirtualiZarr (2.8) names them `v/`."""
@@ -82,13 +82,13 @@ class CheckedReferences:
     def _is_scalar(self, key: str) -> bool:
         """Return whether a document in `refs` describes an array without dimensions."""
         try:
-            document = self._meant(key, self._refs[key])
+            document = self._interpret(key, self._refs[key])
             metadata = json.loads(document) if isinstance(document, bytes) else None
         except (ValueError, RecursionError):
             return False  # the reader of the store reports the document
         return isinstance(metadata, dict) and metadata.get("shape") == []
 
-    def _meant(self, key: str, value: Any) -> bytes | Reference:
+    def _interpret(self, key: str, value: Any) -> bytes | Reference:
         """Return the meaning of a value of `refs`. Raises CompileError."""
         if isinstance(value, list):
             url = self._rendered.url(value[0])
@@ -102,11 +102,11 @@ class CheckedReferences:
             why = f"{str(error)[:1].lower()}{str(error)[1:]}"
             place = (*self._path, key)
             Faults(self._source, report).error("bad-reference", f"`{key}`: its base64 is invalid: {why}", place)
-            raise CompileError(report.sorted()) from None
+            raise CompileError(report.list_sorted()) from None
 
     def keys(self, prefix: str = "") -> Iterator[str]:
         last = None
-        for key in merge(self._listed(prefix), sorted(self._index.keys(prefix))):
+        for key in merge(self._list(prefix), sorted(self._index.keys(prefix))):
             if key != last:
                 yield key
             last = key
@@ -115,7 +115,7 @@ class CheckedReferences:
         keys = odd(self._refs, "\n".join(["", *self._refs, ""]))
         return [*keys[:FEW_KEYS], *self._index.odd]
 
-    def _listed(self, prefix: str) -> Iterator[str]:
+    def _list(self, prefix: str) -> Iterator[str]:
         """Yield the keys of `refs` with `prefix`, sorted."""
         names = self._names
         for place in range(bisect_left(names, prefix), len(names)):
@@ -139,9 +139,9 @@ class CheckedReferences:
         """Sorted keys of `refs`."""
         return sorted(self._refs)
 
-    def named(self) -> Iterator[tuple[str | None, str]]:
+    def list_named(self) -> Iterator[tuple[str | None, str]]:
         seen: set[str | None] = set()
-        rendered = ((self._rendered.url(url), key) for url, key in self._refs.named())
+        rendered = ((self._rendered.url(url), key) for url, key in self._refs.list_named())
         for url, key in chain(rendered, self._index.urls()):
             if url not in seen:
                 seen.add(url)
@@ -150,7 +150,7 @@ class CheckedReferences:
     def entries(self) -> Iterator[tuple[str, bytes | Reference]]:
         """Yield keys with bytes or locations in document order, perhaps overridden ones. Raises as `find`."""
         for key, value in self._refs.items():
-            yield key, self._meant(key, value)
+            yield key, self._interpret(key, value)
         yield from self._index.entries()
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -160,18 +160,20 @@ class CheckedReferences:
         return _of_file, (path, self._source.name, _identity(path), *self._options)
 
 
-def opened(
+def open_document(
     source: Source, report: Report, limits: Limits = DEFAULT, overrides: Mapping[str, str] | None = None
 ) -> CheckedReferences | None:
     """Return a document's references, or None (reported). `overrides` replace or add templates."""
     document = wire.read(source, report, limits, overrides)
-    references = None if document is None else _made(document, source, report, limits)
+    references = None if document is None else _make_references(document, source, report, limits)
     if references is not None:
         references._options = (limits, tuple((overrides or {}).items()))
     return references
 
 
-def _made(document: wire.ReferenceDocument, source: Source, report: Report, limits: Limits) -> CheckedReferences | None:
+def _make_references(
+    document: wire.ReferenceDocument, source: Source, report: Report, limits: Limits
+) -> CheckedReferences | None:
     """Return the references of a parsed document after checking every entry."""
     faults = Faults(source, report)
     missing = Missing(faults)
@@ -233,9 +235,9 @@ def _identity(path: str) -> tuple[int, int]:
 
 def _again(source: Source, limits: Limits, overrides: Overrides) -> CheckedReferences:
     report = Report()
-    references = opened(source, report, limits, dict(overrides))
+    references = open_document(source, report, limits, dict(overrides))
     if references is None:
-        raise CompileError(report.sorted())
+        raise CompileError(report.list_sorted())
     return references
 
 
@@ -244,9 +246,9 @@ def opens(source: Source | Store, report: Report, options: Options) -> Reference
     references: References | None
     limits = DEFAULT._replace(jinja=options.following.jinja, repeated=options.accepts("duplicate-name"))
     if isinstance(source, Source):
-        references, name = opened(source, report, limits), source.name
+        references, name = open_document(source, report, limits), source.name
     else:
-        references, name = parquet.opened(source, report, limits), source.path
+        references, name = parquet.open_folder(source, report, limits), source.path
     if references is None:
         return None
     store = ReferenceStore(references, Policy(home_of(source), options.following), name, options.storage.of("source"))

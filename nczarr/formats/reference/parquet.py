@@ -94,7 +94,7 @@ class ParquetReferences:
     def odd(self) -> list[str]:
         return [key for key in self.documents if not is_safe(key)]
 
-    def named(self) -> Iterator[tuple[str | None, str]]:
+    def list_named(self) -> Iterator[tuple[str | None, str]]:
         """Yield every URL once with a key that names it. Reads all files. Raises OSError, CompileError."""
         seen: set[str] = set()
         for folder, array in self._arrays.items():
@@ -186,7 +186,7 @@ def _fault(code: str, key: str, message: str) -> CompileError:
     return CompileError([Diagnostic(code, Severity.ERROR, f"`{key}`: {message}", Label(key=key))])
 
 
-def opened(store: Store, report: Report, limits: Limits = DEFAULT) -> ParquetReferences | None:
+def open_folder(store: Store, report: Report, limits: Limits = DEFAULT) -> ParquetReferences | None:
     """Return the references of a folder, or None (reported). Raises OSError."""
     if find_spec("pyarrow") is None:
         text = "reading Parquet references needs `pyarrow`, which is not installed"
@@ -209,7 +209,7 @@ def entries(store: Store, report: Report, limits: Limits) -> Iterator[tuple[str,
         if number > limits.entries:
             text = f"`{key}` raises the number of entries above the limit, {limits.entries}"
             report.error("oversized-expansion", text, helps=["raise the limit with `--max-entries`"])
-            raise CompileError(report.sorted())
+            raise CompileError(report.list_sorted())
         if isinstance(entry, bytes):
             yield key, references.documents.get(key) or text_of(entry)
         else:
@@ -226,7 +226,7 @@ def expand(store: Store, report: Report, limits: Limits) -> Iterator[bytes]:
             written += len(text)
             if written > limits.output:
                 report.error("oversized-expansion", f"the expanded document has more than {limits.output} bytes")
-                raise CompileError(report.sorted())
+                raise CompileError(report.list_sorted())
             yield text.encode()
             text = ""
     yield f"{text}\n}}\n".encode()
@@ -283,7 +283,7 @@ def _documents(text: str) -> dict[str, str]:
 def _valid(store: Store, limits: Limits, report: Report | None = None) -> ParquetReferences:
     """Return the references of a folder, also of a pickled description. Raises OSError, CompileError."""
     report = report or Report()
-    references = opened(store, report, limits)
+    references = open_folder(store, report, limits)
     if references is None:
-        raise CompileError(report.sorted())
+        raise CompileError(report.list_sorted())
     return references

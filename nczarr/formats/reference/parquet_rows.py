@@ -239,7 +239,7 @@ def write(
     report = Report()
     chunked = _arrays(metadata, inline, columns, report)
     if report.errors:
-        raise CompileError(report.sorted())
+        raise CompileError(report.list_sorted())
     rows = rows or record_size(array.grid.chunks for array in chunked if array.referred or array.data)
     for array in chunked:
         for place, data in _files(array, rows):
@@ -342,10 +342,10 @@ def _files(array: _ArrayChunks, rows: int) -> Iterator[tuple[int, bytes]]:
         source[list(inline)] = -1
         paths = urls.take(pa.array(source, mask=source < 0))
         raw = pa.array([inline.get(row) for row in range(rows)], pa.binary()) if inline else pa.nulls(rows, pa.binary())
-        yield place, _encoded([paths, pa.array(offset), pa.array(length), raw])
+        yield place, _encode([paths, pa.array(offset), pa.array(length), raw])
 
 
-def _encoded(columns: list[object]) -> bytes:
+def _encode(columns: list[object]) -> bytes:
     """Return one encoded file.
 
     fastparquet reads integers as floats without statistics that exclude nulls,

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 from nczarr.diagnostics.source import Buffer
 from nczarr.formats.reference.limits import LARGEST_END
-from nczarr.syntax.json.tolerant import RepeatedError, too_deep, unrepeated
+from nczarr.syntax.json.tolerant import RepeatedError, check_unrepeated, too_deep
 
 LARGE = 1 << 22
 """Minimum size in bytes of a document read in pieces."""
@@ -96,7 +96,7 @@ class ReferenceTable(Mapping[str, Any]):
             if type(value) is not int:
                 yield key, self._read(value)
 
-    def named(self) -> Iterator[tuple[str | None, str]]:
+    def list_named(self) -> Iterator[tuple[str | None, str]]:
         """Yield every URL once, with the first key that names it."""
         seen: set[str | None] = set()
         last = -1
@@ -166,14 +166,14 @@ def read(data: Buffer) -> Mapping[str, Any] | None:
     if len(data) < LARGE or begin is None:
         return None
     try:
-        with uncollected():
+        with pause_collection():
             return _read(data, begin.end())
     except (ValueError, RecursionError, RepeatedError):
         return None
 
 
 @contextmanager
-def uncollected() -> Iterator[None]:
+def pause_collection() -> Iterator[None]:
     """Disable cyclic garbage collection, which takes as long as creating the objects."""
     enabled = gc.isenabled()
     gc.disable()
@@ -255,7 +255,7 @@ def _add(table: ReferenceTable, members: dict[str, Any]) -> None:
 
 def _object(before: str, text: bytes, behind: str) -> dict[str, Any]:
     """Parse an object from a text between two others. Raises ValueError, RecursionError, RepeatedError."""
-    parsed = json.loads(before + text.decode("utf-8") + behind, strict=False, object_pairs_hook=unrepeated)
+    parsed = json.loads(before + text.decode("utf-8") + behind, strict=False, object_pairs_hook=check_unrepeated)
     if not isinstance(parsed, dict) or too_deep([parsed]):
         raise ValueError("not an object, or nested too deeply")
     return parsed

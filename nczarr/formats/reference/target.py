@@ -22,7 +22,7 @@ from nczarr.plan.requested_storage import fills_alone
 from nczarr.stores.base import Store, is_metadata
 from nczarr.stores.memory import MemoryStore
 from nczarr.stores.open import Unfinished, beside
-from nczarr.stores.target_urls import UnnamedTargetError, UrlNaming, noted
+from nczarr.stores.target_urls import UnnamedTargetError, UrlNaming, note_properties
 
 PARQUET = (".parq", ".parquet")
 """Suffixes of folders of Parquet references."""
@@ -87,7 +87,7 @@ class DocumentStore(MemoryStore):
         if len(urls) <= max(most, len(columns.chunk) // 4):
             for source, url in zip(columns.sources, urls, strict=True):
                 if url not in self._notes:
-                    self._notes[url] = _facts(notes.get(source)) or noted(source)
+                    self._notes[url] = _facts(notes.get(source)) or note_properties(source)
         self.arrays.append(referred._replace(columns=columns._replace(sources=urls), noted={}))
 
     def _url(self, source: str, notes: Mapping[str, Mapping[str, Any]]) -> str:

@@ -20,8 +20,8 @@ from typing import Any, NamedTuple
 
 from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.source import Buffer, Source
-from nczarr.formats.reference.limits import LARGEST_END, Limits, shortened
-from nczarr.formats.reference.table import ReferenceTable, give_back, long_text, uncollected
+from nczarr.formats.reference.limits import LARGEST_END, Limits, shorten
+from nczarr.formats.reference.table import ReferenceTable, give_back, long_text, pause_collection
 from nczarr.formats.reference.table import read as read_large
 from nczarr.syntax.json.positions import Faults, Path, kind
 from nczarr.syntax.json.tolerant import DEEPEST, noting, too_deep
@@ -108,7 +108,7 @@ def read(
     elif isinstance(version, int | float) and not isinstance(version, bool) and version == 1:
         document = _first(members, faults, overrides or {})
     else:
-        text = f"version must be the number 1, not `{_shown(version)}`"
+        text = f"version must be the number 1, not `{_show(version)}`"
         faults.error("bad-reference-document", text, ("version",), ["documents of version 0 have no `version`"])
         return None
     if report.errors == before:
@@ -131,7 +131,7 @@ def _members(faults: Faults, limits: Limits) -> Mapping[str, Any] | None:
         return members
     repeated: list[str] = []
     try:
-        with uncollected():
+        with pause_collection():
             value = json.loads(_text(data), strict=False, object_pairs_hook=noting(repeated))
     except json.JSONDecodeError as error:
         fault = f"{error.msg[:1].lower()}{error.msg[1:]} at line {error.lineno}, column {error.colno}"
@@ -294,9 +294,9 @@ def _reference_fault(value: list[Any]) -> str | None:
 def range_fault(offset: Any, length: Any) -> str | None:
     """Return the fault of a byte range, or None."""
     if type(offset) is not int or type(length) is not int:
-        return f"offset and length must be integers, not `{_shown(offset)}` and `{_shown(length)}`"
+        return f"offset and length must be integers, not `{_show(offset)}` and `{_show(length)}`"
     if offset < 0 or length < 0:
-        return f"offset and length must not be negative: {_shown(offset)} and {_shown(length)}"
+        return f"offset and length must not be negative: {_show(offset)} and {_show(length)}"
     return None if offset + length < LARGEST_END else "offset and length add up to 2^63 or more"
 
 
@@ -340,12 +340,12 @@ def _check_count(document: ReferenceDocument, limits: Limits, faults: Faults) ->
         total += generator.entries
         if total > limits.entries:
             text = (
-                f"generator `{generator.key}` raises the entries to {_shown(total)}, above the limit, {limits.entries}"
+                f"generator `{generator.key}` raises the entries to {_show(total)}, above the limit, {limits.entries}"
             )
             faults.error("oversized-expansion", text, ("gen", number), ["raise the limit with `--max-entries`"])
             return
 
 
-def _shown(value: Any) -> str:
+def _show(value: Any) -> str:
     text = json.dumps(value) if not isinstance(value, int) or abs(value) < 10**40 else "an integer with many digits"
-    return shortened(text)
+    return shorten(text)

@@ -110,11 +110,11 @@ def constants(
         shapes = [(field.type, math.prod(field.shape)) for field in declared.fields] * count
         members = tuple(draw(constants(name, types, length, cdl=cdl)) for name, length in shapes)
         return Constant(type=type_name, count=count, data=members)
-    return Constant(type=type_name, count=count, data=draw(_packed(type_name, types, count, cdl)))
+    return Constant(type=type_name, count=count, data=draw(_pack(type_name, types, count, cdl)))
 
 
 @st.composite
-def _packed(draw: st.DrawFn, type_name: str, types: dict[str, UserType], count: int, cdl: bool) -> bytes:
+def _pack(draw: st.DrawFn, type_name: str, types: dict[str, UserType], count: int, cdl: bool) -> bytes:
     """Return packed bytes of values of a fixed-size type."""
     declared = types.get(type_name)
     if isinstance(declared, EnumType):
@@ -123,7 +123,7 @@ def _packed(draw: st.DrawFn, type_name: str, types: dict[str, UserType], count: 
         return b"".join(struct.pack(f"<{code}", draw(values)) for _ in range(count))
     if isinstance(declared, CompoundType):
         pieces = [
-            draw(_packed(field.type, types, math.prod(field.shape), cdl))
+            draw(_pack(field.type, types, math.prod(field.shape), cdl))
             for _ in range(count)
             for field in declared.fields
         ]
@@ -276,8 +276,8 @@ class _Scene:
             one = known if self.cdl or self.classic else st.one_of(known, anonymous)
             references = draw(st.lists(one, max_size=3).map(tuple))
         if self.classic:  # the unlimited dimension comes first
-            unlimited = [each for each in references if self._unlimited(each)]
-            references = (*unlimited[:1], *(each for each in references if not self._unlimited(each)))
+            unlimited = [each for each in references if self._list_unlimited(each)]
+            references = (*unlimited[:1], *(each for each in references if not self._list_unlimited(each)))
         attributes = self.attributes()
         if draw(st.booleans()):
             value = draw(constants(type_name, self.types, 1, cdl=self.cdl))
@@ -289,7 +289,7 @@ class _Scene:
             storage = storage.model_copy(update={"element": draw(st.sampled_from((None, *suited)))})
         return Variable(name=name, type=type_name, dimensions=references, attributes=attributes, storage=storage)
 
-    def _unlimited(self, reference: str | int) -> bool:
+    def _list_unlimited(self, reference: str | int) -> bool:
         return isinstance(reference, str) and self.dimensions[reference].unlimited
 
     def attributes(self) -> tuple[Attribute, ...]:
@@ -314,7 +314,7 @@ class _Scene:
             algorithm = draw(st.sampled_from(("bitgroom", "granularbitround", "bitround")))
             quantize = Quantize.model_validate({"algorithm": algorithm, "digits": draw(st.integers(1, 7))})
         lengths = [each if isinstance(each, int) else self.dimensions[each].size for each in references]
-        growing = any(self._unlimited(each) for each in references)
+        growing = any(self._list_unlimited(each) for each in references)
         chunked = bool(references) and draw(st.booleans())
         if not chunked:
             layouts = st.sampled_from((None, "contiguous") if not growing else (None,))

@@ -62,15 +62,15 @@ def storage_encoding(storage: Storage, dimensions: Sequence[str], source: ArrayS
         if layout.shards is not None:
             encoding["shards"] = largest(layout.shards)
     if chunks is not None:
-        encoding["preferred_chunks"] = dict(zip(dimensions, map(_preferred, chunks), strict=True))
+        encoding["preferred_chunks"] = dict(zip(dimensions, map(_choose_length, chunks), strict=True))
     return encoding
 
 
-def _preferred(length: int) -> int | tuple[int, ...]:
+def _choose_length(length: int) -> int | tuple[int, ...]:
     """Return a chunk length, or those of all chunks if they differ and are not too many for a graph."""
     if not isinstance(length, Lengths):
         return length
-    return length.expanded() if length.count <= MOST_PREFERRED else int(length)
+    return length.expand() if length.count <= MOST_PREFERRED else int(length)
 
 
 def _deflate(encoding: dict[str, Any], codec: Codec) -> None:
@@ -78,7 +78,7 @@ def _deflate(encoding: dict[str, Any], codec: Codec) -> None:
     encoding["complevel"] = codec.parameters[0] if codec.parameters else 4
 
 
-def _levelled(name: str) -> Callable[[dict[str, Any], Codec], None]:
+def _set_level(name: str) -> Callable[[dict[str, Any], Codec], None]:
     def add(encoding: dict[str, Any], codec: Codec) -> None:
         encoding[name] = True
         if codec.parameters:
@@ -127,8 +127,8 @@ _CODECS: dict[str, Callable[[dict[str, Any], Codec], None]] = {
     "gzip": _deflate,
     "shuffle": _flag("shuffle"),
     "fletcher32": _flag("fletcher32"),
-    "zstd": _levelled("zstd"),
-    "bzip2": _levelled("bzip2"),
+    "zstd": _set_level("zstd"),
+    "bzip2": _set_level("bzip2"),
     "blosc": _blosc,
     "szip": _szip,
 }
@@ -231,6 +231,6 @@ class DataStore(AbstractDataStore):
         return Variable(axes, LazilyIndexedArray(array), members, encoding, fastpath=True)
 
 
-def dropped(names_given: str | Iterable[str] | None) -> frozenset[str]:
+def list_dropped(names_given: str | Iterable[str] | None) -> frozenset[str]:
     """Return the names in xarray's option `drop_variables`."""
     return frozenset([names_given] if isinstance(names_given, str) else names_given or ())

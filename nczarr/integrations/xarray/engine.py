@@ -13,13 +13,13 @@ from xarray.backends.common import BackendEntrypoint
 from xarray.backends.store import StoreBackendEntrypoint
 
 from nczarr import names, registry
-from nczarr.api.handle import DatasetHandle, handle_of, omission, opened_object
+from nczarr.api.handle import DatasetHandle, handle_of, omission, open_object
 from nczarr.api.node_handles import GroupHandle
 from nczarr.api.options import options_from
 from nczarr.diagnostics.report import Report
-from nczarr.diagnostics.secrets import StorageOptions, shown
+from nczarr.diagnostics.secrets import StorageOptions, show
 from nczarr.diagnostics.source import HEAD
-from nczarr.integrations.xarray.data_store import DataStore, dropped
+from nczarr.integrations.xarray.data_store import DataStore, list_dropped
 from nczarr.integrations.xarray.values import OpenedDataset, warn
 from nczarr.operations import pipeline
 from nczarr.options import FOLLOWING, UNREAD, Following, Options
@@ -56,7 +56,7 @@ def apart(
             renamed[name] = new
         renamed = {name: new for name, new in renamed.items() if name != new}
         inherited[path] = chosen
-        settled[path] = _renamed(dataset, renamed) if renamed else dataset
+        settled[path] = _rename(dataset, renamed) if renamed else dataset
     return settled
 
 
@@ -74,7 +74,7 @@ def _agree(name: str, dataset: xarray.Dataset, new: str, above: xarray.Dataset) 
     return bool(coordinate.equals(same))  # type: ignore[no-untyped-call]
 
 
-def _renamed(dataset: xarray.Dataset, new: Mapping[str, str]) -> xarray.Dataset:
+def _rename(dataset: xarray.Dataset, new: Mapping[str, str]) -> xarray.Dataset:
     """Return a dataset with new names of dimensions and their coordinates, in encodings too."""
     renamed = dataset.rename(new)
     for variable in renamed.variables.values():
@@ -117,12 +117,12 @@ def claims(path: str) -> bool:
     return form is not None and form.only_reader
 
 
-def _claimed() -> list[Format]:
+def _list_claimed() -> list[Format]:
     return [row for row in registry.formats() if row.only_reader]
 
 
 def _by_suffix(path: str) -> bool:
-    return path.rstrip("/").lower().endswith(tuple(suffix for row in _claimed() for suffix in row.suffixes))
+    return path.rstrip("/").lower().endswith(tuple(suffix for row in _list_claimed() for suffix in row.suffixes))
 
 
 def _is_claimed_store(path: str) -> bool:
@@ -132,7 +132,7 @@ def _is_claimed_store(path: str) -> bool:
     from nczarr.stores.directory import DirectoryStore
 
     store = DirectoryStore(path)
-    return any(row.holds is not None and registry.load(row.holds)(store) for row in _claimed())
+    return any(row.holds is not None and registry.load(row.holds)(store) for row in _list_claimed())
 
 
 Openable = str | os.PathLike[str] | GroupHandle | Any
@@ -205,7 +205,7 @@ class NczarrBackendEntrypoint(BackendEntrypoint):
         CompileError
             If the content has errors.
         """
-        opened, source, top = _opened(filename_or_obj, kind, storage_options, following)
+        opened, source, top = _open(filename_or_obj, kind, storage_options, following)
         decoders = {
             "mask_and_scale": mask_and_scale,
             "decode_times": decode_times,
@@ -240,7 +240,7 @@ class NczarrBackendEntrypoint(BackendEntrypoint):
         dict of str to xarray.Dataset
             Datasets by path, relative to `group`.
         """
-        opened, source, top = _opened(filename_or_obj, kind, storage_options, following)
+        opened, source, top = _open(filename_or_obj, kind, storage_options, following)
         return _tree(opened, source, _group_path(opened, top, group), drop_variables, decoders)[0]
 
     def open_datatree(
@@ -270,7 +270,7 @@ class NczarrBackendEntrypoint(BackendEntrypoint):
         xarray.DataTree
             The tree, with lazy values.
         """
-        opened, source, top = _opened(filename_or_obj, kind, storage_options, following)
+        opened, source, top = _open(filename_or_obj, kind, storage_options, following)
         groups, dimensions = _tree(opened, source, _group_path(opened, top, group), drop_variables, decoders)
         tree = xarray.DataTree.from_dict(apart(groups, dimensions))
         for place, dataset in groups.items():
@@ -278,7 +278,7 @@ class NczarrBackendEntrypoint(BackendEntrypoint):
         return tree
 
 
-def _opened(
+def _open(
     dataset: Openable, kind: str | None, storage_options: Mapping[str, Any] | None, following: Following
 ) -> tuple[OpenedDataset, str, str]:
     """Return the dataset, the source that encodings name, without secrets, and the FQN of the given group.
@@ -291,7 +291,7 @@ def _opened(
         kind=kind, allow_loss=UNREAD, storage_options=StorageOptions(storage_options), following=following
     )._replace(masking_fill=True)
     if not isinstance(dataset, str | os.PathLike):
-        handle = opened_object(dataset, options)
+        handle = open_object(dataset, options)
         _warn_of_losses(handle)
         return OpenedDataset(handle), handle.dataset.name or "", "/"
     path = os.fspath(dataset)
@@ -303,7 +303,7 @@ def _opened(
     again = partial(_read, path, options)
     handle = again()
     _warn_of_losses(handle)
-    return OpenedDataset(handle, again), shown(path), "/"
+    return OpenedDataset(handle, again), show(path), "/"
 
 
 def _warn_of_losses(handle: DatasetHandle) -> None:
@@ -368,5 +368,5 @@ def _dataset(
     decoders: Mapping[str, Any],
 ) -> xarray.Dataset:
     """Return the decoded dataset of one group."""
-    store = DataStore(opened, path, source, dropped(drop_variables))
+    store = DataStore(opened, path, source, list_dropped(drop_variables))
     return StoreBackendEntrypoint().open_dataset(store, drop_variables=drop_variables, **decoders)

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from xarray.coding.strings import create_vlen_dtype
 
 from nczarr.arrays.sources.source import numpy_dtype
-from nczarr.arrays.values.elements import NAT, as_stored, is_text, is_time, stored_dtype, suits, time_attributes
+from nczarr.arrays.values.elements import NAT, as_stored, find_stored_dtype, is_text, is_time, suits, time_attributes
 from nczarr.arrays.values.parts import NUMPY, Types, descr, is_fixed
 from nczarr.ast import Attribute, CompoundType, Constant, EnumType, Variable, VlenType
 from nczarr.ast.storage import Element
@@ -80,37 +80,39 @@ def presentation(variable: Variable, types: Types) -> Presentation | None:
         dtype = np.dtype(NUMPY[declared.base])
         constants = {member.name: member.value for member in declared.constants}
         metadata = {"enum": constants, "enum_name": declared.name}
-        return Presentation(dtype, np.dtype(_ordered(dtype, variable), metadata=metadata), None)
+        return Presentation(dtype, np.dtype(_order_bytes(dtype, variable), metadata=metadata), None)
     if isinstance(declared, CompoundType) and is_fixed(kind, types):
-        dtype = aligned(kind, types)
+        dtype = align_dtype(kind, types)
         return Presentation(dtype, dtype, _cast(dtype))
     if isinstance(declared, VlenType):
         if not is_fixed(declared.base, types):
             return None
-        dtype = aligned(declared.base, types)
+        dtype = align_dtype(declared.base, types)
         return Presentation(dtype, dtype, _lists(dtype) if dtype.names else None)
     dtype = dtype_of(kind, types)
-    return Presentation(dtype, _ordered(dtype, variable), None)
+    return Presentation(dtype, _order_bytes(dtype, variable), None)
 
 
 def _element_presentation(element: Element) -> Presentation:
     """Return the form of a store's elements that the model lacks: their dtype in the store."""
-    stored = stored_dtype(element)
+    stored = find_stored_dtype(element)
     dtype = numpy_dtype(stored)
     if is_text(element):
         return Presentation(dtype, dtype, _texts(dtype))
     return Presentation(dtype, dtype, lambda values: as_stored(values, stored).view(dtype))
 
 
-def aligned(type_name: str, types: Types) -> np.dtype[Any]:
+def align_dtype(type_name: str, types: Types) -> np.dtype[Any]:
     """Return the dtype of a fixed-size type with the alignment of C, as netCDF4-python has it."""
     declared = types.get(type_name)
     if not isinstance(declared, CompoundType):
         return numpy_dtype(descr(type_name, types))
-    return np.dtype([(field.name, aligned(field.type, types), field.shape) for field in declared.fields], align=True)
+    return np.dtype(
+        [(field.name, align_dtype(field.type, types), field.shape) for field in declared.fields], align=True
+    )
 
 
-def _ordered(dtype: np.dtype[Any], variable: Variable) -> np.dtype[Any]:
+def _order_bytes(dtype: np.dtype[Any], variable: Variable) -> np.dtype[Any]:
     return dtype.newbyteorder(">") if variable.storage.endian == "big" else dtype
 
 
@@ -180,7 +182,7 @@ def take_fill(members: dict[str, Any], form: Presentation, variable: Variable, t
     """
     element = variable.storage.element
     if element is not None and is_time(element) and suits(element, variable.type, types):
-        for name, value in {**time_attributes(stored_dtype(element)), FILL: NAT}.items():
+        for name, value in {**time_attributes(find_stored_dtype(element)), FILL: NAT}.items():
             if name in members and members[name] == value:
                 del members[name]
     if FILL not in members:
@@ -262,10 +264,10 @@ class OpenedDataset:
             if not self._token:
                 self._token = uuid4().hex
                 _known[self._token] = self
-        return _reopened, (self._token, open_again)
+        return _reopen, (self._token, open_again)
 
 
-def _reopened(token: str, open_again: Callable[[], GroupHandle]) -> OpenedDataset:
+def _reopen(token: str, open_again: Callable[[], GroupHandle]) -> OpenedDataset:
     """Return the dataset with a token, opened if the process does not have it. Raises the errors of opening."""
     with _lock:
         dataset = _known.get(token)

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from nczarr.api.handle import DatasetHandle, opened, warn_of_losses
+from nczarr.api.handle import DatasetHandle, open_unchecked, warn_of_losses
 from nczarr.diagnostics.report import DataWarning
 from nczarr.options import FOLLOWING, Following
 
@@ -77,7 +77,7 @@ def zarr_store(
     from nczarr.integrations.zarr_python.store import ZarrStore
 
     if not isinstance(source, DatasetHandle):
-        source = opened(os.fspath(source), storage_options=storage_options, following=following)
+        source = open_unchecked(os.fspath(source), storage_options=storage_options, following=following)
         warn_of_losses(source)
     store = ZarrStore(source, zarr_format)
     lost = [each for each in store.losses if each.weight == "value"]

@@ -166,14 +166,14 @@ def _view(dataset: DatasetHandle, zarr_format: int) -> StoreView:
     from nczarr import registry
     from nczarr.operations import pipeline
 
-    form = registry.named(f"zarr{zarr_format}")
+    form = registry.find_format(f"zarr{zarr_format}")
     assert form is not None
     report = Report()
     options = Options(allow_loss=frozenset({"all"}), consolidated=True)
     planned = pipeline.plan_store(dataset.checked, form, report, options)
     made = None if planned is None else store_view(planned, report)
     if made is None or report.errors:
-        raise CompileError(report.sorted())
+        raise CompileError(report.list_sorted())
     return made
 
 

@@ -18,11 +18,11 @@ from nczarr import registry
 from nczarr.arrays.codecs.chain import expressible
 from nczarr.arrays.execution.counts import Counts, Watcher
 from nczarr.arrays.sources.concatenate import unlike
-from nczarr.arrays.sources.patchwork import patched
+from nczarr.arrays.sources.patchwork import patch
 from nczarr.arrays.values.parts import descr, is_fixed
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Diagnostic, Report, Severity
-from nczarr.diagnostics.secrets import shown
+from nczarr.diagnostics.secrets import show
 from nczarr.diagnostics.source import Source
 from nczarr.link.target import emit
 from nczarr.operations import endpoints, pipeline
@@ -33,11 +33,11 @@ from nczarr.operations.append.placement import (
     Extension,
     is_cut,
     pieces_of,
-    placed,
+    place_runs,
 )
 from nczarr.operations.combine import CombineSpec, combine
-from nczarr.operations.combine.agreement import Recoding, Way, settled
-from nczarr.operations.combine.recode import recoded
+from nczarr.operations.combine.agreement import Recoding, Way, settle
+from nczarr.operations.combine.recode import recode
 from nczarr.operations.combine.sources import every_opened
 from nczarr.options import Options
 from nczarr.plan.plans import Conversion, FilePlan, conversion_of
@@ -48,7 +48,7 @@ from nczarr.stores.lock import Lock, NoLock, Unchanged
 from nczarr.stores.memory import MemoryStore
 from nczarr.stores.repository.layout import is_repository
 from nczarr.stores.stat import identity
-from nczarr.stores.url import BadURLError, Repository, is_remote, trimmed
+from nczarr.stores.url import BadURLError, Repository, is_remote, trim
 
 
 def _rewritten(work: Extension) -> Appended | None:
@@ -57,7 +57,7 @@ def _rewritten(work: Extension) -> Appended | None:
     Raises OSError.
     """
     target, report = work.target, work.report
-    whole = _patched(target.checked, work.whole, work.way)
+    whole = _patch(target.checked, work.whole, work.way)
     path = target.path if is_remote(target.path) else os.path.realpath(target.path)
     options = work.request.options._replace(overwrite=True, kind=whole.dataset.kind)
     if work.request.rehearsal:
@@ -78,7 +78,7 @@ def _rewritten(work: Extension) -> Appended | None:
     return Appended(done._replace(target=target.path), work.lengths)
 
 
-def _patched(old: Checked, whole: Checked, way: Way) -> Checked:
+def _patch(old: Checked, whole: Checked, way: Way) -> Checked:
     """Return the result in the grid of the file, so that its chunks are copied even if the last one is incomplete."""
     parts = dict(whole.parts)
     for path in way.axes:
@@ -88,11 +88,11 @@ def _patched(old: Checked, whole: Checked, way: Way) -> Checked:
         dtype, chunks, chain = one.stored
         if expressible(chain):
             layout = one.layout._replace(dtype=dtype, shape=joined_source.layout.shape, chunks=chunks, codecs=chain)
-            parts[path] = {**parts[path], "": patched(joined_source, layout, 0)}
+            parts[path] = {**parts[path], "": patch(joined_source, layout, 0)}
     return whole._replace(parts=parts)
 
 
-def projected(
+def project(
     name: str, checked: Checked, form: Format, is_store: bool, report: Report, options: Options
 ) -> Checked | None:
     """Return a source in the model of a format; None after a reported loss of values.
@@ -105,7 +105,7 @@ def projected(
     plain = Options(allow_loss=options.allow_loss, memory=options.memory)
     planned = pipeline.plan_store(checked, form, own_report, plain)
     documents = None if planned is None else dict(emit(planned, own_report))
-    for finding in own_report.sorted():
+    for finding in own_report.list_sorted():
         if finding.severity is Severity.ERROR:
             report.add(finding._replace(notes=(*finding.notes, f"of `{name}`")))
     if planned is None or documents is None or own_report.errors:
@@ -160,42 +160,42 @@ def append(
     """
     form = registry.for_target(request.target.rstrip("/"))
     if request.document or (form is not None and form.inner and not form.commits):
-        from nczarr.operations.append.changes import extended
+        from nczarr.operations.append.changes import extend
 
-        return extended(request, report, step)
-    place = endpoints.located(request.target, report)
+        return extend(request, report, step)
+    place = endpoints.locate(request.target, report)
     if place is not None and not place.remote and is_repository(place.path):
-        place = endpoints.located(Repository(place.path).text, report)
+        place = endpoints.locate(Repository(place.path).text, report)
     if place is None:
         return None
-    repository_format = registry.named(registry.REPOSITORY) if place.repository else None
+    repository_format = registry.find_format(registry.REPOSITORY) if place.repository else None
     unmet = None if repository_format is None else endpoints.unmet_mode(place, repository_format)
     if unmet is not None:
-        report.error("bad-url", f"`{shown(request.target)}`: {unmet}")
+        report.error("bad-url", f"`{show(request.target)}`: {unmet}")
         return None
     options = request.options._replace(storage=request.options.storage.at("target", place.server))
-    request = request._replace(target=trimmed(place.path), options=options, command=_fingerprint(request))
+    request = request._replace(target=trim(place.path), options=options, command=_fingerprint(request))
     if request.rehearsal:
-        return _extended(request, report, watch, NoLock(None))
-    with endpoints.locked_place(place.path, report, options, replaces=True) as lock:
-        return None if lock is None else _extended(request, report, watch, lock)
+        return _extend(request, report, watch, NoLock(None))
+    with endpoints.lock_place(place.path, report, options, replaces=True) as lock:
+        return None if lock is None else _extend(request, report, watch, lock)
 
 
-def _extended(request: AppendRequest, report: Report, watch: Watcher | None, lock: Lock) -> Appended | None:
+def _extend(request: AppendRequest, report: Report, watch: Watcher | None, lock: Lock) -> Appended | None:
     """Extend the target at a path or URL, which is locked if it can be; as `append`."""
     from nczarr.operations.append import store
 
     path, options = request.target, request.options
-    if store.recovered(request, report):
+    if store.recover_target(request, report):
         return Appended(Conversion(path, "", 0), {}, completed=True)
-    target = None if report.errors else opened(path, report, options)
+    target = None if report.errors else open_target(path, report, options)
     if target is None:
         return None
-    work = _joined(target, request, report)
+    work = _join(target, request, report)
     if work is None:
         return None
     work = work._replace(watch=watch, lock=lock)
-    return _rewritten(work) if target.store is None else store.extended(work)
+    return _rewritten(work) if target.store is None else store.extend(work)
 
 
 def _fingerprint(request: AppendRequest) -> str | None:
@@ -222,14 +222,14 @@ def _fingerprint(request: AppendRequest) -> str | None:
     return hashlib.sha256(repr(facts).encode("utf-8", "surrogateescape")).hexdigest()
 
 
-def opened(path: str, report: Report, options: Options) -> ExtendableTarget | None:
+def open_target(path: str, report: Report, options: Options) -> ExtendableTarget | None:
     """Return the target at a path or URL; None (reported) if it cannot be extended. Raises OSError."""
     reading = options._replace(storage=options.storage.of("target"), kind=None, allow_loss=frozenset())
     file_identity = identity(path) if not is_remote(path) and os.path.isfile(path) else None
-    source = endpoints.opened(path, report, reading)
+    source = endpoints.open_source(path, report, reading)
     if source is None:
         return None
-    outer = form = endpoints.detected(source)
+    outer = form = endpoints.detect_format(source)
     if outer is not None and outer.opens is not None and outer.extends is not None:
         store = registry.load(outer.opens)(source, report, reading)
         if store is None:
@@ -239,16 +239,16 @@ def opened(path: str, report: Report, options: Options) -> ExtendableTarget | No
     reason = _refusal(path, source, outer, form)
     if reason is not None or outer is None or form is None:
         text, helps = reason or ("is not in a format that can be read", [])
-        report.error("unextendable-target", f"`{shown(path)}` {text}", helps=helps)
+        report.error("unextendable-target", f"`{show(path)}` {text}", helps=helps)
         return None
     if not isinstance(source, Source):
         source.survey()
-        journal = extension.parsed(source.get(JOURNAL) or b"")
+        journal = extension.parse(source.get(JOURNAL) or b"")
         source = source if journal is None else extension.view(source, journal)
     checked = pipeline.read(source, report, reading, form)
-    lacking = [lack for lack in report.sorted() if lack.code in LACKING] if isinstance(source, Source) else []
+    lacking = [lack for lack in report.list_sorted() if lack.code in LACKING] if isinstance(source, Source) else []
     for lack in lacking:
-        text = f"`{shown(path)}` would be written again without what is not read of it: {lack.message}"
+        text = f"`{show(path)}` would be written again without what is not read of it: {lack.message}"
         report.error("unextendable-target", text, helps=["write target and sources as a new one"])
     if checked is None or report.errors:
         return None
@@ -272,24 +272,24 @@ def _refusal(
     return None if form.resizes else (f"has the format `{form.name}`, which cannot be extended", elsewhere)
 
 
-def _joined(target: ExtendableTarget, request: AppendRequest, report: Report) -> Extension | None:
+def _join(target: ExtendableTarget, request: AppendRequest, report: Report) -> Extension | None:
     """Return the extension of the target by the sources as one dataset; None after an error."""
-    name, first, before = shown(target.path), target.checked, report.errors
-    way = settled(name, first, CombineSpec(request.along), report)
+    name, first, before = show(target.path), target.checked, report.errors
+    way = settle(name, first, CombineSpec(request.along), report)
     if way is None:
         return None
     records = []
     for source_name, dataset in every_opened(request.inputs, request.subset, report):
-        checked = projected(source_name, dataset, target.form, target.store is not None, report, request.options)
+        checked = project(source_name, dataset, target.form, target.store is not None, report, request.options)
         if checked is not None:
-            checked = recoded(source_name, checked, first, Recoding(), report)
+            checked = recode(source_name, checked, first, Recoding(), report)
             records.append((source_name, checked))
     if report.errors > before:
         return None
     every = [(name, first), *records]
     spec = CombineSpec(tuple(way.dimensions), ordered=False)
     whole = combine(every, spec, report)
-    pieces = placed(every, way, region=request.region, report=report)
+    pieces = place_runs(every, way, region=request.region, report=report)
     if whole is None or pieces is None or report.errors > before:
         return None
     _note_encodings(every, way, report)

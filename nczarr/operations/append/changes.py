@@ -17,23 +17,23 @@ from typing import Literal, NamedTuple
 from nczarr import names, registry
 from nczarr.arrays.execution.counts import Step
 from nczarr.arrays.regions import Index, grid_of
-from nczarr.arrays.sources.patchwork import copied, patched
-from nczarr.arrays.sources.sliced import sliced
-from nczarr.arrays.sources.source import ArraySource, itemsize, unwritten_of
+from nczarr.arrays.sources.patchwork import count_copied, patch
+from nczarr.arrays.sources.sliced import slice_source
+from nczarr.arrays.sources.source import ArraySource, find_unwritten, itemsize
 from nczarr.arrays.sources.windows import way as route
 from nczarr.arrays.values.parts import is_fixed
 from nczarr.ast.rectilinear import varies
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report
-from nczarr.diagnostics.secrets import shown
+from nczarr.diagnostics.secrets import show
 from nczarr.diagnostics.source import Source
 from nczarr.link.tasks import WrittenPart
 from nczarr.operations import endpoints, pipeline
 from nczarr.operations.append.placement import Appended, AppendRequest, ExtendableTarget, Extension, RecordRun
-from nczarr.operations.combine import Combined, CombineRequest, combined, is_divisible
+from nczarr.operations.combine import Combined, CombineRequest, combine_sources, is_divisible
 from nczarr.operations.combine.agreement import CombineSpec
 from nczarr.operations.combine.contribution import HELPS, report_repeated_values
-from nczarr.operations.combine.sources import Job, home_of, opened
+from nczarr.operations.combine.sources import Job, home_of, open_source
 from nczarr.operations.pipeline import Input, for_reading
 from nczarr.options import Options, Writing
 from nczarr.plan.chunk_lengths import survey
@@ -71,10 +71,10 @@ class Change(NamedTuple):
         counts = grid_of(self.old.layout.shape, self.array.unit)
         return all(number < count for number, count in zip(index, counts, strict=True))
 
-    def stored(self) -> list[Index]:
+    def list_stored(self) -> list[Index]:
         """Return the keys that exist in the new grid, those that an interrupted run left included. Raises OSError."""
         keys = self.new.keys
-        return [] if keys is None else keys.stored()
+        return [] if keys is None else keys.list_stored()
 
     def steps(self) -> Iterator[Step]:
         """Yield the planned steps of the array: chunks that are copied, and chunks that are made."""
@@ -84,7 +84,7 @@ class Change(NamedTuple):
         layout = array.target.layout
         per_key = math.prod(array.unit) // max(1, array.chunk_size)
         whole = len(array.only) * per_key
-        count = copied(array.source, array.only, layout) if array.route == "copy" else 0
+        count = count_copied(array.source, array.only, layout) if array.route == "copy" else 0
         size = array.chunk_size * array.element
         if count:
             yield Step(array.path, array.part, "copy", count, layout.chunks, count * size)
@@ -106,7 +106,7 @@ class Changes(NamedTuple):
         return [
             change.array.key(index)
             for change in self.arrays
-            for index in (change.stored() if stored else change.array.indices())
+            for index in (change.list_stored() if stored else change.array.indices())
             if not change.is_old(index)
         ]
 
@@ -150,7 +150,7 @@ def changes_of(work: Extension) -> Changes | None:
         report.error("unextendable-target", f"`{store.path}`: {error}")
         return None
     seen = pipeline.read(Overlay(store, documents), Report(), work.request.options, form)
-    if seen is None or _described(seen) != _described(whole):
+    if seen is None or _describe(seen) != _describe(whole):
         text = f"the metadata of `{store.path}` state the length of {way.shown} in a form that cannot be changed"
         report.error("unextendable-target", text, helps=["write sources and target as a new one"])
         return None
@@ -170,7 +170,7 @@ def _is_added(work: Extension) -> bool:
     return first.dataset == 0 and whole and all(piece.dataset for piece in others)
 
 
-def _described(checked: Checked) -> tuple[object, ...]:
+def _describe(checked: Checked) -> tuple[object, ...]:
     """Return lengths, types and shapes, which are equal if a store is read as the new dataset."""
     sizes = {path: dimension.size for path, dimension in checked.dimensions.items()}
     types = {path: variable.type for path, variable in checked.variables.items()}
@@ -196,15 +196,15 @@ def _change(
     if texts and not _hold(path, old, joined_source, str(stored.dtype), grown[0] if grown else None, report):
         return None
     axis = grown[0] if grown else axis
-    changed = _changed(pieces) if pieces else [(before[axis], after[axis])]
+    changed = _find_changed(pieces) if pieces else [(before[axis], after[axis])]
     layout = new.layout._replace(dtype=stored.dtype, codecs=stored.codecs)
-    target = PartTarget(layout, unwritten_of(new), new.layout.fill is not None and not new.undefined)
+    target = PartTarget(layout, find_unwritten(new), new.layout.fill is not None and not new.undefined)
     unit, limit = (layout.shards or layout.chunks)[axis], before[axis]
     numbers = sorted({number for low, high in changed for number in range(low // unit, -(-high // unit))})
     if not numbers or 0 in after:
         return None
     indices = _indices(new, joined_source, target, axis, numbers)
-    source = patched(joined_source, layout, 1 if before[axis] and not (pieces and pieces[0].dataset) else 0)
+    source = patch(joined_source, layout, 1 if before[axis] and not (pieces and pieces[0].dataset) else 0)
     array = WrittenPart(path, part, new.keys.chunk_keys, target, source, route(source, layout), tuple(indices))
     seen = {
         number for low, high in changed if low < limit for number in range(low // unit, -(-min(high, limit) // unit))
@@ -219,12 +219,16 @@ def _indices(
     shape, unit = target.layout.shape, target.layout.shards or target.layout.chunks
     assert new.keys is not None
     changed = set(numbers)
-    indices = {index for index in new.keys.stored() if index[axis] in changed}
-    dense = not target.sparse or unwritten_of(joined_source) != unwritten_of(new)
+    indices = {index for index in new.keys.list_stored() if index[axis] in changed}
+    dense = not target.sparse or find_unwritten(joined_source) != find_unwritten(new)
     for run in _runs(numbers):
         along = range(run.start * unit[axis], min(run.stop * unit[axis], shape[axis]))
         region = tuple(along if place == axis else range(length) for place, length in enumerate(shape))
-        blocks = ArraySource.occupied(joined_source, unit, region) if dense else joined_source.occupied(unit, region)
+        blocks = (
+            ArraySource.list_occupied(joined_source, unit, region)
+            if dense
+            else joined_source.list_occupied(unit, region)
+        )
         indices.update((*index[:axis], index[axis] + run.start, *index[axis + 1 :]) for index in blocks)
     return sorted(indices)
 
@@ -236,7 +240,7 @@ def _runs(numbers: Iterable[int]) -> Iterator[range]:
         yield range(run[0], run[-1] + 1)
 
 
-def _changed(pieces: Sequence[RecordRun]) -> list[tuple[int, int]]:
+def _find_changed(pieces: Sequence[RecordRun]) -> list[tuple[int, int]]:
     """Return the ranges of the records that are not those of the target."""
     ranges, position = [], 0
     for piece in pieces:
@@ -255,7 +259,7 @@ def _hold(
         range(start, length) if number == axis else range(length)
         for number, length in enumerate(joined_source.layout.shape)
     )
-    texts = survey(sliced(joined_source, ranges), b"", characters=dtype[1] == "U")
+    texts = survey(slice_source(joined_source, ranges), b"", characters=dtype[1] == "U")
     reason = None
     if texts.nil or (axis != 0 and survey(old, b"").nil):
         reason = "it has NIL strings, whose positions the target states apart from their values"
@@ -288,31 +292,31 @@ def document(path: str, report: Report, options: Options) -> tuple[ExtendableTar
     Reports unknown-format, unknown-target, and the faults of the document.
     """
     document_identity = None if is_remote(path) else identity(path, options.storage)
-    source = endpoints.opened(path, report, options)
-    form = None if source is None else endpoints.detected(source)
+    source = endpoints.open_source(path, report, options)
+    form = None if source is None else endpoints.detect_format(source)
     if source is None:
         return None
     if form is None or form.name != REFERENCE or form.opens is None:
         helps = ["`nczarr refs combine` makes a document of several sources"]
-        report.error("unknown-format", f"`{shown(path)}` is not a reference document", helps=helps)
+        report.error("unknown-format", f"`{show(path)}` is not a reference document", helps=helps)
         return None
     if not isinstance(source, Source):
         if is_remote(path):
-            text = f"`{shown(path)}`: remote Parquet references cannot be replaced at once"
+            text = f"`{show(path)}`: remote Parquet references cannot be replaced at once"
             report.error("unknown-target", text, helps=["extend a copy of the folder, or a JSON document"])
             return None
         if not path.rstrip("/").lower().endswith(SUFFIXES):
-            text = f"`{shown(path)}`: a folder of Parquet references that is written ends in `.parq` or `.parquet`"
+            text = f"`{show(path)}`: a folder of Parquet references that is written ends in `.parq` or `.parquet`"
             report.error("unknown-target", text, helps=["rename the folder"])
             return None
     store = registry.load(form.opens)(source, report, options)
     inner = None if store is None else registry.detect_store(store, opened=True)
     if store is None or inner is None:
         if not report.errors:
-            report.error("unknown-format", f"`{shown(path)}` contains no Zarr metadata")
+            report.error("unknown-format", f"`{show(path)}` contains no Zarr metadata")
         return None
     if inner.name not in form.inner:
-        text = f"`{shown(path)}` has metadata of the format `{inner.name}`, which is not written into documents"
+        text = f"`{show(path)}` has metadata of the format `{inner.name}`, which is not written into documents"
         report.error("unknown-target", text)
         return None
     checked = pipeline.read(store, report, options._replace(masking_fill=False), inner)
@@ -332,8 +336,8 @@ def dimensions(old: ExtendableTarget, first: Input, job: Job, report: Report) ->
     several or none do, the only unlimited one of these, or of all. Reports
     unmatched-dimension.
     """
-    checked, source_report = opened(first, job)
-    for diagnostic in source_report.sorted():
+    checked, source_report = open_source(first, job)
+    for diagnostic in source_report.list_sorted():
         report.add(diagnostic)
     if checked is None:
         return None
@@ -344,44 +348,42 @@ def dimensions(old: ExtendableTarget, first: Input, job: Job, report: Report) ->
         unlike = [path for path in unlike or declared if path in grows]
     if len(unlike) == 1:
         return (unlike[0],)
-    text = f"lengths do not show along which dimension `{shown(old.path)}` is extended by `{shown(first.name)}`"
+    text = f"lengths do not show along which dimension `{show(old.path)}` is extended by `{show(first.name)}`"
     report.error("unmatched-dimension", text, helps=["name it with `--along`"])
     return None
 
 
-def extended(request: AppendRequest, report: Report, step: Callable[[int], None] | None = None) -> Appended | None:
+def extend(request: AppendRequest, report: Report, step: Callable[[int], None] | None = None) -> Appended | None:
     """Extend a document; None after a reported error. Raises OSError, CompileError.
 
     The document is replaced at once; its lock is held from the reading on.
     """
     if request.region:
-        text = f"`{shown(request.target)}` is a reference document, whose records are not replaced"
+        text = f"`{show(request.target)}` is a reference document, whose records are not replaced"
         report.error("unextendable-target", text, helps=["leave `--region` out"])
         return None
     if request.options.dask is not None and not is_divisible(request.inputs, request.options.dask, report):
         return None
     if request.rehearsal:
-        return _extended(request, NoLock(None), report, step)
-    with endpoints.locked_place(request.target, report, request.options, replaces=True) as lock:
-        return None if lock is None else _extended(request, lock, report, step)
+        return _extend(request, NoLock(None), report, step)
+    with endpoints.lock_place(request.target, report, request.options, replaces=True) as lock:
+        return None if lock is None else _extend(request, lock, report, step)
 
 
-def _extended(
-    request: AppendRequest, lock: Lock, report: Report, step: Callable[[int], None] | None
-) -> Appended | None:
+def _extend(request: AppendRequest, lock: Lock, report: Report, step: Callable[[int], None] | None) -> Appended | None:
     """Extend a document that is locked, if it is written."""
     reading = for_reading(request.options)
     opened_document = document(request.target, report, reading)
     if opened_document is None:
         return None
     old, writing = opened_document
-    combination = _combined(request, old, report, step)
+    combination = _combine(request, old, report, step)
     if combination is None or report.errors:
         return None
     writing = writing._replace(home=writing.home or home_of([source.name for source in request.inputs]))
     grid: Literal["regular", "rectilinear"] = "rectilinear" if _varies(old.checked) else request.options.grid
     options = request.options._replace(writing=writing, overwrite=True, dask=None, grid=grid)
-    form = registry.named(REFERENCE)
+    form = registry.find_format(REFERENCE)
     assert form is not None
     lengths = {path: (every[0], sum(every)) for path, every in combination.lengths.items()}
     if request.rehearsal:
@@ -396,7 +398,7 @@ def _extended(
     return None if done is None else Appended(done._replace(target=request.target), lengths)
 
 
-def _combined(
+def _combine(
     request: AppendRequest, old: ExtendableTarget, report: Report, step: Callable[[int], None] | None
 ) -> Combined | None:
     """Return the document and the sources as one dataset; None after an error. `subset` selects in the sources."""
@@ -413,7 +415,7 @@ def _combined(
             return None
         spec = spec._replace(along=along)
     combine_request = CombineRequest([first, *request.inputs], spec, subset=request.subset, options=options)
-    combination = combined(combine_request, report, step=step, read=old.checked)
+    combination = combine_sources(combine_request, report, step=step, read=old.checked)
     return combination if combination is not None and _is_new(request.target, combination, report) else None
 
 
@@ -427,10 +429,10 @@ def _is_new(path: str, combination: Combined, report: Report) -> bool:
     """Return whether a document has no record of its sources yet. Reports misplaced-records; raises OSError."""
     before = report.errors
     for name in combination.repeated:
-        report.error("misplaced-records", f"`{shown(path)}` has the records of `{name}` already", helps=HELPS)
+        report.error("misplaced-records", f"`{show(path)}` has the records of `{name}` already", helps=HELPS)
     for coordinate in combination.unordered:
         if coordinate in combination.lengths:
             report_repeated_values(
-                coordinate, shown(path), combination.checked, combination.lengths[coordinate][0], report
+                coordinate, show(path), combination.checked, combination.lengths[coordinate][0], report
             )
     return report.errors == before

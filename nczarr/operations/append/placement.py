@@ -15,12 +15,12 @@ from nczarr.arrays.execution.counts import Step, Watcher
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.sources.sliced import cut
 from nczarr.ast import Group
-from nczarr.ast.dataset import building, mapped
-from nczarr.check.checked import Checked, resized
+from nczarr.ast.dataset import building, map_groups
+from nczarr.check.checked import Checked, resize
 from nczarr.diagnostics.report import Report
 from nczarr.operations.combine import Combined, Recoding
 from nczarr.operations.combine.agreement import Way, is_coordinate
-from nczarr.operations.compare.difference import shown
+from nczarr.operations.compare.difference import show
 from nczarr.operations.pipeline import Input
 from nczarr.options import Options
 from nczarr.plan.plans import Conversion
@@ -139,7 +139,7 @@ class RecordRun(NamedTuple):
         return self.stop - self.start
 
 
-def placed(every: Sequence[Named], way: Way, *, region: bool, report: Report) -> list[RecordRun] | None:
+def place_runs(every: Sequence[Named], way: Way, *, region: bool, report: Report) -> list[RecordRun] | None:
     """Return the pieces of the result in order; None if misplaced-records is reported.
 
     `every`: the target, then the sources. Raises OSError.
@@ -195,7 +195,7 @@ def _in_order(
             report.error("misplaced-records", fault, helps=helps if able else [])
             continue
         piece = RecordRun(number, 0, len(values))
-        placed_runs = [*placed_runs, piece] if at == len(values_so_far) else _replaced(placed_runs, at, piece)
+        placed_runs = [*placed_runs, piece] if at == len(values_so_far) else _replace(placed_runs, at, piece)
         values_so_far = np.concatenate([values_so_far[:at], values, values_so_far[at + len(values) :]])
         last = source_name
     return placed_runs
@@ -216,7 +216,7 @@ def _fault(path: str, values_so_far: NDArray[Any], values: NDArray[Any], at: int
     differ = np.flatnonzero(shared != values[: len(shared)])
     if len(differ):
         place = int(differ[0])
-        text = f"{shown(values[place])} in `{name}` where the target has {shown(shared[place])}"
+        text = f"{show(values[place])} in `{name}` where the target has {show(shared[place])}"
         return f"the values of `{path}` do not match: {text}"
     tail = (
         values_so_far[max(0, len(values_so_far) - 2) :] if at + len(values) > len(values_so_far) else values_so_far[:0]
@@ -233,12 +233,10 @@ def _fault(path: str, values_so_far: NDArray[Any], values: NDArray[Any], at: int
     place = int(wrong[0])
     word = "decrease" if falls else "increase"
     where = f" in `{last}`" if place == 0 and len(tail) else ""
-    return (
-        f"the values of `{path}` do not {word}: {shown(rest[place + 1])} in `{name}` after {shown(rest[place])}{where}"
-    )
+    return f"the values of `{path}` do not {word}: {show(rest[place + 1])} in `{name}` after {show(rest[place])}{where}"
 
 
-def _replaced(pieces: list[RecordRun], at: int, piece: RecordRun) -> list[RecordRun]:
+def _replace(pieces: list[RecordRun], at: int, piece: RecordRun) -> list[RecordRun]:
     """Return pieces in which one takes the place of the records from `at` on."""
     end = at + piece.length
     replaced: list[RecordRun] = []
@@ -298,4 +296,4 @@ def part_of(checked: Checked, way: Way, piece: RecordRun) -> Checked:
         }
 
     with building():
-        return resized(checked, mapped(checked.dataset, changed))._replace(parts=parts)
+        return resize(checked, map_groups(checked.dataset, changed))._replace(parts=parts)

@@ -9,9 +9,9 @@ from collections.abc import Iterable, Iterator
 from nczarr import registry
 from nczarr.arrays.chunks.manifest import KeyListing
 from nczarr.arrays.execution.counts import Counts, Step
-from nczarr.arrays.execution.thread_pool import limited
+from nczarr.arrays.execution.thread_pool import limit
 from nczarr.diagnostics.report import CompileError, Report
-from nczarr.diagnostics.secrets import shown
+from nczarr.diagnostics.secrets import show
 from nczarr.diagnostics.source import Source
 from nczarr.link.run import link
 from nczarr.operations import endpoints
@@ -23,28 +23,28 @@ from nczarr.stores import extension
 from nczarr.stores.base import JOURNAL, Store
 from nczarr.stores.extension import STAGED, ExtendJournal
 from nczarr.stores.lock import NoLock
-from nczarr.stores.locking import assure, changed
-from nczarr.stores.open import named
+from nczarr.stores.locking import assure, report_changed
+from nczarr.stores.open import name_in_errors
 from nczarr.stores.ranges import Range
 
 
-def recovered(request: AppendRequest, report: Report) -> bool:
+def recover_target(request: AppendRequest, report: Report) -> bool:
     """Put the work of a committed but interrupted extension in its place; return whether it was of this command.
 
     A rehearsal changes nothing. Raises OSError.
     """
     options = request.options
-    source = endpoints.opened(request.target, report, options._replace(storage=options.storage.of("target")))
+    source = endpoints.open_source(request.target, report, options._replace(storage=options.storage.of("target")))
     if source is None or isinstance(source, Source) or source.versioned:
         return False
-    journal = extension.parsed(source.get(JOURNAL) or b"")
+    journal = extension.parse(source.get(JOURNAL) or b"")
     if journal is None or journal.state != "committed" or request.rehearsal:
         return False
     extension.apply(extension.extensible(request.target, options.storage), journal)
     return journal.command is not None and journal.command == request.command
 
 
-def extended(work: Extension) -> Appended | None:
+def extend(work: Extension) -> Appended | None:
     """Write what changes in the store of a target; return None after a reported error. Raises OSError."""
     target, options, report = work.target, work.request.options, work.report
     changes = changes_of(work)
@@ -60,7 +60,7 @@ def extended(work: Extension) -> Appended | None:
     if work.request.rehearsal:
         steps = tuple(step for change in changes.arrays for step in change.steps())
     else:
-        with limited(options.workers, options.memory), named(target.path):
+        with limit(options.workers, options.memory), name_in_errors(target.path):
             if target.outer.extends is None:
                 _StoreExtension(work, changes, counts).write()
             else:
@@ -80,18 +80,18 @@ def _commit(work: Extension, changes: Changes, counts: Counts) -> None:
             store.put(key, changes.documents[key])
         writing = _Writing(store, frozenset(), frozenset())
         link(enumerate(change.array for change in changes.arrays), writing, options, counts)
-        store.remove(_vanished(changes.arrays, writing))
+        store.remove(_find_vanished(changes.arrays, writing))
         if assure(work.lock, target.path, work.report):
             store.finish()
     finally:
         store.abort()
 
 
-def _vanished(changes: Iterable[Change], writing: _Writing) -> list[str]:
+def _find_vanished(changes: Iterable[Change], writing: _Writing) -> list[str]:
     """Return the keys that exist, but have become fill. Raises OSError."""
     gone = []
     for change in changes:
-        old = [change.array.key(index) for index in change.stored() if change.is_old(index)]
+        old = [change.array.key(index) for index in change.list_stored() if change.is_old(index)]
         expected = set(change.keys())
         gone += [key for key in old if key in expected and key not in writing.written]
     return gone
@@ -127,13 +127,13 @@ class _StoreExtension:
             if self.work.request.command is None:
                 self._undo()
             else:
-                error.add_note(f"`{shown(self.work.target.path)}` reads as before; continue with the same command")
+                error.add_note(f"`{show(self.work.target.path)}` reads as before; continue with the same command")
             raise
         except CompileError:  # the same command would find the same chunk
             self._undo()
             raise
         staged = tuple(sorted(key for key in writing.written if key in visible))
-        documents, removed = extension.texts_of(self.changes.documents), tuple(_vanished(arrays, writing))
+        documents, removed = extension.texts_of(self.changes.documents), tuple(_find_vanished(arrays, writing))
         journal = self.journal._replace(state="committed", documents=documents, staged=staged, removed=removed)
         self.store.put(JOURNAL, journal.bytes())
         extension.apply(self.store, journal)
@@ -148,7 +148,7 @@ class _StoreExtension:
         None after an error. Reports unextendable-target, busy-target.
         """
         store, request = self.store, self.work.request
-        old = extension.parsed(store.get(JOURNAL) or b"")
+        old = extension.parse(store.get(JOURNAL) or b"")
         if old is not None and old.is_of(self.journal):
             store.tidy()
             self.journal = self.journal._replace(run=old.run)
@@ -159,7 +159,7 @@ class _StoreExtension:
             is_over = not isinstance(self.work.lock, NoLock)  # else it would have the lock
             if not (is_over and old.command is None) and not request.discard:
                 state = "was interrupted" if is_over else "is running, or was interrupted"
-                text = f"an extension of `{shown(self.work.target.path)}` by another command {state}"
+                text = f"an extension of `{show(self.work.target.path)}` by another command {state}"
                 helps = ["complete it with its own command", "discard its work with `--discard`"]
                 if not is_over:
                     helps[1] = f"if it does not run any more, {helps[1]}"
@@ -175,7 +175,7 @@ class _StoreExtension:
         return frozenset()
 
     def _report_change(self) -> None:
-        self.work.report.add(changed(f"`{shown(self.work.target.path)}`"))
+        self.work.report.add(report_changed(f"`{show(self.work.target.path)}`"))
 
     def _claim(self) -> bool:
         """Put the journal without its command; return False if another run has the store, or changed it."""
@@ -191,7 +191,7 @@ class _StoreExtension:
 
         Under documents that have changed, what was put is removed.
         """
-        now = extension.parsed(self.store.get(JOURNAL) or b"")
+        now = extension.parse(self.store.get(JOURNAL) or b"")
         if now is None or now.run != self.journal.run:
             return False
         if self._digest(self.store) != self.journal.base:

@@ -20,7 +20,7 @@ from nczarr import __version__
 from nczarr.arrays.execution.counts import Watcher
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report
-from nczarr.diagnostics.secrets import shown
+from nczarr.diagnostics.secrets import show
 from nczarr.operations import endpoints, pipeline
 from nczarr.operations.combine.agreement import CombineSpec, Recoding
 from nczarr.operations.combine.combination import Combination
@@ -32,7 +32,7 @@ from nczarr.operations.combine.sources import (
     home_of,
     identities_of,
     identity_of,
-    opened,
+    open_source,
     results,
 )
 from nczarr.operations.pipeline import Input, ReadyConversion
@@ -98,7 +98,7 @@ class Combined(NamedTuple):
     """Removes the journal, once the target is complete. Raises OSError."""
 
 
-def combined(
+def combine_sources(
     request: CombineRequest,
     report: Report,
     *,
@@ -117,10 +117,10 @@ def combined(
     first_identity = identity_of(first.name, storage) if journal is not None else None
     checked = read
     if checked is None:
-        checked, source_report = opened(first, job)
-        for finding in source_report.sorted():
+        checked, source_report = open_source(first, job)
+        for finding in source_report.list_sorted():
             report.add(finding)
-    model = None if checked is None else model_of(shown(first.name), checked, request.spec, report)
+    model = None if checked is None else model_of(show(first.name), checked, request.spec, report)
     if model is None:
         return None
     combination = Combination(model, storage)
@@ -143,7 +143,7 @@ def combined(
             if step is not None:
                 step(1)
         if book is not None:
-            book.done()
+            book.note_end()
     complete = combination.finish(report)
     if complete is None:
         if book is not None:
@@ -267,7 +267,7 @@ def prepare(
         return None
     try:
         chosen = request._replace(spec=spec, subset=request.subset.choice)
-        combination = combined(chosen, report, journal=journal, step=step)
+        combination = combine_sources(chosen, report, journal=journal, step=step)
     except OSError as failure:
         if journal is not None:
             failure.add_note("continue with `--resume`: the sources that were read are in a journal")
@@ -288,11 +288,11 @@ def _is_open(target: str, form: Format, options: Options, report: Report) -> boo
         from nczarr.operations.combine.journal import is_finished
 
         if is_finished(target):
-            report.warning("finished-target", f"`{shown(target)}` already exists, made by an earlier run")
+            report.warning("finished-target", f"`{show(target)}` already exists, made by an earlier run")
             return False
     if is_remote(target):
         return True
-    place = endpoints.located(target, report)
+    place = endpoints.locate(target, report)
     return place is not None and endpoints.is_free(place, form, report, options)
 
 

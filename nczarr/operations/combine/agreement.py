@@ -23,7 +23,7 @@ from nczarr.ast.types import is_number
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report
 from nczarr.operations.compare.diff import definition
-from nczarr.operations.compare.difference import shown, shown_constant, shown_pair, unequal
+from nczarr.operations.compare.difference import show, show_constant, show_pair, unequal
 from nczarr.operations.compare.values import TEXT, block_shape, values
 from nczarr.select.reader import whole_parts
 from nczarr.select.selection import at_path, hint, of_name
@@ -77,17 +77,17 @@ class Way(NamedTuple):
         return f"`/{self.new_dim}`" if self.new_dim else ", ".join(f"`{path}`" for path in sorted(self.dimensions))
 
 
-def settled(name: str, checked: Checked, spec: CombineSpec, report: Report) -> Way | None:
+def settle(name: str, checked: Checked, spec: CombineSpec, report: Report) -> Way | None:
     """Return the way, based on the first source; None if unmatched-dimension is reported."""
     before = report.errors
     if spec.new_dim is not None:
-        way = _stacked(name, checked, spec.new_dim, spec.along, report)
+        way = _stack(name, checked, spec.new_dim, spec.along, report)
     else:
         way = _along(name, checked, spec.along, report)
     return way._replace(rectilinear=spec.rectilinear) if report.errors == before else None
 
 
-def _stacked(name: str, checked: Checked, new_dim: str, along: tuple[str, ...], report: Report) -> Way:
+def _stack(name: str, checked: Checked, new_dim: str, along: tuple[str, ...], report: Report) -> Way:
     simple = names.normal(new_dim.removeprefix("/"))
     problem = names.problem(simple)
     taken = [path for path in checked.dimensions if names.last(path) == simple]
@@ -100,7 +100,7 @@ def _stacked(name: str, checked: Checked, new_dim: str, along: tuple[str, ...], 
         report.error("unmatched-dimension", f"`{name}` has a group `/{simple}` but no dimension of that name")
     always: set[str] = set()
     for word in along:
-        fqns = named(word, checked.variables)
+        fqns = find_named(word, checked.variables)
         always.update(fqns)
         if not fqns:
             text = f"`{name}` has no variable `{word}` to stack along `{simple}`"
@@ -114,33 +114,33 @@ def _along(name: str, checked: Checked, along: tuple[str, ...], report: Report) 
         report.error("unmatched-dimension", "no dimension is given to combine along", helps=helps)
     dimensions: set[str] = set()
     for word in along:
-        fqns = named(word, checked.dimensions)
+        fqns = find_named(word, checked.dimensions)
         dimensions.update(fqns)
         if not fqns:
             helps = hint(word, checked.dimensions)
-            if named(word, checked.variables):
+            if find_named(word, checked.variables):
                 helps = [f"it is a variable; to stack it along a new dimension, give `--along {word} --new-dim NAME`"]
             report.error("unmatched-dimension", f"`{name}` has no dimension `{word}`", helps=helps)
     axes: dict[str, int] = {}
     for path, variable in checked.variables.items():
         found_axes = [axis for axis, reference in enumerate(variable.dimensions) if reference in dimensions]
         if len(found_axes) > 1:
-            text = f"`{path}` has several of the dimensions {_listed(variable.dimensions[axis] for axis in found_axes)}"
+            text = f"`{path}` has several of the dimensions {_list(variable.dimensions[axis] for axis in found_axes)}"
             helps = ["join along one dimension of each variable; select the combined parts with `--var` and `--group`"]
             report.error("unmatched-dimension", f"{text} but can be joined along only one", helps=helps)
         elif found_axes:
             axes[path] = found_axes[0]
     if dimensions and not axes and report.errors == 0:
-        report.error("unmatched-dimension", f"no variable of `{name}` has {_listed(sorted(dimensions))}")
+        report.error("unmatched-dimension", f"no variable of `{name}` has {_list(sorted(dimensions))}")
     return Way(axes, frozenset(dimensions))
 
 
-def named(word: str, nodes: Mapping[str, object]) -> list[str]:
+def find_named(word: str, nodes: Mapping[str, object]) -> list[str]:
     """Return the FQNs that a word matches: one path, or all of a simple name."""
     return at_path(word, nodes) if "/" in word else of_name(word, nodes)
 
 
-def _listed(paths: Iterable[object]) -> str:
+def _list(paths: Iterable[object]) -> str:
     return ", ".join(f"`{path}`" for path in paths)
 
 
@@ -243,9 +243,9 @@ def _attributes(
         first, second = here.get(name), there.get(name)
         if first == second:
             continue
-        one_text, other_text = (None if value is None else shown_constant(value) for value in (first, second))
+        one_text, other_text = (None if value is None else show_constant(value) for value in (first, second))
         if first is not None and second is not None:
-            one_text, other_text = shown_pair(first, second)
+            one_text, other_text = show_pair(first, second)
         decides = decisive is None or name in decisive
         yield SourceDifference(path, Aspect.ATTRIBUTE, name, one_text, other_text, decides)
 
@@ -349,9 +349,9 @@ class Ascending:
         if self.fault is not None:
             return
         if self._last is not None and not order.first > self._last:
-            where = f"in `{name}` after {shown(self._last)} in `{self._source}`"
-            self.fault = f"the values of `{self.path}` do not increase: {shown(order.first)} {where}"
+            where = f"in `{name}` after {show(self._last)} in `{self._source}`"
+            self.fault = f"the values of `{self.path}` do not increase: {show(order.first)} {where}"
         elif order.fall is not None:
-            where = f"after {shown(order.fall[0])} in `{name}`"
-            self.fault = f"the values of `{self.path}` do not increase: {shown(order.fall[1])} {where}"
+            where = f"after {show(order.fall[0])} in `{name}`"
+            self.fault = f"the values of `{self.path}` do not increase: {show(order.fall[1])} {where}"
         self._last, self._source = order.last, name

@@ -11,19 +11,19 @@ from typing import Any
 from nczarr import names
 from nczarr.arrays.lazy_numpy import np
 from nczarr.arrays.sources.accumulation import Accumulation, Targets
-from nczarr.arrays.sources.concatenate import joined, misfit
+from nczarr.arrays.sources.concatenate import join_sources, misfit
 from nczarr.arrays.sources.interleave import Raised, join
 from nczarr.arrays.sources.source import ArraySource, Parts, itemsize, numpy_dtype
-from nczarr.arrays.sources.split_chunks import addressed
+from nczarr.arrays.sources.split_chunks import align_grids
 from nczarr.ast import Dimension, Group, Variable
-from nczarr.ast.dataset import building, mapped
+from nczarr.ast.dataset import building, map_groups
 from nczarr.ast.rectilinear import varies
-from nczarr.check.checked import Checked, resized
+from nczarr.check.checked import Checked, resize
 from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.secrets import NO_OPTIONS, StorageOptions
 from nczarr.operations.combine.agreement import OBJECTS, Ascending, Aspect, SourceDifference, Way
 from nczarr.operations.combine.contribution import Contribution, KnownPlaces, Model, VariablePiece, whole_first
-from nczarr.operations.compare.difference import shown
+from nczarr.operations.compare.difference import show
 
 LEAST_PIECE = 4096
 """Minimum bytes of referenced chunk pieces, if the values may be embedded in the document."""
@@ -49,9 +49,9 @@ def _is_time(variable: Variable) -> bool:
 
 def _element(source: ArraySource, fill: bytes) -> str:
     if source.layout.dtype == "|O":
-        return shown(fill)
+        return show(fill)
     dtype = numpy_dtype(source.layout.dtype)
-    return shown(np.frombuffer(fill, dtype.newbyteorder("<"))[0])
+    return show(np.frombuffer(fill, dtype.newbyteorder("<"))[0])
 
 
 def _variable(
@@ -201,9 +201,9 @@ class Combination:
                 report.warning("unordered-coordinate", order.fault, helps=["give the sources in another order"])
         if report.errors > before:
             return None
-        return self._combined(report)
+        return self._combine(report)
 
-    def _combined(self, report: Report) -> Checked | None:
+    def _combine(self, report: Report) -> Checked | None:
         """Return the combined dataset; None after unaligned chunks or differing fill values are reported."""
         before, checked, way = report.errors, self.model.checked, self.model.way
         addressable, chunks = self.model.wanted.addressable, {} if way.new_dim else self.model.chunks
@@ -229,12 +229,12 @@ class Combination:
             return {"dimensions": tuple(dimensions), "variables": tuple(variables)}
 
         with building():
-            tree = mapped(checked.dataset, changed)
+            tree = map_groups(checked.dataset, changed)
             if way.new_dim:
                 dimension = Dimension(name=way.new_dim, size=len(self.names))
                 kind = None if _grows_within(checked, axes) else tree.kind
                 tree = tree.model_copy(update={"dimensions": (dimension, *tree.dimensions), "kind": kind})
-            return resized(checked, tree)._replace(parts=parts)
+            return resize(checked, tree)._replace(parts=parts)
 
     def _parts(self, path: str, axis: int, report: Report) -> Parts:
         """Return the joined parts of a variable; reports unaligned-chunks, unequal-sources."""
@@ -260,17 +260,17 @@ class Combination:
         sources, numbers = accumulation.sources()
         axis, addressable = accumulation.axis, self.model.wanted.addressable
         size = itemsize(sources[0].layout.dtype)
-        whole = joined(sources, axis, rectilinear=self.model.way.rectilinear)
+        whole = join_sources(sources, axis, rectilinear=self.model.way.rectilinear)
         if addressable is None or not size or _varies(whole):
             return whole
         small = sum(math.prod(source.layout.shape) for source in sources) * size <= addressable
-        sources_of_pieces = addressed(sources, axis, LEAST_PIECE if small else 1)
+        sources_of_pieces = align_grids(sources, axis, LEAST_PIECE if small else 1)
         wrong = misfit(sources_of_pieces, axis)
         if wrong is not None and small:
-            return joined(accumulation.valued(sources_of_pieces), axis)
+            return join_sources(accumulation.with_values(sources_of_pieces), axis)
         if wrong is not None and wrong.other is not None:  # what lies in no chunks at all is the planner's matter
             which = ", ".join(f"`{self.names[numbers[number]]}`" for number in (wrong.source, wrong.other))
             text = f"`{path}` cannot be referenced as one array: {wrong.reason} ({which})"
             target = "write a target of another format, which has new chunks (`-o OUT.zarr`)"
             report.error("unaligned-chunks", text, helps=[target, "leave it out with `--var`"])
-        return joined(sources_of_pieces, axis)
+        return join_sources(sources_of_pieces, axis)

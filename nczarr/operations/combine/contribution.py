@@ -15,7 +15,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from nczarr.arrays.chunks.chunk_references import WHOLE
-from nczarr.arrays.chunks.table_chunk_array import Facts, TableChunkArray, located
+from nczarr.arrays.chunks.table_chunk_array import Facts, TableChunkArray, locate
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.regions import all_of
 from nczarr.arrays.sources.interleave import Raised
@@ -31,13 +31,13 @@ from nczarr.operations.combine.agreement import (
     findings,
     is_coordinate,
     order_of,
-    settled,
+    settle,
 )
-from nczarr.operations.compare.difference import shown
+from nczarr.operations.compare.difference import show
 from nczarr.operations.compare.values import values
 from nczarr.select.reader import whole_parts
 from nczarr.stores.spool import origin
-from nczarr.stores.target_urls import noted
+from nczarr.stores.target_urls import note_properties
 from nczarr.stores.url import is_remote
 
 VALUES = 4096
@@ -67,12 +67,12 @@ def model_of(name: str, checked: Checked, spec: CombineSpec, report: Report) -> 
     """Return the first source as a model, in the requested units; None after a reported error."""
     before = report.errors
     if spec.recoding is not None:
-        from nczarr.operations.combine.recode import is_valid, recoded
+        from nczarr.operations.combine.recode import is_valid, recode
 
         if not is_valid(spec.recoding, report):
             return None
-        checked = recoded(name, checked, None, spec.recoding, report)
-    way = settled(name, checked, spec, report) if report.errors == before else None
+        checked = recode(name, checked, None, spec.recoding, report)
+    way = settle(name, checked, spec, report) if report.errors == before else None
     if way is None:
         return None
     axes = dict.fromkeys(checked.variables, 0) if way.new_dim else way.axes
@@ -91,9 +91,9 @@ def in_model_units(name: str, checked: Checked, model: Model, report: Report) ->
     recoding = model.wanted.recoding
     if recoding is None:
         return checked
-    from nczarr.operations.combine.recode import recoded
+    from nczarr.operations.combine.recode import recode
 
-    return recoded(name, checked, model.checked, recoding, report)
+    return recode(name, checked, model.checked, recoding, report)
 
 
 class VariablePiece(NamedTuple):
@@ -180,7 +180,7 @@ def _piece(
     source, places = parts[""], None
     extended = model.wanted.extends and checked is model.checked
     if model.wanted.addressable is not None:
-        places = _located(source, -1 if extended else model.wanted.inline)
+        places = _locate(source, -1 if extended else model.wanted.inline)
     near = places if places is not None and not len(places.table.chunk) else source  # all chunks are at hand
     order = read = None
     if ordered:
@@ -193,7 +193,7 @@ def _piece(
     elif read is None and not extended and _is_ragged(places, path, model, axis):
         read = near.read(all_of(places.shape))
     if model.way.new_dim:
-        places = _raised(places)
+        places = _raise(places)
     values = None if read is None else read.astype(dtype, copy=False).reshape(places.shape)
     return VariablePiece({}, places, values), order
 
@@ -206,19 +206,19 @@ def _is_ragged(source: TableChunkArray, path: str, model: Model, axis: int) -> b
     return first is None or first != source.stored.chunks or source.shape[axis] % first[axis] != 0
 
 
-def _raised(source: TableChunkArray) -> TableChunkArray:
+def _raise(source: TableChunkArray) -> TableChunkArray:
     """Return an array with an additional first dimension, as `Raised`."""
     stored = source.stored._replace(chunks=(1, *source.stored.chunks))
-    return source.replaced(form=source.form._replace(stored=stored), shape=(1, *source.shape))
+    return source.replace(form=source.form._replace(stored=stored), shape=(1, *source.shape))
 
 
-def _located(source: ArraySource, short: int) -> TableChunkArray | None:
+def _locate(source: ArraySource, short: int) -> TableChunkArray | None:
     """Return a source by public places; None if they do not define it.
 
     A fetched file is named by its URL. Its short chunks stay there, as those of
     all remote sources.
     """
-    array = located(source, short)
+    array = locate(source, short)
     if array is None:
         return None
     table, facts = array.table, dict[str, Mapping[str, Any]]()
@@ -227,10 +227,10 @@ def _located(source: ArraySource, short: int) -> TableChunkArray | None:
     for place in table.sources:
         fetched = origin(place)
         names.append(place if fetched is None else fetched[0])
-        facts[names[-1]] = noted_facts.get(place) or noted(place)
+        facts[names[-1]] = noted_facts.get(place) or note_properties(place)
     distant = array.form.distant or any(name != place for name, place in zip(names, table.sources, strict=True))
     form = array.form._replace(distant=distant)
-    return array.replaced(form=form, table=table._replace(sources=tuple(names)), facts=facts)
+    return array.replace(form=form, table=table._replace(sources=tuple(names)), facts=facts)
 
 
 def whole_first(model: Model, path: str) -> ArraySource:
@@ -267,7 +267,7 @@ def _is_within(one: TableChunkArray, other: TableChunkArray) -> bool:
     numbers: dict[str, int] = {}
     for target in (*_targets(one), *_targets(other)):
         numbers.setdefault(target, len(numbers))
-    there = _merged(_places(other, numbers))
+    there = _merge(_places(other, numbers))
     for target, begin, end in _places(one, numbers).tolist():
         at = bisect_right(there, (target, begin), key=lambda row: row[:2]) - 1
         if at < 0 or there[at][0] != target or there[at][2] < end:
@@ -284,7 +284,7 @@ def _places(array: TableChunkArray, numbers: Mapping[str, int]) -> NDArray[np.in
     return rows[np.lexsort((rows[:, 1], rows[:, 0]))]
 
 
-def _merged(rows: NDArray[np.int64]) -> list[tuple[int, int, int]]:
+def _merge(rows: NDArray[np.int64]) -> list[tuple[int, int, int]]:
     """Return sorted ranges with adjacent ones as one: target, begin, end."""
     merged: list[tuple[int, int, int]] = []
     for target, begin, end in rows.tolist():
@@ -307,5 +307,5 @@ def report_repeated_values(path: str, name: str, combined: Checked, length: int,
     repeated = distinct[(counts > 1) | np.isin(distinct, old)]
     if len(repeated):
         more = f" and {len(repeated) - 1} more" if len(repeated) > 1 else ""
-        text = f"`{name}` would have {shown(repeated[0])}{more} of `{path}` several times"
+        text = f"`{name}` would have {show(repeated[0])}{more} of `{path}` several times"
         report.error("misplaced-records", text, helps=HELPS)

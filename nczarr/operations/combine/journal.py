@@ -31,12 +31,12 @@ from nczarr.diagnostics.report import CompileError, Diagnostic, Label, Severity
 from nczarr.operations.combine.agreement import Aspect, CoordinateOrder, SourceDifference
 from nczarr.operations.combine.contribution import Contribution, VariablePiece
 from nczarr.operations.combine.sources import SourceResult
-from nczarr.stores.finish import extended
+from nczarr.stores.finish import add_end
 from nczarr.stores.lock import exclusive
 from nczarr.stores.locking import busy
-from nczarr.stores.open import named
+from nczarr.stores.open import name_in_errors
 from nczarr.stores.stat import identity
-from nczarr.stores.url import location, trimmed
+from nczarr.stores.url import location, trim
 
 VERSION = 1
 
@@ -47,7 +47,7 @@ SUFFIX = ".combining"
 def _beside(target: str) -> str:
     """Return the path of the journal of a target at a path."""
     folder, name = os.path.split(target)
-    return os.path.join(folder, extended(name, SUFFIX))
+    return os.path.join(folder, add_end(name, SUFFIX))
 
 
 def is_finished(target: str) -> bool:
@@ -55,13 +55,13 @@ def is_finished(target: str) -> bool:
 
     Raises OSError, BadURLError.
     """
-    target = trimmed(location(target).path)
+    target = trim(location(target).path)
     path = _beside(target)
     if not (os.path.lexists(target) and os.path.isfile(path)):
         return False
     with open(path, "rb") as file:
         last = deque(file, 1)
-    members = _parsed(last[0]) if last else None
+    members = _parse(last[0]) if last else None
     if members is None or members.get("done") is not True or members.get("before") == identity(target):
         return False
     os.unlink(path)
@@ -72,7 +72,7 @@ class FileJournal:
     """The journal of a target in a local file. Raises OSError, CompileError with busy-target."""
 
     def __init__(self, target: str, request: str, *, resume: bool) -> None:
-        self._target = trimmed(location(target).path)
+        self._target = trim(location(target).path)
         self.path = _beside(self._target)
         self._places: dict[str, tuple[int, int, str]] = {}
         self._forms: list[LocatedForm] = []
@@ -98,7 +98,7 @@ class FileJournal:
 
     def _close(self) -> None:
         """Close the file, which may have to write what it could not write before. Raises OSError."""
-        with named(self.path):
+        with name_in_errors(self.path):
             self._file.close()
 
     def remove(self) -> None:
@@ -111,7 +111,7 @@ class FileJournal:
         self._file.seek(0)
         end = 0
         for line in self._file:
-            members = _parsed(line)
+            members = _parse(line)
             if members is None:
                 break
             if not end and (members.get("nczarr_combination"), members.get("request")) != (VERSION, request):
@@ -149,7 +149,7 @@ class FileJournal:
         """Return the result of a source that was read. Raises OSError."""
         begin, size, _ = self._places[name]
         self._file.seek(begin)
-        members = _parsed(self._file.read(size))
+        members = _parse(self._file.read(size))
         if members is None:
             raise OSError(None, "the journal was changed by another program", self.path)
         return _result(members, self._forms)
@@ -169,7 +169,7 @@ class FileJournal:
                 self._put({"form": _form_members(form)})
         self._put({"source": name, "identity": result.identity, **_members(result, self._numbers)})
 
-    def done(self) -> None:
+    def note_end(self) -> None:
         """Note that every source was read. Raises OSError."""
         there = os.path.lexists(self._target)
         self._put({"done": True, "before": identity(self._target) if there else None})
@@ -177,12 +177,12 @@ class FileJournal:
 
     def _put(self, members: Mapping[str, Any]) -> None:
         text = json.dumps(members, separators=(",", ":")).encode()
-        with named(self.path):
+        with name_in_errors(self.path):
             self._file.write(b"%08x %s\n" % (zlib.crc32(text), text))
             self._file.flush()
 
 
-def _parsed(line: bytes) -> dict[str, Any] | None:
+def _parse(line: bytes) -> dict[str, Any] | None:
     """Return the members of a line; None if it is damaged or cut off."""
     if not line.endswith(b"\n") or line[8:9] != b" " or b"%08x" % zlib.crc32(line[9:-1]) != line[:8]:
         return None

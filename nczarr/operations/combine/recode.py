@@ -20,7 +20,7 @@ from nczarr.arrays.values import time_units
 from nczarr.arrays.values.parts import descr
 from nczarr.arrays.values.time_units import CALENDARS, Units
 from nczarr.ast import Attribute, Constant, Group, Variable
-from nczarr.ast.dataset import building, mapped
+from nczarr.ast.dataset import building, map_groups
 from nczarr.ast.types import is_number
 from nczarr.check.checked import Checked, remaining
 from nczarr.diagnostics.report import Report
@@ -57,7 +57,7 @@ def is_valid(recoding: Recoding, report: Report) -> bool:
     return False
 
 
-def recoded(name: str, checked: Checked, first: Checked | None, recoding: Recoding, report: Report) -> Checked:
+def recode(name: str, checked: Checked, first: Checked | None, recoding: Recoding, report: Report) -> Checked:
     """Return a source whose times have the requested units.
 
     `first`: the first source, recoded; None if this is it. Reports
@@ -68,7 +68,7 @@ def recoded(name: str, checked: Checked, first: Checked | None, recoding: Recodi
         return checked
     parts: dict[str, Parts] = {}
     for path, times in changes.items():
-        recoded_parts = _recoded_parts(name, path, checked, times, report)
+        recoded_parts = _recode_parts(name, path, checked, times, report)
         if recoded_parts is not None:
             parts[path] = recoded_parts
     with building():
@@ -77,11 +77,11 @@ def recoded(name: str, checked: Checked, first: Checked | None, recoding: Recodi
             """Return the variables with their new units."""
             return {
                 "variables": tuple(
-                    _declared(variable, changes.get(names.join(path, variable.name))) for variable in group.variables
+                    _declare(variable, changes.get(names.join(path, variable.name))) for variable in group.variables
                 )
             }
 
-        tree = mapped(checked.dataset, changed)
+        tree = map_groups(checked.dataset, changed)
         return remaining(checked, tree)._replace(parts={**checked.parts, **parts})
 
 
@@ -106,7 +106,7 @@ def _changes(
             continue
         yield path, _Times(units, target, follower=False)
         for attribute in BOUNDS:
-            bounds = _named(path, _text(variable, attribute), checked)
+            bounds = _find_named(path, _text(variable, attribute), checked)
             if bounds is not None and units_of(checked.variables[bounds]) is None:
                 yield bounds, _Times(units, target, follower=True)
 
@@ -138,7 +138,7 @@ def _text(variable: Variable, name: str) -> str | None:
     return None
 
 
-def _named(path: str, text: str | None, checked: Checked) -> str | None:
+def _find_named(path: str, text: str | None, checked: Checked) -> str | None:
     """Return the variable of numbers that an attribute of the variable at `path` names; None without."""
     if text is None:
         return None
@@ -146,7 +146,7 @@ def _named(path: str, text: str | None, checked: Checked) -> str | None:
     return fqn if fqn in checked.variables and is_number(checked.variables[fqn].type) else None
 
 
-def _declared(variable: Variable, times: _Times | None) -> Variable:
+def _declare(variable: Variable, times: _Times | None) -> Variable:
     """Return a variable with its new units."""
     if times is None or times.follower:
         return variable
@@ -159,7 +159,7 @@ def _declared(variable: Variable, times: _Times | None) -> Variable:
     return variable.model_copy(update={"attributes": attributes})
 
 
-def _recoded_parts(name: str, path: str, checked: Checked, times: _Times, report: Report) -> Parts | None:
+def _recode_parts(name: str, path: str, checked: Checked, times: _Times, report: Report) -> Parts | None:
     """Return the times of a variable in the requested units; None for one without data, or after an error."""
     if path not in checked.parts:
         return None

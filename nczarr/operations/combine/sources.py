@@ -21,7 +21,7 @@ from typing import NamedTuple
 from nczarr.arrays.execution.thread_pool import DISTANT_WORKERS, Crew, Task, processors
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import CompileError, Diagnostic, Report
-from nczarr.diagnostics.secrets import NO_OPTIONS, StorageOptions, shown
+from nczarr.diagnostics.secrets import NO_OPTIONS, StorageOptions, show
 from nczarr.operations.combine.agreement import CombineSpec
 from nczarr.operations.combine.contribution import Contribution, Model, contribution_of, in_model_units, model_of
 from nczarr.operations.pipeline import Input
@@ -97,7 +97,7 @@ def identities_of(names: Collection[str], inputs: Sequence[Input], storage: Stor
         return dict(zip(asked, crew.results(works), strict=True))
 
 
-def opened(source: Input, job: Job) -> tuple[Checked | None, Report]:
+def open_source(source: Input, job: Job) -> tuple[Checked | None, Report]:
     """Return the selected part of a source; a note in each finding names the source. Raises OSError, CompileError."""
     from nczarr.operations import pipeline
 
@@ -105,7 +105,7 @@ def opened(source: Input, job: Job) -> tuple[Checked | None, Report]:
     checked = source.read(source_report)
     if checked is not None and not source_report.errors and not source.whole:
         checked = pipeline.select(checked, job.subset, source_report)
-    source_report.annotate(f"of `{shown(source.name)}`")
+    source_report.annotate(f"of `{show(source.name)}`")
     return (None if source_report.errors else checked), source_report
 
 
@@ -115,37 +115,37 @@ def every_opened(inputs: Sequence[Input], subset: Subset, report: Report) -> Ite
     Remote sources are read concurrently. Raises OSError, CompileError.
     """
     job = Job("", inputs[0], subset, CombineSpec(()), report.strict, NO_OPTIONS)
-    works = (Task(partial(opened, source, job), here=not is_remote(source.name)) for source in inputs)
+    works = (Task(partial(open_source, source, job), here=not is_remote(source.name)) for source in inputs)
     with Crew(AT_ONCE if any(is_remote(source.name) for source in inputs) else 1, 1) as crew:
         for source, (checked, source_report) in zip(inputs, crew.results(works), strict=True):
-            for diagnostic in source_report.sorted():
+            for diagnostic in source_report.list_sorted():
                 report.add(diagnostic)
             if checked is None:
                 return
-            yield shown(source.name), checked
+            yield show(source.name), checked
 
 
-def examined(source: Input, job: Job, model: Model, *, here: bool) -> SourceResult:
+def examine_source(source: Input, job: Job, model: Model, *, here: bool) -> SourceResult:
     """Return the contribution of a source. `here`: the process of the run, which may keep the source open."""
     fetched = is_remote(source.name) and not here
     source_identity = identity_of(source.name, job.storage) if job.identified and source.portable else None
     try:
         with passing() if fetched else nullcontext():
-            checked, source_report = opened(source, job)
+            checked, source_report = open_source(source, job)
             contribution = None
             if checked is not None:
-                checked = in_model_units(shown(source.name), checked, model, source_report)
-                contribution = None if source_report.errors else contribution_of(shown(source.name), checked, model)
+                checked = in_model_units(show(source.name), checked, model, source_report)
+                contribution = None if source_report.errors else contribution_of(show(source.name), checked, model)
     except (OSError, CompileError) as failure:
         return SourceResult(None, (), failure.with_traceback(None))
     if not here and _needs_source(contribution, source_report, fetched=fetched):
         return SourceResult(None)
-    return SourceResult(contribution, tuple(source_report.sorted()), None, source_identity)
+    return SourceResult(contribution, tuple(source_report.list_sorted()), None, source_identity)
 
 
 def _needs_source(contribution: Contribution | None, source_report: Report, *, fetched: bool) -> bool:
     """Return whether a result cannot leave the process that has opened the source."""
-    if any(diagnostic.primary.span.source is not None for diagnostic in source_report.sorted()):
+    if any(diagnostic.primary.span.source is not None for diagnostic in source_report.list_sorted()):
         return True
     if contribution is None or contribution.is_located:
         return False
@@ -163,8 +163,8 @@ def examine(job: Job, batch: Sequence[Input]) -> list[SourceResult]:
     """Return the results of some sources, in a process that works for the one of the run."""
     cached = _models.get(job.run)
     if cached is None:
-        checked, source_report = opened(job.first, job)
-        model_of_run = None if checked is None else model_of(shown(job.first.name), checked, job.wanted, source_report)
+        checked, source_report = open_source(job.first, job)
+        model_of_run = None if checked is None else model_of(show(job.first.name), checked, job.wanted, source_report)
         _models.clear()
         cached = _models[job.run] = (model_of_run,)
     (model,) = cached
@@ -176,7 +176,8 @@ def examine(job: Job, batch: Sequence[Input]) -> list[SourceResult]:
 def _by_threads(batch: Sequence[Input], job: Job, model: Model, *, here: bool) -> Iterator[SourceResult]:
     """Yield the results of sources in order; remote ones are read concurrently."""
     works = (
-        Task(partial(examined, source, job, model, here=here), here=not is_remote(source.name)) for source in batch
+        Task(partial(examine_source, source, job, model, here=here), here=not is_remote(source.name))
+        for source in batch
     )
     with Crew(AT_ONCE if any(is_remote(source.name) for source in batch) else 1, 1) as crew:
         yield from crew.results(works)
@@ -210,7 +211,7 @@ def results(
         else:
             batches_of_results = iter([_by_threads(rest, job, model, here=not located)])
         for source, result in zip(rest, itertools.chain.from_iterable(batches_of_results), strict=True):
-            yield result if result.is_final else examined(source, job, model, here=True)
+            yield result if result.is_final else examine_source(source, job, model, here=True)
 
 
 def home_of(paths: Sequence[str]) -> str | None:

@@ -15,7 +15,7 @@ from nczarr.ast.dataset import KIND_NAMES
 from nczarr.ast.storage import Storage
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report
-from nczarr.operations.compare.difference import Difference, Tolerance, shown_constant, shown_pair
+from nczarr.operations.compare.difference import Difference, Tolerance, show_constant, show_pair
 from nczarr.operations.compare.values import values
 from nczarr.select.selection import Subset
 
@@ -43,27 +43,27 @@ def differences(
                     yield difference
 
 
-def chosen(one: Checked, other: Checked, subset: Subset, report: Report) -> tuple[Checked, Checked] | None:
+def choose_parts(one: Checked, other: Checked, subset: Subset, report: Report) -> tuple[Checked, Checked] | None:
     """Return the wanted parts of both; a name may occur in only one. None if an unknown name is reported.
 
     Group attributes count only if the group was requested.
     """
     if not subset:
         return one, other
-    from nczarr.select.selection import named
-    from nczarr.select.subset import restricted
+    from nczarr.select.selection import find_named
+    from nczarr.select.subset import restrict
 
     before = report.errors
     every_variable, every_group = {**one.variables, **other.variables}, {**one.groups, **other.groups}
-    variables = [fqn for word in subset.variables for fqn in named(word, "variable", every_variable, report)]
-    groups = [fqn for word in subset.groups for fqn in named(word, "group", every_group, report)]
+    variables = [fqn for word in subset.variables for fqn in find_named(word, "variable", every_variable, report)]
+    groups = [fqn for word in subset.groups for fqn in find_named(word, "group", every_group, report)]
     if report.errors > before:
         return None
     homes = {names.parent(fqn) for fqn in variables}
 
     def part(side: Checked) -> Checked:
         paths = [fqn for fqn in variables if fqn in side.variables]
-        return restricted(side, paths, [fqn for fqn in groups if fqn in side.groups], homes & set(side.groups))
+        return restrict(side, paths, [fqn for fqn in groups if fqn in side.groups], homes & set(side.groups))
 
     return part(one), part(other)
 
@@ -116,13 +116,13 @@ def _attributes(path: str, one: tuple[Attribute, ...], other: tuple[Attribute, .
     for mine, yours, which in ((here, there, "first"), (there, here, "second")):
         for name in mine:
             if name not in yours:
-                text = f"attribute `{name}` only in the {which}: {shown_constant(mine[name])}"
+                text = f"attribute `{name}` only in the {which}: {show_constant(mine[name])}"
                 yield Difference("missing-attribute", path, text)
     for name in _common(here, there):
         first, second = here[name], there[name]
         if first == second:
             continue
-        yield Difference("attribute", path, _pair(f"attribute `{name}`", *shown_pair(first, second)))
+        yield Difference("attribute", path, _pair(f"attribute `{name}`", *show_pair(first, second)))
     if [name for name in here if name in there] != [name for name in there if name in here]:
         yield Difference("attribute-order", path, _pair("order of attributes", ", ".join(here), ", ".join(there)))
 
@@ -171,12 +171,12 @@ def _variable(path: str, one: Variable, other: Variable, *, storage: bool) -> It
     yield from _attributes(path, one.attributes, other.attributes)
     if storage and one.storage != other.storage:
         for member in _STORED:
-            first, second = (_stored(variable.storage, member) for variable in (one, other))
+            first, second = (_store(variable.storage, member) for variable in (one, other))
             if first != second:
                 yield Difference("layout", path, _pair(member.replace("_", " "), first, second))
 
 
-def _stored(storage: Storage, member: str) -> str:
+def _store(storage: Storage, member: str) -> str:
     value = getattr(storage, member)
     if member == "codecs":
         steps = (":".join([codec.name or str(codec.id), *map(str, codec.parameters)]) for codec in storage.codecs)

@@ -113,7 +113,7 @@ def plain(value: Any) -> Any:
     return value
 
 
-def shown(value: Any) -> str:
+def show(value: Any) -> str:
     """Return a readable value of limited length."""
     if value is None:
         return "NIL"
@@ -122,10 +122,10 @@ def shown(value: Any) -> str:
     elif isinstance(value, str):
         text = json.dumps(value, ensure_ascii=False)
     elif hasattr(value, "dtype") and value.shape:
-        items = [shown(item) for item in value.reshape(-1)[:9]]
+        items = [show(item) for item in value.reshape(-1)[:9]]
         text = "{" + ", ".join(items) + ("}" if value.size < 10 else ", …}")
     elif hasattr(value, "dtype") and value.dtype.names:
-        text = "{" + ", ".join(shown(value[name]) for name in value.dtype.names) + "}"
+        text = "{" + ", ".join(show(value[name]) for name in value.dtype.names) + "}"
     elif hasattr(value, "dtype") and value.dtype.kind == "V":
         text = "0x" + value.tobytes().hex().upper()
     else:
@@ -133,17 +133,17 @@ def shown(value: Any) -> str:
     return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
 
 
-def shown_constant(constant: Constant) -> str:
+def show_constant(constant: Constant) -> str:
     """Return a readable attribute value of limited length."""
     from nczarr.ast.types import ATOMIC
     from nczarr.ast.values import shortest
 
     data = constant.data
     if constant.type == "char" and isinstance(data, bytes):
-        return shown(data.decode("utf-8")) if _is_text(data) else shown(data)
+        return show(data.decode("utf-8")) if _is_text(data) else show(data)
     if constant.type == "string":
         head = [None if text is None else text.decode("utf-8", "replace") for text in _texts(constant)[:9]]
-        text = ", ".join(map(shown, head))
+        text = ", ".join(map(show, head))
     elif constant.type in ATOMIC and isinstance(data, bytes):
         size = ATOMIC[constant.type].size
         few = constant.model_copy(update={"count": min(constant.count, 9), "data": data[: 9 * size]})
@@ -160,7 +160,7 @@ def shown_constant(constant: Constant) -> str:
     return text if len(text) <= 2 * LONGEST else text[: 2 * LONGEST - 1] + "…"
 
 
-def shown_pair(first: Constant, second: Constant, mark: str = "") -> tuple[str, str]:
+def show_pair(first: Constant, second: Constant, mark: str = "") -> tuple[str, str]:
     """Return two attribute values between marks, with type and count if types differ or texts are equal.
 
     Of long strings, a window around the first difference is shown, and its
@@ -168,9 +168,9 @@ def shown_pair(first: Constant, second: Constant, mark: str = "") -> tuple[str, 
     """
     strings, where = _differing_strings(first, second)
     if strings is not None:
-        one, other, place = shown_strings(*strings)
+        one, other, place = show_strings(*strings)
         return f"{mark}{one}{mark}", f"{mark}{other}{mark}{where}{place}"
-    one, other = shown_constant(first), shown_constant(second)
+    one, other = show_constant(first), show_constant(second)
     if first.type == second.type and one != other:
         return f"{mark}{one}{mark}", f"{mark}{other}{mark}"
     return (
@@ -179,13 +179,13 @@ def shown_pair(first: Constant, second: Constant, mark: str = "") -> tuple[str, 
     )
 
 
-def shown_strings(first: str | bytes, second: str | bytes) -> tuple[str, str, str]:
+def show_strings(first: str | bytes, second: str | bytes) -> tuple[str, str, str]:
     """Return two different strings, and where they differ.
 
     Short strings are whole, and the place is empty. Long ones are windows around
     the first difference.
     """
-    one, other = _quoted(first), _quoted(second)
+    one, other = _quote(first), _quote(second)
     if max(len(one), len(other)) <= LONGEST:
         return one, other, ""
     at = _common_start(first, second)
@@ -203,29 +203,29 @@ def _window(text: str | bytes, at: int) -> str:
     """Return a quoted part of a string around a position; `…` marks missing parts."""
     begin = max(0, at - BEFORE)
     end = begin + LONGEST - 4
-    return ("…" if begin else "") + _quoted(text[begin:end]) + ("…" if end < len(text) else "")
+    return ("…" if begin else "") + _quote(text[begin:end]) + ("…" if end < len(text) else "")
 
 
-def _quoted(text: str | bytes) -> str:
+def _quote(text: str | bytes) -> str:
     return repr(text)[1:] if isinstance(text, bytes) else json.dumps(text, ensure_ascii=False)
 
 
 def _differing_strings(first: Constant, second: Constant) -> tuple[tuple[str, str] | tuple[bytes, bytes] | None, str]:
     """Return the char values, or the first pair of different strings with its position; None for others."""
     if first.type == second.type == "char" and isinstance(first.data, bytes) and isinstance(second.data, bytes):
-        return (_decoded(first.data, second.data), "") if first.data != second.data else (None, "")
+        return (_decode(first.data, second.data), "") if first.data != second.data else (None, "")
     if first.type == second.type == "string" and first.count == second.count:
         for number, (one, other) in enumerate(zip(_texts(first), _texts(second), strict=True)):
             if one != other:
                 if one is None or other is None:
                     break
                 where = "" if first.count == 1 else f" (string {number + 1} of {first.count})"
-                long = first.count == 1 or max(len(shown_constant(first)), len(shown_constant(second))) > LONGEST
-                return (_decoded(one, other) if long else None), where
+                long = first.count == 1 or max(len(show_constant(first)), len(show_constant(second))) > LONGEST
+                return (_decode(one, other) if long else None), where
     return None, ""
 
 
-def _decoded(first: bytes, second: bytes) -> tuple[str, str] | tuple[bytes, bytes]:
+def _decode(first: bytes, second: bytes) -> tuple[str, str] | tuple[bytes, bytes]:
     """Return two byte strings as text if both are printable UTF-8."""
     if _is_text(first) and _is_text(second):
         return first.decode(), second.decode()
@@ -369,10 +369,10 @@ class DifferenceTally:
         if place:
             text += f", first at ({', '.join(map(str, place))})"
         if isinstance(first, str) and isinstance(second, str) and first != second:
-            one_shown, other_shown, where = shown_strings(first, second)
+            one_shown, other_shown, where = show_strings(first, second)
             text += f": {one_shown} | {other_shown}{where}"
         else:
-            text += f": {shown(first)} | {shown(second)}"
+            text += f": {show(first)} | {show(second)}"
         if self.largest is not None and self.count > 1:
             far = f"{self.largest:.6g}" if isinstance(self.largest, float) else str(self.largest)
             text += f"; at most {far} apart"
@@ -394,9 +394,9 @@ def largest_distance(one: NDArray[Any], other: NDArray[Any]) -> float | int | No
     return largest
 
 
-def met_blocks(sources: Iterable[ArraySource], block: tuple[int, ...]) -> Iterator[Index]:
+def list_met_blocks(sources: Iterable[ArraySource], block: tuple[int, ...]) -> Iterator[Index]:
     """Yield the blocks of cells that any source occupies, in C order; sources may have further dimensions."""
     rank = len(block)
-    met = (source.occupied((*block, *source.layout.shape[rank:])) for source in sources)
+    met = (source.list_occupied((*block, *source.layout.shape[rank:])) for source in sources)
     indices = merge(*((index[:rank] for index in every) for every in met))
     return (index for index, _ in itertools.groupby(indices))

@@ -129,7 +129,7 @@ def _definition(declared: UserType) -> bytes:
             assert_never(declared)
 
 
-def _listed(named: Iterable[tuple[str, bytes]]) -> bytes:
+def _list(named: Iterable[tuple[str, bytes]]) -> bytes:
     """Return items sorted by name bytes, after their number."""
     lines = sorted((name.encode("utf-8", "surrogateescape"), record) for name, record in named)
     return number(len(lines)) + b"".join(data(name) + record for name, record in lines)
@@ -160,9 +160,9 @@ def digest(checked: Checked, options: Options) -> Digest:
     return Digest(whole.hex(), parts)
 
 
-def chosen(checked: Checked, subset: Subset, report: Report) -> Checked | None:
+def choose_part(checked: Checked, subset: Subset, report: Report) -> Checked | None:
     """Return the wanted part of a dataset, as in `diff`; None after an error."""
-    from nczarr.operations.compare.diff import chosen as of_both
+    from nczarr.operations.compare.diff import choose_parts as of_both
 
     sides = of_both(checked, checked, subset, report)
     return None if sides is None else sides[0]
@@ -173,10 +173,8 @@ def _group(path: str, group: Group, checked: Checked, value_hashes: dict[str, by
     model = _hash(
         "model",
         attributes(group.attributes, checked.types),
-        _listed((declared.name, _definition(declared)) for declared in group.types),
-        _listed(
-            (dimension.name, number(dimension.size) + number(dimension.unlimited)) for dimension in group.dimensions
-        ),
+        _list((declared.name, _definition(declared)) for declared in group.types),
+        _list((dimension.name, number(dimension.size) + number(dimension.unlimited)) for dimension in group.dimensions),
     )
     parts[path if path == "/" else path + "/"] = model.hex()
     variables = []
@@ -189,7 +187,7 @@ def _group(path: str, group: Group, checked: Checked, value_hashes: dict[str, by
         (child.name, _group(names.join(path, child.name), child, checked, value_hashes, parts))
         for child in group.groups
     ]
-    return _hash("group", model, _listed(variables), _listed(inner))
+    return _hash("group", model, _list(variables), _list(inner))
 
 
 def _variables(checked: Checked, options: Options) -> dict[str, bytes]:
@@ -221,7 +219,7 @@ def _values(checked: Checked, path: str) -> ValueHasher:
     sources = whole_parts(checked, path)
     if variable.type == "string" or is_fixed(variable.type, checked.types):
         source = sources[""]
-        return Dense(source.cleared() if variable.storage.no_fill else source, shape, path)
+        return Dense(source.clear_missing() if variable.storage.no_fill else source, shape, path)
     return RaggedHasher(sources, variable.type, shape, checked.types)
 
 

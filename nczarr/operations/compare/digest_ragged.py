@@ -22,8 +22,8 @@ from nczarr.arrays.sources.memory import fill_source
 from nczarr.arrays.sources.source import Layout, Parts, itemsize
 from nczarr.arrays.values.parts import ListTree, PartLeaf, PartTree, RecordTree, Types, is_fixed, part_tree, parts, size
 from nczarr.ast.types import CompoundType, VlenType
-from nczarr.operations.compare.difference import met_blocks
-from nczarr.operations.compare.digest_values import BLOCK, TEXT, Hashed, ValueHasher, encoded
+from nczarr.operations.compare.difference import list_met_blocks
+from nczarr.operations.compare.digest_values import BLOCK, TEXT, Hashed, ValueHasher, encode
 
 if TYPE_CHECKING:
     from hashlib import _Hash
@@ -61,14 +61,14 @@ class RaggedHasher(ValueHasher):
             return
         room = max(1, min(CELLS, BLOCK // width(self.type_name, self.types)))
         block = _whole_leaves(self.shape, self.leaf, room)
-        for index in self._occupied(block):
+        for index in self._list_occupied(block):
             yield Task(partial(self._region, region_of(index, block, self.shape)), here=True)
 
-    def _occupied(self, block: tuple[int, ...]) -> Iterator[Index]:
+    def _list_occupied(self, block: tuple[int, ...]) -> Iterator[Index]:
         """Yield blocks that may contain more than fill; only if fill has no content."""
         if self.scalar or self._fill_has_content():
             return every_block(self.shape, block)
-        return met_blocks(self.leading.values(), block)
+        return list_met_blocks(self.leading.values(), block)
 
     def _fill_has_content(self) -> bool:
         counts = (source for path, source in self.leading.items() if path.rpartition("/")[2] == "counts")
@@ -102,13 +102,13 @@ class RaggedHasher(ValueHasher):
                     self._feed(member, region, inner, hashers)
             case PartLeaf():
                 for number, values in self._pieces(tree.path, region, bounds):
-                    hashers[number].update(encoded(values))
+                    hashers[number].update(encode(values))
 
     def _sequences(self, tree: ListTree, region: Selection | None, bounds: list[int], hashers: list[_Hash]) -> None:
         """Hash the counts of all leaves, then their content."""
         totals = [0] * len(hashers)
         for number, counts in self._pieces(tree.counts.path, region, bounds):
-            hashers[number].update(encoded(counts.astype("<i8", copy=False)))
+            hashers[number].update(encode(counts.astype("<i8", copy=False)))
             totals[number] += int(counts.sum())
         ends = list(accumulate(totals, initial=self._ends.get(tree.counts.path, 0)))
         self._ends[tree.counts.path] = ends[-1]

@@ -265,7 +265,7 @@ class Dense(ValueHasher):
 
     def leaf_of_fill(self, count: int) -> bytes:
         """Return the hash of a leaf of fill."""
-        return sha256(encoded(fill_array(self.source.layout, (count,)))).digest()
+        return sha256(encode(fill_array(self.source.layout, (count,)))).digest()
 
     def tasks(self, crew: Crew, memory: int) -> Iterator[Task]:
         """Yield one task per region, or, for large ones, tasks that read and tasks that hash.
@@ -275,13 +275,13 @@ class Dense(ValueHasher):
         """
         if self.empty:
             return
-        cells = None if self.scalar else decoded_in(self.source)
+        cells = None if self.scalar else choose_decoding_chunk(self.source)
         if cells is not None and volume(cells) * self.element > memory:
-            self._oversized(volume(cells) * self.element, memory)
+            self._refuse_size(volume(cells) * self.element, memory)
         block = region_shape(self.shape, self.leaf, None if cells is None else largest(cells), self.element, memory)
         size = math.prod(block) * self.element
         here = math.prod(self.shape) * self.element <= SMALL and not self.source.distant
-        occupied = self.source.occupied(() if self.scalar else block)
+        occupied = self.source.list_occupied(() if self.scalar else block)
         apart = self.source.distant and self.source.together is None  # each chunk is a request, many are under way
         for index in occupied:
             region = region_of(index or (0,), block, self.shape)
@@ -295,7 +295,7 @@ class Dense(ValueHasher):
     def _whole(self, region: Selection) -> Hashed:
         """Read and hash a region."""
         selection = () if self.scalar else region
-        values = self.source.fetched([selection]).read(selection).reshape(lengths_of(region))
+        values = self.source.prefetch([selection]).read(selection).reshape(lengths_of(region))
         return Hashed(self, self._hashes(values), self.folding.places(region))
 
     def _in_pieces(
@@ -338,17 +338,17 @@ class Dense(ValueHasher):
         for start in range(0, flat.size, row):
             for low in range(start, start + row, step):
                 high = min(low + step, start + row)
-                data = encoded(flat[low:high]) if view is None else view[low * width : high * width]
+                data = encode(flat[low:high]) if view is None else view[low * width : high * width]
                 hashes.append(sha256(data).digest())
         return b"".join(hashes)
 
-    def _oversized(self, size: int, memory: int) -> NoReturn:
+    def _refuse_size(self, size: int, memory: int) -> NoReturn:
         text = f"variable `{self.name}`: a chunk of {size} bytes must be decoded, and the limit is {memory}"
         helps = ("raise the limit with `--memory`",)
         raise CompileError([Diagnostic("oversized-chunk", Severity.ERROR, text, helps=helps)])
 
 
-def encoded(values: NDArray[Any]) -> bytes:
+def encode(values: NDArray[Any]) -> bytes:
     """Return elements of an array (any shape) in C order, as hashed.
 
     Fixed-size dtypes are packed and little-endian; strings have length
@@ -368,7 +368,7 @@ def encoded(values: NDArray[Any]) -> bytes:
 _NIL = b"\xff" * LENGTH
 
 
-def decoded_in(source: ArraySource) -> tuple[int, ...] | None:
+def choose_decoding_chunk(source: ArraySource) -> tuple[int, ...] | None:
     """Return the chunk shape for decoding; None if regions cost only their size."""
     if source.viewed:
         return None

@@ -62,7 +62,7 @@ def canonical(values: NDArray[Any], dtype: np.dtype[Any]) -> bytes:
     """Return the bytes of a block to hash; `dtype` is `O` for texts. Raises ValueError if types disagree."""
     if dtype.hasobject:
         return b"".join(_text(value) for value in values.reshape(-1).tolist())
-    return np.ascontiguousarray(_packed(values, dtype)).tobytes()
+    return np.ascontiguousarray(_pack(values, dtype)).tobytes()
 
 
 def _text(value: Any) -> bytes:
@@ -72,7 +72,7 @@ def _text(value: Any) -> bytes:
     return len(data).to_bytes(4, "little") + data
 
 
-def _packed(values: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
+def _pack(values: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
     """Convert values to a little-endian, packed dtype of the same kind. Raises ValueError for another kind.
 
     Raw bytes of the right length are accepted: stores hold arrays in records
@@ -95,7 +95,7 @@ def _packed(values: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
         raise ValueError(f"elements are {values.dtype}, not {dtype}")
     packed = np.empty(values.shape, base)
     for name, field_name in zip(base.names, values.dtype.names, strict=True):
-        packed[name] = _packed(values[field_name], base[name])
+        packed[name] = _pack(values[field_name], base[name])
     return packed
 
 

@@ -39,7 +39,7 @@ from nczarr.operations.compare.difference import (
     DifferenceTally,
     Tolerance,
     largest_distance,
-    met_blocks,
+    list_met_blocks,
     unequal,
 )
 from nczarr.select.reader import whole_parts
@@ -103,7 +103,7 @@ class CellComparison:
         if self._fill_counts():
             return every_block(shape, block)
         leading = [side for both in self.sides for path, side in both.items() if "content" not in path.split("/")]
-        return met_blocks(leading, block)
+        return list_met_blocks(leading, block)
 
     def _fill_counts(self) -> bool:
         """Return whether unwritten cells have content or differ."""
@@ -226,16 +226,19 @@ def values(one: Checked, other: Checked, path: str, tolerance: Tolerance | None 
 
 def alike(one: Checked, other: Checked, path: str) -> bool:
     """Return whether a variable's types have the same structure in both datasets."""
-    first, second = _made_of(one.variables[path].type, one.types), _made_of(other.variables[path].type, other.types)
+    first, second = (
+        _build_dtype(one.variables[path].type, one.types),
+        _build_dtype(other.variables[path].type, other.types),
+    )
     return first == second
 
 
-def _made_of(type_name: str, types: Types) -> object:
+def _build_dtype(type_name: str, types: Types) -> object:
     declared = types.get(type_name)
     if isinstance(declared, VlenType):
-        return ("vlen", _made_of(declared.base, types))
+        return ("vlen", _build_dtype(declared.base, types))
     if isinstance(declared, CompoundType):
-        return tuple((field.name, _made_of(field.type, types), field.shape) for field in declared.fields)
+        return tuple((field.name, _build_dtype(field.type, types), field.shape) for field in declared.fields)
     return type_name if declared is None else descr(type_name, types)
 
 
@@ -266,7 +269,7 @@ class _Dense:
         def tasks() -> Iterator[Task]:
             nonlocal visited, gap
             need = TIMES * size * volume(block)
-            for index, stored in _by_side(one.occupied(block), other.occupied(block)):
+            for index, stored in _by_side(one.list_occupied(block), other.list_occupied(block)):
                 region = region_of(index, block, shape)
                 visited += math.prod(lengths_of(region))
                 if gap is None and (expected := next(grid)) != index:
@@ -279,7 +282,7 @@ class _Dense:
             for result in crew.results(tasks()):
                 if result is not None:
                     tally.add(*result)
-        self._unvisited(math.prod(shape) - visited, gap or next(grid, None), block, tally)
+        self._compare_unvisited(math.prod(shape) - visited, gap or next(grid, None), block, tally)
 
     def _block(self, region: Selection) -> tuple[int, int, float | int | None] | None:
         """Return the differences in one block, as `DifferenceTally.add` takes them; None without any."""
@@ -293,7 +296,9 @@ class _Dense:
         largest = largest_distance(one[differ], other[differ]) if self.number else None
         return len(places), first, largest
 
-    def _unvisited(self, count: int, index: Index | None, block: tuple[int, ...], tally: DifferenceTally) -> None:
+    def _compare_unvisited(
+        self, count: int, index: Index | None, block: tuple[int, ...], tally: DifferenceTally
+    ) -> None:
         """Compare fill with fill for blocks unstored on both sides; `index` is the first one."""
         if not count or index is None or any(self.undefined):
             return

@@ -65,7 +65,7 @@ class _TargetArray(NamedTuple):
         """Return the request for the process."""
         return {
             "name": self.name,
-            "descr": _described(self.source.layout.dtype),
+            "descr": _describe(self.source.layout.dtype),
             "shape": self.source.layout.shape,
             "block": self.block,
             "indices": self.indices,
@@ -88,11 +88,11 @@ class _TargetArray(NamedTuple):
         return values_hash.hexdigest()
 
 
-def _described(descr: Descr) -> Any:
+def _describe(descr: Descr) -> Any:
     """Return a description as JSON: little-endian, records as lists."""
     if isinstance(descr, str):
         return "O" if descr == "|O" else descr.replace(">", "<")
-    return [[name, _described(inner), shape] for name, inner, shape in descr]
+    return [[name, _describe(inner), shape] for name, inner, shape in descr]
 
 
 def _sparse_blocks(array: _TargetArray, target: ArraySource | None) -> _TargetArray:
@@ -108,7 +108,7 @@ def _sparse_blocks(array: _TargetArray, target: ArraySource | None) -> _TargetAr
     for block in (chunks, array.block):
         counts = grid_of(shape, block)
         most = min(MOST_BLOCKS, math.prod(counts) // SPARSE)
-        both = itertools.chain(source.occupied(block), target.occupied(block))
+        both = itertools.chain(source.list_occupied(block), target.list_occupied(block))
         stored = set(itertools.islice(both, 2 * most + 1))
         if next(both, None) is None and len(stored) <= most:
             draw = random.Random(f"{array.path} {shape}")
@@ -230,13 +230,13 @@ def verify(
     """
     from nczarr import registry
 
-    form = registry.named(done.format)
+    form = registry.find_format(done.format)
     if form is None or not form.readable or not form.capabilities.data:
         return ()
     reading = Report()
     again = read(place, reading, _reading(options), done.format)
     if again is None or reading.errors:
-        first = next(iter(reading.sorted()), None)
+        first = next(iter(reading.list_sorted()), None)
         report.error("unequal-target", f"`{done.target}` cannot be read" + (f": {first.message}" if first else ""))
         return ()
     lossy = {loss.path for loss in done.losses if loss.weight == "value"}

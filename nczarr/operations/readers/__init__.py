@@ -15,7 +15,7 @@ from nczarr import registry
 from nczarr.diagnostics.catalog import CODES
 from nczarr.diagnostics.report import Diagnostic, Label, Report
 from nczarr.diagnostics.source import Source, Span
-from nczarr.operations.endpoints import detected
+from nczarr.operations.endpoints import detect_format
 from nczarr.operations.readers.rule import Find, Finding, Peer, ReaderFault
 from nczarr.stores.base import Store
 
@@ -28,7 +28,7 @@ ROWS: dict[str, str] = {
 """Readers and conventions by name, in documentation order."""
 
 
-def named(name: str) -> Peer | None:
+def find_peer(name: str) -> Peer | None:
     """Return the reader of a name, or None. `zarr-python@3.1` selects a release, the bare name the newest known.
 
     A patch release (`zarr-python@3.1.6`) is that of its minor release. Raises
@@ -78,7 +78,7 @@ def check(peer: Peer, source: Source | Store, report: Report) -> int:
 
 def _check_file(peer: Peer, source: Source, report: Report) -> int:
     """Check a netCDF file. Our own reader reads it, and its diagnostics are reported."""
-    form = detected(source)
+    form = detect_format(source)
     if peer.files is None or form is None or form.second_reader != "libnetcdf":
         return _report_unread(peer, source.name, report)
     if not peer.files:

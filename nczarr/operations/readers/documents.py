@@ -120,7 +120,7 @@ class StoreNode:
         """True if there is an array at or below the node."""
         return any(node.is_array for node in self.walk())
 
-    def hidden(self, what: str) -> tuple[Any, str, str]:
+    def read_hidden(self, what: str) -> tuple[Any, str, str]:
         """Return an attribute of NCZarr, its key and pointer; before netCDF-C 4.9.3 it was in the other document."""
         name = f"_nczarr_{what}"
         if name in self.attrs:
@@ -191,14 +191,14 @@ class StoreDocuments:
         return node
 
     def _children(self, prefix: str, *, is_described: bool) -> list[str]:
-        names = self.store.children(prefix) if self.store.listed else self._told(prefix)
+        names = self.store.children(prefix) if self.store.listed else self._list_names(prefix)
         return [
             name
             for name in names
             if not name.startswith(".") and name != "zarr.json" and (is_described or not _CHUNK.fullmatch(name))
         ]
 
-    def _told(self, prefix: str) -> list[str]:
+    def _list_names(self, prefix: str) -> list[str]:
         """Return names that the documents list, for stores that cannot list keys."""
         document = self.get(".zmetadata")
         keys = document.members.get("metadata") if document else None
@@ -268,15 +268,15 @@ def document(key: str, data: bytes) -> StoreDocument:
         unstrict = str(error)
         strict = None
     try:
-        parsed = parse(_marked(data) if unstrict is not None else data)
+        parsed = parse(_mark_bytes(data) if unstrict is not None else data)
     except NotJsonError as error:
         return StoreDocument(key, None, str(error), unstrict or str(error))
-    value = _worded(parsed.value) if unstrict is not None else parsed.value
+    value = _spell_words(parsed.value) if unstrict is not None else parsed.value
     behind = next((remark for remark in parsed.remarks if "after its end" in remark), None)
-    return StoreDocument(key, value, behind, unstrict, _unescaped(data), tuple(_repeated(strict, "")))
+    return StoreDocument(key, value, behind, unstrict, _unescape(data), tuple(_list_repeated(strict, "")))
 
 
-def _unescaped(data: bytes) -> Any:
+def _unescape(data: bytes) -> Any:
     r"""Return the value for a parser that reads `\u00e9` as `u00e9`; None without such escapes."""
     text = data.decode("utf-8", "surrogateescape")
     if not any(escape[1] for escape in _ESCAPES.finditer(text)):
@@ -288,7 +288,7 @@ def _unescaped(data: bytes) -> Any:
         return None
 
 
-def _marked(data: bytes) -> bytes:
+def _mark_bytes(data: bytes) -> bytes:
     text = data.decode("utf-8", "surrogateescape")
     return _TOKEN.sub(_mark, text).encode("utf-8", "surrogateescape")
 
@@ -304,11 +304,11 @@ def _mark(token_match: re.Match[str]) -> str:
     return token
 
 
-def _worded(value: Any) -> Any:
+def _spell_words(value: Any) -> Any:
     if isinstance(value, dict):
-        return {key.removeprefix(_MARK): _worded(item) for key, item in value.items()}
+        return {key.removeprefix(_MARK): _spell_words(item) for key, item in value.items()}
     if isinstance(value, list):
-        return [_worded(item) for item in value]
+        return [_spell_words(item) for item in value]
     if isinstance(value, str) and value.startswith(_MARK):
         return Word(value.removeprefix(_MARK))
     return value
@@ -323,13 +323,13 @@ class _Pairs(dict[str, Any]):
         self.twice = [name for name, _ in pairs if name in seen or seen.add(name)]  # type: ignore[func-returns-value]
 
 
-def _repeated(value: Any, pointer: str) -> Iterator[str]:
+def _list_repeated(value: Any, pointer: str) -> Iterator[str]:
     if isinstance(value, _Pairs):
         for name in dict.fromkeys(value.twice):
             yield f"{pointer}/{step(name)}"
     members = dict(enumerate(value)) if isinstance(value, list) else value
     for name, item in members.items() if isinstance(members, dict) else ():
-        yield from _repeated(item, f"{pointer}/{step(str(name))}")
+        yield from _list_repeated(item, f"{pointer}/{step(str(name))}")
 
 
 def integers(value: Any) -> list[int] | None:

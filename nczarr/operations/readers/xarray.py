@@ -145,7 +145,7 @@ def find_fills(array: StoreNode) -> Iterator[Finding]:
     has_type = version == 3 and "_FillValue" in array.attrs and zarr_types.knows(array.meta, 3)
     if has_type and not _decodes(value, letter, array.meta.get("data_type")):
         text = f"`_FillValue` of `{path}` is `{json.dumps(value, ensure_ascii=False)[:40]}`"
-        yield array.at_attribute("unencoded-fill", "_FillValue", text, instead=_encoded(value, letter))
+        yield array.at_attribute("unencoded-fill", "_FillValue", text, instead=_encode(value, letter))
 
 
 def _decodes(value: Any, letter: str, name: Any) -> bool:
@@ -163,7 +163,7 @@ def _decodes(value: Any, letter: str, name: Any) -> bool:
     return letter == "b" or name == "string"
 
 
-def _encoded(value: Any, letter: str) -> str:
+def _encode(value: Any, letter: str) -> str:
     if letter != "f":
         return ""
     try:

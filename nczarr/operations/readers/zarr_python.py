@@ -177,7 +177,7 @@ def _wrong_shapes(grid: dict[str, Any], shape: list[int] | None) -> str:
 def find_elements(array: StoreNode) -> Iterator[Finding]:
     """Find unknown types, and fill values that cannot be converted."""
     member, version = "dtype" if array.version == 2 else "data_type", array.version
-    since = zarr_types.known_since(array.meta, version)
+    since = zarr_types.find_release(array.meta, version)
     if member in array.meta and since != "":
         dtype = array.meta[member]
         text = dtype if isinstance(dtype, str) else json.dumps(dtype)
@@ -237,7 +237,7 @@ def find_odd_chunks(view: ZarrView) -> Iterator[Finding]:
 
 def find_stale_documents(view: ZarrView) -> Iterator[Finding]:
     """Find consolidated metadata that differ from the store."""
-    key, pointer, consolidated = _consolidated(view)
+    key, pointer, consolidated = _read_consolidated(view)
     if consolidated is None:
         return
     for node in view.nodes:
@@ -269,7 +269,7 @@ def _documents(node: StoreNode) -> list[tuple[str, Any]]:
     return [(document.key, document.value) for document in documents if document.unstrict is None]
 
 
-def _consolidated(view: ZarrView) -> tuple[str, str, dict[str, Any] | None]:
+def _read_consolidated(view: ZarrView) -> tuple[str, str, dict[str, Any] | None]:
     if view.version == 3:
         consolidated = view.root.meta.get("consolidated_metadata")
         documents = consolidated.get("metadata") if isinstance(consolidated, dict) else None

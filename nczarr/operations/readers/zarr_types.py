@@ -59,24 +59,24 @@ def codec_since(name: str, version: int) -> str | None:
 
 def knows(array: Json, version: int) -> bool:
     """Return whether any release knows the type of an array."""
-    return known_since(array, version) is not None
+    return find_release(array, version) is not None
 
 
-def known_since(array: Json, version: int) -> str | None:
+def find_release(array: Json, version: int) -> str | None:
     """Return the first release that knows the type of an array; empty for all, None for none."""
     dtype = array.get("dtype" if version == 2 else "data_type")
     if version == 3:
-        return _known_3(dtype)
+        return _find_release_3(dtype)
     if dtype == "|O":
         filters = array.get("filters")
         codec_names = (
             [config.get("id") for config in filters if isinstance(config, dict)] if isinstance(filters, list) else []
         )
         return "" if any(isinstance(name, str) and name in OF_TEXTS for name in codec_names) else None
-    return _known_2(dtype, top=True)
+    return _find_release_2(dtype, top=True)
 
 
-def _known_2(dtype: Any, *, top: bool = False) -> str | None:
+def _find_release_2(dtype: Any, *, top: bool = False) -> str | None:
     """Return the same for a Zarr v2 dtype. Releases before 3.4 do not nest records; none has array fields."""
     if isinstance(dtype, str):
         if DTYPE_2.fullmatch(dtype):
@@ -86,14 +86,14 @@ def _known_2(dtype: Any, *, top: bool = False) -> str | None:
         return None
     since = "" if top else SINCE_LENIENT
     for field in dtype:
-        since_field = _known_2(field[1]) if isinstance(field, list) and len(field) == 2 else None
+        since_field = _find_release_2(field[1]) if isinstance(field, list) and len(field) == 2 else None
         if since_field is None:
             return None
         since = since_field or since
     return since
 
 
-def _known_3(data_type: Any) -> str | None:
+def _find_release_3(data_type: Any) -> str | None:
     """Return the same for a Zarr v3 data type."""
     if isinstance(data_type, str):
         return "" if data_type in TYPES_3 else None
@@ -111,7 +111,7 @@ def _known_3(data_type: Any) -> str | None:
         pair = isinstance(field, list) and len(field) == 2
         if not pair and not (isinstance(field, dict) and {"name", "data_type"} <= field.keys()):
             return None
-        since_field = _known_3(field[1] if pair else field["data_type"])
+        since_field = _find_release_3(field[1] if pair else field["data_type"])
         if since_field is None:
             return None
         since = since_field or (since if pair else SINCE_LENIENT)

@@ -120,7 +120,7 @@ def _percent(share: float) -> str:
     return f"{100 * share:.3f}%"
 
 
-def spaced(ticks: Sequence[Tick], width: float) -> list[Tick]:
+def space_ticks(ticks: Sequence[Tick], width: float) -> list[Tick]:
     """Return the ticks whose labels do not overlap below a frame of `width` characters, from the first on."""
     found: list[Tick] = []
     end = -math.inf
@@ -134,8 +134,8 @@ def spaced(ticks: Sequence[Tick], width: float) -> list[Tick]:
 
 
 def _bottom(ticks: Sequence[Tick]) -> list[AxisLabel]:
-    shown = spaced(ticks, WIDE)
-    narrow = spaced(shown, NARROW)
+    shown = space_ticks(ticks, WIDE)
+    narrow = space_ticks(shown, NARROW)
     return [
         {"place": _percent(each.share), "text": each.label, "anchor": _anchor(each), "wide": each not in narrow}
         for each in shown

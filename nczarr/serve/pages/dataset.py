@@ -17,15 +17,15 @@ from nczarr.api.html import More, tree_html
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.values.parts import is_fixed, size
 from nczarr.check.checked import Checked
-from nczarr.check.outline import stored_bytes
+from nczarr.check.outline import measure_stored
 from nczarr.diagnostics.report import CompileError, Report
 from nczarr.select.indexing import read_outer
 from nczarr.select.physical import Physical, attributes_of, is_numeric, physical, text_of
 from nczarr.serve.answers import HttpAnswer
-from nczarr.serve.context import Answer, DeferredWork, ServerContext, as_wanted, trimmed
+from nczarr.serve.context import Answer, DeferredWork, ServerContext, as_wanted, trim
 from nczarr.serve.dataset_cache import CachedDataset
 from nczarr.serve.pages import folder
-from nczarr.serve.pages.markup import VERSIONS, VIEW, fragment, page, plain_text, shown
+from nczarr.serve.pages.markup import VERSIONS, VIEW, fragment, page, plain_text, show
 from nczarr.serve.pages.plane import variable_of
 from nczarr.serve.places import ServedPlace
 from nczarr.serve.protocols.opendap import dap2_mapping
@@ -81,7 +81,7 @@ def coordinates(checked: Checked) -> Iterator[Coordinate]:
             except (CompileError, OSError):  # the page says so, and shows the rest
                 yield {**told, "step": "unreadable"}
                 continue
-            yield told | _described(checked, path, values, whole=wanted.step == 1)
+            yield told | _describe(checked, path, values, whole=wanted.step == 1)
 
 
 def _choices(length: int) -> Iterator[range]:
@@ -91,7 +91,7 @@ def _choices(length: int) -> Iterator[range]:
         yield range(0, length, length - 1)
 
 
-def _described(checked: Checked, path: str, values: NDArray[Any], *, whole: bool) -> Coordinate:
+def _describe(checked: Checked, path: str, values: NDArray[Any], *, whole: bool) -> Coordinate:
     """Return the first and last value in words, of all values also their step."""
     if not is_numeric(checked, path):
         first, last = (value if isinstance(value, bytes) else str(value) for value in (values[0], values[-1]))
@@ -160,7 +160,7 @@ class Snippet(NamedTuple):
 
 def answer(context: ServerContext, asked: Request, at_hand: CachedDataset | None) -> Answer:
     """Answer `/` and `/browse/PATH` by the page of a folder or dataset, or its JSON form."""
-    place = context.place(trimmed(asked.segments[1:]))
+    place = context.place(trim(asked.segments[1:]))
     return folder.answer(context, asked, place) if place.folder else dataset_page(context, asked, place, at_hand)
 
 
@@ -168,7 +168,7 @@ def dataset_page(context: ServerContext, asked: Request, place: ServedPlace, at_
     """Return the page of a dataset, or its JSON form. Raises RefusedRequestError, OSError."""
     if place.behind:
         raise RefusedRequestError(404, "there is no such dataset")
-    opened = context.opened(place, at_hand)
+    opened = context.find_open(place, at_hand)
     if opened is None:
         return DeferredWork(place)
 
@@ -191,7 +191,7 @@ def _facts(opened: CachedDataset, context: ServerContext, place: str) -> dict[st
         "links": {kind: place + way for kind, way in entry.links.items()},
         "services": {kind: place + way for kind, way in entry.services.items()},
         "coordinates": list(coordinates(checked)),
-        "stored": dict(_stored(checked)),  # bytes of the encoded chunks by variable, where they are known
+        "stored": dict(_list_stored(checked)),  # bytes of the encoded chunks by variable, where they are known
         "file": None if opened.place.store else os.stat(opened.place.path).st_size,
     }
 
@@ -203,9 +203,11 @@ def _losses(opened: CachedDataset, version: str, context: ServerContext) -> list
         messages: list[str] | None = opened.views.get(key)
         if messages is None:
             report = Report(limit=100)
-            planned = opened.planned(version, context.limits.memory, report)
+            planned = opened.plan(version, context.limits.memory, report)
             if planned is None:
-                messages = [without_home(f"everything: {each.message}", context.root.home) for each in report.sorted()]
+                messages = [
+                    without_home(f"everything: {each.message}", context.root.home) for each in report.list_sorted()
+                ]
             else:
                 messages = [
                     each.message + (" (annotation)" if weight == "annotation" else "")
@@ -217,7 +219,7 @@ def _losses(opened: CachedDataset, version: str, context: ServerContext) -> list
     return messages
 
 
-def _stored(checked: Checked) -> Iterator[tuple[str, int]]:
+def _list_stored(checked: Checked) -> Iterator[tuple[str, int]]:
     """Yield the variables whose encoded sizes are known, with these sizes."""
     left = MOST_CHUNKS
     for path in list(checked.variables)[:MOST_VARIABLES]:
@@ -226,7 +228,7 @@ def _stored(checked: Checked) -> Iterator[tuple[str, int]]:
         if left < 0:
             return
         try:
-            found = stored_bytes(parts) if parts else None
+            found = measure_stored(parts) if parts else None
         except (CompileError, OSError):  # reading such a variable says why; a page without this size is whole
             found = None
         if found is not None:
@@ -250,9 +252,9 @@ def _members(facts: dict[str, Any]) -> dict[str, Any]:
     opened, checked = facts["opened"], facts["opened"].checked
     variables = [
         {
-            "name": shown(fqn),
-            "type": shown(variable.type),
-            "dimensions": [shown(str(each)) for each in variable.dimensions],
+            "name": show(fqn),
+            "type": show(variable.type),
+            "dimensions": [show(str(each)) for each in variable.dimensions],
             "shape": list(checked.shapes[fqn]),
             "bytes": _bytes(checked, fqn),
             "stored_bytes": facts["stored"].get(fqn),
@@ -260,22 +262,22 @@ def _members(facts: dict[str, Any]) -> dict[str, Any]:
         for fqn, variable in list(checked.variables.items())[:MOST_VARIABLES]
     ]
     return {
-        "path": shown(opened.place.name),
-        "name": shown(opened.place.segments[-1]),
+        "path": show(opened.place.name),
+        "name": show(opened.place.segments[-1]),
         "kind": "dataset",
         "format": opened.form.name,
-        "title": shown(facts["title"]),
-        "summary": shown(facts["summary"]),
+        "title": show(facts["title"]),
+        "summary": show(facts["summary"]),
         "size": facts["file"],
         "links": facts["links"],
         "services": facts["services"],
         "variable_count": len(checked.variables),
         "variables": variables,
         "coordinates": [
-            {name: shown(value) if isinstance(value, str) else value for name, value in each.items()}
+            {name: show(value) if isinstance(value, str) else value for name, value in each.items()}
             for each in facts["coordinates"]
         ],
-        "losses": {version: list(map(shown, each)) for version, each in facts["losses"].items()},
+        "losses": {version: list(map(show, each)) for version, each in facts["losses"].items()},
     }
 
 
@@ -291,7 +293,7 @@ def _page(facts: dict[str, Any]) -> bytes:
             rows.append((title, value if isinstance(value, str) else brief(value)))
     more = More(partial(_note, checked), partial(_more, opened, facts["stored"]))
     has_content = root.groups or root.variables or root.dimensions or root.types or root.attributes
-    name, dap2 = shown(opened.place.segments[-1]), dap2_mapping(opened).is_complete
+    name, dap2 = show(opened.place.segments[-1]), dap2_mapping(opened).is_complete
     facts |= {
         "size": sum(_bytes(checked, path) or 0 for path in checked.variables),
         "attributes": rows,

@@ -28,11 +28,11 @@ from nczarr.serve.context import Answer, DeferredWork, ServerContext, of_dataset
 from nczarr.serve.dataset_cache import CachedDataset, check_same
 from nczarr.serve.pages.markup import plain_text
 from nczarr.serve.pages.plane import ShownAxis, axis_at
-from nczarr.serve.protocols.cdmremote import wanted_of
+from nczarr.serve.protocols.cdmremote import parse_wanted
 from nczarr.serve.refusals import BUSY, RETRY, RefusedRequestError, words
 from nczarr.serve.request import Request
 from nczarr.serve.resources import FullError, Spool
-from nczarr.serve.value_streams import bounded, chunk_size, longest_chunk, size_of, whole
+from nczarr.serve.value_streams import chunk_size, limit_size, longest_chunk, size_of, whole
 
 FORMATS = {
     ".nc": ("netCDF", "application/x-netcdf"),
@@ -64,7 +64,7 @@ def answer(context: ServerContext, asked: Request, opened: CachedDataset) -> Ans
         raise RefusedRequestError(400, f"`format` must be one of {', '.join(each[1:] for each in FORMATS)}")
     ranges, subset = {path: tuple(map(range, shape)) for path, shape in checked.shapes.items()}, Subset()
     if spec.strip():
-        ranges = dict(wanted_of(checked, spec, context.root.home))
+        ranges = dict(parse_wanted(checked, spec, context.root.home))
         members = sections(spec, Report(), "var", members=True)  # they stand for their whole variable
         whole_sections = (each._replace(members=(), extents=None if each.members else each.extents) for each in members)
         subset = Subset(tuple(_with_coordinates(checked, ranges)), (), tuple(whole_sections))
@@ -80,7 +80,7 @@ def answer(context: ServerContext, asked: Request, opened: CachedDataset) -> Ans
 
     def work() -> HttpAnswer:
         if suffix == ".csv":
-            body = whole(bounded(_csv(checked, ranges), limits), context.disk)
+            body = whole(limit_size(_csv(checked, ranges), limits), context.disk)
         else:
             body = _file(opened, suffix, subset, size, context)
         check_same(opened)
@@ -117,9 +117,9 @@ def _file(opened: CachedDataset, suffix: str, subset: Subset, size: int, context
             name = part.dataset.name or names.stem(opened.place.segments[-1])
             written = pipeline.write(part, path, form, report, Options(name=name, memory=context.limits.memory))
         if written is None or report.errors:
-            raise RefusedRequestError(400, words(report.sorted(), folder))
+            raise RefusedRequestError(400, words(report.list_sorted(), folder))
         try:
-            return Spool.taken(context.disk, path)
+            return Spool.take(context.disk, path)
         except FullError as error:
             raise RefusedRequestError(BUSY, str(error), RETRY) from None
 
@@ -174,7 +174,7 @@ def _cells(checked: Checked, path: str, part: tuple[range, ...]) -> list[str]:
     if not is_numeric(checked, path):
         return [plain_text(each, absent="", errors="replace") for each in stored.reshape(-1)]
     decoding = physical(checked, path)
-    values, absent = decoding.masked(stored)
+    values, absent = decoding.mask(stored)
     integer, wide = values.dtype.kind in "iu", values.dtype.itemsize == 8
     write = decoding.text if decoding.times is not None else str if integer else repr if wide else "{:.9g}".format
     written = map(write, values.reshape(-1).tolist())

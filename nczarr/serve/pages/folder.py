@@ -29,8 +29,8 @@ from nczarr.serve.pages.markup import (
     VERSIONS,
     VIEW,
     page,
-    rendered,
-    shown,
+    render_template,
+    show,
 )
 from nczarr.serve.places import ServedPlace
 from nczarr.serve.refusals import RefusedRequestError
@@ -86,7 +86,7 @@ class FolderEntry(NamedTuple):
     def members(self) -> dict[str, Any]:
         """Return the JSON form."""
         found: dict[str, Any] = {
-            "name": shown(self.place.segments[-1]),
+            "name": show(self.place.segments[-1]),
             "kind": "folder" if self.place.folder else "dataset",
         }
         if not self.place.folder:
@@ -129,7 +129,7 @@ class FolderPage(NamedTuple):
             here = f"{url(BROWSE, *self.folder.segments)}?format=json&page={self.page + 1}"
             following = here + (f"&sort={self.sort}" if self.sort != "name" else "")
         return {
-            "path": shown(self.folder.name),
+            "path": show(self.folder.name),
             "page": self.page,
             "pages": self.pages,
             "next": following,
@@ -162,7 +162,7 @@ def catalog_answer(context: ServerContext, asked: Request, at_hand: CachedDatase
         raise RefusedRequestError(404, "there is no such catalog; that of a folder is `/catalog/FOLDER/catalog.xml`")
     listing = _listing(context, place, asked)
     name = names.readable(place.name) or "Datasets"
-    catalog = rendered("catalog.xml", listing=listing, name=name, services=SERVICES)
+    catalog = render_template("catalog.xml", listing=listing, name=name, services=SERVICES)
     return conditional(HttpAnswer(catalog, XML), asked.headers, None)
 
 
@@ -171,7 +171,7 @@ def _listing(context: ServerContext, place: ServedPlace, asked: Request) -> Fold
     sort = asked.query.get("sort", "name")
     if sort.removeprefix("-") not in SORTS:
         raise RefusedRequestError(400, f"`sort` must be one of {', '.join(SORTS)}, perhaps behind a minus")
-    listed = context.root.names(place) if sort == "name" else context.root.sorted(place, sort)
+    listed = context.root.names(place) if sort == "name" else context.root.list_sorted(place, sort)
     size = context.limits.page
     count = max(1, -(-len(listed) // size))
     wanted = asked.query.get("page", "1")
@@ -201,16 +201,16 @@ def entry_of(context: ServerContext, folder: ServedPlace, name: str) -> FolderEn
 def _results_members(folder: ServedPlace, query: str, hits: Hits) -> dict[str, Any]:
     """Return the JSON form of the results of a search."""
     return {
-        "path": shown(folder.name),
-        "query": shown(query),
+        "path": show(folder.name),
+        "query": show(query),
         "complete": hits.complete,
         "full": hits.full,
         "count": hits.total,
         "entries": [
             {
-                "path": shown("/".join(each.segments)),
-                "title": shown(each.title),
-                "matches": list(map(shown, each.names)),
+                "path": show("/".join(each.segments)),
+                "title": show(each.title),
+                "matches": list(map(show, each.names)),
                 "links": FolderEntry(ServedPlace("", each.segments)).links,
             }
             for each in hits.found
@@ -238,7 +238,7 @@ def file(context: ServerContext, asked: Request, at_hand: CachedDataset | None) 
         raise RefusedRequestError(404, "there is no such file")
     state = identity_of(os.stat(place.path))
     if time.time_ns() - state[-1] < RECENT:  # a copy that is under way has the size that it has reached
-        opened = context.opened(place, at_hand)
+        opened = context.find_open(place, at_hand)
         if opened is None:
             return DeferredWork(place)
         check_same(opened)

@@ -42,12 +42,12 @@ TEMPLATES, STATIC_FILES = (Path(__file__).parent.parent / name for name in ("tem
 _URL = re.compile(r"https?://[!-~]{1,500}")
 
 
-def shown(text: str) -> str:
+def show(text: str) -> str:
     """Return a name as valid Unicode, for JSON."""
     return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
-def counted(count: int, what: str) -> str:
+def format_count(count: int, what: str) -> str:
     """Return a number with its noun."""
     return f"{count:,}\N{NO-BREAK SPACE}{what}{'' if count == 1 else 's'}"
 
@@ -78,7 +78,7 @@ def _environment() -> Environment:
 
     def attribute(value: str) -> Markup:
         """Return a whole text as the value of an HTML attribute."""
-        return Markup(value if isinstance(value, Markup) else html.escape(shown(value)))
+        return Markup(value if isinstance(value, Markup) else html.escape(show(value)))
 
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES),
@@ -94,7 +94,7 @@ def _environment() -> Environment:
     environment.globals |= {
         "url": lambda *segments: Markup(url(*segments)),
         "path": lambda segments: Markup(url(*segments).removeprefix(url(""))),
-        "counted": counted,
+        "counted": format_count,
         "bytes_text": bytes_text,
         "version": __version__,
         "zarr_versions": VERSIONS,
@@ -102,7 +102,7 @@ def _environment() -> Environment:
     return environment
 
 
-def rendered(template: str, **values: Any) -> bytes:
+def render_template(template: str, **values: Any) -> bytes:
     """Return the document of a template."""
     return _environment().get_template(template).render(values).encode("utf-8", "replace")
 
@@ -111,9 +111,9 @@ def fragment(template: str, **values: Any) -> Markup:
     """Return a part of a page."""
     from markupsafe import Markup
 
-    return Markup(rendered(template, **values).decode())
+    return Markup(render_template(template, **values).decode())
 
 
 def page(template: str, title: str, **values: Any) -> bytes:
     """Return a whole HTML page. `scripts`, `styles`: names of static files; each page has `pages.css`."""
-    return rendered(template, **{"title": title, "heading": "", "scripts": (), "styles": (), **values})
+    return render_template(template, **{"title": title, "heading": "", "scripts": (), "styles": (), **values})

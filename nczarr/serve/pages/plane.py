@@ -18,7 +18,7 @@ from nczarr.select.physical import Physical, attributes_of, is_numeric, physical
 from nczarr.serve.pages.picture import DIVERGING, PALETTES
 from nczarr.serve.refusals import RefusedRequestError
 from nczarr.serve.resources import Limits
-from nczarr.serve.value_streams import FEW, chunk_size, cost, longest_chunk, stored_blocks
+from nczarr.serve.value_streams import FEW, chunk_size, cost, list_stored_blocks, longest_chunk
 
 MOST_POINTS = 2000
 """Maximum values along a line."""
@@ -155,13 +155,13 @@ def _scale(query: Mapping[str, str]) -> Scale:
     palette = query.get("palette", "") or Scale().palette
     if palette not in PALETTES:
         raise RefusedRequestError(400, f"`palette` must be one of {', '.join(PALETTES)}")
-    low, high = (_bound(query, name) for name in ("low", "high"))
+    low, high = (_read_bound(query, name) for name in ("low", "high"))
     if low is not None and high is not None and low >= high:
         raise RefusedRequestError(400, "`low` must be less than `high`")
     return Scale(palette, low, high)
 
 
-def _bound(query: Mapping[str, str], name: str) -> float | None:
+def _read_bound(query: Mapping[str, str], name: str) -> float | None:
     text = query.get(name, "").strip()
     try:
         found = float(text) if text else None
@@ -268,7 +268,7 @@ def _sparse(checked: Checked, view: PlaneView) -> NDArray[Any] | None:
     cells = math.prod(map(len, view.ranges))
     if cells <= FEW or not chunk_size(part):
         return None
-    blocks = stored_blocks(part, view.ranges, cells // SPARSE)
+    blocks = list_stored_blocks(part, view.ranges, cells // SPARSE)
     if len(blocks) > cells // SPARSE:
         return None
     inside = [tuple(_within(each, span) for each, span in zip(view.ranges, block, strict=True)) for block in blocks]

@@ -18,7 +18,7 @@ from nczarr.serve.context import Answer, ServerContext, of_dataset
 from nczarr.serve.dataset_cache import CachedDataset
 from nczarr.serve.pages import chart
 from nczarr.serve.pages.download import FORMATS
-from nczarr.serve.pages.markup import DOWNLOAD, VIEW, number_text, page, plain_text, shown
+from nczarr.serve.pages.markup import DOWNLOAD, VIEW, number_text, page, plain_text, show
 from nczarr.serve.pages.picture import PALETTES, indices, png
 from nczarr.serve.pages.plane import PlaneView, ShownAxis, axis_at, axis_of, read, view_of
 from nczarr.serve.refusals import RefusedRequestError
@@ -67,7 +67,7 @@ def _form(opened: CachedDataset, view: PlaneView, form: str) -> tuple[str, bytes
         if form != "html":
             raise RefusedRequestError(400, f"the values of `{names.readable(view.path)}` are not numbers")
         return HTML, _page(opened, view, "texts.html", _texts(checked, view))
-    seen = _seen(checked, view)
+    seen = _view(checked, view)
     if form == "json":
         return JSON, json.dumps(_members(seen), allow_nan=False).encode("ascii") + b"\n"
     if form == "png":
@@ -75,10 +75,10 @@ def _form(opened: CachedDataset, view: PlaneView, form: str) -> tuple[str, bytes
     return HTML, _page(opened, view, "picture.html", _picture_values(opened, seen))
 
 
-def _seen(checked: Checked, view: PlaneView) -> ViewedValues:
+def _view(checked: Checked, view: PlaneView) -> ViewedValues:
     decoding = physical(checked, view.path)
     stored = read(checked, view)
-    values, absent = decoding.masked(stored)
+    values, absent = decoding.mask(stored)
     statistics = dict(_statistics(values[~absent], int(absent.sum()), values.size))
     floats = values.astype("f8")
     floats[absent] = np.nan
@@ -107,8 +107,8 @@ def _members(seen: ViewedValues) -> dict[str, Any]:
     """Return the JSON form of a view."""
     view = seen.view
     members: dict[str, Any] = {
-        "variable": shown(view.path),
-        "title": shown(seen.physical.axis),
+        "variable": show(view.path),
+        "title": show(seen.physical.axis),
         "decimated": view.decimated,
         "shape": list(seen.values.shape),
         "values": _json(seen.values),
@@ -116,7 +116,7 @@ def _members(seen: ViewedValues) -> dict[str, Any]:
     }
     for name, axis in (("x", seen.x), ("y", seen.y)):
         if axis is not None:
-            members[name] = {"title": shown(axis.title), "values": _json(axis.values), "down": axis.down}
+            members[name] = {"title": show(axis.title), "values": _json(axis.values), "down": axis.down}
             if axis.physical.times is not None:
                 members[name]["labels"] = [axis.text(place) for place in range(len(axis.values))]
     if seen.x is not None and seen.y is not None:
@@ -147,7 +147,7 @@ def _page(opened: CachedDataset, view: PlaneView, template: str, values: dict[st
     name, segments = names.readable(view.path.removeprefix("/")), opened.place.segments
     return page(
         template,
-        f"{name} – {shown(segments[-1])}",
+        f"{name} – {show(segments[-1])}",
         heading=name,
         scripts=("uplot.js", "pages.js", "view.js"),
         styles=("uplot.css",),

@@ -49,7 +49,7 @@ def _query(context: ServerContext, asked: Request, opened: CachedDataset) -> Ans
     kind = TEXT
     match asked.query.get("req", "").lower():
         case "data":
-            return context.streamed(opened, _values(opened, asked, context))
+            return context.stream_values(opened, _values(opened, asked, context))
         case "header":
             header = ncstream.header_message(checked, location=location)
             return conditional(HttpAnswer(header, BYTES, headers=NCSTREAM), asked.headers, opened.modified)
@@ -85,14 +85,14 @@ def _cdl(opened: CachedDataset, limits: Limits) -> str:
     )
     pieces = dump(opened.checked, "cdl", report, options)
     if pieces is None or report.errors:
-        raise CompileError(report.sorted())
+        raise CompileError(report.list_sorted())
     return b"".join(pieces).decode("utf-8", "surrogateescape")
 
 
 def _values(opened: CachedDataset, asked: Request, context: ServerContext) -> StreamedValues:
     """Return the values of the sections that a query requests. Raises RefusedRequestError, OSError."""
     checked = opened.checked
-    requested = wanted_of(checked, asked.query.get("var", ""), context.root.home)
+    requested = parse_wanted(checked, asked.query.get("var", ""), context.root.home)
     sizes = [size_of(checked, fqn, ranges) for fqn, ranges in requested]
     check_size(sum(sizes), context.limits)
     deflate = _deflate(asked.query.get("deflate"))
@@ -105,7 +105,7 @@ def _values(opened: CachedDataset, asked: Request, context: ServerContext) -> St
     return StreamedValues(pieces, sum(sizes), max(needs), all(fixed), BYTES, NCSTREAM)
 
 
-def wanted_of(checked: Checked, spec: str, home: str) -> list[tuple[str, tuple[range, ...]]]:
+def parse_wanted(checked: Checked, spec: str, home: str) -> list[tuple[str, tuple[range, ...]]]:
     """Return the variables and index ranges of a `var` parameter; a member stands for its whole record.
 
     Raises RefusedRequestError for missing or invalid sections.
@@ -121,14 +121,14 @@ def wanted_of(checked: Checked, spec: str, home: str) -> list[tuple[str, tuple[r
     for section in parsed:
         fqn = names.fqn(map(names.normal, section.path))
         if fqn not in checked.variables:
-            hints = names.suggested(fqn, checked.variables)
+            hints = names.suggest(fqn, checked.variables)
             raise RefusedRequestError(400, "; ".join((f"there is no variable `{fqn}`", *hints)))
         if ncstream.is_sequence(checked, fqn):
             section = section._replace(extents=None)  # sections of sequences mean nothing
         ranges = ranges_of([(fqn, section)], checked, report)
         requested.append((fqn, ranges[fqn]))
     if report.errors or not requested:
-        raise RefusedRequestError(400, words(report.sorted(), home) or "`var` does not name a variable")
+        raise RefusedRequestError(400, words(report.list_sorted(), home) or "`var` does not name a variable")
     return requested
 
 

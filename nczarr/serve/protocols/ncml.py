@@ -50,7 +50,7 @@ def text(checked: Checked, location: str | None) -> str:
     return "".join(line + "\n" for line in _NcmlWriter(checked).lines(location))
 
 
-def _quoted(value: str) -> str:
+def _quote(value: str) -> str:
     """Return a text as a quoted XML attribute value."""
     clean = _NOT_XML.sub("\ufffd", value)
     return '"' + _NEEDS.sub(lambda match: _MARKUP[match.group()], clean) + '"'
@@ -58,7 +58,7 @@ def _quoted(value: str) -> str:
 
 def _element(name: str, ending: str = "/>", /, **attributes: str | None) -> str:
     """Return a start tag without the attributes whose value is None."""
-    members = "".join(f" {key}={_quoted(value)}" for key, value in attributes.items() if value is not None)
+    members = "".join(f" {key}={_quote(value)}" for key, value in attributes.items() if value is not None)
     return f"<{name}{members}{ending}"
 
 
@@ -91,13 +91,13 @@ class _NcmlWriter:
         yield from self._attributes(group.attributes, indent)
         for variable in group.variables:
             shape = [self._dimension(reference, path) for reference in variable.dimensions]
-            yield from self._declared(variable.name, variable.type, shape, variable.attributes, path, indent)
+            yield from self._declare(variable.name, variable.type, shape, variable.attributes, path, indent)
         for inner in group.groups:
             yield indent + _element("group", ">", name=inner.name)
             yield from self._contents(inner, names.join(path, inner.name), indent + "  ")
             yield indent + "</group>"
 
-    def _declared(
+    def _declare(
         self, name: str, type_name: str, shape: list[str], attributes: Sequence[Attribute], path: str, indent: str
     ) -> Iterator[str]:
         """Yield a variable or structure member declared in the group at `path`."""
@@ -117,7 +117,7 @@ class _NcmlWriter:
             yield f"{indent}  <!-- {len(fields)} members: the document has {MOST_MEMBERS} already -->"
             fields = ()
         for field in fields:
-            yield from self._declared(field.name, field.type, [*map(str, field.shape)], (), path, indent + "  ")
+            yield from self._declare(field.name, field.type, [*map(str, field.shape)], (), path, indent + "  ")
         yield indent + "</variable>"
 
     def _dimension(self, reference: str | int, path: str) -> str:
@@ -210,7 +210,7 @@ def _typedef(declared: EnumType, indent: str) -> Iterator[str]:
         code = constant.value % modulus
         if width == 4 and code >= modulus // 2:  # readers take keys for signed 32-bit integers
             code -= modulus
-        content = _quoted(constant.name)[1:-1]
+        content = _quote(constant.name)[1:-1]
         yield f"{indent}  {_element('enum', '>', key=str(code))}{content}</enum>"
     yield indent + "</enumTypedef>"
 

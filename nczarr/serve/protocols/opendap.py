@@ -62,7 +62,7 @@ def answer(context: ServerContext, asked: Request, at_hand: CachedDataset | None
     place, what = _place(context, asked)
     if what == "page":
         return HttpAnswer(b"", status=303, headers=(("Location", url(DAP2, *place.segments)),))
-    opened = context.opened(place, at_hand)
+    opened = context.find_open(place, at_hand)
     if opened is None:
         return DeferredWork(place)
     with while_same(opened):
@@ -70,9 +70,9 @@ def answer(context: ServerContext, asked: Request, at_hand: CachedDataset | None
             return HttpAnswer(subset_form(opened, dap2_mapping(opened), asked.query, asked.place), HTML)
         try:
             if what in ("dods", "ascii"):
-                return context.streamed(opened, _dap2_values(opened, what, asked.constraint))
+                return context.stream_values(opened, _dap2_values(opened, what, asked.constraint))
             if what == "dap":
-                return context.streamed(opened, _dap4_values(opened, asked))
+                return context.stream_values(opened, _dap4_values(opened, asked))
             return conditional(_document(opened, what, asked), asked.headers, opened.modified)
         except ConstraintError as error:
             raise RefusedRequestError(400, str(error)) from None
@@ -163,11 +163,11 @@ def _dap4_values(opened: CachedDataset, asked: Request) -> StreamedValues:
         all(is_fixed(checked.variables[path].type, checked.types) for path in projection.variables),
         DATA,
         _headers("4.0"),
-        _ended,
+        _end_stream,
     )
 
 
-def _ended(pieces: Iterator[bytes]) -> Iterator[bytes]:
+def _end_stream(pieces: Iterator[bytes]) -> Iterator[bytes]:
     """Yield the pieces, which are whole chunks; after the first ones, an error ends them with an error chunk."""
     count = 0
     try:

@@ -12,10 +12,10 @@ from nczarr import __version__
 from nczarr.arrays.regions import Index
 from nczarr.link import store_view
 from nczarr.link.tasks import WrittenPart
-from nczarr.serve.answers import BYTES, JSON, HttpAnswer, conditional, is_had, tag_of, unchanged
-from nczarr.serve.context import Answer, DeferredWork, ServerContext, trimmed
+from nczarr.serve.answers import BYTES, JSON, HttpAnswer, answer_unchanged, conditional, is_had, tag_of
+from nczarr.serve.context import Answer, DeferredWork, ServerContext, trim
 from nczarr.serve.dataset_cache import CachedDataset, while_same
-from nczarr.serve.delivery import resolved
+from nczarr.serve.delivery import resolve
 from nczarr.serve.pages.dataset import dataset_page
 from nczarr.serve.refusals import RefusedRequestError
 from nczarr.serve.request import Request
@@ -29,10 +29,10 @@ TIMES = 3
 def answer(context: ServerContext, asked: Request, at_hand: CachedDataset | None) -> Answer:
     """Answer `/zarr2/PATH/KEY` or `/zarr3/PATH/KEY` by a document or chunk, without a key by the dataset's page."""
     version, segments = asked.segments[0], asked.segments[1:]
-    place = context.place(trimmed(segments))
+    place = context.place(trim(segments))
     if place.folder:
         raise RefusedRequestError(404, "there is no such dataset")
-    opened = context.opened(place, at_hand)
+    opened = context.find_open(place, at_hand)
     if opened is None or version not in opened.views:
         return DeferredWork(place, version)
     if not place.behind:
@@ -59,7 +59,7 @@ def _chunk(
     """Return the answer for a chunk. Raises RefusedRequestError, CompileError, OSError."""
     tag = tag_of(__version__, opened.stamp, asked.segments[0], key) if opened.alone else None
     if tag is not None and is_had(tag, opened.modified, asked.headers):
-        return unchanged(tag, opened.modified)
+        return answer_unchanged(tag, opened.modified)
     pieces = store_view.chunk(array, index)
     if pieces is None:
         raise RefusedRequestError(404, "the chunk does not exist: all its values are fill values")
@@ -70,7 +70,7 @@ def _chunk(
         tag = tag_of(whole, *((state.st_ino, state.st_size, state.st_mtime_ns) for state in states))
     state = opened.stamp[0] if opened.alone else None
     made = HttpAnswer(whole, BYTES, states={} if state is None else {opened.place.path: state})
-    return resolved(conditional(made, asked.headers, opened.modified if opened.alone else None, tag))
+    return resolve(conditional(made, asked.headers, opened.modified if opened.alone else None, tag))
 
 
 def _check_size(what: str, size: int, limits: Limits) -> None:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 from nczarr.diagnostics.report import Diagnostic, Label, Report, Severity
-from nczarr.diagnostics.secrets import StorageOptions, shown
+from nczarr.diagnostics.secrets import StorageOptions, show
 from nczarr.stores.reference_policy import ForbiddenTargetError, Policy
 from nczarr.stores.repository.storage import store_and_credentials
 
@@ -67,18 +67,18 @@ def check_locations(locations: Iterable[str], config: Any, policy: Policy, path:
         if container.name
     }
     for location in sorted(set(locations)):
-        url = _placed(location, named)
+        url = _prefix_location(location, named)
         try:
             for reading in {url, unquote(url, errors="surrogateescape")}:
                 policy.follow(reading)
         except ForbiddenTargetError as error:
-            report.add(Diagnostic("forbidden-target", Severity.ERROR, f"`{shown(location)}`: {error}", label))
+            report.add(Diagnostic("forbidden-target", Severity.ERROR, f"`{show(location)}`: {error}", label))
             faults += 1
             if faults == MOST_FAULTS:
                 return
 
 
-def _placed(location: str, named: dict[str, str]) -> str:
+def _prefix_location(location: str, named: dict[str, str]) -> str:
     """Return a location with the prefix of the container that it names."""
     if not location.startswith(NAMED):
         return location

@@ -13,7 +13,7 @@ from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
-from nczarr.diagnostics.secrets import StorageOptions, scrubbed, shown
+from nczarr.diagnostics.secrets import StorageOptions, scrub, show
 from nczarr.stores.url import MissingProtocolError
 
 T = TypeVar("T")
@@ -58,13 +58,13 @@ def is_foreign(error: BaseException) -> bool:
 
 def failure(error: BaseException, place: str, options: StorageOptions) -> OSError:
     """Return an exception of icechunk as OSError with its reason and the displayable place."""
-    text = scrubbed(reason(error), place, options)
+    text = scrub(reason(error), place, options)
     number = errno.EIO
     if _PERMISSION.search(text):
         number = errno.EACCES
     elif _ABSENT.search(text):
         number = errno.ENOENT
-    return OSError(number, text, shown(place))
+    return OSError(number, text, show(place))
 
 
 def reason(error: BaseException) -> str:
@@ -100,7 +100,7 @@ def result(coroutine: Coroutine[Any, Any, T]) -> T:
     return outcome
 
 
-def listed(store: Any, call: str, folder: str) -> list[str]:
+def list_yielded(store: Any, call: str, folder: str) -> list[str]:
     """Return what a listing of icechunk's store yields. Raises what icechunk raises."""
 
     async def collected() -> list[str]:

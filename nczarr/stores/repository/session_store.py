@@ -15,11 +15,11 @@ from functools import cached_property
 from typing import Any
 
 from nczarr.diagnostics.report import CompileError, Diagnostic, Report, Severity
-from nczarr.diagnostics.secrets import NO_OPTIONS, StorageOptions, shown
+from nczarr.diagnostics.secrets import NO_OPTIONS, StorageOptions, show
 from nczarr.stores.base import Reference, Store, cut, next_segments, safe_key
 from nczarr.stores.reference_policy import Policy
 from nczarr.stores.repository.containers import Access, allow, check_locations
-from nczarr.stores.repository.library import failing, failure, is_foreign, library, listed, reason, result
+from nczarr.stores.repository.library import failing, failure, is_foreign, library, list_yielded, reason, result
 from nczarr.stores.repository.sessions import configuration, open_repository, session_of
 from nczarr.stores.repository.virtual_chunks import places_of
 from nczarr.stores.url import Repository
@@ -44,7 +44,7 @@ class RepositoryStore(Store):
         library()
         self.repository = repository
         self.storage = storage
-        self.path = shown(repository.text)
+        self.path = show(repository.text)
 
     @property
     def title(self) -> str:
@@ -85,7 +85,7 @@ class SessionStore(Store):
         self.repository = repository.absolute
         self.policy = policy
         self.storage = storage
-        self.path = shown(repository.text)
+        self.path = show(repository.text)
         self._places: dict[str, dict[str, Reference]] = {}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -146,7 +146,7 @@ class SessionStore(Store):
         try:
             return result(self._fetch(key, byte_range))
         except BaseException as error:
-            self._failed(key, error)
+            self._check_absent(key, error)
             return None
 
     async def _fetch(self, key: str, requested: Any = None) -> bytes | None:
@@ -159,7 +159,7 @@ class SessionStore(Store):
             raise OSError(errno.EIO, "icechunk cannot read it", f"{self.path}/{key}")
         return None
 
-    def _failed(self, key: str, error: BaseException) -> None:
+    def _check_absent(self, key: str, error: BaseException) -> None:
         """Do nothing if the error means that the key is absent. Raises OSError, CompileError, or the error."""
         if isinstance(error, KeyError):
             return
@@ -203,11 +203,11 @@ class SessionStore(Store):
     def several(self, keys: Iterable[str]) -> dict[str, bytes]:
         """Return the bytes of keys, read side by side; absent ones are missing. Raises as `get`."""
         present = [key for key in keys if not self.lacks(safe_key(key))]
-        values = result(self._gathered(present))
+        values = result(self._gather(present))
         brought: dict[str, bytes] = {}
         for key, data in zip(present, values, strict=True):
             if isinstance(data, BaseException):
-                self._failed(key, data)
+                self._check_absent(key, data)
             elif data is not None:
                 brought[key] = data
         return brought
@@ -230,7 +230,7 @@ class SessionStore(Store):
         """Do nothing: a snapshot has all documents in one file, which is open."""
         return
 
-    async def _gathered(self, keys: list[str]) -> list[bytes | BaseException | None]:
+    async def _gather(self, keys: list[str]) -> list[bytes | BaseException | None]:
         gate = asyncio.Semaphore(AT_ONCE)
 
         async def one(key: str) -> bytes | None:
@@ -242,17 +242,17 @@ class SessionStore(Store):
     def keys(self, prefix: str = "") -> Iterator[str]:
         """Return all keys with `prefix`, sorted. Raises OSError."""
         folder = prefix.rpartition("/")[0]
-        return iter(sorted(key for key in self._listed("list_prefix", folder) if key.startswith(prefix)))
+        return iter(sorted(key for key in self._list("list_prefix", folder) if key.startswith(prefix)))
 
     def children(self, prefix: str) -> list[str]:
         """Return the next segments after `prefix`. Raises OSError."""
         if prefix.endswith("/") or not prefix:
-            return sorted({name.rstrip("/") for name in self._listed("list_dir", prefix.rstrip("/"))})
+            return sorted({name.rstrip("/") for name in self._list("list_dir", prefix.rstrip("/"))})
         return next_segments(self.keys(prefix), prefix)
 
-    def _listed(self, call: str, folder: str) -> list[str]:
+    def _list(self, call: str, folder: str) -> list[str]:
         try:
-            return listed(self._store, call, folder)
+            return list_yielded(self._store, call, folder)
         except BaseException as error:
-            self._failed(folder, error)
+            self._check_absent(folder, error)
             return []

@@ -35,7 +35,7 @@ def storage_of(repository: Repository, options: StorageOptions) -> Any:
     if repository.local:
         return ice.local_filesystem_storage(os.path.abspath(repository.place))
     protocol, bucket, prefix = _split(repository.place)
-    settings = given_options(protocol, options)
+    settings = select_options(protocol, options)
     if protocol in S3:
         return ice.s3_storage(bucket=bucket, prefix=prefix, **_s3(settings), **_s3_credentials(settings))
     if protocol in GOOGLE:
@@ -47,7 +47,7 @@ def storage_of(repository: Repository, options: StorageOptions) -> Any:
             account=settings["account_name"], container=bucket, prefix=prefix or "", **_azure(settings)
         )
     if protocol in WEB and hasattr(ice, "http_storage"):
-        _known(settings, ())
+        _check_option(settings, ())
         return ice.http_storage(repository.place)
     if protocol == MEMORY:
         with _lock:
@@ -85,7 +85,7 @@ def store_and_credentials(prefix: str, options: StorageOptions, declared: Any) -
     sentinels = ice.credentials
     if protocol == "file":
         return ice.local_filesystem_store(prefix.partition("://")[2]), getattr(sentinels, "LocalFileSystemAccess", None)
-    settings = given_options(protocol, options)
+    settings = select_options(protocol, options)
     if protocol in WEB:
         return ice.http_store(), getattr(sentinels, "HttpAccess", None)
     if protocol in S3:
@@ -100,7 +100,7 @@ def store_and_credentials(prefix: str, options: StorageOptions, declared: Any) -
     raise BadURLError(f"icechunk {ice.__version__} reads no chunks at `{protocol}://`")
 
 
-def given_options(protocol: str, options: Mapping[str, Any]) -> dict[str, Any]:
+def select_options(protocol: str, options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options for a protocol, those with its prefix first."""
     shared = {name: value for name, value in options.items() if "." not in name and name != "retries"}
     specific = {name.partition(".")[2]: value for name, value in options.items() if name.startswith(f"{protocol}.")}
@@ -115,7 +115,7 @@ def _split(url: str) -> tuple[str, str, str | None]:
     return protocol.lower(), bucket, prefix or None
 
 
-def _known(settings: Mapping[str, Any], names: tuple[str, ...]) -> None:
+def _check_option(settings: Mapping[str, Any], names: tuple[str, ...]) -> None:
     """Raise BadURLError for an option that icechunk does not have."""
     for name in settings:
         if name not in names:
@@ -125,7 +125,7 @@ def _known(settings: Mapping[str, Any], names: tuple[str, ...]) -> None:
 
 def _s3(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return the place of a service of S3."""
-    _known(settings, tuple(_S3_NAMES))
+    _check_option(settings, tuple(_S3_NAMES))
     arguments = {_S3_NAMES[name]: value for name, value in settings.items()}
     variables = (os.environ.get(name) for name in ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"))
     endpoint = arguments.get("endpoint_url") or next(filter(None, variables), None)  # botocore reads them as well
@@ -146,7 +146,7 @@ def _s3_credentials(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _google(settings: Mapping[str, Any]) -> dict[str, Any]:
-    _known(settings, ("token", "anon"))
+    _check_option(settings, ("token", "anon"))
     token = settings.get("token")
     if token == "anon" or settings.get("anon"):
         return {"anonymous": True}
@@ -154,7 +154,7 @@ def _google(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _azure(settings: Mapping[str, Any]) -> dict[str, Any]:
-    _known(settings, ("account_name", "account_key", "sas_token"))
+    _check_option(settings, ("account_name", "account_key", "sas_token"))
     names = {"account_key": "access_key", "sas_token": "sas_token"}
     arguments = {argument: settings[name] for name, argument in names.items() if settings.get(name) is not None}
     return arguments or {"from_env": True}

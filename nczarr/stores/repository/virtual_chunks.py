@@ -98,7 +98,8 @@ def containers_for(files: Iterable[File], config: Any, *, named: bool) -> dict[s
     """Return a container for each folder: one of the configuration, else a new one. `named`: new ones have names."""
     folders = sorted({file.folder for file in files})
     registered = {
-        prefix: Container(prefix, container.name if named else None) for prefix, container in _known(config).items()
+        prefix: Container(prefix, container.name if named else None)
+        for prefix, container in _read_known(config).items()
     }
     holders = {folder: holder for folder in folders if (holder := _holder(folder, registered)) is not None}
     rest = [folder for folder in folders if folder not in holders]
@@ -110,7 +111,7 @@ def containers_for(files: Iterable[File], config: Any, *, named: bool) -> dict[s
     return holders
 
 
-def _known(config: Any) -> Mapping[str, Any]:
+def _read_known(config: Any) -> Mapping[str, Any]:
     return dict(config.virtual_chunk_containers or {})
 
 
@@ -131,7 +132,7 @@ def _name(prefix: str) -> str:
 
 def register(config: Any, containers: Iterable[Container], options: StorageOptions) -> bool:
     """Add containers to a configuration, without credentials; return whether any was missing. Raises BadURLError."""
-    ice, prefixes = library(), _known(config)
+    ice, prefixes = library(), _read_known(config)
     missing = [container for container in dict.fromkeys(containers) if container.prefix not in prefixes]
     for container in missing:
         store, _ = store_and_credentials(container.prefix, options, None)
@@ -140,7 +141,7 @@ def register(config: Any, containers: Iterable[Container], options: StorageOptio
     return bool(missing)
 
 
-def unchanged_since(places: Iterable[str], begin: datetime) -> datetime:
+def find_unchanged_since(places: Iterable[str], begin: datetime) -> datetime:
     """Return the time, in whole seconds, after which no file may have changed for its chunks to be read.
 
     It is the newest modification of local files; for others, whose times take a

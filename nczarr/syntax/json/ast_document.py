@@ -35,10 +35,10 @@ def read(source: Source, report: Report) -> Dataset | None:
     if not data.strip():
         report.error("empty-input", "the text does not contain a dataset", Span(source, 0, 0))
         return None
-    text = _decoded(source, data, report)
+    text = _decode(source, data, report)
     if text is None or _too_deep(source, data, report):
         return None
-    parsed = _parsed(source, text, report)
+    parsed = _parse(source, text, report)
     if parsed is None:
         return None
     try:
@@ -76,7 +76,7 @@ def _message(error: Any) -> str:
     return f"{text[:1].lower()}{text[1:]}".split("\n", 1)[0]
 
 
-def _decoded(source: Source, data: bytes, report: Report) -> str | None:
+def _decode(source: Source, data: bytes, report: Report) -> str | None:
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as fault:
@@ -98,7 +98,7 @@ def _too_deep(source: Source, data: bytes, report: Report) -> bool:
     return False
 
 
-def _parsed(source: Source, text: str, report: Report) -> Any | None:
+def _parse(source: Source, text: str, report: Report) -> Any | None:
     """Return the document as plain values; None after a reported error (no JSON, repeated members)."""
     doubled: list[str] = []
 

@@ -59,7 +59,7 @@ class RepeatedError(Exception):
     """Repeated member in an object; the argument is its name."""
 
 
-def unrepeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def check_unrepeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Return the members of an object. Raises RepeatedError."""
     members = dict(pairs)
     if len(members) < len(pairs):
@@ -84,7 +84,7 @@ def noting(repeated: list[str]) -> Callable[[list[tuple[str, Any]]], dict[str, A
     return members
 
 
-_DECODER = json.JSONDecoder(object_pairs_hook=unrepeated, parse_float=Real.of, strict=False)
+_DECODER = json.JSONDecoder(object_pairs_hook=check_unrepeated, parse_float=Real.of, strict=False)
 
 
 _SHORT = 1024
@@ -97,22 +97,22 @@ def parse(data: bytes) -> Parsed:
     Invalid UTF-8 becomes surrogates; escapes of lone surrogates become U+FFFD.
     Equal documents may share a value, which must not be modified.
     """
-    return _parsed(data) if len(data) > _SHORT else _known(data)
+    return _parse(data) if len(data) > _SHORT else _known(data)
 
 
-def _parsed(data: bytes) -> Parsed:
+def _parse(data: bytes) -> Parsed:
     text = data.decode("utf-8", "surrogateescape").removeprefix("\ufeff").lstrip(_BLANK)
     if "\\u" in text:
         text = _ESCAPE.sub(lambda match: "\\ufffd" if match[2] else match[0], text)
     remarks: list[str] = []
     repeated: list[str] = []
     try:
-        value, end = _decoded(text, repeated)
+        value, end = _decode(text, repeated)
     except json.JSONDecodeError as error:
-        mended = _TOKEN.sub(_mended, text)
+        mended = _TOKEN.sub(_mend, text)
         repeated.clear()
         try:
-            value, end = _decoded(mended, repeated)
+            value, end = _decode(mended, repeated)
         except json.JSONDecodeError:
             raise NotJsonError(f"{error.msg[:1].lower()}{error.msg[1:]} at character {error.pos}") from None
         text = mended
@@ -125,10 +125,10 @@ def _parsed(data: bytes) -> Parsed:
     return Parsed(value, tuple(remarks), tuple(dict.fromkeys(repeated)))
 
 
-_known = functools.lru_cache(maxsize=256)(_parsed)
+_known = functools.lru_cache(maxsize=256)(_parse)
 
 
-def _decoded(text: str, repeated: list[str]) -> tuple[Any, int]:
+def _decode(text: str, repeated: list[str]) -> tuple[Any, int]:
     """Return the value of a text and its end; add names of repeated members to `repeated`."""
     try:
         try:
@@ -144,7 +144,7 @@ def _decoded(text: str, repeated: list[str]) -> tuple[Any, int]:
         raise NotJsonError("a number has thousands of digits") from None
 
 
-def _mended(match: re.Match[str]) -> str:
+def _mend(match: re.Match[str]) -> str:
     token = match[0]
     if token == ",":
         return ""
@@ -168,17 +168,17 @@ def too_deep(value: Any) -> bool:
     return any(level)
 
 
-def spelled(value: Any) -> str:
+def spell(value: Any) -> str:
     """Return a JSON value as the netCDF library spells it: lists without blanks; a text is unchanged."""
-    return value if isinstance(value, str) else _spelled(value)
+    return value if isinstance(value, str) else _spell(value)
 
 
-def _spelled(value: Any) -> str:
+def _spell(value: Any) -> str:
     if isinstance(value, dict):
-        members = (f"{json.dumps(key, ensure_ascii=False)}: {_spelled(item)}" for key, item in value.items())
+        members = (f"{json.dumps(key, ensure_ascii=False)}: {_spell(item)}" for key, item in value.items())
         return "{" + ", ".join(members) + "}"
     if isinstance(value, list):
-        return "[" + ",".join(map(_spelled, value)) + "]"
+        return "[" + ",".join(map(_spell, value)) + "]"
     if isinstance(value, Real):
         return value.spelled
     return json.dumps(value, ensure_ascii=False)

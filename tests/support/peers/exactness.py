@@ -102,7 +102,7 @@ def read(path: Path) -> tuple[Checked | None, list[str]]:
     """The dataset of a file or store, None where it is refused, and what was said."""
     report = Report()
     checked = pipeline.read(open_path(str(path)), report, Options())
-    return (None if report.errors else checked), [each.message for each in report.sorted()]
+    return (None if report.errors else checked), [each.message for each in report.list_sorted()]
 
 
 def through(source: Path, folder: Path, route: tuple[str, ...]) -> tuple[Path | None, list[str]]:
@@ -113,11 +113,11 @@ def through(source: Path, folder: Path, route: tuple[str, ...]) -> tuple[Path | 
         if checked is None:
             return None, said
         there = folder / f"{number}.{'nc' if name == 'netcdf' else 'zarr'}"
-        form, report = registry.named(name), Report()
+        form, report = registry.find_format(name), Report()
         assert form is not None
         options = Options(kind=checked.dataset.kind if name == "netcdf" else None, max_size=1 << 50)
         if not pipeline.write(checked, str(there), form, report, options):
-            return None, [each.message for each in report.sorted()]
+            return None, [each.message for each in report.list_sorted()]
         here = there
     return here, []
 

@@ -11,7 +11,7 @@ from nczarr.operations.readers.rule import number
 
 def installed(reader: str) -> str:
     """The reader with the release of zarr-python that it reads with here, the newest known up to the installed one."""
-    peer = peers.named(reader)
+    peer = peers.find_peer(reader)
     if peer is None or not peer.releases:
         return reader
     here = number(".".join(re.findall("[0-9]+", version("zarr"))[:2]))

@@ -49,8 +49,10 @@ def compiled(text: bytes, name: str, target: Path, kind: Kind) -> Checked:
     report = Report()
     options = Options(kind=kind)
     checked = pipeline.read(Source(name, text), report, options)
-    assert checked is not None, [found.message for found in report.sorted()]
+    assert checked is not None, [found.message for found in report.list_sorted()]
     form = endpoints.target_format("x.nc", None, report)
     assert form is not None
-    assert pipeline.write(checked, str(target), form, report, options), [found.message for found in report.sorted()]
+    assert pipeline.write(checked, str(target), form, report, options), [
+        found.message for found in report.list_sorted()
+    ]
     return checked

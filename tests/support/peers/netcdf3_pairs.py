@@ -16,7 +16,7 @@ from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.source import Source
 from nczarr.operations import pipeline
 from nczarr.options import Options
-from nczarr.registry import named
+from nczarr.registry import find_format
 
 from .ncgen_cases import corpus
 
@@ -41,17 +41,17 @@ def read(text: bytes, name: str, kind: Kind, report: Report) -> Checked | None:
 
 def pieces(checked: Checked, kind: Kind) -> Iterator[bytes]:
     """Our file, piece by piece."""
-    report, form = Report(), named("netcdf3")
+    report, form = Report(), find_format("netcdf3")
     assert form is not None
     made = pipeline.text(checked, form, report, Options(kind=kind))
-    assert made is not None, [found.message for found in report.sorted()]
+    assert made is not None, [found.message for found in report.list_sorted()]
     return made
 
 
 def ours(text: bytes, name: str, kind: Kind) -> bytes:
     report = Report()
     checked = read(text, name, kind, report)
-    assert checked is not None, [found.message for found in report.sorted()]
+    assert checked is not None, [found.message for found in report.list_sorted()]
     return b"".join(pieces(checked, kind))
 
 
@@ -69,5 +69,5 @@ def checked_pair(pair: Pair, kind: Kind) -> Checked:
     report = Report()
     dataset = pair[0].model_copy(update={"kind": None})
     checked = check(Unchecked(dataset, parts=pair[1]), report, None, kind)
-    assert checked is not None, [found.message for found in report.sorted()]
+    assert checked is not None, [found.message for found in report.list_sorted()]
     return checked

@@ -14,7 +14,7 @@ import numpy as np
 
 from nczarr import names
 from nczarr.check.checked import Checked
-from nczarr.formats.netcdf4.c_values import c_dtype, unpacked
+from nczarr.formats.netcdf4.c_values import c_dtype, unpack
 from nczarr.formats.netcdf4.library import GLOBAL, Library, library
 
 Parts = dict[str, Any]
@@ -57,7 +57,7 @@ class File:
         memory = np.zeros(shape, c_dtype(variable.type, self.checked.types))
         if memory.size:
             self._do("nc_get_var", c_int(group), c_int(number), c_void_p(memory.ctypes.data))
-        return dict(unpacked(memory, variable.type, self.checked.types))
+        return dict(unpack(memory, variable.type, self.checked.types))
 
     def attribute(self, owner: str, name: str, type_name: str, count: int) -> Parts:
         """The parts of an attribute of a variable or, by its path, of a group."""
@@ -71,7 +71,7 @@ class File:
         memory = np.zeros((count,), c_dtype(type_name, self.checked.types))
         if count:
             self._do("nc_get_att", c_int(group), c_int(number), c_char_p(name.encode()), c_void_p(memory.ctypes.data))
-        return dict(unpacked(memory, type_name, self.checked.types))
+        return dict(unpack(memory, type_name, self.checked.types))
 
 
 def bits(values: Any) -> Any:

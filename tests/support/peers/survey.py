@@ -19,7 +19,7 @@ from nczarr.diagnostics.report import Report
 from nczarr.names import split
 from nczarr.options import Options
 from nczarr.plan.keys import axes
-from nczarr.registry import named
+from nczarr.registry import find_format
 from tests.support.targets import store
 
 from . import compare
@@ -67,9 +67,9 @@ def survey(
         path = folder / f"{form}{suffix}"
         report = Report()
         options = Options(allow_loss=frozenset({"all"}), shards={"": shards})
-        written = store(checked, str(path), named(form), report, options)  # type: ignore[arg-type]
+        written = store(checked, str(path), find_format(form), report, options)  # type: ignore[arg-type]
         if not written:
-            outcome.differences.append(f"{form}: not written: {[found.message for found in report.sorted()]}")
+            outcome.differences.append(f"{form}: not written: {[found.message for found in report.list_sorted()]}")
             continue
         counts = outcome if suffix != ".zip" else Outcome()
         seen = workers["zarr"].ask(str(path))

@@ -25,7 +25,7 @@ def test_more_than_there_can_be(size: int, anonymous: bool) -> None:
     report = Report()
     source = Source("d.ast.json", json.dumps(document).encode())
     assert pipeline.read(source, report, Options()) is None
-    assert [each.code for each in report.sorted()] == ["bad-dimension-size"]
+    assert [each.code for each in report.list_sorted()] == ["bad-dimension-size"]
 
 
 def test_the_largest_length() -> None:

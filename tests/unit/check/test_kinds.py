@@ -38,11 +38,11 @@ def left(kind: str, text: str = RICH) -> tuple[str, list[str]]:
     report = Report()
     options = Options(kind=kind, allow_loss=frozenset({"format-conflict"}))  # type: ignore[arg-type]
     checked = pipeline.read(Source("t.cdl", text.encode()), report, options)
-    assert checked is not None, report.sorted()
+    assert checked is not None, report.list_sorted()
     pieces = dump(checked, "cdl", Report(), Options(header_only=True))
     assert pieces is not None
-    assert {found.severity for found in report.sorted()} == {Severity.WARNING}
-    return b"".join(pieces).decode(), [found.message for found in report.sorted()]
+    assert {found.severity for found in report.list_sorted()} == {Severity.WARNING}
+    return b"".join(pieces).decode(), [found.message for found in report.list_sorted()]
 
 
 def test_the_classic_model() -> None:

@@ -21,7 +21,7 @@ def checked(
     dimensions = Dimension(name="x", size=3), Dimension(name="y", size=1)
     dataset = Dataset(name="d", dimensions=dimensions, variables=variables, **members)
     found = check(Unchecked(dataset, forward=forward), report)
-    return found, [(each.code, each.message) for each in report.sorted()]
+    return found, [(each.code, each.message) for each in report.list_sorted()]
 
 
 def variables(*types: str, dimensions: tuple[str | int, ...] = ("x",), storage: Storage = CHUNKED) -> Any:

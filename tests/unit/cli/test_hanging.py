@@ -29,7 +29,7 @@ def spin():
         pass
 
 
-frontend.HeaderModel = lambda path: isolation.called(path, spin)
+frontend.HeaderModel = lambda path: isolation.call(path, spin)
 sys.argv = ["nczarr", "convert", "f.h5", "t.zarr"]
 process()
 """

@@ -50,9 +50,9 @@ def test_a_full_report_keeps_what_matters() -> None:
         report.error("bad-name", f"error {number}")
     report.warning(LOSS, "loss again")
     report.warning(OTHER, "other again")
-    assert [each.message for each in report.sorted()] == ["error 0", "error 1", "loss"]
+    assert [each.message for each in report.list_sorted()] == ["error 0", "error 1", "loss"]
     assert (report.dropped, report.errors) == (7, 2)
     report.error("bad-name", "error 2")
     report.error("bad-name", "error 3")
-    assert [each.message for each in report.sorted()] == ["error 0", "error 1", "error 2"]
+    assert [each.message for each in report.list_sorted()] == ["error 0", "error 1", "error 2"]
     assert (report.dropped, report.errors) == (9, 4)

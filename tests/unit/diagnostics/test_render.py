@@ -17,7 +17,7 @@ def one(text: bytes, word: bytes, **more: object) -> str:
     at = text.index(word)
     report = Report()
     report.error("undefined-dimension", "message", Span(source, at, at + len(word)), **more)  # type: ignore[arg-type]
-    return "".join(render.human(report.sorted()))
+    return "".join(render.human(report.list_sorted()))
 
 
 def test_the_look() -> None:
@@ -42,7 +42,7 @@ def test_first_declaration_is_shown_too() -> None:
     report.error(
         "duplicate-name", "twice", Span(source, 13, 14), others=[Label(Span(source, 0, 1), "first declared here")]
     )
-    assert "".join(render.human(report.sorted())) == (
+    assert "".join(render.human(report.list_sorted())) == (
         "error[duplicate-name]: twice\n  --> o.cdl:4:1\n   |\n 1 | a = 1;\n   | - first declared here\n...\n"
         " 4 | a = 2;\n   | ^\n\n"
     )
@@ -76,7 +76,7 @@ def test_nothing_of_the_input_reaches_the_terminal_as_control() -> None:
     source = Source("\x1b[2J.cdl", b"a \x1b]0;evil\x07 \xc2\x9b31m \xe2\x80\xae z")
     report = Report()
     report.error("bad-name", "name `\x1b[31m\u202e`", Span(source, 2, 3), notes=["\x1b"], helps=["\r"], label="\x08")
-    for character in "".join(render.human(report.sorted())):
+    for character in "".join(render.human(report.list_sorted())):
         assert character == "\n" or character.isprintable(), hex(ord(character))
 
 
@@ -98,17 +98,17 @@ def test_many_are_bounded() -> None:
     report = Report(limit=300)
     for at in range(1000):
         report.error("bad-name", "m", Span(source, at, at + 1))
-    shown = "".join(render.human(report.sorted(), limit=100))
+    shown = "".join(render.human(report.list_sorted(), limit=100))
     assert shown.count("error[") == 100
     assert "and 200 more" in shown
-    assert render.summary(report.sorted(), report.dropped) == "300 errors, 700 more were dropped"
+    assert render.summary(report.list_sorted(), report.dropped) == "300 errors, 700 more were dropped"
 
 
 def test_json_has_the_members_of_the_contract() -> None:
     source = Source("ocean.cdl", "é latt\n".encode())
     report = Report()
     report.error("undefined-dimension", "m", Span(source, 3, 7), helps=["did you mean `lat`?"])
-    (line,) = render.json_lines(report.sorted())
+    (line,) = render.json_lines(report.list_sorted())
     assert line.endswith("\n")
     assert list(json.loads(line).items()) == [
         ("code", "undefined-dimension"), ("severity", "error"), ("message", "m"), ("file", "ocean.cdl"), ("line", 1),

@@ -90,7 +90,7 @@ def test_an_invalid_fill_value_is_an_error_at_its_place(form: Any, dtype: Any, f
     store, key = form(dtype, fill)
     report = Report()
     pipeline.read(store, report, Options())
-    (found,) = [each for each in report.sorted() if each.severity == Severity.ERROR]
+    (found,) = [each for each in report.list_sorted() if each.severity == Severity.ERROR]
     assert found.code == "bad-metadata"
     assert (found.primary.key, found.primary.pointer) == (key, "/fill_value")
 
@@ -104,14 +104,14 @@ def test_valid_fill_values_are_read_without_a_word(form: Any, dtype: Any, fill: 
     store, _ = form(dtype, fill)
     report = Report()
     assert pipeline.read(store, report, Options()) is not None
-    assert report.sorted() == []
+    assert report.list_sorted() == []
 
 
 def test_zarr_3_demands_a_fill_value() -> None:
     store, key = three("int32", GONE)
     report = Report()
     pipeline.read(store, report, Options())
-    (found,) = report.sorted()
+    (found,) = report.list_sorted()
     assert (found.code, found.primary.key) == ("bad-metadata", key)
 
 
@@ -126,7 +126,7 @@ def test_a_number_beyond_the_range_of_double_is_an_error() -> None:
             report,
             Options(),
         )
-        assert [each.message for each in report.sorted()] == [
+        assert [each.message for each in report.list_sorted()] == [
             "`fill_value` is not a value of the array's type: `1e999` is out of range for float64"
         ]
 

@@ -49,7 +49,7 @@ def rechecked(checked: Checked, tree: ast.Dataset) -> Checked:
     """A changed tree with the same values."""
     report = Report()
     found = check(Unchecked(tree, forward=True, parts={"/v": checked.parts["/v"]}), report)
-    assert found is not None, [each.message for each in report.sorted()]
+    assert found is not None, [each.message for each in report.list_sorted()]
     return found
 
 

@@ -54,7 +54,7 @@ def test_every_text_form_reads_back_equal(shared: Path) -> None:
         report = Report()
         text = backend.text(tree.dataset).encode("utf-8")
         from_notation = checked(frontend.read(Source("t.ncz", text), report), report)
-        assert from_notation is not None, (name, report.sorted())
+        assert from_notation is not None, (name, report.list_sorted())
         assert from_notation.dataset == tree.dataset, name
         document = json_backend.text(tree.dataset).encode("utf-8")
         unchecked = json_frontend.read(Source("t.ast.json", document), report)

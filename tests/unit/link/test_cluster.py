@@ -21,7 +21,7 @@ from nczarr.link.target import is_divisible
 from nczarr.link.tasks import TaskSize, WrittenPart, arrays, tasks
 from nczarr.options import Options
 from nczarr.plan.planner import plan
-from nczarr.registry import named
+from nczarr.registry import find_format
 from nczarr.stores.memory import MemoryStore
 from tests.support.making import checked
 
@@ -29,7 +29,7 @@ from tests.support.making import checked
 def array_of(side: int, **options: Any) -> WrittenPart:
     variable = Variable(name="v", type="int", dimensions=(side, side), storage=Storage(chunks=(4, 4)))
     data = checked(Dataset(name="", variables=(variable,)), {"/v": np.arange(side * side).reshape(side, side)})
-    form = named("nczarr3")
+    form = find_format("nczarr3")
     assert form is not None
     planned = plan(data, form, Options(**options), Report())
     assert planned is not None
@@ -53,13 +53,13 @@ def test_tasks_and_arrays_travel(options: dict[str, Any]) -> None:
 
 def test_an_array_with_many_values_stays() -> None:
     small, large = array_of(16), array_of(2048)
-    assert cluster.packed(small, "small") is not None
-    assert cluster.packed(large, "large") is None
+    assert cluster.pack(small, "small") is not None
+    assert cluster.pack(large, "large") is None
 
 
 def test_parcels_do_not_show_what_is_in_them() -> None:
     parcel = worker.Parcel(pickle.dumps("hunter22"), "target s3://b/k")
-    assert repr([parcel, worker.unpacked(parcel)]) == "[<target s3://b/k>, <target s3://b/k>]"
+    assert repr([parcel, worker.unpack(parcel)]) == "[<target s3://b/k>, <target s3://b/k>]"
 
 
 def test_findings_travel() -> None:
@@ -132,15 +132,15 @@ def test_a_task_that_kills_every_worker_says_so() -> None:
 )
 def test_what_a_cluster_can_do(path: str, form: str, address: str, code: str | None) -> None:
     pytest.importorskip("distributed")
-    row, report = named(form), Report()
+    row, report = find_format(form), Report()
     assert row is not None
     assert is_divisible(path, row, address, report) is (code is None)
-    assert [each.code for each in report.sorted()] == ([code] if code else [])
+    assert [each.code for each in report.list_sorted()] == ([code] if code else [])
 
 
 def test_without_distributed_there_is_no_cluster(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("nczarr.link.target.find_spec", lambda name: None)
-    row, report = named("nczarr"), Report()
+    row, report = find_format("nczarr"), Report()
     assert row is not None
     assert not is_divisible("t.zarr", row, "tcp://127.0.0.1:8786", report)
-    assert [each.code for each in report.sorted()] == ["missing-library"]
+    assert [each.code for each in report.list_sorted()] == ["missing-library"]

@@ -22,7 +22,7 @@ from nczarr.link.target import fill
 from nczarr.operations.pipeline import read, select
 from nczarr.options import Options
 from nczarr.plan.planner import plan
-from nczarr.registry import named
+from nczarr.registry import find_format
 from nczarr.select.selection import Extent, Section, Subset
 from nczarr.stores import ranges
 from nczarr.stores.base import cut, is_metadata
@@ -84,10 +84,10 @@ def dataset(side: int, chunk: int, *codecs: Codec) -> Checked:
 
 
 def write(data: Checked, store: MemoryStore, form: str = "nczarr", **options: Any) -> None:
-    row, report = named(form), Report()
+    row, report = find_format(form), Report()
     assert row is not None
     planned = plan(data, row, Options(**options), report)
-    assert planned is not None, report.sorted()
+    assert planned is not None, report.list_sorted()
     fill(planned, store, report)
     assert not report.errors
 
@@ -121,7 +121,7 @@ def test_sixteen_gets_are_under_way_for_a_netcdf_file(
     peer("netCDF4")
     far = Distant(delay=0.01)
     write(dataset(32, 4, ZLIB), far)
-    data, row, report = read(far, Report(), Options()), named("netcdf4"), Report()
+    data, row, report = read(far, Report(), Options()), find_format("netcdf4"), Report()
     assert data is not None
     assert row is not None
     planned = plan(data, row, Options(kind="nc4", codecs={"": codec}), report)

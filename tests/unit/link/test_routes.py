@@ -24,7 +24,7 @@ from nczarr.operations.pipeline import read
 from nczarr.options import Options
 from nczarr.plan.planner import plan
 from nczarr.plan.plans import Plan
-from nczarr.registry import named
+from nczarr.registry import find_format
 from nczarr.stores.base import Store, is_metadata
 from nczarr.stores.directory import DirectoryStore, DirectoryTarget
 from nczarr.stores.memory import MemoryStore
@@ -51,10 +51,10 @@ def dataset(shape: tuple[int, ...], chunks: tuple[int, ...], *codecs: Codec, end
 
 
 def planned_for(data: Checked, form: str, options: Options) -> Plan:
-    row, report = named(form), Report()
+    row, report = find_format(form), Report()
     assert row is not None
     made = plan(data, row, options, report)
-    assert made is not None, report.sorted()
+    assert made is not None, report.list_sorted()
     return made
 
 
@@ -69,8 +69,8 @@ def write(data: Checked, target: Store, form: str = "nczarr", **options: Any) ->
 def opened(path: Path) -> Checked:
     report = Report()
     found = read(open_path(str(path)), report, Options())
-    assert found is not None, report.sorted()
-    assert not report.sorted()
+    assert found is not None, report.list_sorted()
+    assert not report.list_sorted()
     return found
 
 

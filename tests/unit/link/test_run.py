@@ -17,13 +17,13 @@ from nczarr.link.target import fill
 from nczarr.operations.pipeline import read
 from nczarr.options import Options
 from nczarr.plan.planner import plan
-from nczarr.registry import named
+from nczarr.registry import find_format
 from nczarr.stores.memory import MemoryStore
 from tests.support.making import checked
 from tests.support.targets import content, store
 from tests.support.work import counted
 
-NCZARR = named("nczarr")
+NCZARR = find_format("nczarr")
 assert NCZARR is not None
 
 
@@ -33,7 +33,7 @@ def one(variable: Variable, values: object, *dimensions: Dimension) -> dict[str,
     )
     report = Report()
     found = content(dataset, NCZARR, report, Options())  # type: ignore[arg-type]
-    assert found is not None, report.sorted()
+    assert found is not None, report.list_sorted()
     return dict(found)
 
 
@@ -100,7 +100,7 @@ def test_declared_sizes_cost_nothing(type_name: str, no_fill: bool, tmp_path: Pa
     for form, files in (("nczarr", 5), ("zarr2", 5), ("nczarr3", 2), ("zarr3", 2), ("zarr3-2019", 2)):
         shards = {"": "auto"} if form.endswith("3") else {}
         with counted(500_000):
-            assert store(checked(dataset), str(tmp_path / form), named(form), Report(), Options(shards=shards))  # type: ignore[arg-type]
+            assert store(checked(dataset), str(tmp_path / form), find_format(form), Report(), Options(shards=shards))  # type: ignore[arg-type]
         assert len([path for path in (tmp_path / form).rglob("*") if path.is_file()]) == files
 
 
@@ -193,7 +193,7 @@ def test_keys_of_an_earlier_run_are_neither_read_nor_made_nor_put(options: dict[
     storage = Storage(chunks=(2, 2), codecs=(Codec(id=1, parameters=(5,)),))
     variable = Variable(name="v", type="int", dimensions=(16, 16), storage=storage)
     data = checked(Dataset(name="", variables=(variable,)), {"/v": np.arange(256).reshape(16, 16)})
-    report, form = Report(), named("nczarr3")
+    report, form = Report(), find_format("nczarr3")
     assert form is not None
     fill(plan(data, form, Options(), report), source, report)  # type: ignore[arg-type]
 

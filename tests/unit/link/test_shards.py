@@ -22,14 +22,14 @@ from nczarr.diagnostics.report import Report
 from nczarr.link.target import fill
 from nczarr.options import Options
 from nczarr.plan.planner import plan
-from nczarr.registry import named
+from nczarr.registry import find_format
 from nczarr.stores.memory import MeasuringStore
 from tests.conftest import run_command
 from tests.support.making import checked
 from tests.support.targets import content, store
 from tests.support.work import counted
 
-FORM = named("zarr3")
+FORM = find_format("zarr3")
 assert FORM is not None
 ABSENT = (2**64 - 1, 2**64 - 1)
 
@@ -38,7 +38,7 @@ def keys(variable: Variable, values: object, **options: Any) -> dict[str, bytes]
     dataset = checked(Dataset(name="", variables=(variable,)), {} if values is None else {"/v": values})
     report = Report()
     found = content(dataset, FORM, report, Options(allow_loss=frozenset({"all"}), **options))  # type: ignore[arg-type]
-    assert found is not None, report.sorted()
+    assert found is not None, report.list_sorted()
     return {key.removeprefix("v/c/"): data for key, data in found.items() if not key.endswith("zarr.json")}
 
 
@@ -103,7 +103,7 @@ class Ramp(ArraySource):
         axes = np.ogrid[selection]
         return sum(axis.astype("<f8") * 1000**place for place, axis in enumerate(axes))
 
-    def occupied(self, chunks: tuple[int, ...], region: Region | None = None) -> Iterator[Index]:
+    def list_occupied(self, chunks: tuple[int, ...], region: Region | None = None) -> Iterator[Index]:
         shape = self.layout.shape if region is None else tuple(map(len, region))
         return product(*(range(-(-n // c)) for n, c in zip(shape, chunks, strict=True)))
 

@@ -42,13 +42,13 @@ def few(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("form", ["human", "json"])
 def test_many_files_are_announced_before_the_work(source: Path, form: str, monkeypatch: pytest.MonkeyPatch) -> None:
     printed: list[str] = []
-    original = target.begun
+    original = target.begin_store
 
     def begun(*given: Any) -> Any:
         printed.append(sys.stderr.buffer.getvalue().decode())  # type: ignore[attr-defined]
         return original(*given)
 
-    monkeypatch.setattr(target, "begun", begun)
+    monkeypatch.setattr(target, "begin_store", begun)
     ran = convert(source, "t.zarr", "--message-format", form)
     assert ran.status == 0
     assert printed[0].count("many-files") == 1
@@ -68,7 +68,7 @@ def test_many_files_are_once_in_sarif(source: Path) -> None:
 
 @pytest.mark.usefixtures("few")
 def test_a_strict_run_ends_before_the_work(source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(target, "begun", None)
+    monkeypatch.setattr(target, "begin_store", None)
     ran = convert(source, "t.zarr", "--strict")
     assert (ran.status, ran.err.count("error[many-files]")) == (1, 1)
     assert os.listdir(source.parent) == ["s.nc"]

@@ -25,7 +25,7 @@ from nczarr.options import Options
 from nczarr.plan.chunk_lengths import CHUNK_BYTES, default_chunks
 from nczarr.plan.planner import plan
 from nczarr.plan.plans import Plan
-from nczarr.registry import named
+from nczarr.registry import find_format
 from tests.support.making import checked
 
 X = Dimension(name="x", size=4)
@@ -34,12 +34,12 @@ ENUM = EnumType(name="e", base="byte", constants=(EnumConstant(name="off", value
 
 def planned(dataset: Dataset, form: str = "nczarr", data: dict[str, object] | None = None, **options: object):  # type: ignore[no-untyped-def]
     report = Report()
-    made = plan(checked(dataset, data), named(form), Options(**options), report)  # type: ignore[arg-type]
+    made = plan(checked(dataset, data), find_format(form), Options(**options), report)  # type: ignore[arg-type]
     return made, report
 
 
 def codes(report: Report) -> list[str]:
-    return [found.code for found in report.sorted()]
+    return [found.code for found in report.list_sorted()]
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def test_value_losses_are_errors_unless_allowed(variables, types, code) -> None:
     made, report = planned(dataset, "zarr2", allow_loss=frozenset({code}))
     assert made is not None
     assert report.errors == 0
-    assert {found.severity for found in report.sorted()} == {Severity.WARNING}
+    assert {found.severity for found in report.list_sorted()} == {Severity.WARNING}
     made, report = planned(dataset, "nczarr")
     assert made is not None
     assert codes(report) == []
@@ -118,8 +118,8 @@ def test_annotation_losses_are_one_warning() -> None:
     assert isinstance(made, Plan)
     assert codes(report) == ["lost-annotations"]
     for what in ("types of attributes (1)", "unlimited", "unused", "strings", "storage hints", "kind", "name"):
-        assert what in report.sorted()[0].message
-    verbose = planned(dataset, "zarr2", verbose=True)[1].sorted()[0]
+        assert what in report.list_sorted()[0].message
+    verbose = planned(dataset, "zarr2", verbose=True)[1].list_sorted()[0]
     assert "lost: dimension `/u`, unused" in verbose.notes
 
 
@@ -245,7 +245,7 @@ def test_codecs_outside_the_registry_are_announced() -> None:
 
     def announced(text: str, form: str, **options: Any) -> list[str]:
         _, report = planned(dataset, form=form, codecs={"": text}, **options)
-        return [each.message for each in report.sorted() if each.code == "unregistered-codec"]
+        return [each.message for each in report.list_sorted() if each.code == "unregistered-codec"]
 
     (message,) = announced("shuffle+zlib:5", "zarr3")
     assert "`numcodecs.shuffle`, `numcodecs.zlib`" in message

@@ -221,11 +221,11 @@ def test_syntax_of_values(text: str, low: str | None, high: str | None) -> None:
 def test_other_cuts_are_one_error(text: str) -> None:
     report = Report()
     assert dimension_range(text, report) is None
-    assert [diagnostic.code for diagnostic in report.sorted()] == ["bad-selection"]
+    assert [diagnostic.code for diagnostic in report.list_sorted()] == ["bad-selection"]
 
 
 @pytest.mark.parametrize("text", ["", "lat", "lat=", "lat=:", "~3"])
 def test_other_selections_are_one_error(text: str) -> None:
     report = Report()
     assert coordinate_range(text, report) is None
-    assert [diagnostic.code for diagnostic in report.sorted()] == ["bad-selection"]
+    assert [diagnostic.code for diagnostic in report.list_sorted()] == ["bad-selection"]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nczarr.select.indexing import outer_axis, parsed
+from nczarr.select.indexing import outer_axis, parse
 
 
 @pytest.mark.parametrize(
@@ -24,23 +24,23 @@ def test_what_is_no_index_of_the_array(key: Any, error: type[Exception]) -> None
     with pytest.raises((IndexError, ValueError)):
         np.zeros((7, 6))[key]
     with pytest.raises(error):
-        parsed(key, (7, 6))
+        parse(key, (7, 6))
 
 
 def test_an_index_beyond_64_bits_does_not_wrap() -> None:
     with pytest.raises(IndexError, match="18446744073709551615"):
-        parsed(np.array([2**64 - 1], "u8"), (7, 6))
+        parse(np.array([2**64 - 1], "u8"), (7, 6))
 
 
 def test_a_slice_beyond_the_end_is_cut() -> None:
-    assert parsed((slice(5, 100), slice(-100, 2)), (7, 6)).axes == (range(5, 7), range(2))
+    assert parse((slice(5, 100), slice(-100, 2)), (7, 6)).axes == (range(5, 7), range(2))
 
 
 def test_an_advanced_part_stands_where_its_neighbours_stand() -> None:
-    assert parsed((slice(None), [0, 1], 2), (7, 6, 5)).place == 1
-    assert parsed(([0, 1], slice(None), 2), (7, 6, 5)).place == 0
-    assert parsed((None, slice(None), [0]), (7, 6)).place == 2
-    assert parsed((slice(None), [[0]], None), (7, 6)).new == (3,)
+    assert parse((slice(None), [0, 1], 2), (7, 6, 5)).place == 1
+    assert parse(([0, 1], slice(None), 2), (7, 6, 5)).place == 0
+    assert parse((None, slice(None), [0]), (7, 6)).place == 2
+    assert parse((slice(None), [[0]], None), (7, 6)).new == (3,)
 
 
 @pytest.mark.parametrize("item", [None, ..., [[0]], np.True_])

@@ -29,10 +29,10 @@ WHOLE = [("r(1:2)", range(1, 3)), ("r(1:2,:)", range(1, 3)), ("rr(3,:,:)", range
 def found(text: str) -> tuple[dict[str, tuple[range, ...]], list[str]]:
     report = Report()
     checked = pipeline.read(Source("t.cdl", CDL.encode()), report, Options())
-    assert checked is not None, report.sorted()
+    assert checked is not None, report.list_sorted()
     [section] = sections(text, report)
     ranges = ranges_of([("/" + section.path[0], section)], checked, report)
-    return ranges, [each.code for each in report.sorted()]
+    return ranges, [each.code for each in report.list_sorted()]
 
 
 @pytest.mark.parametrize(("text", "wanted"), WHOLE)

@@ -43,7 +43,7 @@ def test_several_sections_are_read_in_their_order() -> None:
 def test_members_are_refused_where_nothing_is_cut_out_of_records() -> None:
     report = Report()
     assert not sections("obs.day", report)
-    [found] = report.sorted()
+    [found] = report.list_sorted()
     assert found.code == "bad-section"
     assert "members cannot be selected" in found.message
 
@@ -51,7 +51,7 @@ def test_members_are_refused_where_nothing_is_cut_out_of_records() -> None:
 def test_a_fault_in_a_member_is_found_where_it_is() -> None:
     report = Report()
     assert not sections("obs(1).day(5:2)", report, members=True)
-    [found] = report.sorted()
+    [found] = report.list_sorted()
     assert (found.code, found.primary.span.start) == ("bad-section", 11)  # type: ignore[union-attr]
 
 

@@ -45,7 +45,7 @@ def test_what_is_kept_is_bounded(tmp_path: Path) -> None:
     places = [found(root, f"{number}.cdl") for number in range(20)]
     for place in places:
         kept.open(place)
-    open_ones = [place for place in places if kept.known(place) is not None]
+    open_ones = [place for place in places if kept.find_unchanged(place) is not None]
     assert 1 < len(open_ones) < 12
     assert open_ones == places[-len(open_ones) :]
 
@@ -66,10 +66,10 @@ def test_a_document_within_a_store_that_changes_is_seen(tmp_path: Path, monkeypa
     root, kept = Root(str(tmp_path / "root")), shelf(1 << 30)
     place = found(root, "t.zarr")
     first = kept.open(place)
-    assert kept.known(place) is first
+    assert kept.find_unchanged(place) is first
     document = tmp_path / "root" / "t.zarr" / "v" / ".zattrs"
     document.write_text(document.read_text(encoding="utf-8") + " ", encoding="utf-8")
-    assert kept.known(place) is None
+    assert kept.find_unchanged(place) is None
     assert kept.open(place) is not first
 
 
@@ -82,7 +82,7 @@ def test_a_file_in_the_place_of_another_is_seen(tmp_path: Path) -> None:
     other.write_text(TEXT, encoding="utf-8")
     os.utime(other, ns=(first.stamp[0][3], first.stamp[0][3]))  # as large, and of the same time
     other.replace(path)
-    assert kept.known(found(root, "t.cdl")) is None
+    assert kept.find_unchanged(found(root, "t.cdl")) is None
 
 
 @pytest.mark.slow
@@ -164,7 +164,7 @@ def test_a_half_copied_file_is_asked_for_again(part: int, tmp_path: Path) -> Non
     os.utime(path, (1, 1))
     with pytest.raises(CompileError) as later:
         kept.open(found(root, "t.cdl"))
-    assert refusals.refused(later.value, root.home).status == 422
+    assert refusals.describe_refusal(later.value, root.home).status == 422
     path.write_text(TEXT, encoding="utf-8")
     assert kept.open(found(root, "t.cdl")).checked.shapes == {"/v": (2,)}
 

@@ -382,8 +382,8 @@ def test_labels_neither_overlap_nor_vanish() -> None:
         assert len(ticks) >= 4
         assert (np.diff([each.share for each in ticks]) > 0.1).all()
     long = [chart.Tick(share, "2000-01-01 12:00") for share in (0, 0.2, 0.25, 0.5, 0.75, 1)]
-    assert [each.share for each in chart.spaced(long, 90)] == [0, 0.5, 0.75]
-    assert [each.share for each in chart.spaced(long, 38)] == [0, 0.75]
+    assert [each.share for each in chart.space_ticks(long, 90)] == [0, 0.5, 0.75]
+    assert [each.share for each in chart.space_ticks(long, 38)] == [0, 0.75]
     assert [each.label for each in chart.point_ticks(axis([0, 1, 2]), np.array([0, 0.5, 1]))] != []
 
 

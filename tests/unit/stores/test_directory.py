@@ -72,7 +72,7 @@ def test_an_old_target_stays_when_the_rename_fails(tmp_path: Path, monkeypatch: 
             raise OSError("no")
         rename(source, to)
 
-    monkeypatch.setattr(finish, "_exchanged", lambda one, other: False)
+    monkeypatch.setattr(finish, "_exchange", lambda one, other: False)
     monkeypatch.setattr(os, "rename", failing)
     with pytest.raises(OSError, match="no"):
         target.finish()

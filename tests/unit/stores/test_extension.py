@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from nczarr.stores.base import JOURNAL
-from nczarr.stores.extension import STAGED, ExtendJournal, parsed, texts_of, turn, view
-from nczarr.stores.finish import parsed as parsed_before
+from nczarr.stores.extension import STAGED, ExtendJournal, parse, texts_of, turn, view
+from nczarr.stores.finish import parse as parsed_before
 from nczarr.stores.memory import MemoryStore
 
 OPEN = ExtendJournal("command", "base", "run", "writing", {"/t": (3, 5)}, ("v/",), {}, (), ())
@@ -19,7 +19,7 @@ def test_it_comes_back() -> None:
         state="committed", documents=texts_of({"v/.zarray": b'{"\xff": 1}'}), staged=("v/0",), removed=("v/1",)
     )
     for each in (OPEN, done):
-        assert parsed(each.bytes()) == each
+        assert parse(each.bytes()) == each
 
 
 def test_readers_of_the_first_version_refuse_it() -> None:
@@ -35,7 +35,7 @@ def test_readers_of_the_first_version_refuse_it() -> None:
     ],
 )  # fmt: skip
 def test_others_are_no_extensions(data: bytes) -> None:
-    assert parsed(data) is None
+    assert parse(data) is None
 
 
 def test_same_runs() -> None:

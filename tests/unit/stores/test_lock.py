@@ -15,7 +15,7 @@ from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.secrets import NO_OPTIONS
 from nczarr.stores import lock as module
 from nczarr.stores.lock import BusyTargetError, Holder, NoLock, lock_file, lock_name
-from nczarr.stores.locking import assure, locked
+from nczarr.stores.locking import assure, lock_target
 from tests.conftest import ROOT, run_command
 from tests.support.repositories import icechunk
 
@@ -35,7 +35,7 @@ def locks(folder: Path) -> list[str]:
 def test_the_lock_is_beside_the_target_and_removed(tmp_path: Path) -> None:
     lock = lock_file(str(tmp_path / "t.zarr"))
     assert locks(tmp_path) == [".t.zarr.nczarr-lock"]
-    holder = Holder.parsed((tmp_path / ".t.zarr.nczarr-lock").read_bytes())
+    holder = Holder.parse((tmp_path / ".t.zarr.nczarr-lock").read_bytes())
     assert holder is not None
     assert holder.process == os.getpid()
     assert lock.is_held()
@@ -104,21 +104,21 @@ def test_a_file_system_without_locks_is_a_warning(tmp_path: Path, monkeypatch: p
     monkeypatch.setattr(module, "exclusive", refuse)
     report = Report()
     for replaces in (False, True):
-        with locked(str(tmp_path / "t.zarr"), report, NO_OPTIONS, replaces=replaces) as lock:
+        with lock_target(str(tmp_path / "t.zarr"), report, NO_OPTIONS, replaces=replaces) as lock:
             assert isinstance(lock, NoLock)
-        assert [found.code for found in report.sorted()] == ["unlocked-target"] * replaces
+        assert [found.code for found in report.list_sorted()] == ["unlocked-target"] * replaces
 
 
 def test_a_store_in_a_closed_folder_is_locked_inside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "t.zarr").mkdir()
-    real = module._opened
+    real = module._open
 
     def opened(path: str) -> int:
         if os.path.dirname(path) == str(tmp_path):
             raise PermissionError(13, "Permission denied")
         return real(path)
 
-    monkeypatch.setattr(module, "_opened", opened)
+    monkeypatch.setattr(module, "_open", opened)
     lock = lock_file(str(tmp_path / "t.zarr"))
     assert locks(tmp_path / "t.zarr") == [".nczarr-lock"]
     with pytest.raises(BusyTargetError):
@@ -133,7 +133,7 @@ def test_runs_with_different_rights_exclude_each_other(
 ) -> None:
     """One run can make files in the folder of the store, the other only in the store."""
     (tmp_path / "t.zarr").mkdir()
-    target, real = str(tmp_path / "t.zarr"), module._opened
+    target, real = str(tmp_path / "t.zarr"), module._open
 
     def opened(path: str) -> int:
         if os.path.dirname(path) == str(tmp_path):
@@ -143,7 +143,7 @@ def test_runs_with_different_rights_exclude_each_other(
     for has_inside in (holds_inside, not holds_inside):
         with monkeypatch.context() as patch:
             if has_inside:
-                patch.setattr(module, "_opened", opened)
+                patch.setattr(module, "_open", opened)
             if has_inside == holds_inside:
                 lock = lock_file(target)
                 continue
@@ -214,7 +214,7 @@ def test_a_lost_lock_is_reported(tmp_path: Path) -> None:
     (tmp_path / ".t.nc.nczarr-lock").unlink()
     other = lock_file(target)
     assert not assure(lock, target, report)
-    assert [found.code for found in report.sorted()] == ["busy-target"]
+    assert [found.code for found in report.list_sorted()] == ["busy-target"]
     lock.release()
     assert other.is_held()
     other.release()
@@ -227,7 +227,7 @@ def test_long_names_have_short_locks() -> None:
 
 @pytest.mark.parametrize("data", [b"", b"{}", b"[]", b'{"nczarr_lock": 1}', b'{"nczarr_lock": 2, "run": "a"}', b"\xff"])
 def test_other_content_names_no_holder(data: bytes) -> None:
-    assert Holder.parsed(data) is None
+    assert Holder.parse(data) is None
 
 
 CDL = "netcdf t { dimensions: t = UNLIMITED ; variables: int t(t) ; data: t = %s ; }"

@@ -14,7 +14,7 @@ from nczarr.diagnostics.secrets import NO_OPTIONS
 from nczarr.stores import connection, lock_object
 from nczarr.stores.lock import BusyTargetError, Holder, NoLock
 from nczarr.stores.lock_object import LockObject, lock_url
-from nczarr.stores.locking import locked
+from nczarr.stores.locking import lock_target
 from tests.support.flaky import FlakyFileSystem
 
 URL, LOCK = "flaky://bucket/t.zarr", "/bucket/.t.zarr.nczarr-lock"
@@ -54,7 +54,7 @@ def test_one_run_at_a_time() -> None:
     assert isinstance(lock, LockObject)
     with pytest.raises(BusyTargetError) as busy:
         take()
-    assert busy.value.holder == Holder.parsed(FlakyFileSystem.store[LOCK].getvalue())
+    assert busy.value.holder == Holder.parse(FlakyFileSystem.store[LOCK].getvalue())
     assert lock.is_held()
     lock.release()
     assert FlakyFileSystem.store == {}
@@ -91,7 +91,7 @@ def test_a_damaged_lock_expires_too(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_lock_is_renewed_until_it_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
-    renewed, real = threading.Event(), lock_object._replaced
+    renewed, real = threading.Event(), lock_object._replace
 
     def replaced(*arguments: Any) -> bool:
         done = real(*arguments)
@@ -99,10 +99,10 @@ def test_a_lock_is_renewed_until_it_is_lost(monkeypatch: pytest.MonkeyPatch) -> 
         return done
 
     monkeypatch.setattr(lock_object, "PAUSE", 0.01)
-    monkeypatch.setattr(lock_object, "_replaced", replaced)
+    monkeypatch.setattr(lock_object, "_replace", replaced)
     lock = take()
     assert renewed.wait(30)
-    holder = Holder.parsed(FlakyFileSystem.store[LOCK].getvalue())
+    holder = Holder.parse(FlakyFileSystem.store[LOCK].getvalue())
     assert holder is not None
     assert holder.beat > 0
     put(elsewhere())
@@ -115,7 +115,7 @@ def test_a_lock_is_renewed_until_it_is_lost(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_a_renewal_whose_answer_was_lost_is_followed_by_others(monkeypatch: pytest.MonkeyPatch) -> None:
     beats: list[int] = []
-    renewed, real = threading.Event(), lock_object._replaced
+    renewed, real = threading.Event(), lock_object._replace
 
     def replaced(place: Any, data: bytes, holder: Holder) -> bool:
         assert real(place, data, holder)
@@ -127,7 +127,7 @@ def test_a_renewal_whose_answer_was_lost_is_followed_by_others(monkeypatch: pyte
         return True
 
     monkeypatch.setattr(lock_object, "PAUSE", 0.01)
-    monkeypatch.setattr(lock_object, "_replaced", replaced)
+    monkeypatch.setattr(lock_object, "_replace", replaced)
     lock = take()
     assert renewed.wait(30)
     assert lock.is_held()
@@ -140,18 +140,18 @@ def test_a_server_without_conditions_is_a_warning(monkeypatch: pytest.MonkeyPatc
     real = FlakyFileSystem.pipe_file
     monkeypatch.setattr(FlakyFileSystem, "pipe_file", lambda self, path, value, mode="": real(self, path, value))
     report = Report()
-    with locked(URL, report, NO_OPTIONS, replaces=True) as lock:
+    with lock_target(URL, report, NO_OPTIONS, replaces=True) as lock:
         assert isinstance(lock, NoLock)
-    assert [found.code for found in report.sorted()] == ["unlocked-target"]
+    assert [found.code for found in report.list_sorted()] == ["unlocked-target"]
     assert FlakyFileSystem.store == {}
 
 
 def test_a_protocol_without_objects_is_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connection, "OBJECTS", frozenset())
     report = Report()
-    with locked(URL, report, NO_OPTIONS, replaces=True):
+    with lock_target(URL, report, NO_OPTIONS, replaces=True):
         pass
-    assert [found.code for found in report.sorted()] == ["unlocked-target"]
+    assert [found.code for found in report.list_sorted()] == ["unlocked-target"]
 
 
 def test_garbled_locks_are_sent_again() -> None:

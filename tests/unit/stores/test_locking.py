@@ -11,7 +11,7 @@ from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.secrets import NO_OPTIONS
 from nczarr.stores import finish as removal
 from nczarr.stores.lock import Holder, lock_name
-from nczarr.stores.locking import locked
+from nczarr.stores.locking import lock_target
 from tests.conftest import run_command
 
 PARTIAL, REPLACED, REMOVED = (f"t.zarr.{word}-01234567" for word in ("partial", "replaced", "removed"))
@@ -33,11 +33,11 @@ def abandon(target: Path) -> None:
 
 def messages(target: Path, *, finish: bool = False) -> dict[str, tuple[str, ...]]:
     report = Report()
-    with locked(str(target), report, NO_OPTIONS, replaces=True):
+    with lock_target(str(target), report, NO_OPTIONS, replaces=True):
         if finish:
             (target.parent / PARTIAL).rename(target)
-    assert {each.code for each in report.sorted()} <= {"abandoned-target"}
-    return {each.message: each.helps for each in report.sorted()}
+    assert {each.code for each in report.list_sorted()} <= {"abandoned-target"}
+    return {each.message: each.helps for each in report.list_sorted()}
 
 
 def test_leftovers_of_a_killed_run_are_named(target: Path) -> None:

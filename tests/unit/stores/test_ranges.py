@@ -32,7 +32,7 @@ def test_a_range_is_read_in_pieces(file: str, monkeypatch: pytest.MonkeyPatch) -
 
 def test_neighbours_become_one(file: str) -> None:
     parts = [Range(file, 0, 4), Range(file, 4, 6), b"x", Range(file, 10, 1), Range(file, 12, 1), Range("other", 13, 1)]
-    assert list(ranges.joined(parts)) == [Range(file, 0, 10), b"x", *parts[3:]]
+    assert list(ranges.join(parts)) == [Range(file, 0, 10), b"x", *parts[3:]]
 
 
 def test_a_range_beyond_the_end_is_an_error(file: str, tmp_path: Path) -> None:

@@ -23,11 +23,11 @@ from nczarr.stores.references import ReferenceStore
 
 def made(document: dict[str, Any], home: Path, *, following: Following = Following()) -> ReferenceStore:  # noqa: B008
     report = Report()
-    found = lookup.opened(Source("set.json", json.dumps(document).encode()), report)
+    found = lookup.open_document(Source("set.json", json.dumps(document).encode()), report)
     assert found is not None
     store = ReferenceStore(found, Policy(str(home), following), "set.json")
     store.check(report)
-    assert not report.errors, report.sorted()
+    assert not report.errors, report.list_sorted()
     return store
 
 
@@ -108,7 +108,7 @@ def test_keys_that_no_store_has_are_passed_over(target: Path) -> None:
     assert store.children("") == ["..z", "a", "ok", "v"]
     report = Report()
     store.check(report)
-    assert [found.code for found in report.sorted()] == ["unsafe-key"] * 6
+    assert [found.code for found in report.list_sorted()] == ["unsafe-key"] * 6
 
 
 def test_it_pickles(target: Path) -> None:

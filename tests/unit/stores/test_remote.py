@@ -16,9 +16,9 @@ import pytest
 pytest.importorskip("fsspec", reason="fsspec is not installed: nczarr[remote]")
 
 import nczarr
-from nczarr.diagnostics.secrets import StorageOptions, scrubbed, shown
+from nczarr.diagnostics.secrets import StorageOptions, scrub, show
 from nczarr.stores import connection
-from nczarr.stores.finish import StoreJournal, parsed
+from nczarr.stores.finish import StoreJournal, parse
 from nczarr.stores.remote import RemoteStore
 from nczarr.stores.remote_target import RemoteTarget
 from tests.conftest import run_command
@@ -159,7 +159,7 @@ def _journal_of(source: Path) -> StoreJournal:
         patch.setattr("nczarr.link.target.put_metadata", _out_of_reach)
         with pytest.raises(OSError, match="out of reach"):
             nczarr.convert(source, "flaky://bucket/journal.zarr")
-    found = parsed(content()["/bucket/journal.zarr/.nczarr-journal"])
+    found = parse(content()["/bucket/journal.zarr/.nczarr-journal"])
     FlakyFileSystem.store.clear()
     FlakyFileSystem.store.update(kept)
     return found
@@ -180,7 +180,7 @@ def _written(source: Path, right: dict[str, bytes]) -> str:
         there = content()
         if there:
             assert "/bucket/t.zarr/.nczarr-journal" in there
-            damaged = not parsed(there["/bucket/t.zarr/.nczarr-journal"]).is_of(_journal_of(source))
+            damaged = not parse(there["/bucket/t.zarr/.nczarr-journal"]).is_of(_journal_of(source))
             nczarr.convert(source, URL, resume=not damaged, overwrite=damaged)
         else:
             nczarr.convert(source, URL)
@@ -287,7 +287,7 @@ def test_another_run_does_not_go_on_with_it(source: Path) -> None:
     with pytest.raises(OSError, match="internal error"):
         nczarr.convert(source, URL, storage_options=QUICK)
     FlakyFileSystem.faults = staticmethod(lambda *request: None)
-    journal = parsed(content()["/bucket/t.zarr/.nczarr-journal"])
+    journal = parse(content()["/bucket/t.zarr/.nczarr-journal"])
     assert journal.fingerprint is not None
     assert journal.source == str(source)
     for other in ({"chunks": {"x": 20}}, {"variables": ["v"]}, {"sections": ["v(0:9)"]}, {"format": "zarr2"}):
@@ -431,8 +431,8 @@ def test_secrets_are_seen_nowhere(source: Path, tmp_path: Path) -> None:
     store = pickle.loads(pickle.dumps(RemoteStore("https://me:pw-hush@host/x?sig=hush", options)))
     assert "hush" not in repr(store) + store.path + repr(store.connection)
     text = "cannot reach https://me:pw-hush@host/x?sig=hush with hush-hush and hush-too (pw-hush)"
-    assert "hush" not in scrubbed(text, "https://me:pw-hush@host/x?sig=hush", options)
-    assert shown("/a/b?c@d") == "/a/b?c@d"
+    assert "hush" not in scrub(text, "https://me:pw-hush@host/x?sig=hush", options)
+    assert show("/a/b?c@d") == "/a/b?c@d"
 
 
 def test_the_journal_holds_no_secret(tmp_path: Path) -> None:
@@ -470,8 +470,8 @@ def test_options_as_they_are_written(text: str, name: str, value: Any) -> None:
     "data", [b"", b"[]", b"[" * 100_000, b"{", b'{"nczarr_journal": 2}', json.dumps({"nczarr_journal": 1}).encode()]
 )
 def test_a_damaged_journal_is_of_no_run(data: bytes) -> None:
-    assert parsed(data) == StoreJournal(None)
-    assert not parsed(data).is_of(StoreJournal(None))
+    assert parse(data) == StoreJournal(None)
+    assert not parse(data).is_of(StoreJournal(None))
 
 
 def test_a_target_in_another_process_puts_and_does_not_finish() -> None:
@@ -494,7 +494,7 @@ def test_of_two_runs_that_begin_at_once_one_gets_the_place() -> None:
     FlakyFileSystem.faults = staticmethod(other)
     with pytest.raises(nczarr.CompileError, match="busy-target"):
         RemoteTarget(URL, journal=StoreJournal("mine"))
-    assert parsed(content()["/bucket/t.zarr/.nczarr-journal"]) == StoreJournal("other")
+    assert parse(content()["/bucket/t.zarr/.nczarr-journal"]) == StoreJournal("other")
 
 
 @pytest.mark.parametrize("journal", [StoreJournal("same", run="other"), StoreJournal(None, run="other")])
@@ -686,4 +686,4 @@ def test_a_run_that_was_killed_when_all_was_cleared_writes_from_then_on(source: 
     FlakyFileSystem.faults = staticmethod(lambda n, method, path: "error" if path.endswith(".zgroup") else None)
     with pytest.raises(OSError, match="internal error"):
         nczarr.convert(source, URL, resume=True, storage_options=QUICK)
-    assert parsed(content()["/bucket/t.zarr/.nczarr-journal"]).state == "writing"
+    assert parse(content()["/bucket/t.zarr/.nczarr-journal"]).state == "writing"

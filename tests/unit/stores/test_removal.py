@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from nczarr.stores import finish as removal
-from nczarr.stores.finish import STRIDE, go_on, leftovers, remove_folder, sibling, unstopped
+from nczarr.stores.finish import STRIDE, delay_signals, go_on, leftovers, remove_folder, sibling
 
 FILES = 3 * STRIDE
 
@@ -95,7 +95,7 @@ def test_a_signal_ends_the_removal_within_a_stride(
 
     monkeypatch.setattr(removal.os, "unlink", unlink)
     try:
-        with unstopped():
+        with delay_signals():
             removed = remove_folder(str(folder))
             assert signals == []
     finally:

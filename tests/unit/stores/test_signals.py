@@ -17,7 +17,7 @@ import pytest
 
 import nczarr
 from nczarr.stores import finish
-from nczarr.stores.finish import put_in_place, unstopped
+from nczarr.stores.finish import delay_signals, put_in_place
 
 STEPS = ("place.py", "directory.py", "zip.py", "single.py")
 """Modules at whose lines the signal comes."""
@@ -90,7 +90,7 @@ def test_a_signal_is_kept_until_the_block_is_done() -> None:
     done = []
 
     def block() -> None:
-        with unstopped():
+        with delay_signals():
             signal.raise_signal(signal.SIGTERM)
             done.append(1)
 
@@ -102,7 +102,7 @@ def test_a_signal_is_kept_until_the_block_is_done() -> None:
 def test_ignored_signals_stay_ignored() -> None:
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
-        with unstopped():
+        with delay_signals():
             signal.raise_signal(signal.SIGHUP)
         assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
     finally:
@@ -122,7 +122,7 @@ def test_an_old_folder_comes_back_where_the_new_one_cannot_be_put(
             raise OSError("no")
         rename(source, target)
 
-    monkeypatch.setattr(finish, "_exchanged", lambda one, other: False)  # as on systems without it
+    monkeypatch.setattr(finish, "_exchange", lambda one, other: False)  # as on systems without it
     monkeypatch.setattr(os, "rename", failing)
     with pytest.raises(OSError, match="no"):
         put_in_place(str(tmp_path / "new"), str(tmp_path / "old"), overwrite=True)
@@ -176,8 +176,8 @@ def test_a_signal_in_an_outer_block_waits_for_its_end() -> None:
     done = []
 
     def blocks() -> None:
-        with unstopped():
-            with unstopped():
+        with delay_signals():
+            with delay_signals():
                 done.append("inner")
             signal.raise_signal(signal.SIGTERM)
             done.append("outer")

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from nczarr.stores.stat import Facts, changes, facts, facts_at, noted
+from nczarr.stores.stat import Facts, changes, facts, facts_at, read_noted
 
 WHEN = 1_768_478_400_123_456_789
 
@@ -26,7 +26,7 @@ def test_facts_of_a_file(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("known", [Facts(), Facts(5), Facts(0, WHEN), Facts(7, 1_768_478_400 * 10**9, "tag")])
 def test_what_is_noted_is_read(known: Facts) -> None:
-    assert noted(known.members()) == known
+    assert read_noted(known.members()) == known
 
 
 def test_a_time_is_noted_as_a_text() -> None:
@@ -35,7 +35,7 @@ def test_a_time_is_noted_as_a_text() -> None:
 
 @pytest.mark.parametrize("value", [None, [], "text", {"size": "5", "mtime": [], "etag": 5}, {"size": True}])
 def test_members_of_another_form_say_nothing(value: Any) -> None:
-    assert noted(value) == Facts()
+    assert read_noted(value) == Facts()
 
 
 @pytest.mark.parametrize(
@@ -44,7 +44,7 @@ def test_members_of_another_form_say_nothing(value: Any) -> None:
      "Thu, 15 Jan 2026 12:00:00 GMT"],
 )  # fmt: skip
 def test_times_in_any_form(when: Any) -> None:
-    assert noted({"mtime": when}).modified == 1_768_478_400 * 10**9
+    assert read_noted({"mtime": when}).modified == 1_768_478_400 * 10**9
 
 
 class Told:

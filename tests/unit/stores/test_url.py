@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from nczarr import registry
-from nczarr.stores.url import BadURLError, Location, Repository, is_remote, location, trimmed, untidy
+from nczarr.stores.url import BadURLError, Location, Repository, is_remote, location, trim, untidy
 
 
 @pytest.mark.parametrize("text", ["a.nc", "/p/a#mode=zarr", "C:x", "a b.zarr", "-", "./s3://x", "a:b"])
@@ -89,7 +89,7 @@ def test_pure_zarr_is_said_beside_nczarr() -> None:
     ],
 )
 def test_slashes_at_the_end(text: str, path: str) -> None:
-    assert trimmed(text) == path
+    assert trim(text) == path
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ import nczarr
 from nczarr.ast import Dataset, Storage, Variable
 from nczarr.diagnostics.report import Report
 from nczarr.options import Options
-from nczarr.registry import named
+from nczarr.registry import find_format
 from nczarr.stores import zip as zips
 from nczarr.stores.base import UnsafeKeyError
 from nczarr.stores.zip import ZipStore, ZipTarget
@@ -139,7 +139,11 @@ def test_folder_and_archive_have_equal_keys_and_bytes(form: str, tmp_path: Path)
     for name in ("t.zarr", "t.zip", "u.zip"):
         options = Options(allow_loss=frozenset({"all"}))
         assert store(
-            checked(Dataset(name="", variables=variables), data), str(tmp_path / name), named(form), Report(), options
+            checked(Dataset(name="", variables=variables), data),
+            str(tmp_path / name),
+            find_format(form),
+            Report(),
+            options,
         )  # type: ignore[arg-type]
     root = tmp_path / "t.zarr"
     folder = {str(file.relative_to(root)): file.read_bytes() for file in root.rglob("*") if file.is_file()}

@@ -28,8 +28,8 @@ FAULTY = {
 
 def messages(form: str, text: str) -> list[str]:
     report = Report()
-    pipeline.read(Source("t", text.encode()), report, Options(), registry.named(form))
-    return [f"{item.code}: {item.message}" for item in report.sorted()]
+    pipeline.read(Source("t", text.encode()), report, Options(), registry.find_format(form))
+    return [f"{item.code}: {item.message}" for item in report.list_sorted()]
 
 
 @pytest.mark.parametrize("form", FAULTY)

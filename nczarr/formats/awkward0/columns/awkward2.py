@@ -36,7 +36,7 @@ def to_awkward(column: nodes.Column) -> ak.Array:
     except RecursionError:
         report.error("unsuited-array", "the array is nested too deeply")
     if report.errors:
-        raise CompileError(report.sorted())
+        raise CompileError(report.list_sorted())
     return ak.Array(layout)
 
 

@@ -56,25 +56,25 @@ class _Layouts:
                 return self._texts(column, place)
             case nodes.TableNode():
                 if len(set(column.names)) < len(column.names):
-                    self._unsuited(place, "has two columns of the same name")
+                    self._refuse_unsuited(place, "has two columns of the same name")
                 pairs = zip(column.names, column.columns, strict=True)
                 parts = [self.of(part, below(place, name)) for name, part in pairs]
                 return contents.RecordArray(parts, list(column.names), length=column.length)
             case Masked() | BitMasked() | Indexed():
-                return self._chosen(column, place)
+                return self._choose(column, place)
             case nodes.Sparse():
                 return self._sparse(column, place)
             case nodes.Union():
                 return self._union(column, place)
             case nodes.ArrayPieces():
-                return self._joined([self.of(piece, place) for piece in column.pieces])
+                return self._join([self.of(piece, place) for piece in column.pieces])
             case nodes.Objects():
                 call = {"function": list(column.function), "args": list(column.args), "kwargs": dict(column.kwargs)}
                 call = {name: value for name, value in call.items() if value or name == "function"}
                 layout = self.of(column.content, place)
                 return layout.copy(parameters={**(layout._parameters or {}), FUNCTION: call})
             case nodes.BackReference():
-                return self._unsuited(place, f"refers to array {column.id}, which encloses it")
+                return self._refuse_unsuited(place, f"refers to array {column.id}, which encloses it")
             case _:
                 assert_never(column)
 
@@ -88,13 +88,13 @@ class _Layouts:
             parts = [self._flat(values[name], below(place, name)) for name in dtype.names]
             return contents.RecordArray(parts, list(dtype.names), length=len(values))
         if dtype.kind in "SUV":
-            return self._rows(self._fixed(np.ascontiguousarray(values).reshape(-1), place), values.shape)
+            return self._rows(self._read_fixed(np.ascontiguousarray(values).reshape(-1), place), values.shape)
         if dtype.kind not in "biufcmM":
-            self._unsuited(place, f"has {dtype}, which awkward arrays cannot hold")
+            self._refuse_unsuited(place, f"has {dtype}, which awkward arrays cannot hold")
         layout = contents.NumpyArray(values.astype(dtype.newbyteorder("="), copy=False))
         return layout if values.ndim == 1 else layout.to_RegularArray()
 
-    def _fixed(self, values: NDArray[Any], place: str) -> Any:
+    def _read_fixed(self, values: NDArray[Any], place: str) -> Any:
         """Convert fixed-length texts and bytes without trailing NULs; opaque bytes retain them.
 
         `values`: shape (items,), dtype `U`, `S` or `V`.
@@ -105,7 +105,7 @@ class _Layouts:
             try:
                 values = np.char.encode(values, "utf-8")
             except UnicodeEncodeError:
-                self._unsuited(place, "has strings that UTF-8 cannot encode")
+                self._refuse_unsuited(place, "has strings that UTF-8 cannot encode")
         size = values.dtype.itemsize
         if not size:
             values, size = values.astype("S1"), 1
@@ -128,18 +128,18 @@ class _Layouts:
         inner = self.of(lists.content, place)
         raw = inner.project() if inner.is_indexed and not inner.is_option else inner
         if not isinstance(raw, self.contents.NumpyArray) or raw.data.dtype != np.uint8 or raw.data.ndim != 1:
-            self._unsuited(place, "has strings whose bytes are not a plain uint8 array")
+            self._refuse_unsuited(place, "has strings whose bytes are not a plain uint8 array")
         kind, item = ("bytestring", "byte") if encoding is None else ("string", "char")
         data = raw.data
         if encoding is not None and encoding.lower() not in _ASCII:
-            lists = self._recoded(lists, data, encoding, place)
+            lists = self._recode(lists, data, encoding, place)
             data = lists.content.values  # type: ignore[union-attr]
         content = self.contents.NumpyArray(data, parameters={"__array__": item})
         if isinstance(lists, nodes.ListNode):
             return self.contents.ListOffsetArray(self._index(lists.offsets), content, parameters={"__array__": kind})
         return self.contents.ListArray(*self._bounds(lists), content, parameters={"__array__": kind})
 
-    def _recoded(
+    def _recode(
         self, lists: nodes.ListNode | nodes.Spans, data: NDArray[Any], encoding: str, place: str
     ) -> nodes.ListNode:
         """Return byte lists of texts recoded to UTF-8, awkward's only encoding. `data`: uint8, shape (bytes,)."""
@@ -148,18 +148,18 @@ class _Layouts:
         try:
             texts = [raw[start:stop].decode(encoding).encode() for start, stop in pairs]
         except (LookupError, UnicodeError) as error:
-            self._unsuited(place, f"has strings that do not match their encoding: {error}")
+            self._refuse_unsuited(place, f"has strings that do not match their encoding: {error}")
         content = nodes.Flat(np.frombuffer(b"".join(texts), "u1"))
         return nodes.ListNode(nodes.offsets_of(list(map(len, texts))), content)
 
     # ---- missing, selected and sparse items --------------------------------------------------------------------------
 
-    def _chosen(self, column: Masked | BitMasked | Indexed, place: str) -> Any:
+    def _choose(self, column: Masked | BitMasked | Indexed, place: str) -> Any:
         """Return the layout of items with missing ones or in another order."""
         contents, index = self.contents, self._indexes
         content = self.of(column.content, place)
         if content.is_union and _loses(content.contents):
-            return self._chosen_of_union(column, content)
+            return self._choose_of_union(column, content)
         match column:
             case Masked():
                 length = len(column)
@@ -178,7 +178,7 @@ class _Layouts:
             case Indexed():
                 return contents.IndexedArray.simplified(self._index(column.index), content)
 
-    def _chosen_of_union(self, column: Masked | BitMasked | Indexed, union: Any) -> Any:
+    def _choose_of_union(self, column: Masked | BitMasked | Indexed, union: Any) -> Any:
         """Select items of a union whose numbers must not merge, as awkward's option constructors would do."""
         contents, index = self.contents, self._indexes
         if isinstance(column, Indexed):
@@ -192,7 +192,7 @@ class _Layouts:
             tags, inner = np.where(places < 0, 0, tags), np.where(places < 0, len(parts[0]), inner)
             parts[0] = contents.IndexedOptionArray.simplified(index.Index64(behind), parts[0])
             parts[1:] = [contents.UnmaskedArray.simplified(content) for content in parts[1:]]
-        return self._simplified(index.Index8(tags.astype("i1")), index.Index64(inner.astype("i8")), parts)
+        return self._simplify(index.Index8(tags.astype("i1")), index.Index64(inner.astype("i8")), parts)
 
     def _sparse(self, column: nodes.Sparse, place: str) -> Any:
         """Return a dense layout, with items from the values or the default."""
@@ -213,7 +213,7 @@ class _Layouts:
             default = ak.from_iter([[] if column.default is None else column.default], highlevel=False)
         places = np.full(column.length, len(values), "i8")
         places[column.index] = np.arange(len(values))
-        return contents.IndexedArray.simplified(index.Index64(places), self._joined([values, default]))
+        return contents.IndexedArray.simplified(index.Index64(places), self._join([values, default]))
 
     # ---- several contents --------------------------------------------------------------------------------------------
 
@@ -225,7 +225,7 @@ class _Layouts:
         """
         count = len(column.contents)
         if count > MOST_CONTENTS:
-            self._unsuited(place, f"is a union of {count} kinds; the limit of awkward is {MOST_CONTENTS}")
+            self._refuse_unsuited(place, f"is a union of {count} kinds; the limit of awkward is {MOST_CONTENTS}")
         if not count:
             return self.contents.EmptyArray()
         parts = [self.of(content, below(place, f"#{n}")) for n, content in enumerate(column.contents)]
@@ -234,13 +234,13 @@ class _Layouts:
             return self.contents.IndexedArray.simplified(self._index(index), parts[0])
         tags = self._indexes.Index8(np.ascontiguousarray(column.tags).astype("i1", copy=False))
         places = self._indexes.Index64(np.ascontiguousarray(index).astype("i8", copy=False))
-        layout = self._simplified(tags, places, parts)
+        layout = self._simplify(tags, places, parts)
         while layout.is_union and len(layout.contents) < len(parts):
             parts = list(layout.contents)
-            layout = self._simplified(layout.tags, layout.index, parts)
+            layout = self._simplify(layout.tags, layout.index, parts)
         return layout
 
-    def _simplified(self, tags: Any, index: Any, parts: list[Any]) -> Any:
+    def _simplify(self, tags: Any, index: Any, parts: list[Any]) -> Any:
         from inspect import signature
 
         union = self.contents.UnionArray
@@ -250,7 +250,7 @@ class _Layouts:
             return union.simplified(tags, index, parts, mergecastable="equiv")
         return union(tags, index, parts)  # awkward 2.6 merges all numbers or nothing
 
-    def _joined(self, layouts: list[Any]) -> Any:
+    def _join(self, layouts: list[Any]) -> Any:
         """Concatenate layouts."""
         import awkward as ak
 
@@ -284,7 +284,7 @@ class _Layouts:
             return low, high
         return self._index(starts.astype("i8")), self._index(stops.astype("i8"))
 
-    def _unsuited(self, place: str, why: str) -> NoReturn:
+    def _refuse_unsuited(self, place: str, why: str) -> NoReturn:
         self._report.error("unsuited-array", f"`{place}` {why}")
         raise _NoLayoutError
 

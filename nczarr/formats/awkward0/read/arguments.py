@@ -14,7 +14,7 @@ from nczarr.arrays.values.columns import ArrayPieces, BackReference, Column, Fla
 from nczarr.formats.awkward0.read import array_values
 from nczarr.formats.awkward0.read.array_values import ValueCost
 from nczarr.formats.awkward0.wire.blobs import Blobs, PackedBlob, StoredBlob
-from nczarr.formats.awkward0.wire.limits import LARGEST, At, Limits, UnreadableDocumentError, shown
+from nczarr.formats.awkward0.wire.limits import LARGEST, At, Limits, UnreadableDocumentError, show
 
 MOST_OF_GIVEN = 16
 """Maximum ratio of array bytes to input bytes: offsets of one-byte counts take eight."""
@@ -27,7 +27,7 @@ class FunctionOfDocument(NamedTuple):
     """Parts of the name."""
 
 
-def _oversized(text: str, at: At | None = None) -> UnreadableDocumentError:
+def _find_oversized(text: str, at: At | None = None) -> UnreadableDocumentError:
     return UnreadableDocumentError("oversized-awkward", text, at)
 
 
@@ -71,23 +71,23 @@ class Workspace:
                 self._made_bytes += value.nbytes
         size = self.blobs.given
         if self._made_bytes > MOST_OF_GIVEN * size + self.limits.expanded:
-            text = f"all arrays together have {shown(self._made_bytes)} bytes, far more than the input, {size}"
-            raise _oversized(text)
+            text = f"all arrays together have {show(self._made_bytes)} bytes, far more than the input, {size}"
+            raise _find_oversized(text)
 
     def charge(self, count: int) -> None:
         """Count bytes without input. Raises UnreadableDocumentError if they exceed the limit."""
         self._charged += count
         if self._charged > self.limits.expanded:
-            raise _oversized(f"items without bytes exceed the limit, {self.limits.expanded}")
+            raise _find_oversized(f"items without bytes exceed the limit, {self.limits.expanded}")
 
-    def listed(self, values: list[Any] | tuple[Any, ...], dtype: str) -> Column:
+    def list_column(self, values: list[Any] | tuple[Any, ...], dtype: str) -> Column:
         """Return a list of numbers or texts as a column, cached by list object."""
         cached = self._lists.get(id(values))
         if cached is None or not values:
             cached = self._lists[id(values)] = (values, array_values.array_of_list(values, dtype))
         return cached[1]
 
-    def finished(self, value: Any) -> Any:
+    def finish(self, value: Any) -> Any:
         """Replace remaining blobs by their bytes, or by arrays of the storage."""
 
         def change(value: Any) -> Any:
@@ -101,16 +101,16 @@ class Workspace:
                 case _:
                     return value
 
-        return array_values.replaced(value, change)
+        return array_values.replace(value, change)
 
-    def measured(self, value: Any, at: At | None) -> ValueCost:
+    def measure(self, value: Any, at: At | None) -> ValueCost:
         """Return the cost of a value. Raises UnreadableDocumentError if it, or the total so far, is too large."""
         cached = self.measures.get(id(value))
         if cached is not None:
             return cached[1]
-        below = [self.measured(child, at) for child in array_values.children(value)]
+        below = [self.measure(child, at) for child in array_values.children(value)]
         arrays = array_values.own(value)
-        size = array_values.made_bytes(value) + sum(array.nbytes for array in arrays)
+        size = array_values.measure_bytes(value) + sum(array.nbytes for array in arrays)
         cost = ValueCost(
             size + sum(inner.bytes for inner in below),
             1 + sum(inner.arrays for inner in below),
@@ -121,11 +121,11 @@ class Workspace:
         self._count(*arrays)
         limits = self.limits
         if cost.depth > 2 * limits.nesting:
-            raise _oversized(f"arrays are nested deeper than {2 * limits.nesting}", at)
+            raise _find_oversized(f"arrays are nested deeper than {2 * limits.nesting}", at)
         if cost.arrays > limits.arrays:
-            raise _oversized(f"the arrays and values, counted at each use, exceed the limit, {limits.arrays}", at)
+            raise _find_oversized(f"the arrays and values, counted at each use, exceed the limit, {limits.arrays}", at)
         if isinstance(value, ArrayPieces | Sparse) and cost.bytes > self.blobs.given + limits.expanded:
-            raise _oversized(f"the array has {shown(cost.bytes)} bytes, {limits.expanded} more than the input", at)
+            raise _find_oversized(f"the array has {show(cost.bytes)} bytes, {limits.expanded} more than the input", at)
         return cost
 
 
@@ -161,7 +161,7 @@ class Arguments:
         """Return an unchecked value, or the default if it is missing."""
         return self._values[name].value if name in self._values else default
 
-    def refused(self, name: str, text: str, code: str = "bad-awkward-array") -> UnreadableDocumentError:
+    def refuse(self, name: str, text: str, code: str = "bad-awkward-array") -> UnreadableDocumentError:
         """Return an error about an argument."""
         at = self._values[name].at if name in self._values else self.at
         return UnreadableDocumentError(code, f"{self.function}: {text}", at)
@@ -174,12 +174,12 @@ class Arguments:
         except UnreadableDocumentError as error:
             if error.at is not None:
                 raise
-            raise self.refused(name, f"`{name}`: {error.message}", error.code) from None
+            raise self.refuse(name, f"`{name}`: {error.message}", error.code) from None
 
     def wrong(self, name: str, expected: str) -> UnreadableDocumentError:
         """Return an error about an argument of the wrong kind."""
-        actual = array_values.described(self.value(name))
-        return self.refused(name, f"`{name}` must be {expected}, not {actual}", "bad-awkward-expression")
+        actual = array_values.describe(self.value(name))
+        return self.refuse(name, f"`{name}` must be {expected}, not {actual}", "bad-awkward-expression")
 
     def column(self, name: str, dtype: str = "<f8", *, later: bool = False) -> Column:
         """Return an array; `dtype`: for bytes and empty lists. `later`: allow one that encloses this call."""
@@ -188,12 +188,12 @@ class Arguments:
     def column_of(self, name: str, value: Any, dtype: str = "<f8", *, later: bool = False) -> Column:
         """Return a value inside an argument as an array. Raises UnreadableDocumentError if it is not an array."""
         if isinstance(value, BackReference) and not later:
-            raise self.refused(name, f"`{name}` is an array that encloses this call: its length would depend on itself")
+            raise self.refuse(name, f"`{name}` is an array that encloses this call: its length would depend on itself")
         if isinstance(value, Column):
             return value
         with self.about(name):
             if isinstance(value, list | tuple):
-                return self.workspace.listed(value, dtype)
+                return self.workspace.list_column(value, dtype)
             if isinstance(value, StoredBlob) and value.array is not None:
                 return array_values.elements(value.array)
             if isinstance(value, StoredBlob | PackedBlob):
@@ -224,7 +224,7 @@ class Arguments:
         """Return integers below 2^63, shape (items,)."""
         numbers = self.integers(name)
         if numbers.ndim != 1:
-            raise self.refused(name, f"`{name}` must have one dimension, not {numbers.ndim}")
+            raise self.refuse(name, f"`{name}` must have one dimension, not {numbers.ndim}")
         return numbers
 
     def elements(self, name: str, dtype: str) -> NDArray[Any]:
@@ -259,7 +259,7 @@ class Arguments:
         if isinstance(value, bool) or not isinstance(value, int):
             raise self.wrong(name, "an integer")
         if not -LARGEST <= value < LARGEST:
-            raise self.refused(name, f"`{name}` does not fit 64 bits: {shown(value)}")
+            raise self.refuse(name, f"`{name}` does not fit 64 bits: {show(value)}")
         return value
 
     def length(self, name: str) -> int:
@@ -268,7 +268,7 @@ class Arguments:
         if number is None:
             raise self.wrong(name, "an integer")
         if number < 0:
-            raise self.refused(name, f"`{name}` must not be negative: {number}")
+            raise self.refuse(name, f"`{name}` must not be negative: {number}")
         return number
 
     def flag(self, name: str, default: bool) -> bool:

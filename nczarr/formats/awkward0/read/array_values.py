@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.values import columns as nodes
 from nczarr.arrays.values.items import items
-from nczarr.formats.awkward0.wire.limits import LARGEST, UnreadableDocumentError, shown
+from nczarr.formats.awkward0.wire.limits import LARGEST, UnreadableDocumentError, show
 from nczarr.syntax.json.positions import kind
 
 LAST_CHARACTER = 0x10FFFF
@@ -77,7 +77,7 @@ def own(value: Any) -> tuple[NDArray[Any], ...]:
     return tuple(getattr(value, name) for name in _ARRAYS if hasattr(value, name))
 
 
-def replaced(value: Any, change: Callable[[Any], Any]) -> Any:
+def replace(value: Any, change: Callable[[Any], Any]) -> Any:
     """Apply a function to a value and to all in its lists, tuples and dictionaries; to shared values once."""
     done: dict[int, Any] = {}
 
@@ -94,7 +94,7 @@ def replaced(value: Any, change: Callable[[Any], Any]) -> Any:
     return changed(value)
 
 
-def made_bytes(value: Any) -> int:
+def measure_bytes(value: Any) -> int:
     """Return the bytes of items without an array: as one array, or as numbers in memory."""
     match value:
         case nodes.Flat():
@@ -176,14 +176,14 @@ def flat(values: NDArray[Any]) -> NDArray[Any]:
     return values if values.ndim == 1 else values.reshape(-1)
 
 
-def folded(column: nodes.Column, shape: tuple[int, ...]) -> nodes.Column:
+def fold(column: nodes.Column, shape: tuple[int, ...]) -> nodes.Column:
     """Nest a column of flattened items into lists of the dimensions after the first."""
     for axis in range(len(shape) - 1, 0, -1):
         column = nodes.regular(column, math.prod(shape[:axis]), shape[axis])
     return column
 
 
-def described(value: Any) -> str:
+def describe(value: Any) -> str:
     """Describe a value for a diagnostic."""
     if isinstance(value, nodes.Column):
         return "an array"
@@ -199,13 +199,13 @@ def check_element(dtype: Any, shape: tuple[int, ...]) -> None:
 def element(value: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     """Return a value as an element among others of a type. Raises UnreadableDocumentError."""
     if not isinstance(value, list | bool | int | float | np.ndarray):
-        raise _bad(f"an element of {dtype} is required, not {described(value)}")
+        raise _bad(f"an element of {dtype} is required, not {describe(value)}")
     listed = nodes.Flat(value[np.newaxis]) if isinstance(value, np.ndarray) else array_of_list([value], "<f8")
     elements = listed.values if isinstance(listed, nodes.Flat) else np.empty(0, "S1")
     if elements.shape[1:] != shape or elements.dtype.kind not in "biufc" or dtype.kind not in "biufc":
         raise _bad(f"an element of {dtype} with shape {shape} is required")
     if elements.dtype == np.uint64 and dtype != np.uint64:
-        raise _bad(f"{shown(value)} does not fit a signed 64-bit integer")
+        raise _bad(f"{show(value)} does not fit a signed 64-bit integer")
     return elements[0]
 
 
@@ -217,9 +217,9 @@ def item(value: Any) -> Any:
     while level:
         for entry in level:
             if not isinstance(entry, bool | int | float | str | list | dict | None):
-                raise _bad(f"an item of JSON is required, not {described(entry)}")
+                raise _bad(f"an item of JSON is required, not {describe(entry)}")
             if isinstance(entry, int) and not -LARGEST <= entry < LARGEST:
-                raise _bad(f"{shown(entry)} does not fit a signed 64-bit integer")
+                raise _bad(f"{show(entry)} does not fit a signed 64-bit integer")
         level = [inner for outer in level for inner in children(outer)]
     return value
 

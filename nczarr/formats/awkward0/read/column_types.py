@@ -12,13 +12,13 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from nczarr import names
-from nczarr.arrays.chunks.grid import converted
+from nczarr.arrays.chunks.grid import convert
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.sources.source import numpy_dtype
 from nczarr.arrays.values.canonical import NoVariableError, plain
 from nczarr.arrays.values.columns import Column, Flat, ListNode, Masked, Spans, TableNode, TextNode, regular
-from nczarr.arrays.values.elements import UNITS, declared, element_of, is_element, modelled
-from nczarr.arrays.values.parts import NUMPY, PartTree, UnsuitedError, arrays_of, descr, shaped
+from nczarr.arrays.values.elements import UNITS, declare_type, element_of, is_element, model_dtype
+from nczarr.arrays.values.parts import NUMPY, PartTree, UnsuitedError, arrays_of, descr, shape_values
 from nczarr.arrays.values.parts import Types as Known
 from nczarr.ast import CompoundType, Field, OpaqueType, VlenType
 from nczarr.ast.dataset import MAX_DEPTH
@@ -40,7 +40,7 @@ def units(column: Column) -> Iterator[tuple[str, str]]:
             yield from units(column.content)
         case TableNode():
             for name, inner in _fields(column):
-                yield from ((_joined(name, path), unit) for path, unit in units(inner))
+                yield from ((_join(name, path), unit) for path, unit in units(inner))
         case Flat():
             yield from _units(column.values.dtype)
         case _:
@@ -49,7 +49,7 @@ def units(column: Column) -> Iterator[tuple[str, str]]:
 
 def _units(dtype: np.dtype[Any]) -> Iterator[tuple[str, str]]:
     for name in dtype.names or ():
-        yield from ((_joined(name, path), unit) for path, unit in _units(dtype[name].base))
+        yield from ((_join(name, path), unit) for path, unit in _units(dtype[name].base))
     if dtype.kind in "mM":
         unit, many = np.datetime_data(dtype)
         if unit in UNITS:  # generic ones have none
@@ -57,7 +57,7 @@ def _units(dtype: np.dtype[Any]) -> Iterator[tuple[str, str]]:
             yield "", f"{interval} since 1970-01-01" if dtype.kind == "M" else interval
 
 
-def _joined(name: str, path: str) -> str:
+def _join(name: str, path: str) -> str:
     return f"{name}.{path}" if path else name
 
 
@@ -119,10 +119,10 @@ class ColumnTypes(DeclaredTypes):
         if kind in "mM":
             return "int64"
         if kind == "V" and dtype.itemsize:
-            return self.shared(OpaqueType(name=f"opaque_{dtype.itemsize}", size=dtype.itemsize))
+            return self.share(OpaqueType(name=f"opaque_{dtype.itemsize}", size=dtype.itemsize))
         element = element_of(dtype.newbyteorder("<").str)
         if element is not None and element != "float16":
-            return self.shared(declared(element, element))
+            return self.share(declare_type(element, element))
         type_name = _KINDS.get(f"{kind}{dtype.itemsize}") if element is None else "float"
         if type_name is None:
             raise NoVariableError("unreadable-array", f"the model has no type for elements {dtype}")
@@ -157,7 +157,7 @@ def _has_nil(column: Column) -> bool:
     return isinstance(column, TextNode) and column.encoding is not None
 
 
-def settled(type_name: TypeName, types: Known) -> None:
+def settle(type_name: TypeName, types: Known) -> None:
     """Check that a type resolves completely. Raises NoVariableError for missing, recursive or too many types."""
     pending, seen = [(type_name, 0)], 0
     while pending:
@@ -200,7 +200,7 @@ def arrays(column: Column, tree: PartTree, shape: tuple[int, ...], types: Known)
         table = _records(column)
         if table is None or len(table.columns) != len(fields):
             raise UnsuitedError(f"it does not contain records with {len(fields)} members")
-        return (_flattened(values, field.shape) for field, values in zip(fields, table.columns, strict=True))
+        return (_flatten(values, field.shape) for field, values in zip(fields, table.columns, strict=True))
 
     return arrays_of(tree, column, shape, leaf, lists, members)
 
@@ -225,10 +225,10 @@ def _missing(mask: NDArray[Any], column: Column) -> Masked:
     return Masked(mask | column.mask, column.content) if isinstance(column, Masked) else Masked(mask, column)
 
 
-def _flattened(column: Column, shape: tuple[int, ...]) -> Column:
+def _flatten(column: Column, shape: tuple[int, ...]) -> Column:
     """Flatten a column of rows (elements or lists)."""
     if isinstance(column, Masked) and shape:
-        inner = _flattened(column.content, shape)
+        inner = _flatten(column.content, shape)
         return Masked(_spread(column.mask, len(inner)), inner)
     for length in shape:
         if isinstance(column, Flat):
@@ -289,7 +289,7 @@ def _texts(column: Column, shape: tuple[int, ...]) -> NDArray[Any]:
     out[:] = items
     if mask is not None:
         out[_spread(mask, len(out))] = None
-    return shaped(out, shape)
+    return shape_values(out, shape)
 
 
 def _elements(column: Column, type_name: TypeName, types: Known, shape: tuple[int, ...]) -> NDArray[Any]:
@@ -313,7 +313,7 @@ def _elements(column: Column, type_name: TypeName, types: Known, shape: tuple[in
             out[field.name] = _elements(inner, field.type, types, (*shape, *field.shape))
         return out
     if isinstance(column, ListNode):  # rows of no elements, or of records
-        column = _flattened(column, (0,)) if not len(column) else column
+        column = _flatten(column, (0,)) if not len(column) else column
     if not isinstance(column, Flat):
         raise UnsuitedError(f"it does not contain values of type `{type_name}`")
     values = column.values
@@ -324,12 +324,12 @@ def _elements(column: Column, type_name: TypeName, types: Known, shape: tuple[in
     elif values.dtype.names is None and not values.dtype.isnative:
         values = values.astype(values.dtype.newbyteorder("<"))
     if not values.size:
-        return shaped(np.zeros(0, dtype), shape)
-    model = modelled(values.dtype.str) if values.dtype.names is None else None
+        return shape_values(np.zeros(0, dtype), shape)
+    model = model_dtype(values.dtype.str) if values.dtype.names is None else None
     suits = model == descr(type_name, types) if model is not None else values.dtype.itemsize == dtype.itemsize
     if not suits:
         raise UnsuitedError(f"it contains {values.dtype}, but values of type `{type_name}` are {dtype}")
-    return shaped(converted(np.ascontiguousarray(values), descr(type_name, types)), shape)
+    return shape_values(convert(np.ascontiguousarray(values), descr(type_name, types)), shape)
 
 
 def _fields(table: TableNode) -> list[tuple[str, Column]]:

@@ -15,10 +15,10 @@ from nczarr.arrays.values import columns as nodes
 from nczarr.arrays.values.columns import Column, Flat, offsets_of
 from nczarr.formats.awkward0.read import array_values
 from nczarr.formats.awkward0.read.arguments import Arguments, FunctionOfDocument
-from nczarr.formats.awkward0.read.array_values import flat, folded
+from nczarr.formats.awkward0.read.array_values import flat, fold
 from nczarr.formats.awkward0.wire import dtypes
 from nczarr.formats.awkward0.wire.blobs import PackedBlob, StoredBlob, origin
-from nczarr.formats.awkward0.wire.limits import LARGEST, shown
+from nczarr.formats.awkward0.wire.limits import LARGEST, show
 
 ENCODINGS = {
     name.replace("-", ""): name
@@ -40,23 +40,23 @@ def from_buffer(arguments: Arguments) -> Flat:
     count, offset = arguments.integer("count", -1) or 0, arguments.integer("offset", 0) or 0
     if offset < 0 or count < -1:
         name = "offset" if offset < 0 else "count"
-        raise arguments.refused(name, f"`{name}` must not be negative: {min(offset, count)}")
+        raise arguments.refuse(name, f"`{name}` must not be negative: {min(offset, count)}")
     blob, width = origin(raw), dtype.itemsize
     needed = offset + count * width if count >= 0 else None
     if needed is not None and needed >= LARGEST:
-        raise arguments.refused("count", f"{count} elements of {width} bytes are more than a blob can have")
+        raise arguments.refuse("count", f"{count} elements of {width} bytes are more than a blob can have")
     with arguments.about("buffer"):
         data = arguments.workspace.blobs.bytes_of(raw, needed)
     size = len(data)
     if needed is None:
         count = (size - offset) // width if width else 0
         if size < offset or not width or count * width + offset != size:
-            text = f"blob {shown(blob.key)} has {size} bytes, not whole elements of {width} from {offset}"
-            raise arguments.refused("buffer", text, "bad-blob")
+            text = f"blob {show(blob.key)} has {size} bytes, not whole elements of {width} from {offset}"
+            raise arguments.refuse("buffer", text, "bad-blob")
     elif size < needed or (size > needed and not blob.absolute):
         has = f"more than {needed}" if size > needed and isinstance(raw, PackedBlob) else str(size)
-        text = f"blob {shown(blob.key)} has {has} bytes, but {count} elements of {width} bytes need {needed}"
-        raise arguments.refused("buffer", text, "bad-blob")
+        text = f"blob {show(blob.key)} has {has} bytes, but {count} elements of {width} bytes need {needed}"
+        raise arguments.refuse("buffer", text, "bad-blob")
     if not width:
         arguments.workspace.charge(count * 8)
         return Flat(np.zeros((count, *dtype.shape), dtype.base))
@@ -81,14 +81,14 @@ def of_counts(arguments: Arguments, *, texts: bool) -> Column:
     counts = flat(every)
     least, most = arguments.bounds(counts)
     if least < 0:
-        raise arguments.refused("counts", f"count {int(np.argmax(counts < 0))} is negative: {least}")
+        raise arguments.refuse("counts", f"count {int(np.argmax(counts < 0))} is negative: {least}")
     if most * len(counts) >= LARGEST:
         total = (int((counts >> 32).sum()) << 32) + int((counts & 0xFFFFFFFF).sum())
         if total >= LARGEST:
-            raise arguments.refused("counts", "the counts add up to 2^63 or more")
+            raise arguments.refuse("counts", "the counts add up to 2^63 or more")
     offsets = arguments.workspace.once("offsets", (counts,), lambda: offsets_of(counts))
     _check_content(arguments, "counts", content, int(offsets[-1]), "the counts add up to")
-    return folded(_finished(arguments, nodes.ListNode(offsets, content), texts=texts), every.shape)
+    return fold(_finish(arguments, nodes.ListNode(offsets, content), texts=texts), every.shape)
 
 
 def of_offsets(arguments: Arguments, *, texts: bool) -> Column:
@@ -98,9 +98,9 @@ def of_offsets(arguments: Arguments, *, texts: bool) -> Column:
         "must not decrease", (offsets,), lambda: bool((offsets[1:] >= offsets[:-1]).all())
     )
     if not len(offsets) or int(offsets[0]) < 0 or not ascend:
-        raise arguments.refused("offsets", "the offsets are missing, negative or not increasing")
+        raise arguments.refuse("offsets", "the offsets are missing, negative or not increasing")
     _check_content(arguments, "offsets", content, int(offsets[-1]), "the last offset is")
-    return _finished(arguments, nodes.ListNode(offsets, content), texts=texts)
+    return _finish(arguments, nodes.ListNode(offsets, content), texts=texts)
 
 
 def of_spans(arguments: Arguments, *, texts: bool) -> Column:
@@ -111,7 +111,7 @@ def of_spans(arguments: Arguments, *, texts: bool) -> Column:
     starts, content, stops = arguments.integers("starts"), _content(arguments, texts=texts), arguments.integers("stops")
     if len(stops) < len(starts) or stops.shape[1:] != starts.shape[1:]:
         text = f"there are {len(starts)} starts of shape {starts.shape[1:]}, and {len(stops)} stops"
-        raise arguments.refused("stops", text)
+        raise arguments.refuse("stops", text)
     begins, ends = flat(starts), flat(stops if len(stops) == len(starts) else stops[: len(starts)])
     _check_natural(arguments, "starts", "start", begins)
 
@@ -121,9 +121,9 @@ def of_spans(arguments: Arguments, *, texts: bool) -> Column:
 
     last = arguments.workspace.once("furthest", (begins, ends), furthest)
     if last is None:
-        raise arguments.refused("stops", "a list ends before it starts")
+        raise arguments.refuse("stops", "a list ends before it starts")
     _check_content(arguments, "stops", content, last, "a list ends at")
-    return folded(_finished(arguments, nodes.Spans(begins, ends, content), texts=texts), starts.shape)
+    return fold(_finish(arguments, nodes.Spans(begins, ends, content), texts=texts), starts.shape)
 
 
 def _content(arguments: Arguments, *, texts: bool) -> Column:
@@ -134,11 +134,11 @@ def _content(arguments: Arguments, *, texts: bool) -> Column:
     if values.ndim != 1 or values.dtype.kind not in "iuS" or values.dtype.itemsize != 1:
         if not len(values):
             return Flat(np.empty(0, np.uint8))
-        raise arguments.refused("content", f"strings must consist of bytes, not {values.dtype}")
+        raise arguments.refuse("content", f"strings must consist of bytes, not {values.dtype}")
     return Flat(np.ascontiguousarray(values).view(np.uint8))
 
 
-def _finished(arguments: Arguments, lists: nodes.ListNode | nodes.Spans, *, texts: bool) -> Column:
+def _finish(arguments: Arguments, lists: nodes.ListNode | nodes.Spans, *, texts: bool) -> Column:
     if not texts:
         return lists
     encoding = arguments.value("encoding", "utf-8")
@@ -148,7 +148,7 @@ def _finished(arguments: Arguments, lists: nodes.ListNode | nodes.Spans, *, text
         return nodes.TextNode(lists, None)
     name = ENCODINGS.get(encoding.lower().replace("-", "").replace("_", ""))
     if name is None:
-        raise arguments.refused("encoding", f"the encoding {shown(encoding)} is unknown")
+        raise arguments.refuse("encoding", f"the encoding {show(encoding)} is unknown")
     return nodes.TextNode(lists, name)
 
 
@@ -157,7 +157,7 @@ def _check_content(arguments: Arguments, name: str, content: Column, last: int, 
 
     def check(length: int) -> None:
         if last > length:
-            raise arguments.refused(name, f"{what} {last}, but the content has {length} items")
+            raise arguments.refuse(name, f"{what} {last}, but the content has {length} items")
 
     arguments.workspace.when_known(content, check)
 
@@ -165,7 +165,7 @@ def _check_content(arguments: Arguments, name: str, content: Column, last: int, 
 def _check_natural(arguments: Arguments, name: str, what: str, numbers: NDArray[Any]) -> None:
     """Check that no integer is negative."""
     if arguments.bounds(numbers)[0] < 0:
-        raise arguments.refused(name, f"the {what} {arguments.bounds(numbers)[0]} is negative")
+        raise arguments.refuse(name, f"the {what} {arguments.bounds(numbers)[0]} is negative")
 
 
 # ---- tables ----------------------------------------------------------------------------------------------------------
@@ -195,7 +195,7 @@ def _table(arguments: Arguments, name: str, pairs: Iterable[Any]) -> nodes.Table
     names = tuple(column_name for column_name, _ in pairs)
     if len(set(names)) < len(names):
         twice, _ = Counter(names).most_common(1)[0]
-        raise arguments.refused(name, f"two columns have the name {shown(twice)}")
+        raise arguments.refuse(name, f"two columns have the name {show(twice)}")
     columns = tuple(arguments.column_of(name, column) for _, column in pairs)
     return nodes.TableNode(names, columns, min(map(len, columns), default=0))
 
@@ -215,8 +215,8 @@ def table_view(arguments: Arguments) -> Column:
             return nodes.TableNode((), (), length)
         last = start + step * (length - 1)
         if length < 0 or (length and not (0 <= start < rows and 0 <= last < rows)) or (length > 1 and not step):
-            text = f"the rows {shown(start)}, {shown(step)}, {shown(length)} (start, step, length) are out of range"
-            raise arguments.refused("view", f"{text}: the table has {rows}")
+            text = f"the rows {show(start)}, {show(step)}, {show(length)} (start, step, length) are out of range"
+            raise arguments.refuse("view", f"{text}: the table has {rows}")
         if step == 1 and not start and length:
             return nodes.TableNode(base.names, base.columns, length)
         if length < 2:  # where the start of nothing and the step of one row may be anything
@@ -234,11 +234,11 @@ def table_view(arguments: Arguments) -> Column:
 # ---- missing and selected items --------------------------------------------------------------------------------------
 
 
-def masked(arguments: Arguments) -> nodes.Masked:
+def build_masked(arguments: Arguments) -> nodes.Masked:
     """Build `MaskedArray`: an item is missing if its mask is `maskedwhen`. Items beyond the mask are dropped."""
     mask, content = _flat(arguments, "mask", "|b1"), arguments.column("content")
     if len(mask) > len(content):
-        raise arguments.refused("mask", f"the mask has {len(mask)} items, more than the content: {len(content)}")
+        raise arguments.refuse("mask", f"the mask has {len(mask)} items, more than the content: {len(content)}")
     if mask.dtype != np.bool_:
         mask = arguments.workspace.once("not zero", (mask,), lambda: mask != 0)
     return nodes.Masked(mask, content, arguments.flag("maskedwhen", True))
@@ -250,7 +250,7 @@ def bit_masked(arguments: Arguments) -> nodes.BitMasked:
     content, count = arguments.column("content"), len(mask) * 8
     if count < len(content):
         text = f"the mask has {count} bits, fewer than the items of the content: {len(content)}"
-        raise arguments.refused("mask", text)
+        raise arguments.refuse("mask", text)
     return nodes.BitMasked(mask, content, arguments.flag("maskedwhen", True), arguments.flag("lsborder", False))
 
 
@@ -258,19 +258,19 @@ def _flat(arguments: Arguments, name: str, dtype: str) -> NDArray[Any]:
     """Return booleans or integers, shape (items,)."""
     elements = arguments.elements(name, dtype)
     if elements.ndim != 1 or elements.dtype.kind not in "biu":
-        raise arguments.refused(name, f"`{name}` must be one-dimensional booleans or integers")
+        raise arguments.refuse(name, f"`{name}` must be one-dimensional booleans or integers")
     return elements
 
 
-def indexed(arguments: Arguments) -> Column:
+def build_indexed(arguments: Arguments) -> Column:
     """Build `IndexedArray`: items of the content by number."""
     every, content = arguments.integers("index"), arguments.column("content", later=True)
     index = flat(every)
     arguments.workspace.when_known(content, lambda length: _check_index(arguments, "index", index, length))
-    return folded(nodes.Indexed(index, content), every.shape)
+    return fold(nodes.Indexed(index, content), every.shape)
 
 
-def indexed_masked(arguments: Arguments) -> nodes.Indexed:
+def build_indexed_masked(arguments: Arguments) -> nodes.Indexed:
     """Build `IndexedMaskedArray`: items by number, missing where the mask is `maskedwhen`."""
     mask, content = arguments.flat_integers("mask"), arguments.column("content", later=True)
     missing, index = arguments.integer("maskedwhen", -1), mask
@@ -282,7 +282,7 @@ def indexed_masked(arguments: Arguments) -> nodes.Indexed:
 
         index = arguments.workspace.once(f"masked by {missing}", (mask,), renumbered)
     if arguments.bounds(index)[0] < -1:
-        raise arguments.refused("mask", f"a negative index must be {missing}, which marks missing items")
+        raise arguments.refuse("mask", f"a negative index must be {missing}, which marks missing items")
     arguments.workspace.when_known(content, lambda length: _check_index(arguments, "mask", index, length, lowest=-1))
     return nodes.Indexed(index, content, optional=True)
 
@@ -291,17 +291,17 @@ def _check_index(arguments: Arguments, name: str, index: NDArray[Any], length: i
     least, most = arguments.bounds(index)
     if least < lowest or most >= length:
         wrong = least if least < lowest else most
-        raise arguments.refused(name, f"the index {wrong} is out of range: the content has {length} items")
+        raise arguments.refuse(name, f"the index {wrong} is out of range: the content has {length} items")
 
 
 def sparse(arguments: Arguments) -> nodes.Sparse:
     """Build `SparseArray`: items at ascending positions, a default elsewhere; without one zeros, or empty lists."""
     length, index, content = arguments.length("length"), arguments.flat_integers("index"), arguments.column("content")
     if len(index) > len(content):
-        raise arguments.refused("index", f"there are {len(index)} positions for {len(content)} items")
+        raise arguments.refuse("index", f"there are {len(index)} positions for {len(content)} items")
     _check_index(arguments, "index", index, length)
     if not arguments.workspace.once("ascend", (index,), lambda: bool((index[1:] > index[:-1]).all())):
-        raise arguments.refused("index", "the positions do not increase")
+        raise arguments.refuse("index", "the positions do not increase")
     default = arguments.value("default")
     with arguments.about("default"):
         if isinstance(default, Column):
@@ -328,7 +328,7 @@ def union(arguments: Arguments) -> Column:
     contents = arguments.columns("contents", later=True)
     if len(index) < len(tags) or index.shape[1:] != tags.shape[1:]:
         text = f"there are {len(tags)} tags of shape {tags.shape[1:]}, and {len(index)} indices"
-        raise arguments.refused("index", text)
+        raise arguments.refuse("index", text)
     return _union(arguments, tags, flat(index if len(index) == len(tags) else index[: len(tags)]), contents)
 
 
@@ -351,7 +351,7 @@ def _check_tags(arguments: Arguments, tags: NDArray[Any], count: int) -> None:
     least, most = arguments.bounds(tags)
     if least < 0 or most >= count:
         wrong = least if least < 0 else most
-        raise arguments.refused("tags", f"the tag {wrong} is out of range: there are {count} contents")
+        raise arguments.refuse("tags", f"the tag {wrong} is out of range: there are {count} contents")
 
 
 def _union(arguments: Arguments, every: NDArray[Any], index: NDArray[Any], contents: tuple[Column, ...]) -> Column:
@@ -370,13 +370,13 @@ def _union(arguments: Arguments, every: NDArray[Any], index: NDArray[Any], conte
         def check(length: int, tag: int = tag, most: int = most) -> None:
             if most >= length:
                 name = "index" if "index" in arguments else "tags"
-                raise arguments.refused(name, f"the index {most} is out of range: content {tag} has {length} items")
+                raise arguments.refuse(name, f"the index {most} is out of range: content {tag} has {length} items")
 
         arguments.workspace.when_known(content, check)
-    return folded(nodes.Union(tags, index, contents), every.shape)
+    return fold(nodes.Union(tags, index, contents), every.shape)
 
 
-def chunked(arguments: Arguments) -> nodes.ArrayPieces:
+def build_chunked(arguments: Arguments) -> nodes.ArrayPieces:
     """Build `ChunkedArray`: consecutive pieces; sizes apply to the first pieces.
 
     Drops empty pieces, as awkward0 does when writing: their type is not that of
@@ -385,7 +385,7 @@ def chunked(arguments: Arguments) -> nodes.ArrayPieces:
     pieces = arguments.columns("chunks")
     sizes = arguments.integers("chunksizes").tolist() if "chunksizes" in arguments else []
     if sizes != [len(piece) for piece in pieces[: len(sizes)]] or len(sizes) > len(pieces):
-        raise arguments.refused("chunksizes", "the sizes do not match the pieces")
+        raise arguments.refuse("chunksizes", "the sizes do not match the pieces")
     return nodes.ArrayPieces(tuple(piece for piece in pieces if len(piece)) or pieces[:1])
 
 
@@ -397,14 +397,14 @@ def appendable(arguments: Arguments) -> nodes.ArrayPieces:
     if not positive or not shape:
         raise arguments.wrong("chunkshape", "a list of positive integers")
     if "dtype" not in arguments:
-        raise arguments.refused("dtype", "`dtype` is missing", "bad-awkward-expression")
+        raise arguments.refuse("dtype", "`dtype` is missing", "bad-awkward-expression")
     dtype, rows = _dtype(arguments), tuple(shape[1:])
     pieces = arguments.columns("chunks") if "chunks" in arguments else ()
     for piece in pieces:
         with arguments.about("chunks"):
             values = arguments.plain(piece)
         if values.dtype != dtype or values.shape[1:] != rows:
-            raise arguments.refused("chunks", f"a piece is not an array of {dtype} with shape {rows}")
+            raise arguments.refuse("chunks", f"a piece is not an array of {dtype} with shape {rows}")
     with arguments.about("dtype"):
         array_values.check_element(dtype, rows)
     return nodes.ArrayPieces(pieces or (Flat(np.empty((0, *rows), dtype)),))
@@ -413,7 +413,7 @@ def appendable(arguments: Arguments) -> nodes.ArrayPieces:
 def objects(arguments: Arguments) -> nodes.Objects:
     """Build `ObjectArray`: items for a function that is named but never called."""
     generator, args, kwargs = _call(arguments)
-    args, kwargs = arguments.workspace.finished(args), arguments.workspace.finished(kwargs)
+    args, kwargs = arguments.workspace.finish(args), arguments.workspace.finish(kwargs)
     return nodes.Objects(arguments.column("content"), generator.parts, args, tuple(kwargs.items()))
 
 

@@ -28,7 +28,7 @@ from nczarr.formats.awkward0.wire.limits import (
     Whitelist,
     allows,
     patterns,
-    shown,
+    show,
 )
 from nczarr.syntax.json.positions import Faults
 
@@ -58,7 +58,7 @@ def _function(make: Callable[[Arguments], Any], parameters: str, required: int) 
     return TableFunction(tuple(parameters.split()), required, make)
 
 
-def _ragged(make: Callable[..., Any], parameters: str, *, texts: bool = False) -> TableFunction:
+def _build_lists(make: Callable[..., Any], parameters: str, *, texts: bool = False) -> TableFunction:
     """Return a function for lists, or for texts with a final parameter `encoding`."""
     names = tuple(parameters.split())
     return TableFunction((*names, "encoding") if texts else names, len(names), partial(make, texts=texts))
@@ -66,23 +66,23 @@ def _ragged(make: Callable[..., Any], parameters: str, *, texts: bool = False) -
 
 FUNCTIONS: dict[tuple[str, ...], TableFunction] = {
     ("numpy", "frombuffer"): _function(make.from_buffer, "buffer dtype count offset", 1),
-    ("awkward0", "JaggedArray"): _ragged(make.of_spans, "starts stops content"),
-    ("awkward0", "JaggedArray", "fromcounts"): _ragged(make.of_counts, "counts content"),
-    ("awkward0", "JaggedArray", "fromoffsets"): _ragged(make.of_offsets, "offsets content"),
-    ("awkward0", "StringArray"): _ragged(make.of_spans, "starts stops content", texts=True),
-    ("awkward0", "StringArray", "fromcounts"): _ragged(make.of_counts, "counts content", texts=True),
-    ("awkward0", "StringArray", "fromoffsets"): _ragged(make.of_offsets, "offsets content", texts=True),
+    ("awkward0", "JaggedArray"): _build_lists(make.of_spans, "starts stops content"),
+    ("awkward0", "JaggedArray", "fromcounts"): _build_lists(make.of_counts, "counts content"),
+    ("awkward0", "JaggedArray", "fromoffsets"): _build_lists(make.of_offsets, "offsets content"),
+    ("awkward0", "StringArray"): _build_lists(make.of_spans, "starts stops content", texts=True),
+    ("awkward0", "StringArray", "fromcounts"): _build_lists(make.of_counts, "counts content", texts=True),
+    ("awkward0", "StringArray", "fromoffsets"): _build_lists(make.of_offsets, "offsets content", texts=True),
     ("awkward0", "Table"): _function(make.table, "columns1", 0),
     ("awkward0", "Table", "frompairs"): _function(make.table_of_pairs, "pairs rowstart", 1),
     ("awkward0", "Table", "fromview"): _function(make.table_view, "view base", 2),
-    ("awkward0", "MaskedArray"): _function(make.masked, "mask content maskedwhen", 2),
+    ("awkward0", "MaskedArray"): _function(make.build_masked, "mask content maskedwhen", 2),
     ("awkward0", "BitMaskedArray"): _function(make.bit_masked, "mask content maskedwhen lsborder", 2),
-    ("awkward0", "IndexedMaskedArray"): _function(make.indexed_masked, "mask content maskedwhen", 2),
-    ("awkward0", "IndexedArray"): _function(make.indexed, "index content", 2),
+    ("awkward0", "IndexedMaskedArray"): _function(make.build_indexed_masked, "mask content maskedwhen", 2),
+    ("awkward0", "IndexedArray"): _function(make.build_indexed, "index content", 2),
     ("awkward0", "SparseArray"): _function(make.sparse, "length index content default", 3),
     ("awkward0", "UnionArray"): _function(make.union, "tags index contents", 3),
     ("awkward0", "UnionArray", "fromtags"): _function(make.union_of_tags, "tags contents", 2),
-    ("awkward0", "ChunkedArray"): _function(make.chunked, "chunks chunksizes", 1),
+    ("awkward0", "ChunkedArray"): _function(make.build_chunked, "chunks chunksizes", 1),
     ("awkward0", "AppendableArray"): _function(make.appendable, "chunkshape dtype chunks", 2),
     ("awkward0", "ObjectArray"): _function(make.objects, "content generator args kwargs", 2),
     ("awkward0", "VirtualArray"): _function(
@@ -159,7 +159,7 @@ class Evaluation:
                 )
         for later, check in self._workspace.checks:
             check(len(later))
-        return self._workspace.finished(value)
+        return self._workspace.finish(value)
 
     # values of expressions
 
@@ -174,8 +174,8 @@ class Evaluation:
         if number is not None:
             self._values[number] = _OPEN
         try:
-            value = self._made(expression)
-            self._workspace.measured(value, expression.at)
+            value = self._make(expression)
+            self._workspace.measure(value, expression.at)
         except UnreadableDocumentError as error:
             error.at = error.at or expression.at
             raise
@@ -184,14 +184,14 @@ class Evaluation:
             self._values[number] = value
         return value
 
-    def _made(self, expression: Expression) -> Any:
+    def _make(self, expression: Expression) -> Any:
         value, members = expression.value, expression.members
         match expression.kind:
             case "call":
                 args = [Argument(self._value(item), item.at) for item in members.get("args", ())]
                 named = members.get("kwargs", {}).items()
                 kwargs = {name: Argument(self._value(item), item.at) for name, item in named}
-                return self._called(value, args, kwargs, expression.at)
+                return self._call(value, args, kwargs, expression.at)
             case "read":
                 absolute = members.get("absolute", False)
                 key = value if absolute else self._document.prefix + value
@@ -218,9 +218,9 @@ class Evaluation:
                 text = "`python` contains a pickled object, and unpickling can run any code"
                 raise UnreadableDocumentError("forbidden-function", text)
             case _:
-                return self._referred(value, expression.at)
+                return self._refer(value, expression.at)
 
-    def _referred(self, number: int, at: At) -> Any:
+    def _refer(self, number: int, at: At) -> Any:
         values = self._values
         if values.get(number) is not _OPEN:
             return self._value(self._document.ids[number])
@@ -228,7 +228,7 @@ class Evaluation:
         self._enclosing.append((later, at))
         return later
 
-    def _called(self, parts: tuple[str, ...], args: list[Argument], kwargs: dict[str, Argument], at: At | None) -> Any:
+    def _call(self, parts: tuple[str, ...], args: list[Argument], kwargs: dict[str, Argument], at: At | None) -> Any:
         """Return the result of a table function."""
         function = FUNCTIONS.get(canonical(parts))
         if function is None:
@@ -243,7 +243,7 @@ class Evaluation:
         elif twice := [argument for argument in kwargs if argument in values]:
             fault = f"`{twice[0]}` is given twice"
         elif unknown := [argument for argument in kwargs if argument not in function.parameters]:
-            fault = f"it has no parameter {shown(unknown[0])}"
+            fault = f"it has no parameter {show(unknown[0])}"
         values |= kwargs
         missing = [parameter for parameter in function.parameters[: function.required] if parameter not in values]
         if fault is None and missing:
@@ -255,11 +255,11 @@ class Evaluation:
     def _apply(self, function: FunctionOfDocument, args: tuple[Any, ...], kwargs: dict[str, Any], at: At | None) -> Any:
         """Call a function that a value names."""
         named = {name: Argument(value, at) for name, value in kwargs.items()}
-        return self._called(function.parts, [Argument(value, at) for value in args], named, at)
+        return self._call(function.parts, [Argument(value, at) for value in args], named, at)
 
 
 def _forbidden(parts: tuple[str, ...], why: str) -> UnreadableDocumentError:
-    return UnreadableDocumentError("forbidden-function", f"the function {shown('.'.join(parts))} {why}")
+    return UnreadableDocumentError("forbidden-function", f"the function {show('.'.join(parts))} {why}")
 
 
 def read(
@@ -285,7 +285,7 @@ def read(
     return None
 
 
-def opened(storage: Any, name: str, whitelist: Whitelist = None, limits: Limits = DEFAULT) -> Any:
+def open_source(storage: Any, name: str, whitelist: Whitelist = None, limits: Limits = DEFAULT) -> Any:
     """Return the value of the document stored under a name.
 
     Raises KeyError if the name is missing, CompileError with all errors of the
@@ -296,13 +296,13 @@ def opened(storage: Any, name: str, whitelist: Whitelist = None, limits: Limits 
         stored = lookup(storage, name)
     except UnreadableDocumentError as error:
         Faults(Source(name, b""), report).error(error.code, error.message, helps=error.helps)
-        raise CompileError(report.sorted()) from None
+        raise CompileError(report.list_sorted()) from None
     if stored is None:
         raise KeyError(name)
     source = Source(name, _document(stored, name, report))
     value = read(source, storage, report, whitelist, limits) if not report.errors else None
     if value is None:
-        raise CompileError(report.sorted())
+        raise CompileError(report.list_sorted())
     return value[0]
 
 

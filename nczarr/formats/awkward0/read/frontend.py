@@ -33,7 +33,7 @@ from nczarr.check.checked import Namesake, Unchecked, tables
 from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.source import Source
 from nczarr.formats.awkward0.read import evaluation
-from nczarr.formats.awkward0.read.column_types import ColumnTypes, arrays, free_value, settled, units
+from nczarr.formats.awkward0.read.column_types import ColumnTypes, arrays, free_value, settle, units
 from nczarr.formats.awkward0.write.backend import MODEL, SCHEMA_SUFFIX, array_name
 from nczarr.formats.common.documents import DocumentCache
 from nczarr.names import name_problem, stem
@@ -41,7 +41,7 @@ from nczarr.options import Options
 from nczarr.stores import ranges
 from nczarr.stores.base import Store, UnsafeKeyError
 from nczarr.stores.local_file import UNMAPPED
-from nczarr.stores.open import mapped
+from nczarr.stores.open import map_file
 from nczarr.stores.ranges import Range
 from nczarr.syntax.json import ast_document
 
@@ -83,7 +83,7 @@ def read(store: Store, report: Report, options: Options) -> Unchecked | None:
     with building():
         reader = _AwkwardReader(store, report, options)
         model = store.get(MODEL)
-        return reader.invented() if model is None else reader.told(model)
+        return reader.invent_dataset() if model is None else reader.read_model(model)
 
 
 class _Blobs:
@@ -97,7 +97,7 @@ class _Blobs:
         try:
             place = self._store.locate(key)
             if place is not None and place.length >= MAPPED and not UNMAPPED.is_set():
-                return self._mapped(place)
+                return self._map(place)
             data = self._store.get(key)
         except UnsafeKeyError:
             data = None
@@ -105,10 +105,10 @@ class _Blobs:
             raise KeyError(key)
         return data
 
-    def _mapped(self, place: Range) -> memoryview:
+    def _map(self, place: Range) -> memoryview:
         """Return a memory-mapped range of a file. Raises OSError if the file is too short."""
         if place.path not in self._files:
-            self._files[place.path] = memoryview(mapped(place.path))
+            self._files[place.path] = memoryview(map_file(place.path))
         block = self._files[place.path][place.offset : place.offset + place.length]
         if len(block) != place.length:
             raise OSError(errno.EIO, "it ends before one of its members does", place.path)
@@ -170,7 +170,7 @@ class _AwkwardReader:
         self._spelled: dict[tuple[str, str], str] = {}
 
     # ---- with a model ----------------------------------------------------------------------------------------------
-    def told(self, model: bytes) -> Unchecked | None:
+    def read_model(self, model: bytes) -> Unchecked | None:
         """Return the dataset of a stored model."""
         dataset = ast_document.read(Source(self._store.path, model, key=MODEL), self._report)
         if dataset is None:
@@ -186,11 +186,11 @@ class _AwkwardReader:
             if column is None:
                 continue
             try:
-                settled(variable.type, types)
+                settle(variable.type, types)
                 values = arrays(plain(column, None, self._deep), part_tree(variable.type, types), shape, types)
                 self._keep(path, values, variable.type, types, self._fills(key))
             except UnsuitedError as fault:
-                self._documents.lost("unreadable-array", f"the values of `{path}` do not match it: {fault}", key)
+                self._documents.report_lost("unreadable-array", f"the values of `{path}` do not match it: {fault}", key)
         for key in self._store.keys(""):
             if key.endswith(SCHEMA_SUFFIX) and key not in keys:
                 text = "the array cannot be a variable of the model and is left out"
@@ -198,14 +198,14 @@ class _AwkwardReader:
         return Unchecked(dataset, parts=self._parts)
 
     # ---- without ---------------------------------------------------------------------------------------------------
-    def invented(self) -> Unchecked:
+    def invent_dataset(self) -> Unchecked:
         """Return a dataset derived from the arrays."""
         documents = [key for key in self._store.keys("") if key.endswith(SCHEMA_SUFFIX)]
         top = _Group("/", ColumnTypes("/", [key.removesuffix(SCHEMA_SUFFIX) for key in documents]))
         for key in documents:
             written = key.removesuffix(SCHEMA_SUFFIX)
             if not _is_document(self._store.get(key)):
-                self._documents.lost("unreadable-array", "it is not the document of an array", key)
+                self._documents.report_lost("unreadable-array", "it is not the document of an array", key)
                 continue
             column = self._column(key)
             if column is None:
@@ -228,7 +228,7 @@ class _AwkwardReader:
             return
         depth = into.depth + deeper
         if depth >= MAX_DEPTH:
-            self._documents.lost("unreadable-array", f"tables are nested more than {MAX_DEPTH} deep", key)
+            self._documents.report_lost("unreadable-array", f"tables are nested more than {MAX_DEPTH} deep", key)
             return
         inside = names.join(into.path, name)
         table = _Group(inside, ColumnTypes(inside), depth)
@@ -277,7 +277,7 @@ class _AwkwardReader:
                 if not self._options.accepts("lost-mask"):
                     text = "some of its items are missing, and no fill value is possible"
                     raise NoVariableError("lost-mask", text)
-                self._documents.lost("lost-mask", f"missing items of `{fqn}` become zeros or empty lists", key)
+                self._documents.report_lost("lost-mask", f"missing items of `{fqn}` become zeros or empty lists", key)
             if isinstance(column, Objects):
                 attributes.append(_text("awkward0_function", ".".join(column.function)))
             named = any(attribute.name == "_FillValue" for attribute in attributes)
@@ -287,7 +287,7 @@ class _AwkwardReader:
         except UnsuitedError as fault:
             types.types.clear()
             types.types.update(before)
-            self._documents.lost(fault.code, f"`{fqn}` cannot be a variable: {fault}", key)
+            self._documents.report_lost(fault.code, f"`{fqn}` cannot be a variable: {fault}", key)
             return
         into.variables.append(
             Variable(
@@ -329,11 +329,11 @@ class _AwkwardReader:
         """Return the array of a document, or report a fault and return None."""
         data = self._store.get(key)
         if data is None:
-            self._documents.lost("bad-metadata", "the document of the array is missing", key)
+            self._documents.report_lost("bad-metadata", "the document of the array is missing", key)
             return None
         report = Report()
         document = evaluation.read(Source(self._store.path, data, key=key), self._blobs, report)
-        for diagnostic in report.sorted():
+        for diagnostic in report.list_sorted():
             self._report.add(diagnostic)
         if document is None:
             return None
@@ -341,7 +341,7 @@ class _AwkwardReader:
         if isinstance(value, Column):
             return value
         text = f"the document does not contain an array but {type(value).__name__}"
-        self._documents.lost("unreadable-array", text, key)
+        self._documents.report_lost("unreadable-array", text, key)
         return None
 
     def _keep(
@@ -384,7 +384,7 @@ class _AwkwardReader:
         if problem is None and "/" in name:
             problem = "names must not contain a slash"
         if problem is not None:
-            self._documents.lost("unreadable-array", f"an array or column: {problem}", key)
+            self._documents.report_lost("unreadable-array", f"an array or column: {problem}", key)
             return None
         unpadded = name
         while name in into.taken or name in into.types.types or name in (avoid or ()):

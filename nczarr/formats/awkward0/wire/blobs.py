@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.formats.awkward0.wire.limits import Limits, UnreadableDocumentError, shown
+from nczarr.formats.awkward0.wire.limits import Limits, UnreadableDocumentError, show
 from nczarr.stores.base import UnsafeKeyError
 
 
@@ -73,7 +73,7 @@ class Blobs:
                 )
             value = lookup(self._storage, key)
             if value is None:
-                raise UnreadableDocumentError("missing-blob", f"there is no blob {shown(key)}")
+                raise UnreadableDocumentError("missing-blob", f"there is no blob {show(key)}")
             blob = self._known[key] = _blob(key, value)
             self.given += len(blob.data)
         return StoredBlob(blob.key, blob.data, absolute, blob.array) if absolute else blob
@@ -86,7 +86,7 @@ class Blobs:
         most = min(self._limits.unsized if size is None else size, self._left)
         inflated = DECOMPRESSORS[raw.function](data, most + 1, origin(raw).key)
         if len(inflated) > most and (size is None or most < size):
-            text = f"blob {shown(origin(raw).key)} inflates to more than the limit leaves, {most} bytes"
+            text = f"blob {show(origin(raw).key)} inflates to more than the limit leaves, {most} bytes"
             if size is None:
                 text += ", and the document does not give a count of its elements"
             raise UnreadableDocumentError("oversized-awkward", text)
@@ -114,7 +114,7 @@ def _blob(key: str, value: Any) -> StoredBlob:
             flat = array.reshape(-1)
             data = flat.view(np.uint8) if array.dtype.itemsize and array.size else np.zeros(0, np.uint8)
             return StoredBlob(key, memoryview(data.data), array=array)
-    raise UnreadableDocumentError("bad-blob", f"blob {shown(key)} must be bytes, not {type(value).__name__}")
+    raise UnreadableDocumentError("bad-blob", f"blob {show(key)} must be bytes, not {type(value).__name__}")
 
 
 MOST_STREAMS = 100
@@ -132,15 +132,15 @@ def _stream(begin: Callable[[], tuple[Any, Any]], *, several: bool) -> Any:
             try:
                 piece = unpacker.decompress(rest, most - size)
             except fault as error:
-                raise UnreadableDocumentError("bad-blob", f"blob {shown(key)} cannot be inflated: {error}") from None
+                raise UnreadableDocumentError("bad-blob", f"blob {show(key)} cannot be inflated: {error}") from None
             size += len(piece)
             out.append(piece)
             rest = memoryview(unpacker.unused_data)
             if size >= most or (unpacker.eof and not rest):
                 return out[0] if len(out) == 1 else b"".join(out)
             if not unpacker.eof:
-                raise UnreadableDocumentError("bad-blob", f"the compressed data of blob {shown(key)} end too early")
-        raise UnreadableDocumentError("bad-blob", f"blob {shown(key)} has bytes after its compressed data")
+                raise UnreadableDocumentError("bad-blob", f"the compressed data of blob {show(key)} end too early")
+        raise UnreadableDocumentError("bad-blob", f"blob {show(key)} has bytes after its compressed data")
 
     return made
 
@@ -166,17 +166,17 @@ def _lz4(data: memoryview, most: int, key: str) -> bytes:
     try:
         block = importlib.import_module("lz4.block")
     except ImportError:
-        text = f"blob {shown(key)} is compressed with LZ4, but the library lz4 is not installed"
+        text = f"blob {show(key)} is compressed with LZ4, but the library lz4 is not installed"
         raise UnreadableDocumentError("missing-library", text, helps=("run `pip install lz4`",)) from None
     size = int.from_bytes(data[:4], "little")
     if size > most or size > 255 * len(data):
         raise UnreadableDocumentError(
-            "bad-blob", f"blob {shown(key)} declares a decompressed size of {size} bytes, which is too large"
+            "bad-blob", f"blob {show(key)} declares a decompressed size of {size} bytes, which is too large"
         )
     try:
         inflated: bytes = block.decompress(bytes(data))
     except (block.LZ4BlockError, ValueError) as error:
-        raise UnreadableDocumentError("bad-blob", f"blob {shown(key)} cannot be inflated: {error}") from None
+        raise UnreadableDocumentError("bad-blob", f"blob {show(key)} cannot be inflated: {error}") from None
     return inflated
 
 

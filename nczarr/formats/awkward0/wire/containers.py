@@ -20,7 +20,7 @@ from typing import IO, TYPE_CHECKING, Any
 from nczarr.arrays.lazy_numpy import np
 from nczarr.diagnostics.report import CompileError, Report
 from nczarr.diagnostics.source import Source, Span
-from nczarr.formats.awkward0.wire.limits import Limits, UnreadableDocumentError, shown
+from nczarr.formats.awkward0.wire.limits import Limits, UnreadableDocumentError, show
 from nczarr.stores.base import is_safe
 
 if TYPE_CHECKING:
@@ -46,10 +46,10 @@ def _bad(text: str, code: str = "bad-container") -> UnreadableDocumentError:
     return UnreadableDocumentError(code, text)
 
 
-def _refused(name: str, text: str) -> CompileError:
+def _refuse(name: str, text: str) -> CompileError:
     report = Report()
     report.error("bad-container", text, Span(Source(name, b"", binary=True), 0, 0))
-    return CompileError(report.sorted())
+    return CompileError(report.list_sorted())
 
 
 class _Storage:
@@ -67,9 +67,9 @@ class _Storage:
         if name == self._document and size > limits.document:
             text = f"the document has {size} bytes, more than the limit, {limits.document}"
         elif size - stored > self._left:
-            text = f"{shown(name)} is {size} bytes when decompressed, more than the remaining limit"
+            text = f"{show(name)} is {size} bytes when decompressed, more than the remaining limit"
         elif size > limits.unsized and size > stored * MOST_PACKED:
-            text = f"{shown(name)} grows from {stored} bytes to {size} when decompressed, which is suspicious"
+            text = f"{show(name)} grows from {stored} bytes to {size} when decompressed, which is suspicious"
         if text is not None:
             raise _bad(text, "oversized-awkward")
         self._left -= max(0, size - stored)
@@ -90,7 +90,7 @@ class _ArchiveStorage(_Storage):
         try:
             data: bytes = self._container.read(info)
         except (BadZipFile, NotImplementedError, RuntimeError, EOFError, ValueError, zlib.error) as error:
-            raise _bad(f"member {shown(key)} is damaged: {error}") from None
+            raise _bad(f"member {show(key)} is damaged: {error}") from None
         return data
 
 
@@ -105,7 +105,7 @@ class Archive(Mapping[str, Any]):
         self._read = read
         self._suffix = schemasuffix
         self._limits = limits
-        self._archive = _opened(file)
+        self._archive = _open(file)
 
     def __getitem__(self, name: str) -> Any:
         if name not in self:
@@ -124,7 +124,7 @@ class Archive(Mapping[str, Any]):
         return sum(1 for _ in self)
 
     def __repr__(self) -> str:
-        return f"<arrays of a ZIP archive: {', '.join(map(shown, self))}>"
+        return f"<arrays of a ZIP archive: {', '.join(map(show, self))}>"
 
     def close(self) -> None:
         """Close the file if it was opened by path."""
@@ -137,7 +137,7 @@ class Archive(Mapping[str, Any]):
         self.close()
 
 
-def _opened(file: File) -> ZipFile:
+def _open(file: File) -> ZipFile:
     """Open an archive. Raises OSError; CompileError if it is invalid or refused."""
     from zipfile import BadZipFile, ZipFile
 
@@ -145,11 +145,11 @@ def _opened(file: File) -> ZipFile:
     try:
         archive = ZipFile(file)
     except (BadZipFile, NotImplementedError, ValueError, IndexError, zlib.error) as error:
-        raise _refused(name, f"invalid ZIP archive: {error}") from None
+        raise _refuse(name, f"invalid ZIP archive: {error}") from None
     fault = _fault(archive)
     if fault is not None:
         archive.close()
-        raise _refused(name, f"the ZIP archive cannot be read: {fault}")
+        raise _refuse(name, f"the ZIP archive cannot be read: {fault}")
     return archive
 
 
@@ -160,13 +160,13 @@ def _fault(archive: ZipFile) -> str | None:
     names: set[str] = set()
     for info in archive.infolist():
         if info.orig_filename in names or info.filename in names:
-            return f"two members have the name {shown(info.filename)}"
+            return f"two members have the name {show(info.filename)}"
         names |= {info.orig_filename, info.filename}
         fault = _member_fault(info)
         if info.header_offset < 0 or info.header_offset + info.compress_size > size:
             fault = "is outside the file"
         if fault is not None:
-            return f"member {shown(info.orig_filename)} {fault}"
+            return f"member {show(info.orig_filename)} {fault}"
     if sum(info.compress_size for info in archive.infolist()) > size:
         return "its members overlap"
     return None
@@ -194,30 +194,30 @@ class _GroupStorage(_Storage):
 
     def __getitem__(self, key: str) -> Any:
         """Return a dataset as an array. Raises KeyError, UnreadableDocumentError."""
-        dataset = reached(self._container, key)
+        dataset = follow_links(self._container, key)
         try:
             return self._values(dataset, key)
         except UnreadableDocumentError:
             raise
         except DAMAGE as error:
-            raise _bad(f"dataset {shown(key)} cannot be read: {error}") from None
+            raise _bad(f"dataset {show(key)} cannot be read: {error}") from None
 
     def _values(self, dataset: Any, key: str) -> Any:
         import h5py
 
         if not isinstance(dataset, h5py.Dataset):
-            raise _bad(f"{shown(key)} is not a dataset")
+            raise _bad(f"{show(key)} is not a dataset")
         if dataset.external or dataset.is_virtual:
-            raise _bad(f"dataset {shown(key)} has its bytes in other files or datasets")
+            raise _bad(f"dataset {show(key)} has its bytes in other files or datasets")
         if dataset.shape is None:
             return np.zeros(0, np.uint8)
         if dataset.dtype.kind not in "biufcSV" or dataset.dtype.hasobject or dataset.dtype.names is not None:
-            raise _bad(f"dataset {shown(key)} has no bytes: its items are {dataset.dtype}", "bad-blob")
+            raise _bad(f"dataset {show(key)} has no bytes: its items are {dataset.dtype}", "bad-blob")
         self._spend(key, dataset.nbytes, dataset.id.get_storage_size())
         return np.asarray(dataset[()], dataset.dtype)
 
 
-def reached(group: Any, path: str) -> Any:
+def follow_links(group: Any, path: str) -> Any:
     """Follow a path of hard links. Raises KeyError if it is missing, UnreadableDocumentError for other links."""
     import h5py
 
@@ -229,11 +229,11 @@ def reached(group: Any, path: str) -> Any:
             link = here.get(part, getlink=True) if isinstance(here, h5py.Group) else None
             here = here[part] if isinstance(link, h5py.HardLink) else None
         except DAMAGE as error:
-            raise _bad(f"{shown(path)} is damaged: {error}") from None
+            raise _bad(f"{show(path)} is damaged: {error}") from None
         if link is None:
             raise KeyError(path)
         if here is None:
-            raise _bad(f"{shown(path)} is a link, which may lead outside the group")
+            raise _bad(f"{show(path)} is a link, which may lead outside the group")
     return here
 
 
@@ -275,7 +275,7 @@ class Hdf5Group(MutableMapping[str, Any]):
     def __contains__(self, name: object) -> bool:
         """Return whether the array exists, readable or not."""
         try:
-            reached(self._group, f"{name}/{DOCUMENT}")
+            follow_links(self._group, f"{name}/{DOCUMENT}")
         except KeyError:
             return False
         except UnreadableDocumentError:
@@ -287,11 +287,11 @@ class Hdf5Group(MutableMapping[str, Any]):
         try:
             names = list(self._group)
         except DAMAGE as error:
-            raise _refused(str(self._group.file.filename), f"the group is damaged: {error}") from None
+            raise _refuse(str(self._group.file.filename), f"the group is damaged: {error}") from None
         return iter([name for name in names if name in self])
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
 
     def __repr__(self) -> str:
-        return f"<arrays of the HDF5 group {shown(self._group.name)}: {len(self)}>"
+        return f"<arrays of the HDF5 group {show(self._group.name)}: {len(self)}>"

@@ -18,9 +18,9 @@ from typing import Any, NamedTuple
 
 from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.source import Source
-from nczarr.formats.awkward0.wire.limits import At, Limits, shown
+from nczarr.formats.awkward0.wire.limits import At, Limits, show
 from nczarr.syntax.json.positions import Faults, kind
-from nczarr.syntax.json.tolerant import RepeatedError, lone_surrogate, unrepeated
+from nczarr.syntax.json.tolerant import RepeatedError, check_unrepeated, lone_surrogate
 
 
 class Expression(NamedTuple):
@@ -100,7 +100,7 @@ def read(source: Source, report: Report, limits: Limits) -> AwkwardDocument | No
     """Return the document of a source, None after a reported error."""
     faults = Faults(source, report)
     before = report.errors
-    loaded = _loaded(faults, limits)
+    loaded = _load(faults, limits)
     if loaded is None:
         return None
     top = loaded[0]
@@ -124,7 +124,7 @@ def read(source: Source, report: Report, limits: Limits) -> AwkwardDocument | No
     return AwkwardDocument(schema, prefix, reader.ids)
 
 
-def _loaded(faults: Faults, limits: Limits) -> tuple[Any] | None:
+def _load(faults: Faults, limits: Limits) -> tuple[Any] | None:
     """Return the JSON value in a tuple, None after a reported error."""
     data = bytes(faults.source.data)
     if len(data) > limits.document:
@@ -139,7 +139,7 @@ def _loaded(faults: Faults, limits: Limits) -> tuple[Any] | None:
     try:
         text = str(data, "utf-8-sig")
         if lone_surrogate(text) is None:
-            return (json.loads(text, object_pairs_hook=unrepeated),)
+            return (json.loads(text, object_pairs_hook=check_unrepeated),)
         fault = "a string contains a lone surrogate"
     except json.JSONDecodeError as error:
         fault = f"{error.msg[:1].lower()}{error.msg[1:]} at line {error.lineno}, column {error.colno}"
@@ -148,7 +148,7 @@ def _loaded(faults: Faults, limits: Limits) -> tuple[Any] | None:
     except RecursionError:
         fault = "it is nested too deeply"
     except RepeatedError as error:
-        fault = f"an object has two members {shown(error.args[0])}"
+        fault = f"an object has two members {show(error.args[0])}"
     except ValueError:  # Python refuses integers of thousands of digits
         fault = "a number has thousands of digits"
     faults.error("bad-awkward-document", f"invalid document of an array: {fault}")
@@ -187,9 +187,9 @@ class _ExpressionReader:
             text = f"an expression must have one identifying key, but this one {has}"
             self._faults.error("bad-awkward-expression", text, at.path(), [f"identifying keys are {', '.join(KINDS)}"])
             return None
-        return self._made(keys[0], value, at, depth)
+        return self._make(keys[0], value, at, depth)
 
-    def _made(self, key: str, value: dict[str, Any], at: At, depth: int) -> Expression | None:
+    def _make(self, key: str, value: dict[str, Any], at: At, depth: int) -> Expression | None:
         checks = {"id": _NUMBER, **KINDS[key]}
         before = self._faults.report.errors
         members = {name: self._member(name, value[name], At(at, name), depth + 1) for name in checks if name in value}
@@ -206,7 +206,7 @@ class _ExpressionReader:
             return None
         expression = Expression(key, members, at)
         if expression.id is not None and expression.id in self.ids:
-            self._faults.error("bad-awkward-expression", f"id {shown(expression.id)} occurs twice", At(at, "id").path())
+            self._faults.error("bad-awkward-expression", f"id {show(expression.id)} occurs twice", At(at, "id").path())
         elif expression.id is not None:
             self.ids[expression.id] = expression
         if key == "ref":
@@ -241,7 +241,7 @@ class _ExpressionReader:
             return
         for reference in self._refs:
             if reference.value not in self.ids:
-                text = f"there is no expression with the id {shown(reference.value)}"
+                text = f"there is no expression with the id {show(reference.value)}"
                 self._faults.error("bad-awkward-expression", text, At(reference.at, "ref").path())
 
 

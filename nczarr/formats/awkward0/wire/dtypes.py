@@ -16,7 +16,7 @@ import re
 from typing import Any
 
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.formats.awkward0.wire.limits import UnreadableDocumentError, shown
+from nczarr.formats.awkward0.wire.limits import UnreadableDocumentError, show
 
 LARGEST_ITEM = 2**31 - 1
 """Maximum bytes of an element in NumPy."""
@@ -39,22 +39,22 @@ _NATURAL = {"int": "i8", "float": "f8", "complex": "c16", "a": "S"}
 def of_json(value: Any) -> np.dtype[Any]:
     """Return the dtype of a JSON description. Raises UnreadableDocumentError."""
     try:
-        return _described(_converted(value))
+        return _describe(_convert(value))
     except UnreadableDocumentError:
         raise
     except (TypeError, ValueError, OverflowError, MemoryError) as error:
-        raise _refused(f"NumPy does not accept it: {str(error)[:200]}") from None
+        raise _refuse(f"NumPy does not accept it: {str(error)[:200]}") from None
 
 
-def _refused(text: str) -> UnreadableDocumentError:
+def _refuse(text: str) -> UnreadableDocumentError:
     return UnreadableDocumentError("bad-awkward-dtype", f"invalid description of elements: {text}")
 
 
-def _converted(value: Any) -> Any:
+def _convert(value: Any) -> Any:
     """Convert the lists that represent tuples."""
     if not isinstance(value, list):
         return value
-    items = [_converted(item) for item in value]
+    items = [_convert(item) for item in value]
     return tuple(items) if value and (_whole(value[-1]) or isinstance(value[0], str) or _shape(value[-1])) else items
 
 
@@ -66,28 +66,28 @@ def _shape(value: Any) -> bool:
     return isinstance(value, list) and all(map(_whole, value))
 
 
-def _described(value: Any) -> np.dtype[Any]:
+def _describe(value: Any) -> np.dtype[Any]:
     match value:
         case str():
             return _simple(value)
         case (str() | list() | tuple() as base, int() | list() | tuple() as shape) if isinstance(value, tuple):
-            return _sub_array(_described(base), shape)
+            return _sub_array(_describe(base), shape)
         case list():
             dtype = np.dtype([_field(field) for field in value])
             if dtype.itemsize > LARGEST_ITEM or dtype.itemsize < 0:
-                raise _refused(f"an element has {dtype.itemsize} bytes")
+                raise _refuse(f"an element has {dtype.itemsize} bytes")
             return dtype
         case _:
-            raise _refused(f"{shown(value)} is not a string, a base and a shape, or a list of fields")
+            raise _refuse(f"{show(value)} is not a string, a base and a shape, or a list of fields")
 
 
 def _simple(text: str) -> np.dtype[Any]:
     code = _CODE.fullmatch(text)
     if code is None and _NAME.fullmatch(text) is None:
-        raise _refused(f"{shown(text)} is unknown")
+        raise _refuse(f"{show(text)} is unknown")
     size = None if code is None else code["size"]
     if size is not None and not 0 < int(size) <= LARGEST_ITEM // 4:
-        raise _refused(f"{shown(text)} has a size of {int(size)}")
+        raise _refuse(f"{show(text)} has a size of {int(size)}")
     dtype = np.dtype(_NATURAL.get(text, text.replace("a", "S", 1) if size and "a" in text else text))
     return dtype if text[0] in "<>" else np.dtype(dtype.newbyteorder("<").str)
 
@@ -95,10 +95,10 @@ def _simple(text: str) -> np.dtype[Any]:
 def _sub_array(base: np.dtype[Any], shape: Any) -> np.dtype[Any]:
     sizes = (shape,) if _whole(shape) else tuple(shape)
     if not sizes or len(sizes) > MOST_DIMENSIONS or not all(_whole(length) and length >= 0 for length in sizes):
-        raise _refused(f"{shown(shape)} is not a shape")
+        raise _refuse(f"{show(shape)} is not a shape")
     bytes_ = math.prod(sizes, start=base.itemsize)
     if bytes_ > LARGEST_ITEM or max(sizes) > LARGEST_ITEM:
-        raise _refused(f"an element of the shape {shown(list(sizes))} has {shown(bytes_)} bytes")
+        raise _refuse(f"an element of the shape {show(list(sizes))} has {show(bytes_)} bytes")
     return np.dtype((base, sizes))
 
 
@@ -106,11 +106,11 @@ def _field(value: Any) -> tuple[str, np.dtype[Any]]:
     """Return a field. Raises UnreadableDocumentError."""
     match value:
         case (str() as name, base):
-            return (name, _described(base))
+            return (name, _describe(base))
         case (str() as name, base, shape) if isinstance(value, tuple):
-            return (name, _sub_array(_described(base), shape))
+            return (name, _sub_array(_describe(base), shape))
         case _:
-            raise _refused(f"{shown(value)} is not a field (a name and a description)")
+            raise _refuse(f"{show(value)} is not a field (a name and a description)")
 
 
 # ---- writing ---------------------------------------------------------------------------------------------------------
@@ -151,23 +151,23 @@ def titles(dtype: np.dtype[Any]) -> tuple[str, ...]:
     return tuple(names)
 
 
-def packed(dtype: np.dtype[Any]) -> np.dtype[Any]:
+def pack(dtype: np.dtype[Any]) -> np.dtype[Any]:
     """Return the type without padding, at all levels."""
     if dtype.subdtype is not None:
         base, shape = dtype.subdtype
-        return np.dtype((packed(base), shape))
+        return np.dtype((pack(base), shape))
     if dtype.names is not None:
-        return np.dtype([(name, packed(dtype[name])) for name in dtype.names])
+        return np.dtype([(name, pack(dtype[name])) for name in dtype.names])
     return np.dtype(dtype.str)
 
 
-def described(dtype: np.dtype[Any]) -> Any:
+def describe(dtype: np.dtype[Any]) -> Any:
     """Return the JSON of a type: `"<i4"`, `["<f4", [3]]`, `[["x", "<i4"], ["y", ["<f8", [2]]]]`."""
     if dtype.subdtype is not None:
         base, shape = dtype.subdtype
-        return [described(base), list(shape)]
+        return [describe(base), list(shape)]
     if dtype.names is not None:
-        return [[name, described(dtype[name])] for name in dtype.names]
+        return [[name, describe(dtype[name])] for name in dtype.names]
     return dtype.str
 
 
@@ -177,8 +177,8 @@ def rows(values: NDArray[Any]) -> tuple[NDArray[Any], Any]:
     An element is one of the first dimension.
     """
     plain = np.asarray(values)
-    kind = packed(plain.dtype)
+    kind = pack(plain.dtype)
     if kind != plain.dtype or kind.itemsize != plain.dtype.itemsize:
         plain = plain.astype(kind)
     row = np.dtype((kind, plain.shape[1:])) if plain.ndim > 1 else kind
-    return np.ascontiguousarray(plain), described(row)
+    return np.ascontiguousarray(plain), describe(row)

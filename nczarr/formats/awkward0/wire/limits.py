@@ -67,7 +67,7 @@ class UnreadableDocumentError(ValueError):
         self.helps = helps
 
 
-def shown(value: object) -> str:
+def show(value: object) -> str:
     """Format a document value for a diagnostic: short, on one line."""
     text = ascii(value) if not isinstance(value, int) or abs(value) < 10**40 else "an integer with many digits"
     return text if len(text) <= 60 else f"{text[:57]}…"
@@ -119,7 +119,7 @@ class LostPartsWarning(UserWarning):
 
 def say(report: Report, result: object, *, caller: Report | None) -> None:
     """Raise CompileError if nothing was made; otherwise warn, unless the caller reads the report."""
-    diagnostics = report.sorted()
+    diagnostics = report.list_sorted()
     if result is None:
         raise CompileError(diagnostics)
     if caller is None:

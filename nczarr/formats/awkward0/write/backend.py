@@ -28,7 +28,7 @@ from nczarr.ast.node import TypeName
 from nczarr.diagnostics.report import Report
 from nczarr.formats.awkward0.write.compression import SMALLEST
 from nczarr.formats.common.awkward import expressions
-from nczarr.formats.common.awkward.expressions import Expression, ExpressionBuilder, described_rows
+from nczarr.formats.common.awkward.expressions import Expression, ExpressionBuilder, describe_rows
 from nczarr.options import Options
 from nczarr.plan.plans import StreamPlan
 from nczarr.stores.zip import new_entry
@@ -64,9 +64,9 @@ def write(plan: StreamPlan, report: Report, options: Options) -> Iterator[bytes]
             with archive.open(new_entry(name), "w", force_zip64=size >= LARGE) as member:
                 for piece in pieces:
                     member.write(piece)
-                    yield sink.taken()
-            yield sink.taken()
-    yield sink.taken()
+                    yield sink.take()
+            yield sink.take()
+    yield sink.take()
 
 
 class _Sink(io.RawIOBase):
@@ -82,7 +82,7 @@ class _Sink(io.RawIOBase):
         self._written.append(bytes(data))
         return len(data)
 
-    def taken(self) -> bytes:
+    def take(self) -> bytes:
         """Return the bytes written since the last call."""
         data = b"".join(self._written)
         self._written.clear()
@@ -99,12 +99,12 @@ def _members(plan: StreamPlan, *, tables: bool) -> Iterator[tuple[str, int, Iter
         arrays = _Arrays({**made_up, **sources}, checked.types, tables=tables)
         schema = arrays.schema(variable.type, shape)
         for blob in arrays.blobs:
-            yield f"{name}{DELIMITER}{blob.number}{SUFFIX}", blob.size, blob.written()
+            yield f"{name}{DELIMITER}{blob.number}{SUFFIX}", blob.size, blob.write_pieces()
         metadata: dict[str, Any] = {"shape": list(shape)}
         fills = own_fills(sources, made_up)
         if fills:
             metadata["fill"] = {part: base64.b64encode(fill).decode("ascii") for part, fill in fills.items()}
-        document = expressions.encoded(
+        document = expressions.encode(
             expressions.document(schema, prefix=name + DELIMITER, doc="a variable of nczarr", metadata=metadata)
         )
         yield name + SCHEMA_SUFFIX, len(document), iter((document,))
@@ -151,22 +151,22 @@ class _Arrays(ExpressionBuilder):
         texts = streaming.texts(source)
         if texts.nil is not None:
             masked = self._numbers.next()
-            mask = self._known(texts.nil.view("u1"), "|b1", rows)
+            mask = self._express(texts.nil.view("u1"), "|b1", rows)
         number = self._numbers.next()
-        counts = self._known(texts.counts, "<i8", rows)
+        counts = self._express(texts.counts, "<i8", rows)
         content = self._numbers.next()
         size = int(texts.counts.sum())
         blob = BlobWrite(content, lambda: streaming.characters(source), size, packed=False)
-        bytes_ = self._added(blob, "|u1", size)
+        bytes_ = self._add(blob, "|u1", size)
         encoding = expressions.constant("utf-8" if texts.utf8 else None)
         expression = expressions.call("StringArray.fromcounts", counts, bytes_, encoding, number=number)
         if texts.nil is None:
             return expression
         return expressions.call("MaskedArray", mask, expression, True, number=masked)
 
-    def _known(self, values: Any, element: str, rows: tuple[int, ...]) -> Expression:
+    def _express(self, values: Any, element: str, rows: tuple[int, ...]) -> Expression:
         """Return the expression of values in memory."""
         number, packed = self._numbers.next(), SMALLEST <= values.nbytes <= LARGEST_PACKED
         blob = BlobWrite(number, lambda: iter((values.tobytes(),)), values.nbytes, packed)
         count = len(values) // math.prod(rows) if math.prod(rows) else 0
-        return self._added(blob, described_rows(element, rows), count)
+        return self._add(blob, describe_rows(element, rows), count)

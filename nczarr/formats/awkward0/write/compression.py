@@ -73,7 +73,7 @@ class CompressionRule(NamedTuple):
             and any(fnmatchcase(context, pattern) for pattern in self.contexts)
         )
 
-    def compressed(self, array: NDArray[Any]) -> bytes:
+    def apply(self, array: NDArray[Any]) -> bytes:
         """Return the compressed bytes of an array (any shape and dtype) in C order.
 
         Raises ValueError if the named inverse fails, TypeError if the function

@@ -161,17 +161,19 @@ class ExpressionEncoder:
         match column:
             case nodes.ListNode() | nodes.Spans():
                 bounds, inner = self._bounds(column, place), below(place, "[]")
-                return made.call(*self._ragged("JaggedArray", bounds, column.content, place, inner), number=number)
+                return made.call(
+                    *self._encode_ragged("JaggedArray", bounds, column.content, place, inner), number=number
+                )
             case nodes.TextNode():
                 return self._texts(column, number, place)
             case nodes.TableNode():
                 return self._table(column, number, place)
             case nodes.Masked():
-                return self._masked(column, number, place)
+                return self._mask(column, number, place)
             case nodes.BitMasked():
                 return self._bit_masked(column, number, place)
             case nodes.Indexed():
-                return self._indexed(column, number, place)
+                return self._encode_indexed(column, number, place)
             case nodes.Sparse():
                 return self._sparse(column, number, place)
             case nodes.Union():
@@ -190,11 +192,11 @@ class ExpressionEncoder:
     def _texts(self, column: nodes.TextNode, number: int, place: str) -> Expression:
         bounds, content = self._bounds(column.bytes, place), column.bytes.content
         if not isinstance(content, nodes.Flat) or content.values.ndim != 1 or content.values.dtype != "u1":
-            return self._unsuited(place, "has strings whose bytes are not a plain uint8 array")
-        texts = self._ragged("StringArray", bounds, content, place, place)
+            return self._refuse_unsuited(place, "has strings whose bytes are not a plain uint8 array")
+        texts = self._encode_ragged("StringArray", bounds, content, place, place)
         return made.call(*texts, self._numbers.constant(column.encoding), number=number)
 
-    def _ragged(
+    def _encode_ragged(
         self, kind: str, bounds: tuple[NDArray[Any], NDArray[Any]], content: nodes.Column, place: str, inner: str
     ) -> Iterator[Any]:
         """Yield the constructor of lists or texts and its arguments: counts if contiguous.
@@ -215,10 +217,12 @@ class ExpressionEncoder:
     def _table(self, column: nodes.TableNode, number: int, place: str) -> Expression:
         names, columns = column.names, column.columns
         if len(set(names)) < len(names) or not all(isinstance(name, str) for name in names):
-            return self._unsuited(place, "has two columns of the same name, or one whose name is not a string")
+            return self._refuse_unsuited(place, "has two columns of the same name, or one whose name is not a string")
         lengths = [len(inner) for inner in columns]
         if len(lengths) != len(names) or any(length < column.length for length in lengths):
-            return self._unsuited(place, f"has fewer columns than names, or one with less than {column.length} items")
+            return self._refuse_unsuited(
+                place, f"has fewer columns than names, or one with less than {column.length} items"
+            )
         if min(lengths, default=column.length) > column.length:
             columns = tuple(self._cut(inner, 0, column.length) for inner in columns)
         pairs = [
@@ -230,7 +234,7 @@ class ExpressionEncoder:
         view = {"tuple": [{"json": number} for number in (0, 1, column.length)]}
         return made.call("Table.fromview", view, made.table(()), number=number)
 
-    def _masked(self, column: nodes.Masked, number: int, place: str) -> Expression:
+    def _mask(self, column: nodes.Masked, number: int, place: str) -> Expression:
         length = len(column)
         mask = column.mask[:length] if len(column.mask) > length else column.mask
         return made.call(
@@ -243,7 +247,7 @@ class ExpressionEncoder:
 
     def _bit_masked(self, column: nodes.BitMasked, number: int, place: str) -> Expression:
         if len(column.mask) * 8 < len(column.content) or column.mask.dtype.itemsize != 1:
-            return self._unsuited(place, f"has a mask of fewer than {len(column.content)} bits, or not of bytes")
+            return self._refuse_unsuited(place, f"has a mask of fewer than {len(column.content)} bits, or not of bytes")
         mask = column.mask if column.mask.dtype == "u1" else column.mask.view("u1")
         return made.call(
             "BitMaskedArray",
@@ -254,11 +258,11 @@ class ExpressionEncoder:
             number=number,
         )
 
-    def _indexed(self, column: nodes.Indexed, number: int, place: str) -> Expression:
+    def _encode_indexed(self, column: nodes.Indexed, number: int, place: str) -> Expression:
         index = self._integers(column.index, place)
         low, high = _range(index)
         if high >= len(column.content) or (low < 0 and not column.optional):
-            return self._unsuited(place, f"has an index outside its {len(column.content)} items")
+            return self._refuse_unsuited(place, f"has an index outside its {len(column.content)} items")
         kind, name = ("IndexedMaskedArray", "mask") if column.optional else ("IndexedArray", "index")
         array = self._array(index if low >= -1 else np.maximum(index, -1), f"{kind}.{name}", place)
         content = self.column(column.content, f"{kind}.content", place)
@@ -270,7 +274,7 @@ class ExpressionEncoder:
         low, high = _range(index)
         if low < 0 or high >= column.length or (index[1:] < index[:-1]).any() or len(index) > len(column.content):
             why = "has an index that does not increase, or is longer than its array or its values"
-            return self._unsuited(place, why)
+            return self._refuse_unsuited(place, why)
         return made.call(
             "SparseArray",
             int(column.length),
@@ -285,13 +289,13 @@ class ExpressionEncoder:
         tags, index = self._integers(column.tags, place), self._integers(column.index, place)[:length]
         low, high = _range(tags)
         if low < 0 or high >= len(column.contents) or len(index) < length:
-            return self._unsuited(place, f"has tags outside its {len(column.contents)} contents, or no index")
+            return self._refuse_unsuited(place, f"has tags outside its {len(column.contents)} contents, or no index")
         sequential = True
         for tag, content in enumerate(column.contents):
             used = index[tags == tag]
             low, top = _range(used)
             if low < 0 or top >= len(content):
-                return self._unsuited(place, f"has an index outside the items of its content {tag}")
+                return self._refuse_unsuited(place, f"has an index outside the items of its content {tag}")
             sequential &= bool((used == np.arange(len(used))).all())
         width = np.min_scalar_type(high).newbyteorder("<")
         parts = [self._array(tags.astype(width), "UnionArray.tags", place)]
@@ -304,7 +308,7 @@ class ExpressionEncoder:
 
     def _objects(self, column: nodes.Objects, number: int, place: str) -> Expression:
         if len(column.function) < 2 or not all(isinstance(name, str) for name in column.function):
-            return self._unsuited(place, "has a function that is not the name of a module and of its member")
+            return self._refuse_unsuited(place, "has a function that is not the name of a module and of its member")
         content = self.column(column.content, "ObjectArray.content", place)
         function = {"function": list(column.function), "id": self._numbers.next()}
         args = [self._argument(argument, "ObjectArray.args", place) for argument in column.args]
@@ -314,7 +318,7 @@ class ExpressionEncoder:
     def _later(self, column: nodes.BackReference, place: str) -> Expression:
         written_before = self._ids.get(id(column.found()))
         if written_before is None:
-            return self._unsuited(place, f"refers to array {column.id}, which does not enclose it as a whole")
+            return self._refuse_unsuited(place, f"refers to array {column.id}, which does not enclose it as a whole")
         return {"ref": written_before[0]}
 
     def _argument(self, value: Any, context: str, place: str) -> Expression:
@@ -324,7 +328,7 @@ class ExpressionEncoder:
         try:
             return self._numbers.constant(json_of(value))
         except NotJsonValueError as error:
-            return self._unsuited(place, f"has an argument that documents cannot represent: {error}")
+            return self._refuse_unsuited(place, f"has an argument that documents cannot represent: {error}")
 
     def _array(self, values: NDArray[Any], context: str, place: str) -> Expression:
         """Return the buffer of an array (any shape and dtype), or a reference if it was written before."""
@@ -333,7 +337,7 @@ class ExpressionEncoder:
             return {"ref": written_before[0]}
         why = dtypes.fault(values.dtype)
         if why is not None:
-            return self._unsuited(place, f"has {why}")
+            return self._refuse_unsuited(place, f"has {why}")
         for name in dtypes.titles(values.dtype):
             self._report.warning("lost-parameters", f"`{place}` has a member `{name}` with a title, which is left out")
         number = self._numbers.next()
@@ -343,7 +347,7 @@ class ExpressionEncoder:
         rule = first(self._policy, plain, context)
         self.blobs.append((name, plain, rule))
         raw: Expression = {"read": name}
-        raw = raw if rule is None else made.inflated(raw, rule.decompress)
+        raw = raw if rule is None else made.inflate(raw, rule.decompress)
         return made.buffer(raw, described, self._numbers.constant(len(plain)), number)
 
     def _bounds(self, column: nodes.ListNode | nodes.Spans, place: str) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -365,7 +369,7 @@ class ExpressionEncoder:
                 starts, stops = np.where(filled, starts, 0), np.where(filled, stops, 0)
                 wrong = _range(starts)[0] < 0 or _range(stops)[1] > len(column.content)
         if wrong or (stops < starts).any():
-            self._unsuited(place, f"has lists outside their {len(column.content)} items")
+            self._refuse_unsuited(place, f"has lists outside their {len(column.content)} items")
             raise _NotEncodableError
         return starts, stops
 
@@ -378,12 +382,12 @@ class ExpressionEncoder:
             positions = np.asarray(values)
             kind = positions.dtype.kind
             if kind not in "iu" or positions.ndim != 1 or (kind == "u" and _range(positions)[1] > LARGEST):
-                self._unsuited(place, "has positions that are not one-dimensional 64-bit integers")
+                self._refuse_unsuited(place, "has positions that are not one-dimensional 64-bit integers")
                 raise _NotEncodableError
             self._converted[id(values)] = values, positions.astype("<i8", copy=False)
         return self._converted[id(values)][1]
 
-    def _unsuited(self, place: str, why: str) -> Expression:
+    def _refuse_unsuited(self, place: str, why: str) -> Expression:
         self._report.error("unsuited-array", f"`{place}` {why}")
         return {"json": None}
 

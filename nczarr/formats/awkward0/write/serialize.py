@@ -65,7 +65,7 @@ class EncodedArray(NamedTuple):
 
     def members(self) -> list[Member]:
         """Return the members, blobs first, so that no document exists without them."""
-        document = expressions.encoded(self.document)
+        document = expressions.encode(self.document)
         return [*self.blobs, (self.key, lambda: document)]
 
 
@@ -158,7 +158,7 @@ def encode(
     description = f"nczarr {nczarr.__version__}" if doc is None else doc
     document = expressions.document(schema, prefix=names.prefix, doc=description, metadata=metadata)
     blobs = tuple(
-        (names.prefix + key, array.tobytes if rule is None else partial(rule.compressed, array))
+        (names.prefix + key, array.tobytes if rule is None else partial(rule.apply, array))
         for key, array, rule in encoder.blobs
     )
     if any(key == names.document for key, _ in blobs):
@@ -185,13 +185,13 @@ def extend_file(path: str, mode: str, members: Iterable[Member], check: Check) -
         raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), path)
     old = mode == "a" and os.path.exists(target) and os.path.getsize(target) > 0
     if old:
-        with open(target, "rb") as file, _opened(file, "r", path) as archive:
+        with open(target, "rb") as file, _open(file, "r", path) as archive:
             check(archive.namelist())
     copy = finish.partial(target)
     try:
         if old:
             shutil.copyfile(target, copy)
-        with open(copy, "r+b" if old else "x+b") as out, _opened(out, "a" if old else "w", path) as archive:
+        with open(copy, "r+b" if old else "x+b") as out, _open(out, "a" if old else "w", path) as archive:
             _add(archive, members)
         if os.path.exists(target):
             shutil.copymode(target, copy)
@@ -213,7 +213,7 @@ def extend_object(file: IO[bytes], mode: str, members: Iterable[Member], check: 
         _extend_in_place(file, members, check)
         return
     with SpooledTemporaryFile(IN_MEMORY) as spool:
-        with _opened(spool, "w", "the archive") as archive:
+        with _open(spool, "w", "the archive") as archive:
             _add(archive, members)
         spool.seek(0)
         shutil.copyfileobj(spool, file, 1 << 20)
@@ -223,13 +223,13 @@ def extend_object(file: IO[bytes], mode: str, members: Iterable[Member], check: 
 
 
 def _extend_in_place(file: IO[bytes], members: Iterable[Member], check: Check) -> None:
-    with _opened(file, "r", "the object") as archive:
+    with _open(file, "r", "the object") as archive:
         check(archive.namelist())
         start = archive.start_dir
     file.seek(start)
     end = file.read()
     try:
-        with _opened(file, "a", "the object") as archive:
+        with _open(file, "a", "the object") as archive:
             _add(archive, members)
     except BaseException:
         file.seek(start)
@@ -239,7 +239,7 @@ def _extend_in_place(file: IO[bytes], members: Iterable[Member], check: Check) -
 
 
 @contextmanager
-def _opened(file: IO[bytes], mode: Literal["r", "w", "a"], name: str) -> Iterator[ZipFile]:
+def _open(file: IO[bytes], mode: Literal["r", "w", "a"], name: str) -> Iterator[ZipFile]:
     """Open the archive in a file. Raises OSError if it is invalid."""
     from zipfile import ZIP_STORED, BadZipFile, ZipFile
 
@@ -307,7 +307,7 @@ def save(
     for label, value in arrays.items():
         its = Report(strict=messages.strict)
         encoded = encode(value, naming(label, delimiter, suffix, schemasuffix), policy, its, doc=doc, metadata=metadata)
-        for one in its.sorted():
+        for one in its.list_sorted():
             messages.add(one._replace(message=f"{label!r}: {one.message}") if label else one)
         documents += [encoded] if encoded is not None else []
     say(messages, documents if len(documents) == len(arrays) else None, caller=messages)

@@ -91,7 +91,7 @@ class Assembler:
         while holder is not None:
             for declared in (*holder.types, *holder.dimensions):
                 if declared.name == name:
-                    return self.report.hushed(declared.span)
+                    return self.report.is_hushed(declared.span)
             holder = holder.parent
         return name in self.broken
 
@@ -133,7 +133,7 @@ class Assembler:
         if name in SPECIAL:
             self._special(scope, variable, declared, name, place, values)
             return
-        if name.startswith("_") and (meant := self.specials.misspelled(name)) is not None:
+        if name.startswith("_") and (meant := self.specials.find_special(name)) is not None:
             message = f"`{name}` is not a special attribute; it is stored as an ordinary one"
             self.report.warning("unknown-special", message, place, helps=[f"did you mean `{meant}`?"])
         if name == "_FillValue" and variable is not None:
@@ -173,7 +173,7 @@ class Assembler:
             self.report.error("empty-attribute", message, end, helps=["give a value"])
             return None
         if declared is None:
-            return self.convert.untyped(literals)
+            return self.convert.type_untyped(literals)
         what = f"{_article(declared)} attribute"
         return self.convert.atomic(literals, declared, what)
 
@@ -234,7 +234,7 @@ class Assembler:
         literals = self.lists.read(values.start, values.end)
         if literals is None:
             return
-        if variable is not None and not self.report.hushed(variable.span):
+        if variable is not None and not self.report.is_hushed(variable.span):
             self.specials.of_variable(variable, name, literals, place)
         elif name == "_Format":
             self.kind = self.specials.kind(literals, place) or self.kind
@@ -247,9 +247,9 @@ class Assembler:
         if atomic is not None:
             return atomic
         name = self.words.reference(word.start, word.end)
-        return self._escaped_type(name) if name in _ATOMIC else name
+        return self._find_escaped_type(name) if name in _ATOMIC else name
 
-    def _escaped_type(self, name: str) -> str:
+    def _find_escaped_type(self, name: str) -> str:
         r"""Return the FQN of a declared type named like an atomic one (`\float`): the bare name is ambiguous."""
         scope: GroupScope | None = self.scope
         while scope is not None:
@@ -262,7 +262,7 @@ class Assembler:
         """Return the variable that a word names (in this group, or by path), or report it and return None."""
         variable = self.find_variable(word)
         if variable is None:
-            self.undefined_variable(word)
+            self.report_undefined_variable(word)
         return variable
 
     def find_variable(self, word: Token) -> tuple[GroupScope, VariableDraft] | None:
@@ -286,11 +286,11 @@ class Assembler:
             return PRIMITIVES[raw]
         name = self.words.reference(word.start, word.end)
         if self.scope.has_type(names.last(name) if raw.startswith(b"/") and name != "/" else name):
-            return self._escaped_type(name) if name in _ATOMIC else name
-        self.undefined_variable(word)
+            return self._find_escaped_type(name) if name in _ATOMIC else name
+        self.report_undefined_variable(word)
         return None
 
-    def undefined_variable(self, word: Token) -> None:
+    def report_undefined_variable(self, word: Token) -> None:
         """Report an undefined variable."""
         name = self.words.reference(word.start, word.end)
         if self.source.data[word.start] == 0x2F and self._group(names.split(name)[:-1]) is None:
@@ -328,7 +328,7 @@ class Assembler:
         if assigned is None:
             return
         owner, variable = assigned
-        if self.report.hushed(variable.span):
+        if self.report.is_hushed(variable.span):
             return  # of an unknown shape
         path = owner.variable_path(variable.name)
         if path in self.value_lists:

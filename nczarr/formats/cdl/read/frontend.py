@@ -77,7 +77,7 @@ class CdlRecovery(recovery.Recovery):
         between = bytes(self.source.data[before.end : first.start])
         return before.type not in (P.SEMICOLON, P.RBRACE, P.SIMPLE) and b"\n" not in between and b"\r" not in between
 
-    def damaged(self, context: Any) -> None:
+    def handle_damage(self, context: Any) -> None:
         """Remember types that lack a field."""
         if isinstance(context, P.FieldContext):
             name = context.parentCtx.children[1].start
@@ -232,8 +232,8 @@ class CdlExplainer:
         """Return the best explanation of a fault."""
         culprit, expected = fault.found, fault.expected
         if culprit.type == -1 and P.RBRACE in expected:
-            return self._unclosed()
-        slash = next((token for token in (culprit, fault.previous) if token is not None and self._joined(token)), None)
+            return self._explain_unclosed()
+        slash = next((token for token in (culprit, fault.previous) if token is not None and self._join(token)), None)
         if slash is not None:
             message = 'a netCDF name cannot contain "/"'
             here = Span(self.source, slash.start, slash.end)
@@ -247,17 +247,17 @@ class CdlExplainer:
         if special is not None:
             return special
         if culprit.type == P.INT and P.NAME in expected and P.INT not in expected:
-            text = self._shown(fault)
+            text = self._show(fault)
             help_ = "write a backslash before a name that begins with a digit, as in `\\1st`"
             return FaultAnswer("expected-token", f"expected {_list(expected)}, found the number {text}", helps=(help_,))
-        return FaultAnswer("expected-token", f"expected {_list(expected)}, found {self._shown(fault)}")
+        return FaultAnswer("expected-token", f"expected {_list(expected)}, found {self._show(fault)}")
 
-    def _joined(self, token: Token) -> bool:
+    def _join(self, token: Token) -> bool:
         """Return whether a path directly follows a name, as in `a/b`."""
         before = bytes(self.source.data[max(token.start - 1, 0) : token.start])
         return token.type == P.PATH and (before.isalnum() or before == b"_" or before >= b"\x80")
 
-    def _unclosed(self) -> FaultAnswer:
+    def _explain_unclosed(self) -> FaultAnswer:
         line, column = self.source.position(self.opened)
         message = f"expected `}}` at the end of the file; the dataset opened at {line}:{column} is not closed"
         here = Label(Span(self.source, self.opened, self.opened + 1), "opened here")
@@ -283,7 +283,7 @@ class CdlExplainer:
             ):
                 return FaultAnswer("expected-token", "expected an enum constant after `,`")
             case "name":
-                return FaultAnswer("expected-token", f"expected a name, found {self._shown(fault)}")
+                return FaultAnswer("expected-token", f"expected a name, found {self._show(fault)}")
             case "attdecl" if P.EQUALS in fault.expected:
                 return FaultAnswer("expected-token", "expected `=` after the attribute name")
             case "shape" | "dimref" if culprit.type == P.EQUALS:
@@ -314,7 +314,7 @@ class CdlExplainer:
             context = context.parentCtx if context is not None else None
         return False
 
-    def _shown(self, fault: SyntaxFault) -> str:
+    def _show(self, fault: SyntaxFault) -> str:
         if fault.found.type == -1:
             return "the end of the file"
         if fault.found.type in (P.VALUES, P.SIMPLE):
@@ -355,10 +355,10 @@ def parse(
             source, report, CdlExplainer(source, tokens[2].start), sound, refused
         )
         tree = parser.ncdesc()
-        return _gathered(tree, source, tokens, report, strategy.finish(stream))
+        return _gather(tree, source, tokens, report, strategy.finish(stream))
 
 
-def _gathered(context: Any, source: Source, tokens: list[Token], report: Report, broken: set[str]) -> Unchecked:
+def _gather(context: Any, source: Source, tokens: list[Token], report: Report, broken: set[str]) -> Unchecked:
     """Collect the declarations of a parse tree; `broken`: names in faulty statements."""
     assembler = Assembler(source, report, broken)
     assembler.root = GroupScope(_dataset_name(source, tokens[1]), "/", Span(source, tokens[0].start, tokens[2].end))

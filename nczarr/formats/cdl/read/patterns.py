@@ -229,7 +229,7 @@ def opens_comment(source: Source, report: Report, at: int) -> bool:
     return True
 
 
-def unclosed_string(data: Buffer, last: int) -> tuple[int, int | None]:
+def find_unclosed_string(data: Buffer, last: int) -> tuple[int, int | None]:
     """Return where the string opens that lacks its closing quote, and the quote that closes it instead.
 
     `last`: the quote that nothing closes. An earlier string is at fault if text

@@ -44,7 +44,7 @@ class VariableDraft:
             name=self.name,
             type=self.type,
             dimensions=self.dimensions,
-            attributes=merged(self.attributes, self.name, report),
+            attributes=merge(self.attributes, self.name, report),
             storage=self.storage,
             span=self.span,
         )
@@ -112,7 +112,7 @@ class GroupScope:
             "types": tuple(self.types),
             "dimensions": tuple(self.dimensions),
             "variables": tuple(variable.freeze(report) for variable in self.variables),
-            "attributes": merged(self.attributes, "", report),
+            "attributes": merge(self.attributes, "", report),
             "groups": tuple(group.freeze(report) for group in self.groups),
             "span": self.span,
         }
@@ -122,7 +122,7 @@ class GroupScope:
         return names.join(self.path, name)
 
 
-def merged(attributes: list[Attribute], owner: str, report: Report) -> tuple[Attribute, ...]:
+def merge(attributes: list[Attribute], owner: str, report: Report) -> tuple[Attribute, ...]:
     """Return the attributes of one owner. A repeated text replaces the first, as in ncgen, with a warning.
 
     Other repeated attributes remain, for the pass that refuses them

@@ -47,7 +47,7 @@ class Specials:
         }
         self.known = {*SPECIAL, "_FillValue"}
 
-    def misspelled(self, name: str) -> str | None:
+    def find_special(self, name: str) -> str | None:
         """Return the special name that a name resembles, or None."""
         if name in self.known:
             return None
@@ -58,7 +58,7 @@ class Specials:
             return None
         begun = [special for special in lowered if _begins(name.lower(), special)]
         if begun:
-            return lowered[min(begun, key=lambda special: (-_shared(name.lower(), special), len(special)))]
+            return lowered[min(begun, key=lambda special: (-_measure_common(name.lower(), special), len(special)))]
         closest = names.closest(name, self.known)
         return closest if closest is not None and abs(len(closest) - len(name)) <= 2 and _near(name, closest) else None
 
@@ -218,7 +218,7 @@ class Specials:
                 continue
             level = item.get("level") if isinstance(table.of_number(number), LeveledCodec) else None
             codecs.append(Codec(id=number, parameters=(level,) if isinstance(level, int) and level >= 0 else ()))
-        return chain.nearest(codecs, table.encoded(hdf5=True))
+        return chain.nearest(codecs, table.list_encoded(hdf5=True))
 
     def _quantize(self, variable: VariableDraft, literals: Sequence[Literal], place: Span) -> object:
         name = self.source.text(place.start, place.end)
@@ -266,14 +266,14 @@ class Specials:
         raise self._bad(f"{name} must be one of {spelled}", literals[0], *helps)
 
 
-def _shared(one: str, other: str) -> int:
+def _measure_common(one: str, other: str) -> int:
     """Return the length of the common prefix."""
     return next((at for at, (x, y) in enumerate(zip(one, other, strict=False)) if x != y), min(len(one), len(other)))
 
 
 def _begins(name: str, special: str) -> bool:
     """Return whether most of a name is a prefix of a special one: `_deflate`, `_endian`, `_chunking`."""
-    return _shared(name, special) >= max(5, math.ceil(2 * len(name) / 3))
+    return _measure_common(name, special) >= max(5, math.ceil(2 * len(name) / 3))
 
 
 def _near(one: str, other: str) -> bool:
@@ -282,5 +282,5 @@ def _near(one: str, other: str) -> bool:
     if len(a) == len(b):
         return sum(x != y for x, y in zip(a, b, strict=True)) <= 2
     longer, shorter = (a, b) if len(a) > len(b) else (b, a)
-    at = _shared(longer, shorter)
+    at = _measure_common(longer, shorter)
     return longer[at + len(longer) - len(shorter) :] == shorter[at:]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from nczarr import names
 from nczarr.ast import Attribute
-from nczarr.check.check_names import numbered
+from nczarr.check.check_names import number_group
 from nczarr.diagnostics.report import Label
 from nczarr.diagnostics.source import Span
 from nczarr.formats.cdl.read.patterns import PRIMITIVES, STATEMENT
@@ -39,7 +39,7 @@ def simple(assembler: Assembler, run: Token) -> None:
             name = match["variable"].decode()
             start, end = match.span("variable")
             if match["variable"] in _RESERVED_BYTES:
-                name = assembler.words.declared(start, end, "variable")
+                name = assembler.words.declare(start, end, "variable")
             raw = match["type"]
             uses = [Span(source, *match.span("type"))]
             dimensions: list[str] = []
@@ -68,7 +68,7 @@ def _simple_dimension(assembler: Assembler, match: re.Match[bytes]) -> None:
     start, end = match.span("dimension")
     name = match["dimension"].decode()
     if match["dimension"] in _RESERVED_BYTES:
-        name = assembler.words.declared(start, end, "dimension")
+        name = assembler.words.declare(start, end, "dimension")
     size: bytes = match["size"]
     unlimited = size in (b"UNLIMITED", b"unlimited")
     place, size_place = Span(source, start, end), Span(source, *match.span("size"))
@@ -155,10 +155,10 @@ def group(assembler: Assembler, context: Any) -> None:
     if name_token is None:
         return
     scope = assembler.scope
-    name = assembler.words.declared(name_token.start, name_token.end, "group") or "_"
+    name = assembler.words.declare(name_token.start, name_token.end, "group") or "_"
     child = GroupScope(name, names.join(scope.path, name), assembler.span(name_token), scope)
     if scope.child(name) is not None:  # checked again by the pass; here only so that both do not share lists by name
-        child.path = numbered(scope.path, name, len(scope.groups))
+        child.path = number_group(scope.path, name, len(scope.groups))
     scope.groups.append(child)
     if context.body() is not None:
         body(assembler, child, context.body())
@@ -214,7 +214,7 @@ def dimstatement(assembler: Assembler, context: Any) -> None:
 
 def dimension(assembler: Assembler, name: Token, size: Any) -> None:
     """Declare one dimension."""
-    declared = assembler.words.declared(name.start, name.end, "dimension")
+    declared = assembler.words.declare(name.start, name.end, "dimension")
     token = token_of(size)
     if token is None:
         return
@@ -249,7 +249,7 @@ def varstatement(assembler: Assembler, context: Any) -> None:
 
 def variable(assembler: Assembler, type_word: Token, name: Token, shape: Any) -> None:
     """Declare one variable."""
-    declared = assembler.words.declared(name.start, name.end, "variable")
+    declared = assembler.words.declare(name.start, name.end, "variable")
     dimensions: list[str] = []
     uses = [assembler.span(type_word)]
     if shape is not None and shape.exception is None:

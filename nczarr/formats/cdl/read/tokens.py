@@ -32,12 +32,12 @@ from nczarr.formats.cdl.read.patterns import (
     SPACE,
     WORDS,
     check_bytes,
+    find_unclosed_string,
     line_end,
     opens_comment,
     scan_header,
     simple_run,
     skip_character,
-    unclosed_string,
 )
 from nczarr.formats.cdl.spelling import strange_character
 from nczarr.syntax._generated.CDLParser import CDLParser as P
@@ -207,7 +207,7 @@ class FastTokens:
         if text in SECTIONS and end < self.length and data[end] == 0x3A:
             return 0 if self._is_variable(text, end) else end + 1
         blank = re.compile(rb"[ \t]*+:").match(data, end)
-        if not fresh or blank is None or self._declared(text):
+        if not fresh or blank is None or self._is_declared(text):
             return 0
         if text in SECTIONS and not data[blank.end() : blank.end() + 1].isspace():
             return 0  # `data :a = 1` is an attribute of a type or variable of this name
@@ -221,7 +221,7 @@ class FastTokens:
 
     def _misspelt_section(self, text: bytes, at: int, end: int) -> int | None:
         """Return the section that a word with a colon at the end of its line means, with a report."""
-        if re.compile(rb":[ \t]*+(?:[\r\n]|//)").match(self.source.data, end) is None or self._declared(text):
+        if re.compile(rb":[ \t]*+(?:[\r\n]|//)").match(self.source.data, end) is None or self._is_declared(text):
             return None
         sections = [section_word.decode() for section_word in SECTIONS if section_word != b"group"]
         word = text.decode("utf-8", "replace")
@@ -239,9 +239,9 @@ class FastTokens:
         data = self.source.data
         if re.compile(rb"%s[ \t]*=(?!=)" % NAME).match(data, colon + 1) is None:
             return False
-        return self._declared(word)
+        return self._is_declared(word)
 
-    def _declared(self, word: bytes) -> bool:
+    def _is_declared(self, word: bytes) -> bool:
         """Return whether the last variables section seems to declare a variable of this name."""
         begin = next((token.start for token in reversed(self.tokens) if token.type == P.VARIABLES), None)
         if begin is None:
@@ -265,12 +265,12 @@ class FastTokens:
         data = self.source.data
         first = data[at]
         if first == 0x22:
-            self._unclosed_string(at)
+            self._report_unclosed_string(at)
             return -1
         if first == 0x27:
             self._error("bad-char-constant", "character constant is not closed", at, at + 1)
             return line_end(data, at)
-        if self._unclosed_comment(at):
+        if self._is_unclosed_comment(at):
             return -1
         if first == 0:
             return at + 1  # reported by check_bytes
@@ -279,16 +279,16 @@ class FastTokens:
         self._bad_character(character, at, end)
         return line_end(data, at) if character == "#" else end
 
-    def _unclosed_string(self, at: int) -> None:
+    def _report_unclosed_string(self, at: int) -> None:
         """Report the string that lacks its closing quote: an earlier one if text follows what closes that."""
-        opened, closed = unclosed_string(self.source.data, at)
+        opened, closed = find_unclosed_string(self.source.data, at)
         others = () if closed is None else (Label(Span(self.source, closed, closed + 1), "this quote closes it"),)
         place = Span(self.source, opened, opened + 1)
         helps = ['close it with `"`']
         self.report.error("unterminated-string", "string is not closed", place, others=others, helps=helps)
         self.sound = opened
 
-    def _unclosed_comment(self, at: int) -> bool:
+    def _is_unclosed_comment(self, at: int) -> bool:
         opens = opens_comment(self.source, self.report, at)
         if opens:
             self.sound = at
@@ -304,9 +304,9 @@ class FastTokens:
         end = cut(data, at)
         if end < self.length and data[end] != 0x3B:
             if data[end] == 0x22:
-                self._unclosed_string(end)
+                self._report_unclosed_string(end)
                 end = self.length
-            elif self._unclosed_comment(end):
+            elif self._is_unclosed_comment(end):
                 end = self.length
         space = SPACE.match(data, at)
         if space is None or space.end() < end:

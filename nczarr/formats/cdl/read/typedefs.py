@@ -65,7 +65,7 @@ def typedef(assembler: Assembler, context: Any) -> None:
         _enum(assembler, words[0], enum)
     elif words and vlen is not None and vlen.exception is None and (name := token_of(vlen.name())) is not None:
         base = assembler.type_word(words[0])
-        declared = assembler.words.declared(name.start, name.end, "type")
+        declared = assembler.words.declare(name.start, name.end, "type")
         assembler.uses[names.join(assembler.scope.path, declared)] = (assembler.span(words[0]),)
         assembler.scope.types.append(VlenType(name=declared, base=base, span=assembler.span(name)))
 
@@ -78,7 +78,7 @@ def _opaque(assembler: Assembler, context: Any) -> None:
     assembler.uses[path + "="] = (assembler.span(context.OPAQUE().symbol),)
     what, below = "the size of an opaque type must be an integer", "an opaque type must have at least one byte"
     size = integer(assembler, context.size(), "bad-opaque-size", what, 1, below)
-    declared = assembler.words.declared(name.start, name.end, "type")
+    declared = assembler.words.declare(name.start, name.end, "type")
     assembler.scope.types.append(OpaqueType(name=declared, size=size or 1, span=assembler.span(name)))
 
 
@@ -87,7 +87,7 @@ def _enum(assembler: Assembler, base_word: Token, context: Any) -> None:
     if name is None:
         return
     base = assembler.type_word(base_word)
-    declared = assembler.words.declared(name.start, name.end, "type")
+    declared = assembler.words.declare(name.start, name.end, "type")
     assembler.uses[names.join(assembler.scope.path, declared)] = (assembler.span(base_word),)
     if base not in ATOMIC or not ATOMIC[base].is_integer:
         message = f"the base type of an enum must be an integer type, not {base}"
@@ -129,7 +129,7 @@ def _compound(assembler: Assembler, context: Any) -> None:
     name = token_of(context.name())
     if name is None:
         return
-    declared = assembler.words.declared(name.start, name.end, "type")
+    declared = assembler.words.declare(name.start, name.end, "type")
     fields: list[Field] = []
     uses: list[Span] = []
     for child in context.field():

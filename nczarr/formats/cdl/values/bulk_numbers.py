@@ -67,7 +67,7 @@ def decimals(text: bytes, count: int) -> NDArray[Any] | None:
 
     Expects only digits, points, signs before numbers, commas and white space.
     """
-    digits = parsed(text.translate(None, b"."), np.int64)
+    digits = parse_numbers(text.translate(None, b"."), np.int64)
     if digits is None or len(digits) != count or int(digits.max()) > LARGEST or int(digits.min()) < -LARGEST:
         return None
     codes = np.frombuffer(text + b",", np.uint8)
@@ -95,7 +95,7 @@ def decimals(text: bytes, count: int) -> NDArray[Any] | None:
     return numbers
 
 
-def parsed(text: bytes, dtype: Any) -> NDArray[Any] | None:
+def parse_numbers(text: bytes, dtype: Any) -> NDArray[Any] | None:
     """Return comma-separated numbers parsed by NumPy: this dtype, shape (numbers,). None on anything else."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -196,7 +196,7 @@ class _Slabs:
             odd &= (codes | 32) != 101  # numpy reads exponents
         if odd.any():
             text = self._rewrite(text, odd)
-        stripped = _stripped(text, last=last)
+        stripped = _strip(text, last=last)
         if suspect and _is_doubtful(stripped):
             raise _GiveUp
         return self._narrow(self._parse(stripped, _commas(stripped) + 1))
@@ -224,7 +224,7 @@ class _Slabs:
         commas = codes == 44
         count = int(np.count_nonzero(commas)) + last
         if not odd.any():
-            return decimals(_stripped(text, last=last), count)
+            return decimals(_strip(text, last=last), count)
         if np.count_nonzero(odd) > MOST_ODD:
             return None
         pieces: list[bytes] = []
@@ -239,7 +239,7 @@ class _Slabs:
             pieces += (text[done:start], b"0")
             done = end
         pieces.append(text[done:])
-        numbers = decimals(_stripped(b"".join(pieces), last=last), count)
+        numbers = decimals(_strip(b"".join(pieces), last=last), count)
         if numbers is not None:
             numbers[places] = values
         return numbers
@@ -250,7 +250,7 @@ class _Slabs:
             wide = np.uint64 if self.atomic.name == "uint64" else np.int64
             if wide is np.uint64 and b"-" in text:
                 raise _GiveUp
-        numbers = parsed(text, wide)
+        numbers = parse_numbers(text, wide)
         if numbers is None or len(numbers) != count:
             raise _GiveUp
         if self.atomic.is_float and np.signbit(numbers[numbers == 0]).any() and _INTEGER_ZERO.search(text):
@@ -318,7 +318,7 @@ def _odd_tokens(text: bytes, odd: NDArray[Any]) -> Iterator[tuple[int, int]]:
         yield start, done
 
 
-def _stripped(text: bytes, *, last: bool) -> bytes:
+def _strip(text: bytes, *, last: bool) -> bytes:
     """Return a slab without its final comma."""
     text = text.rstrip()
     return text if last else text[:-1]

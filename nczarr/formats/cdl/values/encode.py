@@ -126,11 +126,11 @@ class LiteralEncoder:
                 meant = next((item.name for item in declared.constants if item.value == number), "")
             message = f"{place.what} takes constants of the enum `{declared.name}`"
             message += f": write `{meant}`, not its value" if meant else ", not other values"
-            self.convert.error("type-mismatch", message, literal, "" if meant else f"it has: {_listed(declared)}")
+            self.convert.error("type-mismatch", message, literal, "" if meant else f"it has: {_list(declared)}")
             return None
         value = enum_value(literal.value, declared)
         if value is None:
-            message = f"`{literal.value}` is not a constant of enum `{declared.name}` (it has: {_listed(declared)})"
+            message = f"`{literal.value}` is not a constant of enum `{declared.name}` (it has: {_list(declared)})"
             meant = names.closest(literal.value, (item.name for item in declared.constants)) or ""
             self.convert.error("undefined-enum-constant", message, literal, f"did you mean `{meant}`?" if meant else "")
             return None
@@ -296,6 +296,6 @@ def enum_value(text: str, declared: EnumType) -> int | None:
     return None
 
 
-def _listed(declared: EnumType) -> str:
+def _list(declared: EnumType) -> str:
     labels = [constant.name for constant in declared.constants]
     return ", ".join(labels[:8]) + (", …" if len(labels) > 8 else "")

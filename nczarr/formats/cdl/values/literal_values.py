@@ -93,7 +93,7 @@ class Converter:
         message = f"`{literal.value}` is not defined, and {what} takes no enum constant"
         self.error("undefined-enum-constant", message, literal, help_)
 
-    def _unquoted(self, literal: Literal, literals: Sequence[Literal]) -> None:
+    def _unquote(self, literal: Literal, literals: Sequence[Literal]) -> None:
         """Report a word as the value of an attribute without a type, with the corrected line as help."""
         meant = names.closest(literal.value, NUMBER_WORDS)
         help_ = f"did you mean `{meant}`?" if meant else f"write `{self._with_quotes(literals)}`"
@@ -243,7 +243,7 @@ class Converter:
         values = [number for number in numbers if number is not None]
         return Constant(type=type_name, count=len(values), data=pack(type_name, values))
 
-    def untyped(self, literals: Sequence[Literal]) -> Constant | None:
+    def type_untyped(self, literals: Sequence[Literal]) -> Constant | None:
         """Return the values of an untyped attribute: texts as char, numbers in their common type."""
         kinds = {literal.kind for literal in literals}
         first = literals[0]
@@ -254,7 +254,7 @@ class Converter:
                 self.error("fill-in-attribute", "an attribute cannot hold the fill mark `_`", literal)
                 return None
             if literal.kind == "name":
-                self._unquoted(literal, literals)
+                self._unquote(literal, literals)
                 return None
             if literal.kind in ("list", "nil", "hex"):
                 what = {"list": "values in braces need", "nil": "NIL needs", "hex": "hexadecimal constants need"}
@@ -275,7 +275,7 @@ class Converter:
             return types.pop()
         values = [_integer(literal) for literal in literals]
         if min(values) < 0:  # beside a negative number, a plain one is unsigned no longer
-            types = {self._signed(literal) for literal in literals}
+            types = {self._choose_integer(literal) for literal in literals}
         width = max(ATOMIC[name].size for name in types)
         for candidate in ("byte", "ubyte", "short", "ushort", "int", "uint", "int64", "uint64"):
             atomic = ATOMIC[candidate]
@@ -290,7 +290,7 @@ class Converter:
         )
         return None
 
-    def _signed(self, literal: Literal) -> str:
+    def _choose_integer(self, literal: Literal) -> str:
         """Return the type of an integer; int64 for a large one that is uint64 only by size, without suffix."""
         plain = literal.type == "uint64" and bytes(self.source.data[literal.end - 1 : literal.end]).isdigit()
         return "int64" if plain and literal.value <= ATOMIC["int64"].high else literal.type

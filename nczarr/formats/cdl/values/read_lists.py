@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from nczarr import names
 from nczarr.arrays.values.value_lists import ListRuns
 from nczarr.ast import ATOMIC, Attribute, Constant, Dataset, Dimension, Group, Variable
-from nczarr.ast.dataset import mapped
+from nczarr.ast.dataset import map_groups
 from nczarr.check.check_types import variable_fill
 from nczarr.check.checked import Tables, Unchecked, tables_of
 from nczarr.diagnostics.report import Report
@@ -66,7 +66,7 @@ def _with_attributes(work: Unchecked, report: Report) -> Dataset:
             variables.append(variable if same else variable.model_copy(update={"attributes": values}))
         return {"attributes": attributes, "variables": tuple(variables)}
 
-    return mapped(work.dataset, changed)
+    return map_groups(work.dataset, changed)
 
 
 def _read_attribute(

@@ -20,7 +20,7 @@ from nczarr.arrays.values.parts import Types, is_fixed, part_tree
 from nczarr.ast import Constant, Group
 from nczarr.check.checked import Checked
 from nczarr.check.infer_shapes import Anonymous
-from nczarr.formats.cdl.spelling import identifier, quoted
+from nczarr.formats.cdl.spelling import identifier, quote
 from nczarr.formats.cdl.write.declarations import DeclarationPrinter, sayable
 from nczarr.formats.cdl.write.value_texts import Stream, column, fold, is_word
 
@@ -72,11 +72,11 @@ class _ValuePrinter:
         """
         if total <= LONG or self.inner or self.parts is None or set(self.parts) != {""}:
             return
-        if total <= WHOLE and not self.filled_alike():
+        if total <= WHOLE and not self.fills_alike():
             return
         block = linear_block(self.shape, BATCH)
         end = 0
-        for index in self.parts[""].occupied(block):
+        for index in self.parts[""].list_occupied(block):
             start = first_of(region_of(index, block, self.shape), self.shape)
             end = max(end, min(start + math.prod(block), total))
         row = math.prod(self.shape[1:])
@@ -85,7 +85,7 @@ class _ValuePrinter:
             self.count = -(-end // self.width)
             self.last = end - (self.count - 1) * self.width
 
-    def filled_alike(self) -> bool:
+    def fills_alike(self) -> bool:
         """Return whether unwritten elements of the array equal the fill that readers add to short lists."""
         assert self.parts is not None
         unwritten, fill, dtype = fill_of(self.parts[""]), self.fill, self.parts[""].layout.dtype
@@ -120,7 +120,7 @@ class _ValuePrinter:
     def _others(self, start: int, indent: int) -> Iterator[str]:
         """Yield all rows of a variable that is not of chars."""
         tree = part_tree(self.variable.type, self.types)
-        values = None if self.parts is None else column(self.parts, tree, self.types, self._marked())
+        values = None if self.parts is None else column(self.parts, tree, self.types, self._mark())
         words = self.parts is None or is_word(self.variable.type, self.types)
         empty = _fill_text(self.variable.type, self.types)
         batch = BATCH if words else BATCH // 16
@@ -148,7 +148,7 @@ class _ValuePrinter:
             lines.append(f"{self._opening(row)}{line}{self._closing(row)}" if self.inner else line)
         return ",\n  ".join(lines)
 
-    def _marked(self) -> bytes | None:
+    def _mark(self) -> bytes | None:
         """Return the value printed as `_`; a type's default only if readers interpret it so."""
         asked = any(attribute.name == "_FillValue" for attribute in self.variable.attributes)
         plain = self.variable.type not in self.types and self.variable.type not in _MARKS_ONLY_IF_ASKED
@@ -169,7 +169,7 @@ class _ValuePrinter:
                 text = data[at * self.width : (at + 1) * self.width]
                 if fill == b"\0" and not (last_grows and row == 0):
                     text = text.rstrip(b"\0")
-                lines.append(self._opening(row) + quoted(text) + self._closing(row))
+                lines.append(self._opening(row) + quote(text) + self._closing(row))
             yield ",\n  ".join(lines) + between
 
 
@@ -179,7 +179,7 @@ def cut(checked: Checked, fqn: str, parts: Parts) -> bool:
     if total <= WHOLE or set(parts) != {""}:
         return False
     values = _ValuePrinter(checked, fqn, parts)
-    return not values.filled_alike() and (values.count - 1) * values.width + values.last < total
+    return not values.fills_alike() and (values.count - 1) * values.width + values.last < total
 
 
 def fill_bytes(value: Constant | None) -> bytes | None:
@@ -259,7 +259,7 @@ class _Printer:
         self._checked = checked
         self._header = DeclarationPrinter(checked, Anonymous(checked), special=options.special)
         self._with_data = not options.header_only
-        self._printed = printed(checked, options)
+        self._printed = list_printed(checked, options)
 
     def group(self, path: str, group: Group, depth: int) -> Iterator[str]:
         """Yield the content of a group: declarations, data, subgroups."""
@@ -278,15 +278,15 @@ class _Printer:
             yield f"{indent}  }} // group {written}\n"
 
 
-def printed(checked: Checked, options: Options) -> set[str]:
+def list_printed(checked: Checked, options: Options) -> set[str]:
     """Return the variables to print: the requested ones with data, and those that determine a dimension's length."""
     if options.header_only:
         return set()
-    chosen = {fqn for fqn in checked.parts if _wanted(checked, fqn, options)}
+    chosen = {fqn for fqn in checked.parts if _is_wanted(checked, fqn, options)}
     return chosen | set(extent_carriers(checked, chosen))
 
 
-def _wanted(checked: Checked, fqn: str, options: Options) -> bool:
+def _is_wanted(checked: Checked, fqn: str, options: Options) -> bool:
     """Return whether the options select a variable's data (ncdump's -c, -v, -g)."""
     name, group = names.last(fqn), names.parent(fqn)
     if options.coordinates_only and not _is_coordinate(checked, name, group):

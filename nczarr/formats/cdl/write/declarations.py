@@ -43,11 +43,11 @@ from nczarr.formats.cdl.spelling import (
     SECTIONS,
     SPECIAL,
     TYPE_WORDS,
+    add_suffix,
     attribute_owner,
     identifier,
-    quoted,
+    quote,
     reference,
-    suffixed,
 )
 from nczarr.formats.cdl.write.value_texts import column, fold
 from nczarr.plan.plans import Loss
@@ -83,7 +83,7 @@ class DeclarationPrinter:
         """Yield the declarations of one group without subgroups and data, in complete lines."""
         if group.types:
             yield f"{indent}types:\n"
-            for declared in ordered(group.types, path):
+            for declared in order_types(group.types, path):
                 for line in self._type(declared, path, indent):
                     yield f"{indent}  {line}\n"
         dimensions = (*group.dimensions, *self._anonymous.of_group(path))
@@ -163,7 +163,7 @@ class DeclarationPrinter:
     def _values(self, value: Constant) -> str:
         texts = attribute_texts(value, self._checked.types)
         if value.type == "char" and self._breaks and isinstance(value.data, bytes) and b"\n" in value.data[:-1]:
-            return ",\n\t\t\t".join(quoted(line) for line in value.data.splitlines(keepends=True))
+            return ",\n\t\t\t".join(quote(line) for line in value.data.splitlines(keepends=True))
         declared = self._checked.types.get(value.type)
         if isinstance(declared, CompoundType | VlenType):
             return fold(texts, 0, 0)[0]
@@ -176,7 +176,7 @@ def _dimension(dimension: Dimension) -> str:
     return f"{identifier(dimension.name)} = {dimension.size} ;"
 
 
-def ordered(types: tuple[UserType, ...], path: str) -> Iterable[UserType]:
+def order_types(types: tuple[UserType, ...], path: str) -> Iterable[UserType]:
     """Return a group's types with dependencies first, because CDL has no forward references."""
     return dependencies_first({names.join(path, declared.name): declared for declared in types}).values()
 
@@ -189,11 +189,11 @@ def needs_type(value: Constant) -> bool:
 def attribute_texts(value: Constant, types: Types) -> list[str]:
     """Return the values of an attribute with type suffixes; char data are one string."""
     if value.type == "char":
-        return [quoted(value.data)] if isinstance(value.data, bytes) and value.data else []
+        return [quote(value.data)] if isinstance(value.data, bytes) and value.data else []
     atomic = ATOMIC.get(value.type)
     if atomic is not None and isinstance(value.data, bytes):
         numbers = struct.unpack(f"<{value.count}{atomic.code}", value.data)
-        return [suffixed(number, atomic) for number in numbers]
+        return [add_suffix(number, atomic) for number in numbers]
     parts = constant_parts(value, (value.count,), types)
     return column(parts, part_tree(value.type, types), types)(value.count)
 
@@ -267,8 +267,8 @@ class _TreeWalk:
 
     def group(self, path: str, group: G) -> G:
         """Return the representable part of a group, the group itself if complete."""
-        for declared in ordered(group.types, path):
-            if self._named(path, declared.name, "type", declared.span) and self._type(path, declared):
+        for declared in order_types(group.types, path):
+            if self._name(path, declared.name, "type", declared.span) and self._type(path, declared):
                 self.types.add(names.join(path, declared.name))
         for dimension in group.dimensions:
             self._dimension(path, dimension)
@@ -276,7 +276,7 @@ class _TreeWalk:
         dimensions = [item for item in group.dimensions if names.join(path, item.name) in self.dimensions]
         variables = [variable for item in group.variables if (variable := self._variable(path, item)) is not None]
         attributes = self._attributes(path, group.attributes)
-        children = [item for item in group.groups if self._named(path, item.name, "group", item.span)]
+        children = [item for item in group.groups if self._name(path, item.name, "group", item.span)]
         inner = [self.group(names.join(path, item.name), item) for item in children]
         members: dict[str, list[Node]] = {
             "types": [*types],
@@ -288,7 +288,7 @@ class _TreeWalk:
         changed = {name: tuple(nodes) for name, nodes in members.items() if not _same(nodes, getattr(group, name))}
         return rebuilt(group, **changed) if changed else group
 
-    def _named(self, path: str, name: str, what: str, span: Span) -> bool:
+    def _name(self, path: str, name: str, what: str, span: Span) -> bool:
         if has_spelling(name):
             return True
         fqn = names.join(path, name)
@@ -341,7 +341,7 @@ class _TreeWalk:
 
     def _variable(self, path: str, variable: Variable) -> Variable | None:
         fqn = names.join(path, variable.name)
-        if not self._named(path, variable.name, "variable", variable.span):
+        if not self._name(path, variable.name, "variable", variable.span):
             return None
         if not self._known(variable.type):
             text = f"variable `{fqn}` is of type `{variable.type}`, which the text declares later"

@@ -17,13 +17,13 @@ from nczarr import names
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.regions import linear_block, region_of
 from nczarr.arrays.sources.bands import Bands
-from nczarr.arrays.sources.source import Parts, little, little_descr, numpy_dtype, unwritten_of
+from nczarr.arrays.sources.source import Parts, find_unwritten, little, little_descr, numpy_dtype
 from nczarr.arrays.values.parts import Types, descr, parts
 from nczarr.ast import ATOMIC, Attribute, CompoundType, Constant, Dataset, EnumType
 from nczarr.ast.dataset import VERSION, groups
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.source import Span
-from nczarr.formats.cdl.write.backend import cut, dataset_name, grown, printed
+from nczarr.formats.cdl.write.backend import cut, dataset_name, grown, list_printed
 from nczarr.formats.cdl.write.declarations import sayable
 from nczarr.options import Options
 from nczarr.plan.losses import cut_strings
@@ -103,11 +103,11 @@ def in_variable(
         block = linear_block(source.layout.shape, BLOCK)
         left = math.prod(source.layout.shape)
         with closing(Bands(source, BLOCK)) as bands:
-            for index in source.occupied(block):
+            for index in source.list_occupied(block):
                 values = little(bands.read(region_of(index, block, source.layout.shape)))
                 counts += in_array(values, part.type, types)
                 left -= values.size
-        unwritten = unwritten_of(source)
+        unwritten = find_unwritten(source)
         if left and (fill is None or unwritten != fill.data):
             value = np.frombuffer(unwritten, numpy_dtype(little_descr(source.layout.dtype)))
             counts += Counter({code: count * left for code, count in in_array(value, part.type, types).items()})
@@ -127,7 +127,7 @@ def losses(checked: Checked, options: Options) -> Iterator[Loss]:
             if variable.storage.element is not None:
                 text = f"variable `{fqn}`, that its values are {variable.storage.element}"
                 yield Loss("storage", "annotation", fqn, text, variable.span)
-    shown = printed(checked, options)
+    shown = list_printed(checked, options)
     for fqn, variable in checked.variables.items():
         if fqn in shown and fqn in checked.parts:
             shape, fill = checked.shapes[fqn], checked.fills[fqn]

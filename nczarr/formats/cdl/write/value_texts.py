@@ -23,7 +23,7 @@ from nczarr.arrays.values.parts import ListTree, PartLeaf, PartTree, RecordTree,
 from nczarr.ast import ATOMIC, CompoundType, EnumType, OpaqueType, VlenType
 from nczarr.ast.types import Atomic
 from nczarr.diagnostics.report import CompileError, Diagnostic, Severity
-from nczarr.formats.cdl.spelling import identifier, plain_float, quoted
+from nczarr.formats.cdl.spelling import identifier, plain_float, quote
 
 LIMIT = 78
 """Line limit: 80 minus 2."""
@@ -90,7 +90,7 @@ def value_texts(values: NDArray[Any], type_name: str, types: Types, fill: bytes 
         case None:
             texts = _numbers(values, ATOMIC[type_name])
         case EnumType():
-            texts = _enumerated(values, declared, types)
+            texts = _spell_enum(values, declared, types)
         case OpaqueType():
             texts = _hexadecimal(values, declared.size)
         case CompoundType():
@@ -116,7 +116,7 @@ def is_word(type_name: str, types: Types) -> bool:
 
 def string_texts(values: Sequence[bytes | None], fill: bytes | None = None) -> list[str]:
     """Return the texts of strings; None is NIL."""
-    return ["NIL" if value is None else "_" if value == fill else quoted(value) for value in values]
+    return ["NIL" if value is None else "_" if value == fill else quote(value) for value in values]
 
 
 def field_texts(values: NDArray[Any], type_name: str, shape: tuple[int, ...], count: int, types: Types) -> list[str]:
@@ -127,10 +127,10 @@ def field_texts(values: NDArray[Any], type_name: str, shape: tuple[int, ...], co
     flat = values.reshape(-1)
     if type_name == "char":
         return char_texts(flat.tobytes(), shape, count)
-    return grouped(value_texts(flat, type_name, types), shape, count)
+    return group_texts(value_texts(flat, type_name, types), shape, count)
 
 
-def grouped(texts: list[str], shape: tuple[int, ...], count: int) -> list[str]:
+def group_texts(texts: list[str], shape: tuple[int, ...], count: int) -> list[str]:
     """Join element texts to the texts of `count` fields."""
     if not shape:
         return texts
@@ -141,13 +141,13 @@ def grouped(texts: list[str], shape: tuple[int, ...], count: int) -> list[str]:
 def char_texts(data: bytes, shape: tuple[int, ...], count: int) -> list[str]:
     """Return char fields; arrays have one string per row, full length except the last, to keep rows separate."""
     if not shape:
-        return [quoted(data[at : at + 1]) for at in range(count)]
+        return [quote(data[at : at + 1]) for at in range(count)]
     size, width = math.prod(shape), shape[-1]
     texts = []
     for start in range(0, count * size, size):
         rows = [data[at : at + width] for at in range(start, start + size, width)]
         rows[-1] = rows[-1].rstrip(b"\0")
-        texts.append(f"{{{', '.join(map(quoted, rows))}}}")
+        texts.append(f"{{{', '.join(map(quote, rows))}}}")
     return texts
 
 
@@ -182,7 +182,7 @@ def _numbers(values: NDArray[Any], atomic: Atomic) -> list[str]:
     return texts
 
 
-def _enumerated(values: NDArray[Any], declared: EnumType, types: Types) -> list[str]:
+def _spell_enum(values: NDArray[Any], declared: EnumType, types: Types) -> list[str]:
     """Return constants by name; as `enum.name` if another enum has the name, because ncgen takes the first match.
 
     `values`: integers, shape (values,). Values without a name become numbers.
@@ -264,7 +264,7 @@ def _lists(counts: Stream, content: Take | Stream, count: int) -> list[str]:
     cuts = list(itertools.pairwise(itertools.accumulate(lengths, initial=0)))
     if isinstance(content, Stream):
         data = content.take(sum(lengths)).tobytes()
-        return [f"{{{quoted(data[start:stop]) if start < stop else ''}}}" for start, stop in cuts]
+        return [f"{{{quote(data[start:stop]) if start < stop else ''}}}" for start, stop in cuts]
     items = content(sum(lengths))
     return [f"{{{', '.join(items[start:stop])}}}" for start, stop in cuts]
 
@@ -277,5 +277,5 @@ def _records(fields: Sequence[tuple[tuple[int, ...], Take | Stream]], count: int
         if isinstance(values, Stream):
             columns.append(char_texts(values.take(size).tobytes(), shape, count))
         else:
-            columns.append(grouped(values(size), shape, count))
+            columns.append(group_texts(values(size), shape, count))
     return [f"{{{', '.join(row)}}}" for row in zip(*columns, strict=True)]

@@ -64,7 +64,7 @@ def call(name: str, *args: Expression | bool | int | None, number: int | None = 
     return expression
 
 
-def inflated(raw: Expression, function: Iterable[str] = ("zlib", "decompress")) -> Expression:
+def inflate(raw: Expression, function: Iterable[str] = ("zlib", "decompress")) -> Expression:
     """Return a decompressor call."""
     return {"call": list(function), "args": [raw]}
 
@@ -126,7 +126,7 @@ def document(
     return made
 
 
-def encoded(made: Expression) -> bytes:
+def encode(made: Expression) -> bytes:
     """Return a document as ASCII JSON, as awkward0 requires. Raises ValueError for NaN and infinities."""
     return json.dumps(made, ensure_ascii=True, allow_nan=False).encode("ascii")
 
@@ -206,18 +206,18 @@ class ExpressionBuilder(ABC):
         size = count * math.prod(rows) * itemsize(element)
         number = self._numbers.next()
         blob = BlobWrite(number, lambda: elements(source, members), size, self._packs(element, size))
-        return self._added(blob, described_rows(element, rows), count)
+        return self._add(blob, describe_rows(element, rows), count)
 
-    def _added(self, blob: BlobWrite, element: Any, count: int) -> Expression:
+    def _add(self, blob: BlobWrite, element: Any, count: int) -> Expression:
         """Add a blob; return the expression of its elements."""
         self.blobs.append(blob)
         raw: Expression = {"read": f"{blob.number}{self.suffix}"}
-        return buffer(inflated(raw) if blob.packed else raw, element, count, blob.number)
+        return buffer(inflate(raw) if blob.packed else raw, element, count, blob.number)
 
 
-def described_rows(descr: Descr, rows: tuple[int, ...]) -> Any:
+def describe_rows(descr: Descr, rows: tuple[int, ...]) -> Any:
     """Return the JSON of a dtype for rows of elements, of an element if `rows` is empty."""
     element: Any = descr
     if not isinstance(descr, str):
-        element = [[name, described_rows(field, shape)] for name, field, shape in descr]
+        element = [[name, describe_rows(field, shape)] for name, field, shape in descr]
     return [element, list(rows)] if rows else element

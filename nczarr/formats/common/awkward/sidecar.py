@@ -26,7 +26,7 @@ from nczarr.arrays.values.parts import descr
 from nczarr.ast import CompoundType
 from nczarr.ast.storage import DEFLATE
 from nczarr.formats.common.awkward import expressions
-from nczarr.formats.common.awkward.expressions import Expression, ExpressionBuilder, NoExpressionError, described_rows
+from nczarr.formats.common.awkward.expressions import Expression, ExpressionBuilder, NoExpressionError, describe_rows
 from nczarr.plan.plans import StorePlan
 
 FOLDER = ".awkward0/"
@@ -47,11 +47,11 @@ def entries(plan: StorePlan, path: str) -> Iterator[tuple[str, bytes]]:
     except NoExpressionError:
         return
     for blob in chunks.blobs:
-        yield f"{home}{FOLDER}{blob.number}", b"".join(blob.written())
+        yield f"{home}{FOLDER}{blob.number}", b"".join(blob.write_pieces())
     metadata = {"variable": path, "shape": list(shape)}
     prefix = home + FOLDER if chunks.blobs else ""
     document = expressions.document(made, prefix=prefix, doc="a variable of nczarr", metadata=metadata)
-    yield home + KEY, expressions.encoded(document)
+    yield home + KEY, expressions.encode(document)
 
 
 class _Chunks(ExpressionBuilder):
@@ -84,7 +84,7 @@ class _Chunks(ExpressionBuilder):
         simple = ordered and not layout.shards and layout.dtype != "|O"
         if target.sparse or not simple or filters not in ([], [DEFLATE]):
             raise NoExpressionError("encoded chunks")
-        described = described_rows(layout.dtype, rows)
+        described = describe_rows(layout.dtype, rows)
         pieces = list(self._pieces(layout))
         if any(length % width for _, length in pieces) or sum(length for _, length in pieces) != count * width:
             raise NoExpressionError("chunks that cut a value")
@@ -105,7 +105,7 @@ class _Chunks(ExpressionBuilder):
         self, path: str, index: Index, described: Any, count: int, filters: list[int], number: int
     ) -> Expression:
         raw: Expression = {"read": self._plan.chunk_keys(self._path, path).key(index), "absolute": True}
-        return expressions.buffer(expressions.inflated(raw) if filters else raw, described, count, number)
+        return expressions.buffer(expressions.inflate(raw) if filters else raw, described, count, number)
 
     def _empty(self, described: Any, number: int) -> Expression:
         """Return zero elements of an existing chunk, because an empty array has none."""

@@ -237,7 +237,7 @@ def read(source: Source, report: Report, options: Options) -> Unchecked | None:
     try:
         collections.extend(_collections(source, report))
         stems = ["obs" if not place else f"obs_{place + 1}" for place in range(len(collections))]
-        declared = [_declared(stem, collection, source) for stem, collection in zip(stems, collections, strict=True)]
+        declared = [_declare(stem, collection, source) for stem, collection in zip(stems, collections, strict=True)]
         values: dict[str, Parts] = {}
         for stem, collection, (record, _, _) in zip(stems, collections, declared, strict=True):
             values["/" + stem] = parts(collection, record)
@@ -267,7 +267,7 @@ def _collections(source: Source, report: Report) -> Iterator[Collection]:
             case "collection":
                 if collection is not None:
                     yield collection
-                collection = _begun(entry.message, entry.offset)
+                collection = _begin(entry.message, entry.offset)
             case "stations":
                 text = f"a list of {len(entry.message.stations)} stations is ignored"
                 report.warning("skipped-stations", text, Span(source, entry.offset, entry.end))
@@ -283,7 +283,7 @@ def _collections(source: Source, report: Report) -> Iterator[Collection]:
         yield collection
 
 
-def _begun(message: points_pb.PointFeatureCollection, offset: int) -> Collection:
+def _begin(message: points_pb.PointFeatureCollection, offset: int) -> Collection:
     """Return an empty collection. Raises UnreadableStreamError if the model cannot represent a member."""
     if len(message.members) > MOST_MEMBERS:
         raise oversized(f"a collection has {len(message.members)} members, more than {MOST_MEMBERS}", offset)
@@ -309,7 +309,7 @@ def _begun(message: points_pb.PointFeatureCollection, offset: int) -> Collection
     return Collection(message, offset, tuple(members), length, array("d"), array("q"), [], [])
 
 
-def _declared(stem: str, collection: Collection, source: Source) -> tuple[CompoundType, Dimension, Variable]:
+def _declare(stem: str, collection: Collection, source: Source) -> tuple[CompoundType, Dimension, Variable]:
     """Return the record type, dimension and variable of a collection."""
     span = Span(source, collection.offset, collection.offset)
     members = collection.members

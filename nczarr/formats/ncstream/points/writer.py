@@ -27,7 +27,7 @@ from nczarr.diagnostics.report import Report
 from nczarr.formats.ncstream._generated import pointstream_pb2 as points_pb
 from nczarr.formats.ncstream.points.reader import LOCATION, CollectionMember, rows
 from nczarr.formats.ncstream.wire.element_types import WIRE, write_section
-from nczarr.formats.ncstream.wire.framing import COLLECTION, END, FEATURE, framed
+from nczarr.formats.ncstream.wire.framing import COLLECTION, END, FEATURE, frame
 
 SHORT = {"latitude": "lat", "longitude": "lon", "altitude": "alt"}
 """Alternative names of location members."""
@@ -57,7 +57,7 @@ def write(checked: Checked, report: Report, path: str | None = None) -> Iterator
     Returns None and reports an error if no variable is suitable. Iteration may raise
     OSError.
     """
-    path = _chosen(checked, report) if path is None else path
+    path = _choose(checked, report) if path is None else path
     plan = None if path is None else _plan(checked, path, report)
     if plan is None:
         return None
@@ -65,7 +65,7 @@ def write(checked: Checked, report: Report, path: str | None = None) -> Iterator
     return _pieces(checked, plan)
 
 
-def _chosen(checked: Checked, report: Report) -> str | None:
+def _choose(checked: Checked, report: Report) -> str | None:
     suited = [
         path
         for path, variable in checked.variables.items()
@@ -144,7 +144,7 @@ def _text(variable: Variable, name: str) -> bytes:
 
 
 def _pieces(checked: Checked, plan: _Plan) -> Iterator[bytes]:
-    yield framed(COLLECTION, _header(plan))
+    yield frame(COLLECTION, _header(plan))
     [length] = checked.shapes[plan.path]
     sources = checked.parts.get(plan.path) or all_fill(
         checked.fills[plan.path], plan.variable.type, (length,), checked.types
@@ -201,7 +201,7 @@ def _where(columns: Mapping[str, NDArray[Any]], plan: _Plan, count: int) -> Iter
 
 def _feature(where: Sequence[float], data: bytes, texts: list[bytes]) -> bytes:
     place = points_pb.Location(**dict(zip(("time", "lat", "lon", "alt", "nomTime"), where, strict=True)))
-    return framed(FEATURE, points_pb.PointFeature(loc=place, data=data, sdata=texts))
+    return frame(FEATURE, points_pb.PointFeature(loc=place, data=data, sdata=texts))
 
 
 def _warn(checked: Checked, plan: _Plan, report: Report) -> None:

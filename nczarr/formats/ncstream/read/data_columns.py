@@ -19,8 +19,8 @@ from nczarr.formats.ncstream.wire import protobuf
 from nczarr.formats.ncstream.wire.element_types import (
     NUMPY,
     Section,
+    check_type,
     dtype_of,
-    known_type,
     name_of,
     section_of,
     shape_of,
@@ -160,7 +160,7 @@ class ColumnDecoder:
         """Return the tree of a column; `cells`: required number of cells, None if unspecified."""
         message = column.message
         offset = self._base + column.start
-        known_type(message.dataType, offset)
+        check_type(message.dataType, offset)
         if message.isVlen:
             counts = self._counts(column)
             _check("lists", len(counts), cells, offset)
@@ -193,7 +193,7 @@ class ColumnDecoder:
         def lengths(run: Any) -> Sequence[int]:
             return pb.DataCol.FromString(run).vlens
 
-        return protobuf.repeated(self._buffer, column.ranges, LENGTHS, lengths, base=self._base).astype(np.int64)
+        return protobuf.read_repeated(self._buffer, column.ranges, LENGTHS, lengths, base=self._base).astype(np.int64)
 
     def _flat(self, column: MessageColumn, count: int) -> Tree:
         """Return `count` elements that are not lists."""
@@ -233,7 +233,7 @@ class ColumnDecoder:
         def runs(run: Any) -> Sequence[int]:
             return pb.DataCol.FromString(run).nil
 
-        some = protobuf.repeated(self._buffer, column.ranges, NIL, runs, wide=True, base=self._base)
+        some = protobuf.read_repeated(self._buffer, column.ranges, NIL, runs, wide=True, base=self._base)
         return np.concatenate([np.array(column.message.nil, np.uint64), some])
 
     def _view(self, start: int, end: int) -> Any:

@@ -23,8 +23,8 @@ from nczarr.formats.ncstream.wire.element_types import (
     NUMPY,
     UNSIGNED,
     Section,
+    check_type,
     dtype_of,
-    known_type,
     name_of,
     section_of,
     shape_of,
@@ -67,20 +67,20 @@ def column_tree(
 def _column(entry: StreamEntry, buffer: Buffer, definitions: Definitions, base: int) -> Decoded:
     assert entry.column is not None
     declared = definitions.find(entry.message.name)
-    place = None if declared is None else known.ragged_place(declared)
+    place = None if declared is None else known.find_ragged_place(declared)
     section, tree = ColumnDecoder(buffer, base, big=entry.message.bigend).tree(entry.column, place)
     if known.is_unsigned(declared):
-        tree = unsigned(tree)
+        tree = make_unsigned(tree)
     cells = len(tree)
     if section is None:
-        return Decoded(None, _declared_shape(declared, cells), tree)
+        return Decoded(None, _choose_shape(declared, cells), tree)
     shape = shape_of(section)
     if isinstance(tree, RaggedLists) and tree.inner:
         shape = shape[: len(shape) - len(tree.inner)]
     return Decoded(section, shape, tree)
 
 
-def _declared_shape(declared: known.Declared | None, cells: int) -> tuple[int, ...]:
+def _choose_shape(declared: known.Declared | None, cells: int) -> tuple[int, ...]:
     """Return the declared shape if its size is `cells`, else one dimension."""
     if declared is not None:
         shape = known.shape_of(declared)
@@ -89,10 +89,10 @@ def _declared_shape(declared: known.Declared | None, cells: int) -> tuple[int, .
     return (cells,)
 
 
-def unsigned(tree: Tree) -> Tree:
+def make_unsigned(tree: Tree) -> Tree:
     """Reinterpret signed integers of the first generation as unsigned."""
     if isinstance(tree, RaggedLists):
-        return dataclasses.replace(tree, content=unsigned(tree.content))
+        return dataclasses.replace(tree, content=make_unsigned(tree.content))
     if isinstance(tree, FixedNumbers) and tree.data_type in UNSIGNED:
         dtype = dtype_of(UNSIGNED[tree.data_type], big=tree.values.dtype.str[0] == ">")
         return dataclasses.replace(tree, values=tree.values.view(dtype))
@@ -111,7 +111,7 @@ class _DataReader:
         self._base = base
         self._start, self._end = entry.payload
         self._declared = definitions.find(self._message.varName)
-        known_type(self._message.dataType, entry.offset)
+        check_type(self._message.dataType, entry.offset)
         ragged = self._message.vdata or self._message.dataType in (pb.STRING, pb.OPAQUE)
         self._section, self._ragged = section_of(self._message, entry.offset, ragged=ragged)
 
@@ -122,13 +122,13 @@ class _DataReader:
         if message.compress not in (pb.Data.NONE, pb.Data.DEFLATE):
             raise bad(f"unknown compression {message.compress}", self._entry.offset)
         if is_counted(message):
-            return self._counted()
+            return self._read_counted()
         count = None if self._section is None else math.prod(shape_of(self._section))
-        return self._shaped(self._numbers(count))
+        return self._shape(self._numbers(count))
 
-    def _shaped(self, tree: Tree) -> Decoded:
+    def _shape(self, tree: Tree) -> Decoded:
         if self._section is None:
-            return Decoded(None, _declared_shape(self._declared, len(tree)), tree)
+            return Decoded(None, _choose_shape(self._declared, len(tree)), tree)
         return Decoded(self._section, shape_of(self._section), tree, self._ragged)
 
     def _numbers(self, count: int | None) -> Tree:
@@ -137,7 +137,7 @@ class _DataReader:
         if self._message.compress == pb.Data.DEFLATE:
             expected = self._message.uncompressedSize if count is None else count * dtype.itemsize
             self._check_announced(expected)
-            buffer = inflated(memoryview(buffer)[start : self._end], expected, self._limits, self._base + start)
+            buffer = inflate(memoryview(buffer)[start : self._end], expected, self._limits, self._base + start)
             start, size = 0, expected
         if count is None:
             count = size // dtype.itemsize
@@ -145,10 +145,10 @@ class _DataReader:
             text = f"{count} values of type {name_of(self._message.dataType)} in {size} bytes"
             raise contradictory(text, self._base + self._start, self._base + self._end)
         values = np.frombuffer(buffer, dtype, count, start if count else 0)
-        return self._signed(FixedNumbers(self._message.dataType, values))
+        return self._sign(FixedNumbers(self._message.dataType, values))
 
-    def _signed(self, tree: Tree) -> Tree:
-        return unsigned(tree) if known.is_unsigned(self._declared) else tree
+    def _sign(self, tree: Tree) -> Tree:
+        return make_unsigned(tree) if known.is_unsigned(self._declared) else tree
 
     def _check_announced(self, expected: int) -> None:
         announced = self._message.uncompressedSize
@@ -159,7 +159,7 @@ class _DataReader:
 
     # ---- counted blocks: strings, opaque values, lists ---------------------------------------------------------------
 
-    def _counted(self) -> Decoded:
+    def _read_counted(self) -> Decoded:
         if self._message.dataType in NUMPY:
             return self._lists(*self._bounds())
         items = self._items()
@@ -167,8 +167,8 @@ class _DataReader:
         if cells is not None and len(items) != cells:
             raise contradictory(f"{len(items)} values, but the section has {cells} places", self._entry.offset)
         if self._message.dataType == pb.OPAQUE:
-            return self._shaped(Opaque(items))
-        return self._shaped(RawStrings(with_nil(items, self._nil(), self._entry.offset)))
+            return self._shape(Opaque(items))
+        return self._shape(RawStrings(with_nil(items, self._nil(), self._entry.offset)))
 
     def _items(self) -> list[Any]:
         """Return strings or opaque values."""
@@ -176,7 +176,7 @@ class _DataReader:
         if entry.items is not None:
             return entry.items
         if self._message.compress == pb.Data.DEFLATE:
-            blocks: list[Any] = self._inflated(lambda inside, count: inside.items(0, count))[1]
+            blocks: list[Any] = self._inflate(lambda inside, count: inside.items(0, count))[1]
             return blocks
         data = bytes(memoryview(self._buffer)[self._start : self._end])
         return list(Incoming(data, self._limits).items(0, entry.blocks)[0])
@@ -187,13 +187,13 @@ class _DataReader:
         if entry.bounds is not None:
             return self._buffer, entry.bounds
         if self._message.compress == pb.Data.DEFLATE:
-            return self._inflated(lambda inside, count: inside.bounds(0, count))
+            return self._inflate(lambda inside, count: inside.bounds(0, count))
         return self._buffer, Incoming(self._buffer, self._limits).bounds(self._start, entry.blocks)[0]
 
-    def _inflated(self, read: Callable[[Incoming, int], tuple[Any, int]]) -> tuple[bytes, Any]:
+    def _inflate(self, read: Callable[[Incoming, int], tuple[Any, int]]) -> tuple[bytes, Any]:
         """Read deflated blocks that have no count. One writer stores the count as the inflated size."""
         start, end = self._base + self._start, self._base + self._end
-        data = inflated(memoryview(self._buffer)[self._start : self._end], None, self._limits, start)
+        data = inflate(memoryview(self._buffer)[self._start : self._end], None, self._limits, start)
         count = self._message.uncompressedSize
         if self._section is not None:
             count = math.prod(shape_of(self._section))
@@ -220,14 +220,14 @@ class _DataReader:
             first = int(wrong[0])
             place = self._start if buffer is not self._buffer else int(starts[first])
             raise contradictory(f"a list of {lengths[first]} bytes, with elements of {width}", self._base + place)
-        content = np.frombuffer(_joined(buffer, bounds), dtype)
-        tree = self._signed(RaggedLists(counts, FixedNumbers(self._message.dataType, content), inner))
+        content = np.frombuffer(_join(buffer, bounds), dtype)
+        tree = self._sign(RaggedLists(counts, FixedNumbers(self._message.dataType, content), inner))
         return Decoded(self._section, shape, tree, self._ragged)
 
     def _cells(self, count: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """Return the shape of the cells, and that of list elements if dimensions follow the ragged one."""
         if self._section is None:
-            return _declared_shape(self._declared, count), ()
+            return _choose_shape(self._declared, count), ()
         shape = shape_of(self._section)
         place = len(shape) if self._ragged is None else self._ragged
         if place < len(shape) and math.prod(shape[:place]) == count:
@@ -251,11 +251,11 @@ class _DataReader:
         else:
             tree = reader.structure(section, self._nil())
         if section is None or cells != len(tree):
-            return Decoded(section, _declared_shape(self._declared, len(tree)), tree)
+            return Decoded(section, _choose_shape(self._declared, len(tree)), tree)
         return Decoded(section, shape_of(section), tree)
 
 
-def _joined(buffer: Buffer, bounds: BlockRanges) -> bytes | NDArray[np.uint8]:
+def _join(buffer: Buffer, bounds: BlockRanges) -> bytes | NDArray[np.uint8]:
     """Concatenate the bytes of many ranges: bytes, or uint8 of shape (bytes,)."""
     starts, lengths = bounds
     total = int(lengths.sum())
@@ -274,7 +274,7 @@ def _joined(buffer: Buffer, bounds: BlockRanges) -> bytes | NDArray[np.uint8]:
     return raw[is_value]
 
 
-def inflated(block: Buffer, expected: int | None, limits: Limits, offset: int) -> bytes:
+def inflate(block: Buffer, expected: int | None, limits: Limits, offset: int) -> bytes:
     """Inflate a block to exactly `expected` bytes; None: to any size within the limit. Raises UnreadableStreamError."""
     from zlib_ng import zlib_ng  # inflates in a third of the time of zlib
 

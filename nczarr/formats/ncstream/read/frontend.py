@@ -28,7 +28,7 @@ from nczarr.diagnostics.source import Source, Span
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
 from nczarr.formats.ncstream.points import reader
 from nczarr.formats.ncstream.read.header_reader import HeaderReader
-from nczarr.formats.ncstream.read.headers import derived, merged
+from nczarr.formats.ncstream.read.headers import derive_header, merge
 from nczarr.formats.ncstream.read.lazy_local import MessageDecoder, MessageInFile, sources
 from nczarr.formats.ncstream.read.scan import StreamEntry, is_counted, refuse, refuse_error, scan
 from nczarr.formats.ncstream.wire.element_types import section_of
@@ -88,7 +88,7 @@ class _StreamReader(HeaderReader):
     def __init__(self, source: Source, stream: list[StreamEntry], report: Report, options: Options) -> None:
         data = [entry for entry in stream if entry.kind in ("data", "column")]
         headers = [entry for entry in stream if entry.kind == "header"]
-        header = merged([entry.message for entry in headers]) if headers else derived(data)
+        header = merge([entry.message for entry in headers]) if headers else derive_header(data)
         first = headers[0] if headers else stream[0]
         super().__init__(source, header, Span(source, first.offset, first.end), report, options)
         self._file = FileBytes.of(source)
@@ -104,12 +104,12 @@ class _StreamReader(HeaderReader):
         unchecked = super().read()
         if unchecked is not None:
             for entry in itertools.chain.from_iterable(self._data.values()):
-                self._lost(f"`{wire_name(entry)}` is not a variable of the header", entry)
+                self._report_lost(f"`{wire_name(entry)}` is not a variable of the header", entry)
         return unchecked
 
-    def _lost(self, message: str, entry: StreamEntry) -> None:
+    def _report_lost(self, message: str, entry: StreamEntry) -> None:
         """Report skipped data as an error, unless the options allow the loss."""
-        self._asked.lost("unreadable-array", message, Span(self._source, entry.offset, entry.end))
+        self._asked.report_lost("unreadable-array", message, Span(self._source, entry.offset, entry.end))
 
     def _ranges(self, path: str, entry: StreamEntry, shape: tuple[int, ...] | None) -> tuple[range, ...] | None:
         """Return the indices of a message along each dimension, or report an invalid section and return None."""
@@ -129,7 +129,7 @@ class _StreamReader(HeaderReader):
         ):
             return ranges
         lengths = " × ".join(map(str, shape)) or "one value"
-        self._lost(f"the section of a message of `{path}` is not within {lengths}", entry)
+        self._report_lost(f"the section of a message of `{path}` is not within {lengths}", entry)
         return None
 
     def _parts(
@@ -144,7 +144,7 @@ class _StreamReader(HeaderReader):
             try:
                 return self._immediate(path, shape, declarations)
             except ValueError as fault:
-                self._ignored(f"the values of `{path}` in the header are left out: {fault}")
+                self._warn_ignored(f"the values of `{path}` in the header are left out: {fault}")
                 return None
         if len(messages) == 1 and messages[0][1] == tuple(map(range, shape)):
             plain = self._plain(messages[0][0], variable.type, shape, declarations.types, fills)

@@ -13,7 +13,7 @@ from nczarr import names
 from nczarr.ast import ATOMIC, Constant
 from nczarr.ast.node import TypeName
 from nczarr.ast.types import CompoundType, EnumType, Field, VlenType
-from nczarr.ast.values import swapped
+from nczarr.ast.values import swap
 from nczarr.formats.common.declared_types import DeclaredTypes
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
 from nczarr.formats.ncstream.wire.element_types import ATOMS, ENUM_BASES, OLD_ATTRIBUTE, UNSIGNED_NAMES
@@ -37,7 +37,7 @@ def constant(attribute: pb.Attribute) -> Constant:
     if len(attribute.data) != attribute.len * width:
         text = f"{attribute.len} values of type {type_name} do not have {len(attribute.data)} bytes"
         raise UnreadableAttributeError(text)
-    return Constant(type=type_name, count=attribute.len, data=swapped(attribute.data, width))
+    return Constant(type=type_name, count=attribute.len, data=swap(attribute.data, width))
 
 
 def _type(attribute: pb.Attribute) -> str:
@@ -114,7 +114,7 @@ class StreamScope(DeclaredTypes):
         self.taken.add(name)
         return name
 
-    def listed(self, base: TypeName, stars: int, inner: tuple[int, ...], name: str) -> TypeName:
+    def nest_type(self, base: TypeName, stars: int, inner: tuple[int, ...], name: str) -> TypeName:
         """Return the type of `stars` nested lists. Elements of shape `inner` become records."""
         if inner:
             rows = Field(name=VALUES, type=base, shape=inner)

@@ -17,17 +17,17 @@ from nczarr.arrays.values.parts import descr, is_fixed, parts, size
 from nczarr.arrays.values.value_lists import sound_types
 from nczarr.ast import ATOMIC, Dimension, Variable
 from nczarr.ast.types import CompoundType
-from nczarr.check.check_types import oversized
+from nczarr.check.check_types import find_oversized
 from nczarr.check.checked import Tables, Unchecked, tables
 from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.source import Source, Span
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
 from nczarr.formats.ncstream.read import header_tree
-from nczarr.formats.ncstream.read.decode import unsigned
-from nczarr.formats.ncstream.read.headers import alone, named
+from nczarr.formats.ncstream.read.decode import make_unsigned
+from nczarr.formats.ncstream.read.headers import alone, find_named
 from nczarr.formats.ncstream.wire.definitions import Declared, Definitions
 from nczarr.formats.ncstream.wire.element_types import NUMPY, dtype_of, full_bytes
-from nczarr.formats.ncstream.wire.trees import FixedNumbers, Tree, fixed
+from nczarr.formats.ncstream.wire.trees import FixedNumbers, Tree, shape_fixed
 from nczarr.options import Options
 from nczarr.syntax.json import ast_document
 
@@ -43,7 +43,7 @@ class HeaderReader(ABC):
         self._header = header
         self._asked = header_tree.HeaderContext(span, report, options, self._opaque_size)
         self._definitions = Definitions(header)
-        self._named = named(header)
+        self._named = find_named(header)
 
     def read(self) -> Unchecked | None:
         """Return the dataset with the array sources of its variables."""
@@ -56,7 +56,7 @@ class HeaderReader(ABC):
         for path, variable in declarations.variables.items():
             shape = shapes.get(path)
             replaced = (
-                {} if shape is None else _suited_fills(fills.get(path, {}), variable, declarations, self._ignored)
+                {} if shape is None else _suit_fills(fills.get(path, {}), variable, declarations, self._warn_ignored)
             )
             pieces = self._parts(path, shape, declarations, replaced)
             if pieces:
@@ -77,28 +77,28 @@ class HeaderReader(ABC):
         self, path: str, shape: tuple[int, ...], declarations: Tables, fill: bytes | None = None
     ) -> Parts | None:
         """Return the values of a variable that the header contains, or None. Raises ValueError if they do not fit."""
-        declared, types = self._declared(path), declarations.types
+        declared, types = self._find_declaration(path), declarations.types
         if not isinstance(declared, pb.Variable) or not declared.HasField("data"):
             return None
         type_name = declarations.variables[path].type
-        values = fixed(_numbers(declared), type_name, shape, types)
+        values = shape_fixed(_numbers(declared), type_name, shape, types)
         return {"": ArrayInMemory(in_one_piece(descr(type_name, types), shape, fill), values)}
 
-    def _ignored(self, message: str) -> None:
+    def _warn_ignored(self, message: str) -> None:
         """Warn about ignored values of the header."""
         self._asked.report.warning("ignored-values", message, self._asked.span)
 
-    def _written(self, path: str) -> str:
+    def _spell_path(self, path: str) -> str:
         """Return the sender's path of a variable."""
         return self._named.spelled.get(path, path)
 
-    def _declared(self, path: str) -> Declared | None:
+    def _find_declaration(self, path: str) -> Declared | None:
         """Return the declaration of a variable."""
-        return self._definitions.find(full_bytes(self._written(path)))
+        return self._definitions.find(full_bytes(self._spell_path(path)))
 
     def _alone(self, path: str) -> bytes:
         """Return a serialized header that declares only this variable."""
-        return alone(self._written(path), self._declared(path))
+        return alone(self._spell_path(path), self._find_declaration(path))
 
 
 def dataset_of(header: pb.Header, asked: header_tree.HeaderContext, name: str) -> Unchecked | None:
@@ -121,7 +121,7 @@ def _fills_of(header: pb.Header) -> dict[str, dict[str, bytes]]:
 def _shapes_of(declarations: Tables) -> dict[str, tuple[int, ...]]:
     """Return the shapes of variables with valid dimensions and types; a check pass reports the others."""
     sound = sound_types(declarations.types)
-    unsuited = oversized(sound)
+    unsuited = find_oversized(sound)
     unsuited |= {path for path in sound if path not in unsuited and is_fixed(path, sound) and not size(path, sound)}
     unsuited |= {
         path
@@ -141,7 +141,7 @@ def _shapes_of(declarations: Tables) -> dict[str, tuple[int, ...]]:
     return shapes
 
 
-def _suited_fills(
+def _suit_fills(
     fills: Mapping[str, bytes], variable: Variable, declarations: Tables, lost: Callable[[str], None]
 ) -> dict[str, bytes]:
     """Return the fills that are one element of their part; report the others through `lost`."""
@@ -163,4 +163,4 @@ def _numbers(declared: pb.Variable) -> Tree:
     if declared.dataType not in NUMPY:
         raise ValueError("they are not numbers")
     values = FixedNumbers(declared.dataType, np.frombuffer(declared.data, dtype_of(declared.dataType, big=True)))
-    return unsigned(values) if declared.unsigned else values
+    return make_unsigned(values) if declared.unsigned else values

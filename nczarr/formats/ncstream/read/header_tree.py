@@ -54,7 +54,7 @@ class HeaderContext(NamedTuple):
     opaque_size: OpaqueSize
     """Returns the size of a variable's opaque values."""
 
-    def lost(self, code: str, message: str, span: Span | None = None) -> None:
+    def report_lost(self, code: str, message: str, span: Span | None = None) -> None:
         """Report a skipped item as an error, unless the options allow the loss."""
         allowed = self.options.accepts(code)
         helps = () if allowed else (f"read the rest with `--allow-loss {code}`",)
@@ -105,7 +105,7 @@ class _TreeReader:
         name = names.normal(from_bytes(written))
         problem = name_problem(name)
         if problem is not None:
-            self._asked.lost("unreadable-array", f"{what} is left out: {problem}")
+            self._asked.report_lost("unreadable-array", f"{what} is left out: {problem}")
             return None
         return name
 
@@ -114,7 +114,7 @@ class _TreeReader:
         """Return a group with its content."""
         path = "/" if around is None else names.join(around.path, name)
         dimensions = self._dimensions(source, path)
-        taken = {names.normal(from_bytes(declared.name)) for declared in (*_declared(source), *source.groups)}
+        taken = {names.normal(from_bytes(declared.name)) for declared in (*_list_declarations(source), *source.groups)}
         scope = StreamScope(path, around, taken)
         scope.dimensions |= {inner.name: (names.join(path, inner.name), inner.size) for inner in dimensions}
         scope.enums |= self._enums(source, path)
@@ -133,7 +133,9 @@ class _TreeReader:
 
     def _groups(self, source: pb.Group, scope: StreamScope, depth: int) -> Iterator[Group]:
         if source.groups and depth >= MAX_DEPTH:
-            self._asked.lost("unreadable-array", f"groups are nested more than {MAX_DEPTH} deep below `{scope.path}`")
+            self._asked.report_lost(
+                "unreadable-array", f"groups are nested more than {MAX_DEPTH} deep below `{scope.path}`"
+            )
             return
         for inner in source.groups:
             called = self._name(inner.name, f"a group of `{scope.path}`")
@@ -153,7 +155,7 @@ class _TreeReader:
                 continue
             if dimension.length > LARGEST or called in dimensions:
                 why = "the name is used twice" if called in dimensions else f"{dimension.length} is not a valid length"
-                self._asked.lost("unreadable-array", f"dimension `{called}` of `{path}` is left out: {why}")
+                self._asked.report_lost("unreadable-array", f"dimension `{called}` of `{path}` is left out: {why}")
                 continue
             dimensions[called] = Dimension(
                 name=called, size=dimension.length, unlimited=dimension.isUnlimited, span=self._asked.span
@@ -176,7 +178,7 @@ class _TreeReader:
                 label = names.normal(from_bytes(item.value))
                 code = item.code & ((1 << 8 * ATOMIC[base].size) - 1)
                 if code in codes or label in labels or name_problem(label) is not None:
-                    self._asked.lost(
+                    self._asked.report_lost(
                         "unreadable-array", f"constant {label!r} of enum `{called}` is invalid or a duplicate"
                     )
                     continue
@@ -197,12 +199,12 @@ class _TreeReader:
                     raise UnreadableAttributeError("the name is invalid")
                 attributes.append(Attribute(name=name, value=constant(attribute), span=self._asked.span))
             except UnreadableAttributeError as fault:
-                self._asked.lost("lost-attribute", f"attribute {name!r} of `{owner}` is left out: {fault}")
+                self._asked.report_lost("lost-attribute", f"attribute {name!r} of `{owner}` is left out: {fault}")
         return tuple(attributes)
 
     # ---- variables ---------------------------------------------------------------------------------------------------
     def _variables(self, source: pb.Group, scope: StreamScope) -> Iterator[Variable]:
-        for declared in _declared(source):
+        for declared in _list_declarations(source):
             called = self._name(declared.name, f"a variable of `{scope.path}`")
             if called is None:
                 continue
@@ -213,7 +215,7 @@ class _TreeReader:
                 while len(scope.types) > before:
                     scope.types.popitem()
                 fqn = names.join(scope.path, called)
-                self._asked.lost("unreadable-array", f"`{fqn}` cannot be a variable: {fault}")
+                self._asked.report_lost("unreadable-array", f"`{fqn}` cannot be a variable: {fault}")
 
     def _variable(self, declared: pb.Variable | pb.Structure, name: str, scope: StreamScope) -> Variable:
         fqn = names.join(scope.path, name)
@@ -229,7 +231,7 @@ class _TreeReader:
             enum = scope.enums.get(names.normal(from_bytes(declared.enumType)))
             every = [candidate for _, candidate in scope.enums.values()]
             enums = [enum[1]] if enum is not None and enum[0] == element else every
-        type_name = scope.listed(element, stars, lengths_of(inner), name)
+        type_name = scope.nest_type(element, stars, lengths_of(inner), name)
         storage = _storage(attributes, [dimension.length for dimension in outer])
         if storage is not None:
             attributes = [attribute for attribute in attributes if attribute.name != CHUNKS]
@@ -237,12 +239,12 @@ class _TreeReader:
             name=name,
             type=type_name,
             dimensions=tuple(reference(dimension, scope) for dimension in outer),
-            attributes=self._suited(attributes, type_name, enums, fqn),
+            attributes=self._suit(attributes, type_name, enums, fqn),
             storage=storage or DEFAULT_STORAGE,
             span=self._asked.span,
         )
 
-    def _suited(
+    def _suit(
         self, attributes: Iterable[Attribute], type_name: TypeName, enums: list[EnumType], fqn: str
     ) -> tuple[Attribute, ...]:
         """Return a variable's attributes, with `_FillValue` converted to its type or dropped."""
@@ -252,7 +254,7 @@ class _TreeReader:
                 value = fill_value(attribute.value, type_name, enums)
                 if value is None:
                     text = f"`_FillValue` of `{fqn}` is left out: {attribute.value.type} is not a value of {type_name}"
-                    self._asked.lost("lost-attribute", text)
+                    self._asked.report_lost("lost-attribute", text)
                     continue
                 attribute = Attribute(name=attribute.name, value=value, span=attribute.span)
             suited.append(attribute)
@@ -265,12 +267,12 @@ class _TreeReader:
         kind, fqn, scope = int(declared.dataType), owner.fqn, owner.scope
         if isinstance(declared, pb.Structure):
             compound = self._compound(declared, name, members, owner)
-            return scope.listed(compound, 1, (), f"{name}_records") if kind == pb.SEQUENCE else compound
+            return scope.nest_type(compound, 1, (), f"{name}_records") if kind == pb.SEQUENCE else compound
         if kind == pb.OPAQUE:
             size = self._asked.opaque_size(fqn, members)
             if not size:
-                return scope.listed("ubyte", 1, (), f"{name}_bytes")
-            return scope.shared(OpaqueType(name=f"opaque_{size}", size=size))
+                return scope.nest_type("ubyte", 1, (), f"{name}_bytes")
+            return scope.share(OpaqueType(name=f"opaque_{size}", size=size))
         atom = ENUM_BASES.get(kind) or ATOMS.get(kind)
         if atom is None:
             raise UnreadableVariableError(f"unknown data type {kind}")
@@ -289,7 +291,7 @@ class _TreeReader:
         if len(members) >= MAX_DEPTH:
             raise UnreadableVariableError(f"structures are nested more than {MAX_DEPTH} deep")
         fields = []
-        for member in _declared(declared):
+        for member in _list_declarations(declared):
             called = names.normal(from_bytes(member.name))
             problem = name_problem(called)
             if problem is not None:
@@ -298,7 +300,7 @@ class _TreeReader:
             owner.attributes.extend(self._attributes(member.atts, owner.fqn, ".".join(path) + "."))
             outer, stars, inner = split(member.shape)
             element = self._type(member, f"{name}_{called}", path, owner)
-            type_name = scope.listed(element, stars, lengths_of(inner), f"{name}_{called}")
+            type_name = scope.nest_type(element, stars, lengths_of(inner), f"{name}_{called}")
             fields.append(Field(name=called, type=type_name, shape=lengths_of(outer)))
         if not fields or len({field.name for field in fields}) < len(fields):
             raise UnreadableVariableError("a structure without members, or with two members of the same name")
@@ -336,7 +338,7 @@ def _enum_bases(group: pb.Group) -> dict[bytes, str]:
     return bases
 
 
-def _declared(scope: pb.Group | pb.Structure) -> Iterator[pb.Variable | pb.Structure]:
+def _list_declarations(scope: pb.Group | pb.Structure) -> Iterator[pb.Variable | pb.Structure]:
     """Yield variables, then structures, the order shared with writers."""
     yield from scope.vars
     yield from scope.structs

@@ -23,7 +23,7 @@ _KINDS = ("dims", "vars", "structs", "atts", "enumTypes")
 """Content of a group apart from groups, as message fields; groups come last."""
 
 
-def merged(headers: Sequence[pb.Header]) -> pb.Header:
+def merge(headers: Sequence[pb.Header]) -> pb.Header:
     """Merge headers. Later declarations replace earlier ones of the same name."""
     header_of_all = pb.Header()
     header_of_all.CopyFrom(headers[0])
@@ -60,7 +60,7 @@ def merged(headers: Sequence[pb.Header]) -> pb.Header:
     return header_of_all
 
 
-def derived(entries: Iterable[StreamEntry]) -> pb.Header:
+def derive_header(entries: Iterable[StreamEntry]) -> pb.Header:
     """Return a header derived from data messages, whose sections are taken as whole variables."""
     header = pb.Header(root=pb.Group(name=b""))
     groups: dict[tuple[int, bytes], pb.Group] = {}
@@ -71,7 +71,7 @@ def derived(entries: Iterable[StreamEntry]) -> pb.Header:
         if column is None and message.dataType in (pb.STRUCTURE, pb.SEQUENCE):
             continue  # nothing says what their members are
         full: bytes = message.varName if column is None else message.name
-        *path, name = map(_unescaped, full.removeprefix(b"/").split(b"/"))
+        *path, name = map(_unescape, full.removeprefix(b"/").split(b"/"))
         group = root
         for inner in path:
             key = (id(group), inner)
@@ -116,7 +116,7 @@ def _column(into: pb.Group | pb.Structure, column: MessageColumn, name: bytes, r
         _column(structure, member, member.message.name, behind)
 
 
-def _unescaped(name: bytes) -> bytes:
+def _unescape(name: bytes) -> bytes:
     return re.sub(rb"\\(.)", rb"\1", name, flags=re.DOTALL)
 
 
@@ -148,7 +148,7 @@ class UniqueHeader(NamedTuple):
         return names.cdm_full_name(self.spelled.get(path, path))
 
 
-def named(header: pb.Header) -> UniqueHeader:
+def find_named(header: pb.Header) -> UniqueHeader:
     """Return the header with unique names."""
     if not any(map(_may_clash, _scopes(header.root))):
         return UniqueHeader(header, [], {})

@@ -68,7 +68,7 @@ class MessageInFile(NamedTuple):
     def tree(self) -> Tree:
         """Return the decoded values. Raises OSError, ValueError."""
         length = self.end - self.offset
-        self.file.seen(length)
+        self.file.count_seen(length)
         block, at = self.file.region(self.offset, (length,), (1,), 1)
         data = memoryview(block)[at : at + length]
         incoming = Incoming(data, DEFAULT)
@@ -117,7 +117,7 @@ class MessageDecoder(VariableSections):
         """Return the values of a message by part, in the shape of its section. Raises OSError, ValueError."""
         return values_of(message.tree(), message.ranges, self.type, self.shape, self.types)
 
-    def _merged(self) -> dict[str, NDArray[Any]]:
+    def _merge(self) -> dict[str, NDArray[Any]]:
         """Return the elements of all lists by part, with fill for missing cells. Raises OSError, ValueError.
 
         They have the shapes and dtypes of the ragged parts. Memory is
@@ -141,7 +141,7 @@ class MessageDecoder(VariableSections):
         cells = np.concatenate(places)
         last = len(cells) - 1 - np.unique(cells[::-1], return_index=True)[1]
         joined = {path: np.concatenate([values[path].reshape(-1) for values in every]) for path in every[0]}
-        return _shaped(taken(joined, last.astype(np.int64), self.type, self.types), ragged)
+        return _shape(take(joined, last.astype(np.int64), self.type, self.types), ragged)
 
     def meeting(self, region: tuple[range, ...]) -> Iterator[tuple[int, tuple[range, ...]]]:
         for number, message in enumerate(self.messages):
@@ -149,15 +149,15 @@ class MessageDecoder(VariableSections):
             if all(part.start < part.stop for part in inside):
                 yield number, message.ranges
 
-    def decoded(self, section: int) -> dict[str, NDArray[Any]]:
+    def decode(self, section: int) -> dict[str, NDArray[Any]]:
         return self._recent(section)
 
     def content(self, stretch: int) -> dict[str, NDArray[Any]]:
         """Return the values of a message, or, if messages are not consecutive, all ragged parts, merged once."""
         if self.is_consecutive:
-            return self.decoded(stretch)
+            return self.decode(stretch)
         if self._whole is None:
-            self._whole = _read(self._merged)
+            self._whole = _read(self._merge)
         return self._whole
 
     def ends(self, part: str, stop: int | None = None) -> list[int]:
@@ -169,9 +169,9 @@ class MessageDecoder(VariableSections):
             self._ends = {path: list(itertools.accumulate(lengths[path] for lengths in every)) for path in ragged}
         return self._ends[part]
 
-    def occupied(self, chunks: tuple[int, ...], region: Region) -> Iterator[Index]:
+    def list_occupied(self, chunks: tuple[int, ...], region: Region) -> Iterator[Index]:
         if self.is_consecutive:
-            return super().occupied(chunks, region)
+            return super().list_occupied(chunks, region)
         boxes = (
             (*(range(cells[0], cells[-1] + 1) for cells in message.ranges), *region[len(self.shape) :])
             for message in self.messages
@@ -215,11 +215,11 @@ def values_of(
     if isinstance(tree, Records) and len(tree) != math.prod(lengths) and len(tree) == math.prod(shape):
         whole = dict(arrays(tree, type_name, shape, types))  # a server that does not cut records
         cells = cell_numbers(ranges, shape).reshape(-1)
-        return _shaped(taken(whole, cells, type_name, types), parts(type_name, lengths, types))
+        return _shape(take(whole, cells, type_name, types), parts(type_name, lengths, types))
     return dict(arrays(tree, type_name, lengths, types))
 
 
-def _shaped(values: Values, every: Iterable[Part]) -> dict[str, NDArray[Any]]:
+def _shape(values: Values, every: Iterable[Part]) -> dict[str, NDArray[Any]]:
     """Reshape flat values to the shapes of the parts."""
     return {
         part.path: values[part.path].reshape([-1 if length is None else length for length in part.shape])
@@ -227,7 +227,7 @@ def _shaped(values: Values, every: Iterable[Part]) -> dict[str, NDArray[Any]]:
     }
 
 
-def taken(values: Values, cells: NDArray[np.int64], type_name: TypeName, types: Types) -> Values:
+def take(values: Values, cells: NDArray[np.int64], type_name: TypeName, types: Types) -> Values:
     """Return the values of the cells with these numbers by part: 1-D. `cells`: int64, shape (cells,)."""
     flat = {path: array.reshape(-1) for path, array in values.items()}
 

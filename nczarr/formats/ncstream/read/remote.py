@@ -30,7 +30,7 @@ from nczarr.formats.common.remote_variable import RemoteVariable
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
 from nczarr.formats.ncstream.read.decode import column_tree
 from nczarr.formats.ncstream.read.header_reader import HeaderReader
-from nczarr.formats.ncstream.read.headers import merged
+from nczarr.formats.ncstream.read.headers import merge
 from nczarr.formats.ncstream.read.lazy_local import values_of
 from nczarr.formats.ncstream.read.scan import entries, error_text, refuse_error, scan
 from nczarr.formats.ncstream.wire.definitions import Definitions
@@ -40,7 +40,7 @@ from nczarr.formats.ncstream.wire.limits import DEFAULT
 from nczarr.formats.ncstream.wire.trees import Tree, opaque_sizes
 from nczarr.options import Options
 from nczarr.select.selection_syntax import written
-from nczarr.stores.dataset_service import Served, Service, encoded
+from nczarr.stores.dataset_service import Served, Service, encode
 
 LOOKED_AT = 4096
 """Maximum cells of an opaque variable read to find its value size."""
@@ -73,9 +73,9 @@ class CdmCodec:
         return written(names.split(self.path), [*region, *[None] * self.behind] if self.shape else None)
 
     def query(self, expression: str) -> str:
-        return "?req=data&var=" + encoded(expression, safe="")
+        return "?req=data&var=" + encode(expression, safe="")
 
-    def decoded(self, data: bytes, region: Region) -> dict[str, NDArray[Any]]:
+    def decode(self, data: bytes, region: Region) -> dict[str, NDArray[Any]]:
         return values_of(self.tree(data, region), region, self.type, self.shape, self.types)
 
     def tree(self, data: bytes, region: Region) -> Tree:
@@ -111,7 +111,7 @@ def read(source: Served, report: Report, options: Options) -> Unchecked | None:
         return None
     with building():
         span = Span(source, 0, len(source.data))
-        return _RemoteReader(source.service, source, merged(headers), span, report, options).read()
+        return _RemoteReader(source.service, source, merge(headers), span, report, options).read()
 
 
 class _RemoteReader(HeaderReader):
@@ -135,20 +135,20 @@ class _RemoteReader(HeaderReader):
             immediate = self._immediate(path, shape, declarations, filled.get(""))
             if immediate is not None:
                 return immediate
-        declared = self._declared(path)
+        declared = self._find_declaration(path)
         behind = max(0, len(declared.shape) - len(shape)) if declared is not None else 0
-        codec = CdmCodec(self._written(path), declaration.type, shape, types, behind, self._alone(path))
+        codec = CdmCodec(self._spell_path(path), declaration.type, shape, types, behind, self._alone(path))
         keep = behind == 0 and isinstance(types.get(declaration.type), CompoundType)  # old servers send all
         return RemoteVariable(self._service, codec).parts(filled, keep=keep)
 
     def _opaque_size(self, path: str, members: tuple[str, ...]) -> int | None:
-        declared = self._declared(path)
+        declared = self._find_declaration(path)
         if declared is None or any(dimension.isVlen for dimension in declared.shape):
             return None
         shape = tuple(dimension.length for dimension in declared.shape)
         if not 0 < math.prod(shape) <= LOOKED_AT:
             return None
-        codec, whole = CdmCodec(self._written(path), "", shape, {}, 0, self._alone(path)), tuple(map(range, shape))
+        codec, whole = CdmCodec(self._spell_path(path), "", shape, {}, 0, self._alone(path)), tuple(map(range, shape))
         data = RemoteVariable(self._service, codec).answer(whole, keep=True)
         try:
             sizes = opaque_sizes(codec.tree(data, whole), members)

@@ -22,7 +22,7 @@ from google.protobuf.message import DecodeError
 
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
-from nczarr.formats.ncstream.read.scan import StreamEntry, parsed
+from nczarr.formats.ncstream.read.scan import StreamEntry, parse_message
 from nczarr.formats.ncstream.wire import definitions, protobuf
 from nczarr.formats.ncstream.wire.definitions import Declared
 from nczarr.formats.ncstream.wire.element_types import NUMPY, UNSIGNED, Section, dtype_of, shape_of
@@ -108,7 +108,7 @@ class RowReader:
         else:
             dtype = layout.dtype
         rows = np.frombuffer(block.buffer, dtype, block.rows, block.start) if block.rows else np.zeros(0, dtype)
-        chosen = self._chosen(section, block.rows)
+        chosen = self._choose_rows(section, block.rows)
         if chosen is not None:
             rows = rows[chosen]
         strings = block.strings if nil is None else with_nil(block.strings, nil, self._entry.offset)
@@ -128,7 +128,7 @@ class RowReader:
     def _refuse(self, length: int, instead: str = "") -> Any:
         raise contradictory(f"a row has {length} bytes{instead}", self._entry.offset)
 
-    def _chosen(self, section: Section | None, rows: int) -> NDArray[np.int64] | None:
+    def _choose_rows(self, section: Section | None, rows: int) -> NDArray[np.int64] | None:
         """Return the row numbers of a section if all rows are present: int64, shape (rows,).
 
         None: use the rows unchanged. Raises UnreadableStreamError if the number of rows
@@ -154,15 +154,17 @@ class RowReader:
         small, bulk = protobuf.walk(
             buffer, self._start, self._end, bulk=_BULK, runs=_RUNS, limits=self._limits, base=base
         )
-        message = parsed(pb.StructureData, small, "data", offset)
+        message = parse_message(pb.StructureData, small, "data", offset)
         first, last = (bulk.get(_DATA) or [(self._end, self._end)])[-1]
         strings: list[Any] = []
         parse = pb.StructureData.FromString
         for run in bulk.get(_STRINGS, ()):
             view: Any = memoryview(buffer)[run[0] : run[1]]
             strings += parse(view).sdata
-        members = protobuf.repeated(buffer, bulk, _MEMBER, lambda run: parse(run).member, base=base).tolist()
-        counts = protobuf.repeated(buffer, bulk, _HEAP, lambda run: parse(run).heapCount, base=base).astype(np.int64)
+        members = protobuf.read_repeated(buffer, bulk, _MEMBER, lambda run: parse(run).member, base=base).tolist()
+        counts = protobuf.read_repeated(buffer, bulk, _HEAP, lambda run: parse(run).heapCount, base=base).astype(
+            np.int64
+        )
         _check_heap(int(counts.sum()), len(strings), offset)
         rows = _rows_of(message)
         _check_rows(rows, message.rowLength, last - first, base + first)
@@ -278,7 +280,7 @@ class _RowLayouts:
             self._left -= 1
             if self._left < 0:
                 raise oversized(f"a structure has more than {self._limits.columns} members", self._offset)
-            if definitions.ragged_place(declared) is not None or declared.dataType in (pb.OPAQUE, pb.SEQUENCE):
+            if definitions.find_ragged_place(declared) is not None or declared.dataType in (pb.OPAQUE, pb.SEQUENCE):
                 continue
             name = declared.name.decode("utf-8", "surrogateescape")
             shape = definitions.shape_of(declared)

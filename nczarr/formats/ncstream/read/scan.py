@@ -116,11 +116,11 @@ def _entry(incoming: Incoming, kind: str, at: int, *, values: bool) -> tuple[Str
         return StreamEntry(kind, offset, base + end, column.message, column.payload, column=column), end
     if kind not in WHOLE:
         return StreamEntry(kind, offset, base + end, payload=(start, end)), end
-    message = parsed(WHOLE[kind], memoryview(incoming.buffer)[start:end], kind, base + start)
+    message = parse_message(WHOLE[kind], memoryview(incoming.buffer)[start:end], kind, base + start)
     return StreamEntry(kind, offset, base + end, message), end
 
 
-def parsed(kind: Any, data: bytes | memoryview, name: str, offset: int) -> Any:
+def parse_message(kind: Any, data: bytes | memoryview, name: str, offset: int) -> Any:
     """Parse a protobuf message. Raises UnreadableStreamError."""
     try:
         return kind.FromString(data)
@@ -132,7 +132,7 @@ def _data(incoming: Incoming, offset: int, start: int, end: int, *, values: bool
     """Return the entry of a `Data` message with its payload, and the position after it."""
     base = incoming.base
     small, bulk = protobuf.walk(incoming.buffer, start, end, bulk=_NIL, limits=incoming.limits, base=base)
-    message = parsed(pb.Data, small, "data", base + start)
+    message = parse_message(pb.Data, small, "data", base + start)
     nil = tuple(bulk.get(NIL, ()))
     if is_counted(message) and message.compress != pb.Data.DEFLATE:
         count, first = incoming.vlen(end)

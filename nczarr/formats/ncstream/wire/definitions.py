@@ -24,20 +24,20 @@ class Definitions:
     def find(self, name: bytes) -> Declared | None:
         r"""Return the variable of a full name: `/` between groups, `.` and `\` escaped, optional leading `/`."""
         while self._headers:
-            self._known.update(_declared(self._headers.pop(0).root, b""))
+            self._known.update(_declare(self._headers.pop(0).root, b""))
         return self._known.get(name.removeprefix(b"/"))
 
 
-def _declared(group: pb.Group, path: bytes) -> Iterator[tuple[bytes, Declared]]:
+def _declare(group: pb.Group, path: bytes) -> Iterator[tuple[bytes, Declared]]:
     for kind in (group.vars, group.structs):
         for declared in kind:
             yield path + declared.name, declared
-            yield path + escaped(declared.name), declared
+            yield path + escape(declared.name), declared
     for inner in group.groups:
-        yield from _declared(inner, path + escaped(inner.name) + b"/")
+        yield from _declare(inner, path + escape(inner.name) + b"/")
 
 
-def escaped(name: bytes) -> bytes:
+def escape(name: bytes) -> bytes:
     """Escape a short name for use in a full name."""
     return name.replace(b"\\", b"\\\\").replace(b".", b"\\.")
 
@@ -47,7 +47,7 @@ def shape_of(declared: Declared) -> tuple[int, ...]:
     return tuple(dimension.length for dimension in declared.shape if not dimension.isVlen)
 
 
-def ragged_place(declared: Declared) -> int | None:
+def find_ragged_place(declared: Declared) -> int | None:
     """Return the position of the first ragged dimension, or None."""
     return next((place for place, dimension in enumerate(declared.shape) if dimension.isVlen), None)
 

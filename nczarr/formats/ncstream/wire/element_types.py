@@ -165,7 +165,7 @@ def write_section(section: Section, into: pb.Section) -> None:
             one.start = indices.start
 
 
-def known_type(data_type: int, offset: int) -> None:
+def check_type(data_type: int, offset: int) -> None:
     """Raise UnreadableStreamError if the format has no such type."""
     if data_type not in NAMES:
         raise bad(f"unknown data type {data_type}", offset)

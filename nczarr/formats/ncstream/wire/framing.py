@@ -11,8 +11,8 @@ from mmap import mmap
 from typing import IO, Any, TypeAlias
 
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.formats.ncstream.wire.limits import Limits, bad, oversized, truncated
-from nczarr.formats.ncstream.wire.protobuf import Buffer, encoded
+from nczarr.formats.ncstream.wire.limits import Limits, bad, oversized, truncation_error
+from nczarr.formats.ncstream.wire.protobuf import Buffer, encode
 
 START = b"CDFS"
 HEADER = b"\xad\xec\xce\xda"
@@ -45,10 +45,10 @@ Stream = bytes | bytearray | memoryview | mmap | IO[bytes]
 """Source of messages."""
 
 
-def framed(magic: bytes, message: Any) -> bytes:
+def frame(magic: bytes, message: Any) -> bytes:
     """Return a message of one block: its magic, and the length and bytes of a protobuf message."""
     block: bytes = message.SerializeToString(deterministic=True)
-    return magic + encoded(len(block)) + block
+    return magic + encode(len(block)) + block
 
 
 BlockRanges: TypeAlias = "tuple[NDArray[np.int64], NDArray[np.int64]]"
@@ -130,7 +130,7 @@ class Incoming:
             return bytes(self.buffer[at : at + 4])
         if len(self.buffer) == at:
             return None
-        raise truncated("the magic number of a message", self.base + at, self.base + len(self.buffer))
+        raise truncation_error("the magic number of a message", self.base + at, self.base + len(self.buffer))
 
     def vlen(self, at: int) -> tuple[int, int]:
         """Return a block length or count, and its end. Raises UnreadableStreamError, OSError."""
@@ -145,7 +145,7 @@ class Incoming:
             shift += 7
             if shift == 70:
                 raise bad("a length has more than ten bytes", self.base + first, self.base + at)
-        raise truncated("a length", self.base + first, self.base + at)
+        raise truncation_error("a length", self.base + first, self.base + at)
 
     def block(self, at: int) -> tuple[int, int]:
         """Return the byte range of a block, after reading all of it. Raises UnreadableStreamError, OSError."""
@@ -154,7 +154,7 @@ class Incoming:
             raise oversized(f"a block announces {length} bytes, more than {self.limits.block}", self.base + at)
         if not self.has(start + length):
             left = len(self.buffer) - start
-            raise truncated(f"a block of {length} bytes, but only {left} follow", self.base + at)
+            raise truncation_error(f"a block of {length} bytes, but only {left} follow", self.base + at)
         return start, start + length
 
     def skip(self, at: int, count: int) -> int:
@@ -245,4 +245,4 @@ class Incoming:
         """Raise UnreadableStreamError for more blocks than bytes, because a block has at least one."""
         if self._file is None and count > len(self.buffer) - at:
             message = f"{count} blocks, but only {len(self.buffer) - at} bytes follow"
-            raise truncated(message, self.base + at)
+            raise truncation_error(message, self.base + at)

@@ -57,6 +57,6 @@ oversized = partial(UnreadableStreamError, "oversized-ncstream")
 """Error for an exceeded limit."""
 
 
-def truncated(what: str, start: int, end: int | None = None) -> UnreadableStreamError:
+def truncation_error(what: str, start: int, end: int | None = None) -> UnreadableStreamError:
     """Return an error for a stream that ends in `what`."""
     return UnreadableStreamError("truncated-ncstream", f"the stream ends within {what}", start, end)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.formats.ncstream.wire.limits import Limits, bad, oversized, truncated
+from nczarr.formats.ncstream.wire.limits import Limits, bad, oversized, truncation_error
 
 Buffer = bytes | bytearray | memoryview
 """Bytes in memory; a memory map is passed as a view."""
@@ -42,7 +42,7 @@ def varint(buffer: Buffer, at: int, end: int, base: int = 0) -> tuple[int, int]:
         shift += 7
         if shift == 70:
             raise bad("an integer has more than ten bytes", base + first, base + at)
-    raise truncated("an integer", base + first, base + end)
+    raise truncation_error("an integer", base + first, base + end)
 
 
 def fields(buffer: Buffer, at: int, end: int, base: int = 0) -> Iterator[tuple[int, int, int, int, int]]:
@@ -180,7 +180,7 @@ def integers(buffer: Buffer, start: int, end: int, *, wide: bool = False, base: 
     return values if wide else values & np.uint64(0xFFFF_FFFF)
 
 
-def repeated(
+def read_repeated(
     buffer: Buffer,
     ranges: Mapping[int, Sequence[tuple[int, int]]],
     number: int,
@@ -203,7 +203,7 @@ def repeated(
 # ---- writing ---------------------------------------------------------------------------------------------------------
 
 
-def encoded(value: int) -> bytes:
+def encode(value: int) -> bytes:
     """Encode an integer as a varint."""
     if value < 0x80:
         return value.to_bytes(1, "little")
@@ -215,12 +215,12 @@ def encoded(value: int) -> bytes:
     return bytes(out)
 
 
-def tagged(number: int, length: int) -> bytes:
+def write_tag(number: int, length: int) -> bytes:
     """Return the tag and length before a bytes field."""
-    return encoded(number << 3 | BYTES) + encoded(length)
+    return encode(number << 3 | BYTES) + encode(length)
 
 
-def packed(values: NDArray[np.integer]) -> bytes:
+def pack(values: NDArray[np.integer]) -> bytes:
     """Encode integers of any dtype, shape (values,), as the content of a packed field."""
     rest = values.astype(np.uint64)
     if not len(rest) or int(rest.max()) < 0x80:

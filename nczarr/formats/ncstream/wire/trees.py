@@ -26,7 +26,7 @@ from nczarr.arrays.values.parts import (
     arrays_of,
     descr,
     part_tree,
-    shaped,
+    shape_values,
     size,
 )
 from nczarr.ast.node import TypeName
@@ -392,13 +392,13 @@ def arrays(tree: Tree, type_name: TypeName, shape: tuple[int, ...], types: Types
         part_tree(type_name, types),
         tree,
         shape,
-        lambda tree, type_name, shape: fixed(tree, type_name, shape, types),
+        lambda tree, type_name, shape: shape_fixed(tree, type_name, shape, types),
         _lists,
         lambda tree, fields: _members(tree, fields, types),
     )
 
 
-def fixed(tree: Tree, type_name: TypeName, shape: tuple[int, ...], types: Types) -> NDArray[Any]:
+def shape_fixed(tree: Tree, type_name: TypeName, shape: tuple[int, ...], types: Types) -> NDArray[Any]:
     """Return values of fixed size, or strings, in this shape. Raises UnsuitedError.
 
     They have the packed little-endian dtype of the type; strings are objects
@@ -408,21 +408,21 @@ def fixed(tree: Tree, type_name: TypeName, shape: tuple[int, ...], types: Types)
     if type_name == "string":
         if not isinstance(tree, RawStrings):
             raise UnsuitedError("it does not contain strings")
-        return shaped(objects(tree.items, (len(tree),)), shape)
+        return shape_values(objects(tree.items, (len(tree),)), shape)
     dtype = numpy_dtype(descr(type_name, types))
     if isinstance(declared, OpaqueType):
         if not isinstance(tree, Opaque) or any(len(opaque) != declared.size for opaque in tree.items):
             raise UnsuitedError(f"it does not contain opaque values of {declared.size} bytes")
-        return shaped(np.frombuffer(b"".join(tree.items), dtype), shape)
+        return shape_values(np.frombuffer(b"".join(tree.items), dtype), shape)
     if isinstance(declared, CompoundType):
         out = np.zeros(shape, dtype)
         for field, member in zip(declared.fields, _members(tree, declared.fields, types), strict=True):
-            out[field.name] = fixed(member, field.type, (*shape, *field.shape), types)
+            out[field.name] = shape_fixed(member, field.type, (*shape, *field.shape), types)
         return out
     if not isinstance(tree, FixedNumbers) or tree.values.dtype.itemsize != size(type_name, types):
         raise UnsuitedError(f"it does not contain values of type {type_name}")
     values = little(tree.values)
-    return shaped(values if values.dtype == dtype else values.view(dtype), shape)
+    return shape_values(values if values.dtype == dtype else values.view(dtype), shape)
 
 
 def _members(tree: Tree, fields: Sequence[Field], types: Types) -> list[Tree]:

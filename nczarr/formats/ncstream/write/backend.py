@@ -26,7 +26,7 @@ from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
 from nczarr.formats.ncstream.wire.element_types import NUMPY, full_bytes, is_sequence, wire_type
-from nczarr.formats.ncstream.wire.framing import END, ERROR, HEADER, START, framed
+from nczarr.formats.ncstream.wire.framing import END, ERROR, HEADER, START, frame
 from nczarr.formats.ncstream.wire.limits import LONGEST_BLOCK
 from nczarr.formats.ncstream.wire.trees import Cursor, FixedNumbers, Opaque, RaggedLists, RawStrings, Records, Tree
 from nczarr.formats.ncstream.write.encode import column_message, data_message, numbers_message
@@ -35,7 +35,7 @@ from nczarr.formats.ncstream.write.pack_rows import Piece
 from nczarr.names import to_bytes
 from nczarr.options import Options
 from nczarr.plan.plans import StreamPlan
-from nczarr.select.reader import selected_parts
+from nczarr.select.reader import select_parts
 
 PIECE = 4 << 20
 """Approximate bytes of numbers read at once."""
@@ -73,7 +73,7 @@ class MessageValues(NamedTuple):
     def of(cls, checked: Checked, path: str, section: tuple[range, ...] | None = None) -> MessageValues:
         """Return the values of a variable, or of a section of it."""
         ranges = tuple(map(range, checked.shapes[path])) if section is None else section
-        sources = selected_parts(checked, path, ranges)
+        sources = select_parts(checked, path, ranges)
         return cls(full_bytes(path), checked.variables[path].type, ranges, sources, checked.types)
 
     @property
@@ -183,7 +183,7 @@ def write(plan: StreamPlan, report: Report, options: Options) -> Iterator[bytes]
     """
     checked = plan.checked
     yield START
-    yield framed(HEADER, header(checked))
+    yield frame(HEADER, header(checked))
     for path in checked.variables:
         storage = plan.storage.get(path)
         level = storage.codecs[0].parameters[0] if storage is not None and storage.codecs[0].parameters else None
@@ -194,7 +194,7 @@ def write(plan: StreamPlan, report: Report, options: Options) -> Iterator[bytes]
                 yield piece
         except OSError as error:
             if not begun:
-                yield framed(ERROR, pb.Error(message=to_bytes(str(error.strerror or error))))
+                yield frame(ERROR, pb.Error(message=to_bytes(str(error.strerror or error))))
             raise
     yield END
 

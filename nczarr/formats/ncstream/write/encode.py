@@ -16,7 +16,7 @@ from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
 from nczarr.formats.ncstream.wire import protobuf
 from nczarr.formats.ncstream.wire.element_types import RAGGED, Section, dtype_of, write_section
-from nczarr.formats.ncstream.wire.framing import COLUMN, DATA, framed
+from nczarr.formats.ncstream.wire.framing import COLUMN, DATA, frame
 from nczarr.formats.ncstream.wire.trees import (
     FixedNumbers,
     Opaque,
@@ -36,11 +36,11 @@ from nczarr.formats.ncstream.write.pack_rows import (
     UnwritableError,
     check_block,
     check_places,
-    deflated,
+    deflate_pieces,
     head,
     raw,
     size_of,
-    written,
+    write_pieces,
 )
 
 
@@ -87,11 +87,11 @@ def numbers_message(
     if deflate is not None:
         message.compress = pb.Data.DEFLATE
         message.uncompressedSize = size
-        block = deflated(pieces, deflate)
+        block = deflate_pieces(pieces, deflate)
         size = size_of(block)
         check_block(size, "a deflated variable")
         pieces = block
-    yield framed(DATA, message) + protobuf.encoded(size)
+    yield frame(DATA, message) + protobuf.encode(size)
     yield from pieces
 
 
@@ -102,21 +102,21 @@ def _items_message(name: bytes, tree: RawStrings | Opaque, section: Section | No
         message.nil.extend(nil_runs(tree.items))
     if section is not None:
         check_places(len(tree), section)
-    yield framed(DATA, message) + protobuf.encoded(len(tree))
-    yield prefixed(tree.items)
+    yield frame(DATA, message) + protobuf.encode(len(tree))
+    yield add_prefixes(tree.items)
 
 
 _SHORT = [bytes([length]) for length in range(128)]
 
 
-def prefixed(items: Sequence[bytes | memoryview | None], tag: bytes = b"") -> bytes:
+def add_prefixes(items: Sequence[bytes | memoryview | None], tag: bytes = b"") -> bytes:
     """Return the items, each after the tag and its length."""
     short = [tag + prefix for prefix in _SHORT] if tag else _SHORT
     parts: list[Piece] = []
     for item in items:
         data = item or b""
         length = len(data)
-        parts += (short[length] if length < 128 else tag + protobuf.encoded(length), data)
+        parts += (short[length] if length < 128 else tag + protobuf.encode(length), data)
     return b"".join(parts)
 
 
@@ -132,12 +132,12 @@ def _lists_message(name: bytes, tree: RaggedLists, section: Section | None, ragg
         write_section(section[:place], message.section)
         message.section.range.add(size=RAGGED)
         write_section(section[place:], message.section)
-    yield framed(DATA, message) + protobuf.encoded(len(tree))
+    yield frame(DATA, message) + protobuf.encode(len(tree))
     dtype = dtype_of(content.data_type, big=True)
     data = b"".join(raw(content.values, dtype))
     lengths = tree.counts * (dtype.itemsize * math.prod(tree.inner))
     view = memoryview(data)
-    yield prefixed([view[start:stop] for start, stop in itertools.pairwise([0, *lengths.cumsum().tolist()])])
+    yield add_prefixes([view[start:stop] for start, stop in itertools.pairwise([0, *lengths.cumsum().tolist()])])
 
 
 # ---- columns ---------------------------------------------------------------------------------------------------------
@@ -148,8 +148,8 @@ def column_message(name: bytes, tree: Tree, section: Section | None) -> Iterator
     pieces = _column(name, tree, section, top=True)
     size = size_of(pieces)
     check_block(size, "a message of columns")
-    yield COLUMN + protobuf.encoded(size)
-    yield from written(pieces)
+    yield COLUMN + protobuf.encode(size)
+    yield from write_pieces(pieces)
 
 
 def _column(name: bytes, tree: Tree, section: Section | None, *, top: bool = False) -> list[Piece | Raw]:
@@ -193,15 +193,15 @@ def _values(content: Tree, counts: NDArray[np.int64] | None, section: Section) -
         case FixedNumbers():
             numbers = Raw(content.values, dtype_of(content.data_type, big=False))
             if numbers.size:
-                yield protobuf.tagged(10, numbers.size)
+                yield protobuf.write_tag(10, numbers.size)
                 yield numbers
         case RawStrings():
-            strings = prefixed(content.items, protobuf.encoded(11 << 3 | protobuf.BYTES))
+            strings = add_prefixes(content.items, protobuf.encode(11 << 3 | protobuf.BYTES))
         case Opaque():
-            opaque = prefixed(content.items, protobuf.encoded(13 << 3 | protobuf.BYTES))
+            opaque = add_prefixes(content.items, protobuf.encode(13 << 3 | protobuf.BYTES))
         case RaggedLists():
             members = _column(b"", content, (range(len(content)),))
-            members = [protobuf.tagged(1, size_of(members)), *members]
+            members = [protobuf.write_tag(1, size_of(members)), *members]
         case Records():
             members = list(_members(content, section))
         case UnknownRows():
@@ -211,12 +211,12 @@ def _values(content: Tree, counts: NDArray[np.int64] | None, section: Section) -
     if counts is not None and len(counts):
         if int(counts.max()) >= 1 << 32:
             raise UnwritableError("a list exceeds the limit of a column")
-        lengths = protobuf.packed(counts)
-        yield protobuf.tagged(12, len(lengths)) + lengths
+        lengths = protobuf.pack(counts)
+        yield protobuf.write_tag(12, len(lengths)) + lengths
     if opaque:
         yield opaque
     if members:
-        yield protobuf.tagged(14, size_of(members))
+        yield protobuf.write_tag(14, size_of(members))
         yield from members
     if isinstance(content, RawStrings) and (nil := nil_runs(content.items)):
         yield pb.DataCol(nil=nil).SerializeToString()
@@ -226,5 +226,5 @@ def _members(records: Records, section: Section) -> Iterator[Piece | Raw]:
     for name, shape, member in zip(records.names, records.shapes, records.members, strict=True):
         whole = (*section, *map(range, shape))
         one = _column(name.encode("utf-8", "surrogateescape"), member, whole)
-        yield protobuf.tagged(1, size_of(one))
+        yield protobuf.write_tag(1, size_of(one))
         yield from one

@@ -17,7 +17,7 @@ from nczarr.ast.json import dump
 from nczarr.ast.node import TypeName
 from nczarr.ast.plain import is_utf8
 from nczarr.ast.types import CompoundType, EnumType, VlenType
-from nczarr.ast.values import swapped
+from nczarr.ast.values import swap
 from nczarr.check.checked import Checked
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
 from nczarr.formats.ncstream.wire.element_types import OLD_ATTRIBUTE, WIRE, in_order, is_sequence, wire_type
@@ -178,6 +178,6 @@ def _numbers(name: bytes, type_name: str, count: int, data: bytes) -> pb.Attribu
         name=name,
         type=OLD_ATTRIBUTE[type_name],
         len=count,
-        data=swapped(data, ATOMIC[type_name].size),
+        data=swap(data, ATOMIC[type_name].size),
         dataType=WIRE[type_name],
     )

@@ -14,7 +14,7 @@ from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
 from nczarr.formats.ncstream.wire import protobuf
 from nczarr.formats.ncstream.wire.element_types import Section, dtype_of, shape_of, write_section
-from nczarr.formats.ncstream.wire.framing import DATA, LAST_RECORD, RECORD, framed
+from nczarr.formats.ncstream.wire.framing import DATA, LAST_RECORD, RECORD, frame
 from nczarr.formats.ncstream.wire.limits import LONGEST_BLOCK
 from nczarr.formats.ncstream.wire.trees import FixedNumbers, RawStrings, Records, UnknownRows, nil_runs
 
@@ -47,7 +47,7 @@ def size_of(pieces: Iterable[Piece | Raw]) -> int:
     return sum(piece.size if isinstance(piece, Raw) else len(piece) for piece in pieces)
 
 
-def written(pieces: Iterable[Piece | Raw]) -> Iterator[Piece]:
+def write_pieces(pieces: Iterable[Piece | Raw]) -> Iterator[Piece]:
     """Yield the bytes of the pieces."""
     for piece in pieces:
         if isinstance(piece, Raw):
@@ -79,7 +79,7 @@ def raw(values: NDArray[Any], dtype: np.dtype[Any]) -> Iterator[memoryview]:
         yield flat[start : start + step].astype(dtype).view(np.uint8).data
 
 
-def deflated(pieces: Iterable[Piece], level: int) -> list[bytes]:
+def deflate_pieces(pieces: Iterable[Piece], level: int) -> list[bytes]:
     """Return a zlib stream. Its bytes are the same on every machine."""
     import zlib
 
@@ -134,7 +134,7 @@ def structure(name: bytes, tree: Records | UnknownRows, section: Section) -> Ite
         strings = [item for texts in tree.heap for item in texts]
     else:
         check_places(len(tree), section, "records")
-        packed = _packed(tree, own_heaps=False)
+        packed = _pack(tree, own_heaps=False)
         counts = [length for _, cells, length in packed.strings for _ in range(cells * len(tree))]
         strings = [item for items, _, _ in packed.strings for item in items]
     rows, dtype = packed.rows, packed.rows.dtype
@@ -143,11 +143,11 @@ def structure(name: bytes, tree: Records | UnknownRows, section: Section) -> Ite
     top = head(name, pb.STRUCTURE, section, big=packed.big)
     top.nil.extend(nil_runs(strings))
     size = int(rows.size) * int(dtype.itemsize)
-    field = protobuf.tagged(2, size) if size else b""
+    field = protobuf.write_tag(2, size) if size else b""
     rest = message.SerializeToString(deterministic=True)
     total = len(field) + size + len(rest)
     check_block(total, "a structure")
-    yield framed(DATA, top) + protobuf.encoded(total) + field
+    yield frame(DATA, top) + protobuf.encode(total) + field
     yield from raw(rows, dtype)
     yield rest
 
@@ -163,12 +163,12 @@ def sequence(name: bytes, tree: Records | UnknownRows) -> Iterator[Piece]:
     """Yield a message with one block per record. Raises UnwritableError for undefined records with strings."""
     if isinstance(tree, UnknownRows) and tree.heap:
         raise UnwritableError("undefined records of a sequence have strings")
-    packed = _Packed(tree.values, tree.big) if isinstance(tree, UnknownRows) else _packed(tree, own_heaps=True)
+    packed = _Packed(tree.values, tree.big) if isinstance(tree, UnknownRows) else _pack(tree, own_heaps=True)
     top = head(name, pb.SEQUENCE, None, big=packed.big)
     count = len(tree)
     if packed.strings:
         top.nil.extend(nil_runs([item for record in range(count) for item in packed.strings_of(record)]))
-    yield framed(DATA, top)
+    yield frame(DATA, top)
     for start in range(0, count, BATCH):
         yield _records(packed, start, min(count, start + BATCH))
     yield LAST_RECORD
@@ -179,10 +179,10 @@ def _records(packed: _Packed, start: int, stop: int) -> bytes:
     length = packed.rows.dtype.itemsize
     data = b"".join(raw(packed.rows[start:stop], packed.rows.dtype))
     rest = pb.StructureData(nrows=1, rowLength=length)
-    before = protobuf.tagged(2, length)
+    before = protobuf.write_tag(2, length)
     if not packed.strings:
         after = rest.SerializeToString(deterministic=True)
-        front = RECORD + protobuf.encoded(len(before) + length + len(after)) + before
+        front = RECORD + protobuf.encode(len(before) + length + len(after)) + before
         records = np.empty((stop - start, len(front) + length + len(after)), np.uint8)
         records[:, : len(front)] = np.frombuffer(front, np.uint8)
         records[:, len(front) : len(front) + length] = np.frombuffer(data, np.uint8).reshape(-1, length)
@@ -194,11 +194,11 @@ def _records(packed: _Packed, start: int, stop: int) -> bytes:
         del rest.sdata[:]
         rest.sdata.extend(item or b"" for item in packed.strings_of(record))
         block = before + data[place * length : (place + 1) * length] + rest.SerializeToString(deterministic=True)
-        parts += (RECORD, protobuf.encoded(len(block)), block)
+        parts += (RECORD, protobuf.encode(len(block)), block)
     return b"".join(parts)
 
 
-def _packed(tree: Records, *, own_heaps: bool) -> _Packed:
+def _pack(tree: Records, *, own_heaps: bool) -> _Packed:
     """Pack records as rows; `own_heaps`: whether every record has its own heap."""
     if not tree.names:
         raise UnwritableError("records without a member")

@@ -21,7 +21,7 @@ from nczarr.formats.netcdf4.header.messages import (
     dataspace,
     messages,
     only,
-    shared_address,
+    read_shared_address,
 )
 from nczarr.formats.netcdf4.objects import COMPOUND, VLEN
 
@@ -72,14 +72,14 @@ class AttributeReader:
     def type(self, body: bytes, *, shared: bool) -> tuple[Datatype, int | None]:
         """Return a type, and its address if it is a named one. Raises UnreadableHeaderError."""
         if shared:
-            address = shared_address(body)
-            return self.named_type(address, messages(self.file, address)), address
+            address = read_shared_address(body)
+            return self.read_named_type(address, messages(self.file, address)), address
         parsed = self._types.get(body)
         if parsed is None:
             parsed = self._types[body] = datatype(body)
         return parsed, None
 
-    def named_type(self, address: int, header: Messages) -> Datatype:
+    def read_named_type(self, address: int, header: Messages) -> Datatype:
         """Return the type at an address. Raises UnreadableHeaderError."""
         parsed = self._named.get(address)
         if parsed is None:
@@ -135,11 +135,11 @@ class AttributeReader:
             raise UnreadableHeaderError("an attribute is damaged")
         decoded, data = name.decode("utf-8", "surrogateescape"), body[at : at + size]
         try:
-            return HeaderAttribute(decoded, kind, address, shape, data, self._nested(kind, data))
+            return HeaderAttribute(decoded, kind, address, shape, data, self._nest(kind, data))
         except DAMAGE:
             return HeaderAttribute(decoded, kind, address, shape, b"", is_damaged=True)
 
-    def _nested(self, kind: Datatype, data: bytes) -> Nested:
+    def _nest(self, kind: Datatype, data: bytes) -> Nested:
         """Return values as they are nested. Raises UnreadableHeaderError."""
         if kind.family == COMPOUND and kind.numpy is None:
             records = (data[at : at + kind.size] for at in range(0, len(data), kind.size))
@@ -151,8 +151,8 @@ class AttributeReader:
         lists = [self.texts.get(element, base.size) if any(element[4:12]) else None for element in elements]
         if kind.is_text:
             return tuple([None if text is None else text.partition(b"\0")[0] for text in lists])
-        return tuple([self._nested(base, items or b"") for items in lists])
+        return tuple([self._nest(base, items or b"") for items in lists])
 
     def _member(self, member: Member, record: bytes) -> Nested:
         """Return the values of a member of one record."""
-        return self._nested(member.type, record[member.offset :][: math.prod(member.shape) * member.type.size])
+        return self._nest(member.type, record[member.offset :][: math.prod(member.shape) * member.type.size])

@@ -14,7 +14,7 @@ from struct import unpack_from
 from typing import Any, NamedTuple
 
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.arrays.regions import Index, grid_of, unraveled
+from nczarr.arrays.regions import Index, grid_of, unravel
 from nczarr.formats.netcdf4.chunk_table import ChunkTable, table_of_chunks
 from nczarr.formats.netcdf4.header.file_bytes import CHECKSUM, UNDEFINED, HeaderFile, UnreadableHeaderError
 from nczarr.formats.netcdf4.header.heaps import DEEPEST, records
@@ -79,7 +79,7 @@ def read_chunks(
             file.need(index.address, count * size)
             facts = _of_one_size(np.arange(count, dtype=np.uint64) * np.uint64(size) + np.uint64(index.address), size)
         elif index.kind == FIXED_ARRAY:
-            facts = _fixed_array(file, index, count, size)
+            facts = _read_fixed_array(file, index, count, size)
         else:
             facts = ExtensibleArray(file, index, size).facts()
         if index.kind != EXTENSIBLE_ARRAY and len(facts) not in (0, count):
@@ -87,7 +87,7 @@ def read_chunks(
         allocated = np.flatnonzero(facts[:, 0] != UNDEFINED)
         facts = facts[allocated]
         is_growing = index.kind == EXTENSIBLE_ARRAY
-        places = _by_growing(allocated, index.most, counts) if is_growing else unraveled(allocated, counts)
+        places = _by_growing(allocated, index.most, counts) if is_growing else unravel(allocated, counts)
     facts[:, 0] += np.uint64(file.base)
     return table_of_chunks(places, facts, chunks, extent, shape)
 
@@ -121,7 +121,7 @@ class _OldTree:
                     leaves.append(entries)
                 else:
                     children = entries["address"].tolist()
-                    below += children if self._wanted is None else [children[at] for at in self._touched(entries)]
+                    below += children if self._wanted is None else [children[at] for at in self._find_touched(entries)]
             nodes, level = below, read[0][0] - 1
         entries = np.concatenate(leaves) if leaves else np.empty(0, self._entry)
         cells = entries["cell"][:, :-1]
@@ -140,7 +140,7 @@ class _OldTree:
             raise UnreadableHeaderError("the index of chunks is damaged")
         return depth, np.frombuffer(self._file.read(address + 24, count * self._entry.itemsize), self._entry)
 
-    def _touched(self, entries: NDArray[Any]) -> list[int]:
+    def _find_touched(self, entries: NDArray[Any]) -> list[int]:
         """Return the children that may have chunks that are looked up."""
         cells = [tuple(cell) for cell in entries["cell"][:, :-1].tolist()]
         return sorted({max(0, bisect_right(cells, cell) - 1) for cell in self._wanted or ()} if cells else ())
@@ -185,9 +185,9 @@ def _numbers(table: NDArray[np.uint8]) -> NDArray[np.uint64]:
     return wide.view("<u8").reshape(-1)
 
 
-def _fixed_array(file: HeaderFile, index: ChunkIndex, count: int, size: int) -> NDArray[np.uint64]:
+def _read_fixed_array(file: HeaderFile, index: ChunkIndex, count: int, size: int) -> NDArray[np.uint64]:
     """Return address, size and mask of each chunk of a fixed array; no rows if none is allocated."""
-    head = file.checked(index.address, 24, b"FAHD")
+    head = file.read_checked(index.address, 24, b"FAHD")
     client, width, bits, entries, block = unpack_from("<BBBQQ", head, 5)
     if head[4] or entries != count or client != index.filtered or not (13 <= width <= 20 if client else width == 8):
         raise UnreadableHeaderError("the index of chunks is damaged")
@@ -196,7 +196,7 @@ def _fixed_array(file: HeaderFile, index: ChunkIndex, count: int, size: int) -> 
     file.need(block, count * width)
     per_page = 1 << min(bits, 62)
     if count <= per_page:
-        data = file.checked(block, 14 + count * width, b"FADB")[14:]
+        data = file.read_checked(block, 14 + count * width, b"FADB")[14:]
     else:
         data = _pages(file, block, count, width, per_page)
     return _facts(np.frombuffer(data, np.uint8).reshape(count, width), size)
@@ -205,11 +205,11 @@ def _fixed_array(file: HeaderFile, index: ChunkIndex, count: int, size: int) -> 
 def _pages(file: HeaderFile, block: int, count: int, width: int, per_page: int) -> bytes:
     """Return the entries of a fixed array in pages; those of pages that were not written have no address."""
     lengths = [width * min(per_page, count - first) for first in range(0, count, per_page)]
-    prefix = file.checked(block, 14 + (len(lengths) + 7) // 8, b"FADB")
+    prefix = file.read_checked(block, 14 + (len(lengths) + 7) // 8, b"FADB")
     at, pages = block + len(prefix) + CHECKSUM, []
     for page, length in enumerate(lengths):
         is_written = prefix[14 + page // 8] >> (7 - page % 8) & 1
-        pages.append(file.checked(at, length, b"") if is_written else b"\xff" * length)
+        pages.append(file.read_checked(at, length, b"") if is_written else b"\xff" * length)
         at += length + CHECKSUM
     return b"".join(pages)
 
@@ -229,7 +229,7 @@ class ExtensibleArray:
     """Index of the chunks of a dataset with one unlimited dimension."""
 
     def __init__(self, file: HeaderFile, index: ChunkIndex, size: int) -> None:
-        head = file.checked(index.address, 68, b"EAHD")
+        head = file.read_checked(index.address, 68, b"EAHD")
         client, width, bits, in_index, least, pointers, page_bits = head[5:12]
         self._written, self._block = unpack_from("<Q", head, 44)[0], unpack_from("<Q", head, 60)[0]
         if head[4] or client != index.filtered or not (13 <= width <= 20 if client else width == 8) or bits > 64:
@@ -255,7 +255,7 @@ class ExtensibleArray:
     def _elements(self) -> Iterator[bytes]:
         """Yield the bytes of the elements in their order."""
         count, blocks = self._in_index * self._width, 8 * (self._direct + self._supers)
-        block = self._file.checked(self._block, 14 + count + blocks, b"EAIB")
+        block = self._file.read_checked(self._block, 14 + count + blocks, b"EAIB")
         yield block[14 : 14 + count]
         addresses = unpack_from(f"<{self._direct + self._supers}Q", block, 14 + count)
         done, place = self._in_index, 0
@@ -283,7 +283,7 @@ class ExtensibleArray:
         start, bits = 14 + self._offset, number * ((pages + 7) // 8)
         if address == UNDEFINED:
             return (UNDEFINED,) * number, bytes(bits)
-        block = self._file.checked(address, start + bits + 8 * number, b"EASB")
+        block = self._file.read_checked(address, start + bits + 8 * number, b"EASB")
         return unpack_from(f"<{number}Q", block, start + bits), block[start : start + bits]
 
     def _data_block(self, address: int, length: int, pages: list[int]) -> bytes:
@@ -293,10 +293,10 @@ class ExtensibleArray:
             return b"\xff" * size
         start = 14 + self._offset
         if not pages:
-            return self._file.checked(address, start + size, b"EADB")[start:]
-        self._file.checked(address, start, b"EADB")
+            return self._file.read_checked(address, start + size, b"EADB")[start:]
+        self._file.read_checked(address, start, b"EADB")
         at, out, page_size = address + start + CHECKSUM, [], self._per_page * self._width
         for is_written in pages:
-            out.append(self._file.checked(at, page_size, b"") if is_written else b"\xff" * page_size)
+            out.append(self._file.read_checked(at, page_size, b"") if is_written else b"\xff" * page_size)
             at += page_size + CHECKSUM
         return b"".join(out)

@@ -245,10 +245,10 @@ class DatasetReader:
         """Return the filters in encoding order, and shuffle's element size."""
         parsed = self._filters.get(body)
         if parsed is None:
-            parsed = self._filters[body] = self._parsed(body)
+            parsed = self._filters[body] = self._parse(body)
         return parsed
 
-    def _parsed(self, body: bytes) -> tuple[tuple[Codec, ...], int | None]:
+    def _parse(self, body: bytes) -> tuple[tuple[Codec, ...], int | None]:
         version, count = body[0], body[1]
         if version not in (1, 2):
             raise UnreadableHeaderError("a list of filters is damaged")
@@ -295,7 +295,7 @@ def _layout(
             raise UnreadableHeaderError("a layout is damaged")
         if version == 3:
             (address,) = unpack_from("<Q", body, 3)
-            return _chunked(OLD_TREE, address, unpack_from(f"<{body[2]}I", body, 11), rank, size, filtered)
+            return _read_chunked(OLD_TREE, address, unpack_from(f"<{body[2]}I", body, 11), rank, size, filtered)
         return _new_chunked(body, rank, size, filtered)
     if version not in (1, 2):
         raise UnreadableHeaderError("a layout is damaged")
@@ -307,10 +307,10 @@ def _layout(
         return kind, (), None if address == UNDEFINED else address, None
     if kind != CHUNKED:
         raise UnreadableHeaderError("a layout is damaged")
-    return _chunked(OLD_TREE, address, unpack_from(f"<{dimensions}I", body, 16), rank, size, filtered)
+    return _read_chunked(OLD_TREE, address, unpack_from(f"<{dimensions}I", body, 16), rank, size, filtered)
 
 
-def _chunked(
+def _read_chunked(
     kind: int, address: int, lengths: tuple[int, ...], rank: int, size: int, filtered: bool
 ) -> tuple[int, tuple[int, ...], None, ChunkIndex]:
     if len(lengths) != rank + 1 or lengths[-1] != size or 0 in lengths or not rank:
@@ -335,5 +335,5 @@ def _new_chunked(body: bytes, rank: int, size: int, filtered: bool) -> tuple[int
     else:
         raise UnreadableHeaderError("the index of chunks is damaged")
     (address,) = unpack_from("<Q", body, at)
-    layout, chunks, _, index = _chunked(kind, address, lengths, rank, size, filtered)
+    layout, chunks, _, index = _read_chunked(kind, address, lengths, rank, size, filtered)
     return layout, chunks, None, index._replace(unfiltered_edges=bool(flags & 1), single=single)

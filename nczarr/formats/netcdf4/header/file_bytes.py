@@ -15,7 +15,7 @@ from struct import unpack_from
 from typing import TypeVar
 
 from nczarr.formats.netcdf4.header.lookup3 import lookup3
-from nczarr.formats.netcdf4.library import MissingLibraryError, library, loaded
+from nczarr.formats.netcdf4.library import MissingLibraryError, find_loaded, library
 from nczarr.stores import remote_file
 from nczarr.stores.remote_file import RemoteFile
 
@@ -155,7 +155,7 @@ class HeaderFile:
         page = self._pages[number] = self._read(start, min(PAGE, self._size - start)) if start < self._size else b""
         return page
 
-    def checked(self, address: int, size: int, signature: bytes) -> bytes:
+    def read_checked(self, address: int, size: int, signature: bytes) -> bytes:
         """Return a structure of `size` bytes without its checksum, which follows."""
         data = self.read(address, size + CHECKSUM)
         if not data.startswith(signature):
@@ -172,7 +172,7 @@ class HeaderFile:
             raise UnreadableHeaderError("the file has no superblock")
         version = block[8]
         if version in (2, 3):
-            return self._checked_superblock(place, block, version)
+            return self._read_checked_superblock(place, block, version)
         if version not in (0, 1) or len(block) < SUPERBLOCK or block[13:15] != bytes((_EIGHT, _EIGHT)):
             raise UnreadableHeaderError("the superblock is damaged")
         at = 24 if version == 0 else 28
@@ -182,18 +182,18 @@ class HeaderFile:
             raise UnreadableHeaderError("the superblock is damaged")
         if driver != UNDEFINED:
             raise UnreadableHeaderError("the file is one of several that belong together")
-        self._placed(place, base, end, UNDEFINED)
+        self._place(place, base, end, UNDEFINED)
         return int(root)
 
-    def _checked_superblock(self, place: int, block: bytes, version: int) -> int:
+    def _read_checked_superblock(self, place: int, block: bytes, version: int) -> int:
         """Return the root's address in a superblock of version 2 or 3, which has a checksum."""
         if len(block) < 48 or block[9:11] != bytes((_EIGHT, _EIGHT)) or block[11] & ~(_IN_USE if version == 2 else 0):
             raise UnreadableHeaderError("the superblock is damaged")
         base, extension, end, root = unpack_from("<QQQQ", without_checksum(block[:48]), 12)
-        self._placed(place, base, end, extension)
+        self._place(place, base, end, extension)
         return int(root)
 
-    def _placed(self, place: int, base: int, end: int, extension: int) -> None:
+    def _place(self, place: int, base: int, end: int, extension: int) -> None:
         """Set the base, as HDF5 does, to the place of the superblock, and the address of its extension."""
         if end + place - base > self._size:
             raise UnreadableHeaderError("the file is shorter than its superblock says")
@@ -224,7 +224,7 @@ def _sum(data: bytes) -> int:
     if _fast is not None:
         return _fast(data, len(data), 0)
     _left -= len(data)
-    if _left < 0 or loaded() is not None:
+    if _left < 0 or find_loaded() is not None:
         try:
             function = library().dll.H5_checksum_metadata
         except (MissingLibraryError, AttributeError):

@@ -92,7 +92,7 @@ def _read(file: HeaderFile, attributes: AttributeReader, datasets: DatasetReader
                 file.expect(dataset.info.chunk_index.address, INDEX)
             return FileObject(of_object, dataset=dataset)
         if DATATYPE in header and DATASPACE not in header:
-            return FileObject(of_object, type=attributes.named_type(address, header))
+            return FileObject(of_object, type=attributes.read_named_type(address, header))
         return FileObject(of_object)
     except DAMAGE as error:
         return FileObject([], problem=reason_of(error))

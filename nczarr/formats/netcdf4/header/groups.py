@@ -62,7 +62,7 @@ def links(file: HeaderFile, header: Messages) -> list[Link]:
     if heap != UNDEFINED:
         blocks = FractalHeap(file, heap)
         bodies += [blocks.get(record[4:]) for record in records(file, tree, BY_NAME)]
-    parsed = sorted(_parsed(body, has_order=bool(flags & _TRACKED)) for body in bodies)
+    parsed = sorted(_parse(body, has_order=bool(flags & _TRACKED)) for body in bodies)
     return _distinct([link for _, link in parsed])
 
 
@@ -73,7 +73,7 @@ def _distinct(links: list[Link]) -> list[Link]:
     return links
 
 
-def _parsed(body: bytes, *, has_order: bool) -> tuple[int, Link]:
+def _parse(body: bytes, *, has_order: bool) -> tuple[int, Link]:
     """Return creation order (0 if it is not stored) and link of a link message."""
     version, flags = body[0], body[1]
     at, kind, order = 2, HARD, 0

@@ -45,7 +45,7 @@ def records(file: HeaderFile, address: int, kind: int) -> Iterator[bytes]:
     """Yield the records of a B-tree of a type, in their order. Raises UnreadableHeaderError."""
     if address == UNDEFINED:
         return
-    head = file.checked(address, 34, b"BTHD")
+    head = file.read_checked(address, 34, b"BTHD")
     _, form, node, record, depth, _, _, root, count, total = unpack_from("<BBIHHBBQHQ", head, 4)
     if head[4] or form != kind or depth > DEEPEST or not record or node < 10 + record or total > MOST_RECORDS:
         raise UnreadableHeaderError("a B-tree is damaged")
@@ -70,7 +70,7 @@ def _records(file: HeaderFile, tree: _Tree, address: int, count: int, depth: int
     length = 6 + count * size + (count + 1) * pointer
     if length + CHECKSUM > tree.node:
         raise UnreadableHeaderError("a B-tree is damaged")
-    node = file.checked(address, length, b"BTIN" if depth else b"BTLF")
+    node = file.read_checked(address, length, b"BTIN" if depth else b"BTLF")
     if node[4] or node[5] != tree.kind:
         raise UnreadableHeaderError("a B-tree is damaged")
     at = 6 + count * size
@@ -93,7 +93,7 @@ class FractalHeap:
     """Heap of links or attributes. Everything raises UnreadableHeaderError."""
 
     def __init__(self, file: HeaderFile, address: int) -> None:
-        head = file.checked(address, 142, b"FRHP")
+        head = file.read_checked(address, 142, b"FRHP")
         filters = int.from_bytes(head[7:9], "little")
         (largest,) = unpack_from("<I", head, 10)
         (self._huge_objects,) = unpack_from("<Q", head, 22)
@@ -154,7 +154,7 @@ class FractalHeap:
     def _indirect(self, address: int, rows: int, first: int) -> tuple[int, ...]:
         """Return the addresses in an indirect block."""
         count, start = rows * self._columns, 13 + self._offset
-        block = self._file.checked(address, start + 8 * count, b"FHIB")
+        block = self._file.read_checked(address, start + 8 * count, b"FHIB")
         if int.from_bytes(block[13:start], "little") != first:
             raise UnreadableHeaderError("a fractal heap is damaged")
         return unpack_from(f"<{count}Q", block, start)

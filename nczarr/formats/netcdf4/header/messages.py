@@ -57,7 +57,7 @@ def messages(file: HeaderFile, address: int) -> Messages:
     out: Messages = {}
     if prefix.startswith(b"OHDR\x02"):
         first, end, head = extent_of(prefix)
-        _read_blocks(file, out, file.checked(address, end, b"OHDR"), first, head)
+        _read_blocks(file, out, file.read_checked(address, end, b"OHDR"), first, head)
     elif prefix[:1] == b"\x01" and len(prefix) >= 16:
         (size,) = unpack_from("<I", prefix, 8)
         if _read_blocks(file, out, file.read(address + 16, size), 0, 8) != int.from_bytes(prefix[2:4], "little"):
@@ -130,7 +130,7 @@ def only(header: Messages, kind: int) -> HeaderMessage:
     return of_kind[0]
 
 
-def shared_address(body: bytes) -> int:
+def read_shared_address(body: bytes) -> int:
     """Return the address of the object that a shared message names. Raises UnreadableHeaderError."""
     version = body[0]
     if version == 1:

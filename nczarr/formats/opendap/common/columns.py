@@ -91,7 +91,7 @@ class Wire:
         raise NotImplementedError
 
     # ---- of both -----------------------------------------------------------------------------------------------------
-    def left(self, count: int, what: str) -> None:
+    def check_left(self, count: int, what: str) -> None:
         """Check that `count` bytes are left."""
         if count > self.end - self.at:
             left = self.end - self.at
@@ -99,7 +99,7 @@ class Wire:
 
     def take(self, count: int, what: str) -> bytes:
         """Return the next bytes."""
-        self.left(count, what)
+        self.check_left(count, what)
         piece = bytes(self.data[self.at : self.at + count])
         self.at += count
         return piece
@@ -135,10 +135,10 @@ class Wire:
             return np.empty(0, numpy_dtype(descr(type_name, self.types)))
         form = self.element(type_name)
         size = count * form.dtype.itemsize
-        self.left(size, f"{count} values of type {type_name}")
-        return self.converted(form, np.frombuffer(self.data, form.dtype, count, self.at), size)
+        self.check_left(size, f"{count} values of type {type_name}")
+        return self.convert(form, np.frombuffer(self.data, form.dtype, count, self.at), size)
 
-    def converted(self, form: SentValues, values: NDArray[Any], size: int) -> NDArray[Any]:
+    def convert(self, form: SentValues, values: NDArray[Any], size: int) -> NDArray[Any]:
         """Convert values that begin here, and go `size` bytes on."""
         try:
             decoded_values = form.convert(values)
@@ -148,7 +148,7 @@ class Wire:
         return decoded_values
 
 
-def decoded_arrays(wire: Wire, type_name: TypeName, shape: tuple[int, ...], *, array: bool) -> Parts:
+def decode_arrays(wire: Wire, type_name: TypeName, shape: tuple[int, ...], *, array: bool) -> Parts:
     """Read the values of a variable as arrays in memory by part. Raises BrokenValuesError.
 
     `array`: the variable is sent as an array, not as one value.
@@ -156,7 +156,7 @@ def decoded_arrays(wire: Wire, type_name: TypeName, shape: tuple[int, ...], *, a
     columns: dict[str, list[Any]] = {}
     _cells(wire, part_tree(type_name, wire.types), type_name, math.prod(shape), array=array, columns=columns)
     return {
-        part.path: in_memory(descr(part.type, wire.types), _joined(part, columns.get(part.path, []), wire.types))
+        part.path: in_memory(descr(part.type, wire.types), _join(part, columns.get(part.path, []), wire.types))
         for part in parts(type_name, shape, wire.types)
     }
 
@@ -175,7 +175,7 @@ def numbers_in_file(wire: Wire, file: FileBytes, dtype: Descr, shape: tuple[int,
     """Return an array of numbers that begins here in a file, and go on behind it. Raises BrokenValuesError."""
     width = itemsize(dtype)
     size = math.prod(shape) * width
-    wire.left(size, f"an array of {math.prod(shape)} elements")
+    wire.check_left(size, f"an array of {math.prod(shape)} elements")
     chunks = next(even_chunks(shape, width), shape)
     layout = Layout(dtype, shape, tuple(max(1, length) for length in chunks))
     numbers = AffineArray(layout, file, wire.at, math.prod(shape[1:]) * width)
@@ -220,7 +220,7 @@ def _cells(
             assert_never(tree)
 
 
-def _joined(part: Part, pieces: list[Any], types: Types) -> NDArray[Any]:
+def _join(part: Part, pieces: list[Any], types: Types) -> NDArray[Any]:
     """Return one column: an array of the part's shape, with the length of a ragged dimension as it was read."""
     if part.counts:
         values = np.array(pieces, np.int64)

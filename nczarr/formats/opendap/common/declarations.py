@@ -88,13 +88,13 @@ class DmrScope:
 
     def dimension(self, written: str) -> tuple[str, Dimension] | None:
         """Return FQN and dimension of a DAP4 name, relative to this or an enclosing group."""
-        return self._found(written, lambda scope: scope.dimensions)
+        return self._find(written, lambda scope: scope.dimensions)
 
     def type(self, written: str) -> tuple[str, UserType] | None:
         """Return FQN and type of a DAP4 name, looked up like dimensions."""
-        return self._found(written, lambda scope: scope.types)
+        return self._find(written, lambda scope: scope.types)
 
-    def _found(self, written: str, declared: Callable[[DmrScope], list[Declared]]) -> tuple[str, Declared] | None:
+    def _find(self, written: str, declared: Callable[[DmrScope], list[Declared]]) -> tuple[str, Declared] | None:
         scope: DmrScope | None = self
         while scope is not None:
             home = scope.home_of(written)

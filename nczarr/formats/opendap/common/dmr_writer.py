@@ -18,7 +18,7 @@ from typing import ClassVar, Literal, NamedTuple, TypeAlias
 from nczarr import names
 from nczarr.ast import ATOMIC, Attribute, CompoundType, EnumType, Group, OpaqueType, Variable, VlenType
 from nczarr.check.checked import Checked
-from nczarr.formats.opendap.common.words import DAP4, OURS, WORDS, dap4_name, escaped, numbers_of, tag, texts_of
+from nczarr.formats.opendap.common.words import DAP4, OURS, WORDS, dap4_name, escape, numbers_of, tag, texts_of
 
 STEP = "    "
 
@@ -99,7 +99,7 @@ class DmrWriter:
         """Yield the lines of the document. `version`: that of the DMR; `name`: name of the dataset."""
         spaces: XmlAttributes = {"xmlns": DAP4, **namespaces, "xmlns__nczarr": OURS}
         yield '<?xml version="1.0" encoding="UTF-8"?>'
-        yield _opened("Dataset", {**spaces, "dapVersion": "4.0", "dmrVersion": version, "name": name} | xml_attributes)
+        yield _open("Dataset", {**spaces, "dapVersion": "4.0", "dmrVersion": version, "name": name} | xml_attributes)
         yield from self._group(self.checked.dataset, "/", STEP)
         yield from self.end()
         yield "</Dataset>"
@@ -132,7 +132,7 @@ class DmrWriter:
     def _variable(self, variable: Variable, fqn: str, step: str) -> Iterator[str]:
         inner = step + STEP
         element, xml_attributes = self._element(variable.type, variable.name)
-        yield step + _opened(element, xml_attributes | self.hints(fqn))
+        yield step + _open(element, xml_attributes | self.hints(fqn))
         yield from self._members(variable.type, variable.name, inner)
         maps = []
         for reference, indices in zip(variable.dimensions, self.selected[fqn], strict=True):
@@ -174,7 +174,7 @@ class DmrWriter:
 
     def _member(self, type_name: str, name: str, shape: tuple[int, ...], step: str) -> Iterator[str]:
         element, xml_attributes = self._element(type_name, name)
-        yield step + _opened(element, xml_attributes)
+        yield step + _open(element, xml_attributes)
         yield from self._members(type_name, name, step + STEP)
         yield from (step + STEP + tag("Dim", size=length) for length in shape)
         yield f"{step}</{element}>"
@@ -182,10 +182,10 @@ class DmrWriter:
 
 def attribute_lines(name: str, written: AttributeText, step: str) -> Iterator[str]:
     """Yield the lines of an attribute."""
-    yield step + _opened("Attribute", {"name": name, "type": written.word, **written.hints})
-    yield from (f"{step}{STEP}<Value>{escaped(text)}</Value>" for text in written.texts)
+    yield step + _open("Attribute", {"name": name, "type": written.word, **written.hints})
+    yield from (f"{step}{STEP}<Value>{escape(text)}</Value>" for text in written.texts)
     yield f"{step}</Attribute>"
 
 
-def _opened(element: str, xml_attributes: XmlAttributes) -> str:
+def _open(element: str, xml_attributes: XmlAttributes) -> str:
     return tag(element, **xml_attributes, closed=False)

@@ -59,7 +59,7 @@ class DescribedVariable(NamedTuple):
     grows: tuple[bool, ...] = ()
     """True for each unlimited dimension."""
 
-    def chunked(self, chunks: tuple[int, ...]) -> Storage:
+    def chunk_storage(self, chunks: tuple[int, ...]) -> Storage:
         """Return the storage in chunks, which are no longer than dimensions of a fixed length."""
         sizes = zip(chunks, self.shape, self.grows, strict=True)
         lengths = tuple(length if grows else min(length, max(1, size)) for length, size, grows in sizes)
@@ -86,7 +86,7 @@ class DocumentReader:
             return Constant.strings([value.data if isinstance(value.data, bytes) else b""])
         return value
 
-    def omitted(self, element: XmlElement, text: str) -> None:
+    def report_omitted(self, element: XmlElement, text: str) -> None:
         """Report an omitted part: an error, unless the options accept it."""
         severity = Severity.WARNING if self.options.accepts("unreadable-array") else Severity.ERROR
         helps = () if severity is Severity.WARNING else ("read the rest with `--allow-loss unreadable-array`",)
@@ -137,9 +137,9 @@ class DocumentReader:
                     scope.groups.append(inner)
                     self._declare(child, inner, depth + 1)
                 elif child.tag not in VARIABLES and child.tag not in ("Attribute", "Map"):
-                    self.omitted(child, f"the element `{child.tag}` of `{scope.path}` is unknown and left out")
+                    self.report_omitted(child, f"the element `{child.tag}` of `{scope.path}` is unknown and left out")
             except FaultError as fault:
-                self.omitted(child, f"{what} is left out: {fault}")
+                self.report_omitted(child, f"{what} is left out: {fault}")
 
     def _fill(self, element: XmlElement, scope: DmrScope) -> None:
         """Read the variables and attributes of a group and its descendants."""
@@ -151,7 +151,7 @@ class DocumentReader:
                     self._variable(child, name, scope)
                 except FaultError as fault:
                     where = names.join(scope.path, name[:80])
-                    self.omitted(child, f"variable `{where}` is left out: {fault}")
+                    self.report_omitted(child, f"variable `{where}` is left out: {fault}")
         below = iter(scope.groups)
         group = next(below, None)
         for child in element.all("Group"):

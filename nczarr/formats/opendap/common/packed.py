@@ -80,21 +80,21 @@ class PackedWire(Wire):
         return SentValues(repeated, lambda values: form.convert(values).reshape(*values.shape[:-1], *shape))
 
 
-def packed(values: NDArray[Any], type_name: TypeName, types: Types) -> NDArray[Any]:
+def pack(values: NDArray[Any], type_name: TypeName, types: Types) -> NDArray[Any]:
     """Return fixed-size values in one dimension as they are sent: opaque ones have their length before them."""
     if any(isinstance(types.get(inner), OpaqueType) for inner in inner_types(type_name, types)):
-        sized = np.zeros(values.shape, numpy_dtype(_sent(type_name, types)))
+        sized = np.zeros(values.shape, numpy_dtype(_send(type_name, types)))
         _fill(sized, values)
         values = sized
     return np.ascontiguousarray(little(values)).reshape(-1)
 
 
-def _sent(type_name: TypeName, types: Types) -> Descr:
+def _send(type_name: TypeName, types: Types) -> Descr:
     declared = types.get(type_name)
     if isinstance(declared, OpaqueType):
         return (("size", "<u8", ()), ("value", f"|V{declared.size}", ()))
     if isinstance(declared, CompoundType):
-        return tuple((field.name, _sent(field.type, types), field.shape) for field in declared.fields)
+        return tuple((field.name, _send(field.type, types), field.shape) for field in declared.fields)
     return descr(type_name, types)
 
 
@@ -126,7 +126,7 @@ class PackedCells:
                 values = self._read(path, region, inner)
                 if type_name == "string":
                     return [self.text(text or b"") for text in values.reshape(-1).tolist()]
-                flat = packed(values, type_name, self.types)
+                flat = pack(values, type_name, self.types)
                 data, width = flat.tobytes(), flat.dtype.itemsize
                 return [data[at : at + width] for at in range(0, len(data), width)]
             case ListTree():

@@ -133,12 +133,12 @@ def is_safe_text(text: str) -> bool:
     return _UNSAFE.search(text) is None
 
 
-def shown(data: bytes) -> str:
+def show(data: bytes) -> str:
     """Decode bytes to text valid in XML; other characters become U+FFFD."""
     return _UNSAFE.sub("\ufffd", data.decode("utf-8", "replace"))
 
 
-def escaped(text: str) -> str:
+def escape(text: str) -> str:
     """Escape a text for element content."""
     return text.translate(_TEXT)
 
@@ -156,7 +156,7 @@ def tag(name: str, /, *, closed: bool = True, **members: str | int | None) -> st
 def texts_of(value: Constant) -> tuple[list[str], str | None, str | None]:
     """Return the texts of a value, our type name unless implied, and its bytes if inexact."""
     items = (value.data,) if isinstance(value.data, bytes) else value.data
-    texts = [shown(item) if isinstance(item, bytes) else "" for item in items]
+    texts = [show(item) if isinstance(item, bytes) else "" for item in items]
     exact = all(text.encode() == item and is_safe_text(text) for text, item in zip(texts, items, strict=True))
     words = ["-" if not isinstance(item, bytes) else base64.b64encode(item).decode() for item in items]
     ours = "string" if value.type == "string" and (len(items) < 2 or not exact) else None

@@ -17,7 +17,7 @@ from nczarr.ast.types import OpaqueType, VlenType
 from nczarr.ast.values import shortest
 from nczarr.formats.opendap.common.words import EXACT, LEFT_OUT, UNSIGNED, WIDE, WORDS
 from nczarr.formats.opendap.dap2.declarations import DdsNode, Mapping
-from nczarr.formats.opendap.dap2.identifiers import NAMES, quoted, wire_name
+from nczarr.formats.opendap.dap2.identifiers import NAMES, quote, wire_name
 from nczarr.formats.opendap.dap2.values import sources_of, text_slabs
 
 STEP = "    "
@@ -57,12 +57,12 @@ class _DasWriter:
         if self.padded:
             self.left_out.append(f"attributes: NULs at the end of {self.padded} text{'s' * (self.padded > 1)}")
         if self.left_out:
-            texts = ", ".join(quoted(message.encode("utf-8", "surrogateescape")) for message in self.left_out)
+            texts = ", ".join(quote(message.encode("utf-8", "surrogateescape")) for message in self.left_out)
             root.append(f"String {LEFT_OUT} {texts};")
         if root:
             yield from _container("NC_GLOBAL", root)
         yield from rest
-        yield from self._unlimited()
+        yield from self._list_unlimited()
 
     def _group(self, path: str, group: Group) -> Iterator[str]:
         lines = list(self._attributes(group.attributes, path))
@@ -100,7 +100,7 @@ class _DasWriter:
         texts = text_slabs(leaf, sources_of(self.checked, leaf)[""])
         return max((len(text) for part in texts for text in part), default=0)
 
-    def _unlimited(self) -> Iterator[str]:
+    def _list_unlimited(self) -> Iterator[str]:
         """Yield an unlimited dimension. DAP2 has one at most, and libnetcdf expects it first in all its variables."""
         later = {dimension for variable in self.checked.variables.values() for dimension in variable.dimensions[1:]}
         for fqn, dimension in self.checked.dimensions.items():
@@ -147,7 +147,7 @@ class _DasWriter:
             self.padded += isinstance(exact, bytes) and text != exact
             if b"\0" in text:
                 self.left_out.append(f"{place}: it has NULs inside, where clients may end the text")
-            yield quoted(text)
+            yield quote(text)
 
 
 def _container(name: str, lines: list[str]) -> Iterator[str]:
@@ -158,7 +158,7 @@ def _container(name: str, lines: list[str]) -> Iterator[str]:
 
 def _names(fqns: tuple[str, ...]) -> Iterator[str]:
     if fqns:
-        yield f"String {NAMES} {', '.join(quoted(fqn.encode('utf-8', 'surrogateescape')) for fqn in fqns)};"
+        yield f"String {NAMES} {', '.join(quote(fqn.encode('utf-8', 'surrogateescape')) for fqn in fqns)};"
 
 
 def _number(value: int | float, type_name: str) -> str:

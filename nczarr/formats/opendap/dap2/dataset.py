@@ -179,16 +179,16 @@ class DasAttributes:
                 self._add(attributes, entry.entries, f"{name}.", variable, shared=shared)
                 continue
             if names.problem(name) is not None:
-                self._lost(entry, f"attribute `{name[:80]}` is left out: netCDF does not allow its name")
+                self._report_lost(entry, f"attribute `{name[:80]}` is left out: netCDF does not allow its name")
                 continue
             value = self._value(entry, variable.slot.type if variable is not None and name == FILL else None)
             if value is None:
                 continue
             first = attributes.setdefault(name, Attribute(name=name, value=value, span=entry.span))
             if first.value != value and not shared:
-                self._lost(entry, f"attribute `{name}` is left out: another one has the same name")
+                self._report_lost(entry, f"attribute `{name}` is left out: another one has the same name")
 
-    def _lost(self, entry: DasEntry, text: str) -> None:
+    def _report_lost(self, entry: DasEntry, text: str) -> None:
         self.report.warning("foreign-member", text, entry.span)
 
     def _value(self, entry: DasEntry, fill_type: str | None) -> Constant | None:
@@ -198,16 +198,20 @@ class DasAttributes:
         if fill_type is not None:
             value = self._fill(entry, texts, fill_type)
             if value is None:
-                self._lost(entry, f"attribute `{entry.name}` is left out: it is not one value of type {fill_type}")
+                self._report_lost(
+                    entry, f"attribute `{entry.name}` is left out: it is not one value of type {fill_type}"
+                )
             return value
         if kind is None and entry.type.lower() != "alias":
-            self._lost(entry, f"attribute `{entry.name}` is read as text: `{entry.type[:40]}` is not a type of DAP2")
+            self._report_lost(
+                entry, f"attribute `{entry.name}` is read as text: `{entry.type[:40]}` is not a type of DAP2"
+            )
         if kind in (None, "string"):
             return Constant.strings(texts) if len(texts) != 1 else Constant.text(texts[0])
         numbers = [number(text, kind) for text in entry.values]
         if None in numbers:
             wrong = entry.values[numbers.index(None)]
-            self._lost(entry, f"attribute `{entry.name}` is read as text: `{wrong[:40]}` is not a {entry.type}")
+            self._report_lost(entry, f"attribute `{entry.name}` is read as text: `{wrong[:40]}` is not a {entry.type}")
             return Constant.strings(texts) if len(texts) != 1 else Constant.text(texts[0])
         return Constant(type=kind, count=len(numbers), data=b"".join(packed or b"" for packed in numbers))
 

@@ -239,19 +239,19 @@ def select(mapped: Mapping, expression: str) -> tuple[DdsNode, ...]:
         return tuple(mapped.nodes.values())
     nodes: dict[str, DdsNode] = {}
     for clause in clauses:
-        node = _projected(mapped, clause)
-        nodes[node.name] = _merged(nodes[node.name], node, clause) if node.name in nodes else node
+        node = _project(mapped, clause)
+        nodes[node.name] = _merge(nodes[node.name], node, clause) if node.name in nodes else node
     return tuple(nodes[name] for name in mapped.nodes if name in nodes)
 
 
-def _projected(mapped: Mapping, clause: str) -> DdsNode:
+def _project(mapped: Mapping, clause: str) -> DdsNode:
     """Return the node of one projection. Raises ConstraintError."""
     path = _path(clause)
     place = _find(mapped, path)
     if place is None:
         raise missing("variable", path[0][0], path[0][0], mapped.nodes)
     node, rest = place
-    return _narrowed(node, rest, clause, mapped)
+    return _narrow(node, rest, clause, mapped)
 
 
 def _path(clause: str) -> Path:
@@ -285,7 +285,7 @@ def _find(mapped: Mapping, path: Path) -> tuple[DdsNode, Path] | None:
     return None
 
 
-def _narrowed(node: DdsNode, path: Path, clause: str, mapped: Mapping) -> DdsNode:
+def _narrow(node: DdsNode, path: Path, clause: str, mapped: Mapping) -> DdsNode:
     """Return the requested part of a node. Raises ConstraintError."""
     slabs, rest = _slabs(path[0][1], clause), path[1:]
     if node.kind == "grid" and not rest:
@@ -305,11 +305,11 @@ def _narrowed(node: DdsNode, path: Path, clause: str, mapped: Mapping) -> DdsNod
     member = next((member for member in node.members if member.name in alike or unquote(member.name) == plain), None)
     if member is None:
         raise ConstraintError(f"`{node.name}` has no member `{written[:80]}`")
-    part = _narrowed(member, [(member.name, inner_slabs), *rest[1:]], clause, mapped)
+    part = _narrow(member, [(member.name, inner_slabs), *rest[1:]], clause, mapped)
     return node._replace(kind="parts" if node.kind == "grid" else node.kind, members=(part,))
 
 
-def _merged(one: DdsNode, other: DdsNode, clause: str) -> DdsNode:
+def _merge(one: DdsNode, other: DdsNode, clause: str) -> DdsNode:
     """Return a node with the members that two projections request. Raises ConstraintError."""
     if one == other:
         return one
@@ -317,7 +317,7 @@ def _merged(one: DdsNode, other: DdsNode, clause: str) -> DdsNode:
         raise ConstraintError(f"`{one.name}` is requested twice in different ways: `{clause[:80]}`")
     members = {member.name: member for member in one.members}
     for member in other.members:
-        members[member.name] = _merged(members.get(member.name, member), member, clause)
+        members[member.name] = _merge(members.get(member.name, member), member, clause)
     return one._replace(members=tuple(members.values()))
 
 

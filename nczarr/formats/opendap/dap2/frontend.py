@@ -28,7 +28,7 @@ from nczarr.formats.common.remote_variable import TEXT, RemoteVariable
 from nczarr.formats.opendap.common.columns import (
     BrokenValuesError,
     all_values,
-    decoded_arrays,
+    decode_arrays,
     in_memory,
     numbers_in_file,
 )
@@ -36,9 +36,9 @@ from nczarr.formats.opendap.common.words import FULL, NARROW, xdr_padding
 from nczarr.formats.opendap.dap2.dataset import chars_of, dataset, declarations, refuse_error, values_at
 from nczarr.formats.opendap.dap2.parser import Declaration, TextFaultError, parse_dds
 from nczarr.formats.opendap.dap2.tree import DataSlot, Declared, Tree, TreeVariable
-from nczarr.formats.opendap.dap2.xdr import Xdr, narrowed
+from nczarr.formats.opendap.dap2.xdr import Xdr, narrow
 from nczarr.options import Options
-from nczarr.stores.dataset_service import LONGEST_DOCUMENT, Served, encoded, message
+from nczarr.stores.dataset_service import LONGEST_DOCUMENT, Served, encode, message
 
 LONGEST_DAS = 256 << 20
 """Maximum bytes of a DAS."""
@@ -106,10 +106,10 @@ def _of_response(
             return arrays[id(variable.slot)]
         return {"": in_memory("|S1", chars_of(values(variable.slot), variable.chars))}
 
-    return _assembled(declared, das, report, values, parts)
+    return _assemble(declared, das, report, values, parts)
 
 
-def _assembled(
+def _assemble(
     declared: Declared,
     das: Source | None,
     report: Report,
@@ -138,7 +138,7 @@ def _assembled(
 def _arrays(wire: Xdr, slot: DataSlot, file: FileBytes) -> Parts:
     """Return the arrays of the next variable; numbers stay in the file. Raises BrokenValuesError."""
     if not slot.array or (slot.type not in FULL and slot.type not in NARROW):
-        return decoded_arrays(wire, slot.type, slot.shape, array=slot.array)
+        return decode_arrays(wire, slot.type, slot.shape, array=slot.array)
     wire.array(slot.type, math.prod(slot.shape))
     packed = slot.type == "ubyte"
     numbers = numbers_in_file(wire, file, "|u1" if packed else FULL.get(slot.type, ">u4"), slot.shape)
@@ -164,12 +164,12 @@ class Narrow(DerivedSource):
     def viewed(self) -> bool:
         return False
 
-    def occupied(self, chunks: tuple[int, ...], region: Region | None = None) -> Iterator[Index]:
-        return self.source.occupied(chunks, region)
+    def list_occupied(self, chunks: tuple[int, ...], region: Region | None = None) -> Iterator[Index]:
+        return self.source.list_occupied(chunks, region)
 
     def read(self, selection: Selection) -> NDArray[Any]:
         try:
-            return narrowed(self.type)(self.source.read(selection))
+            return narrow(self.type)(self.source.read(selection))
         except ValueError as fault:
             raise OSError(None, str(fault)) from None
 
@@ -200,31 +200,31 @@ class Dap2Codec:
     def most(self, region: Region) -> int | None:
         """Return twice the bytes in XDR, or the bytes of all texts of chars; lists and other texts are of any size."""
         if self.chars is not None:
-            return math.prod(map(len, self._sent(region))) * (8 + self.chars)
+            return math.prod(map(len, self._send(region))) * (8 + self.chars)
         if not is_fixed(self.type, self.types):
             return None
         return 2 * math.prod(map(len, region)) * 8 * size(self.type, self.types)
 
-    def _sent(self, region: Region) -> Region:
+    def _send(self, region: Region) -> Region:
         """Return the part of a region that has dimensions of its own."""
         return region[:-1] if self.chars else region
 
     def expression(self, region: Region) -> str:
-        slabs = (f"[{indices[0]}:{indices.step}:{indices[-1]}]" for indices in self._sent(region))
+        slabs = (f"[{indices[0]}:{indices.step}:{indices[-1]}]" for indices in self._send(region))
         return self.slot.projection + "".join(slabs)
 
     def query(self, expression: str) -> str:
-        return ".dods?" + encoded(expression)
+        return ".dods?" + encode(expression)
 
-    def decoded(self, data: bytes, region: Region) -> dict[str, NDArray[Any]]:
-        values = self._decoded(data, tuple(map(len, self._sent(region))))
+    def decode(self, data: bytes, region: Region) -> dict[str, NDArray[Any]]:
+        values = self._decode(data, tuple(map(len, self._send(region))))
         if self.chars is None:
             return values
         chars = chars_of(values[""], self.chars)
         inner = region[len(self.slot.shape) :]
         return {"": chars[..., slice(inner[0].start, inner[0].stop, inner[0].step)] if inner else chars}
 
-    def _decoded(self, data: bytes, shape: tuple[int, ...]) -> dict[str, NDArray[Any]]:
+    def _decode(self, data: bytes, shape: tuple[int, ...]) -> dict[str, NDArray[Any]]:
         """Return the values of an answer. Raises BrokenValuesError, TextFaultError."""
         place = values_at(data)
         if place is None:
@@ -234,7 +234,7 @@ class Dap2Codec:
         if len(declared) != 1 or not self._fits(declared[0], shape):
             raise BrokenValuesError("it declares other variables or another shape", 0)
         wire = Xdr(data, place[1], self.types)
-        values = all_values(decoded_arrays(wire, self.slot.type, shape, array=self.slot.array))
+        values = all_values(decode_arrays(wire, self.slot.type, shape, array=self.slot.array))
         if wire.end - wire.at > 2:
             raise BrokenValuesError(f"{wire.end - wire.at} bytes follow the values", wire.at)
         return values
@@ -274,7 +274,7 @@ def _read_served(source: Served, report: Report) -> Unchecked | None:
             def parts(variable: TreeVariable) -> Parts:
                 return RemoteVariable(service, Dap2Codec(variable.slot, types, variable.chars)).parts()
 
-            return _assembled(declared, das, report, values, parts)
+            return _assemble(declared, das, report, values, parts)
     except TextFaultError as fault:
         report.error("bad-dap2", str(fault), Span(source, fault.start, fault.end))
         return None

@@ -32,7 +32,7 @@ def wire_name(path: tuple[str, ...]) -> str:
     return "_" + text if text.startswith("%") else text
 
 
-def decoded_name(written: str) -> str:
+def decode_name(written: str) -> str:
     """Return a name without `%xx`, as netCDF allows it.
 
     Characters that netCDF does not allow stay `%xx`, a slash `%2f`. An
@@ -51,7 +51,7 @@ def _percent(found: re.Match[str]) -> str:
     return "".join(f"%{byte:02X}" for byte in found[0].encode("utf-8", "surrogatepass"))
 
 
-def quoted(text: bytes) -> str:
+def quote(text: bytes) -> str:
     r"""Return a text between quotes.
 
     libnetcdf reads `\"`, `\\` and `\xHH`; a backslash at the end is `\x5c`,
@@ -95,7 +95,7 @@ class Identifiers:
             axes.append((declared.size, declared.size))
         identifiers: list[str] = []
         for reference, length in axes:
-            identifiers.append(self[reference] if isinstance(reference, str) else self._unnamed(length, identifiers))
+            identifiers.append(self[reference] if isinstance(reference, str) else self._name_axes(length, identifiers))
         return tuple(identifiers)
 
     def fqns(self, fqn: str) -> tuple[str, ...]:
@@ -108,9 +108,9 @@ class Identifiers:
 
     def tells(self, fqn: str) -> bool:
         """Return whether the identifier of a FQN is decoded to it."""
-        return names.join("/", decoded_name(self[fqn])) == fqn
+        return names.join("/", decode_name(self[fqn])) == fqn
 
-    def _unnamed(self, length: int, others: list[str]) -> str:
+    def _name_axes(self, length: int, others: list[str]) -> str:
         """Return the identifier of an anonymous dimension; variables share it if their lengths are equal."""
         number = 0
         while (name := self._anonymous.get((length, number))) in others:

@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple
 from antlr4.error.ErrorStrategy import DefaultErrorStrategy
 
 from nczarr.diagnostics.source import Source, Span
-from nczarr.formats.opendap.dap2.identifiers import decoded_name
+from nczarr.formats.opendap.dap2.identifiers import decode_name
 from nczarr.syntax._generated.DAP2Parser import DAP2Parser as P
 from nczarr.syntax.tokens import ListStream, Token
 
@@ -205,15 +205,15 @@ class _TextReader:
         self.parser.removeErrorListeners()
         self.parser._errHandler = _Strict(source)
 
-    def written(self, context: Any) -> str:
+    def read_text(self, context: Any) -> str:
         """Return the text of a name or value, without quotes."""
         token = context.start if hasattr(context, "start") else context.symbol
         text = self.source.text(token.start, token.end)
-        return _ESCAPE.sub(_unescaped, text[1:-1]) if token.type == P.TEXT else text
+        return _ESCAPE.sub(_unescape, text[1:-1]) if token.type == P.TEXT else text
 
     def name(self, context: Any) -> str:
         """Return a name without its escapes."""
-        return decoded_name(self.written(context))
+        return decode_name(self.read_text(context))
 
     def span(self, context: Any) -> Span:
         """Return the place of a name."""
@@ -226,17 +226,17 @@ class _TextReader:
     def declaration(self, context: Any) -> Declaration:
         """Return one declaration. Raises TextFaultError."""
         name, kind = context.name(), _KINDS.get(type(context), "grid")
-        word = self.written(context.WORD()) if kind == "plain" else ""
+        word = self.read_text(context.WORD()) if kind == "plain" else ""
         dims = self.dims(context) if kind != "grid" else ()
         members = self.declarations(context.declaration()) if kind != "plain" else ()
-        return Declaration(kind, word, self.name(name), self.written(name), dims, members, self.span(name))
+        return Declaration(kind, word, self.name(name), self.read_text(name), dims, members, self.span(name))
 
     def dims(self, context: Any) -> tuple[Dim, ...]:
         """Return the dimensions of an array. Raises TextFaultError."""
         dims = []
         for dimension in context.dimension():
             size = dimension.WORD()
-            written = self.written(dimension.name() if size is None else size)
+            written = self.read_text(dimension.name() if size is None else size)
             if not (written.isascii() and written.isdigit() and len(written) <= MOST_DIGITS):
                 where = self.span(dimension.name())
                 raise TextFaultError(f"`{written[:40]}` is not the length of a dimension", where.start, where.end)
@@ -251,12 +251,12 @@ class _TextReader:
             if entry.LBRACE() is not None:
                 entries.append(DasEntry(self.name(first), "", (), self.entries(entry.entry()), self.span(first)))
                 continue
-            values = tuple(self.written(value.name()) for value in entry.value())
+            values = tuple(self.read_text(value.name()) for value in entry.value())
             entries.append(
-                DasEntry(self.name(entry.name(1)), self.written(first), values, (), self.span(entry.name(1)))
+                DasEntry(self.name(entry.name(1)), self.read_text(first), values, (), self.span(entry.name(1)))
             )
         return tuple(entries)
 
 
-def _unescaped(match: re.Match[str]) -> str:
+def _unescape(match: re.Match[str]) -> str:
     return match[1] or bytes.fromhex(match[2]).decode("ascii", "surrogateescape")

@@ -17,7 +17,7 @@ from nczarr.ast import Attribute, CompoundType, Constant, Dimension, Field, Vari
 from nczarr.formats.opendap.common.columns import check_size
 from nczarr.formats.opendap.common.declarations import DmrScope, declare
 from nczarr.formats.opendap.common.words import ATOMIC_OF_DAP2
-from nczarr.formats.opendap.dap2.identifiers import decoded_name
+from nczarr.formats.opendap.dap2.identifiers import decode_name
 from nczarr.formats.opendap.dap2.parser import Dds, Declaration, Dim, TextFaultError
 
 MOST_DIMENSIONS = 1024
@@ -117,7 +117,7 @@ def _type_of(declared: Declaration, scope: DmrScope) -> str:
         if names.problem(member.name) is not None:
             raise _fault(member, f"netCDF does not allow the name `{member.name[:40]}` of a member")
         fields.append(Field(name=member.name, type=_type_of(member, scope), shape=shape))
-    compound = _named(declared, CompoundType(name="_", fields=tuple(fields)), scope, "t")
+    compound = _name(declared, CompoundType(name="_", fields=tuple(fields)), scope, "t")
     try:
         check_size(compound, scope.all_types())
     except ValueError as found_fault:
@@ -126,10 +126,10 @@ def _type_of(declared: Declaration, scope: DmrScope) -> str:
         return compound
     if declared.dims:
         raise _fault(declared, f"sequence `{declared.name}` has dimensions")
-    return _named(declared, VlenType(name="_", base=compound), scope, "rows_t")
+    return _name(declared, VlenType(name="_", base=compound), scope, "rows_t")
 
 
-def _named(declared: Declaration, declaration: CompoundType | VlenType, scope: DmrScope, ending: str) -> str:
+def _name(declared: Declaration, declaration: CompoundType | VlenType, scope: DmrScope, ending: str) -> str:
     """Declare a type under the name of its variable or member; equal types are one."""
     if names.problem(f"{declared.name}_{ending}") is not None:
         raise _fault(declared, f"netCDF does not allow the name `{declared.name[:40]}`")
@@ -241,7 +241,7 @@ class Tree:
             if written is None and size == 1 and not variable.slot.shape:
                 variable.chars = 0
             elif isinstance(written, bytes) and 0 < size * max(1, math.prod(variable.slot.shape)) <= MOST_CHARS:
-                name_of_chars = decoded_name(written.decode("utf-8", "surrogateescape"))
+                name_of_chars = decode_name(written.decode("utf-8", "surrogateescape"))
                 variable.dimensions = (*variable.dimensions, self.dimension(name_of_chars, size))
                 variable.chars = size
             else:

@@ -22,8 +22,8 @@ from nczarr.ast.values import shortest
 from nczarr.check.checked import Checked
 from nczarr.formats.opendap.common.words import EXACT, WIDE, xdr_padding
 from nczarr.formats.opendap.dap2.declarations import DdsNode, Mapping, dds
-from nczarr.formats.opendap.dap2.identifiers import quoted
-from nczarr.select.reader import selected_parts
+from nczarr.formats.opendap.dap2.identifiers import quote
+from nczarr.select.reader import select_parts
 
 PIECE = 4 << 20
 """Approximate bytes of numbers read at once."""
@@ -64,7 +64,7 @@ def sources_of(checked: Checked, node: DdsNode) -> Parts:
     """Return arrays with exactly the requested cells of a variable."""
     shape = checked.shapes[node.fqn]
     ranges = tuple(axis.indices for axis in node.axes)[: len(shape)]
-    return selected_parts(checked, node.fqn, (*ranges, *map(range, shape[len(ranges) :])))
+    return select_parts(checked, node.fqn, (*ranges, *map(range, shape[len(ranges) :])))
 
 
 def _array(leaf: DdsNode, source: ArraySource) -> Iterator[bytes]:
@@ -142,7 +142,7 @@ def _records(checked: Checked, node: DdsNode) -> Iterator[bytes]:
         cells = math.prod(lengths_of(region))
         columns = _structures(node, _read(sources, tree, region, ()), cells)
         if any(isinstance(column, list) for column in columns):
-            yield b"".join(_joined(columns))
+            yield b"".join(_join(columns))
         else:
             yield np.concatenate(columns, axis=1).tobytes()
 
@@ -168,7 +168,7 @@ def _member(node: DdsNode, found: Any, cells: int) -> list[Column]:
         columns = _structures(node, _cut(found, cuts), cells * node.cells)
         if not node.axes:
             return columns
-        rows, head = _joined(columns), _word(node.cells)
+        rows, head = _join(columns), _word(node.cells)
     elif node.element.array:
         chosen = little(found[cuts[: found.ndim]])
         numbers = _numbers(chosen if node.type in ATOMIC else chosen.reshape(-1), node)
@@ -191,7 +191,7 @@ def _cut(records: Any, cuts: tuple[slice, ...]) -> Any:
     return chosen.reshape(-1, *chosen.shape[len(cuts) :])
 
 
-def _joined(columns: Sequence[Column]) -> list[bytes]:
+def _join(columns: Sequence[Column]) -> list[bytes]:
     """Return the bytes of each record."""
     lists = [column if isinstance(column, list) else list(map(bytes, column)) for column in columns]
     return [b"".join(parts) for parts in zip(*lists, strict=True)]
@@ -218,7 +218,7 @@ def ascii_response(mapped: Mapping, nodes: tuple[DdsNode, ...]) -> Iterator[byte
 
 def error_document(code: int, message: str) -> str:
     """Return the document of an error: an HTTP status and a text."""
-    text = quoted(message.encode("utf-8", "surrogateescape"))
+    text = quote(message.encode("utf-8", "surrogateescape"))
     return f"Error {{\n    code = {code};\n    message = {text};\n}};\n"
 
 
@@ -253,7 +253,7 @@ def _words(mapped: Mapping, leaf: DdsNode) -> Iterator[str]:
     source = sources_of(mapped.checked, leaf)[""]
     if not leaf.element.array:
         for texts in text_slabs(leaf, source):
-            yield from map(quoted, texts)
+            yield from map(quote, texts)
         return
     for part in slabs(source, ROOM):
         numbers: list[Any] = (part if leaf.type in ATOMIC else _numbers(part, leaf).reshape(-1)).tolist()

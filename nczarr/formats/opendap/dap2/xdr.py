@@ -22,7 +22,7 @@ ROW, END = 0x5A000000, 0xA5000000
 """Marks before a row of a sequence, and after its last row."""
 
 
-def narrowed(type_name: TypeName) -> Callable[[NDArray[Any]], NDArray[Any]]:
+def narrow(type_name: TypeName) -> Callable[[NDArray[Any]], NDArray[Any]]:
     """Return the conversion of units (`>u4`) to a narrow type; it raises ValueError for values that do not fit.
 
     Servers extend the sign of unsigned values as well, or do not extend that of
@@ -88,7 +88,7 @@ class Xdr(Wire):
             other = np.flatnonzero(rows["mark"] != ROW)
             count = int(other[0]) if len(other) else room
             if count:
-                pieces.append(self.converted(form, rows["value"][:count], count * dtype.itemsize))
+                pieces.append(self.convert(form, rows["value"][:count], count * dtype.itemsize))
             if count < room or not room:
                 break
             some *= 2
@@ -98,7 +98,7 @@ class Xdr(Wire):
 
     def atom(self, type_name: TypeName, declared: EnumType | OpaqueType | None) -> SentValues:
         if type_name in NARROW:
-            return SentValues(np.dtype(">u4"), narrowed(type_name))
+            return SentValues(np.dtype(">u4"), narrow(type_name))
         full = np.dtype(FULL[type_name])
         return SentValues(full, lambda values: values.astype(full.newbyteorder("<")))
 

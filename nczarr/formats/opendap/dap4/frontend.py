@@ -28,7 +28,7 @@ from nczarr.formats.opendap.common.words import VARIABLES, dap4_name
 from nczarr.formats.opendap.common.xml_reader import XmlElement, parse
 from nczarr.formats.opendap.dap4.response import CHECKSUM, response, values_of
 from nczarr.options import Options
-from nczarr.stores.dataset_service import Served, encoded, message
+from nczarr.stores.dataset_service import Served, encode, message
 
 TRANSPORT = frozenset({CHECKSUM, "_DAP4_Little_Endian", "_dap4.ce", "_NCProperties"})
 """Attributes of the response and the library that made it, which are not part of the dataset."""
@@ -54,7 +54,7 @@ class DmrReader(DocumentReader):
     def values(self, described: DescribedVariable) -> tuple[Parts, Storage]:
         """Note the variable: its values come later."""
         self.described.append(described)
-        return {}, Storage() if self._chunks is None else described.chunked(self._chunks)
+        return {}, Storage() if self._chunks is None else described.chunk_storage(self._chunks)
 
     def fill_value(self, value: Constant, type_name: str, types: Types) -> Constant:
         """Return a fill value as the type requires: names of enums are constants."""
@@ -90,19 +90,19 @@ def _chunks(element: XmlElement, attributes: list[Attribute]) -> tuple[int, ...]
     return lengths if fits else None
 
 
-def parsed(source: Source, report: Report) -> XmlElement | None:
+def parse_document(source: Source, report: Report) -> XmlElement | None:
     """Return the root of a DMR; None after an error. Reports `bad-dap4`."""
     root = parse(source, report, "bad-dap4")
     if root is not None and root.tag != "Dataset":
         message = root.first("Message")
         words = " ".join((message.text if message is not None else root.text).split()) or "no message"
-        text = f"the root is a `{root.tag}`, not a `Dataset`" if root.tag != "Error" else _reported(words)
+        text = f"the root is a `{root.tag}`, not a `Dataset`" if root.tag != "Error" else _report(words)
         report.error("bad-dap4", f"`{source.name}`: {text}", Span(source, root.offset, root.offset))
         return None
     return root
 
 
-def _reported(words: str) -> str:
+def _report(words: str) -> str:
     return f"the server reports an error: {words}"
 
 
@@ -121,10 +121,10 @@ def read(source: Source, report: Report, options: Options | None = None) -> Unch
         return None
     if answer.failed and not answer.dmr.lstrip().startswith(b"<"):
         words = " ".join(answer.dmr.decode("utf-8", "replace").split())
-        report.error("bad-dap4", _reported(words[:300]), Span(binary, 0, 0))
+        report.error("bad-dap4", _report(words[:300]), Span(binary, 0, 0))
         return None
     with building():
-        root = parsed(Source(source.name, answer.dmr, path=source.path), report)
+        root = parse_document(Source(source.name, answer.dmr, path=source.path), report)
         if root is None:
             return None
         document = DmrReader(Source(source.name, answer.dmr), report, options or Options())
@@ -170,21 +170,21 @@ class Dap4Codec:
         return dap4_name(self.path) + "".join(slices)
 
     def query(self, expression: str) -> str:
-        return f".dap?dap4.ce={encoded(expression)}&dap4.checksum=true"
+        return f".dap?dap4.ce={encode(expression)}&dap4.checksum=true"
 
-    def decoded(self, data: bytes, region: Region) -> dict[str, NDArray[Any]]:
+    def decode(self, data: bytes, region: Region) -> dict[str, NDArray[Any]]:
         answer = response(data)
         if answer.failed:
             words = message(answer.dmr.decode("utf-8", "replace"))
-            raise BrokenValuesError(_reported(words[:300]), 0)
+            raise BrokenValuesError(_report(words[:300]), 0)
         report = Report()
         source = Source("answer", answer.dmr)
-        root = parsed(source, report)
+        root = parse_document(source, report)
         document = DmrReader(source, report, Options())
         if root is not None:
             document.read(root)
         if root is None or report.errors:
-            raise BrokenValuesError(f"its document is invalid: {report.sorted()[0].message}", 0)
+            raise BrokenValuesError(f"its document is invalid: {report.list_sorted()[0].message}", 0)
         if [variable.path for variable in document.described] != [self.path]:
             raise BrokenValuesError("it has other variables", 0)
         (described,) = document.described
@@ -203,7 +203,7 @@ def outline(element: XmlElement) -> Any:
 def _read_served(source: Served, report: Report, options: Options) -> Unchecked | None:
     """Read the dataset of a server. Raises OSError."""
     with building():
-        root = parsed(source, report)
+        root = parse_document(source, report)
         if root is None:
             return None
         document = DmrReader(source, report, options)
@@ -212,7 +212,7 @@ def _read_served(source: Served, report: Report, options: Options) -> Unchecked 
             try:
                 check_size(it.type, it.types)
             except ValueError as fault:
-                document.omitted(it.element, f"variable `{it.path}` cannot be read: {fault}")
+                document.report_omitted(it.element, f"variable `{it.path}` cannot be read: {fault}")
             codec = Dap4Codec(it.path, it.type, it.shape, it.types, outline(it.element))
             unchecked.parts[it.path] = RemoteVariable(source.service, codec).parts()
     return unchecked

@@ -23,7 +23,7 @@ from nczarr.diagnostics.source import Buffer, Source
 from nczarr.formats.opendap.common.columns import (
     BrokenValuesError,
     check_size,
-    decoded_arrays,
+    decode_arrays,
     numbers_in_file,
 )
 from nczarr.formats.opendap.common.declarations import FaultError
@@ -243,4 +243,4 @@ def _arrays(wire: PackedWire, it: DescribedVariable, file: FileBytes) -> Parts:
         check_size(it.type, wire.types)
     except ValueError as fault:
         raise BrokenValuesError(str(fault), wire.at) from None
-    return decoded_arrays(wire, it.type, it.shape, array=bool(it.shape))
+    return decode_arrays(wire, it.type, it.shape, array=bool(it.shape))

@@ -43,10 +43,10 @@ from nczarr.formats.opendap.common.dmr_writer import (
     XmlAttributes,
     attribute_lines,
 )
-from nczarr.formats.opendap.common.packed import PackedCells, packed
-from nczarr.formats.opendap.common.words import LEFT_OUT, dap4_name, escaped, is_safe_text, shown
+from nczarr.formats.opendap.common.packed import PackedCells, pack
+from nczarr.formats.opendap.common.words import LEFT_OUT, dap4_name, escape, is_safe_text, show
 from nczarr.formats.opendap.dap4.response import ERROR, HEADER, LAST, LITTLE, UNCHECKED
-from nczarr.select.reader import selected_parts
+from nczarr.select.reader import select_parts
 
 _SLICES = re.compile(r"((?:\[[^\[\]]{0,80}\])*)\s*")
 _UNESCAPED = re.compile(r"\\(.)")
@@ -77,7 +77,7 @@ def select(checked: Checked, expression: str) -> Projection:
     dimensions = {fqn: range(dimension.size) for fqn, dimension in checked.dimensions.items()} | slices
     selected: dict[str, tuple[range, ...]] = {}
     for clause in others:
-        fqn, ranges = _selected(checked, dimensions, clause)
+        fqn, ranges = _select(checked, dimensions, clause)
         if selected.setdefault(fqn, ranges) != ranges:
             raise ConstraintError(f"`{fqn}` is requested twice in different ways")
     if not others:
@@ -104,7 +104,7 @@ def _fqn_of(name: str, named: Mapping[str, object], kind: str) -> str:
     return fqn
 
 
-def _selected(checked: Checked, dimensions: Mapping[str, range], clause: str) -> tuple[str, tuple[range, ...]]:
+def _select(checked: Checked, dimensions: Mapping[str, range], clause: str) -> tuple[str, tuple[range, ...]]:
     """Return the FQN of a variable and the ranges of its dimensions. Raises ConstraintError."""
     name, bracket, rest = clause.partition("[")
     fqn = _fqn_of(name.strip(), checked.variables, "variable")
@@ -158,13 +158,13 @@ class _ServedDmr(DmrWriter):
     def end(self) -> Iterator[str]:
         messages = [*self.left_out, *self.restored]
         if messages:
-            texts = [shown(message.encode("utf-8", "surrogateescape")) for message in messages]
+            texts = [show(message.encode("utf-8", "surrogateescape")) for message in messages]
             hints: XmlAttributes = {"nczarr__type": "string", "nczarr__count": len(self.left_out)}
             yield from attribute_lines(LEFT_OUT, AttributeText("String", hints, texts), STEP)
 
     def attributes(self, attributes: tuple[Attribute, ...], owner: str, step: str) -> Iterator[str]:
         """Yield the lines of attributes, with a fill value of floats as `missing_value`."""
-        self._fill = _repeated_fill(attributes) if owner in self.selected else ()
+        self._fill = _repeat_fill(attributes) if owner in self.selected else ()
         yield from super().attributes(attributes, owner, step)
         if self._fill and all(attribute.name != MISSING for attribute in attributes):
             repeated = AttributeText(self.word("double"), {"nczarr__count": 0}, self._fill)
@@ -201,13 +201,13 @@ class _ServedDmr(DmrWriter):
         if isinstance(value.data, bytes) and value.data.endswith(b"\0"):
             self.restored.append(f"{place}: NULs at the end")
             items = (value.data.rstrip(b"\0"),)
-            texts = [shown(items[0] or b"")]
+            texts = [show(items[0] or b"")]
         if not all(_is_exact(item) for item in items if isinstance(item, bytes)):
             self.restored.append(f"{place}: characters that XML does not hold are replaced")
         return texts
 
 
-def _repeated_fill(attributes: tuple[Attribute, ...]) -> tuple[str, ...]:
+def _repeat_fill(attributes: tuple[Attribute, ...]) -> tuple[str, ...]:
     """Return the text of a fill value of floats that `missing_value` must repeat: it lacks it, or is missing."""
     values = {attribute.name: attribute.value for attribute in attributes}
     fill, missing = values.get(FILL), values.get(MISSING)
@@ -277,7 +277,7 @@ def error_document(status: int, message: str) -> str:
     return (
         '<?xml version="1.0" encoding="UTF-8"?>\n'
         f'<Error xmlns="http://xml.opendap.org/ns/DAP/4.0#" httpcode="{status}">\n'
-        f"    <Message>{escaped(message)}</Message>\n</Error>\n"
+        f"    <Message>{escape(message)}</Message>\n</Error>\n"
     )
 
 
@@ -293,10 +293,10 @@ def _values(checked: Checked, projection: Projection, checksums: bool) -> Iterat
 
 def values(checked: Checked, fqn: str, ranges: tuple[range, ...]) -> Iterator[bytes | memoryview]:
     """Yield the values of a variable. Raises OSError."""
-    type_name, sources = checked.variables[fqn].type, selected_parts(checked, fqn, ranges)
+    type_name, sources = checked.variables[fqn].type, select_parts(checked, fqn, ranges)
     if is_fixed(type_name, checked.types):
         for part in slabs(sources[""], max(1, PIECE // max(1, itemsize(sources[""].layout.dtype)))):
-            yield memoryview(packed(part, type_name, checked.types).view(np.uint8).data)
+            yield memoryview(pack(part, type_name, checked.types).view(np.uint8).data)
         return
     cells, tree = PackedCells(sources, checked.types), part_tree(type_name, checked.types)
     for region in linear_pieces(all_of(tuple(map(len, ranges))), CELLS):

@@ -21,7 +21,7 @@ from nczarr.formats.opendap.common.declarations import FaultError, whole
 from nczarr.formats.opendap.common.document_reader import DescribedVariable
 from nczarr.formats.opendap.common.xml_reader import XmlElement
 from nczarr.formats.opendap.dmrpp import elements, references
-from nczarr.formats.opendap.dmrpp.elements import Pad, PaddedMember, RawElements, layout_of, padded_fill, record_fill
+from nczarr.formats.opendap.dmrpp.elements import Pad, PaddedMember, RawElements, layout_of, pad_fill, record_fill
 from nczarr.registry import ChunkKeys
 from nczarr.stores.base import Store, is_safe
 
@@ -85,7 +85,7 @@ class ArrayReader:
             return *stored.inline(values[0]), False
         if not chunks and not alone:
             raise FaultError("the document does not give the place of its values")
-        return stored.chunked()
+        return stored.read_chunked()
 
 
 class _StoredVariable:
@@ -166,7 +166,7 @@ class _StoredVariable:
             raise FaultError("its chunks refer to variable-length strings, which the document does not contain")
         return length
 
-    def chunked(self) -> VariableArrays:
+    def read_chunked(self) -> VariableArrays:
         """Return the arrays of a variable with values in a target, or without any."""
         it, rows, lengths = self.it, self.block.chunks, references.chunk_lengths(self.block, self.it.shape)
         if not self.is_fixed and not self.is_text:
@@ -248,7 +248,7 @@ class _StoredVariable:
             raw_fill = None if fill is None else fill[:size].ljust(size, blank)
         elif padded is not None:
             raw = f"|V{size}"
-            raw_fill = None if fill is None else padded_fill(fill, dtype, stored, padded)
+            raw_fill = None if fill is None else pad_fill(fill, dtype, stored, padded)
         stored_array = KeyChunkArray(
             layout._replace(dtype=raw if self.is_text or padded else dtype, fill=raw_fill),
             self.reader.store,

@@ -15,7 +15,7 @@ from typing import Any
 
 from nczarr.arrays.lazy_numpy import np
 from nczarr.arrays.regions import all_of, grid_of
-from nczarr.arrays.sources.source import ArraySource, Descr, Parts, itemsize, little, unwritten_of
+from nczarr.arrays.sources.source import ArraySource, Descr, Parts, find_unwritten, itemsize, little
 from nczarr.arrays.values.parts import Types, descr, part_tree
 from nczarr.ast import ATOMIC, EnumType, Storage, Variable
 from nczarr.ast.storage import DEFLATE
@@ -23,7 +23,7 @@ from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import CompileError, Diagnostic, Report, Severity
 from nczarr.formats.opendap.common.dmr_writer import DmrWriter, Projection, XmlAttributes
 from nczarr.formats.opendap.common.packed import PackedCells
-from nczarr.formats.opendap.common.words import DMRPP, escaped, is_safe_text, tag, text_of
+from nczarr.formats.opendap.common.words import DMRPP, escape, is_safe_text, tag, text_of
 from nczarr.formats.opendap.dmrpp.link_plan import Linked, Refused, Way, way_of
 from nczarr.formats.opendap.dmrpp.references import FILTER_NAMES, fill_number
 from nczarr.options import Options
@@ -84,7 +84,7 @@ class _DmrppWriter(DmrWriter):
 
     def hints(self, fqn: str) -> XmlAttributes:
         """Return the storage of a variable that the document does not tell."""
-        return {"nczarr__storage": noted_storage(self.checked, fqn, self.ways[fqn])}
+        return {"nczarr__storage": note_storage(self.checked, fqn, self.ways[fqn])}
 
     def values(self, fqn: str, step: str) -> Iterator[str]:
         return value_lines(self.checked, fqn, self.ways[fqn], self._href, step)
@@ -109,7 +109,7 @@ def value_lines(checked: Checked, fqn: str, way: Way, href: Href, step: str) -> 
     if variable.type == "char":
         yield step + tag("dmrpp:FixedLengthStringArray", string_length=1, pad="null_term")
     if isinstance(way, str):
-        yield from (step + line for line in _held(way, parts, variable.type, checked.types, shape))
+        yield from (step + line for line in _write_values(way, parts, variable.type, checked.types, shape))
 
 
 def _chunks(checked: Checked, fqn: str, way: Way, href: Href) -> Iterator[str]:
@@ -142,7 +142,7 @@ def _lengths(variable: Variable, way: Way) -> tuple[int, ...] | None:
     return variable.storage.chunks if chunked else None
 
 
-def noted_storage(checked: Checked, fqn: str, way: Way) -> str | None:
+def note_storage(checked: Checked, fqn: str, way: Way) -> str | None:
     """Return the storage of a variable as JSON, None if the document implies it."""
     variable = checked.variables[fqn]
     if isinstance(way, str):
@@ -201,7 +201,7 @@ def _fill(checked: Checked, fqn: str) -> dict[str, str | int | None]:
     if source is None:
         data = constant.data if constant is not None else None
     else:
-        data = None if source.undefined else unwritten_of(source)
+        data = None if source.undefined else find_unwritten(source)
     if not isinstance(data, bytes):
         return {}
     declared = checked.types.get(variable.type)
@@ -220,7 +220,7 @@ def _fill(checked: Checked, fqn: str) -> dict[str, str | int | None]:
     return {"fillValue": "0"} if not data.strip(b"\0") else {"fillValue": "unsupported-compound", "nczarr__fill": exact}
 
 
-def _held(name: str, parts: Parts, type_name: str, types: Types, shape: tuple[int, ...]) -> Iterator[str]:
+def _write_values(name: str, parts: Parts, type_name: str, types: Types, shape: tuple[int, ...]) -> Iterator[str]:
     """Yield the values of a variable in Hyrax's representation."""
     if name == "vlsa":
         yield "<dmrpp:vlsa>"
@@ -252,7 +252,7 @@ def _text(text: bytes | None, count: int) -> str:
     except UnicodeDecodeError:
         plain = "\0"
     if is_safe_text(plain):
-        return f"{tag('v', c=often, closed=False)}{escaped(plain)}</v>"
+        return f"{tag('v', c=often, closed=False)}{escape(plain)}</v>"
     return f"{tag('v', c=often, s=len(text), closed=False)}{base64.b64encode(zlib.compress(text)).decode()}</v>"
 
 

@@ -10,14 +10,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from nczarr.arrays.chunks.grid import converted
+from nczarr.arrays.chunks.grid import convert
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.regions import Index, Region, Selection
 from nczarr.arrays.sources.memory import ArrayInMemory
 from nczarr.arrays.sources.source import DerivedSource, Descr, Layout, Parts, itemsize, numpy_dtype
 from nczarr.arrays.values.elements import in_order
 from nczarr.arrays.values.parts import NUMPY, Types, descr
-from nczarr.formats.opendap.common.columns import decoded_arrays
+from nczarr.formats.opendap.common.columns import decode_arrays
 from nczarr.formats.opendap.common.declarations import FaultError, whole
 from nczarr.formats.opendap.common.packed import PackedWire
 from nczarr.formats.opendap.common.words import number_bytes
@@ -33,7 +33,7 @@ PaddedMember = tuple[str, int]
 """Name and byte offset of a member of a padded record."""
 
 
-def _unpadded(text: bytes, pad: Pad) -> bytes:
+def _unpad(text: bytes, pad: Pad) -> bytes:
     """Return a fixed-length text without padding."""
     match pad:
         case "null_term":
@@ -53,11 +53,11 @@ class RawElements(DerivedSource):
     form: Pad | tuple[Descr, tuple[PaddedMember, ...]]
     """Padding of texts, or stored dtype and member offsets of records."""
 
-    def cleared(self) -> RawElements:
-        return replace(self, source=self.source.cleared(), layout=self.layout._replace(fill=None))
+    def clear_missing(self) -> RawElements:
+        return replace(self, source=self.source.clear_missing(), layout=self.layout._replace(fill=None))
 
-    def occupied(self, chunks: tuple[int, ...], region: Region | None = None) -> Iterator[Index]:
-        return self.source.occupied(chunks, region)
+    def list_occupied(self, chunks: tuple[int, ...], region: Region | None = None) -> Iterator[Index]:
+        return self.source.list_occupied(chunks, region)
 
     def read(self, selection: Selection) -> NDArray[Any]:
         values = np.ascontiguousarray(self.source.read(selection))
@@ -66,13 +66,13 @@ class RawElements(DerivedSource):
         if isinstance(self.form, str):
             data, size, pad = values.tobytes(), values.itemsize, self.form
             texts = np.empty(math.prod(shape), object)
-            texts[:] = [_unpadded(data[at : at + size], pad) for at in range(0, len(data), size)]
+            texts[:] = [_unpad(data[at : at + size], pad) for at in range(0, len(data), size)]
             return texts.reshape(shape)
         packed, members = self.form
         dtype, (member_names, offsets) = numpy_dtype(packed), zip(*members, strict=True)
         formats = [dtype[name] for name in member_names]
         padded = np.dtype({"names": member_names, "formats": formats, "offsets": offsets, "itemsize": values.itemsize})
-        return converted(values.view(padded).astype(dtype), self.layout.dtype)
+        return convert(values.view(padded).astype(dtype), self.layout.dtype)
 
 
 def layout_of(element: XmlElement, type_name: str, types: Types) -> tuple[int, tuple[PaddedMember, ...]] | None:
@@ -118,7 +118,7 @@ def _leaves(dtype: Descr) -> list[str]:
     return [leaf for _, field, shape in dtype for _ in range(math.prod(shape)) for leaf in _leaves(field)]
 
 
-def padded_fill(fill: bytes, dtype: Descr, stored: Descr, layout: tuple[int, tuple[PaddedMember, ...]]) -> bytes:
+def pad_fill(fill: bytes, dtype: Descr, stored: Descr, layout: tuple[int, tuple[PaddedMember, ...]]) -> bytes:
     """Return a fill value as stored in a padded record."""
     packed = in_order(fill, dtype, stored)
     record, at = bytearray(layout[0]), 0
@@ -154,7 +154,7 @@ def texts_of(element: XmlElement, shape: tuple[int, ...]) -> Parts:
         text = None if child.attributes.get("nczarr:nil") == "true" else child.text.encode()
         if "s" in child.attributes:
             length = whole(child.attributes["s"], "length of a string")
-            text = inflated(unbase64(child.text, "vlsa"), length)
+            text = inflate(unbase64(child.text, "vlsa"), length)
         count = whole(child.attributes.get("c", "1"), "count of a string")
         if len(texts) + count > min(MOST_TEXTS, math.prod(shape)):
             raise FaultError(f"it has more strings than the {math.prod(shape)} of its shape")
@@ -162,7 +162,7 @@ def texts_of(element: XmlElement, shape: tuple[int, ...]) -> Parts:
     return {"": in_memory(texts, "|O", shape)}
 
 
-def inflated(data: bytes, length: int) -> bytes:
+def inflate(data: bytes, length: int) -> bytes:
     """Inflate bytes to a known length. Raises FaultError."""
     unpacker = zlib.decompressobj()
     try:
@@ -189,7 +189,7 @@ def records_of(text: str, type_name: str, types: Types, shape: tuple[int, ...]) 
     if count > len(data):
         raise FaultError(f"it has {len(data)} bytes for {count} records")
     wire = _RecordWire(data, 0, types)
-    records = decoded_arrays(wire, type_name, shape, array=False)
+    records = decode_arrays(wire, type_name, shape, array=False)
     if wire.at != wire.end:
         raise FaultError(f"its records have {wire.at} bytes, but the document contains {wire.end}")
     return records
@@ -198,7 +198,7 @@ def records_of(text: str, type_name: str, types: Types, shape: tuple[int, ...]) 
 class _RecordWire(PackedWire):
     """Place in records: packed members, and texts as base64 before a `;`. Raises FaultError."""
 
-    def left(self, count: int, what: str) -> None:
+    def check_left(self, count: int, what: str) -> None:
         if count > self.end - self.at:
             raise FaultError("its records end too early")
 

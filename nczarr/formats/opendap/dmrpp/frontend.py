@@ -93,7 +93,7 @@ class _DmrppReader(DocumentReader):
 def _storage(described: DescribedVariable, plain: Storage) -> Storage:
     """Return the storage of a variable, with our notes; HDF5 chunks may be longer than dimensions."""
     if plain.chunks is not None:
-        plain = plain.model_copy(update={"chunks": described.chunked(plain.chunks).chunks})
+        plain = plain.model_copy(update={"chunks": described.chunk_storage(plain.chunks).chunks})
     noted = described.element.attributes.get("nczarr:storage")
     try:
         storage = plain if noted is None else Storage.model_validate_json(noted)
@@ -101,5 +101,7 @@ def _storage(described: DescribedVariable, plain: Storage) -> Storage:
         return plain
     if storage.chunks is None:
         return storage
-    fits = len(storage.chunks) == len(described.shape) and described.chunked(storage.chunks).chunks == storage.chunks
+    fits = (
+        len(storage.chunks) == len(described.shape) and described.chunk_storage(storage.chunks).chunks == storage.chunks
+    )
     return storage if fits else plain

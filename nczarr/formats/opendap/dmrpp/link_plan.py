@@ -78,10 +78,10 @@ def way_of(checked: Checked, fqn: str, options: Options) -> Way:
     if variable.type == "char" and not shape:
         return "compact"  # VirtualiZarr 2.5.1 fails at a scalar text that has chunks
     if fixed:
-        linked = _linked(parts[""], descr(variable.type, checked.types))
+        linked = _link(parts[""], descr(variable.type, checked.types))
         if linked is not None:
             return linked
-    if fixed and next(iter(parts[""].occupied(tuple(max(1, length) for length in shape))), None) is None:
+    if fixed and next(iter(parts[""].list_occupied(tuple(max(1, length) for length in shape))), None) is None:
         return None
     room = math.prod(shape) * (size(variable.type, checked.types) if fixed else TEXT)
     if room > options.writing.embed:
@@ -95,7 +95,7 @@ def way_of(checked: Checked, fqn: str, options: Options) -> Way:
     return "compact" if variable.storage.layout == "compact" or variable.type == "char" else "missingdata"
 
 
-def _linked(source: ArraySource, dtype: Descr) -> Linked | None:
+def _link(source: ArraySource, dtype: Descr) -> Linked | None:
     """Return the chunks of an array as byte ranges; None unless all of them are."""
     stored = source.stored
     if stored is None or little_descr(stored.dtype) != dtype or varies(stored.chunks):
@@ -118,7 +118,7 @@ def _linked(source: ArraySource, dtype: Descr) -> Linked | None:
         return None
     if any(not is_remote(place) and foreign_kind(place) is not None for place in columns.sources):
         return None
-    if any(number_of(index, counts) not in numbers for index in source.occupied(stored.chunks)):
+    if any(number_of(index, counts) not in numbers for index in source.list_occupied(stored.chunks)):
         return None
     one_piece = stored.chunks == source.layout.shape and not stored.codecs and len(numbers) == 1
     return Linked(columns, stored, big, one_piece)

@@ -157,7 +157,7 @@ class DmrppReferences:
         """Return no keys: every key belongs to a variable."""
         return []
 
-    def named(self) -> Iterator[tuple[str | None, str]]:
+    def list_named(self) -> Iterator[tuple[str | None, str]]:
         for home, chunks in self._arrays.items():
             if isinstance(chunks, Ranges):
                 yield from ((url, home.rstrip("/")) for url in dict.fromkeys(chunks.urls))

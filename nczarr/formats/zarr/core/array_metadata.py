@@ -25,7 +25,7 @@ Endian = Literal["little", "big"] | None
 
 
 @functools.lru_cache(maxsize=4096)
-def made_storage(
+def build_storage(
     layout: Literal["contiguous", "compact", "chunked"] | None,
     chunks: tuple[int, ...] | None,
     codecs: tuple[Codec, ...],
@@ -82,7 +82,7 @@ class ArrayMetadata(NamedTuple):
         number = is_number(dtype)
         endian: Endian = "big" if number and str(dtype)[0] == ">" else None
         no_fill = number and self.fill is None and fill_mode
-        return made_storage(None, self.chunks or None, self.codecs or (), endian, no_fill, None, element)
+        return build_storage(None, self.chunks or None, self.codecs or (), endian, no_fill, None, element)
 
     def source(
         self,

@@ -19,14 +19,14 @@ from nczarr import names
 from nczarr.arrays.values.parts import NUMPY, Types
 from nczarr.arrays.values.value_lists import problem
 from nczarr.ast import ATOMIC, Attribute, Constant
-from nczarr.ast.plain import HIDDEN, JsonConstant, encoded, guessed, plain
+from nczarr.ast.plain import HIDDEN, JsonConstant, encode, guess_constant, plain
 from nczarr.ast.values import SPECIAL_FLOATS, single
 from nczarr.check.checked import Namesake
 from nczarr.formats.common.documents import DocumentCache, Json
 from nczarr.formats.zarr.extension.model import AttributeExtension
 from nczarr.names import name_problem
 from nczarr.syntax.json.positions import pointer
-from nczarr.syntax.json.tolerant import Real, spelled
+from nczarr.syntax.json.tolerant import Real, spell
 
 SKIPPED = HIDDEN | {"_NCZARR_ATTR", "_NCZARR_ARRAY", "_NCZARR_GROUP", "_NCZARR_SUPERBLOCK"}
 """Names reserved by stores, in all generations."""
@@ -42,24 +42,24 @@ _SHORT = 64
 _TYPES = {dtype[1:]: name for name, dtype in NUMPY.items()}
 
 
-def untyped(value: Any) -> Constant:
+def type_untyped(value: Any) -> Constant:
     """Return the constant of a JSON value without a declared type."""
     if type(value) is str:
-        return chars(encoded(value))
+        return chars(encode(value))
     values = value if type(value) is list else [value]
     kinds = set(map(type, values))
     if kinds and kinds <= _REALS:
-        return packed("double", values)
+        return pack("double", values)
     if kinds == _INTEGERS and min(values) >= -0x80000000 and max(values) <= 0x7FFFFFFF:
-        return packed("int", values)
-    constant = guessed(value)
+        return pack("int", values)
+    constant = guess_constant(value)
     if constant is not None:
         return constant
     if isinstance(value, bool) or (
         isinstance(value, list) and value and all(isinstance(element, bool) for element in value)
     ):
         return Constant.numbers("ubyte", [int(element) for element in (value if isinstance(value, list) else [value])])
-    return Constant.text(encoded(spelled(value)))
+    return Constant.text(encode(spell(value)))
 
 
 def chars(data: bytes) -> Constant:
@@ -67,7 +67,7 @@ def chars(data: bytes) -> Constant:
     return Constant.text(data) if len(data) > _SHORT else _constant("char", len(data), data)
 
 
-def packed(type_name: str, values: list[Any]) -> Constant:
+def pack(type_name: str, values: list[Any]) -> Constant:
     """Return numbers of a type; short ones are cached. Raises struct.error, OverflowError."""
     data = struct.pack(f"<{len(values)}{ATOMIC[type_name].code}", *values)
     if len(data) > _SHORT:
@@ -81,15 +81,15 @@ def _constant(type_name: str, count: int, data: bytes) -> Constant:
     return Constant(type=type_name, count=count, data=data)
 
 
-def typed(dtype: Any, value: Any) -> Constant | None:
+def type_value(dtype: Any, value: Any) -> Constant | None:
     """Return the constant of a JSON value with a dtype of the map of types, or None."""
     if not isinstance(dtype, str):
         return None
     if dtype in (">S1", "<U1", "|J0"):
-        return chars(encoded(spelled(value)) or b"\0")  # as the netCDF library means it
+        return chars(encode(spell(value)) or b"\0")  # as the netCDF library means it
     values = value if isinstance(value, list) else [value]
     if _TEXT_TYPE.fullmatch(dtype):
-        return Constant.strings([encoded(spelled(text)) for text in values])
+        return Constant.strings([encode(spell(text)) for text in values])
     name = _number_type(dtype)
     return None if name is None else numbers(name, values)
 
@@ -117,7 +117,7 @@ def numbers(type_name: str, values: list[Any]) -> Constant | None:
         else:
             items.append(int(item))
     try:
-        return packed(type_name, items)
+        return pack(type_name, items)
     except (struct.error, OverflowError):
         return None
 
@@ -163,18 +163,18 @@ class NodeAttributes:
             taken.add(name)
             constant = None
             if written in extensions:
-                constant = self._said(
+                constant = self._say(
                     extensions[written], value, shown_fill if name == "_FillValue" else plain, key, where
                 )
             if constant is None and name == "_FillValue" and own_fill is not None:
                 constant = own_fill(value)
             if constant is None and written in types:
-                constant = typed(types[written], value)
+                constant = type_value(types[written], value)
                 if constant is None:
                     text = f"attribute `{name}` is not of type {types[written]!r}; its type is inferred from its value"
                     self.documents.warn("stale-extension", text, key, where)
-            attributes.append(Attribute(name=name, value=constant or untyped(value), span=span))
-        return self._inserted(attributes, extensions, document, key)
+            attributes.append(Attribute(name=name, value=constant or type_untyped(value), span=span))
+        return self._insert(attributes, extensions, document, key)
 
     def _namesake(self, name: str, written: str, document: Json, taken: set[str], key: str, where: str) -> str:
         """Return a free name for an attribute whose name is taken, and record it."""
@@ -207,7 +207,7 @@ class NodeAttributes:
                 self.documents.warn("stale-extension", text, key)
         return extensions
 
-    def _said(
+    def _say(
         self, extension: AttributeExtension, value: Any, form: Callable[[Constant], JsonConstant], key: str, where: str
     ) -> Constant | None:
         """Return the extension's constant; None (reported) if the plain value has changed."""
@@ -218,7 +218,7 @@ class NodeAttributes:
         self.documents.warn("stale-extension", "the attribute was changed by a program that left its type", key, where)
         return None
 
-    def _inserted(
+    def _insert(
         self, attributes: list[Attribute], extensions: Mapping[str, AttributeExtension], document: Json, key: str
     ) -> tuple[Attribute, ...]:
         """Insert the attributes without a plain form at their positions."""

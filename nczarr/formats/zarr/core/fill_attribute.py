@@ -9,7 +9,7 @@ from nczarr.arrays.sources.source import Descr
 from nczarr.arrays.values.elements import element_of, is_record, model_bytes
 from nczarr.arrays.values.parts import Types, is_fixed
 from nczarr.ast import ATOMIC, Attribute, Constant
-from nczarr.ast.plain import encoded
+from nczarr.ast.plain import encode
 from nczarr.check.check_types import default_fill
 from nczarr.formats.zarr.core.array_metadata import ArrayMetadata
 from nczarr.formats.zarr.core.attributes import numbers
@@ -48,14 +48,14 @@ def with_fill(
         return attributes
     if place is None:
         noted = reader.documents.store.fill_places.get(described.prefix)
-        fill = None if noted is None else _noted(type_name, noted, described)
+        fill = None if noted is None else _find_noted(type_name, noted, described)
         if noted is not None and fill is None:
             text = "the document notes a `_FillValue` that the array's fill value does not state; it is left out"
             reader.documents.warn("stale-extension", text, described.key)
         elif noted is None and not reader.is_exact:
             of, masking = (described.fill, described.encoding.dtype), reader.masking_fill
             fill, noted = (
-                _restored(type_name, types, *of, masking=masking) if types else _plain(type_name, *of, masking),
+                _restore(type_name, types, *of, masking=masking) if types else _plain(type_name, *of, masking),
                 0,
             )
         if fill is None:
@@ -86,13 +86,13 @@ def fill_of(type_name: str, value: object) -> Constant | None:
         return numbers(type_name, [value])
     if not isinstance(value, str):
         return None
-    text = encoded(value)
+    text = encode(value)
     if type_name == "string":
         return Constant.strings([text])
     return Constant.text(text or b"\0") if len(text) <= 1 else None
 
 
-def _noted(type_name: str, place: object, described: ArrayMetadata) -> Constant | None:
+def _find_noted(type_name: str, place: object, described: ArrayMetadata) -> Constant | None:
     """Return the fill value of an array of numbers as a `_FillValue`; None if it has none, or the place is invalid."""
     atomic = ATOMIC.get(type_name)
     number = atomic is not None and (atomic.is_integer or atomic.is_float)
@@ -103,11 +103,11 @@ def _noted(type_name: str, place: object, described: ArrayMetadata) -> Constant 
 
 @functools.lru_cache(maxsize=1024)
 def _plain(type_name: str, fill: bytes | None, dtype: Descr, masking: bool) -> Constant | None:
-    """Return `_restored` of an atomic type, cached: the arrays of a store share few fill values."""
-    return _restored(type_name, {}, fill, dtype, masking=masking)
+    """Return `_restore` of an atomic type, cached: the arrays of a store share few fill values."""
+    return _restore(type_name, {}, fill, dtype, masking=masking)
 
 
-def _restored(type_name: str, types: Types, fill: bytes | None, dtype: Descr, *, masking: bool) -> Constant | None:
+def _restore(type_name: str, types: Types, fill: bytes | None, dtype: Descr, *, masking: bool) -> Constant | None:
     """Return the `_FillValue` that plain attributes cannot hold: NaN, infinities, non-numbers; omit record defaults.
 
     `masking`: return that of any number too, unless it is netCDF's default.

@@ -49,38 +49,38 @@ def number(dtype: str, value: Any) -> bytes:
         value = SPECIAL_FLOATS.get(value, value)
     if kind == "b":
         if not isinstance(value, bool):
-            raise ValueError(f"{shown(value)} is neither true nor false")
+            raise ValueError(f"{show(value)} is neither true nor false")
         return bytes([value])
     if kind == "c":
         if not isinstance(value, list) or len(value) != 2:
-            raise ValueError(f"{shown(value)} is not a list of two numbers")
+            raise ValueError(f"{show(value)} is not a list of two numbers")
         return b"".join(number(part, half) for part, half in zip(halves(dtype), value, strict=True))
     if kind in "Mm":
         value = NAT if value == "NaT" else value
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise ValueError(f"{shown(value)} is not a number of type {type_name(dtype)}")
+        raise ValueError(f"{show(value)} is not a number of type {type_name(dtype)}")
     if kind in "iuMm":
         if isinstance(value, float):
-            raise ValueError(f"{shown(value)} is not an integer")
+            raise ValueError(f"{show(value)} is not an integer")
     elif isinstance(value, float) and math.isinf(value) and any(map(str.isdigit, getattr(value, "spelled", ""))):
         # `1e999` is a number beyond the range; an infinity is a word, whose spelling has no digits.
-        raise ValueError(f"{shown(value)} is out of range for {type_name(dtype)}")
+        raise ValueError(f"{show(value)} is out of range for {type_name(dtype)}")
     try:
         return struct.pack(code(dtype), value)
     except (struct.error, OverflowError):
-        raise ValueError(f"{shown(value)} is out of range for {type_name(dtype)}") from None
+        raise ValueError(f"{show(value)} is out of range for {type_name(dtype)}") from None
 
 
-def encoded_bytes(value: Any, size: int, *, shorter: bool = False) -> bytes:
+def decode_base64(value: Any, size: int, *, shorter: bool = False) -> bytes:
     """Decode base64 of `size` bytes; `shorter` data are zero-padded. Raises ValueError."""
     if not isinstance(value, str):
-        raise ValueError(f"{shown(value)} is not a base64 text")
+        raise ValueError(f"{show(value)} is not a base64 text")
     try:
         data = base64.b64decode(value, validate=True)
     except (binascii.Error, ValueError):
-        raise ValueError(f"{shown(value)} is not a base64 text") from None
+        raise ValueError(f"{show(value)} is not a base64 text") from None
     if len(data) > size or (len(data) < size and not shorter):
-        raise ValueError(f"{shown(value)} has {len(data)} bytes, but the type has {size}")
+        raise ValueError(f"{show(value)} has {len(data)} bytes, but the type has {size}")
     return data.ljust(size, b"\0")
 
 
@@ -91,7 +91,7 @@ def type_name(dtype: str) -> str:
     return f"{_KINDS[dtype[1]]}{8 * int(dtype[2:])}"
 
 
-def shown(value: Any) -> str:
+def show(value: Any) -> str:
     """Return a JSON value as messages quote it, at most 40 characters."""
     import json
 

@@ -22,7 +22,7 @@ from nczarr.arrays.values.value_lists import sound_types
 from nczarr.ast import ATOMIC, CompoundType, Dataset, Dimension, EnumType, Group, Kind, UserType
 from nczarr.ast.dataset import MAX_DEPTH, building
 from nczarr.ast.node import members_of
-from nczarr.check.check_types import oversized
+from nczarr.check.check_types import find_oversized
 from nczarr.check.checked import Unchecked
 from nczarr.formats.common.documents import Json
 from nczarr.formats.zarr.core.array_metadata import ArrayMetadata
@@ -82,7 +82,7 @@ class _Hierarchy:
 
     def read(self) -> Unchecked:
         """Return the dataset."""
-        superblock, key = self.variables.hidden("", "superblock")
+        superblock, key = self.variables.read_hidden("", "superblock")
         described = self._superblock(superblock or {}, key)
         if self.reader.is_array(""):
             root = ZarrGroup("root", "/", "", [(names.normal(described["name"]) or "data", "")], ())
@@ -90,7 +90,7 @@ class _Hierarchy:
             root = self._node("", "/", "root", 0)
         types = self.variables.types
         sound = sound_types(types)
-        large = oversized(sound)
+        large = find_oversized(sound)
         sound = sound_types({path: user_type for path, user_type in sound.items() if path not in large})
         for path in types.keys() - sound.keys():
             self._stale(f"type `{path}` is too large, or uses undefined types", key)
@@ -125,7 +125,7 @@ class _Hierarchy:
     # ---- groups ----------------------------------------------------------------------------------------------------
     def _node(self, prefix: str, path: str, name: str, depth: int) -> ZarrGroup:
         """Return the group at a prefix with its descendants; add its types and dimensions to those of variables."""
-        document, key = self.variables.hidden(prefix, "group")
+        document, key = self.variables.read_hidden(prefix, "group")
         document = document or {}
         extension = document.get("nczarr", {})
         if not isinstance(extension, dict):
@@ -136,7 +136,7 @@ class _Hierarchy:
         for child, inside in groups:
             if depth >= MAX_DEPTH:
                 text = f"groups are nested more than {MAX_DEPTH} deep; `{child}` is left out"
-                self.documents.lost("unreadable-array", text, key)
+                self.documents.report_lost("unreadable-array", text, key)
             else:
                 children.append(self._node(inside, names.join(path, child), child, depth + 1))
         taken = {member for member, _ in (*variables, *groups)}
@@ -159,10 +159,10 @@ class _Hierarchy:
         if not self.variables.has_hidden:
             below = self.documents.children(prefix)
             self.documents.expect((f"{prefix}{child}/" for child in below), self.reader.names)
-            return self._sorted(path, below, prefix, set(), key)
+            return self._split_members(path, below, prefix, set(), key)
         if document.get("subgroups"):
             where = pointer("attributes", "_nczarr_group", "subgroups")
-            self.documents.lost("draft-layout", unread("groups", document["subgroups"]), key, where)
+            self.documents.report_lost("draft-layout", unread("groups", document["subgroups"]), key, where)
         groups = name_list(self.documents, document, "groups", key)
         arrays = "vars" if "vars" in document and "arrays" not in document else "arrays"
         order = [*name_list(self.documents, document, arrays, key), *groups]
@@ -179,27 +179,29 @@ class _Hierarchy:
                 if missing in gone:
                     self._stale(f"`{missing}` was removed by a program that left its name", key)
             order = list(dict.fromkeys([*(member for member in added if member not in gone), *order]))
-        return self._sorted(path, order, prefix, set(groups), key)
+        return self._split_members(path, order, prefix, set(groups), key)
 
-    def _sorted(self, path: str, order: list[str], prefix: str, groups: set[str], key: str) -> tuple[Members, Members]:
+    def _split_members(
+        self, path: str, order: list[str], prefix: str, groups: set[str], key: str
+    ) -> tuple[Members, Members]:
         """Split the members into variables and groups."""
         nodes: list[tuple[str, str, str]] = []
         for written in order:
             if not _is_segment(written):
-                self.documents.lost("bad-metadata", f"{written!r} is not the name of an array or group", key)
+                self.documents.report_lost("bad-metadata", f"{written!r} is not the name of an array or group", key)
                 continue
             inside = f"{prefix}{written}/"
             is_array, is_group = self.reader.is_array(inside), self.reader.is_group(inside)
             if not (is_array or is_group or written in groups):
                 if self.variables.has_hidden:
-                    self.documents.lost("bad-metadata", f"array `{written}` is listed but does not exist", key)
+                    self.documents.report_lost("bad-metadata", f"array `{written}` is listed but does not exist", key)
                 continue
             spelled = self.reader.name(inside)
             if self.documents.name(spelled, key, "", "an array or group") is None:
                 continue
             if is_array and is_group:
                 text = f"`/{inside[:-1]}` is both an array and a group; the nodes below it are left out"
-                self.documents.lost("ambiguous-node", text, self.reader.key(inside))
+                self.documents.report_lost("ambiguous-node", text, self.reader.key(inside))
             nodes.append(("variable" if is_array or self._is_variable(inside) else "group", spelled, inside))
         items = [(kind, spelled) for kind, spelled, _ in nodes]
         shown = self.documents.apart(items, [self.reader.key(inside) for _, _, inside in nodes], path)
@@ -214,7 +216,7 @@ class _Hierarchy:
 
     def _is_variable(self, prefix: str) -> bool:
         """Return whether a group is a variable that is stored in parts."""
-        document, _ = self.variables.hidden(prefix, "group")
+        document, _ = self.variables.read_hidden(prefix, "group")
         extension = (document or {}).get("nczarr")
         return isinstance(extension, dict) and isinstance(extension.get("variable"), dict)
 
@@ -232,7 +234,7 @@ class _Hierarchy:
                 continue
             if wrong is None and (user_type.name in taken or user_type.name in types):
                 text = f"type `{user_type.name}` has a name that is in use, and is left out"
-                self.documents.lost("duplicate-name", text, key, where)
+                self.documents.report_lost("duplicate-name", text, key, where)
             elif wrong is not None:
                 self._stale(f"type `{user_type.name}` {wrong}", key, where)
             else:
@@ -245,9 +247,9 @@ class _Hierarchy:
         if not isinstance(lengths, dict):
             if isinstance(lengths, list):
                 where = pointer("attributes", "_nczarr_group", "dimensions")
-                self.documents.lost("draft-layout", unread("dimensions", lengths), key, where)
+                self.documents.report_lost("draft-layout", unread("dimensions", lengths), key, where)
             else:
-                self.documents.lost("bad-metadata", "the dimensions are not an object", key)
+                self.documents.report_lost("bad-metadata", "the dimensions are not an object", key)
             return []
         dimensions: dict[str, Dimension] = {}
         shown = self.variables.dimension_names(path, list(lengths), [key] * len(lengths))
@@ -259,14 +261,14 @@ class _Hierarchy:
             wrong = name_problem(name)
             if wrong is not None or name in clashing:
                 text = wrong if wrong is not None else f"the name of dimension `{name}` is in use"
-                self.documents.lost("bad-metadata", text, key)
+                self.documents.report_lost("bad-metadata", text, key)
             elif type(size) is not int or not 0 <= size <= LARGEST_LENGTH:
-                self.documents.lost("bad-metadata", f"dimension `{name}` has no length", key)
+                self.documents.report_lost("bad-metadata", f"dimension `{name}` has no length", key)
             else:
                 dimensions[name] = Dimension(name=name, size=size, unlimited=unlimited, span=self.documents.span(key))
         return list(dimensions.values())
 
-    def _inferred(self, node: ZarrGroup, arrays: Mapping[str, ArrayMetadata]) -> tuple[Dimension, ...]:
+    def _infer_dimensions(self, node: ZarrGroup, arrays: Mapping[str, ArrayMetadata]) -> tuple[Dimension, ...]:
         """Return the dimensions of a group without hidden attributes, in order of first use."""
         spelled: dict[str, str] = {}
         for array in arrays.values():
@@ -300,7 +302,7 @@ class _Hierarchy:
             array = self.reader.array(prefix) if is_array else None
             if array is not None:
                 arrays[name] = array
-        inferred = () if self.variables.has_hidden else self._inferred(node, arrays)
+        inferred = () if self.variables.has_hidden else self._infer_dimensions(node, arrays)
         declared = (*node.types, *node.dimensions, *inferred, *node.children)
         inventor = Inventor(node.path, {*(item.name for item in declared), *(name for name, _ in node.variables)})
         variables = []

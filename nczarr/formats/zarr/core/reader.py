@@ -74,12 +74,12 @@ class NodeReader:
     def array(self, prefix: str) -> ArrayMetadata | None:
         """Return the metadata of an array; None (reported) if it cannot be read."""
         try:
-            return self.described(prefix)
+            return self.describe(prefix)
         except BadDocumentError as fault:
-            self.documents.lost(fault.code, str(fault), self.array_key(prefix), pointer(fault.member))
+            self.documents.report_lost(fault.code, str(fault), self.array_key(prefix), pointer(fault.member))
             return None
 
-    def described(self, prefix: str) -> ArrayMetadata | None:
+    def describe(self, prefix: str) -> ArrayMetadata | None:
         """Return the metadata of an array, or None (reported). Raises BadDocumentError."""
         raise NotImplementedError
 
@@ -88,15 +88,15 @@ class NodeReader:
         try:
             return decoded()
         except FAULTS as fault:
-            self.documents.lost("bad-metadata", f"{INVALID}: {fault}", key, "/fill_value")
+            self.documents.report_lost("bad-metadata", f"{INVALID}: {fault}", key, "/fill_value")
             return None
 
-    def hidden(self, prefix: str, what: str) -> tuple[Json | None, str]:
+    def read_hidden(self, prefix: str, what: str) -> tuple[Json | None, str]:
         """Return netCDF-C's hidden `superblock`, `group`, `array` or `attr`, and its document key."""
         document = self.attributes(prefix).get(f"_nczarr_{what}")
         return (document if isinstance(document, dict) else None), self.key(prefix)
 
-    def declared_types(self, prefix: str) -> Json | None:
+    def read_declared_types(self, prefix: str) -> Json | None:
         """Return the hidden `attr` that types the attributes of a store without netCDF-C's other metadata."""
         return None
 
@@ -104,7 +104,7 @@ class NodeReader:
         """Decode a `_FillValue` attribute with an encoding of its own; None if it has none."""
         return None
 
-    def shown_fill(self, constant: Constant) -> JsonConstant:
+    def show_fill(self, constant: Constant) -> JsonConstant:
         """Return the plain form of a `_FillValue` attribute."""
         return plain(constant)
 
@@ -122,7 +122,7 @@ def name_list(documents: DocumentCache, document: Json, member: str, key: str, w
     """Return the names that a member lists, each once; report one that is no list of names."""
     listed = document.get(member, [])
     if not isinstance(listed, list) or not all(isinstance(name, str) for name in listed):
-        documents.lost("bad-metadata", f"`{member}` is not a list of names", key, where)
+        documents.report_lost("bad-metadata", f"`{member}` is not a list of names", key, where)
         listed = [name for name in listed if isinstance(name, str)] if isinstance(listed, list) else []
     return list(dict.fromkeys(listed))
 

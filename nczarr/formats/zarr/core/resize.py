@@ -33,7 +33,7 @@ Edit = tuple[Path, int]
 """Path of a number in a document, and its new value."""
 
 
-def resized(
+def resize(
     store: Store, shapes: Mapping[str, tuple[int, ...]], lengths: Mapping[tuple[str, str], int]
 ) -> dict[str, bytes]:
     """Return the documents that change, by key. Raises OSError, ValueError for a document that is not JSON.
@@ -52,18 +52,18 @@ def resized(
             for member in DIMENSIONS:
                 every.append(((*path, member, dimension), length))
                 every.append(((*path, member, dimension, "size"), length))
-    for key, place, inner in list(_consolidated(edits)):
+    for key, place, inner in list(_consolidate(edits)):
         edits.setdefault(key, []).extend(((*place, *path), value) for path, value in inner)
     documents: dict[str, bytes] = {}
     for key, every in edits.items():
         data = store.get(key)
-        changed = None if data is None else edited(data, every)
+        changed = None if data is None else edit_integers(data, every)
         if changed is not None and changed != data:
             documents[key] = changed
     return documents
 
 
-def _consolidated(edits: Mapping[str, list[Edit]]) -> Iterator[tuple[str, Path, list[Edit]]]:
+def _consolidate(edits: Mapping[str, list[Edit]]) -> Iterator[tuple[str, Path, list[Edit]]]:
     """Yield the same edits in the consolidated metadata of a node's group and of all groups above."""
     for key, every in edits.items():
         segments = key.split("/")
@@ -76,7 +76,7 @@ def _consolidated(edits: Mapping[str, list[Edit]]) -> Iterator[tuple[str, Path, 
                 yield f"{above}zarr.json", place, every
 
 
-def edited(data: bytes, edits: list[Edit]) -> bytes:
+def edit_integers(data: bytes, edits: list[Edit]) -> bytes:
     """Return a document in which the integers that exist at some paths have other values. Raises ValueError."""
     text = data.decode("utf-8", "surrogateescape")
     document, places = json.loads(text.removeprefix("\ufeff")), Places(text)
@@ -100,15 +100,15 @@ def edited(data: bytes, edits: list[Edit]) -> bytes:
         old = document
         for step in path:
             old = old[step]
-        new = edited(old.encode("utf-8", "surrogateescape"), inner).decode("utf-8", "surrogateescape")
+        new = edit_integers(old.encode("utf-8", "surrogateescape"), inner).decode("utf-8", "surrogateescape")
         if new != old:
             changes.append(
                 (places.index(path), json.dumps(old, ensure_ascii=False), json.dumps(new, ensure_ascii=False))
             )
-    return _spliced(text, changes).encode("utf-8", "surrogateescape")
+    return _splice(text, changes).encode("utf-8", "surrogateescape")
 
 
-def _spliced(text: str, changes: list[tuple[int, str, str]]) -> str:
+def _splice(text: str, changes: list[tuple[int, str, str]]) -> str:
     """Return a text with other words at some indices: (index, old word, new word). Raises ValueError for another word.
 
     Consolidated metadata have a change for each array, so the text is copied once.

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 from nczarr import names
 from nczarr.arrays.sources.source import Descr, itemsize
-from nczarr.arrays.values.elements import ELEMENT_TYPES, declared, element_of, field_of, modelled
+from nczarr.arrays.values.elements import ELEMENT_TYPES, declare_type, element_of, field_of, model_dtype
 from nczarr.arrays.values.parts import NUMPY, Types, descr
 from nczarr.ast import CompoundType, Field, OpaqueType
 from nczarr.check.check_names import apart, namesakes
@@ -21,7 +21,7 @@ from nczarr.names import name_problem
 @functools.lru_cache(maxsize=256)
 def plain_type(stored: Descr) -> str | None:
     """Return the atomic type of a dtype; one byte of text is char, raw bytes and records None."""
-    model = modelled(stored)
+    model = model_dtype(stored)
     if not isinstance(stored, str) or stored[1] in "Vb" or not isinstance(model, str):
         return None
     if model[1] in "SOU":
@@ -37,7 +37,7 @@ def holds(stored: Descr, type_name: str, types: Types) -> bool:
 
 
 def _same(declared: Descr, stored: Descr, shape: tuple[int, ...] = (), other: tuple[int, ...] = ()) -> bool:
-    stored = modelled(stored)
+    stored = model_dtype(stored)
     if isinstance(stored, str) and stored[1] == "V" and not other and (shape or declared != stored):
         return itemsize(declared) * math.prod(shape) == int(stored[2:])
     if shape != other:
@@ -71,9 +71,9 @@ class Inventor(DeclaredTypes):
             raise ValueError(f"elements of {itemsize(stored)} bytes are too large")
         element = element_of(stored)
         if element in ELEMENT_TYPES:
-            return self.shared(declared(element, element))
+            return self.share(declare_type(element, element))
         if isinstance(stored, str) and stored[1] == "V":
-            return self.shared(OpaqueType(name=f"opaque_{stored[2:]}", size=int(stored[2:])))
+            return self.share(OpaqueType(name=f"opaque_{stored[2:]}", size=int(stored[2:])))
         if isinstance(stored, str):
             return plain_type(stored) or ""
         fields, record = [], self.free(f"{name}_t")

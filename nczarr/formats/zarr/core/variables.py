@@ -24,13 +24,13 @@ from nczarr.check.check_types import default_fill
 from nczarr.check.infer_shapes import check_storage
 from nczarr.diagnostics.report import Report
 from nczarr.formats.common.documents import Json
-from nczarr.formats.zarr.core.array_metadata import ArrayMetadata, made_storage
+from nczarr.formats.zarr.core.array_metadata import ArrayMetadata, build_storage
 from nczarr.formats.zarr.core.attributes import NodeAttributes
 from nczarr.formats.zarr.core.fill_attribute import own_fill, with_fill
 from nczarr.formats.zarr.core.reader import NodeReader
 from nczarr.formats.zarr.core.stored_types import Inventor, holds
 from nczarr.formats.zarr.extension.model import ArrayExtension
-from nczarr.plan.requested_storage import normalized
+from nczarr.plan.requested_storage import normalize
 from nczarr.syntax.json.positions import pointer
 
 SILENT = ArrayExtension()
@@ -61,11 +61,11 @@ class Variables:
         """FQNs of renamed dimensions, by their FQN in the store."""
         self._fqns: dict[str | tuple[str, str], str] = {}
 
-    def hidden(self, prefix: str, what: str) -> tuple[Json | None, str]:
+    def read_hidden(self, prefix: str, what: str) -> tuple[Json | None, str]:
         """Return the hidden `superblock`, `group`, `array` or `attr` of a node, and its document key."""
         if self.has_hidden:
-            return self.reader.hidden(prefix, what)
-        return (self.reader.declared_types(prefix) if what == "attr" else None), self.reader.key(prefix)
+            return self.reader.read_hidden(prefix, what)
+        return (self.reader.read_declared_types(prefix) if what == "attr" else None), self.reader.key(prefix)
 
     def dimension_names(self, path: str, written: Sequence[str], keys: Sequence[str]) -> list[str]:
         """Return unique names of a group's dimensions; `keys`: their documents."""
@@ -88,9 +88,9 @@ class Variables:
 
     # ---- one array -------------------------------------------------------------------------------------------------
     def _array(self, path: str, name: str, described: ArrayMetadata, inventor: Inventor) -> Variable | None:
-        hidden, key = self.hidden(described.prefix, "array")
+        hidden, key = self.read_hidden(described.prefix, "array")
         extension = self._extension((hidden or {}).get("nczarr", {}), key)
-        plain = self._listed(hidden or {}, described, key) if self.has_hidden else self._axes(path, described)
+        plain = self._list_axes(hidden or {}, described, key) if self.has_hidden else self._axes(path, described)
         if plain == () and described.shape == (1,):
             encoding = described.encoding._replace(permutation=None)  # netCDF-C writes scalars as arrays of one element
             described = described._replace(shape=(), chunks=(), shards=None, encoding=encoding)
@@ -113,7 +113,7 @@ class Variables:
         )
         nil = extension.nil.get("", ()) if type_name == "string" else ()
         fill = own_fill(type_name, variable.attributes)
-        undeclared = self._undeclared_fill(extension, described, type_name, types, key)
+        undeclared = self._find_undeclared_fill(extension, described, type_name, types, key)
         if undeclared is not None:
             described, fill = described._replace(fill=None), undeclared
         source = described.source(self.documents, descr(type_name, types), self._shape(references), nil, fill)
@@ -123,7 +123,7 @@ class Variables:
     def _shape(self, references: References) -> tuple[int, ...]:
         return tuple(ref if isinstance(ref, int) else self.dimensions[ref].size for ref in references)
 
-    def _undeclared_fill(
+    def _find_undeclared_fill(
         self, extension: ArrayExtension, described: ArrayMetadata, type_name: str, types: Types, key: str
     ) -> bytes | None:
         """Return the fill value that an array of numbers does not declare, from the extension; else None.
@@ -165,7 +165,7 @@ class Variables:
             self._fqns[path, axis] = fqn
         return fqn
 
-    def _listed(self, hidden: Json, described: ArrayMetadata, key: str) -> tuple[str | None, ...] | None:
+    def _list_axes(self, hidden: Json, described: ArrayMetadata, key: str) -> tuple[str | None, ...] | None:
         """Return the FQNs in the plain list; `()` for a scalar; None (reported) if missing."""
         references = next((hidden[member] for member in ("dimension_references", "dimrefs") if member in hidden), None)
         if hidden.get("scalar") == 1 or hidden.get("storage") == "scalar":
@@ -195,7 +195,7 @@ class Variables:
         try:
             return inventor.type_of(described.encoding.dtype, name)
         except ValueError as fault:
-            self.documents.lost("unreadable-array", str(fault), described.key)
+            self.documents.report_lost("unreadable-array", str(fault), described.key)
             return None
 
     def _references(
@@ -204,7 +204,7 @@ class Variables:
         """Return the extension's dimensions if they fit the shape, else the plain ones, else sizes."""
         shape = described.shape
         if extension.dimensions is not None:
-            resolved = self._resolved(extension.dimensions)
+            resolved = self._resolve(extension.dimensions)
             if len(resolved) == len(shape) and all(map(self._fits, resolved, shape)):
                 return resolved
             self._stale("the dimensions of the extension do not match the shape", key)
@@ -224,7 +224,7 @@ class Variables:
                 self.documents.warn("unnamed-dimension", f"{text}: it is anonymous", key, where)
         return tuple(references)
 
-    def _resolved(self, references: References) -> References:
+    def _resolve(self, references: References) -> References:
         """Return unescaped references as FQNs."""
         return tuple(
             self._reference(reference) if isinstance(reference, str) else reference for reference in references
@@ -249,15 +249,15 @@ class Variables:
 
     # ---- a group of parts ------------------------------------------------------------------------------------------
     def _parts(self, path: str, name: str, prefix: str) -> Variable | None:
-        hidden, key = self.hidden(prefix, "group")
+        hidden, key = self.read_hidden(prefix, "group")
         extension = self._extension(((hidden or {}).get("nczarr") or {}).get("variable"), key)
         type_name = extension.type or ""
         types = self.types
-        references = self._resolved(extension.dimensions or ())
+        references = self._resolve(extension.dimensions or ())
         are_known = all(isinstance(reference, int) or reference in self.dimensions for reference in references)
         if type_name not in types or is_fixed(type_name, types) or not are_known:
             text = f"variable `{name}` has an undefined type or dimension"
-            self.documents.lost("unreadable-array", text, key)
+            self.documents.report_lost("unreadable-array", text, key)
             return None
         sources: dict[str, ArraySource] = {}
         pieces = list(parts(type_name, self._shape(references), types))
@@ -277,7 +277,7 @@ class Variables:
                 wrong = "does not have the shape of the variable"
             if described is None or wrong is not None:
                 text = f"variable `{name}` cannot be read: its part `{part.path}` {wrong}"
-                self.documents.lost("unreadable-array", text, key)
+                self.documents.report_lost("unreadable-array", text, key)
                 return None
             nil = extension.nil.get(part.path, ()) if part.type == "string" else ()
             sources[part.path] = described.source(self.documents, descr(part.type, types), described.shape, nil)
@@ -294,13 +294,13 @@ class Variables:
     # ---- what the extension says -----------------------------------------------------------------------------------
     def attributes(self, document: Json, prefix: str, owner: str = "") -> tuple[Attribute, ...]:
         """Return the attributes of a group, or of a variable of the type `owner`."""
-        hidden, _ = self.hidden(prefix, "attr")
+        hidden, _ = self.read_hidden(prefix, "attr")
         return NodeAttributes(self.documents, self.types).read(
             document,
             self.reader.key(prefix),
             hidden,
             functools.partial(self.reader.own_fill, owner) if owner else None,
-            self.reader.shown_fill if owner else plain,
+            self.reader.show_fill if owner else plain,
         )
 
     def _extension(self, written: Any, key: str) -> ArrayExtension:
@@ -324,13 +324,13 @@ class Variables:
     ) -> Storage:
         """Return the plain documents' storage, updated by a valid extension."""
         grows = [isinstance(reference, str) and self.dimensions[reference].unlimited for reference in references]
-        plainly = normalized(plain_storage, self._shape(references), type_name, tuple(grows) if any(grows) else ())
+        plainly = normalize(plain_storage, self._shape(references), type_name, tuple(grows) if any(grows) else ())
         if extension is SILENT:
             return plainly
         filters, endian = extension.filters, extension.endian
         storage: Storage | None = None
         with suppress(ValueError):
-            storage = made_storage(
+            storage = build_storage(
                 extension.layout,
                 plainly.chunks if extension.chunks is None else extension.chunks or None,
                 plainly.codecs

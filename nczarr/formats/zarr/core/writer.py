@@ -45,7 +45,7 @@ class Writer:
     def entries(self) -> Iterator[Entry]:
         """Yield every metadata key with its document; consolidated metadata if the plan has them."""
         documents = self._group("/", self.plan.checked.dataset)
-        return self.consolidated(documents) if self.plan.consolidates else documents
+        return self.consolidate(documents) if self.plan.consolidates else documents
 
     # ---- how a version lays down documents ---------------------------------------------------------------------------
     def group(self, prefix: str, attributes: Json) -> Iterator[Entry]:
@@ -60,7 +60,7 @@ class Writer:
         """Yield the documents of an array that is a part of a variable."""
         return self.array(prefix, target, axes, {})
 
-    def consolidated(self, documents: Iterator[Entry]) -> Iterator[Entry]:
+    def consolidate(self, documents: Iterator[Entry]) -> Iterator[Entry]:
         """Yield the documents, and consolidated metadata if the version has it."""
         return documents
 
@@ -79,7 +79,7 @@ class Writer:
         )
         return shown | (self.axes_attributes(path) if "" in self.plan.targets[path] else {}), {}
 
-    def finished(self, path: str, shown: Json, hidden: Json) -> Json:
+    def finish(self, path: str, shown: Json, hidden: Json) -> Json:
         """Return the attributes of a node as its document has them."""
         return shown
 
@@ -106,7 +106,7 @@ class Writer:
             yield from self._group(names.join(path, child.name), child)
         for variable in group.variables:
             yield from self._variable(names.join(path, variable.name), variable)
-        yield from self.group(self.plan.prefix(path), self.finished(path, *self.group_attributes(path, group)))
+        yield from self.group(self.plan.prefix(path), self.finish(path, *self.group_attributes(path, group)))
 
     def _variable(self, path: str, variable: Variable) -> Iterator[Entry]:
         prefix = self.plan.prefix(path)
@@ -115,7 +115,7 @@ class Writer:
         whole = targets.get("")
         if whole is not None:
             shown = without_times(shown, whole.layout.dtype, whole.layout.fill)
-            yield from self.array(prefix, whole, self.plan.axes[path], self.finished(path, shown, hidden))
+            yield from self.array(prefix, whole, self.plan.axes[path], self.finish(path, shown, hidden))
             return
         yield from self._parts(path, targets)
         arrays = self.plan.form.capabilities.arrays
@@ -123,7 +123,7 @@ class Writer:
             from nczarr.formats.common.awkward import sidecar  # few datasets have lists
 
             yield from sidecar.entries(self.plan, path)
-        yield from self.group(prefix, self.finished(path, shown, hidden))
+        yield from self.group(prefix, self.finish(path, shown, hidden))
 
     def _parts(self, path: str, targets: Mapping[str, PartTarget]) -> Iterator[Entry]:
         """Yield the documents of a variable's parts, and of the groups between."""

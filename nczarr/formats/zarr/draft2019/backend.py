@@ -18,7 +18,7 @@ from nczarr.ast import Attribute, EnumType, Group, Variable
 from nczarr.ast.dataset import groups
 from nczarr.check.checked import Foreign
 from nczarr.diagnostics.report import Report
-from nczarr.formats.zarr.core.attributes import untyped
+from nczarr.formats.zarr.core.attributes import type_untyped
 from nczarr.formats.zarr.core.fill_values import Json
 from nczarr.formats.zarr.core.stored_types import plain_type
 from nczarr.formats.zarr.core.writer import Entry
@@ -58,7 +58,7 @@ def _with_storage(group: GroupNode, path: str, plan: StorePlan) -> GroupNode:
 def as_it_was(attribute: Attribute, foreign: Foreign) -> bool:
     """Return whether an attribute still equals JSON that the tree represents differently."""
     originals = foreign.attributes
-    return attribute.name in originals and untyped(originals[attribute.name]) == attribute.value
+    return attribute.name in originals and type_untyped(originals[attribute.name]) == attribute.value
 
 
 def emit(plan: StorePlan, report: Report) -> Iterator[Entry]:
@@ -82,7 +82,7 @@ class Draft2019Writer(HiddenAttributes):
     def lists(self, path: str, member: Variable | Group) -> bool:
         return False
 
-    def said_type(self, dtype: Descr) -> str:
+    def find_said_type(self, dtype: Descr) -> str:
         return plain_type(dtype) or ""
 
     def group(self, prefix: str, attributes: Json) -> Iterator[Entry]:
@@ -102,7 +102,7 @@ class Draft2019Writer(HiddenAttributes):
             "chunk_memory_layout": {"extension": protocol_extension.URI, "type": texts}
             if layout.dtype == "|O"
             else layout.order,
-            "chunk_codecs": dtypes.written_codecs(layout.codecs, itemsize(layout.dtype)),
+            "chunk_codecs": dtypes.write_codecs(layout.codecs, itemsize(layout.dtype)),
             "fill_value": dtypes.fill_value(layout.dtype, layout.fill, utf8=target.utf8),
             "extensions": members["extensions"],
             "attributes": members["attributes"],
@@ -111,7 +111,7 @@ class Draft2019Writer(HiddenAttributes):
             document["extensions"] = protocol_extension.with_fill(members["extensions"], layout.fill or b"")
         yield keys.array_key("/" + prefix[:-1]), wire.encode(document)
 
-    def finished(self, path: str, shown: Json, hidden: Json) -> Json:
+    def finish(self, path: str, shown: Json, hidden: Json) -> Json:
         checked = self.plan.checked
         foreign = checked.foreign.get(path, Foreign())
         node = checked.variables.get(path) or checked.groups[path]

@@ -126,7 +126,7 @@ def fill_bytes(written_type: Any, written: Any) -> bytes | None:
     return data
 
 
-def written_codecs(codecs: Sequence[Codec], itemsize: int) -> list[Json]:
+def write_codecs(codecs: Sequence[Codec], itemsize: int) -> list[Json]:
     """Return the `chunk_codecs` member of a neutral chain: URIs and parameters.
 
     {"codec": "http://purl.org/zarr/spec/codec/gzip", "level": 1}
@@ -138,7 +138,7 @@ def written_codecs(codecs: Sequence[Codec], itemsize: int) -> list[Json]:
 
 
 def configs(steps: Sequence[Json]) -> tuple[Step, ...]:
-    """Invert `written_codecs` for valid documents. Unknown codecs are named by URI, which decoding rejects."""
+    """Invert `write_codecs` for valid documents. Unknown codecs are named by URI, which decoding rejects."""
     return tuple(map(_config, steps))
 
 

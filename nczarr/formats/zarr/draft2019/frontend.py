@@ -21,7 +21,7 @@ from nczarr.formats.common.documents import Json
 from nczarr.formats.common.strict_json import StrictDocuments
 from nczarr.formats.zarr.core import hierarchy
 from nczarr.formats.zarr.core.array_metadata import ArrayMetadata, chain
-from nczarr.formats.zarr.core.attributes import untyped
+from nczarr.formats.zarr.core.attributes import type_untyped
 from nczarr.formats.zarr.core.reader import NodeReader
 from nczarr.formats.zarr.draft2019 import dtypes, keys, wire
 from nczarr.formats.zarr.draft2019 import protocol_extension as extension
@@ -55,9 +55,9 @@ class NodeDocuments(StrictDocuments):
     @functools.cached_property
     def nodes(self) -> Nodes:
         """All nodes: those listed, else those given and those named by our extension."""
-        return self._discovered()
+        return self._discover()
 
-    def _discovered(self) -> Nodes:
+    def _discover(self) -> Nodes:
         hierarchy = Hierarchy(operations(self.store))
         if hierarchy.store.lists:
             return hierarchy.discover()
@@ -67,7 +67,9 @@ class NodeDocuments(StrictDocuments):
                 ancestor for ancestor in (path, *keys.ancestors(path)) if not keys.path_problem(ancestor)
             )
             if not any(node.path == path for node in map(keys.node_of, standing) if node is not None):
-                self.lost("unreadable-array", f"`{path}` is given but has no document", keys.children_prefix(path))
+                self.report_lost(
+                    "unreadable-array", f"`{path}` is given but has no document", keys.children_prefix(path)
+                )
             documents.update(standing)
         documents.update(hierarchy.standing(["/"]))
         waiting = [node.path for key in documents if (node := keys.node_of(key)) and node.kind == "group"]
@@ -81,13 +83,13 @@ class NodeDocuments(StrictDocuments):
             waiting += [node.path for key in standing if (node := keys.node_of(key)) and node.kind == "group"]
         if not documents:
             text = "the store cannot list keys: its content is unknown unless the paths of nodes are given"
-            self.lost("unreadable-array", text, keys.META)
+            self.report_lost("unreadable-array", text, keys.META)
         return nodes_of(documents)
 
     def _members(self, path: str) -> list[str]:
         """Return a group's child names, or paths of a variable's arrays, in our extension."""
         document = self.get(keys.group_key(path))
-        ours = None if document is None else extension.found(document.get("extensions"))
+        ours = None if document is None else extension.find_extension(document.get("extensions"))
         members = (ours.members if ours else None) or []
         return [member for member in members if not any(map(problem, member.split("/")))]
 
@@ -95,12 +97,12 @@ class NodeDocuments(StrictDocuments):
     def _below(self) -> dict[str, list[str]]:
         """Sound key names of the children of each group; others, and nodes of both kinds, are reported."""
         for key in self.nodes.nameless:
-            self.lost("bad-metadata", "the name of a node is empty: it is left out", key)
+            self.report_lost("bad-metadata", "the name of a node is empty: it is left out", key)
         for path, kinds in sorted(self.nodes.documents.items()):
             if len(self.nodes.kinds(path)) > 1:
                 what = "a group" if "group" in kinds else "a group implied by its descendants"
                 text = f"`{path}` is both an array and {what}; the nodes below it are left out"
-                self.lost("ambiguous-node", text, keys.array_key(path))
+                self.report_lost("ambiguous-node", text, keys.array_key(path))
         sound: dict[str, list[str]] = {}
         for path, below in self.nodes.below().items():
             spellings: dict[str, str] = {}
@@ -112,7 +114,7 @@ class NodeDocuments(StrictDocuments):
                     spellings[name.lower()] = name
                 else:
                     key = self.key(keys.join(path, name))
-                    self.lost("bad-metadata", f"the name `{name}` of a node {wrong}: it is left out", key)
+                    self.report_lost("bad-metadata", f"the name `{name}` of a node {wrong}: it is left out", key)
             sound[path] = list(spellings.values())
         return sound
 
@@ -143,24 +145,24 @@ class NodeDocuments(StrictDocuments):
         """Return the valid document of a node; None (reported) if invalid or absent."""
         key = self.key(path)
         if key not in self._valid:
-            self._valid[key] = self._validated(key, path)
+            self._valid[key] = self._validate(key, path)
         return self._valid[key]
 
-    def _validated(self, key: str, path: str) -> Json | None:
+    def _validate(self, key: str, path: str) -> Json | None:
         if not self.nodes.documents.get(path):
             return None
         document = self.get(key)
         if document is None:
             if not self.has(key):
-                self.lost("bad-metadata", "the document is listed but does not exist", key)
+                self.report_lost("bad-metadata", "the document is listed but does not exist", key)
             return None
         sound = True
-        ours = extension.found(document.get("extensions")) is not None
+        ours = extension.find_extension(document.get("extensions")) is not None
         for fault in wire.faults(document, self.kind(path) or "group"):
             sound = sound and fault.weight not in ("refused", "lost")
             self.refused = self.refused or fault.weight == "refused"
             if fault.weight == "lost":
-                self.lost(fault.code, fault.message, key, fault.where)
+                self.report_lost(fault.code, fault.message, key, fault.where)
             elif fault.weight != "note" or not ours:  # which writes all chunks then
                 self.warn(fault.code, fault.message, key, fault.where, _SEVERITIES[fault.weight])
         return document if sound else None
@@ -223,7 +225,7 @@ class Draft2019Reader(NodeReader):
 
     def extension(self, prefix: str) -> ExtensionObject | None:
         """Return our extension object, or None."""
-        return extension.found(self._document(prefix).get("extensions"))
+        return extension.find_extension(self._document(prefix).get("extensions"))
 
     def is_extended(self) -> bool:
         """Return whether any node has our extension object."""
@@ -239,7 +241,7 @@ class Draft2019Reader(NodeReader):
         attributes = {
             name: value
             for name, value in document.get("attributes", {}).items()
-            if not _is_shown(plain(untyped(value)).value, value)
+            if not _is_shown(plain(type_untyped(value)).value, value)
         }
         grid = document.get("chunk_grid", {})
         return Foreign(others, attributes, grid.get("separator") if isinstance(grid, dict) else None)
@@ -275,7 +277,7 @@ class Draft2019Reader(NodeReader):
             self.documents.warn("stale-extension", text, self.documents.key(path))
         return called
 
-    def hidden(self, prefix: str, what: str) -> tuple[Json | None, str]:
+    def read_hidden(self, prefix: str, what: str) -> tuple[Json | None, str]:
         """Return a hidden attribute of netCDF-C, derived from our extension object."""
         extension_object = self.extension(prefix)
         path, key = path_of(prefix), self.key(prefix)
@@ -283,15 +285,15 @@ class Draft2019Reader(NodeReader):
             kinds = {name: self.documents.kind(keys.join(path, name)) for name in self.documents.children_of(path)}
             arrays, groups = ([name for name in kinds if kinds[name] == kind] for kind in keys.KINDS)
             empty = {"dimensions": {}, "arrays": arrays, "groups": groups}
-            return (empty if extension_object is None else extension_object.hidden(what, arrays, groups)), key
-        return (None if extension_object is None else extension_object.hidden(what, [], [])), key
+            return (empty if extension_object is None else extension_object.read_hidden(what, arrays, groups)), key
+        return (None if extension_object is None else extension_object.read_hidden(what, [], [])), key
 
-    def described(self, prefix: str) -> ArrayMetadata | None:
+    def describe(self, prefix: str) -> ArrayMetadata | None:
         path = path_of(prefix)
         document = self.documents.valid(path)
         if document is None:
             return None
-        used = wire.used_type(document["data_type"])
+        used = wire.find_used_type(document["data_type"])
         dtype, shape = dtypes.descr(used), tuple(document["shape"])
         grid = document["chunk_grid"]
         chunks = tuple(grid["chunk_shape"])

@@ -7,7 +7,7 @@
      "attribute_types": {"units": ">S1"},
      "nczarr": {"superblock": {…}, "group": {…}, "attributes": {…}}}
 
-One object replaces the four hidden attributes of NCZarr: `hidden` derives them,
+One object replaces the four hidden attributes of NCZarr: `read_hidden` derives them,
 `of_group` and `of_array` invert it. The members of `nczarr` are grouped by
 hidden attribute. `members` of a group are the key names of its children in
 definition order, for stores without listing; of a multi-part variable, the
@@ -60,7 +60,7 @@ class ExtensionObject(NamedTuple):
         except ValueError:
             return None
 
-    def hidden(self, what: str, arrays: list[str], groups: list[str]) -> Json | None:
+    def read_hidden(self, what: str, arrays: list[str], groups: list[str]) -> Json | None:
         """Return NCZarr's `superblock`, `group`, `array` or `attr`; None for a missing superblock.
 
         `arrays` and `groups`: key names of the children.
@@ -109,7 +109,7 @@ def _plainly(fqn: str) -> str:
         return fqn
 
 
-def found(extensions: Any) -> ExtensionObject | None:
+def find_extension(extensions: Any) -> ExtensionObject | None:
     """Return our extension object among the `extensions` of a document."""
     for extension in extensions if isinstance(extensions, list) else ():
         if isinstance(extension, dict) and extension.get("extension") == URI:
@@ -141,7 +141,7 @@ def of_array(name: str, array: Json, hidden_attributes: Json) -> Json:
 
 def with_fill(extensions: list[Json], fill: bytes) -> list[Json]:
     """Return an array's extensions with the exact fill value in ours."""
-    ours = found(extensions)
+    ours = find_extension(extensions)
     document = {"extension": URI, "must_understand": False} if ours is None else ours.document
     bits = {**document, "fill_bits": base64.b64encode(fill).decode()}
     return [bits, *(extension for extension in extensions if extension is not document)]

@@ -62,7 +62,7 @@ def faults(document: Any, kind: Kind) -> list[DocumentFault]:
     return _Document(document, kind).faults
 
 
-def used_type(data_type: Any) -> Any:
+def find_used_type(data_type: Any) -> Any:
     """Return the data type for reading: the fallback of an unknown extension."""
     return data_type["fallback"] if isinstance(data_type, dict) and data_type.get("extension") != URI else data_type
 
@@ -156,7 +156,7 @@ class _Document:
         self._grid(document["chunk_grid"], None if shape is None else len(shape))
         self._codecs(document["chunk_codecs"])
         if self._is_type(document["data_type"]):
-            used = used_type(document["data_type"])
+            used = find_used_type(document["data_type"])
             self._layout(document["chunk_memory_layout"], used)
             self._fill(document["fill_value"], used)
 

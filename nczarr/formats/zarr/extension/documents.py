@@ -17,7 +17,14 @@ from nczarr.ast.plain import HIDDEN, JsonConstant, plain
 from nczarr.check.check_types import default_fill
 from nczarr.formats.zarr.core.stored_types import plain_type
 from nczarr.formats.zarr.core.writer import Writer
-from nczarr.formats.zarr.extension.model import VERSION, ArrayExtension, AttributeExtension, Json, stated, type_to_json
+from nczarr.formats.zarr.extension.model import (
+    VERSION,
+    ArrayExtension,
+    AttributeExtension,
+    Json,
+    omit_missing,
+    type_to_json,
+)
 from nczarr.plan.plans import Runs, StorePlan
 from nczarr.plan.requested_storage import fill_alone, metadata_storage
 
@@ -42,7 +49,7 @@ class HiddenAttributes(Writer):
         """Return whether a group lists a member; the library cannot see others."""
         return isinstance(member, Group) or "" in self.plan.targets[path]
 
-    def said_type(self, dtype: Descr) -> str:
+    def find_said_type(self, dtype: Descr) -> str:
         """Return the atomic type that the dtype alone implies to a reader."""
         return "" if element_of(dtype) is not None else plain_type(dtype) or ""
 
@@ -54,11 +61,11 @@ class HiddenAttributes(Writer):
     def group_attributes(self, path: str, group: Group) -> tuple[Json, Json]:
         """Return the attributes, and `group`, `superblock` (root) and `attr`."""
         shown, types = attributes(group.attributes, hidden=self.reserved)
-        hidden = {"group": self._hidden_group(path, group)}
+        hidden = {"group": self._describe_group(path, group)}
         if isinstance(group, Dataset):
             model = None if group.version == MODEL else group.version
             extension = {"version": VERSION, "kind": group.kind, "name": group.name or None, "model": model}
-            hidden["superblock"] = {**self.superblock, "nczarr": stated(extension)}
+            hidden["superblock"] = {**self.superblock, "nczarr": omit_missing(extension)}
         return shown, {**hidden, "attr": types}
 
     def variable_attributes(self, path: str, variable: Variable) -> tuple[Json, Json]:
@@ -66,7 +73,7 @@ class HiddenAttributes(Writer):
         form = self._without_fill if fill_alone(self.plan, path, variable) else self.attribute_form
         shown, types = attributes(variable.attributes, form, self.reserved)
         if "" in self.plan.targets[path]:
-            return shown | self.axes_attributes(path), {"array": self._hidden_array(path, variable), "attr": types}
+            return shown | self.axes_attributes(path), {"array": self._describe_array(path, variable), "attr": types}
         nil = {part: target.nil for part, target in self.plan.targets[path].items() if target.nil}
         storage = self.plan.storage[path]
         extension = _extension(storage, Storage(), variable.type, self._references(variable), nil)
@@ -87,7 +94,7 @@ class HiddenAttributes(Writer):
         """Return a variable's dimensions: unescaped names, and sizes of anonymous ones."""
         return tuple(self._plain_name(ref) if isinstance(ref, str) else ref for ref in variable.dimensions)
 
-    def _hidden_group(self, path: str, group: Group) -> Json:
+    def _describe_group(self, path: str, group: Group) -> Json:
         """Return dimensions, stand-ins for sizes, listed members."""
         arrays, children = (
             [member.name for member in members if self.lists(names.join(path, member.name), member)]
@@ -106,7 +113,7 @@ class HiddenAttributes(Writer):
             if isinstance(reference, int) and name not in dimensions
         }
         everything = [member.name for members in (group.variables, group.groups) for member in members]
-        extension = stated(
+        extension = omit_missing(
             {
                 "types": [type_to_json(declared) for declared in group.types] or None,
                 "members": everything if len(arrays) + len(children) < len(everything) else None,
@@ -116,7 +123,7 @@ class HiddenAttributes(Writer):
         lists = {"dimensions": dimensions | anonymous, "arrays": arrays, "groups": children}
         return {**lists, "nczarr": extension} if extension else lists
 
-    def _hidden_array(self, path: str, variable: Variable) -> Json:
+    def _describe_array(self, path: str, variable: Variable) -> Json:
         """Return dimensions and extension. Anonymous dimensions have their axis names, in the variable's group."""
         home = names.split(path)[:-1]
         references = [
@@ -131,15 +138,15 @@ class HiddenAttributes(Writer):
         extension = _extension(
             self.plan.storage[path],
             metadata_storage(target.layout),
-            variable.type if variable.type != self.said_type(target.layout.dtype) else None,
+            variable.type if variable.type != self.find_said_type(target.layout.dtype) else None,
             self._references(variable) if any(isinstance(ref, int) for ref in variable.dimensions) else None,
             {"": target.nil},
         )
-        inner = extension._replace(fill=_undeclared_fill(self.plan, path, variable)).to_json()
+        inner = extension._replace(fill=_find_undeclared_fill(self.plan, path, variable)).to_json()
         return {**document, "nczarr": inner} if inner else document
 
 
-def _undeclared_fill(plan: StorePlan, path: str, variable: Variable) -> str | None:
+def _find_undeclared_fill(plan: StorePlan, path: str, variable: Variable) -> str | None:
     """Return the fill value of a source that its references do not declare; None for that which a reader infers."""
     arrays, source = plan.form.capabilities.arrays, plan.parts[path].get("")
     declared = plan.targets[path][""].layout

@@ -82,7 +82,7 @@ class ArrayExtension(NamedTuple):
         nil = {path: [list(run) for run in runs] for path, runs in self.nil.items() if runs}
         quantize = None if self.quantize is None else [self.quantize.algorithm, self.quantize.digits]
         chunks = self.chunks and [chunk.written if isinstance(chunk, Lengths) else chunk for chunk in self.chunks]
-        return stated(
+        return omit_missing(
             {
                 **self._asdict(),
                 "chunks": chunks,
@@ -173,7 +173,7 @@ class AttributeExtension(NamedTuple):
         else:
             form = value.to_json()
             content = {key: form[key] for key in ("values", "elements") if key in form}
-        return stated({"type": value.type, "length": value.count, **content, "at": self.at})
+        return omit_missing({"type": value.type, "length": value.count, **content, "at": self.at})
 
     @classmethod
     def from_json(cls, document: Json) -> AttributeExtension:
@@ -216,7 +216,7 @@ def type_from_json(document: Json) -> UserType:
             raise ValueError(f"unknown kind of type: {other!r}")
 
 
-def stated(members: Json) -> Json:
+def omit_missing(members: Json) -> Json:
     """Omit members with the value None, and convert tuples to lists."""
     present = {key: value for key, value in members.items() if value is not None}
     return {key: list(value) if isinstance(value, tuple) else value for key, value in present.items()}
@@ -226,10 +226,10 @@ HIDDEN_PARTS = ("superblock", "group", "array", "attr")
 """Members of the text of a node; with `_nczarr_` before, names of hidden attributes."""
 
 
-def unpacked(attributes: Json) -> Json:
+def unpack_attributes(attributes: Json) -> Json:
     """Return attributes with the hidden ones of the text `_nczarr`; those without a valid text as they are."""
     text = attributes.get(CARRIED)
-    hidden = _parsed(text) if isinstance(text, str) else None
+    hidden = _parse(text) if isinstance(text, str) else None
     if hidden is None:
         return attributes
     shown = {f"_nczarr_{what}": hidden[what] for what in HIDDEN_PARTS if isinstance(hidden.get(what), dict)}
@@ -237,7 +237,7 @@ def unpacked(attributes: Json) -> Json:
 
 
 @functools.lru_cache(maxsize=64)
-def _parsed(text: str) -> Json | None:
+def _parse(text: str) -> Json | None:
     """Return the object in a text; None if it is not one."""
     try:
         value = parse(text.encode("utf-8", "surrogateescape")).value

@@ -50,20 +50,20 @@ class NCZarrWriter(HiddenAttributes, Zarr2Writer):
         whole = self.plan.targets[path].get("")
         if whole is None or not _is_known(whole.layout):
             return False
-        met = self._met(path)
-        return all(self._met(ref) <= met for ref in member.dimensions if isinstance(ref, str))
+        met = self._number(path)
+        return all(self._number(ref) <= met for ref in member.dimensions if isinstance(ref, str))
 
-    def _met(self, fqn: str) -> int:
+    def _number(self, fqn: str) -> int:
         """Return the walk index of an object's group; names in a store have no slash."""
         if not self.order:
             walk = groups(self.plan.checked.dataset)
             self.order.update(("" if path == "/" else path, number) for number, (path, _) in enumerate(walk))
         return self.order[fqn.rpartition("/")[0]]
 
-    def said_type(self, dtype: Descr) -> str:
-        return "string" if dtype == "|S1" else super().said_type(dtype)
+    def find_said_type(self, dtype: Descr) -> str:
+        return "string" if dtype == "|S1" else super().find_said_type(dtype)
 
-    def finished(self, path: str, shown: Json, hidden: Json) -> Json:
+    def finish(self, path: str, shown: Json, hidden: Json) -> Json:
         return shown | {f"_nczarr_{what}": document for what, document in hidden.items()}
 
     def axes_attributes(self, path: str) -> Json:

@@ -34,6 +34,6 @@ class NCZarr3Writer(HiddenAttributes, Zarr3Writer):
     def attribute_form(self, attribute: Attribute) -> JsonConstant:
         return self.fill_form(attribute.value) if attribute.name == "_FillValue" else plain(attribute.value)
 
-    def finished(self, path: str, shown: Json, hidden: Json) -> Json:
+    def finish(self, path: str, shown: Json, hidden: Json) -> Json:
         ordered = {what: hidden[what] for what in HIDDEN_PARTS if what in hidden}
         return {**shown, CARRIED: encode(ordered).decode("utf-8", "surrogateescape")}

@@ -19,7 +19,7 @@ def holds(store: Store) -> bool:
     """Return whether a store is Zarr v2 with a superblock of any generation."""
     if not zarr2.holds(store):
         return False
-    return Zarr2Reader(DocumentCache(store, Report(), Options())).hidden("", "superblock")[0] is not None
+    return Zarr2Reader(DocumentCache(store, Report(), Options())).read_hidden("", "superblock")[0] is not None
 
 
 def read(store: Store, report: Report, options: Options) -> Unchecked | None:

@@ -26,9 +26,9 @@ from contextlib import suppress
 from typing import Any
 
 from nczarr.arrays.sources.source import Descr, itemsize
-from nczarr.ast.plain import HIDDEN, encoded
+from nczarr.ast.plain import HIDDEN, encode
 from nczarr.formats.common.documents import DocumentCache, Json
-from nczarr.formats.zarr.core.fill_values import shown
+from nczarr.formats.zarr.core.fill_values import show
 from nczarr.formats.zarr.core.reader import name_list, unread
 from nczarr.formats.zarr.v3 import DOCUMENT, dtypes
 from nczarr.syntax.json.positions import pointer
@@ -86,7 +86,7 @@ def without_types(attributes: Json) -> Json:
 
 def unread_members(document: Json, attributes: Json) -> Iterator[tuple[str, str]]:
     """Yield (message, pointer) for metadata of the draft in a node of another dialect."""
-    yield from misplaced(document)
+    yield from find_misplaced(document)
     if has_types(attributes):
         types = attributes[ATTRIBUTE_TYPES]["attribute_types"]
         yield unread("types of attributes", types), pointer("attributes", ATTRIBUTE_TYPES)
@@ -96,7 +96,7 @@ def unread_members(document: Json, attributes: Json) -> Iterator[tuple[str, str]
             yield unread("a type", array[alias]), pointer("attributes", "_nczarr_array", alias)
 
 
-def misplaced(document: Json) -> Iterator[tuple[str, str]]:
+def find_misplaced(document: Json) -> Iterator[tuple[str, str]]:
     """Yield (message, pointer) for netCDF-C's members outside of the attributes."""
     for name in document:
         if name.startswith("_nczarr_"):
@@ -118,11 +118,11 @@ class DraftMetadata:
         self.node = node
         self._known: dict[str, dict[str, Json]] = {}
 
-    def hidden(self, prefix: str, what: str) -> Json | None:
+    def read_hidden(self, prefix: str, what: str) -> Json | None:
         """Return the `superblock`, `group`, `array` or `attr` of a node, or None."""
         documents = self._known.get(prefix)
         if documents is None:
-            documents = self._known[prefix] = self._released(prefix)
+            documents = self._known[prefix] = self._read_released(prefix)
         return documents.get(what)
 
     def dtype(self, prefix: str, stored: Descr) -> Descr:
@@ -139,7 +139,7 @@ class DraftMetadata:
         text = isinstance(stored, str) and stored[1] in "SOU"
         if kind is not None and kind != written and not (kind == "string" and text):
             where = next(alias for alias in _ALIASES if alias in _object(attributes["_nczarr_array"]))
-            message = f"type {shown(kind)} does not suit data type {shown(written)}, which is read"
+            message = f"type {show(kind)} does not suit data type {show(written)}, which is read"
             self._conflict(message, prefix, pointer("_nczarr_array", where))
         return stored
 
@@ -155,11 +155,11 @@ class DraftMetadata:
         if isinstance(codes, list) and all(type(code) is int and 0 <= code <= 255 for code in codes):
             data = bytes(codes)
         elif isinstance(written, str):
-            data = encoded(written)
+            data = encode(written)
         else:
-            raise ValueError(f"{shown(written)} is not a text")
+            raise ValueError(f"{show(written)} is not a text")
         if len(data) > itemsize(dtype):
-            raise ValueError(f"{shown(written)} is longer than {itemsize(dtype)} bytes")
+            raise ValueError(f"{show(written)} is longer than {itemsize(dtype)} bytes")
         return data.ljust(itemsize(dtype), b"\0")
 
     # ---- one node --------------------------------------------------------------------------------------------------
@@ -170,7 +170,7 @@ class DraftMetadata:
         self.documents.warn("draft-conflict", message, prefix + DOCUMENT, "/attributes" + where)
 
     def _bad(self, message: str, prefix: str, where: str, code: str = "bad-metadata") -> None:
-        self.documents.lost(code, message, prefix + DOCUMENT, "/attributes" + where)
+        self.documents.report_lost(code, message, prefix + DOCUMENT, "/attributes" + where)
 
     def _fitting(self, members: Json, table: Mapping[str, _Values], prefix: str, where: str) -> Json:
         """Return the members that the draft has; report others."""
@@ -181,7 +181,7 @@ class DraftMetadata:
             if allowed is None or is_text or (isinstance(allowed, tuple) and value in allowed):
                 fitting[member] = value
             else:
-                self._conflict(f"the draft has no `{member}` {shown(value)}", prefix, where + pointer(member))
+                self._conflict(f"the draft has no `{member}` {show(value)}", prefix, where + pointer(member))
         return fitting
 
     def _members(self, prefix: str, name: str) -> Json:
@@ -204,10 +204,10 @@ class DraftMetadata:
             else:
                 self._bad("an item of the list has no name", prefix, place)
 
-    def _released(self, prefix: str) -> dict[str, Json]:
+    def _read_released(self, prefix: str) -> dict[str, Json]:
         document, attributes = self.node(prefix), self._attributes(prefix)
-        for message, where in misplaced(document):
-            self.documents.lost("draft-layout", message, prefix + DOCUMENT, where)
+        for message, where in find_misplaced(document):
+            self.documents.report_lost("draft-layout", message, prefix + DOCUMENT, where)
         documents: dict[str, Json] = {"attr": self._types(prefix, attributes)}
         if not prefix and isinstance(attributes.get("_nczarr_superblock"), dict):
             documents["superblock"] = self._members(prefix, "_nczarr_superblock")
@@ -231,37 +231,37 @@ class DraftMetadata:
             for name, item, place in self._entries(written, prefix, where):
                 kind = item if isinstance(written, dict) else _object(item.get("configuration")).get("type")
                 if kind is None:
-                    self._bad(f"attribute {shown(name)} has no type here", prefix, place)
+                    self._bad(f"attribute {show(name)} has no type here", prefix, place)
                 elif kinds.setdefault(name, kind) != kind:
-                    text = f"attribute {shown(name)} has two types: {shown(kinds[name])} is read"
+                    text = f"attribute {show(name)} has two types: {show(kinds[name])} is read"
                     self._conflict(text, prefix, place)
                 else:
                     type_name = self._attribute_type(prefix, name, kind, place, attributes)
                     declared |= {} if type_name is None else {name: type_name}
             for name in attributes.keys() - {*kinds, *declared, *HIDDEN, ATTRIBUTE_TYPES}:
-                self._conflict(f"attribute {shown(name)} has no type", prefix, pointer(name))
+                self._conflict(f"attribute {show(name)} has no type", prefix, pointer(name))
         return {**document, "types": declared}
 
     def _attribute_type(self, prefix: str, name: str, kind: Any, where: str, attributes: Json) -> str | None:
         """Return released NCZarr's name of an attribute's type; None for an unusable type."""
         type_name = _OWN_TYPES.get(kind) if isinstance(kind, str) else None
         if name not in attributes:
-            self._conflict(f"attribute {shown(name)} has a type, but does not exist", prefix, where)
+            self._conflict(f"attribute {show(name)} has a type, but does not exist", prefix, where)
             return None
         if kind in ("char", "string") and not _is_text(attributes[name], several=kind == "string"):
-            self._conflict(f"attribute {shown(name)} of type {kind} is not a text", prefix, where)
+            self._conflict(f"attribute {show(name)} of type {kind} is not a text", prefix, where)
             return None if kind == "string" else type_name
         stored = self.node(prefix).get("data_type")
         alias = self._alias(self._attributes(prefix)) or ("string" if _is_raw(stored) else stored)
         is_array = self.node(prefix).get("node_type") == "array"
         if name == "_FillValue" and is_array and kind not in (alias, stored):
-            self._conflict(f"`_FillValue` has type {shown(kind)}, but its array {shown(alias)}", prefix, where)
+            self._conflict(f"`_FillValue` has type {show(kind)}, but its array {show(alias)}", prefix, where)
         if type_name is None:
             with suppress(ValueError, TypeError):
                 type_name = str(dtypes.descr(kind))
                 type_name = _LIKE.get(type_name[1], type_name)
         if type_name is None or type_name[1] not in "SJiuf" or type_name[1:] == "f2":
-            text = f"attribute {shown(name)} has unknown type {shown(kind)}: its type is that of its value"
+            text = f"attribute {show(name)} has unknown type {show(kind)}: its type is that of its value"
             self._conflict(text, prefix, where)
             return None
         return type_name
@@ -278,16 +278,16 @@ class DraftMetadata:
             text = "`groups` and `subgroups` name different groups: all are read"
             self._conflict(text, prefix, where + pointer("subgroups"))
         groups = list(dict.fromkeys([*groups, *documented]))
-        for name in self._unlisted(prefix, {*arrays, *groups}):
+        for name in self._find_unlisted(prefix, {*arrays, *groups}):
             kind = self.node(f"{prefix}{name}/").get("node_type")
             if is_listed:
-                self._conflict(f"{kind} {shown(name)} is not listed by its group", prefix, where)
+                self._conflict(f"{kind} {show(name)} is not listed by its group", prefix, where)
             (arrays if kind == "array" else groups).append(name)
         dimensions = self._dimensions(prefix, document.get("dimensions", {}), where + pointer("dimensions"))
         released = {name: document[name] for name in document if name != "subgroups"}
         return {**released, "dimensions": dimensions, "arrays": arrays, "groups": groups}
 
-    def _unlisted(self, prefix: str, listed: set[str]) -> list[str]:
+    def _find_unlisted(self, prefix: str, listed: set[str]) -> list[str]:
         """Return the nodes below a group that its lists miss, if the store can be listed."""
         if not self.documents.store.listed and not self.documents.extra:
             return []
@@ -303,10 +303,10 @@ class DraftMetadata:
             dimension = {"unlimited": 0, **self._fitting(members, _DIMENSION, prefix, place)}
             size = dimension.get("size")
             if name in dimensions:
-                text = f"dimension {shown(name)} is declared twice: the first one is read"
+                text = f"dimension {show(name)} is declared twice: the first one is read"
                 self._bad(text, prefix, place, "duplicate-name")
             elif type(size) is not int or size < 0:
-                self._bad(f"dimension {shown(name)} has no length", prefix, place)
+                self._bad(f"dimension {show(name)} has no length", prefix, place)
             else:
                 dimensions[name] = {"size": size, "unlimited": int(dimension["unlimited"])}
         return dimensions
@@ -321,7 +321,7 @@ class DraftMetadata:
         """Return `_nczarr_array`, with fill mode and layout in our extension."""
         array, where, shape = self._members(prefix, "_nczarr_array"), pointer("_nczarr_array"), document.get("shape")
         if len({repr(array[alias]) for alias in _ALIASES if alias in array}) > 1:
-            text = f"`type_alias` {shown(array['type_alias'])} differs from `nczarr_type`, which is read"
+            text = f"`type_alias` {show(array['type_alias'])} differs from `nczarr_type`, which is read"
             self._conflict(text, prefix, where + pointer("type_alias"))
         extension: Json = {}
         if "fill_value" in document and document["fill_value"] is None:
@@ -330,7 +330,7 @@ class DraftMetadata:
             extension |= {"layout": array["storage"], "chunks": []}
         released: Json = {key: array[key] for key in ("dimension_references", "scalar") if key in array}
         if released.get("scalar") == 1 and shape not in ([], [1]):
-            self._conflict(f"the array is no scalar: its shape is {shown(shape)}", prefix, where + pointer("scalar"))
+            self._conflict(f"the array is no scalar: its shape is {show(shape)}", prefix, where + pointer("scalar"))
             del released["scalar"]
         if "dimension_references" not in released:
             references = self._references(prefix, document.get("dimension_names"), shape)
@@ -347,7 +347,7 @@ class DraftMetadata:
             if not isinstance(name, str):
                 return None
             group = _parent(prefix)
-            while group and name not in (self.hidden(group, "group") or {}).get("dimensions", {}):
+            while group and name not in (self.read_hidden(group, "group") or {}).get("dimensions", {}):
                 group = _parent(group)
             references.append(f"/{group}{name}")
         return references

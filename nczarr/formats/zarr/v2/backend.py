@@ -52,7 +52,7 @@ class Zarr2Writer(Writer):
         arrays = self.plan.form.capabilities.arrays
         return array_document(target, scalar_shape, compressor=arrays is None or not arrays.by_reference)
 
-    def consolidated(self, documents: Iterator[Entry]) -> Iterator[Entry]:
+    def consolidate(self, documents: Iterator[Entry]) -> Iterator[Entry]:
         """Yield the documents, and `.zmetadata` before those of the root.
 
         It has the documents of groups and arrays alone: zarr-python opens no store

@@ -14,7 +14,7 @@ from typing import Any
 
 from nczarr.arrays.sources.source import Descr, itemsize
 from nczarr.arrays.values.elements import halves
-from nczarr.formats.zarr.core.fill_values import encoded_bytes, json_of, number, shown, type_name
+from nczarr.formats.zarr.core.fill_values import decode_base64, json_of, number, show, type_name
 
 _INTEGER = re.compile(r"[+-]?[0-9]{1,40}")
 _REAL = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*(?:[eE][+-]?[0-9]+)?|\.[0-9]+(?:[eE][+-]?[0-9]+)?|(?i:nan|inf(?:inity)?))")
@@ -66,19 +66,19 @@ def fill_bytes(descr: Descr, written: Any) -> bytes | None:
     if written is None:
         return None
     if not isinstance(descr, str) or descr[1] == "V":
-        return encoded_bytes(written, itemsize(descr))
+        return decode_base64(written, itemsize(descr))
     if descr == "|O" or descr[1] == "U":
         if isinstance(written, bool) or not isinstance(written, str | int | float):
-            raise ValueError(f"{shown(written)} is not a string")
+            raise ValueError(f"{show(written)} is not a string")
         return ("" if descr != "|O" and written == 0 else str(written)).encode("utf-8")
     if descr[1] == "S":
-        return encoded_bytes(written, itemsize(descr), shorter=True)
+        return decode_base64(written, itemsize(descr), shorter=True)
     if descr[1] == "b" and type(written) is int and written in (0, 1):
         return bytes([written])
     if descr[1] == "c":
         parts = written if isinstance(written, list) else [written, 0.0]
         if len(parts) != 2:
-            raise ValueError(f"{shown(written)} is not a list of two numbers")
+            raise ValueError(f"{show(written)} is not a list of two numbers")
         return b"".join(number(part, _plain(part, half)) for part, half in zip(halves(descr), parts, strict=True))
     return number(descr, _plain(descr, written))
 
@@ -92,7 +92,7 @@ def _plain(descr: str, written: Any) -> Any:
             value = float(written)
             if not math.isinf(value) or not any(sign.isdigit() for sign in written):
                 return value
-            raise ValueError(f"{shown(written)} is out of range for {type_name(descr)}")
+            raise ValueError(f"{show(written)} is out of range for {type_name(descr)}")
     if descr[1] in "iu" and isinstance(written, float) and written.is_integer():
         return int(written)
     return written

@@ -16,13 +16,13 @@ from nczarr.arrays.codecs.table import TextCodec
 from nczarr.arrays.sources.source import Descr, itemsize
 from nczarr.arrays.values.elements import element_of, is_element_name
 from nczarr.arrays.values.parts import POINTER
-from nczarr.ast.plain import encoded
+from nczarr.ast.plain import encode
 from nczarr.check.checked import Unchecked
 from nczarr.diagnostics.report import Report
 from nczarr.formats.common.documents import DocumentCache, Json
 from nczarr.formats.zarr.core import hierarchy
 from nczarr.formats.zarr.core.array_metadata import ArrayMetadata, chain, lengths, record, sensible
-from nczarr.formats.zarr.core.fill_values import shown
+from nczarr.formats.zarr.core.fill_values import show
 from nczarr.formats.zarr.core.reader import BadDocumentError, NodeReader, axes_of
 from nczarr.formats.zarr.core.time_attributes import with_times
 from nczarr.formats.zarr.v2 import dtypes
@@ -93,7 +93,7 @@ class Zarr2Reader(NodeReader):
     def attributes(self, prefix: str) -> Json:
         return self.documents.get(prefix + ".zattrs") or {}
 
-    def hidden(self, prefix: str, what: str) -> tuple[Json | None, str]:
+    def read_hidden(self, prefix: str, what: str) -> tuple[Json | None, str]:
         """Search the attributes, `.zgroup` or `.zarray`, then separate objects."""
         spoken = (f"_nczarr_{what}", f"_NCZARR_{what.upper()}")
         holders = [".zattrs", ".zarray" if what == "array" else ".zgroup"]
@@ -107,7 +107,7 @@ class Zarr2Reader(NodeReader):
                 return self.documents.get(prefix + name), prefix + name
         return None, prefix + ".zattrs"
 
-    def described(self, prefix: str) -> ArrayMetadata | None:
+    def describe(self, prefix: str) -> ArrayMetadata | None:
         key = prefix + ".zarray"
         document = self.documents.get(key)
         if document is None:
@@ -133,10 +133,10 @@ class Zarr2Reader(NodeReader):
             raise BadDocumentError("the chunks are not a list of one length for each dimension", "chunks")
         configs = _configs(document)
         try:
-            dtype = self._known(dtypes.descr(document.get("dtype")), configs)
+            dtype = self._parse_dtype(dtypes.descr(document.get("dtype")), configs)
         except (ValueError, TypeError) as fault:
             raise BadDocumentError(f"the model has no type for {fault}", "dtype", "unreadable-array") from None
-        configs = [_sized(config, dtype) for config in configs if config.get("id") not in _TEXTS]
+        configs = [_size(config, dtype) for config in configs if config.get("id") not in _TEXTS]
         order = document.get("order", "C")
         if order not in ("C", "F"):
             raise BadDocumentError("the order must be C or F", "order")
@@ -156,10 +156,10 @@ class Zarr2Reader(NodeReader):
             ChunkKeys(separator=separator),
         )
 
-    def _known(self, written: Descr, configs: list[Json], *, field: bool = False) -> Descr:
+    def _parse_dtype(self, written: Descr, configs: list[Json], *, field: bool = False) -> Descr:
         """Return the dtype as a `Descr`. Raises ValueError with the dtype as its text."""
         if not isinstance(written, str):
-            return record((name, self._known(inner, [], field=True), shape) for name, inner, shape in written)
+            return record((name, self._parse_dtype(inner, [], field=True), shape) for name, inner, shape in written)
         match = _KNOWN.fullmatch(written)
         if match is None:
             raise ValueError(f"dtype `{written}`")
@@ -194,19 +194,19 @@ class Zarr2Reader(NodeReader):
         if isinstance(dtype, str) and dtype[1] == "S":
             return self._chars(int(dtype[2:]), written)
         if dtype == "|O" and isinstance(written, str):
-            return encoded(written)
+            return encode(written)
         return dtypes.fill_bytes(dtype, written)
 
     def _chars(self, size: int, written: Any) -> bytes:
         """Return a fixed-length text fill value: base64, or netCDF-C's plain text."""
         number = type(written) is int and self.texts_are_strings
         if not isinstance(written, str) and not number:
-            raise ValueError(f"{shown(written)} is not a string")
-        text = encoded(str(written))
+            raise ValueError(f"{show(written)} is not a string")
+        text = encode(str(written))
         coded = _is_base64(text, size) and (len(text) > size or not self.texts_are_strings)
         plainly = base64.b64decode(text, validate=True) if coded else text
         if len(plainly) > size:
-            raise ValueError(f"{shown(written)} has {len(plainly)} bytes, but the type has {size}")
+            raise ValueError(f"{show(written)} has {len(plainly)} bytes, but the type has {size}")
         return plainly.ljust(size, b"\0")
 
 
@@ -225,7 +225,7 @@ def _configs(document: Json) -> list[Json]:
     return configs
 
 
-def _sized(config: Json, dtype: Descr) -> Json:
+def _size(config: Json, dtype: Descr) -> Json:
     """Add netCDF-C's implied element size to a shuffle that it wrote without one."""
     if config.get("id") != "shuffle" or config.get("elementsize") != 0 or not isinstance(dtype, str):
         return config

@@ -12,7 +12,7 @@ from typing import Any
 
 from nczarr.ast import Constant
 from nczarr.ast.plain import JsonConstant
-from nczarr.ast.rectilinear import Lengths, runs_of, varies, written_runs
+from nczarr.ast.rectilinear import Lengths, runs_of, varies, write_runs
 from nczarr.diagnostics.report import Report
 from nczarr.formats.zarr.core.fill_values import Json
 from nczarr.formats.zarr.core.writer import Entry, Writer, encode, members
@@ -66,7 +66,7 @@ class Zarr3Writer(Writer):
         }
         yield prefix + DOCUMENT, encode(document)
 
-    def consolidated(self, documents: Iterator[Entry]) -> Iterator[Entry]:
+    def consolidate(self, documents: Iterator[Entry]) -> Iterator[Entry]:
         """Yield the documents; that of the root contains those of all groups and arrays by path."""
         entries: list[Entry] = []
         for key, document in documents:
@@ -77,10 +77,10 @@ class Zarr3Writer(Writer):
                 entries.append((key.removesuffix(DOCUMENT).removesuffix("/"), document))
             yield key, document
 
-    def finished(self, path: str, shown: Json, hidden: Json) -> Json:
+    def finish(self, path: str, shown: Json, hidden: Json) -> Json:
         """Return the attributes, with a declaration of a convention if requested."""
         is_group = path in self.plan.checked.groups
-        return nz.declared(shown, group=is_group) if self.plan.options.declare else shown
+        return nz.declare(shown, group=is_group) if self.plan.options.declare else shown
 
     def fill_form(self, constant: Constant) -> JsonConstant:
         return dtypes.fill_attribute(constant)
@@ -99,5 +99,5 @@ def _grid(chunks: tuple[int, ...], shape: tuple[int, ...]) -> Json:
         if isinstance(length, Lengths):
             shapes.append(length.written)
         else:
-            shapes.append(written_runs(runs_of(length, extent)) if extent and not extent % length else length)
+            shapes.append(write_runs(runs_of(length, extent)) if extent and not extent % length else length)
     return {"name": "rectilinear", "configuration": {"kind": "inline", "chunk_shapes": shapes}}

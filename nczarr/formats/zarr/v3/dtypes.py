@@ -27,9 +27,9 @@ from typing import Any
 from nczarr.arrays.sources.source import Descr, itemsize
 from nczarr.arrays.values.elements import Record, element_of, halves, is_element_name, is_utf32, time_unit
 from nczarr.ast import Constant
-from nczarr.ast.plain import JsonConstant, encoded, plain
+from nczarr.ast.plain import JsonConstant, encode, plain
 from nczarr.formats.zarr.core.array_metadata import record
-from nczarr.formats.zarr.core.fill_values import Json, encoded_bytes, json_of, number, parts_of, shown
+from nczarr.formats.zarr.core.fill_values import Json, decode_base64, json_of, number, parts_of, show
 
 _NUMBERS = {"i1": "int8", "u1": "uint8", "i2": "int16", "u2": "uint16", "i4": "int32", "u4": "uint32", "i8": "int64",
             "u8": "uint64", "f4": "float32", "f8": "float64", "f2": "float16",
@@ -165,17 +165,17 @@ def fill_bytes(descr: Descr, written: Any, *, utf8: bool = True) -> bytes:
     """
     if isinstance(descr, str) and descr[1] in "OU":
         if not isinstance(written, str):
-            raise ValueError(f"{shown(written)} is not a string")
-        return encoded(written) if utf8 or descr != "|O" else base64.b64decode(written, validate=True)
+            raise ValueError(f"{show(written)} is not a string")
+        return encode(written) if utf8 or descr != "|O" else base64.b64decode(written, validate=True)
     if not isinstance(descr, str):
-        return _record_bytes(descr, written) if isinstance(written, dict) else encoded_bytes(written, itemsize(descr))
+        return _record_bytes(descr, written) if isinstance(written, dict) else decode_base64(written, itemsize(descr))
     size = itemsize(descr)
     if descr[1] == "V" and isinstance(written, list):
         if len(written) != size or not all(type(code) is int and 0 <= code <= 255 for code in written):
-            raise ValueError(f"{shown(written)} is not a list of {size} bytes")
+            raise ValueError(f"{show(written)} is not a list of {size} bytes")
         return bytes(written)
     if descr[1] in "SV":
-        return encoded_bytes(written, size, shorter=descr[1] == "S")
+        return decode_base64(written, size, shorter=descr[1] == "S")
     if descr[1] == "c" and isinstance(written, list) and len(written) == 2:
         return b"".join(fill_bytes(part, half) for part, half in zip(halves(descr), written, strict=True))
     if descr[1] == "f" and re.fullmatch(f"0x[0-9a-fA-F]{{{2 * size}}}", str(written)):
@@ -196,7 +196,7 @@ def _record_bytes(descr: Record, written: Json) -> bytes:
             if is_utf32(field):
                 value = value.decode().encode("utf-32-le")
             if len(value) > itemsize(field):
-                raise ValueError(f"{shown(written[name])} is too long")
+                raise ValueError(f"{show(written[name])} is too long")
             pieces.append(value.ljust(itemsize(field), b"\0"))
         except ValueError as fault:
             raise ValueError(f"field `{name}`: {fault}") from None

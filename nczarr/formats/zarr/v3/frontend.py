@@ -23,7 +23,7 @@ from nczarr.formats.zarr.core.array_metadata import ArrayMetadata, chain, length
 from nczarr.formats.zarr.core.fill_values import FAULTS
 from nczarr.formats.zarr.core.reader import BadDocumentError, NodeReader, axes_of
 from nczarr.formats.zarr.core.time_attributes import with_times
-from nczarr.formats.zarr.extension.model import LARGEST_LENGTH, unpacked
+from nczarr.formats.zarr.extension.model import LARGEST_LENGTH, unpack_attributes
 from nczarr.formats.zarr.nczarr.pull_request_3068 import (
     DraftMetadata,
     has_types,
@@ -32,7 +32,7 @@ from nczarr.formats.zarr.nczarr.pull_request_3068 import (
     without_types,
 )
 from nczarr.formats.zarr.v3 import DOCUMENT, dtypes, nz
-from nczarr.formats.zarr.v3.read_codecs import Chain, named, read_chain
+from nczarr.formats.zarr.v3.read_codecs import Chain, read_chain, split_name
 from nczarr.options import Options
 from nczarr.registry import ChunkKeys
 from nczarr.stores.base import Store
@@ -76,7 +76,7 @@ class Zarr3Reader(NodeReader):
         """True if the root has netCDF-C's metadata: a superblock, or a group of its draft."""
         if self._draft is not None and self.is_group(""):
             return True
-        return self.hidden("", "superblock")[0] is not None
+        return self.read_hidden("", "superblock")[0] is not None
 
     def _node(self, prefix: str) -> Json:
         return self.documents.get(prefix + DOCUMENT) or {}
@@ -94,23 +94,23 @@ class Zarr3Reader(NodeReader):
         """Return `attributes`, without the types of netCDF-C's draft."""
         document = self._node(prefix)
         written = document.get("attributes")
-        attributes = unpacked(nz.undeclared(written)) if isinstance(written, dict) else {}
+        attributes = unpack_attributes(nz.undeclare(written)) if isinstance(written, dict) else {}
         if self._draft is not None:
             return without_types(attributes)
         if prefix not in self._announced:
             self._announced.add(prefix)
             for message, where in unread_members(document, attributes):
-                self.documents.lost("draft-layout", message, prefix + DOCUMENT, where)
+                self.documents.report_lost("draft-layout", message, prefix + DOCUMENT, where)
         return without_types(attributes) if has_types(attributes) else attributes
 
-    def hidden(self, prefix: str, what: str) -> tuple[Json | None, str]:
+    def read_hidden(self, prefix: str, what: str) -> tuple[Json | None, str]:
         if self._draft is not None:
-            return self._draft.hidden(prefix, what), self.key(prefix)
-        return super().hidden(prefix, what)
+            return self._draft.read_hidden(prefix, what), self.key(prefix)
+        return super().read_hidden(prefix, what)
 
-    def declared_types(self, prefix: str) -> Json | None:
+    def read_declared_types(self, prefix: str) -> Json | None:
         """Return `_nczarr_attr` of a draft's array that is opened alone."""
-        return None if self._draft is None else self._draft.hidden(prefix, "attr")
+        return None if self._draft is None else self._draft.read_hidden(prefix, "attr")
 
     def own_fill(self, type_name: str, value: Any) -> Constant | None:
         if type_name not in ATOMIC:
@@ -120,10 +120,10 @@ class Zarr3Reader(NodeReader):
         except FAULTS:
             return None
 
-    def shown_fill(self, constant: Constant) -> JsonConstant:
+    def show_fill(self, constant: Constant) -> JsonConstant:
         return dtypes.fill_attribute(constant)
 
-    def described(self, prefix: str) -> ArrayMetadata:
+    def describe(self, prefix: str) -> ArrayMetadata:
         document = self._node(prefix)
         if document.get("zarr_format") != 3:
             raise BadDocumentError("the document is not of Zarr format 3", "zarr_format")
@@ -176,7 +176,7 @@ class Zarr3Reader(NodeReader):
         """Return one element in the dtype; None (reported) for an invalid or missing `fill_value`."""
         key = prefix + DOCUMENT
         if "fill_value" not in document:
-            self.documents.lost("bad-metadata", "the array has no `fill_value`", key)
+            self.documents.report_lost("bad-metadata", "the array has no `fill_value`", key)
             return None
         draft, written = self._draft, document["fill_value"]
         if draft is not None and written is None:
@@ -208,7 +208,7 @@ def _check(descr: Descr) -> None:
 
 
 def _grid(written: Any, shape: tuple[int, ...]) -> tuple[int, ...]:
-    name, configuration = named(written, "chunk_grid")
+    name, configuration = split_name(written, "chunk_grid")
     if name == "rectilinear":
         return _rectilinear(configuration, shape)
     chunks = lengths(configuration.get("chunk_shape"), least=1)
@@ -252,7 +252,7 @@ def _rectilinear(configuration: Json, shape: tuple[int, ...]) -> tuple[int, ...]
 
 def _keys(written: Any) -> ChunkKeys:
     """Return the encoding of chunk keys."""
-    name, configuration = named(written, "chunk_key_encoding")
+    name, configuration = split_name(written, "chunk_key_encoding")
     if name not in ("default", "v2"):
         raise BadDocumentError(f"chunk key encoding `{name}` is unknown", "chunk_key_encoding", "unreadable-array")
     separator = configuration.get("separator", "/" if name == "default" else ".")

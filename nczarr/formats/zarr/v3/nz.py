@@ -24,7 +24,7 @@ _ADDED = "Structural interoperability layer for scientific array conventions on 
 _EXTENDED = f"{_ADDED} before the conventions of the dataset"
 
 
-def declared(attributes: Json, *, group: bool) -> Json:
+def declare(attributes: Json, *, group: bool) -> Json:
     """Return the attributes of a node with the declarations.
 
     A group's own `conventions` are extended. Without them, those of
@@ -40,8 +40,8 @@ def declared(attributes: Json, *, group: bool) -> Json:
     return declared_attributes
 
 
-def undeclared(attributes: Json) -> Json:
-    """Invert `declared`; attributes that do not have our declarations are unchanged."""
+def undeclare(attributes: Json) -> Json:
+    """Invert `declare`; attributes that do not have our declarations are unchanged."""
     conventions = attributes.get(LIST)
     ours = [convention for convention in conventions if _is_ours(convention)] if isinstance(conventions, list) else []
     if not isinstance(conventions, list) or not ours:

@@ -42,7 +42,7 @@ class Chain(NamedTuple):
     """True if the index of a shard precedes its chunks."""
 
 
-def named(written: Any, member: str) -> tuple[str, Json]:
+def split_name(written: Any, member: str) -> tuple[str, Json]:
     """Return name and configuration of an extension point; a text is a name alone.
 
     Raises BadDocumentError.
@@ -64,7 +64,7 @@ def read_chain(written: Any, chunks: tuple[int, ...], stored: Descr, *, inner: b
     """
     if not isinstance(written, list) or not written:
         raise BadDocumentError("the codecs are not a list", "codecs")
-    steps = [named(codec, "codecs") for codec in written]
+    steps = [split_name(codec, "codecs") for codec in written]
     before: list[Json] = []
     permutation: tuple[int, ...] | None = None
     for number, (name, configuration) in enumerate(steps):
@@ -83,10 +83,10 @@ def read_chain(written: Any, chunks: tuple[int, ...], stored: Descr, *, inner: b
                 ordered, big = in_order_of(before, big=configuration.get("endian") == "big")
                 return Chain((*ordered, *after), big, name if name != "bytes" else "", permutation)
             case "sharding_indexed":
-                return _sharded(configuration, lengths_now, stored, before, after, permutation, inner=inner)
+                return _read_sharded(configuration, lengths_now, stored, before, after, permutation, inner=inner)
             case _ if name.startswith(NUMCODECS):
                 before.append(config_of(name, configuration))
-                stored = _stored(before[-1], stored)
+                stored = _find_stored_dtype(before[-1], stored)
             case _:
                 kind = table.of_config_id(name)
                 if kind is None or not kind.changes_arrays or not isinstance(stored, str) or stored[1] not in "iuf":
@@ -118,7 +118,7 @@ def _permutation(order: Any, rank: int) -> tuple[int, ...] | None:
     return axes if axes != tuple(range(rank)) else None
 
 
-def _sharded(
+def _read_sharded(
     configuration: Json,
     shard: tuple[int, ...],
     stored: Descr,
@@ -134,7 +134,7 @@ def _sharded(
         raise BadDocumentError("the shape of a shard is not a multiple of its chunk shape", "codecs")
     location = configuration.get("index_location", "end")
     index = configuration.get("index_codecs")
-    steps = [named(codec, "codecs") for codec in index] if isinstance(index, list) else []
+    steps = [split_name(codec, "codecs") for codec in index] if isinstance(index, list) else []
     if [name for name, _ in steps] not in (["bytes"], ["bytes", "crc32c"]) or location not in ("start", "end"):
         raise BadDocumentError("the index of the shards is not supported", "codecs", "unreadable-array")
     inside = read_chain(configuration.get("codecs"), chunks, stored, inner=True)
@@ -150,7 +150,7 @@ def _sharded(
     return Chain((*ordered, step, *after), big, inside.texts, permutation)
 
 
-def _stored(step: Json, stored: Descr) -> Descr:
+def _find_stored_dtype(step: Json, stored: Descr) -> Descr:
     """Return the dtype, little-endian, in which a filter of numcodecs stores elements."""
     try:
         step_dtypes = dtypes_of(step)

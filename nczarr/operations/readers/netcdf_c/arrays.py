@@ -17,7 +17,7 @@ from nczarr.operations.readers.netcdf_c.stores import (
     NetcdfView,
     OpenedGroup,
     element,
-    quoted,
+    quote,
 )
 from nczarr.operations.readers.rule import Finding, faults
 
@@ -89,7 +89,7 @@ def find_members(view: NetcdfView) -> Iterator[Finding]:
             yield array.at("dropped-scalar", "/shape", f"the shape of `{path}` is `[]`")
         separator = meta.get("dimension_separator", ".")
         if separator not in (".", "/"):
-            yield array.at("odd-separator", "/dimension_separator", f"the separator of `{path}` is {quoted(separator)}")
+            yield array.at("odd-separator", "/dimension_separator", f"the separator of `{path}` is {quote(separator)}")
 
 
 def _codecs(array: StoreNode) -> Iterator[tuple[str, Any]]:
@@ -138,7 +138,7 @@ def find_types(view: NetcdfView) -> Iterator[Finding]:
         if kind is not None and dtype is not None and kind[0] != "S" and kind[1:] != "1" and dtype[0] not in "<>":
             text = f"the type `{dtype}` of `{path}` has no byte order"
             yield array.at("unmarked-dtype", "/dtype", text, instead=f"`<{kind}` for values in little-endian order")
-        described, _, _ = array.hidden("array")
+        described, _, _ = array.read_hidden("array")
         member = described.get("nczarr") if isinstance(described, dict) else None
         is_char = isinstance(member, dict) and member.get("type", "char") == "char"
         if view.nczarr and dtype == "|S1" and is_char:
@@ -155,16 +155,16 @@ def find_fills(view: NetcdfView) -> Iterator[Finding]:
         value = fill[0] if isinstance(fill, list) and fill else fill
         does = _effect(value, kind, is_char=view.nczarr and dtype == ">S1")
         if does:
-            text = f"the fill value of `{path}`, of type `{dtype}`, is {quoted(fill)}"
+            text = f"the fill value of `{path}`, of type `{dtype}`, is {quote(fill)}"
             yield array.at("bad-fill", "/fill_value", text, does=does)
         if kind in RANGES and isinstance(fill, float) and math.isfinite(fill) and not fill.is_integer():
-            yield array.at("rounded-fill", "/fill_value", f"the fill value of `{path}`, an integer, is {quoted(fill)}")
+            yield array.at("rounded-fill", "/fill_value", f"the fill value of `{path}`, an integer, is {quote(fill)}")
         other = array.attrs.get("_FillValue")
         other = other[0] if isinstance(other, list) and len(other) == 1 else other
         if kind[0] == "S" or isinstance(other, bool | dict | list | None):
             continue
         if not _is_same(other, fill) and _lacks_chunks(view, array):
-            text = f"`_FillValue` of `{path}` is {quoted(other)}, but `fill_value` of its array is {quoted(fill)}"
+            text = f"`_FillValue` of `{path}` is {quote(other)}, but `fill_value` of its array is {quote(fill)}"
             does = "reads 0 where chunks are missing" if fill is None else ""
             yield array.at_attribute("unequal-fills", "_FillValue", text, does=does)
 
@@ -279,10 +279,10 @@ class _Described(NamedTuple):
         return Finding(fault, self.key, self.pointer + ("" if axis is None else f"/{axis}"), what, does)
 
 
-def _described(view: NetcdfView) -> Iterator[_Described]:
+def _list_described(view: NetcdfView) -> Iterator[_Described]:
     """Yield every described array of a store that is NCZarr."""
     for group, array in view.placed if view.nczarr else ():
-        members, key, pointer = array.hidden("array")
+        members, key, pointer = array.read_hidden("array")
         if isinstance(members, dict):
             is_old = "dimrefs" in members and "dimension_references" not in members
             name = "dimrefs" if is_old else "dimension_references"
@@ -294,7 +294,7 @@ def _described(view: NetcdfView) -> Iterator[_Described]:
 
 def find_references(view: NetcdfView) -> Iterator[Finding]:
     """Find arrays with more or fewer references than axes."""
-    for one in _described(view):
+    for one in _list_described(view):
         array, references = one.array, one.references
         path, rank = array.path, None if array.shape is None else len(array.shape)
         are_texts = references is not None and all(isinstance(reference, str) for reference in references)
@@ -316,7 +316,7 @@ def find_targets(view: NetcdfView) -> Iterator[Finding]:
     """Find references to dimensions that are missing, not visible, or of another length."""
     groups = {group.path: group for group in view.groups}
     order = list(groups)
-    for one in _described(view):
+    for one in _list_described(view):
         path, shape = one.array.path, one.array.shape
         for axis, reference in enumerate(one.references or ()):
             if not isinstance(reference, str):

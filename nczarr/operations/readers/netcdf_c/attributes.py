@@ -78,7 +78,7 @@ class SeenAttribute(NamedTuple):
 def attributes(view: NetcdfView) -> Iterator[SeenAttribute]:
     """Yield all attributes that are read as such."""
     for node in view.nodes():
-        described, _, _ = node.hidden("attr")
+        described, _, _ = node.read_hidden("attr")
         types = described.get("types") if isinstance(described, dict) else None
         types = types if isinstance(types, dict) else {}
         for name, value in node.attrs.items():
@@ -94,7 +94,7 @@ def find_types(view: NetcdfView) -> Iterator[Finding]:
                 "unknown-attribute-type", f"has the type {json.dumps(attribute.type, ensure_ascii=False)}"
             )
     for node in view.nodes():
-        described, key, pointer = node.hidden("attr")
+        described, key, pointer = node.read_hidden("attr")
         if described is not None and not isinstance(described, dict):
             yield Finding("unknown-attribute-type", key, pointer, f"`_nczarr_attr` of `{node.path}` is not an object")
 

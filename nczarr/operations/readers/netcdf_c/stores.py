@@ -89,7 +89,7 @@ class NetcdfView:
         self.root = documents.tree(2)
         self.has_version_2 = any(node.document is not None for node in self.root.walk())
         self.has_version_3 = documents.get("zarr.json") is not None
-        self.superblock, self.superblock_key, self.superblock_pointer = self.root.hidden("superblock")
+        self.superblock, self.superblock_key, self.superblock_pointer = self.root.read_hidden("superblock")
         self.nczarr = self.superblock is not None
         self.older = self.superblock_key == ".zgroup"
         self.groups: list[OpenedGroup] = []
@@ -99,7 +99,7 @@ class NetcdfView:
             self._enter(self.root)
 
     def _enter(self, node: StoreNode) -> None:
-        opened = self._opened(node) if self.nczarr else self._pure(node)
+        opened = self._open(node) if self.nczarr else self._pure(node)
         self.groups.append(opened)
         stored = [(entry.is_array, entry.node) for entry in opened.listed if entry.node is not None and entry.is_stored]
         self.placed += [(opened, member) for is_array, member in stored if is_array]
@@ -114,8 +114,8 @@ class NetcdfView:
         lost = tuple(member for member in node.members if member.document is None)
         return OpenedGroup(node, {}, node.key, "", listed, lost)
 
-    def _opened(self, node: StoreNode) -> OpenedGroup:
-        home, key, pointer = node.hidden("group")
+    def _open(self, node: StoreNode) -> OpenedGroup:
+        home, key, pointer = node.read_hidden("group")
         home = home if isinstance(home, dict) else {}
         by_name = {member.name: member for member in node.members}
         entries = []
@@ -146,7 +146,7 @@ def element(dtype: Any) -> str | None:
     return dtype.lstrip("<>|") if isinstance(dtype, str) and DTYPE.fullmatch(dtype) else None
 
 
-def quoted(value: Any) -> str:
+def quote(value: Any) -> str:
     """Return a JSON value for messages."""
     return f"`{short(json.dumps(value, ensure_ascii=False))}`"
 
@@ -258,7 +258,7 @@ def find_superblock(view: NetcdfView) -> Iterator[Finding]:
     """Find an invalid superblock, or lists of members without the superblock that makes them effective."""
     superblock, place = view.superblock, (view.superblock_key, view.superblock_pointer)
     if superblock is None:
-        described, key, pointer = view.root.hidden("group")
+        described, key, pointer = view.root.read_hidden("group")
         if described is not None and not view.root.is_array:
             text = "the root has `_nczarr_group` and no `_nczarr_superblock`"
             yield Finding("missing-superblock", key, pointer, text)
@@ -335,7 +335,7 @@ def find_descriptions(view: NetcdfView) -> Iterator[Finding]:
     if not view.nczarr:
         return
     for _, array in view.placed:
-        described, key, _ = array.hidden("array")
+        described, key, _ = array.read_hidden("array")
         unreadable = array.attributes is not None and not isinstance(array.attributes.value, dict)
         if described is None and not unreadable:
             what = "`_nczarr_array`" if array.attributes else "`.zattrs`"

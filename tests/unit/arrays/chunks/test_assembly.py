@@ -29,8 +29,8 @@ from nczarr.arrays.codecs.sharding_indexed import shard_step
 from nczarr.arrays.execution import thread_pool
 from nczarr.arrays.lazy_numpy import NDArray
 from nczarr.arrays.regions import Index, Selection, every_block, region_of
-from nczarr.arrays.sources.memory import fill_array, padded
-from nczarr.arrays.sources.sliced import sliced
+from nczarr.arrays.sources.memory import fill_array, pad_chunk
+from nczarr.arrays.sources.sliced import slice_source
 from nczarr.arrays.sources.source import Descr, Layout, little_descr, numpy_dtype
 from nczarr.ast import Codec
 from nczarr.diagnostics.report import CompileError
@@ -106,7 +106,7 @@ def cases(draw: st.DrawFn) -> Case:
         mask = draw(st.integers(0, (1 << len(chain)) - 1)) if kind == "masks" else 0
         kept = tuple(number for place, number in enumerate(chain) if not mask >> place & 1)
         masks |= {index: mask} if mask else {}
-        whole = padded(values[(*region_of(index, chunks, shape), ...)], chunks, b"\1" if dtype == "|O" else b"\0")
+        whole = pad_chunk(values[(*region_of(index, chunks, shape), ...)], chunks, b"\1" if dtype == "|O" else b"\0")
         made[index] = encoded(whole, dtype, kept, order)
     encoding = Encoding(dtype, steps, order)
     if kind == "shards" and rank:
@@ -188,7 +188,7 @@ def test_any_region_is_the_same_in_one_thread_and_in_several(data: st.DataObject
 def test_steps_of_a_selection_do_not_matter(data: st.DataObject) -> None:
     case = data.draw(cases())
     axes = tuple(data.draw(stepped(length)) for length in case.values.shape)
-    source = sliced(case.source, axes)
+    source = slice_source(case.source, axes)
     whole = tuple(slice(0, len(axis)) for axis in axes)
     wanted = case.values[np.ix_(*axes)] if axes else case.values
     assert same(read_every_way(source, whole), np.array(wanted))
@@ -233,7 +233,7 @@ class Scripted:
 
 
 def read(chunks: Scripted) -> NDArray[Any]:
-    return assembly.assembled(chunks, chunks.layout, (slice(0, 64),), (64,))
+    return assembly.assemble_region(chunks, chunks.layout, (slice(0, 64),), (64,))
 
 
 def alive() -> set[threading.Thread]:
@@ -352,7 +352,7 @@ def test_a_worker_of_a_run_reads_alone() -> None:
         (found,) = crew.results([thread_pool.Task(lambda: read(Scripted(work)))])
     assert found.tolist() == list(range(64))
     assert len(used) == 1
-    with thread_pool.limited(1):
+    with thread_pool.limit(1):
         used.clear()
         read(Scripted(work))
         assert used == {threading.get_ident()}
@@ -368,7 +368,7 @@ def test_large_chunks_are_decoded_by_fewer_threads() -> None:
         threading.Event().wait(0.002)
         return True
 
-    with thread_pool.limited(None, 2 * 3 * 16):
+    with thread_pool.limit(None, 2 * 3 * 16):
         read(Scripted(work))
     assert len(used) == 2
 
@@ -417,7 +417,7 @@ def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     size = 16 << 22
     tracemalloc.start()
     try:
-        with thread_pool.limited(None, 2 * 3 << 22):
+        with thread_pool.limit(None, 2 * 3 << 22):
             values = source.read((slice(0, size // 4),))
         peak = tracemalloc.get_traced_memory()[1]
     finally:

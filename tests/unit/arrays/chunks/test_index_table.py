@@ -20,9 +20,9 @@ from nczarr.arrays.regions import (
     grid_of,
     indices_of,
     number_of,
-    raveled,
+    ravel,
     table_of,
-    unraveled,
+    unravel,
 )
 
 
@@ -32,8 +32,8 @@ def test_linear_indices(counts: tuple[int, ...]) -> None:
     table = table_of(indices, len(counts))
     assert table.shape == (len(indices), len(counts))
     assert list(indices_of(table)) == indices
-    assert raveled(table, counts).tolist() == [number_of(index, counts) for index in indices]
-    assert unraveled(np.arange(len(indices)), counts).tolist() == table.tolist()
+    assert ravel(table, counts).tolist() == [number_of(index, counts) for index in indices]
+    assert unravel(np.arange(len(indices)), counts).tolist() == table.tolist()
     assert len(indices) < BATCH or counts == (1, 70, 90)
 
 

@@ -54,7 +54,7 @@ def test_a_key_that_was_never_there_is_fill(options: dict[str, Any], key: str, t
 @CASES
 def test_a_key_that_was_listed_and_is_gone_is_no_fill(options: dict[str, Any], key: str, tmp_path: Path) -> None:
     source = array_in(tmp_path / "t.zarr", **options)
-    assert list(source.occupied(source.layout.shards or (2, 4)))
+    assert list(source.list_occupied(source.layout.shards or (2, 4)))
     (tmp_path / "t.zarr" / key).unlink()
     with pytest.raises(OSError, match="listed but does not exist") as failed:
         source.read(WHOLE)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from nczarr.arrays.chunks.key_segments import escaped, paths, problem, segments, suits, unescaped
+from nczarr.arrays.chunks.key_segments import escape, paths, problem, segments, suits, unescape
 
 
 @pytest.mark.parametrize(
@@ -30,25 +30,25 @@ from nczarr.arrays.chunks.key_segments import escaped, paths, problem, segments,
     ],
 )
 def test_names_and_their_segments(name: str, segment: str) -> None:
-    assert escaped(name) == segment
-    assert unescaped(segment) == name
+    assert escape(name) == segment
+    assert unescape(segment) == name
     assert problem(segment) is None
 
 
 def test_an_escape_that_looks_like_the_name_before_it_is_none() -> None:
-    assert escaped("_") == "_"
-    assert escaped("_x") + escaped("é") == escaped("_xé")
+    assert escape("_") == "_"
+    assert escape("_x") + escape("é") == escape("_xé")
 
 
 @pytest.mark.parametrize("segment", ["", "_x41", "é", "a b", "..", "_xFF_xZZ_x20_x41", "t.array.json"])
 def test_what_no_name_gives_has_no_name(segment: str) -> None:
     with pytest.raises(ValueError, match="is not an escaped name"):
-        unescaped(segment)
+        unescape(segment)
 
 
 def test_the_empty_name_has_no_segment() -> None:
     with pytest.raises(ValueError, match="empty"):
-        escaped("")
+        escape("")
 
 
 def test_siblings_differ_by_more_than_the_case_of_letters() -> None:

@@ -14,7 +14,7 @@ import nczarr
 from nczarr.arrays.chunks import occupancy
 from nczarr.arrays.chunks.occupancy import blocks_of_boxes, blocks_of_chunks, blocks_of_runs, chunks_in
 from nczarr.arrays.regions import Index, Region, chunk_ranges, every_block, number_of, region_of, table_of
-from nczarr.arrays.sources.concatenate import joined
+from nczarr.arrays.sources.concatenate import join_sources
 from nczarr.arrays.sources.interleave import Raised
 from nczarr.arrays.sources.memory import Runs
 from nczarr.arrays.sources.sliced import Sliced
@@ -142,8 +142,8 @@ def test_every_source_names_all_blocks_with_values_and_few_others(seed: int, tmp
         derived = {
             name: plain,
             f"{name}, sliced": Sliced(plain, (range(1, 12, 2), range(3, 9))),
-            f"{name}, joined": joined([plain, plain], 0),
-            f"{name}, joined along x": joined([plain, plain], 1),
+            f"{name}, joined": join_sources([plain, plain], 0),
+            f"{name}, joined along x": join_sources([plain, plain], 1),
             f"{name}, raised": Raised(plain),
         }
         for title, source in derived.items():
@@ -153,10 +153,10 @@ def test_every_source_names_all_blocks_with_values_and_few_others(seed: int, tmp
             for _ in range(4):
                 region, blocks = drawn_region(rng, shape), drawn_lengths(rng, shape)
                 expected = blocks_with(cells, blocks, region)
-                answer = list(source.occupied(blocks, region))
+                answer = list(source.list_occupied(blocks, region))
                 assert answer == sorted(set(answer)), title
                 assert set(expected) <= set(answer), title
                 counts = [range(-(-len(part) // block)) for part, block in zip(region, blocks, strict=True)]
                 assert set(answer) <= set(itertools.product(*counts)), title
                 everything = tuple(map(range, shape))
-                assert list(source.occupied(blocks)) == list(source.occupied(blocks, everything)), title
+                assert list(source.list_occupied(blocks)) == list(source.list_occupied(blocks, everything)), title

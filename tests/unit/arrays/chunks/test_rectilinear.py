@@ -34,7 +34,7 @@ RUNS = st.lists(st.tuples(st.integers(1, 9), st.integers(1, 4)), min_size=1, max
 def edges(length: int, extent: int) -> list[int]:
     """The bounds of the chunks of a dimension."""
     if isinstance(length, Lengths):
-        return [0, *itertools.accumulate(length.expanded())]
+        return [0, *itertools.accumulate(length.expand())]
     return [*range(0, max(extent, 1) + length - 1, length)]
 
 
@@ -57,7 +57,7 @@ def test_the_arithmetic_is_that_of_the_listed_lengths(runs: list[tuple[int, int]
         assert [length.of(number) for number in range(len(listed))] == listed
         assert (length.count, length.total, int(length)) == (len(listed), sum(listed), max(listed))
         assert pickle.loads(pickle.dumps(length)) == length == read_lengths(length.written)
-        assert length.expanded() == tuple(listed)
+        assert length.expand() == tuple(listed)
 
 
 @given(RUNS, st.integers(0, 60), st.integers(0, 60))
@@ -74,7 +74,7 @@ def test_a_part_of_the_chunks_has_their_lengths(runs: list[tuple[int, int]], fir
 def test_lengths_fit_another_extent(runs: list[tuple[int, int]], extent: int) -> None:
     length = chunk_length(runs)
     if isinstance(length, Lengths):
-        found = length.fitted(extent)
+        found = length.fit(extent)
         bounds = edges(found, extent)
         assert bounds[-1] >= extent
         assert len(bounds) < 3 or bounds[-2] < extent
@@ -157,7 +157,7 @@ def test_chunks_of_another_grid_that_meet_some(
     shape = tuple(sum(length * count for length, count in runs) for runs, _ in dimensions)
     own = tuple(chunk_length(runs) for runs, _ in dimensions)
     other = tuple(
-        length.fitted(extent) if isinstance(length := chunk_length(runs), Lengths) else length
+        length.fit(extent) if isinstance(length := chunk_length(runs), Lengths) else length
         for (_, runs), extent in zip(dimensions, shape, strict=True)
     )
     some = list(every_block(shape, own))[::3]

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 import nczarr
-from nczarr.arrays.chunks.table_chunk_array import TableChunkArray, form_of, located
+from nczarr.arrays.chunks.table_chunk_array import TableChunkArray, form_of, locate
 from nczarr.arrays.sources.accumulation import Accumulation, Targets
 from nczarr.diagnostics.secrets import NO_OPTIONS
-from nczarr.stores.target_urls import noted
+from nczarr.stores.target_urls import note_properties
 
 
 def arrays(path: Path) -> Any:
@@ -41,7 +41,7 @@ def test_the_values_are_those_of_the_source(chunked: Path, tmp_path: Path, short
     if path != chunked:
         nczarr.convert(chunked, path)
     for source in arrays(path).values():
-        made = located(source, short)
+        made = locate(source, short)
         assert made is not None
         again = pickle.loads(pickle.dumps(made))
         for region in ((slice(0, 7), slice(0, 5)), (slice(1, 4), slice(2, 3)), (slice(6, 7), slice(0, 0))):
@@ -51,14 +51,14 @@ def test_the_values_are_those_of_the_source(chunked: Path, tmp_path: Path, short
             for found in (made.read(region), again.read(region), out):
                 assert found.dtype == wanted.dtype
                 assert np.array_equal(found, wanted)
-        assert sorted(made.occupied((3, 3))) == sorted(source.occupied((3, 3)))
+        assert sorted(made.list_occupied((3, 3))) == sorted(source.list_occupied((3, 3)))
 
 
 def test_a_changed_file_is_not_read(chunked: Path) -> None:
-    made = located(arrays(chunked)["/w"], -1)
+    made = locate(arrays(chunked)["/w"], -1)
     assert made is not None
-    made = made.replaced(facts={str(chunked): noted(str(chunked))})
-    assert made.replaced().read((slice(0, 1), slice(0, 1))).tolist() == [[0]]
+    made = made.replace(facts={str(chunked): note_properties(str(chunked))})
+    assert made.replace().read((slice(0, 1), slice(0, 1))).tolist() == [[0]]
     os.utime(chunked, ns=(1, 1))
     with pytest.raises(OSError, match="has changed since it was read"):
         made.read((slice(1, 2), slice(0, 1)))
@@ -68,7 +68,7 @@ def test_values_in_memory_have_no_places() -> None:
     text = 'netcdf t { dimensions: t = 2 ; variables: int v(t) ; string s(t) ; data: v = 1, 2 ; s = "a", "b" ; }'
     for parts in nczarr.from_cdl(text).checked.parts.values():
         assert form_of(parts[""]) is None
-        assert located(parts[""], 64) is None
+        assert locate(parts[""], 64) is None
 
 
 @pytest.mark.parametrize("axis", [0, 1])
@@ -85,7 +85,7 @@ def test_sources_of_one_form_are_one_table(tmp_path: Path, axis: int, lengths: t
         nczarr.write(built.finish(data={"/v": values}), tmp_path / f"{number}.zarr")
         source = arrays(tmp_path / f"{number}.zarr")["/v"]
         every.append(values)
-        found.add(number, located(source, -1) or source)
+        found.add(number, locate(source, -1) or source)
     sources, numbers = found.sources()
     aligned = [length for length in lengths if length % 2 == 0 and length]
     assert len(sources) == len(numbers) <= len(lengths) - len(aligned) + 2

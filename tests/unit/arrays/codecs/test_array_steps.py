@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from nczarr.arrays.codecs.cast_value import ROUNDINGS, CastValue, cast_step
-from nczarr.arrays.codecs.chain import DECODING_ERRORS, decoded, dtypes_of, in_order_of, with_fill
+from nczarr.arrays.codecs.chain import DECODING_ERRORS, decode, dtypes_of, in_order_of, with_fill
 from nczarr.arrays.codecs.scale_offset import scale_step
 from nczarr.arrays.codecs.sharding_indexed import ABSENT, shard_step
 
@@ -26,7 +26,7 @@ def step(fill: bytes = b"\7\0", **changed: Any) -> dict[str, Any]:
 
 
 def test_missing_chunks_of_a_shard_have_its_fill_value() -> None:
-    data = decoded(shard(0, 4, ABSENT, ABSENT), [step()], 2, 8)
+    data = decode(shard(0, 4, ABSENT, ABSENT), [step()], 2, 8)
     assert np.frombuffer(data, "<i2").tolist() == [256, 770, 7, 7]
 
 
@@ -44,12 +44,12 @@ def test_missing_chunks_of_a_shard_have_its_fill_value() -> None:
 )
 def test_damaged_shards_are_errors(data: bytes, message: str) -> None:
     with pytest.raises(DECODING_ERRORS, match=message):
-        decoded(data[8:] if data and len(data) < 32 else data, [step()], 2, 8)
+        decode(data[8:] if data and len(data) < 32 else data, [step()], 2, 8)
 
 
 def test_a_shard_larger_than_its_chunk_allocates_nothing() -> None:
     with pytest.raises(ValueError, match="larger than its shape allows"):
-        decoded(shard(0, 4, 4, 4), [step(shape=(2**40,), chunks=(2**39,))], 2, 8)
+        decode(shard(0, 4, 4, 4), [step(shape=(2**40,), chunks=(2**39,))], 2, 8)
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_a_shard_larger_than_its_chunk_allocates_nothing() -> None:
 )
 def test_casts(stored: str, dtype: str, rounding: str, out_of_range: str | None, given: Any, wanted: Any) -> None:
     made = cast_step(dtype, stored, rounding, out_of_range, {})
-    data = decoded(np.array(given, stored).tobytes(), [made], 1, 64)
+    data = decode(np.array(given, stored).tobytes(), [made], 1, 64)
     assert np.frombuffer(data, dtype).tolist() == wanted
 
 
@@ -80,38 +80,38 @@ def test_casts(stored: str, dtype: str, rounding: str, out_of_range: str | None,
 def test_values_that_do_not_fit_a_cast_are_errors(stored: str, dtype: str, given: Any) -> None:
     made = cast_step(dtype, stored, "nearest-even", None, {})
     with pytest.raises(ValueError, match=r"out of range|not finite"):
-        decoded(np.array([given], stored).tobytes(), [made], 1, 64)
+        decode(np.array([given], stored).tobytes(), [made], 1, 64)
 
 
 def test_mapped_scalars_replace_a_cast() -> None:
     made = cast_step("<f4", "|u1", "nearest-even", None, {"decode": [(255, np.nan)], "encode": [(np.nan, 255)]})
-    assert np.isnan(np.frombuffer(decoded(b"\xff\1", [made], 4, 8), "<f4")).tolist() == [True, False]
+    assert np.isnan(np.frombuffer(decode(b"\xff\1", [made], 4, 8), "<f4")).tolist() == [True, False]
     assert CastValue().with_fill(made, np.array([np.nan], "<f4").tobytes()) == (made, b"\xff")
 
 
 def test_scales_are_exact_or_errors() -> None:
     made = scale_step("<i2", 5, 2)
-    assert np.frombuffer(decoded(np.array([4, -6], "<i2").tobytes(), [made], 2, 8), "<i2").tolist() == [
+    assert np.frombuffer(decode(np.array([4, -6], "<i2").tobytes(), [made], 2, 8), "<i2").tolist() == [
         7,
         2,
     ]
     with pytest.raises(ValueError, match="not a multiple of the scale"):
-        decoded(np.array([3], "<i2").tobytes(), [made], 2, 8)
+        decode(np.array([3], "<i2").tobytes(), [made], 2, 8)
     with pytest.raises(ValueError, match="out of range for uint64"):
-        decoded(np.array([4], "<u8").tobytes(), [scale_step("<u8", -5, 1)], 8, 8)
+        decode(np.array([4], "<u8").tobytes(), [scale_step("<u8", -5, 1)], 8, 8)
 
 
 @pytest.mark.parametrize("rounding", sorted(ROUNDINGS))
 def test_nan_is_cast_to_a_wider_float_in_every_rounding(rounding: str) -> None:
     made = cast_step("<f8", "<f4", rounding, None, {})
-    data = decoded(np.array([np.nan, 0.5], "<f4").tobytes(), [made], 4, 16)
+    data = decode(np.array([np.nan, 0.5], "<f4").tobytes(), [made], 4, 16)
     assert np.array_equal(np.frombuffer(data, "<f8"), [np.nan, 0.5], equal_nan=True)
 
 
 def test_inexact_floats_are_not_cast_in_a_rounding_that_is_not_known() -> None:
     made = cast_step("<f4", "<f8", "towards-zero", None, {})
     with pytest.raises(ValueError, match="rounding towards-zero to float32"):
-        decoded(np.array([0.1], "<f8").tobytes(), [made], 4, 8)
+        decode(np.array([0.1], "<f8").tobytes(), [made], 4, 8)
 
 
 FILTERS: list[tuple[numcodecs.abc.Codec, str]] = [
@@ -132,7 +132,7 @@ def test_filters_decode_elements_of_each_byte_order(codec: numcodecs.abc.Codec, 
     encoded = np.asarray(codec.encode(values))
     stored = encoded.astype(encoded.dtype.newbyteorder(">" if big else "<")).tobytes()
     steps, result_big = in_order_of([codec.get_config()], big=big)
-    found = np.frombuffer(decoded(stored, steps, 8, 40), dtype)
+    found = np.frombuffer(decode(stored, steps, 8, 40), dtype)
     assert found.tolist() == values.tolist()
     if found.itemsize > 1:
         assert result_big == (dtype[0] == ">")

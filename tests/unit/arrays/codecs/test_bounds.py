@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 import nczarr
-from nczarr.arrays.codecs.chain import DECODING_ERRORS, decoded
+from nczarr.arrays.codecs.chain import DECODING_ERRORS, decode
 from nczarr.arrays.codecs.crc32c import crc32c
 from nczarr.arrays.codecs.zstd import _zstd_sizes, unpack_zstd
 from nczarr.arrays.regions import every_block
@@ -125,7 +125,7 @@ def test_chunks_within_the_limit_are_decoded(codec: Any, size: int) -> None:
     data = np.random.default_rng(3).integers(0, 4, size, np.uint8).tobytes()
     if size == 0 and codec.codec_id in ("blosc", "lz4"):
         pytest.skip("numcodecs encodes no empty buffer")
-    assert decoded(bytes(codec.encode(data)), [codec.get_config()], 1, size) == data
+    assert decode(bytes(codec.encode(data)), [codec.get_config()], 1, size) == data
 
 
 def test_zstd_frames_that_tell_no_size() -> None:
@@ -138,7 +138,7 @@ def test_zstd_frames_that_tell_no_size() -> None:
 def test_broken_zstd_frames(data: bytes) -> None:
     for cut in range(len(data) + 1):
         try:
-            decoded(data[:cut], [{"id": "zstd"}], 4, 64)
+            decode(data[:cut], [{"id": "zstd"}], 4, 64)
         except DECODING_ERRORS:
             continue
         assert not data[:cut]

@@ -7,7 +7,7 @@ import pytest
 
 from nczarr.arrays.codecs import shuffle
 from nczarr.arrays.codecs.chain import encode
-from nczarr.arrays.codecs.shuffle import unshuffle, unshuffled
+from nczarr.arrays.codecs.shuffle import undo_shuffle, unshuffle
 from nczarr.ast import Codec
 
 
@@ -15,7 +15,7 @@ from nczarr.ast import Codec
 @pytest.mark.parametrize("count", [0, 1, 2, 1000, shuffle.FEW, shuffle.IN_CACHE + 3])
 def test_the_bytes_are_those_that_were_shuffled(width: int, count: int) -> None:
     data = np.random.default_rng(width).bytes(count * width + width - 1)
-    assert unshuffled(encode((Codec(id=2),), data, width), width) == data
+    assert undo_shuffle(encode((Codec(id=2),), data, width), width) == data
 
 
 @pytest.mark.parametrize("few", [0, 1 << 40])

@@ -11,11 +11,11 @@ import pytest
 
 from nczarr.arrays.chunks.manifest import Affine, ChunkPlace, PlaceColumns
 from nczarr.arrays.regions import Index, Region
-from nczarr.arrays.sources.concatenate import Joined, joined, misfit
+from nczarr.arrays.sources.concatenate import Joined, join_sources, misfit
 from nczarr.arrays.sources.interleave import Raised, join
 from nczarr.arrays.sources.memory import ArrayInMemory, Runs
 from nczarr.arrays.sources.source import ArraySource, Layout, Stored
-from nczarr.arrays.sources.split_chunks import addressed, common_length
+from nczarr.arrays.sources.split_chunks import align_grids, common_length
 from nczarr.arrays.sources.strided import AffineArray, FileBytes
 from nczarr.ast.storage import Codec
 from nczarr.ast.types import VlenType
@@ -29,7 +29,7 @@ class Chunks(ArrayInMemory):
     def stored(self) -> Stored:
         return Stored(self.layout.dtype, self.layout.chunks, self.layout.codecs)
 
-    def encoded(self, chunk: Index) -> bytes:
+    def read_encoded(self, chunk: Index) -> bytes:
         return repr(chunk).encode()
 
     def place(self, chunk: Index) -> ChunkPlace:
@@ -58,7 +58,7 @@ def test_values_are_those_of_all_sources(axis: int) -> None:
     rng = np.random.default_rng(axis)
     arrays = [rng.integers(0, 99, [n if each == axis else 3 for each in range(3)]) for n in (2, 0, 3, 1)]
     whole = np.concatenate(arrays, axis)
-    made = pickle.loads(pickle.dumps(joined([memory(each) for each in arrays], axis)))
+    made = pickle.loads(pickle.dumps(join_sources([memory(each) for each in arrays], axis)))
     assert made.layout.shape == whole.shape
     for begin, end in itertools.combinations(range(whole.shape[axis] + 1), 2):
         region = tuple(slice(begin, end) if each == axis else slice(1, 3) for each in range(3))
@@ -75,10 +75,10 @@ def test_occupied_chunks_come_in_order_each_once(axis: int, grid: tuple[int, int
 
     shapes = [(2, 3), (3, 3)] if axis == 0 else [(3, 2), (3, 3)]
     sources: list[ArraySource] = [runs(shapes[0], 1), runs(shapes[1], 4)]
-    whole = joined(sources, axis)
+    whole = join_sources(sources, axis)
     values = whole.read(tuple(slice(0, length) for length in whole.layout.shape))
     wanted = sorted({(row // grid[0], column // grid[1]) for row, column in np.argwhere(values)})
-    found = list(whole.occupied(grid))
+    found = list(whole.list_occupied(grid))
     assert found == sorted(set(found))
     assert set(wanted) <= set(found)
     if grid == (1, 1):
@@ -86,10 +86,16 @@ def test_occupied_chunks_come_in_order_each_once(axis: int, grid: tuple[int, int
 
 
 def test_chunks_of_one_grid_are_passed_on() -> None:
-    made = joined([chunks(4, 2), chunks(2, 2), chunks(3, 2)], 0)
+    made = join_sources([chunks(4, 2), chunks(2, 2), chunks(3, 2)], 0)
     assert made.stored == Stored("<i4", (2, 3), ())
     assert made.layout == Layout("<i4", (9, 3), (2, 3))
-    assert [made.encoded((number, 0)) for number in range(5)] == [b"(0, 0)", b"(1, 0)", b"(0, 0)", b"(0, 0)", b"(1, 0)"]
+    assert [made.read_encoded((number, 0)) for number in range(5)] == [
+        b"(0, 0)",
+        b"(1, 0)",
+        b"(0, 0)",
+        b"(0, 0)",
+        b"(1, 0)",
+    ]
     assert made.place((4, 0)) == ChunkPlace("file", 100, 1)
 
 
@@ -106,9 +112,9 @@ def test_chunks_that_make_no_grid(sources: list[ArraySource], pair: tuple[int, i
     found = misfit(sources, 0)
     assert found is not None
     assert ((found.source, found.other), found.reason) == (pair, reason)
-    made = joined(sources, 0)
+    made = join_sources(sources, 0)
     assert made.stored is None
-    assert made.encoded((0, 0)) is made.place((0, 0)) is made.manifest() is None
+    assert made.read_encoded((0, 0)) is made.place((0, 0)) is made.manifest() is None
 
 
 def test_filters_of_other_levels_do_not_go_together() -> None:
@@ -118,15 +124,15 @@ def test_filters_of_other_levels_do_not_go_together() -> None:
 
 def test_a_source_of_fill_alone_is_in_nobodys_way() -> None:
     hollow = Runs(Layout("<i4", (2, 3), (2, 3)), [], [0], np.zeros(0, "<i4"))
-    made = joined([chunks(2, 2), hollow, chunks(2, 2)], 0)
+    made = join_sources([chunks(2, 2), hollow, chunks(2, 2)], 0)
     assert made.stored is not None
-    assert [made.encoded((number, 0)) for number in range(3)] == [b"(0, 0)", None, b"(0, 0)"]
+    assert [made.read_encoded((number, 0)) for number in range(3)] == [b"(0, 0)", None, b"(0, 0)"]
 
 
 def test_a_manifest_of_files(tmp_path: Path) -> None:
     values = [np.arange(12, dtype="<i4").reshape(4, 3) + each for each in range(3)]
     files = [file_array(tmp_path / f"{number}", each, (1, 3)) for number, each in enumerate(values)]
-    table = joined([files[0], files[1], files[0]], 0).manifest()
+    table = join_sources([files[0], files[1], files[0]], 0).manifest()
     assert isinstance(table, PlaceColumns)
     assert table.sources == (str(tmp_path / "0"), str(tmp_path / "1"))
     assert table.chunk.tolist() == list(range(12))
@@ -140,7 +146,7 @@ def test_a_manifest_along_another_axis_is_in_the_order_of_chunks(tmp_path: Path)
     for number in range(2):
         array = np.arange(8, dtype="<i2").reshape(4, 2)
         sources.append(file_array(tmp_path / f"{number}", array, (1, 2)))
-    made = joined(sources, 1)
+    made = join_sources(sources, 1)
     table = made.manifest()
     assert isinstance(table, PlaceColumns)
     assert table.chunk.tolist() == list(range(8))
@@ -152,8 +158,8 @@ def test_a_manifest_along_another_axis_is_in_the_order_of_chunks(tmp_path: Path)
 def test_contiguous_arrays_are_cut_into_pieces_of_one_length(tmp_path: Path, lengths: tuple[int, ...]) -> None:
     arrays = [np.arange(length * 3, dtype=">i4").reshape(length, 3) + 100 * length for length in lengths]
     sources = [file_array(tmp_path / f"{number}", array) for number, array in enumerate(arrays)]
-    cut = addressed(sources, 0, 1)
-    made = joined(cut, 0)
+    cut = align_grids(sources, 0, 1)
+    made = join_sources(cut, 0)
     assert made.stored is not None
     length = int(np.gcd.reduce(lengths))
     assert made.stored.chunks == (length, 3)
@@ -163,7 +169,7 @@ def test_contiguous_arrays_are_cut_into_pieces_of_one_length(tmp_path: Path, len
         place = made.place((number, 0))
         assert place is not None
         data = Path(place.path).read_bytes()[place.offset : place.offset + place.length]
-        assert data == whole[number * length : (number + 1) * length].tobytes() == made.encoded((number, 0))
+        assert data == whole[number * length : (number + 1) * length].tobytes() == made.read_encoded((number, 0))
         assert isinstance(table, PlaceColumns)
         assert (table.sources[table.source[number]], table.offset[number]) == (place.path, place.offset)
     assert np.array_equal(read_every_way(made, (slice(0, len(whole)), slice(0, 3))), whole)
@@ -185,17 +191,17 @@ def test_pieces_of_chunks_that_are_longer_than_the_array(tmp_path: Path) -> None
             def manifest(self, region: Region | None = None) -> Affine:
                 return Affine(self.file, 0, 16, 16, 1)
 
-            def encoded(self, chunk: Index) -> bytes:
+            def read_encoded(self, chunk: Index) -> bytes:
                 return Path(self.file).read_bytes()
 
         sources.append(Long(Layout("<i2", (length,), (8,)), np.arange(length, dtype="<i2")))
     assert common_length(sources, 0) == 3
-    made = joined(addressed(sources, 0, 1), 0)
+    made = join_sources(align_grids(sources, 0, 1), 0)
     table = made.manifest()
     assert isinstance(table, PlaceColumns)
     assert (table.offset.tolist(), table.length.tolist(), table.chunk.tolist()) == ([0, 0], [6, 6], [0, 1])
     assert common_length(sources[::-1], 0) == 2
-    back = joined(addressed(sources[::-1], 0, 1), 0).manifest()
+    back = join_sources(align_grids(sources[::-1], 0, 1), 0).manifest()
     assert isinstance(back, PlaceColumns)
     assert (back.offset.tolist(), back.source.tolist()) == ([0, 0, 4], [0, 1, 1])
 
@@ -207,31 +213,31 @@ def test_compressed_chunks_are_not_cut() -> None:
 
 def test_pieces_below_the_least_size_are_not_made(tmp_path: Path) -> None:
     sources = [file_array(tmp_path / f"{n}", np.zeros((n, 3), "<i4")) for n in (2, 3)]
-    assert addressed(sources, 0, 13) == sources
-    assert joined(sources, 0).stored is None
+    assert align_grids(sources, 0, 13) == sources
+    assert join_sources(sources, 0).stored is None
 
 
 def test_a_raised_array_has_one_more_index(tmp_path: Path) -> None:
     values = np.arange(12, dtype="<i4").reshape(4, 3)
     sources = [Raised(file_array(tmp_path / f"{n}", values + n, (2, 3))) for n in range(3)]
-    made = joined(sources, 0)
+    made = join_sources(sources, 0)
     assert made.layout.shape == (3, 4, 3)
     assert made.stored == Stored("<i4", (1, 2, 3), ())
     assert np.array_equal(
         read_every_way(made, (slice(1, 3), slice(0, 4), slice(1, 2))), np.stack([values + 1, values + 2])[..., 1:2]
     )
-    assert list(made.occupied((2, 4, 3))) == [(0, 0, 0), (1, 0, 0)]
+    assert list(made.list_occupied((2, 4, 3))) == [(0, 0, 0), (1, 0, 0)]
     assert np.array_equal(read_every_way(sources[0], (slice(1, 1), slice(0, 4), slice(0, 3))), np.zeros((0, 4, 3)))
     assert np.array_equal(sources[0].read((slice(1, 2), slice(0, 4), slice(0, 3))), np.zeros((0, 4, 3)))
 
 
 def test_scalars_are_stacked() -> None:
-    made = joined([Raised(memory(np.float64(each))) for each in (1.5, 2.5)], 0)
+    made = join_sources([Raised(memory(np.float64(each))) for each in (1.5, 2.5)], 0)
     assert made.read((slice(0, 2),)).tolist() == [1.5, 2.5]
 
 
 def test_byte_orders_meet_in_little_endian() -> None:
-    made = joined([memory(np.array([1, 2], ">i2")), memory(np.array([3], "<i2"))], 0)
+    made = join_sources([memory(np.array([1, 2], ">i2")), memory(np.array([3], "<i2"))], 0)
     assert made.layout.dtype == "<i2"
     assert made.read((slice(0, 3),)).tolist() == [1, 2, 3]
 
@@ -254,7 +260,7 @@ def test_lists_are_joined_along_any_axis(axis: int) -> None:
         ]
         cells.append(lists.reshape(shape))
         every.append({"counts": memory(counts), "content/counts": memory(inner), "content/content": memory(content)})
-    made = join("/deep", every, axis, types, joined)
+    made = join("/deep", every, axis, types, join_sources)
     wanted = list(np.concatenate(cells, axis).reshape(-1))
     shape = made["counts"].layout.shape
     counts = made["counts"].read(tuple(slice(0, length) for length in shape)).reshape(-1)
@@ -272,13 +278,13 @@ def test_only_what_is_wanted_is_fetched() -> None:
     class Far(ArrayInMemory):
         distant = True  # type: ignore[assignment]
 
-        def fetched(self, regions):  # type: ignore[no-untyped-def]
+        def prefetch(self, regions):  # type: ignore[no-untyped-def]
             fetched.append((self.layout.dtype, [(part.start, part.stop) for (part,) in regions]))  # type: ignore[arg-type]
             return self
 
     sources = [Far(Layout("<i2", (3,), (3,)), np.arange(3, dtype="<i2")) for _ in range(3)]
-    made = joined(sources, 0)
+    made = join_sources(sources, 0)
     assert isinstance(made, Joined)
     assert made.distant
-    assert isinstance(made.fetched([(slice(1, 5),)]), Joined)
+    assert isinstance(made.prefetch([(slice(1, 5),)]), Joined)
     assert [regions for _, regions in fetched] == [[(1, 3)], [(0, 2)]]

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import nczarr
-from nczarr.arrays.sources.concatenate import joined
-from nczarr.arrays.sources.patchwork import Patchwork, copied, patched
+from nczarr.arrays.sources.concatenate import join_sources
+from nczarr.arrays.sources.patchwork import Patchwork, count_copied, patch
 from nczarr.arrays.sources.source import ArraySource
 
 
@@ -38,21 +38,21 @@ def test_chunks_of_one_source(
     sources: Sequence[tuple[int, int, str]], expected: list[int], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     arrays = [stored(tmp_path_factory, *source) for source in sources]
-    whole = joined(arrays, 0)
+    whole = join_sources(arrays, 0)
     first = arrays[0]
     layout = first.layout._replace(shape=whole.layout.shape)
-    made = patched(whole, layout, 1)
+    made = patch(whole, layout, 1)
     if not isinstance(made, Patchwork):
         assert not [each for each in arrays[1:] if each.stored == first.stored]
         return
     count = -(-whole.layout.shape[0] // 4)
     indices = [(number, 0) for number in range(count)]
     assert [index[0] for index in indices if made.only(index) is not None] == expected
-    assert copied(made, indices, layout) == len(expected)
+    assert count_copied(made, indices, layout) == len(expected)
     for index in indices:
         home = made.only(index)
         if home is not None:
-            assert made.encoded(index) == home[0].encoded(home[1])
+            assert made.read_encoded(index) == home[0].read_encoded(home[1])
             assert made.place(index) is not None
             rows = slice(4 * index[0], min(4 * index[0] + 4, whole.layout.shape[0]))
             inside = slice(4 * home[1][0], 4 * home[1][0] + rows.stop - rows.start)
@@ -61,6 +61,6 @@ def test_chunks_of_one_source(
 
 def test_without_chunks_to_copy_nothing_changes(tmp_path_factory: pytest.TempPathFactory) -> None:
     one, other = stored(tmp_path_factory, 8, 4), stored(tmp_path_factory, 8, 2)
-    whole = joined([one, other], 0)
-    assert patched(whole, one.layout, 1) is whole
-    assert patched(one, one.layout, 0) is one
+    whole = join_sources([one, other], 0)
+    assert patch(whole, one.layout, 1) is whole
+    assert patch(one, one.layout, 0) is one

@@ -12,7 +12,7 @@ from nczarr.arrays.chunks.manifest import ChunkPlace
 from nczarr.arrays.regions import Index, Selection
 from nczarr.arrays.sources import sliced as module
 from nczarr.arrays.sources.memory import ArrayInMemory, Runs
-from nczarr.arrays.sources.sliced import Sliced, cut, sliced
+from nczarr.arrays.sources.sliced import Sliced, cut, slice_source
 from nczarr.arrays.sources.source import Layout, Stored
 
 CHUNKED = Layout("<i4", (10, 9), (2, 3), fill=None)
@@ -27,7 +27,7 @@ class Chunks(ArrayInMemory):
     def stored(self) -> Stored:
         return Stored("<i4", self.layout.chunks, ())
 
-    def encoded(self, chunk: Index) -> bytes:
+    def read_encoded(self, chunk: Index) -> bytes:
         return repr(chunk).encode()
 
     def place(self, chunk: Index) -> ChunkPlace:
@@ -51,7 +51,7 @@ def test_whole_chunks_are_passed_on() -> None:
     part = Sliced(Chunks(CHUNKED, VALUES), (range(2, 6), range(3, 9)))
     assert part.layout == Layout("<i4", (4, 6), (2, 3))
     assert part.stored == Stored("<i4", (2, 3), ())
-    assert part.encoded((0, 0)) == b"(1, 1)"
+    assert part.read_encoded((0, 0)) == b"(1, 1)"
     assert part.place((1, 1)) == ChunkPlace("file", 202, 1)
 
 
@@ -67,7 +67,7 @@ def test_whole_chunks_are_passed_on() -> None:
 def test_parts_of_chunks_are_not(ranges: tuple[range, ...]) -> None:
     part = Sliced(Chunks(CHUNKED, VALUES), ranges)
     assert part.stored is None
-    assert part.encoded((0, 0)) is None
+    assert part.read_encoded((0, 0)) is None
     assert part.place((0, 0)) is None
     assert all(1 <= chunk <= length for chunk, length in zip(part.layout.chunks, part.layout.shape, strict=True))
     whole = tuple(slice(0, length) for length in part.layout.shape)
@@ -81,7 +81,7 @@ def test_the_last_chunk_may_be_cut_by_the_end_of_the_array() -> None:
 
 def test_everything_is_the_source_itself() -> None:
     source = Chunks(CHUNKED, VALUES)
-    assert sliced(source, (range(10), range(9))) is source
+    assert slice_source(source, (range(10), range(9))) is source
 
 
 def test_nothing_but_the_part_is_read() -> None:
@@ -102,7 +102,7 @@ def test_a_few_values_in_a_vast_array_are_few() -> None:
     layout = Layout("<i4", (vast,), (vast,), fill=b"\7\0\0\0")
     source = Runs(layout, [3, 10**11], [0, 2, 3], np.array([1, 2, 3], "<i4"))
     part = Sliced(source, (range(1, vast - 1, 3),))
-    assert list(part.occupied((1000,))) == [(0,), ((10**11 - 1) // 3000,)]
+    assert list(part.list_occupied((1000,))) == [(0,), ((10**11 - 1) // 3000,)]
     assert part.read((slice(0, 3),)).tolist() == [7, 2, 7]
 
 

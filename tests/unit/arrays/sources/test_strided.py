@@ -70,7 +70,7 @@ def test_chunks_that_are_not_occupied_are_missing(case: tuple[AffineArray, tuple
     source, _ = case
     shape = source.layout.shape
     chunks = (length,) * len(shape)
-    found = list(source.occupied(chunks))
+    found = list(source.list_occupied(chunks))
     grid = list(itertools.product(*(range(-(-size // length)) for size in shape)))
     assert found == [index for index in grid if index in set(found)]
     if not source.sparse:
@@ -99,7 +99,7 @@ def test_encoded_chunks_are_bytes_of_the_file(case: tuple[AffineArray, tuple[sli
     shape, values = source.layout.shape, expected(source)
     for row in range(shape[0] if shape else 1):
         index = (row, *(0 for _ in shape[1:])) if shape else ()
-        found = source.encoded(index)
+        found = source.read_encoded(index)
         end = source.base + row * source.stride + math.prod(shape[1:]) * 2
         assert (
             found == (values[row : row + 1] if shape else values).tobytes()
@@ -123,7 +123,7 @@ def test_little(dtype: str) -> None:
 
 def test_a_huge_array_of_a_short_file_costs_nothing() -> None:
     source = array((2**40, 2**40, 2**40), 0, 2**81, size=10, sparse=True)
-    assert list(source.occupied((1, 1, 8))) == [(0, 0, 0)]
+    assert list(source.list_occupied((1, 1, 8))) == [(0, 0, 0)]
     assert source.read((slice(0, 1), slice(0, 1), slice(0, 6))).tolist()[0][0][4:] == [0x0809, 0x0102]
     assert source.read((slice(9, 10), slice(2**39, 2**39 + 1), slice(0, 2))).tolist() == [[[0x0102, 0x0102]]]
 

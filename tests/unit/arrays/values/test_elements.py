@@ -11,17 +11,17 @@ import numpy as np
 import pytest
 
 import nczarr
-from nczarr.arrays.chunks.grid import converted
+from nczarr.arrays.chunks.grid import convert
 from nczarr.arrays.sources.source import numpy_dtype
 from nczarr.arrays.values.elements import (
     as_stored,
-    declared,
+    convert_to_stored,
+    declare_type,
     element_of,
+    find_stored_dtype,
     is_element_name,
     model_bytes,
-    modelled,
-    stored_bytes,
-    stored_dtype,
+    model_dtype,
     suits,
 )
 from nczarr.ast import CompoundType, Field
@@ -42,13 +42,13 @@ VALUES: dict[str, list[Any]] = {
 @pytest.mark.parametrize("order", ["<", ">"])
 @pytest.mark.parametrize("element", list(VALUES))
 def test_every_element_comes_back_bit_by_bit(element: Element, order: str) -> None:
-    dtype = stored_dtype(element).replace("<", order)
+    dtype = find_stored_dtype(element).replace("<", order)
     assert element_of(dtype) == element
     for value in VALUES[element]:
         stored = np.array([value], "<i8" if isinstance(value, int) and dtype[1] in "Mm" else dtype).astype(dtype)
-        inside = converted(stored, modelled(stored_dtype(element)))
+        inside = convert(stored, model_dtype(find_stored_dtype(element)))
         assert model_bytes(stored.tobytes(), dtype) == inside.tobytes()
-        assert stored_bytes(inside.tobytes(), dtype) == stored.tobytes()
+        assert convert_to_stored(inside.tobytes(), dtype) == stored.tobytes()
         back = as_stored(inside, dtype)
         assert back.astype(back.dtype.newbyteorder(order)).tobytes() == stored.tobytes()
 
@@ -57,7 +57,7 @@ def test_every_element_comes_back_bit_by_bit(element: Element, order: str) -> No
 def test_halves_keep_the_bits_of_a_nan(bits: int) -> None:
     data = struct.pack("<H", bits)
     quiet = struct.pack("<H", bits | 0x200)  # what is widened is quiet
-    assert stored_bytes(model_bytes(data, "<f2"), "<f2") in (data, quiet)
+    assert convert_to_stored(model_bytes(data, "<f2"), "<f2") in (data, quiet)
 
 
 @pytest.mark.parametrize("value", [0.1, 65520.0, 1e-8, 1 + 2**-11])
@@ -67,17 +67,21 @@ def test_a_float_that_is_no_half_is_refused(value: float) -> None:
 
 
 def test_other_elements_are_as_they_are() -> None:
-    assert modelled(">i4") == ">i4"
-    assert modelled((("a", "<c8", (2,)), ("b", "|b1", ()))) == (
+    assert model_dtype(">i4") == ">i4"
+    assert model_dtype((("a", "<c8", (2,)), ("b", "|b1", ()))) == (
         ("a", (("r", "<f4", ()), ("i", "<f4", ())), (2,)),
         ("b", "|i1", ()),
     )
     assert element_of("<f4") is None
-    assert numpy_dtype(modelled("<c16")).itemsize == 16
+    assert numpy_dtype(model_dtype("<c16")).itemsize == 16
 
 
 def test_what_types_an_element_suits() -> None:
-    types = {"/b": declared("bool", "b"), "/c": declared("complex64", "c"), "/z": declared("complex128", "z")}
+    types = {
+        "/b": declare_type("bool", "b"),
+        "/c": declare_type("complex64", "c"),
+        "/z": declare_type("complex128", "z"),
+    }
     assert suits("bool", "/b", types)
     assert suits("complex64", "/c", types)
     assert not suits("complex64", "/z", types)
@@ -122,18 +126,18 @@ def test_a_record_of_foreign_fields_has_a_name_and_comes_back() -> None:
     assert name == (
         'struct[["a","<i2"],["t","<M8[s]"],["u","<U2"],["s","|S3"],["h","<f2"],["in",[["b","|b1"],["c","<c8"]]]]'
     )
-    stored = numpy_dtype(stored_dtype(name))
+    stored = numpy_dtype(find_stored_dtype(name))
     values = np.zeros(3, stored)
     values["a"], values["u"], values["s"], values["h"] = [1, -2, 3], ["é", "ab", ""], [b"x", b"", b"xyz"], [0.5, 1, -2]
     values["t"], values["in"]["c"] = np.array([0, -1, 2**40]).view("M8[s]"), [1j, 2, 3 - 1j]
-    inside = converted(values, modelled(stored_dtype(name)))
+    inside = convert(values, model_dtype(find_stored_dtype(name)))
     assert inside.dtype["u"] == np.dtype(("<u4", 2))
     assert inside["u"].tolist() == [[233, 0], [97, 98], [0, 0]]
     assert inside.dtype["h"] == np.dtype("<f4")
-    back = as_stored(inside, stored_dtype(name))
+    back = as_stored(inside, find_stored_dtype(name))
     assert back.dtype == stored
     assert back.tobytes() == values.tobytes()
-    assert stored_bytes(inside[0].tobytes(), stored_dtype(name)) == values[0].tobytes()
+    assert convert_to_stored(inside[0].tobytes(), find_stored_dtype(name)) == values[0].tobytes()
     with pytest.raises(OverflowError, match="no exact 16-bit"):
         as_stored(np.where(np.arange(3) == 0, 0.1, inside["h"]).astype("<f4").view([("h", "<f4")]), (("h", "<f2", ()),))
 

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import pytest
 
-from nczarr.arrays.values.time_units import CALENDARS, date, date_text, dates, parsed
+from nczarr.arrays.values.time_units import CALENDARS, date, date_text, dates, parse_unit
 
 
 @pytest.mark.parametrize("calendar", sorted(set(CALENDARS.values())))
@@ -64,10 +64,10 @@ def test_texts_of_dates_have_the_time_that_they_need() -> None:
 
 
 def test_units_are_lengths_and_dates() -> None:
-    assert parsed("days since 2000-01-01") == (Fraction(86400), "2000-01-01")
-    assert parsed("6 Hours") == (Fraction(21600), None)
-    assert parsed("fortnights since 2000-01-01") is None
-    assert parsed("K") is None
+    assert parse_unit("days since 2000-01-01") == (Fraction(86400), "2000-01-01")
+    assert parse_unit("6 Hours") == (Fraction(21600), None)
+    assert parse_unit("fortnights since 2000-01-01") is None
+    assert parse_unit("K") is None
     units = dates("milliseconds since 1970-01-01T00:00:01.5Z", "Gregorian")
     assert units is not None
     assert (units.unit, units.start) == (Fraction(1, 1000), Fraction(3, 2))

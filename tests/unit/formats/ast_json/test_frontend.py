@@ -14,7 +14,7 @@ from tests.conftest import ROOT
 def faults(text: str) -> list[tuple[str, str | None]]:
     report = Report()
     assert frontend.read(Source("t.ast.json", text.encode("utf-8", "surrogatepass")), report) is None
-    return [(found.code, found.primary.pointer) for found in report.sorted()]
+    return [(found.code, found.primary.pointer) for found in report.list_sorted()]
 
 
 def document(**members: object) -> str:

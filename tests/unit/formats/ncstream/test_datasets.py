@@ -232,7 +232,7 @@ def test_messages_that_no_dataset_has(tmp_path: Path, message: bytes, code: str)
     path.write_bytes(START + first + message)
     report = Report()
     pipeline.read_path(str(path), report, Options())
-    found = [(each.code, each.primary.span.start) for each in report.sorted() if each.severity == "error"]
+    found = [(each.code, each.primary.span.start) for each in report.list_sorted() if each.severity == "error"]
     assert [each for each, _ in found] == [code]
     assert found[0][1] >= 4 + len(first)
 
@@ -278,7 +278,7 @@ def test_a_stream_that_cannot_go_on_says_why(tmp_path: Path) -> None:
     whole = nczarr.from_cdl("netcdf t { dimensions: x = 2 ; variables: int v(x) ; data: v = 1, 2 ; }").checked
     gone = Gone(Layout("<i4", (2,), (2,)), np.zeros(2, "<i4"))
     checked = whole._replace(parts={"/v": {"": gone}})
-    form = registry.named("ncstream")
+    form = registry.find_format("ncstream")
     assert form is not None
     pieces = pipeline.text(checked, form, Report(), Options())
     assert pieces is not None

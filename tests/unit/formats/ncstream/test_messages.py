@@ -547,7 +547,7 @@ def test_the_index_says_where_values_lie() -> None:
     stream = stream_of_everything()
     report = Report()
     found = scan(Source("s", stream, binary=True), report)
-    assert not report.sorted()
+    assert not report.list_sorted()
     assert [each.kind for each in found] == [each.kind for each in read(stream)]
     assert [each.offset for each in found[1:]] == [each.end for each in found[:-1]]
     numbers = found[2]
@@ -573,7 +573,7 @@ def test_the_index_of_what_is_cut_has_what_lies_before() -> None:
     stream = stream_of_everything()
     report = Report()
     assert len(scan(Source("s", stream[:-10], binary=True), report)) == 7
-    (found,) = report.sorted()
+    (found,) = report.list_sorted()
     assert (found.code, found.primary.offset) == ("truncated-ncstream", len(stream) - 13)
 
 

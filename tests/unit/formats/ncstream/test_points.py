@@ -23,7 +23,7 @@ from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
 from nczarr.formats.ncstream._generated import pointstream_pb2 as points_pb
 from nczarr.formats.ncstream.points import reader, writer
 from nczarr.formats.ncstream.wire.framing import END, ERROR
-from nczarr.formats.ncstream.wire.protobuf import encoded
+from nczarr.formats.ncstream.wire.protobuf import encode
 from nczarr.operations import pipeline
 from nczarr.options import Options
 from tests.conftest import run_command
@@ -31,7 +31,7 @@ from tests.conftest import run_command
 
 def block(magic: bytes, message: Any) -> bytes:
     data: bytes = message.SerializeToString()
-    return magic + encoded(len(data)) + data
+    return magic + encode(len(data)) + data
 
 
 def collection(members: Iterable[tuple[str, int, tuple[int, ...]]], **said: Any) -> bytes:
@@ -60,7 +60,7 @@ def opened(data: bytes) -> tuple[DatasetHandle | None, Report]:
 
 
 def codes(report: Report) -> list[str]:
-    return [found.code for found in report.sorted()]
+    return [found.code for found in report.list_sorted()]
 
 
 NUMBERS = [("depth", pb.FLOAT, ()), ("flags", pb.SHORT, (2,)), ("quality", pb.ENUM1, ()), ("id", pb.CHAR, (3,))]
@@ -135,7 +135,7 @@ def test_several_collections_and_none() -> None:
 
 def test_errors_of_the_sender_are_told() -> None:
     _, report = opened(PLAIN[: -len(END)] + block(ERROR, pb.Error(message=b"disk full")))
-    [found] = report.sorted()
+    [found] = report.list_sorted()
     assert (found.code, found.message) == ("stream-error", "the sender of the stream reported an error: 'disk full'")
     assert found.primary.offset == len(PLAIN) - len(END)
 
@@ -178,7 +178,7 @@ def test_what_is_wrong_has_an_offset(what: str) -> None:
     data, code = WRONG[what]
     found, report = opened(data)
     assert found is None
-    [diagnostic] = report.sorted()
+    [diagnostic] = report.list_sorted()
     assert diagnostic.code == code
     assert diagnostic.primary.offset is not None
     assert 0 <= diagnostic.primary.offset <= len(data)
@@ -192,7 +192,7 @@ def test_truncation_at_every_byte(data: bytes) -> None:
         found, report = opened(data[:length])
         assert not found or not report.errors
         if report.errors:
-            [diagnostic] = [each for each in report.sorted() if each.code != "skipped-stations"]
+            [diagnostic] = [each for each in report.list_sorted() if each.code != "skipped-stations"]
             assert diagnostic.code == "truncated-ncstream"
             assert diagnostic.primary.offset is not None
             assert diagnostic.primary.offset <= length
@@ -267,14 +267,14 @@ data:
 def from_cdl(text: str) -> DatasetHandle:
     report = Report()
     checked = pipeline.read(Source("t.cdl", text.encode()), report, Options())
-    assert checked is not None, report.sorted()
+    assert checked is not None, report.list_sorted()
     return DatasetHandle(checked)
 
 
 def test_records_of_any_dataset_are_points() -> None:
     data, report = written(from_cdl(CDL))
     assert data is not None
-    [warning] = report.sorted()
+    [warning] = report.list_sorted()
     assert warning.code == "lost-beside-points"
     assert "variable `/other`" in warning.message
     assert "attribute `comment`" in warning.message

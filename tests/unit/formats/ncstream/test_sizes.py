@@ -119,7 +119,7 @@ def test_a_model_with_a_type_of_any_size_is_told(length: int, listed: bool) -> N
     ]
     report = Report()
     assert pipeline.read(Source("a.ncs", told(types, "/w"), binary=True), report, Options()) is None
-    assert [each.code for each in report.sorted()] == ["oversized-type"]
+    assert [each.code for each in report.list_sorted()] == ["oversized-type"]
 
 
 def told(types: list[dict[str, object]], type_name: str, attributes: object = ()) -> bytes:
@@ -139,7 +139,7 @@ def test_a_model_with_two_members_of_one_name_is_told() -> None:
     ]
     report = Report()
     assert pipeline.read(Source("a.ncs", told(types, "/w"), binary=True), report, Options()) is None
-    assert [each.code for each in report.sorted()] == ["duplicate-name"]
+    assert [each.code for each in report.list_sorted()] == ["duplicate-name"]
 
 
 def test_a_model_with_records_of_nothing_is_told() -> None:
@@ -149,7 +149,7 @@ def test_a_model_with_records_of_nothing_is_told() -> None:
     ]
     report = Report()
     assert pipeline.read(Source("a.ncs", told(types, "/w"), binary=True), report, Options()) is None
-    assert [each.code for each in report.sorted()] == ["empty-type"]
+    assert [each.code for each in report.list_sorted()] == ["empty-type"]
 
 
 @pytest.mark.parametrize("type_name", [["int"], {}, 3, None])
@@ -157,4 +157,4 @@ def test_a_model_with_a_constant_whose_type_is_no_name_is_told(type_name: object
     report, attributes = Report(), [{"name": "a", "value": {"type": type_name, "values": [1]}}]
     assert pipeline.read(Source("a.ncs", told([], "int", attributes), binary=True), report, Options()) is None
     assert report.errors
-    assert "internal-error" not in {each.code for each in report.sorted()}
+    assert "internal-error" not in {each.code for each in report.list_sorted()}

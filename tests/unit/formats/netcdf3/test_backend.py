@@ -25,18 +25,18 @@ from nczarr.formats.netcdf3.backend import header
 from nczarr.operations import pipeline
 from nczarr.options import Options
 from nczarr.plan.planner import plan
-from nczarr.registry import named
+from nczarr.registry import find_format
 from tests.conftest import ROOT, Ran
 from tests.support.chunked import Chunked
 from tests.support.making import checked
 
 
 def pieces(dataset: Checked, kind: Kind = "nc3") -> Any:
-    report, form = Report(), named("netcdf3")
+    report, form = Report(), find_format("netcdf3")
     assert form is not None
     options = Options(kind=kind, max_size=2**62)
     planned = plan(dataset, form, options, report)
-    assert planned is not None, [found.message for found in report.sorted()]
+    assert planned is not None, [found.message for found in report.list_sorted()]
     return pipeline.text(dataset, form, Report(), options)
 
 
@@ -264,8 +264,8 @@ def test_anonymous_dimensions_get_names() -> None:
 def findings(dataset: Checked, kind: Kind) -> list[str]:
     report = Report()
     check_sizes(dataset, kind, report)
-    assert {found.code for found in report.sorted()} <= {"format-conflict"}
-    return [found.message for found in report.sorted()]
+    assert {found.code for found in report.list_sorted()} <= {"format-conflict"}
+    return [found.message for found in report.list_sorted()]
 
 
 G2, G4 = 2**31, 2**32
@@ -298,7 +298,7 @@ def test_what_does_not_fit_is_told_once_with_the_kinds_that_do() -> None:
     dataset = checked(simple(variables))
     report = Report()
     check_sizes(dataset, "nc3", report)
-    (found,) = report.sorted()
+    (found,) = report.list_sorted()
     assert "`a` takes 17179869184 bytes and is not the last one; the limit is then 2147483644" in found.message
     assert found.helps == ("use --kind nc5 or nc4",)
     (message,) = findings(

@@ -26,7 +26,7 @@ def read(data: bytes, name: str = "t.nc") -> tuple[Checked | None, list[tuple[st
     """The dataset, and the codes of all that was found with their offsets."""
     report = Report()
     checked = pipeline.read(Source(name, data), report, Options())
-    return checked, [(found.code, found.primary.offset) for found in report.sorted()]
+    return checked, [(found.code, found.primary.offset) for found in report.list_sorted()]
 
 
 def scalar(begin: int, *, vsize: int = 4, kind: int = INT, data: bytes = b"\0\0\0\7") -> bytes:
@@ -233,7 +233,7 @@ def test_some_records_that_are_missing_are_zeros() -> None:
     assert (checked.shapes["/v"], found) == ((1000, 25), [("missing-values", 92)])
     source = checked.parts["/v"][""]
     assert source.read((slice(2, 4), slice(0, 1))).tolist() == [[7], [0]]
-    assert len(list(source.occupied((1, 25)))) == 1000
+    assert len(list(source.list_occupied((1, 25)))) == 1000
 
 
 def test_records_far_beyond_the_file_are_left_out(tmp_path: Path) -> None:
@@ -259,4 +259,4 @@ def test_values_far_beyond_the_file_are_fill() -> None:
     assert [code for code, _ in found] == ["missing-values"]
     source = checked.parts["/v"][""]
     assert source.read((slice(0, 2),)).tolist() == [7, -32767]
-    assert list(source.occupied((1 << 20,))) == [(0,)]
+    assert list(source.list_occupied((1 << 20,))) == [(0,)]

@@ -34,7 +34,7 @@ def read(tmp_path: Path, peer: Callable[[str], ModuleType]) -> Read:
             make(file, h5py)
         report = Report()
         checked = pipeline.read(open_source(str(tmp_path / "t.h5")), report, Options())
-        return checked, [(found.code, found.message) for found in report.sorted()]
+        return checked, [(found.code, found.message) for found in report.list_sorted()]
 
     return work
 
@@ -146,9 +146,9 @@ def test_what_the_model_cannot_hold_is_left_out(make: Make, tmp_path: Path, peer
     before = path.read_bytes()
     report = Report()
     checked = pipeline.read(open_source(str(path)), report, Options())
-    assert [each.code for each in report.sorted()] == ["unseen-object"], report.sorted()
+    assert [each.code for each in report.list_sorted()] == ["unseen-object"], report.list_sorted()
     assert checked is not None
-    assert "/d`" in report.sorted()[0].message
+    assert "/d`" in report.list_sorted()[0].message
     found = {name: parts[""].read(tuple(map(slice, checked.shapes[name]))) for name, parts in checked.parts.items()}
     wanted: dict[str, Any] = {"/ok": [0, 1, 2], "/texts": [b"a", b"b"], "/number": 1.5}
     assert {name: array.tolist() for name, array in found.items()} == wanted
@@ -172,7 +172,7 @@ def test_files_that_are_open_in_memory_are_told_apart(tmp_path: Path, peer: Call
                 file["e"] = h5py.Empty("f4")
         report = Report()
         checked = pipeline.read(open_source(str(path)), report, Options())
-        assert checked is not None, report.sorted()
+        assert checked is not None, report.list_sorted()
         assert checked.parts["/number"][""].read(()).tolist() == number
         if number % 2:
             assert checked.parts["/text"][""].read((slice(0, 2),)).tolist() == [b"ab", b"ab"]
@@ -249,7 +249,7 @@ def test_files_of_the_library_hide_nothing(tmp_path: Path, peer: Callable[[str],
         file.createEnumType("i1", "e", {"a": 1})
     report = Report()
     assert pipeline.read(open_source(str(tmp_path / "t.nc")), report, Options()) is not None
-    assert report.sorted() == []
+    assert report.list_sorted() == []
 
 
 def test_types_that_are_left_out_free_no_number(read: Read) -> None:
@@ -288,4 +288,4 @@ def test_named_types_of_another_file_are_not_those_of_this_one(
     checked = pipeline.read(open_source(str(tmp_path / "t.h5")), report, Options())
     assert checked is not None
     assert checked.variables["/v"].attributes == ()
-    assert ["attribute `a` of `/v`" in each.message for each in report.sorted()] == [True]
+    assert ["attribute `a` of `/v`" in each.message for each in report.list_sorted()] == [True]

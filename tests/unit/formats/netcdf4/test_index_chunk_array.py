@@ -89,7 +89,7 @@ def test_chunks_are_decoded_here(
     assert manifest.chunk.tolist() == list(range(9))
     place = source.place((1, 2))
     assert place is not None
-    assert source.encoded((1, 2)) == Path(place.path).read_bytes()[place.offset : place.offset + place.length]
+    assert source.read_encoded((1, 2)) == Path(place.path).read_bytes()[place.offset : place.offset + place.length]
 
 
 def test_filters_have_the_order_of_the_file(made: Callable[..., dict[str, ArraySource]]) -> None:
@@ -121,12 +121,12 @@ def test_chunks_that_were_never_written_are_fill(made: Callable[..., dict[str, A
     assert arrays["w"].layout.fill == bytes(4)
     assert whole(arrays["v"]).sum() == -5 * 129 + 1
     assert whole(arrays["w"]).sum() == 2
-    assert [*arrays["v"].occupied((4, 5))] == [(1, 1)]
-    assert [*arrays["v"].occupied((5, 5))] == [(0, 1), (1, 1)]
-    assert [*arrays["w"].occupied((10, 4))] == [(0, 2), (0, 3)]
-    assert [*arrays["none"].occupied((4, 5))] == []
+    assert [*arrays["v"].list_occupied((4, 5))] == [(1, 1)]
+    assert [*arrays["v"].list_occupied((5, 5))] == [(0, 1), (1, 1)]
+    assert [*arrays["w"].list_occupied((10, 4))] == [(0, 2), (0, 3)]
+    assert [*arrays["none"].list_occupied((4, 5))] == []
     assert arrays["v"].place((0, 0)) is None
-    assert arrays["v"].encoded((0, 0)) is None
+    assert arrays["v"].read_encoded((0, 0)) is None
 
 
 def test_a_chunk_whose_filters_were_left_out(made: Callable[..., dict[str, ArraySource]]) -> None:
@@ -144,7 +144,7 @@ def test_a_chunk_whose_filters_were_left_out(made: Callable[..., dict[str, Array
     assert whole(source).tolist() == VALUES[:4, :5].tolist()
     places = [source.place((number, 0)) for number in range(2)]
     assert [place.mask for place in places if place is not None] == [3, 2]
-    assert source.encoded((1, 0)) is None
+    assert source.read_encoded((1, 0)) is None
 
 
 def unfiltered_edges(path: Path) -> None:
@@ -185,7 +185,17 @@ def test_edges_that_are_stored_without_filters(tmp_path: Path, peer: Callable[[s
     source = nczarr.open(tmp_path / "t.h5").checked.parts["/v"][""]
     assert isinstance(source, IndexChunkArray)
     assert source.unfiltered_edges
-    assert [place.mask for place in map(source.place, source.occupied((4, 5))) if place] == [0, 0, 1, 0, 0, 1, 1, 1, 1]
+    assert [place.mask for place in map(source.place, source.list_occupied((4, 5))) if place] == [
+        0,
+        0,
+        1,
+        0,
+        0,
+        1,
+        1,
+        1,
+        1,
+    ]
     assert whole(source).tolist() == VALUES.tolist()
 
 
@@ -200,7 +210,7 @@ def test_contiguous_data_are_a_view_of_the_file(made: Callable[..., dict[str, Ar
     assert arrays["v"].stored == (">i2", (10, 13), ())
     assert whole(arrays["v"]).tolist() == VALUES.astype("i2").tolist()
     assert whole(arrays["late"]).tolist() == [[2.5] * 4] * 3
-    assert [*arrays["late"].occupied((3, 4))] == []
+    assert [*arrays["late"].list_occupied((3, 4))] == []
     assert whole(arrays["scalar"]) == 4
 
 
@@ -231,7 +241,7 @@ def test_filters_that_only_hdf5_has(made: Callable[..., dict[str, ArraySource]])
     assert source.steps is None
     assert [codec.id for codec in source.stored.codecs] == [6]
     assert whole(source).tolist() == VALUES.tolist()
-    assert source.encoded((0, 0)) is not None
+    assert source.read_encoded((0, 0)) is not None
 
 
 @pytest.mark.parametrize("packed", [True, False])
@@ -267,8 +277,8 @@ def test_a_variable_that_ends_within_a_chunk(tmp_path: Path, peer: Callable[[str
     assert [long.place((number,)) is not None for number in range(3)] == [True] * 3
     assert isinstance(short.manifest(), PlaceColumns)
     assert short.manifest().chunk.tolist() == [0]
-    assert [*short.occupied((4,))] == [(0,), (1,)]
-    assert short.encoded((1,)) is None
+    assert [*short.list_occupied((4,))] == [(0,), (1,)]
+    assert short.read_encoded((1,)) is None
     assert whole(short).tolist() == [*range(6), *[-2147483647] * 5]
 
 

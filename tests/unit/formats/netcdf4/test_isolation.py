@@ -168,38 +168,38 @@ def test_the_guard_follows_the_working_directory(tmp_path: Path, guard: None, mo
         (tmp_path / name).mkdir()
         (tmp_path / name / "t.h5").write_bytes(name.encode())
         monkeypatch.chdir(tmp_path / name)
-        assert isolation.called("t.h5", os.getcwd) == str(tmp_path / name)
+        assert isolation.call("t.h5", os.getcwd) == str(tmp_path / name)
 
 
 def test_memory_of_the_guard_is_bounded(tmp_path: Path, guard: None, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "t.h5"
     path.write_bytes(b"1")
     with pytest.raises(MemoryError):
-        isolation.called(str(path), bytes, isolation.ROOM + (64 << 20))
-    assert isolation.called(str(path), bytes, 1 << 20) == bytes(1 << 20)
+        isolation.call(str(path), bytes, isolation.ROOM + (64 << 20))
+    assert isolation.call(str(path), bytes, 1 << 20) == bytes(1 << 20)
 
 
 def test_a_file_that_crashes_the_guard_is_refused_until_it_changes(tmp_path: Path, guard: None) -> None:
     path = tmp_path / "t.h5"
     path.write_bytes(b"1")
     with pytest.raises(OSError, match=r"the HDF5 library crashed on it \(status -6\)"):
-        isolation.called(str(path), os.abort)
+        isolation.call(str(path), os.abort)
     with pytest.raises(OSError, match="crashed"):
-        isolation.called(str(path), operator.add, 1, 2)
+        isolation.call(str(path), operator.add, 1, 2)
     path.write_bytes(b"22")
-    assert isolation.called(str(path), operator.add, 1, 2) == 3
-    assert isolation.called(str(path), operator.add, 1, 2) == 3
+    assert isolation.call(str(path), operator.add, 1, 2) == 3
+    assert isolation.call(str(path), operator.add, 1, 2) == 3
     with pytest.raises(ZeroDivisionError):
-        isolation.called(str(path), operator.floordiv, 1, 0)
+        isolation.call(str(path), operator.floordiv, 1, 0)
 
 
 def test_a_file_that_hangs_the_guard_is_refused(tmp_path: Path, guard: None, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "t.h5"
     path.write_bytes(b"1")
-    assert isolation.called(str(path), operator.add, 1, 2) == 3
+    assert isolation.call(str(path), operator.add, 1, 2) == 3
     monkeypatch.setattr(isolation, "SECONDS", 0.2)
     with pytest.raises(OSError, match="did not return within"):
-        isolation.called(str(path), time.sleep, 60)
+        isolation.call(str(path), time.sleep, 60)
 
 
 def test_a_plain_file_is_read_without_a_library(
@@ -212,7 +212,7 @@ def test_a_plain_file_is_read_without_a_library(
             file.createDimension("t", None)
             for name in "tabcdefgh":
                 file.createVariable(name, "f8", ("t",), zlib=True, chunksizes=(1,))[:] = [number]
-    monkeypatch.setattr(isolation, "_guarded", lambda *arguments: pytest.fail("a library is called"))
+    monkeypatch.setattr(isolation, "_call_guarded", lambda *arguments: pytest.fail("a library is called"))
     combined = nczarr.refs.combine(paths, along="t")
     assert combined["a"][...].tolist() == [0, 1, 2]
     nczarr.convert(paths[0], tmp_path / "one.zarr")

@@ -17,19 +17,19 @@ import nczarr
 from nczarr.arrays.chunks.manifest import ChunkPlace
 from nczarr.arrays.codecs.crc32c import by_table
 from nczarr.arrays.regions import grid_of, table_of
-from nczarr.arrays.sources.concatenate import joined
+from nczarr.arrays.sources.concatenate import join_sources
 from nczarr.arrays.sources.interleave import Raised
 from nczarr.arrays.sources.sliced import Sliced
 from nczarr.arrays.sources.source import ArraySource
 from nczarr.diagnostics.report import CompileError, Report
 from nczarr.formats.netcdf4 import write_chunks
 from nczarr.link import run as link_run
-from nczarr.link.chunk_pieces import made
+from nczarr.link.chunk_pieces import make_chunk
 from nczarr.link.run import perform
 from nczarr.link.tasks import Keys, WrittenPart, arrays
 from nczarr.operations.pipeline import plan_store
 from nczarr.options import Options
-from nczarr.registry import named
+from nczarr.registry import find_format
 from nczarr.stores import ranges
 from nczarr.stores.memory import MemoryStore
 from nczarr.stores.ranges import Range
@@ -56,7 +56,7 @@ def sources(path: Path) -> dict[str, ArraySource]:
 def one_by_one(source: ArraySource, *, cut: bool) -> dict[tuple[int, ...], ChunkPlace]:
     chunks = source.layout.chunks if source.stored is None else source.stored.chunks
     indices = product(*map(range, grid_of(source.layout.shape, chunks)))
-    found = {index: source.found(index) if cut else source.place(index) for index in indices}
+    found = {index: source.find_place(index) if cut else source.place(index) for index in indices}
     return {index: place for index, place in found.items() if place is not None}
 
 
@@ -87,7 +87,7 @@ def test_places_of_derived_arrays(file: Path) -> None:
         Sliced(made["usual"], (range(4, 23), range(5, 31))),
         Sliced(made["usual"], (range(3, 23), range(5, 31))),
         Raised(made["plain"]),
-        joined([Sliced(made["usual"], (range(20), range(31))), made["usual"]], 0),
+        join_sources([Sliced(made["usual"], (range(20), range(31))), made["usual"]], 0),
     ]
     assert [len(together(source, cut=False)) for source in some] == [5 * 6, 0, 6 * 7, 11 * 7]
     for source in some:
@@ -113,13 +113,13 @@ def test_places_in_shards(file: Path, tmp_path: Path, shards: str) -> None:
 
 
 def planned(path: Path, shards: str | None) -> dict[str, WrittenPart]:
-    form = named("zarr3")
+    form = find_format("zarr3")
     assert form is not None
     given = {} if shards is None else {"": tuple(map(int, shards.split(","))) if shards[0].isdigit() else shards}
     checked = nczarr.open(path).checked
     report = Report()
     plan = plan_store(checked, form, report, Options(allow_loss=frozenset({"all"}), shards=given))  # type: ignore[arg-type]
-    assert plan is not None, report.sorted()
+    assert plan is not None, report.list_sorted()
     return {array.path.strip("/"): array for array in arrays(plan)}
 
 
@@ -137,7 +137,7 @@ def expected(array: WrittenPart) -> dict[str, bytes]:
         for inner in product(*map(range, per)):
             chunk = tuple(number * each + place for number, each, place in zip(index, per, inner, strict=True))
             inside = all(number < count for number, count in zip(chunk, counts, strict=True))
-            one = made(array, chunk) if inside else None
+            one = make_chunk(array, chunk) if inside else None
             if one is None:
                 table += ABSENT
                 continue

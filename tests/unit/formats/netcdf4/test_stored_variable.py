@@ -46,13 +46,13 @@ def path(tmp_path: Path, peer: Callable[[str], ModuleType]) -> Path:
 def sections(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The number of cells of each section that is decoded."""
     found: list[int] = []
-    plain = StoredVariable._given
+    plain = StoredVariable._read_within
 
     def noted(self: StoredVariable, region: Selection) -> Any:
         found.append(math.prod(lengths_of(region)))
         return plain(self, region)
 
-    monkeypatch.setattr(StoredVariable, "_given", noted)
+    monkeypatch.setattr(StoredVariable, "_read_within", noted)
     return found
 
 
@@ -128,4 +128,4 @@ def test_sections_of_sections(path: Path, tmp_path: Path) -> None:
     stored = next(source.sections for source in whole.checked.parts["/v"].values() if hasattr(source, "sections"))
     part = stored.part((slice(1, 3), slice(1, 4))).part((slice(1, 2), slice(1, 3)))
     assert (part.origin, part.shape) == ((2, 2), (1, 2))
-    assert part.decoded((slice(0, 1), slice(0, 2)))["counts"].tolist() == [[1, 0]]
+    assert part.decode((slice(0, 1), slice(0, 2)))["counts"].tolist() == [[1, 0]]

@@ -48,10 +48,10 @@ def chunks(source: ArraySource) -> dict[tuple[int, ...], tuple[bytes, int]]:
     """The bytes of every stored chunk, with its filter mask."""
     assert source.stored is not None
     found = {}
-    for index in source.occupied(source.stored.chunks):
+    for index in source.list_occupied(source.stored.chunks):
         place = source.place(index)
         if place is None:
-            found[index] = source.encoded(index) or b"", 0
+            found[index] = source.read_encoded(index) or b"", 0
             continue
         with Path(place.path).open("rb") as file:
             file.seek(place.offset)
@@ -276,7 +276,7 @@ def test_chunks_across_the_target_are_decoded_once(
         calls.append(len(data))
         return plain(data, *more)
 
-    monkeypatch.setattr(grid, "decoded", counted)
+    monkeypatch.setattr(grid, "decode", counted)
     monkeypatch.setattr(grid, "KEPT", 0)
     expected = {("columns.zarr", 1 << 26): 10, ("columns.zarr", 3 << 20): 30, ("rows.zarr", 1 << 26): 10}
     for (name, memory), times in expected.items():

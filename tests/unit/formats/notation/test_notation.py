@@ -22,7 +22,7 @@ def faults(text: str | bytes) -> list[tuple[str, int, int]]:
     data = text.encode("utf-8") if isinstance(text, str) else text
     frontend.read(Source("t.ncz", data), report)
     places = []
-    for found in report.sorted():
+    for found in report.list_sorted():
         assert found.primary.span.source is not None
         places.append((found.code, *found.primary.span.source.position(found.primary.span.start)))
     return places
@@ -114,5 +114,5 @@ def test_the_fast_tokens_are_those_of_the_grammar() -> None:
 def test_one_mistake_is_said_once(body: str, codes: list[str]) -> None:
     report = Report()
     data = f"dataset t 2.0.0 {{\n {body}\n}}\n".encode()
-    assert pipeline.read(Source("t.ncz", data), report, Options(), registry.named("notation")) is None
-    assert [found.code for found in report.sorted()] == codes
+    assert pipeline.read(Source("t.ncz", data), report, Options(), registry.find_format("notation")) is None
+    assert [found.code for found in report.list_sorted()] == codes

@@ -132,7 +132,7 @@ def test_notes_are_untrusted(source: Path, note: Any, codes: list[str]) -> None:
     target.write_text(json.dumps(document))
     report = Report()
     assert pipeline.read_path(str(target), report, Options()) is not None
-    assert [each.code for each in report.sorted() if each.code == "stale-extension"] == codes
+    assert [each.code for each in report.list_sorted() if each.code == "stale-extension"] == codes
 
 
 def test_compressors_are_filters_as_in_the_documents_of_kerchunk(tmp_path: Path) -> None:
@@ -170,4 +170,4 @@ def test_another_fill_value_of_hdf5_comes_back(tmp_path: Path, peer: Callable[[s
         target.write_text(json.dumps(document))
         report = Report()
         assert pipeline.read_path(str(target), report, Options()) is not None
-        assert [each.code for each in report.sorted()] == ["stale-extension"]
+        assert [each.code for each in report.list_sorted()] == ["stale-extension"]

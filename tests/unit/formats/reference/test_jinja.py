@@ -16,7 +16,7 @@ from nczarr.api.refs import Limits
 from nczarr.diagnostics.report import Diagnostic, Report
 from nczarr.diagnostics.source import Source
 from nczarr.formats.reference import jinja
-from nczarr.formats.reference.lookup import opened
+from nczarr.formats.reference.lookup import open_document
 from nczarr.stores.base import Reference
 from tests.conftest import ROOT, Ran
 
@@ -136,11 +136,11 @@ def test_generators_templates_and_undefined_names() -> None:
     source = Source("t.json", json.dumps({"version": 1, "templates": TEMPLATES, "gen": [item]}).encode())
     wanted = {"x/first": ["0-5", 5, 9], "x/1": ["1-5", 5, 9]}
     report = Report()
-    found = opened(source, report, BEYOND)
+    found = open_document(source, report, BEYOND)
     assert found is not None
     assert {key: found.find(key) for key in wanted} == {key: Reference(*value) for key, value in wanted.items()}
-    assert {each.code for each in report.sorted()} == {"undefined-name"}
-    assert json.loads(b"".join(refs.expanded(source, Report(), BEYOND, {}))) == wanted
+    assert {each.code for each in report.list_sorted()} == {"undefined-name"}
+    assert json.loads(b"".join(refs.expand_source(source, Report(), BEYOND, {}))) == wanted
 
 
 def test_threads_do_not_meet() -> None:
@@ -150,7 +150,7 @@ def test_threads_do_not_meet() -> None:
         "dimensions": {"i": {"stop": 20}},
     }
     source = Source("t.json", json.dumps({"version": 1, "templates": TEMPLATES, "gen": [item]}).encode())
-    found = opened(source, Report(), BEYOND)
+    found = open_document(source, Report(), BEYOND)
     assert found is not None
     with ThreadPoolExecutor(8) as pool:
         for number, each in enumerate(pool.map(lambda n: found.find(f"x/{n % 20}"), range(2000))):

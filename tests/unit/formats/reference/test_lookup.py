@@ -19,7 +19,7 @@ from nczarr.diagnostics.report import CompileError, Diagnostic, Report
 from nczarr.diagnostics.source import Source
 from nczarr.formats.reference import expansion, wire
 from nczarr.formats.reference.limits import DEFAULT, Limits
-from nczarr.formats.reference.lookup import CheckedReferences, opened
+from nczarr.formats.reference.lookup import CheckedReferences, open_document
 from nczarr.stores.base import Reference, next_segments
 from nczarr.stores.open import open_source
 from tests.conftest import ROOT, shared_folder
@@ -34,7 +34,7 @@ def looked_up(
 ) -> tuple[CheckedReferences | None, list[Diagnostic]]:
     report = Report()
     source = Source("t.json", document if isinstance(document, bytes) else json.dumps(document).encode())
-    return opened(source, report, limits, overrides), report.sorted()
+    return open_document(source, report, limits, overrides), report.list_sorted()
 
 
 def expanded(
@@ -47,7 +47,7 @@ def expanded(
         found = None if read is None else dict(expansion.mapping(read, source, report, limits))
     except CompileError:
         found = None
-    return found, report.sorted()
+    return found, report.list_sorted()
 
 
 def meant(value: Any) -> bytes | Reference | None:
@@ -85,7 +85,7 @@ def same(document: Any, overrides: dict[str, str] | None = None) -> None:
         assert list(found.keys(prefix)) == sorted(key for key in wanted if key.startswith(prefix))
         if not prefix or prefix[-1] == "/":
             assert found.children(prefix) == next_segments((key for key in wanted if key.startswith(prefix)), prefix)
-    named = list(found.named())
+    named = list(found.list_named())
     assert len({url for url, _ in named}) == len(named)
     assert {value[0] for value in wanted.values() if isinstance(value, list)} <= {url for url, _ in named}
     assert {key for _, key in named} <= wanted.keys()
@@ -154,13 +154,13 @@ def test_another_process_sees_the_same(tmp_path: Path) -> None:
     code = "import pickle, sys; found = pickle.load(sys.stdin.buffer); "
     code += "assert found is not None; print(list(found.keys()), found.find('g8'), found.find('a'))"
     for source in (open_source(str(path)), Source("t.json", path.read_bytes())):
-        found = opened(source, Report(), overrides={"u": "y"})
+        found = open_document(source, Report(), overrides={"u": "y"})
         done = subprocess.run([sys.executable, "-c", code], input=pickle.dumps(found), cwd=ROOT, capture_output=True)
         assert found is not None
         assert done.stdout.decode().strip() == f"{list(found.keys())} {found.find('g8')} {found.find('a')!r}", (
             done.stderr
         )
-    found = opened(open_source(str(path)), Report())
+    found = open_document(open_source(str(path)), Report())
     sent = pickle.dumps(found)
     path.write_text(json.dumps({**document, "gen": []}))
     with pytest.raises(OSError, match="has changed"):
@@ -208,7 +208,7 @@ def test_entries_that_are_asked_for_in_order_are_those_of_the_expansion() -> Non
         {"key": "v/{{i // 2}}", "url": "x{{i}}", "dimensions": {"i": {"start": 2000, "stop": 2100}}},
     ]
     document = {"version": 1, "gen": gen, "refs": {"v/5": "text", "v/4000": "text"}}
-    found = opened(Source("t.json", json.dumps(document).encode()), Report())
+    found = open_document(Source("t.json", json.dumps(document).encode()), Report())
     assert found is not None
     wanted = {key: [*value, 0, None][:3] for key, value in refs.expand(document).items() if isinstance(value, list)}
     for keys in (wanted, sorted(wanted), sorted(wanted, key=lambda key: int(key[2:]))):

@@ -19,7 +19,7 @@ from nczarr.arrays.chunks.manifest import PlaceColumns
 from nczarr.diagnostics.report import CompileError, Report
 from nczarr.formats.reference import is_parquet, parquet_rows
 from nczarr.formats.reference.limits import DEFAULT, Limits
-from nczarr.formats.reference.parquet import ParquetReferences, opened
+from nczarr.formats.reference.parquet import ParquetReferences, open_folder
 from nczarr.registry import ChunkKeys
 from nczarr.stores.base import Reference
 from nczarr.stores.directory import DirectoryStore
@@ -68,9 +68,9 @@ def written(rows: int | None = None) -> MemoryStore:
 
 def read(store: Any, limits: Limits = DEFAULT) -> ParquetReferences:
     report = Report()
-    found = opened(store, report, limits)
+    found = open_folder(store, report, limits)
     if found is None:
-        raise CompileError(report.sorted())
+        raise CompileError(report.list_sorted())
     return found
 
 
@@ -106,7 +106,7 @@ def test_what_is_written_is_read(rows: int | None) -> None:
     assert found.children("") == [".zgroup", "e", "g", "x"]
     assert found.children("g/") == [".zgroup", "s"]
     assert found.children("x/") == [".zarray", ".zattrs", "0.0", "1.1", "2.1", "2.2"]
-    assert {(url, key.split("/")[0]) for url, key in found.named()} == {("u1", "x"), ("u2", "x"), ("u3", "e")}
+    assert {(url, key.split("/")[0]) for url, key in found.list_named()} == {("u1", "x"), ("u2", "x"), ("u3", "e")}
     assert {
         parquet.ParquetFile(io.BytesIO(data)).metadata.num_rows for key, data in store.content.items() if "refs." in key
     } == {rows or 9} or rows is None

@@ -39,7 +39,7 @@ def expanded(
             found = dict(expansion.mapping(read, source, report, limits))
         except CompileError:
             assert report.errors
-    return found, report.sorted()
+    return found, report.list_sorted()
 
 
 def text(url: str, **templates: str) -> Any:
@@ -294,4 +294,4 @@ def test_documents_of_other_tools_are_compacted_without_loss(shared: Path) -> No
 )
 def test_compacted_documents_are_written_in_pieces(refs_: dict[str, Any]) -> None:
     document = {"version": 1, "gen": [{"key": "k"}], **({"refs": refs_} if refs_ else {})}
-    assert json.loads(b"".join(refs.written(document))) == document
+    assert json.loads(b"".join(refs.write_document(document))) == document

@@ -80,8 +80,8 @@ def document(rng: random.Random) -> bytes:
 def read(data: bytes) -> tuple[Any, list[str]]:
     report = Report()
     found = wire.read(Source("t", data), report, DEFAULT)
-    made = found and (*found[:3], list(found.refs.items()), found.noted, list(found.refs.named()))
-    return made, [f"{each.code} {each.message} {each.primary.pointer}" for each in report.sorted()]
+    made = found and (*found[:3], list(found.refs.items()), found.noted, list(found.refs.list_named()))
+    return made, [f"{each.code} {each.message} {each.primary.pointer}" for each in report.list_sorted()]
 
 
 @pytest.mark.slow
@@ -122,7 +122,7 @@ def test_values_come_back_as_they_were() -> None:
     found = ReferenceTable(members)
     assert dict(found) == members
     assert [type(each) for each in found.values()] == [type(each) for each in members.values()]
-    assert list(found.named()) == [("u", "a"), ("v", "c"), (None, "g")]
+    assert list(found.list_named()) == [("u", "a"), ("v", "c"), (None, "g")]
     assert [key for key, _ in found.odd()] == list("cdefg")
     found.put({"a": "x"})
     found.discard("b")

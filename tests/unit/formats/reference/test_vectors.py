@@ -62,7 +62,7 @@ def test_the_bytes_of_keys(name: str) -> None:
     if store is None:  # what fsspec notices when it reads
         assert any("error" in wanted for wanted in vector["reads"].values())
         assert all(
-            f"`{key}`" in each.message or key in str(each) for each in report.sorted() for key in vector["reads"]
+            f"`{key}`" in each.message or key in str(each) for each in report.list_sorted() for key in vector["reads"]
         )
         return
     for key, wanted in vector["reads"].items():

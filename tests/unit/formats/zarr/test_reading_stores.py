@@ -82,7 +82,7 @@ def test_folders_and_archives_read_back(path: Path, suffix: str, tmp_path: Path)
         target = str(tmp_path / f"{form}{suffix}")
         shards = {"": "auto"} if form.endswith("3") else {}
         assert pipeline.write(
-            dataset, target, registry.named(form), Report(), WRITING._replace(shards=shards)  # type: ignore[arg-type]
+            dataset, target, registry.find_format(form), Report(), WRITING._replace(shards=shards)  # type: ignore[arg-type]
         )  # fmt: skip
         store = open_path(target)
         assert not isinstance(store, Source)

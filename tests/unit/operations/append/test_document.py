@@ -187,7 +187,7 @@ def test_a_document_that_changes_meanwhile_is_not_replaced(tmp_path: Path, monke
         (tmp_path / "all.json").write_bytes((tmp_path / "all.json").read_bytes() + b"\n")
         return real(*arguments, **named)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(changes, "combined", changing)
+    monkeypatch.setattr(changes, "combine_sources", changing)
     with pytest.raises(CompileError, match="busy-target: another writer has changed"):
         refs.append(tmp_path / "all.json", sources[1:])
 

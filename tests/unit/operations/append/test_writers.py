@@ -49,7 +49,7 @@ def test_of_two_threads_one_appends(target: str, monkeypatch: pytest.MonkeyPatch
     make(target)
     codes: list[str] = []
     taken, refused = threading.Event(), threading.Event()
-    original = locking._taken
+    original = locking._take
 
     def first(*arguments: object, **options: bool) -> lock.Lock:
         made = original(*arguments, **options)  # type: ignore[arg-type]
@@ -67,7 +67,7 @@ def test_of_two_threads_one_appends(target: str, monkeypatch: pytest.MonkeyPatch
         finally:
             refused.set()
 
-    monkeypatch.setattr(locking, "_taken", first)
+    monkeypatch.setattr(locking, "_take", first)
     thread = threading.Thread(target=other)
     thread.start()
     append(target, "b.nc")

@@ -52,8 +52,8 @@ def combined(*handles: DatasetHandle, **wanted: Any) -> DatasetHandle:
     report = Report()
     sources = [(f"s{number}", handle.checked) for number, handle in enumerate(handles)]
     made = combine(sources, CombineSpec(**wanted), report)
-    assert made is not None, report.sorted()
-    return DatasetHandle(made, report.sorted())
+    assert made is not None, report.list_sorted()
+    return DatasetHandle(made, report.list_sorted())
 
 
 def refused(*handles: DatasetHandle, along: tuple[str, ...] = ("time",), **wanted: Any) -> list[str]:
@@ -61,7 +61,7 @@ def refused(*handles: DatasetHandle, along: tuple[str, ...] = ("time",), **wante
     report = Report()
     sources = [(f"s{number}", handle.checked) for number, handle in enumerate(handles)]
     assert combine(sources, CombineSpec(along, **wanted), report) is None
-    return [f"{each.code}: {each.message}" for each in report.sorted() if each.severity is Severity.ERROR]
+    return [f"{each.code}: {each.message}" for each in report.list_sorted() if each.severity is Severity.ERROR]
 
 
 def test_variables_along_the_dimension_are_joined() -> None:
@@ -134,7 +134,7 @@ def test_a_fault_of_many_sources_is_told_once() -> None:
     handles = [series(1), *(series(time, units="hours") for time in (2, 3, 4))]
     sources = [(f"s{number}", handle.checked) for number, handle in enumerate(handles)]
     assert combine(sources, CombineSpec(("time",)), report) is None
-    (found,) = report.sorted()
+    (found,) = report.list_sorted()
     assert found.notes == ("the same difference in 2 more sources",)
 
 

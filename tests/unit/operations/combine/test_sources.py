@@ -87,7 +87,7 @@ def test_a_process_that_dies_is_an_error(series: list[str], tmp_path: Path, monk
         made.kill()
         return made
 
-    monkeypatch.setattr(process_pool, "started", dying)
+    monkeypatch.setattr(process_pool, "start", dying)
     with pytest.raises(OSError, match="ended unexpectedly"):
         refs.combine(series, tmp_path / "all.json", along="time", workers=2)
 
@@ -143,7 +143,7 @@ def test_a_killed_run_is_resumed(series: list[str], tmp_path: Path, moment: int,
 
 def _stopped(series: list[str], target: Path, monkeypatch: pytest.MonkeyPatch, after: int) -> None:
     """Begin a run that fails after some sources."""
-    real, count = module.examined, 0
+    real, count = module.examine_source, 0
 
     def failing(*arguments: object, **named: object) -> module.SourceResult:
         nonlocal count
@@ -153,7 +153,7 @@ def _stopped(series: list[str], target: Path, monkeypatch: pytest.MonkeyPatch, a
         return real(*arguments, **named)  # type: ignore[arg-type]
 
     with monkeypatch.context() as patch:
-        patch.setattr(module, "examined", failing)
+        patch.setattr(module, "examine_source", failing)
         with pytest.raises(OSError, match="on fire"):
             refs.combine(series, target, along="time", workers=1, resume=True)
 
@@ -161,14 +161,14 @@ def _stopped(series: list[str], target: Path, monkeypatch: pytest.MonkeyPatch, a
 def _read(series: list[str], target: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Resume a run; return the sources that were read."""
     read: list[str] = []
-    real = module.examined
+    real = module.examine_source
 
     def noting(given: module.Input, *rest: object, **named: object) -> module.SourceResult:
         read.append(given.name)
         return real(given, *rest, **named)  # type: ignore[arg-type]
 
     with monkeypatch.context() as patch:
-        patch.setattr(module, "examined", noting)
+        patch.setattr(module, "examine_source", noting)
         refs.combine(series, target, along="time", workers=1, resume=True)
     return read
 
@@ -213,7 +213,7 @@ def test_a_finished_target_is_told(tmp_path: Path) -> None:
 
     os.rename(target, tmp_path / "aside")
     with FileJournal(str(target), "x", resume=False) as journal:
-        journal.done()
+        journal.note_end()
     os.rename(tmp_path / "aside", target)
     command = ["refs", "combine", *series, "--along", "time", "-o", str(target), "--resume"]
     done = run_command(*command)
@@ -229,7 +229,7 @@ def test_an_older_target_is_not_taken_for_the_result(tmp_path: Path) -> None:
     from nczarr.operations.combine.journal import FileJournal
 
     with FileJournal(str(target), "x", resume=False) as journal:
-        journal.done()
+        journal.note_end()
     done = run_command("refs", "combine", *series, "--along", "time", "-o", str(target), "--resume")
     assert (done.status, "target-exists" in done.err) == (2, True)
 

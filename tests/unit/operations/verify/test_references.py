@@ -11,7 +11,7 @@ import pytest
 
 from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.source import Source
-from nczarr.formats.reference.lookup import CheckedReferences, opened
+from nczarr.formats.reference.lookup import CheckedReferences, open_document
 from nczarr.operations.verify import Looked, look_at
 from nczarr.stores.stat import Facts
 
@@ -19,7 +19,7 @@ SIZES = {"a": 10, "b": 0, "odd": None}
 
 
 def references(document: dict[str, Any]) -> CheckedReferences:
-    found = opened(Source("t.json", json.dumps(document).encode()), Report())
+    found = open_document(Source("t.json", json.dumps(document).encode()), Report())
     assert found is not None
     return found
 
@@ -33,7 +33,7 @@ def facts(url: str | None) -> Facts:
 def looked(document: dict[str, Any]) -> tuple[Looked, list[tuple[str, str]]]:
     report = Report()
     found = look_at(references(document), facts, report, distant=False)
-    return found, [(each.code, each.message) for each in report.sorted()]
+    return found, [(each.code, each.message) for each in report.list_sorted()]
 
 
 def test_sound_references_are_counted() -> None:
@@ -64,7 +64,7 @@ def test_a_range_beyond_its_target(reference: list[Any], what: str) -> None:
 def test_a_target_out_of_reach_is_told_once() -> None:
     report = Report()
     found = look_at(references({"x/0": ["no", 0, 1], "x/1": ["no", 1, 1], "x/2": ["a"]}), facts, report, distant=True)
-    (fault,) = report.sorted()
+    (fault,) = report.list_sorted()
     assert (fault.code, fault.message) == (
         "unreachable-target",
         "`no`, the target of `x/0`, cannot be reached: No such file or object",

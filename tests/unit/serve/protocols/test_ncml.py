@@ -28,7 +28,7 @@ SPACE = {"n": ncml.NAMESPACE}
 def checked(cdl: str) -> Checked:
     report = Report()
     found = pipeline.read(Source("t.cdl", cdl.encode()), report, Options())
-    assert found is not None, report.sorted()
+    assert found is not None, report.list_sorted()
     return found
 
 
@@ -230,7 +230,7 @@ def test_few_types_make_no_endless_document(monkeypatch: pytest.MonkeyPatch) -> 
     dataset = Dataset(name="t", types=tuple(types), variables=variables)
     report = Report()
     found = check(Unchecked(dataset), report)
-    assert found is not None, report.sorted()
+    assert found is not None, report.list_sorted()
     text = ncml.text(found, None)
     assert "members: the document has" in text
     assert sum(1 for _ in ET.fromstring(text.encode()).iter()) < 2 * ncml.MOST_MEMBERS

@@ -42,7 +42,7 @@ def written(path: Path, version: str) -> dict[str, bytes]:
     """Every key of the store that a conversion would write."""
     report = Report()
     checked = pipeline.read_path(os.fspath(path), report, Options(allow_loss=UNREAD))
-    form = registry.named(version)
+    form = registry.find_format(version)
     assert checked is not None
     assert form is not None
     found = pipeline.keys(checked, form, report, Options(allow_loss=frozenset({"all"}), consolidated=True))

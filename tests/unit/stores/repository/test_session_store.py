@@ -82,7 +82,7 @@ def test_roots_decide_about_every_file(tmp_path: Path) -> None:
     assert opened(path, roots=(str(tmp_path),)).get("a/c/1") == VIRTUAL
     report = Report()
     RepositoryStore(Repository(str(path))).session(Policy(str(tmp_path), Following(roots=(str(path),))), report)
-    (fault,) = report.sorted()
+    (fault,) = report.list_sorted()
     assert fault.code == "forbidden-target"
     assert "outside all allowed roots" in fault.message
 
@@ -95,7 +95,7 @@ def test_a_symbolic_link_does_not_leave_a_root(tmp_path: Path) -> None:
     report = Report()
     policy = Policy(str(tmp_path), Following(roots=(str(path), str(tmp_path / "data.bin"))))
     RepositoryStore(Repository(str(path))).session(policy, report)
-    assert [each.code for each in report.sorted()] == ["forbidden-target"]
+    assert [each.code for each in report.list_sorted()] == ["forbidden-target"]
 
 
 def test_a_repository_elsewhere_names_no_local_file(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from tests.support.repositories import icechunk
 def test_options_of_s3(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("AWS_ENDPOINT_URL", raising=False)
     monkeypatch.delenv("AWS_ENDPOINT_URL_S3", raising=False)
-    given = storage.given_options(
+    given = storage.select_options(
         "s3",
         {"key": "k", "secret": "s", "retries": 3, "gs.token": "t", "s3.key": "own",
          "client_kwargs": {"region_name": "eu-west-1", "endpoint_url": "http://h:1"}},

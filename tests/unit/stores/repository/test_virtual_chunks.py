@@ -14,9 +14,9 @@ from nczarr.stores.repository.virtual_chunks import (
     File,
     containers_for,
     file_at,
+    find_unchanged_since,
     prefixes_of,
     register,
-    unchanged_since,
 )
 from tests.support.repositories import icechunk
 
@@ -86,6 +86,6 @@ def test_times(tmp_path: Path) -> None:
     os.utime(tmp_path / "a", ns=(0, 7 * 10**9))
     os.utime(tmp_path / "b", ns=(0, 9 * 10**9 + 1))
     epoch = datetime.fromtimestamp(0, UTC)
-    assert unchanged_since([str(tmp_path / "a")], begin) == epoch + timedelta(seconds=7)
-    assert unchanged_since([str(tmp_path / "a"), f"{tmp_path}/b"], begin) == epoch + timedelta(seconds=10)
-    assert unchanged_since([str(tmp_path / "a"), "s3://b/k"], begin) == datetime(2026, 1, 2, 3, 4, 6, 0, UTC)
+    assert find_unchanged_since([str(tmp_path / "a")], begin) == epoch + timedelta(seconds=7)
+    assert find_unchanged_since([str(tmp_path / "a"), f"{tmp_path}/b"], begin) == epoch + timedelta(seconds=10)
+    assert find_unchanged_since([str(tmp_path / "a"), "s3://b/k"], begin) == datetime(2026, 1, 2, 3, 4, 6, 0, UTC)

@@ -99,21 +99,21 @@ def test_what_is_no_policy_is_refused(policy: Any, error: type[Exception]) -> No
 def test_a_rule_may_name_what_our_readers_do_not_know() -> None:
     (rule,) = rules({"pair": (bytes, ("mine", "undo")), "foreign": True})
     assert rule.decompress == ("mine", "undo")
-    assert rule.compressed(np.array([1], "|u1")) == b"\x01"
+    assert rule.apply(np.array([1], "|u1")) == b"\x01"
 
 
 def test_an_inverse_that_does_not_undo_is_noticed() -> None:
     (rule,) = rules((lzma.compress, ZLIB))
     with pytest.raises(ValueError, match=r"zlib\.decompress does not undo"):
-        rule.compressed(np.zeros(3))
+        rule.apply(np.zeros(3))
 
 
 def test_other_levels_of_a_known_inverse_are_taken() -> None:
     (rule,) = rules((lambda data: zlib.compress(data, 9), ZLIB))
-    assert zlib.decompress(rule.compressed(np.arange(9).view("M8[s]"))) == np.arange(9).tobytes()
+    assert zlib.decompress(rule.apply(np.arange(9).view("M8[s]"))) == np.arange(9).tobytes()
 
 
 def test_a_function_that_gives_no_bytes_is_named() -> None:
     (rule,) = rules({"pair": (len, ("mine", "undo")), "foreign": True})
     with pytest.raises(TypeError, match="len returned int"):
-        rule.compressed(np.zeros(3))
+        rule.apply(np.zeros(3))

@@ -365,7 +365,7 @@ def test_everything_that_is_wrong_is_said_at_once() -> None:
     columns = (Flat(np.array([None])), Indexed(I8([9]), FLAT))
     with pytest.raises(CompileError):
         serialize(TableNode(("a", "b"), columns, 1), {}, report=report)
-    assert [each.message.split("`")[1] for each in report.sorted()] == ["/a", "/b"]
+    assert [each.message.split("`")[1] for each in report.list_sorted()] == ["/a", "/b"]
 
 
 def test_lists_without_items_may_lie_anywhere() -> None:

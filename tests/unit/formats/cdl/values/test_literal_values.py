@@ -20,8 +20,8 @@ def exact(text: bytes, declared: str | None = None) -> tuple[Constant | None, li
     convert = Converter(source, report)
     constant = None
     if literals:
-        constant = convert.untyped(literals) if declared is None else convert.atomic(literals, declared, "it")
-    return constant, [found.code for found in report.sorted()]
+        constant = convert.type_untyped(literals) if declared is None else convert.atomic(literals, declared, "it")
+    return constant, [found.code for found in report.list_sorted()]
 
 
 NUMERALS = "0 1 9 12 007 255 2147483647 999999999 1234567890 1.5 .25 3e38 1e400 1e39f 3.4028235e38f 3.4028236e38f 0.1f"

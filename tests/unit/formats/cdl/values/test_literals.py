@@ -15,7 +15,7 @@ def read(text: str) -> tuple[list[Literal] | None, list[tuple[str, int]]]:
     report = Report()
     data = text.encode()
     literals = ListReader(Source("t", data), report).read(0, len(data))
-    return literals, [(found.code, found.primary.span.start) for found in report.sorted()]
+    return literals, [(found.code, found.primary.span.start) for found in report.list_sorted()]
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ def compiled(body: str) -> tuple[Checked | None, list[str]]:
     report = Report()
     work = read(Source("t.cdl", f"netcdf t {{ {body} }}".encode()), report)
     checked = check(work, report) if work is not None else None
-    return checked, [found.code for found in report.sorted()]
+    return checked, [found.code for found in report.list_sorted()]
 
 
 def values(body: str, variable: str = "/v", part: str = "") -> Any:
@@ -132,7 +132,7 @@ def test_declared_space_costs_nothing() -> None:
     checked, _ = compiled("dimensions: d = 1000000000000 ; variables: byte v(d) ; data: v = 1 ;")
     assert checked is not None
     source = checked.parts["/v"][""]
-    assert list(source.occupied((1 << 20,))) == [(0,)]
+    assert list(source.list_occupied((1 << 20,))) == [(0,)]
     assert source.read((slice(0, 3),)).tolist() == [1, -127, -127]
     assert source.read((slice(10**12 - 1, 10**12),)).tolist() == [-127]
 

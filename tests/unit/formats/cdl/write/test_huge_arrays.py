@@ -15,7 +15,7 @@ from nczarr.options import Options
 def compiled(text: bytes) -> Checked:
     report = Report()
     checked = pipeline.read(Source("t.cdl", text), report, Options())
-    assert checked is not None, [found.message for found in report.sorted()]
+    assert checked is not None, [found.message for found in report.list_sorted()]
     return checked
 
 

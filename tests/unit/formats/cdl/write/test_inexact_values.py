@@ -38,10 +38,10 @@ from nczarr.formats.cdl.write.losses import in_constant
 from nczarr.integrations.testing.strategies import datasets_with_data
 from nczarr.operations import pipeline
 from nczarr.options import Options
-from nczarr.registry import named
+from nczarr.registry import find_format
 from tests.conftest import run_command
 
-CDL = named("cdl")
+CDL = find_format("cdl")
 assert CDL is not None
 
 ALL = Options(special=True, allow_loss=frozenset(["all"]))
@@ -53,7 +53,7 @@ SKY = EnumType(name="sky", base="ubyte", constants=(EnumConstant(name="cloudy", 
 def compiled(dataset: Dataset, parts: dict[str, Parts] | None = None) -> Checked:
     report = Report()
     checked = check(Unchecked(dataset, parts=parts or {}), report)
-    assert checked is not None, [found.message for found in report.sorted()]
+    assert checked is not None, [found.message for found in report.list_sorted()]
     return checked
 
 
@@ -67,7 +67,7 @@ def written(checked: Checked, options: Options) -> tuple[bytes | None, Report]:
 def read_back(text: bytes) -> Dataset:
     report = Report()
     checked = pipeline.read(Source("t.cdl", text), report, Options())
-    assert checked is not None, [found.message for found in report.sorted()] + [text.decode()]
+    assert checked is not None, [found.message for found in report.list_sorted()] + [text.decode()]
     return checked.dataset
 
 
@@ -165,10 +165,10 @@ def test_value_losses_are_refused_or_the_rest_compiles(case: str) -> None:
     checked = compiled(dataset)
     text, report = written(checked, Options(special=True))
     assert text is None
-    assert {(found.code, found.severity) for found in report.sorted()} >= {(code, Severity.ERROR)}
+    assert {(found.code, found.severity) for found in report.list_sorted()} >= {(code, Severity.ERROR)}
     text, report = written(checked, Options(special=True, allow_loss=frozenset([code])))
     assert text is not None
-    assert {found.severity for found in report.sorted()} == {Severity.WARNING}
+    assert {found.severity for found in report.list_sorted()} == {Severity.WARNING}
     assert read_back(text) == rest
 
 
@@ -180,8 +180,8 @@ def test_what_hangs_on_a_lost_thing_is_lost_by_name() -> None:
     )
     text, report = written(checked, ALL)
     assert text is not None
-    assert [found.code for found in report.sorted()].count("unsafe-name") == 1
-    assert {"lost-type", "renamed-dimension"} <= {found.code for found in report.sorted()}
+    assert [found.code for found in report.list_sorted()].count("unsafe-name") == 1
+    assert {"lost-type", "renamed-dimension"} <= {found.code for found in report.list_sorted()}
     assert [variable.name for variable in read_back(text).groups[0].variables] == ["w"]
 
 
@@ -202,7 +202,7 @@ def test_annotation_losses_are_one_warning(words: str) -> None:
     text, report = written(compiled(ANNOTATIONS[words]), Options(special=True))
     assert text is not None
     read_back(text)
-    (found,) = report.sorted()
+    (found,) = report.list_sorted()
     assert (found.code, found.severity) == ("lost-annotations", Severity.WARNING)
     assert words in found.message
 
@@ -246,7 +246,7 @@ def test_a_length_that_nothing_tells() -> None:
     )
     text, report = written(checked, Options(special=True))
     assert text is None
-    assert [found.code for found in report.sorted()] == ["lost-length"]
+    assert [found.code for found in report.list_sorted()] == ["lost-length"]
     text, _ = written(checked, ALL)
     assert text is not None
     assert read_back(text).dimensions[0].size == 0
@@ -257,9 +257,9 @@ def test_data_that_are_not_printed_lose_nothing() -> None:
     b.variable("v", b.enum("sky", "ubyte", {"clear": 0}), [b.dimension("x", 1)])
     b.variable("w", "int")
     checked = b.finish(data={"/v": [7], "/w": 1}).checked
-    assert [found.code for found in written(checked, Options())[1].sorted()] == ["unnamed-value"]
+    assert [found.code for found in written(checked, Options())[1].list_sorted()] == ["unnamed-value"]
     for options in (Options(header_only=True), Options(variables=("w",)), Options(coordinates_only=True)):
-        assert not written(checked, options)[1].sorted()
+        assert not written(checked, options)[1].list_sorted()
 
 
 def test_dump_prints_and_warns() -> None:
@@ -280,12 +280,12 @@ def test_dump_prints_and_warns() -> None:
 def test_notation_and_ast_lose_nothing(form: str) -> None:
     for _, dataset, _ in VALUE_LOSSES.values():
         report = Report()
-        row = named(form)
+        row = find_format(form)
         assert row is not None
         pieces = pipeline.text(compiled(dataset), row, report, Options())
         assert pieces is not None
         again = pipeline.read(Source("t", b"".join(pieces)), report, Options(), row)
-        assert report.sorted() == []
+        assert report.list_sorted() == []
         assert again is not None
         assert again.dataset == dataset
 
@@ -298,13 +298,13 @@ def test_losses_are_exactly_the_differences(generated: tuple[Dataset, dict[str, 
     checked = compiled(dataset, parts)
     text, report = written(checked, ALL)
     assert text is not None
-    found = {each.code for each in report.sorted()}
+    found = {each.code for each in report.list_sorted()}
     if "unnamed-value" in found:
         return
     again = read_back(text)
     if not found:
         assert tree_text(again) == tree_text(dataset)
-    elif not any("NaNs" in each.message for each in report.sorted()):
+    elif not any("NaNs" in each.message for each in report.list_sorted()):
         assert again != dataset
 
 

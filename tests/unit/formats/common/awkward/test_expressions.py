@@ -24,12 +24,12 @@ def test_ids_go_depth_first_and_small_constants_have_one() -> None:
 
 def test_chunks_of_another_store_are_read_by_their_whole_key() -> None:
     """A ragged variable whose buffers are chunks of two Zarr arrays."""
-    counts = made.buffer(made.inflated({"read": "v/counts/0", "absolute": True}), "<i8", made.constant(2), 1)
+    counts = made.buffer(made.inflate({"read": "v/counts/0", "absolute": True}), "<i8", made.constant(2), 1)
     pieces = [
         made.buffer({"read": f"v/content/{n}", "absolute": True}, "<f8", size, 3 + n) for n, size in enumerate((4, 2))
     ]
     document = made.document(made.call("JaggedArray.fromcounts", counts, made.chunks(pieces, (4, 2), 2), number=0))
-    assert json.loads(made.encoded(document)) == {
+    assert json.loads(made.encode(document)) == {
         "awkward0": "0.15.5",
         "schema": {
             "call": ["awkward0", "JaggedArray", "fromcounts"],
@@ -65,9 +65,9 @@ def test_an_empty_prefix_is_left_out() -> None:
 
 
 def test_documents_are_ascii_and_strict_json() -> None:
-    assert made.encoded(made.document(made.constant("ü"))).isascii()
+    assert made.encode(made.document(made.constant("ü"))).isascii()
     with pytest.raises(ValueError, match="JSON"):
-        made.encoded(made.document(made.constant(float("nan"))))
+        made.encode(made.document(made.constant(float("nan"))))
 
 
 def test_levels_of_all_kinds_of_expressions_are_counted() -> None:
@@ -80,11 +80,11 @@ def test_levels_of_all_kinds_of_expressions_are_counted() -> None:
         {"tuple": [one]},
         {"dict": {"args": one}},
         {"pairs": [["x", {"function": ["m", "f"]}], ["y", one]]},
-        made.inflated({"read": "1"}),
+        made.inflate({"read": "1"}),
     ):
         assert made.nesting(wrapped) == 2
     assert (
-        made.nesting(made.table([("x", made.call("StringArray.fromcounts", one, made.inflated({"read": "1"}), one))]))
+        made.nesting(made.table([("x", made.call("StringArray.fromcounts", one, made.inflate({"read": "1"}), one))]))
         == 5
     )
 

@@ -74,7 +74,7 @@ data:
 def dataset() -> DatasetHandle:
     report = Report()
     checked = pipeline.read(Source("t.cdl", CDL.encode()), report, Options())
-    assert checked is not None, report.sorted()
+    assert checked is not None, report.list_sorted()
     return DatasetHandle(checked)
 
 

@@ -148,5 +148,5 @@ def test_a_query_in_the_url_is_refused() -> None:
 
 
 def test_names_keep_the_escapes_of_the_server() -> None:
-    assert dataset_service.encoded("a%20b.c[0:1:2]") == "a%2520b.c%5B0:1:2%5D"
-    assert dataset_service.encoded("/gé/x y") == "/g%C3%A9/x%20y"
+    assert dataset_service.encode("a%20b.c[0:1:2]") == "a%2520b.c%5B0:1:2%5D"
+    assert dataset_service.encode("/gé/x y") == "/g%C3%A9/x%20y"

@@ -31,7 +31,7 @@ def faults(response: bytes) -> list[tuple[str, str, str]]:
     assert pipeline.read(source, report, Options()) is None
     return [
         (found.code, found.message, span.source.place(span.start))
-        for found in report.sorted()
+        for found in report.list_sorted()
         if (span := found.primary.span) is not None and span.source is not None
     ]
 
@@ -157,7 +157,7 @@ def test_numbers_that_do_not_fit_stay_texts(tmp_path: Path) -> None:
     (tmp_path / "sample.das").write_text("Attributes { t { Int16 a 70000; Strange b c; } }")
     checked = pipeline.read_path(str(path), report, Options())
     assert checked is not None
-    assert [found.code for found in report.sorted()] == ["foreign-member"] * 2
+    assert [found.code for found in report.list_sorted()] == ["foreign-member"] * 2
     values = {each.name: each.value.data for each in checked.dataset.variables[0].attributes}
     assert values == {"a": b"70000", "b": b"c"}
 
@@ -170,7 +170,7 @@ def test_invalid_attributes_are_left_out(tmp_path: Path) -> None:
     checked = pipeline.read_path(str(path), report, Options())
     assert checked is not None
     assert checked.dataset.variables[0].attributes == ()
-    (found,) = report.sorted()
+    (found,) = report.list_sorted()
     span = found.primary.span
     assert (found.code, span.source.place(span.start)) == ("foreign-member", "2:21")
     assert "the attributes are invalid, and left out" in found.message

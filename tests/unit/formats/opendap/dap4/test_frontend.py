@@ -27,7 +27,7 @@ def faults(response: bytes) -> list[tuple[str, str, str]]:
     assert pipeline.read(Source("sample.dap", response), report, Options()) is None
     return [
         (found.code, found.message, span.source.place(span.start))
-        for found in report.sorted()
+        for found in report.list_sorted()
         if (span := found.primary.span) is not None and span.source is not None
     ]
 

@@ -51,7 +51,7 @@ def test_refused_documents(text: bytes, tmp_path: Path) -> None:
 
 def test_places_of_faults(tmp_path: Path) -> None:
     _, report = read(tmp_path, document("\n\n  <Int32>"))
-    (fault,) = report.sorted()
+    (fault,) = report.list_sorted()
     span = fault.primary.span
     assert span.source is not None
     assert span.source.position(span.start)[0] == 3
@@ -127,7 +127,7 @@ def test_variables_that_are_left_out(body: str, tmp_path: Path) -> None:
     found, report = read(tmp_path, document(body + array('<dmrpp:chunk offset="8" nBytes="16"/>', name="good")))
     assert found is None
     assert codes(report) == ["unreadable-array"]
-    (fault,) = report.sorted()
+    (fault,) = report.list_sorted()
     assert len(fault.message) < 400
     found, report = read(
         tmp_path,
@@ -190,7 +190,7 @@ def test_a_huge_shape_takes_no_time(tmp_path: Path) -> None:
     found, _ = read(tmp_path, document(array(chunks, shape=(2 * 10**9, 10**9), given='fillValue="7"')))
     assert found is not None
     assert found.parts["/v"][""].read((slice(0, 2), slice(0, 1))).tolist() == [[7], [7]]
-    assert list(found.parts["/v"][""].occupied((4, 4))) == [(250000000, 1)]
+    assert list(found.parts["/v"][""].list_occupied((4, 4))) == [(250000000, 1)]
 
 
 def test_limits_of_documents(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,25 +6,25 @@ import json
 
 import pytest
 
-from nczarr.formats.zarr.core.resize import edited, resized
+from nczarr.formats.zarr.core.resize import edit_integers, resize
 from nczarr.stores.memory import MemoryStore
 from nczarr.syntax.json.positions import Path, Places
 
 
 def test_only_the_numbers_change() -> None:
     text = '{"shape" : [ 10,\t20], "fill_value": 1.5000e400, "note": "shape [10]", "é": NaN}'
-    assert edited(text.encode(), [(("shape", 0), 1234)]) == text.replace("[ 10,", "[ 1234,").encode()
+    assert edit_integers(text.encode(), [(("shape", 0), 1234)]) == text.replace("[ 10,", "[ 1234,").encode()
 
 
 def test_paths_that_do_not_exist_are_left() -> None:
     data = b'{"shape": [3], "dims": {"t": {"size": 3, "unlimited": 1}}}'
     edits = [(("shape", 1), 9), (("dims", "t"), 9), (("dims", "u"), 9), (("dims", "t", "size"), 9)]
-    assert edited(data, edits) == data.replace(b'"size": 3', b'"size": 9')
+    assert edit_integers(data, edits) == data.replace(b'"size": 3', b'"size": 9')
 
 
 def test_a_document_that_is_not_json() -> None:
     with pytest.raises(ValueError, match="Expecting"):
-        edited(b"{shape", [(("shape", 0), 1)])
+        edit_integers(b"{shape", [(("shape", 0), 1)])
 
 
 GENERATIONS = {
@@ -40,7 +40,7 @@ GENERATIONS = {
 def test_dimensions_of_every_generation(name: str, prefix: str) -> None:
     text = json.dumps(GENERATIONS[name])
     store = MemoryStore({prefix + name: text.encode()})
-    found = resized(store, {}, {(prefix, "t"): 7})
+    found = resize(store, {}, {(prefix, "t"): 7})
     assert found == {prefix + name: text.replace(": 3", ": 7").encode()}
 
 
@@ -52,7 +52,7 @@ def test_consolidated_metadata() -> None:
         ".zmetadata": {"metadata": {"g/v/.zarray": array, "w/.zarray": array}},
     }
     store = MemoryStore({key: json.dumps(document).encode() for key, document in content.items()})
-    found = resized(store, {"g/v/": (5, 4)}, {})
+    found = resize(store, {"g/v/": (5, 4)}, {})
     assert found.keys() == content.keys()
     assert json.loads(found[".zmetadata"])["metadata"] == {
         "g/v/.zarray": {**array, "shape": [5, 4]},
@@ -64,7 +64,7 @@ def test_consolidated_metadata_of_version_3() -> None:
     array = {"node_type": "array", "shape": [3]}
     root = {"node_type": "group", "consolidated_metadata": {"metadata": {"g/v": array}}}
     store = MemoryStore({"zarr.json": json.dumps(root).encode(), "g/v/zarr.json": json.dumps(array).encode()})
-    found = resized(store, {"g/v/": (8,)}, {})
+    found = resize(store, {"g/v/": (8,)}, {})
     assert json.loads(found["zarr.json"])["consolidated_metadata"]["metadata"]["g/v"]["shape"] == [8]
     assert json.loads(found["g/v/zarr.json"])["shape"] == [8]
 
@@ -78,7 +78,7 @@ def test_many_arrays_cost_one_copy_of_the_consolidated_document(version: int, mo
     root = nodes if version == 2 else {"consolidated_metadata": nodes}
     encoded: list[Path] = []
     monkeypatch.setattr(Places, "start", lambda self, path: encoded.append(path))
-    found = resized(
+    found = resize(
         MemoryStore({key: json.dumps(root, ensure_ascii=False).encode()}), {f"{name}/": (5,) for name in names}, {}
     )
     after = json.loads(found[key])
@@ -93,9 +93,9 @@ def test_lengths_in_a_text_change() -> None:
     hidden = json.dumps({"group": group, "attr": {"é": "t"}}, ensure_ascii=False)
     written = json.dumps({"attributes": {"note": "3", "_nczarr": hidden}}, ensure_ascii=False).encode()
     store = MemoryStore({"zarr.json": written})
-    changed = resized(store, {}, {("", "t"): 12})
+    changed = resize(store, {}, {("", "t"): 12})
     group["dimensions"]["t"] = {"size": 12, "unlimited": 1}
     read = json.loads(json.loads(changed["zarr.json"])["attributes"]["_nczarr"])
     assert read == {"group": group, "attr": {"é": "t"}}
     assert len(changed["zarr.json"]) == len(written) + 1
-    assert resized(store, {}, {("", "t"): 3}) == {}
+    assert resize(store, {}, {("", "t"): 3}) == {}

@@ -343,4 +343,4 @@ def test_convert_leaves_out_what_cannot_be_read_only_where_that_is_allowed(allow
 
 def test_the_format_can_be_named() -> None:
     assert FORMAT.endswith("3.0")
-    assert registry.named("zarr3-2019") is not None
+    assert registry.find_format("zarr3-2019") is not None

@@ -25,7 +25,7 @@ from nczarr.formats.zarr.extension.model import ArrayExtension, AttributeExtensi
 from nczarr.link.target import emit
 from nczarr.options import Options
 from nczarr.plan.planner import plan
-from nczarr.registry import named
+from nczarr.registry import find_format
 from nczarr.stores.memory import MemoryStore
 from tests.support.making import checked
 from tests.support.stores import opened
@@ -34,8 +34,8 @@ from tests.support.stores import opened
 def written(dataset: Dataset) -> Iterator[tuple[str, bytes]]:
     """The documents of a dataset as NCZarr."""
     report = Report()
-    planned = plan(checked(dataset), named("nczarr"), Options(), report)
-    assert planned is not None, report.sorted()
+    planned = plan(checked(dataset), find_format("nczarr"), Options(), report)
+    assert planned is not None, report.list_sorted()
     return emit(planned, report)
 
 

@@ -14,7 +14,7 @@ from nczarr.diagnostics.report import Report
 from nczarr.link.target import emit
 from nczarr.options import Options
 from nczarr.plan.planner import plan
-from nczarr.registry import named
+from nczarr.registry import find_format
 from tests.conftest import shared_folder
 from tests.support.making import checked
 from tests.support.peers import corpus
@@ -27,7 +27,7 @@ FILES = list(corpus.files(SHARED)) if SHARED is not None else []
 
 def documents(dataset: Checked, form: str = "nczarr", **options: object) -> Mapping[str, bytes]:
     report = Report()
-    planned = plan(dataset, named(form), Options(**options), report)  # type: ignore[arg-type]
+    planned = plan(dataset, find_format(form), Options(**options), report)  # type: ignore[arg-type]
     assert planned is not None
     return dict(emit(planned, report))
 
@@ -145,8 +145,8 @@ def test_consolidated_metadata_hold_every_other_document(form: str) -> None:
 
 
 def test_the_same_dataset_gives_the_same_bytes() -> None:
-    first = content(checked(DATASET), named("nczarr"), Report(), Options())  # type: ignore[arg-type]
-    second = content(checked(DATASET), named("nczarr"), Report(), Options())  # type: ignore[arg-type]
+    first = content(checked(DATASET), find_format("nczarr"), Report(), Options())  # type: ignore[arg-type]
+    second = content(checked(DATASET), find_format("nczarr"), Report(), Options())  # type: ignore[arg-type]
     assert first is not None
     assert second is not None
     assert list(first.items()) == list(second.items())

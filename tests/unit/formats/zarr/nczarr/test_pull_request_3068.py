@@ -134,7 +134,7 @@ def opened(given: MemoryStore) -> tuple[Checked, list[Diagnostic]]:
     report = Report()
     found = pipeline.read(given, report, Options(allow_loss=frozenset({"all"})))
     assert found is not None
-    return found, report.sorted()
+    return found, report.list_sorted()
 
 
 def places(said: list[Diagnostic]) -> list[tuple[str, str | None, str | None]]:
@@ -378,7 +378,7 @@ def test_no_document_of_a_draft_raises(documented: bool) -> None:
                 attributes = {**document["attributes"], member: changed}
                 report = Report()
                 pipeline.read(store(**{**documents, name: {**document, "attributes": attributes}}), report, Options())
-                assert {each.code for each in report.sorted()} <= KNOWN
+                assert {each.code for each in report.list_sorted()} <= KNOWN
                 count += 1
         for changed in JUNK if name == "v" else ():
             for member in ("data_type", "fill_value", "shape", "dimension_names", "attributes"):

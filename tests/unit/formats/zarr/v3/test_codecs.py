@@ -18,7 +18,7 @@ from nczarr.diagnostics.report import Report
 from nczarr.formats.zarr.v3 import codecs, dtypes
 from nczarr.formats.zarr.v3.read_codecs import read_chain
 from nczarr.options import Options
-from nczarr.registry import named
+from nczarr.registry import find_format
 from tests.support.making import checked
 from tests.support.targets import content, store
 
@@ -29,11 +29,11 @@ def keys(dataset: Dataset, data: dict[str, Any] | None = None, form: str = "zarr
     report = Report()
     found = content(
         checked(dataset, data),
-        named(form),  # type: ignore[arg-type]
+        find_format(form),  # type: ignore[arg-type]
         report,
         Options(allow_loss=frozenset({"all"}), **options),
     )
-    assert found is not None, report.sorted()
+    assert found is not None, report.list_sorted()
     return dict(found)
 
 
@@ -147,8 +147,8 @@ def test_cells_never_written_need_no_chunk() -> None:
 def test_names_that_are_the_store_s_own_are_refused(name: str) -> None:
     report = Report()
     dataset = checked(Dataset(name="", variables=(Variable(name=name, type="int"),)))
-    assert content(dataset, named("zarr3"), report, Options()) is None  # type: ignore[arg-type]
-    assert [found.code for found in report.sorted()] == ["unsafe-name"]
+    assert content(dataset, find_format("zarr3"), report, Options()) is None  # type: ignore[arg-type]
+    assert [found.code for found in report.list_sorted()] == ["unsafe-name"]
 
 
 @pytest.mark.peer
@@ -158,7 +158,7 @@ def test_consolidated_metadata_serve_readers(tmp_path: Path, peer: Callable[[str
     values = np.arange(6).reshape(2, 3)
     options = Options(consolidated=True, allow_loss=frozenset({"all"}))
     dataset = checked(SMALL, {"/v": values, "/g/w": np.arange(2)})
-    assert store(dataset, str(path), named("zarr3"), Report(), options)  # type: ignore[arg-type]
+    assert store(dataset, str(path), find_format("zarr3"), Report(), options)  # type: ignore[arg-type]
     for inner in [*path.rglob("zarr.json")]:
         if inner.parent != path:
             inner.unlink()  # what stands in the root is enough
@@ -183,8 +183,8 @@ def test_reserved_names_are_a_warning_and_open(tmp_path: Path, peer: Callable[[s
     group = Group(name="__g", variables=(Variable(name="__v", type="int", dimensions=(2,)),))
     dataset = checked(Dataset(name="", groups=(group,)), {"/__g/__v": [1, 2]})
     path = tmp_path / "t.zarr"
-    assert store(dataset, str(path), named("nczarr3"), report, Options())  # type: ignore[arg-type]
-    assert [found.code for found in report.sorted()] == ["reserved-name", "reserved-name"]
+    assert store(dataset, str(path), find_format("nczarr3"), report, Options())  # type: ignore[arg-type]
+    assert [found.code for found in report.list_sorted()] == ["reserved-name", "reserved-name"]
     assert peer("zarr").open_group(str(path))["__g/__v"][...].tolist() == [1, 2]
     assert peer("xarray").open_zarr(path, group="__g", consolidated=False)["__v"].values.tolist() == [1, 2]
     spec = {"driver": "zarr3", "kvstore": {"driver": "file", "path": str(path / "__g/__v")}}
