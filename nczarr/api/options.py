@@ -149,7 +149,7 @@ def takes(options: type) -> Callable[[Function], Function]:
         ]
 
         @functools.wraps(function)
-        def checked(*arguments: Any, **named: Any) -> Any:
+        def check_options(*arguments: Any, **named: Any) -> Any:
             for name in named:
                 if name not in annotations and name not in signature.parameters:
                     closest = names.closest(name, annotations)
@@ -157,8 +157,8 @@ def takes(options: type) -> Callable[[Function], Function]:
                     raise TypeError(f"{function.__name__}() got an unexpected keyword argument {name!r}{hint}")
             return function(*arguments, **named)
 
-        checked.__signature__ = signature.replace(parameters=[*explicit, *keywords])  # type: ignore[attr-defined]
-        return checked  # type: ignore[return-value]
+        check_options.__signature__ = signature.replace(parameters=[*explicit, *keywords])  # type: ignore[attr-defined]
+        return check_options  # type: ignore[return-value]
 
     return decorate
 

@@ -111,7 +111,7 @@ def settle(work: Unchecked, report: Report, *, accepted: bool) -> Unchecked:
     report_namesakes(settler.found, report, accepted=accepted)
     if settler.found and not accepted:
         return work
-    work.dataset = settler.renamed(work.dataset)
+    work.dataset = settler.rename(work.dataset)
     variables, owners = settler.variables, {**settler.groups, **settler.variables}
     work.parts = {variables.get(path, path): parts for path, parts in work.parts.items()}
     work.lists = {variables.get(path, path): values for path, values in work.lists.items()}
@@ -174,7 +174,7 @@ class _Settler:
             places = [Label(node.span, key=_key(node)) for _, node in nodes]
             self.found += namesakes(items, shown, scope, places)
 
-    def renamed(self, node: Any) -> Any:
+    def rename(self, node: Any) -> Any:
         """Return a node whose name, references and members are renamed; the root retains its name."""
         update: dict[str, Any] = {"name": self._names.get(id(node), node.name)}
         for member in ("types", "dimensions", "variables", "attributes", "groups", "fields", "constants"):
@@ -190,7 +190,7 @@ class _Settler:
     def _member(self, member: Any) -> Any:
         if isinstance(member, int):
             return member
-        return _reference(member, self.dimensions) if isinstance(member, str) else self.renamed(member)
+        return _reference(member, self.dimensions) if isinstance(member, str) else self.rename(member)
 
     def _type_name(self, name: str) -> str:
         return name if name in ATOMIC else _reference(name, self.types)

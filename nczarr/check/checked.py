@@ -27,13 +27,9 @@ class Tables(NamedTuple):
     """Declarations of a tree by FQN. Of two equal names the first counts."""
 
     groups: dict[str, Group]
-    """Groups."""
     types: dict[str, UserType]
-    """Types."""
     dimensions: dict[str, Dimension]
-    """Dimensions."""
     variables: dict[str, Variable]
-    """Variables."""
 
 
 def tables(dataset: Dataset) -> Tables:
@@ -77,7 +73,6 @@ class Namesake(NamedTuple):
     shown: str | None
     """New name; None: dropped."""
     place: Label = Label()
-    """Place of the item."""
     first_place: Label = Label()
     """Place of the other item."""
 
@@ -144,7 +139,6 @@ class Checked(NamedTuple):
     types: Mapping[str, UserType]
     """Declared types. Every type name is atomic or a key of this mapping."""
     dimensions: Mapping[str, Dimension]
-    """Dimensions."""
     variables: Mapping[str, Variable]
     """Variables in definition order."""
     shapes: Mapping[str, tuple[int, ...]]

@@ -63,15 +63,15 @@ def name_dimensions(checked: Checked) -> Checked:
         return checked
     invented = Anonymous(checked)
 
-    def named(path: str, variable: Variable) -> Variable:
+    def name_axes(path: str, variable: Variable) -> Variable:
         references = (invented.fqn(path, ref) if isinstance(ref, int) else ref for ref in variable.dimensions)
         return variable.model_copy(update={"dimensions": tuple(references)})
 
-    def changed(path: str, group: Group) -> dict[str, Any]:
-        variables = tuple(named(path, variable) for variable in group.variables)
+    def change(path: str, group: Group) -> dict[str, Any]:
+        variables = tuple(name_axes(path, variable) for variable in group.variables)
         return {"dimensions": (*group.dimensions, *invented.of_group(path)), "variables": variables}
 
-    dataset = map_groups(checked.dataset, changed)
+    dataset = map_groups(checked.dataset, change)
     return checked._replace(dataset=dataset, **tables(dataset)._asdict())
 
 
@@ -97,14 +97,14 @@ def infer_shapes(work: Unchecked, report: Report) -> Unchecked:
                 lengths[reference] = max(lengths.get(reference, 0), extent)
     if lengths:
 
-        def sized(path: str, dimension: Dimension) -> Dimension:
+        def size_axes(path: str, dimension: Dimension) -> Dimension:
             length = lengths.get(names.join(path, dimension.name), 0) if dimension.unlimited else 0
             return dimension.model_copy(update={"size": length}) if length > dimension.size else dimension
 
-        def changed(path: str, group: Group) -> dict[str, Any]:
-            return {"dimensions": tuple(sized(path, dimension) for dimension in group.dimensions)}
+        def change(path: str, group: Group) -> dict[str, Any]:
+            return {"dimensions": tuple(size_axes(path, dimension) for dimension in group.dimensions)}
 
-        work.dataset = map_groups(work.dataset, changed)
+        work.dataset = map_groups(work.dataset, change)
     return work
 
 

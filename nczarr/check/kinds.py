@@ -242,10 +242,10 @@ def _with_attributes(dataset: Dataset, kind: Kind) -> Dataset:
         )
         return {"attributes": tuple(attributes)}
 
-    def changed(path: str, group: Group) -> dict[str, Any]:
+    def change(path: str, group: Group) -> dict[str, Any]:
         return {
             **kept(group),
             "variables": tuple(variable.model_copy(update=kept(variable)) for variable in group.variables),
         }
 
-    return map_groups(dataset, changed)
+    return map_groups(dataset, change)

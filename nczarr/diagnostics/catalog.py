@@ -69,7 +69,6 @@ class Code(NamedTuple):
     """A diagnostic code with its page."""
 
     name: str
-    """The code."""
     severity: Severity
     """Severity: error, warning or note."""
     subject: str
@@ -79,7 +78,6 @@ class Code(NamedTuple):
     example: str
     """Smallest input reported with this code, or empty. Invalid UTF-8 bytes are surrogates."""
     remedy: str
-    """Remedy."""
 
     @property
     def summary(self) -> str:

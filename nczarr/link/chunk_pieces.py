@@ -37,7 +37,6 @@ class EncodedChunk(NamedTuple):
     """An encoded chunk for the target, and its route."""
 
     piece: Piece
-    """The encoded chunk."""
     route: Route
     """Way in which it was made."""
 

@@ -213,7 +213,6 @@ class KeyChunks(NamedTuple):
     """Chunks of a key in order, for the single writing thread."""
 
     key: str
-    """The key."""
     batch: Batch
     """Some chunks of the shard, or the only chunk of the key."""
     sharded: bool
@@ -273,7 +272,6 @@ class PlanRun(NamedTuple):
     store: Store
     """The target."""
     measure: TaskSize
-    """Size of tasks."""
     counts: Counts
     """Counted chunks."""
 

@@ -43,7 +43,6 @@ class Input(NamedTuple):
     name: str
     """Path or URL, or a name for messages."""
     read: Reader
-    """Its reader."""
     portable: bool = False
     """True if any process can read it."""
     whole: bool = False
@@ -325,7 +324,6 @@ class ReadyConversion(NamedTuple):
     form: Format
     """Format of the target."""
     options: Options
-    """Options of the run."""
 
     def write(self, report: Report, watch: Watcher | None = None) -> Conversion | None:
         """Write the target, whole or not at all; None after an error. Raises OSError."""

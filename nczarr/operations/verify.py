@@ -47,7 +47,6 @@ class RangeTable(NamedTuple):
     """References: key i is bytes `offset[i]` to `offset[i] + length[i]` of target number `target[i]`."""
 
     keys: list[str]
-    """Keys."""
     target: NDArray[np.int64]
     """Numbers of targets."""
     offset: NDArray[np.int64]
@@ -239,7 +238,6 @@ class ChunkFault(NamedTuple):
     key: str | None
     """Its key, if it has one."""
     reason: OSError | CompileError
-    """The error."""
 
 
 def arrays(checked: Checked) -> Iterator[tuple[str, ArraySource]]:

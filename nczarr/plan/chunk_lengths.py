@@ -45,7 +45,6 @@ class Strings(NamedTuple):
     utf8: bool = True
     """True if all strings are UTF-8."""
     nil: Runs = ()
-    """Runs of NIL strings."""
     characters: int = 0
     """Code points of the longest string; 0 unless asked for."""
     trailing: bool = False

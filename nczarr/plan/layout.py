@@ -101,11 +101,9 @@ class _One(NamedTuple):
     """One part with its source."""
 
     part: Part
-    """The part."""
     source: ArraySource | None
     """Its values; None: fill values only."""
     shape: tuple[int, ...]
-    """Its shape."""
     pad: bytes
     """Element of unwritten cells."""
     has_fill: bool

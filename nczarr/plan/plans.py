@@ -67,11 +67,9 @@ class StorePlan(NamedTuple):
     """Plan of a key-value store. Mappings are by FQN of the variable; those of parts by path within it."""
 
     checked: Checked
-    """The dataset."""
     form: Format
     """Format of the target."""
     options: Options
-    """Options of the run."""
     losses: tuple[Loss, ...] = ()
     """Everything that the target does not hold, accepted value losses included."""
     storage: Mapping[str, Storage] = MappingProxyType({})
@@ -121,11 +119,9 @@ class FilePlan(NamedTuple):
     """Plan of a netCDF file of one kind."""
 
     checked: Checked
-    """The dataset."""
     form: Format
     """Format of the target."""
     options: Options
-    """Options of the run."""
     losses: tuple[Loss, ...]
     """Everything that the file does not hold, accepted value losses included."""
     kind: Kind
@@ -138,11 +134,9 @@ class StreamPlan(NamedTuple):
     """Plan of a text or stream, which is written sequentially."""
 
     checked: Checked
-    """The dataset."""
     form: Format
     """Format of the target."""
     options: Options
-    """Options of the run."""
     losses: tuple[Loss, ...]
     """Everything that the target does not hold, accepted value losses included."""
     storage: Mapping[str, Storage] = MappingProxyType({})

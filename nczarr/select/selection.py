@@ -96,7 +96,6 @@ class Subset(NamedTuple):
     groups: tuple[str, ...] = ()
     """Names of groups, simple or from the root."""
     sections: tuple[Section, ...] = ()
-    """Parts of variables."""
     dimensions: tuple[DimensionRange, ...] = ()
     """Cuts of dimensions."""
     labels: tuple[CoordinateRange, ...] = ()
@@ -227,7 +226,6 @@ class PointBox(NamedTuple):
     """A box, and the chosen points in it."""
 
     selection: Selection
-    """The box."""
     inside: tuple[NDArray[np.int64], ...]
     """Coordinates of the points in the box, by indexed dimension."""
     outside: NDArray[np.int64]

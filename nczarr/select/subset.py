@@ -252,7 +252,7 @@ def _with_lengths(checked: Checked) -> Checked:
     if not chunk_lengths:
         return checked
 
-    def changed(path: str, group: Group) -> dict[str, Any]:
+    def change(path: str, group: Group) -> dict[str, Any]:
         variables = []
         for variable in group.variables:
             chunks = chunk_lengths.get(names.join(path, variable.name))
@@ -261,7 +261,7 @@ def _with_lengths(checked: Checked) -> Checked:
         return {"variables": tuple(variables)}
 
     with building():
-        return resize(checked, map_groups(checked.dataset, changed))._replace(parts=checked.parts)
+        return resize(checked, map_groups(checked.dataset, change))._replace(parts=checked.parts)
 
 
 def _group(path: str, group: G, retained: _Kept, cuts: SectionChanges, checked: Checked) -> G:

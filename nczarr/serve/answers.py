@@ -54,7 +54,6 @@ class HttpAnswer(NamedTuple):
     kind: str = TEXT
     """Content type."""
     status: int = 200
-    """HTTP status."""
     headers: tuple[tuple[str, str], ...] = ()
     """Further headers."""
     need: int = 0

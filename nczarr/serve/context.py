@@ -60,7 +60,6 @@ class ServerContext(NamedTuple):
     disk: Disk
     """Account of temporary files."""
     searched: SearchIndex
-    """Search index."""
 
     def place(self, segments: tuple[str, ...]) -> ServedPlace:
         """Return the place of path segments. Raises RefusedRequestError."""
@@ -134,7 +133,7 @@ def of_dataset(answer: Callable[[ServerContext, Request, CachedDataset], Answer]
     """Return the handler of a route whose paths name datasets, which are open when it is called."""
 
     @wraps(answer)
-    def opened_first(context: ServerContext, asked: Request, at_hand: CachedDataset | None) -> Answer:
+    def open_first(context: ServerContext, asked: Request, at_hand: CachedDataset | None) -> Answer:
         place = context.dataset(asked.segments[1:])
         opened = context.find_open(place, at_hand)
         if opened is None:
@@ -142,7 +141,7 @@ def of_dataset(answer: Callable[[ServerContext, Request, CachedDataset], Answer]
         with while_same(opened):
             return answer(context, asked, opened)
 
-    return opened_first
+    return open_first
 
 
 def as_wanted(asked: Request, members: Callable[[], Any], html: Callable[[], bytes]) -> HttpAnswer:

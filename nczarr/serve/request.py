@@ -153,7 +153,6 @@ class Sites(NamedTuple):
     """Sites whose pages may read answers."""
 
     origins: frozenset[str]
-    """Origins; `*` for all."""
     here: bool
     """True if pages of this machine may."""
     local: bool

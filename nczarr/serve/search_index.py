@@ -57,7 +57,6 @@ class SearchRecord(NamedTuple):
     stamp: Stamp
     """State of its files."""
     title: str = ""
-    """Title."""
     names: tuple[str, ...] = ()
     """Names, standard names and long names of variables."""
     text: str = ""

@@ -302,13 +302,13 @@ def run(made: Listener, listening: socket.socket, announce: Callable[[], None]) 
     """
     heard: set[int] = set()
 
-    def ended(number: int, frame: FrameType | None) -> None:
+    def end_run(number: int, frame: FrameType | None) -> None:
         """Stop the server."""
         heard.add(number)
         made.leave()
 
     numbers = (signal.SIGTERM, signal.SIGINT) if threading.current_thread() is threading.main_thread() else ()
-    before = {number: signal.signal(number, ended) for number in numbers}
+    before = {number: signal.signal(number, end_run) for number in numbers}
     watched = signal.set_wakeup_fd(-1) if numbers else -1  # this thread calls no library: it hears signals itself
     try:
         announce()

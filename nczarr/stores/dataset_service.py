@@ -44,7 +44,6 @@ class ServiceProtocol(NamedTuple):
     """Protocol of a dataset on a server."""
 
     server: str
-    """Its servers, in messages."""
     document: str
     """Its declarations, in messages."""
     queries: tuple[str, ...]

@@ -43,7 +43,6 @@ class Holder(NamedTuple):
     host: str
     """Name of its machine."""
     process: int
-    """Its process."""
     since: str
     """Time when it took the lock, ISO 8601 in UTC."""
     machine: str

@@ -47,7 +47,6 @@ class Unfinished(NamedTuple):
     """An unfinished file."""
 
     path: str
-    """Its path."""
     discard: Callable[[], None]
     """Prevents its publication."""
 

@@ -40,7 +40,6 @@ class Followed(NamedTuple):
     """Resolved place of a URL."""
 
     url: str
-    """The URL."""
     path: str | None = None
     """Path of a local file."""
 

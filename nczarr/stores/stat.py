@@ -37,7 +37,6 @@ class Facts(NamedTuple):
     modified: int | None = None
     """Modification time in nanoseconds since 1970."""
     tag: str | None = None
-    """Tag of the content."""
 
     def members(self) -> dict[str, Any]:
         """Return the members for a document."""

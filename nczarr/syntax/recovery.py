@@ -32,7 +32,6 @@ class SyntaxFault(NamedTuple):
     expected: frozenset[int]
     """Expected token types."""
     found: Token
-    """Token at the fault."""
     previous: Token | None
     """Token before it."""
     context: Any

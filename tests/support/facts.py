@@ -19,6 +19,8 @@ SCOPES = (
 )  # fmt: skip
 """Nodes that bind names of their own."""
 
+LITTLE_WORDS = frozenset("the a an of in to as its it is are for each by with and or that which this at if".split())
+
 COMMENT = re.compile(r"(?:^|(?<=\s))#\s.*")
 
 
@@ -38,6 +40,7 @@ class Function(NamedTuple):
     name: str
     lines: int
     """Lines without those of docstrings."""
+    is_property: bool
 
 
 class Class(NamedTuple):
@@ -50,6 +53,8 @@ class Class(NamedTuple):
     methods: frozenset[str]
     bare_fields: tuple[str, ...]
     """Public annotated fields without a docstring below them."""
+    echoes: tuple[str, ...]
+    """Fields whose docstring has no word beyond their name, their type and the name of the class."""
 
 
 class Text(NamedTuple):
@@ -173,20 +178,37 @@ def _functions(nodes: list[ast.AST], spans: list[tuple[int, int]]) -> Iterator[F
     for node in nodes:
         if isinstance(node, ast.FunctionDef):
             last = node.end_lineno or 0
-            yield Function(node.name, last - node.lineno - _height(spans, node.lineno, last))
+            is_property = any("property" in ast.unparse(decorator) for decorator in node.decorator_list)
+            yield Function(node.name, last - node.lineno - _height(spans, node.lineno, last), is_property)
 
 
 def _class(node: ast.ClassDef) -> Class:
     bases = tuple(base.id for base in node.bases if isinstance(base, ast.Name))
     is_dataclass = any("dataclass" in ast.unparse(decorator) for decorator in node.decorator_list)
-    fields = [
-        ast.unparse(field.target)
-        for field, below in itertools.zip_longest(node.body, node.body[1:])
-        if isinstance(field, ast.AnnAssign)
-        and not (isinstance(below, ast.Expr) and isinstance(below.value, ast.Constant))
-    ]
     methods = frozenset(member.name for member in node.body if isinstance(member, ast.FunctionDef))
-    return Class(node.name, bases, is_dataclass, methods, tuple(name for name in fields if not name.startswith("_")))
+    bare, echoes = list[str](), list[str]()
+    for field, below in itertools.zip_longest(node.body, node.body[1:]):
+        if isinstance(field, ast.AnnAssign):
+            name = ast.unparse(field.target)
+            if not (isinstance(below, ast.Expr) and isinstance(below.value, ast.Constant)):
+                bare.append(name)
+            elif _words(str(below.value.value)) <= _words(f"{name} {ast.unparse(field.annotation)} {node.name}"):
+                echoes.append(name)
+    public = tuple(name for name in bare if not name.startswith("_"))
+    return Class(node.name, bases, is_dataclass, methods, public, tuple(echoes))
+
+
+def _words(text: str) -> set[str]:
+    """Return the stems of the words of a text or of names, without articles and prepositions."""
+    parts = re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", text)
+    return {_stem(part.lower()) for part in parts if part.lower() not in LITTLE_WORDS}
+
+
+def _stem(word: str) -> str:
+    """Return the singular of a word, of which the first letters decide."""
+    if word.endswith("ies"):
+        return word[:-3] + "y"
+    return (word.removesuffix("s").removesuffix("e") if len(word) > 4 and word.endswith("s") else word)[:6]
 
 
 def _comments(text: str) -> Iterator[Text]:

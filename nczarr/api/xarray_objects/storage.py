@@ -104,7 +104,7 @@ def storage_of(
         _drop_outdated(encoding, variable, unlimited)
         refused += [_UnsuitableError(str(key), "the key is unknown") for key in encoding if key not in KNOWN | OWN]
 
-    def tried(make: Any, otherwise: Any) -> Any:
+    def try_storage(make: Any, otherwise: Any) -> Any:
         try:
             return make(encoding, variable)
         except _UnsuitableError as unsuitable:
@@ -112,12 +112,12 @@ def storage_of(
             return otherwise
 
     arguments = StorageArguments(
-        chunks=tried(partial(_chunks, unlimited=unlimited), None),
-        codecs=tried(_codecs, ()) if variable.ndim else (),
+        chunks=try_storage(partial(_chunks, unlimited=unlimited), None),
+        codecs=try_storage(_codecs, ()) if variable.ndim else (),
         layout="contiguous" if encoding.get("contiguous") and variable.ndim and not _needs_chunks(encoding) else None,
-        endian=tried(_endian, None),
-        quantize=tried(_quantize, None),
-        shards=tried(_shards, None),
+        endian=try_storage(_endian, None),
+        quantize=try_storage(_quantize, None),
+        shards=try_storage(_shards, None),
     )
     for problem in refused:
         text = f"variable {name!r}: `{problem.key}` of its encoding: {problem}"

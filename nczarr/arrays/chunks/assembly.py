@@ -50,7 +50,6 @@ class _ChunkPiece(NamedTuple):
     """Part of a chunk in a region."""
 
     chunk: Index
-    """The chunk."""
     inside: Selection
     """The part in coordinates of the chunk."""
     outside: Selection

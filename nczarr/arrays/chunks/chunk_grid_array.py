@@ -25,7 +25,6 @@ class FetchedChunk(NamedTuple):
     """Encoded bytes of one chunk."""
 
     data: bytes
-    """The bytes."""
     mask: int = 0
     """Skipped steps of the chain: bit i for step i."""
 

@@ -34,9 +34,7 @@ class KeyedArray(ChunkGridArray):
     """Array of a store in which each chunk, or each shard of chunks, has a key."""
 
     layout: Layout
-    """Layout of the array."""
     store: Store
-    """The store."""
     chunk_keys: ChunkKeys
     """Names of chunks or shards."""
     encoding: Encoding
@@ -125,7 +123,6 @@ class InShard(NamedTuple):
     """Chunks of one shard."""
 
     home: Index
-    """Index of the shard."""
     whole: bytes | Range | None
     """Bytes of the shard, or its range of a file; None if distant."""
     row: NDArray[np.int64]

@@ -45,7 +45,6 @@ class EncodedChunks(NamedTuple):
     masks: NDArray[np.int32]
     """Skipped steps of each chunk: bit i for step i."""
     data: Sequence[bytes | memoryview]
-    """Bytes of each chunk."""
 
 
 Fetch: TypeAlias = "Callable[[NDArray[np.int64]], EncodedChunks]"

@@ -39,7 +39,6 @@ class Step(NamedTuple):
     chunks: int
     """Estimated number of chunks."""
     shape: tuple[int, ...]
-    """Shape of the part."""
     size: int
     """Bytes of values; 0 if unknown."""
 

@@ -177,7 +177,6 @@ class BlobWrite(NamedTuple):
     """A blob to write."""
 
     number: int
-    """Number of the blob."""
     pieces: Callable[[], Iterator[bytes]]
     """Returns its content in pieces."""
     size: int

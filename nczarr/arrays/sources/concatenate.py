@@ -39,11 +39,9 @@ class Joined(ArraySource):
     sources: tuple[ArraySource, ...]
     """The sources in order."""
     axis: int
-    """The axis."""
     starts: tuple[int, ...]
     """Start of each source along the axis, and the total length."""
     layout: Layout
-    """Layout of the result."""
     grid: Stored | None
     """Common encoding of all chunks, if they make one grid."""
 

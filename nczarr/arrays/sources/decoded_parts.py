@@ -77,11 +77,9 @@ class DecodedCells(ArraySource):
     """Part with the dimensions of its variable, and possibly of fields."""
 
     sections: VariableSections
-    """Decoded sections of the variable."""
     part: str
     """Path of the part."""
     layout: Layout
-    """Layout of the part."""
 
     @property
     def distant(self) -> bool:
@@ -146,9 +144,7 @@ class DecodedContent(ArraySource):
     """Part with a ragged dimension, whose length the sections define."""
 
     sections: VariableSections
-    """Decoded sections of the variable."""
     part: Part
-    """The part."""
 
     @property
     def distant(self) -> bool:

@@ -160,7 +160,6 @@ class Woven(ArraySource):
     bounds: SourceBounds
     """Where the content of one source ends and that of the next begins."""
     layout: Layout
-    """Layout of the result."""
 
     @property
     def distant(self) -> bool:

@@ -43,7 +43,6 @@ class ArrayInMemory(ArraySource):
     """Dense array in memory."""
 
     layout: Layout
-    """Layout of the array."""
     values: NDArray[Any]
     """All values, in the shape and dtype of the layout."""
 
@@ -60,13 +59,11 @@ class Runs(ArraySource):
     """Runs of given values in an array of fill. Run i begins at linear index `starts[i]` in C order."""
 
     layout: Layout
-    """Layout of the array."""
     starts: list[int]
     """Linear indices of the runs, ascending and without overlap."""
     offsets: list[int]
     """Run i has `values[offsets[i]:offsets[i + 1]]`."""
     values: NDArray[Any]
-    """Values of all runs."""
     undefined: bool = False
     """True if cells outside of runs have undefined values."""
 
@@ -196,7 +193,6 @@ class Repeated(ArraySource):
     """Array whose value at linear index i (C order) is `pattern[i % len(pattern)]`."""
 
     layout: Layout
-    """Layout of the array."""
     pattern: tuple[bytes, ...]
     """Elements, in the bytes of the layout's dtype."""
 

@@ -52,7 +52,6 @@ class BoxCells:
     """Cells of a box with steps."""
 
     shape: tuple[int, ...]
-    """Shape of the array."""
     ranges: tuple[range, ...]
     """Selected indices along each dimension."""
 
@@ -73,7 +72,6 @@ class _CellRun(NamedTuple):
     """A stretch of cells."""
 
     region: Selection
-    """Region of the cells."""
     cell: int
     """Number of the first cell."""
     start: int
@@ -89,7 +87,6 @@ class SelectedElements:
     counts: ArraySource
     """Lengths of all sequences."""
     cells: Mask
-    """The selection."""
     _known: list[list[_CellRun]] = field(default_factory=list, repr=False)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -192,7 +189,6 @@ class GatheredElements(ArraySource):
     """Selected elements of a content array along its first dimension."""
 
     source: ArraySource
-    """The content array."""
     kept: ElementMask
     """The selected elements."""
 

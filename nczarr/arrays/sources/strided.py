@@ -186,9 +186,7 @@ class AffineArray(ArraySource):
     """Array whose rows are regularly spaced in a file. A row has its elements in C order, without gaps."""
 
     layout: Layout
-    """Layout of the array."""
     file: FileBytes
-    """The file."""
     base: int
     """Start of the first row in bytes."""
     stride: int

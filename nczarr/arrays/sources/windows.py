@@ -103,9 +103,7 @@ class Window(ArraySource):
     """An array region in memory."""
 
     layout: Layout
-    """Layout of the array."""
     region: Selection
-    """The region."""
     values: NDArray[Any]
     """Values of the region."""
 

@@ -24,7 +24,6 @@ class Flat:
     """Fixed-size elements in one or more dimensions, any byte order; a structured dtype is packed."""
 
     values: NDArray[Any]
-    """The elements."""
 
     def __len__(self) -> int:
         return len(self.values)
@@ -37,7 +36,6 @@ class ListNode:
     offsets: Integers
     """Bounds of the lists: one more than there are lists."""
     content: Column
-    """Elements of all lists."""
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -119,7 +117,6 @@ class Masked:
     mask: NDArray[Any]
     """One bool or byte per item."""
     content: Column
-    """The items."""
     masked_when: bool = True
     """Mask value of missing items."""
 
@@ -134,7 +131,6 @@ class BitMasked:
     mask: NDArray[Any]
     """The bits in bytes."""
     content: Column
-    """The items."""
     masked_when: bool = True
     """Mask value of missing items."""
     lsb_order: bool = True
@@ -149,9 +145,7 @@ class Indexed:
     """Selected items: item i is `content[index[i]]`."""
 
     index: Integers
-    """Index of each item."""
     content: Column
-    """The items."""
     optional: bool = False
     """True if a negative index means a missing item."""
 
@@ -168,7 +162,6 @@ class Sparse:
     index: Integers
     """Ascending positions; position k has item k of the content."""
     content: Column
-    """The items."""
     default: Any = None
     """Value of all other items."""
 
@@ -185,7 +178,6 @@ class Union:
     index: Integers
     """Index of each item in its column."""
     contents: tuple[Column, ...]
-    """The columns."""
 
     def __len__(self) -> int:
         return len(self.tags)
@@ -224,7 +216,6 @@ class BackReference:
     """Reference to an enclosing array. Only item-wise traversal may follow it."""
 
     id: int
-    """Id of the array in the document."""
     found: Callable[[], Column]
     """Returns the array."""
 

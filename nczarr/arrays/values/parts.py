@@ -36,7 +36,6 @@ class Part(NamedTuple):
     path: str
     """Path within a value; empty for values of fixed size."""
     type: TypeName
-    """Type of the elements."""
     shape: tuple[int | None, ...]
     """Shape; None for a ragged dimension."""
     counts: bool = False
@@ -96,7 +95,6 @@ class PartLeaf(NamedTuple):
     path: str
     """Path within a value."""
     type: TypeName
-    """Type of the elements."""
     counts: bool = False
     """True if the elements are lengths of lists."""
 
@@ -107,16 +105,13 @@ class ListTree(NamedTuple):
     counts: PartLeaf
     """Lengths of the lists."""
     base: TypeName
-    """Type of the elements."""
     content: PartTree
-    """Tree of the elements."""
 
 
 class RecordTree(NamedTuple):
     """Records with members of variable size."""
 
     members: tuple[tuple[Field, PartTree], ...]
-    """Each field with its tree."""
 
 
 PartTree: TypeAlias = PartLeaf | ListTree | RecordTree

@@ -191,9 +191,7 @@ class _Given(NamedTuple):
     starts: list[int]
     """Linear index of each run."""
     lengths: Sequence[int]
-    """Length of each run."""
     shape: tuple[int, ...]
-    """Shape of the array."""
     fill: Constant | None = None
     """Value between runs."""
 

@@ -49,7 +49,6 @@ class VariableColumn(NamedTuple):
     place: VariablePlace
     """Location in the file."""
     shape: tuple[int, ...]
-    """Shape of the variable."""
     dtype: str
     """Big-endian NumPy type."""
     fill: bytes

@@ -158,7 +158,6 @@ class _Range(NamedTuple):
     end: int
     """Byte after the last."""
     owner: VariableEntry
-    """The variable."""
     record: bool = False
     """True if the variable has records."""
 

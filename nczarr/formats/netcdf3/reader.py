@@ -49,7 +49,6 @@ class DimensionEntry(NamedTuple):
     """A dimension in the header."""
 
     name: str
-    """Name of the dimension."""
     length: int
     """Length; 0 marks the record dimension."""
     extent: FileExtent
@@ -60,7 +59,6 @@ class AttributeEntry(NamedTuple):
     """An attribute in the header."""
 
     name: str
-    """Name of the attribute."""
     type: str
     """Type of the values."""
     length: int
@@ -75,13 +73,11 @@ class VariableEntry(NamedTuple):
     """A variable in the header."""
 
     name: str
-    """Name of the variable."""
     type: str
     """Type of the values."""
     dimensions: tuple[int, ...]
     """Numbers of its dimensions."""
     attributes: tuple[AttributeEntry, ...]
-    """Its attributes."""
     vsize: int
     """Declared size in bytes."""
     begin: int

@@ -86,11 +86,8 @@ class Ids(NamedTuple):
     """Library ids by FQN."""
 
     groups: dict[str, int]
-    """Groups."""
     dimensions: dict[str, int]
-    """Dimensions."""
     types: dict[str, int]
-    """Types."""
     variables: dict[str, int]
     """Variables, within their group."""
 

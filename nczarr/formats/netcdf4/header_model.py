@@ -63,7 +63,6 @@ class HeaderDimension(NamedTuple):
     """Dimension."""
 
     name: str
-    """Name."""
     length: int
     """Length of its scale, or of the first dataset."""
     is_unlimited: bool
@@ -85,7 +84,6 @@ class HeaderVariable(NamedTuple):
     name: str
     """Name, without the prefix of the file."""
     dataset: HeaderDataset
-    """Its dataset."""
     type: int
     """Id of its type."""
     dimensions: tuple[int, ...]

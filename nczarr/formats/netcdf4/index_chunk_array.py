@@ -66,9 +66,7 @@ class IndexChunkArray(ChunkGridArray):
     """A dataset whose chunks are decoded here. Beyond its extent, values are the layout's fill."""
 
     layout: Layout
-    """Layout of the array."""
     file: FileBytes
-    """The file."""
     reach: tuple[int, ...]
     """Extent of the dataset."""
     form: Stored
@@ -82,7 +80,6 @@ class IndexChunkArray(ChunkGridArray):
     own: bytes | None
     """Value of unwritten cells within the extent."""
     index: ChunkIndex
-    """Index of the chunks in the file."""
     undefined: bool = False
     """True if HDF5 does not initialize unwritten cells."""
     _own: list[Any] = field(default_factory=list, repr=False)

@@ -227,7 +227,6 @@ class _Request(NamedTuple):
     function: Callable[..., Any]
     """Function to call."""
     arguments: tuple[Any, ...]
-    """Its arguments."""
 
 
 def _folder() -> str | None:

@@ -35,7 +35,6 @@ class HeaderBlock(NamedTuple):
     """Block of an object header."""
 
     address: int
-    """Address in the file."""
     data: bytes
     """Bytes without checksum."""
     first: int

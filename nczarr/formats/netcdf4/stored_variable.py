@@ -53,7 +53,6 @@ class StoredVariable(VariableSections):
     """A variable of a file. Reading fails if the file was replaced."""
 
     file: FileBytes
-    """The file."""
     group: tuple[str, ...]
     """Path of its group, in the spelling of the file."""
     name: str
@@ -63,7 +62,6 @@ class StoredVariable(VariableSections):
     types: dict[str, UserType]
     """All types of the file by FQN."""
     shape: tuple[int, ...]
-    """Shape of the variable, or of the part of it."""
     fill: bytes | None = None
     """Fill value in bytes."""
     extent: tuple[int, ...] | None = None

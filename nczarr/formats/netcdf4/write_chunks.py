@@ -65,7 +65,6 @@ class Into(NamedTuple):
     dataset: int
     """Identifier of the dataset."""
     layout: Layout
-    """Layout of the dataset."""
     fill: bytes
     """Fill value in the bytes of its type."""
     skips: bool

@@ -39,7 +39,6 @@ class ChunkFamily(NamedTuple):
     """Chunks of one pattern as columns."""
 
     pattern: grouping.Pattern
-    """The pattern."""
     indices: list[Integers]
     """Numbers in keys, one column per number."""
     columns: list[Integers]

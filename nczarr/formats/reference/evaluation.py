@@ -182,7 +182,6 @@ class NameScope(NamedTuple):
     templates: Mapping[str, str | Pieces]
     """Pieces of templates with arguments, text of all others."""
     values: Mapping[str, Value]
-    """Values by name."""
     limits: Limits
     """Limits of the reader."""
     missing: dict[str, None]

@@ -35,7 +35,7 @@ GRAMMAR = r"""
 ?product: power | product FACTOR power -> binary
 ?power: filtered | power POWER filtered -> binary
 ?filtered: unary | filtered "|" NAME ["(" [condition ("," condition)*] ")"] -> filter
-?unary: primary | SIGN unary -> signed
+?unary: primary | SIGN unary -> sign
 ?primary: INTEGER -> integer | TEXT -> text | NAME -> name | call | "(" condition ")"
 call: NAME "(" [argument ("," argument)* [","]] ")"
 argument: [NAME "="] condition
@@ -60,7 +60,6 @@ class LiteralExpression(NamedTuple):
     """An integer or text."""
 
     value: int | str
-    """The value."""
     depth: int = 1
     """Nesting of the expression."""
 
@@ -69,7 +68,6 @@ class Name(NamedTuple):
     """A dimension, a template or an argument."""
 
     text: str
-    """The name."""
     depth: int = 1
     """Nesting of the expression."""
 
@@ -80,7 +78,6 @@ class Operation(NamedTuple):
     operator: str
     """One of `+ - * / // % **`, `neg`, `pos`, `if` (test, then, else) and `|filter`."""
     operands: tuple[Expression, ...]
-    """The operands."""
     depth: int
     """Nesting of the expression."""
 
@@ -89,7 +86,6 @@ class Comparison(NamedTuple):
     """A chain of comparisons, true if all are."""
 
     operators: tuple[str, ...]
-    """The operators."""
     operands: tuple[Expression, ...]
     """The operands, one more than operators."""
     depth: int
@@ -100,7 +96,6 @@ class TemplateCall(NamedTuple):
     """A template with its arguments."""
 
     name: str
-    """Name of the template."""
     arguments: tuple[tuple[str, Expression], ...]
     """Arguments by name."""
     depth: int
@@ -111,7 +106,6 @@ class Beyond(NamedTuple):
     """A whole text outside the grammar."""
 
     text: str
-    """The text."""
     names: frozenset[str]
     """Names that it may use."""
     render: Callable[[Any], str]
@@ -129,7 +123,6 @@ class Hole(NamedTuple):
     written: str
     """Source text."""
     expression: Expression
-    """The expression."""
 
 
 Pieces = tuple[str | Hole, ...]
@@ -234,7 +227,7 @@ def _parser() -> Lark:
         def binary(self, left: Expression, operator: str, right: Expression) -> Operation:
             return _operation(str(operator), left, right)
 
-        def signed(self, sign: str, operand: Expression) -> Operation:
+        def sign(self, sign: str, operand: Expression) -> Operation:
             return _operation("neg" if sign == "-" else "pos", operand)
 
         def conditional(self, then: Expression, test: Expression, other: Expression) -> Operation:

@@ -51,7 +51,6 @@ class TargetURL(NamedTuple):
     """A URL of a document."""
 
     url: str
-    """The URL."""
     parts: tuple[str, ...]
     """Its alternating texts and digits."""
     number: int
@@ -155,7 +154,6 @@ class IndexGrid(NamedTuple):
     """Sorted values of each index."""
 
     values: list[Integers]
-    """Values of each index."""
     order: Integers
     """Order of keys with the last index varying fastest."""
 

@@ -213,9 +213,7 @@ class _ArrayChunks(NamedTuple):
     """Chunks of an array."""
 
     folder: str
-    """Folder of the array."""
     grid: ChunkGrid
-    """Chunk grid."""
     referred: Referred | None
     """References; None without any."""
     data: dict[int, bytes]

@@ -53,7 +53,6 @@ class _Odd(NamedTuple):
     """An integer value of the document, as opposed to a packed range."""
 
     value: int
-    """The value."""
 
 
 class ReferenceTable(Mapping[str, Any]):

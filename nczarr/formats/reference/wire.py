@@ -34,7 +34,6 @@ class GeneratorDimension(NamedTuple):
     """A dimension of a generator."""
 
     name: str
-    """Name of the dimension."""
     values: range | tuple[Any, ...]
     """Its values: integers, floats, texts, booleans, null."""
 
@@ -78,7 +77,6 @@ class ReferenceDocument(NamedTuple):
     """A reference document. Version 0 has only `refs`, unrendered."""
 
     version: int
-    """Version of the document."""
     templates: dict[str, str]
     """Templates by name."""
     generators: tuple[Generator, ...]

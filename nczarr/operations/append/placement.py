@@ -43,7 +43,6 @@ class AppendRequest(NamedTuple):
     subset: Subset = Subset()
     """Requested part of the sources."""
     options: Options = Options()
-    """Options of the run."""
     region: bool = False
     """Replace the records whose coordinates the target has already."""
     recoding: Recoding | None = None
@@ -81,13 +80,10 @@ class ExtendableTarget(NamedTuple):
     path: str
     """Path or URL."""
     outer: Format
-    """Its format."""
     form: Format
     """Format of its documents: of a repository, that inside."""
     store: Store | None
-    """The store; None for a file."""
     checked: Checked
-    """The dataset."""
     identity: str | None = None
     """Text that changes with a local file; None for others."""
 
@@ -96,9 +92,7 @@ class Extension(NamedTuple):
     """One extension of a target, once its sources are read."""
 
     request: AppendRequest
-    """The request."""
     target: ExtendableTarget
-    """The target as it is."""
     whole: Checked
     """The dataset that it is to hold."""
     way: Way
@@ -284,7 +278,7 @@ def part_of(checked: Checked, way: Way, piece: RecordRun) -> Checked:
             )
             parts[path] = cut(checked.variables[path].type, ranges, parts[path], checked.types)
 
-    def changed(path: str, group: Group) -> dict[str, Any]:
+    def change(path: str, group: Group) -> dict[str, Any]:
         """Return the dimensions with the length of the piece."""
         return {
             "dimensions": tuple(
@@ -296,4 +290,4 @@ def part_of(checked: Checked, way: Way, piece: RecordRun) -> Checked:
         }
 
     with building():
-        return resize(checked, map_groups(checked.dataset, changed))._replace(parts=parts)
+        return resize(checked, map_groups(checked.dataset, change))._replace(parts=parts)

@@ -85,7 +85,6 @@ class Combined(NamedTuple):
     """Sources as one dataset."""
 
     checked: Checked
-    """The dataset."""
     names: Sequence[str]
     """Names of the sources in order."""
     lengths: Mapping[str, Sequence[int]]
@@ -217,7 +216,6 @@ class CombineRequest(NamedTuple):
     subset: Subset = Subset()
     """Requested part of each source, and cuts of the result."""
     options: Options = Options()
-    """Options of the run."""
     source_form: str | None = None
     """Name of the sources' format; None: found by their content."""
     rehearsal: bool = False
@@ -228,7 +226,6 @@ class ReadyCombination(NamedTuple):
     """A combination whose sources were read."""
 
     combined: Combined
-    """The combined dataset."""
     conversion: ReadyConversion | None
     """Its conversion to the target; None if it is not written."""
 

@@ -215,7 +215,7 @@ class Combination:
         if report.errors > before:
             return None
 
-        def changed(path: str, group: Group) -> dict[str, Any]:
+        def change(path: str, group: Group) -> dict[str, Any]:
             """Return the combined lengths, and the variables along the new dimension."""
             dimensions = []
             for dimension in group.dimensions:
@@ -229,7 +229,7 @@ class Combination:
             return {"dimensions": tuple(dimensions), "variables": tuple(variables)}
 
         with building():
-            tree = map_groups(checked.dataset, changed)
+            tree = map_groups(checked.dataset, change)
             if way.new_dim:
                 dimension = Dimension(name=way.new_dim, size=len(self.names))
                 kind = None if _grows_within(checked, axes) else tree.kind

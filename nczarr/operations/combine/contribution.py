@@ -48,9 +48,7 @@ class Model(NamedTuple):
     """The first source, with which all others are compared."""
 
     name: str
-    """Its name for messages."""
     checked: Checked
-    """The dataset."""
     way: Way
     """The resolved combination."""
     wanted: CombineSpec

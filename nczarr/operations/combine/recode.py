@@ -41,7 +41,6 @@ class _Times(NamedTuple):
     """Times of one variable."""
 
     given: Units
-    """Its units."""
     wanted: Units
     """The requested ones."""
     follower: bool
@@ -73,7 +72,7 @@ def recode(name: str, checked: Checked, first: Checked | None, recoding: Recodin
             parts[path] = recoded_parts
     with building():
 
-        def changed(path: str, group: Group) -> dict[str, Any]:
+        def change(path: str, group: Group) -> dict[str, Any]:
             """Return the variables with their new units."""
             return {
                 "variables": tuple(
@@ -81,7 +80,7 @@ def recode(name: str, checked: Checked, first: Checked | None, recoding: Recodin
                 )
             }
 
-        tree = map_groups(checked.dataset, changed)
+        tree = map_groups(checked.dataset, change)
         return remaining(checked, tree)._replace(parts={**checked.parts, **parts})
 
 

@@ -143,7 +143,6 @@ class Digest(NamedTuple):
     """Hexadecimal digest of a dataset and of its parts."""
 
     whole: str
-    """Digest of the dataset."""
     parts: dict[str, str]
     """Digest of each variable by FQN, and of the model of each group by its FQN and `/`."""
 

@@ -37,7 +37,6 @@ class StoreDocument:
     """One JSON document of a store."""
 
     key: str
-    """Key of the document."""
     value: Any = None
     """Value by a tolerant parser, or None."""
     broken: str | None = None

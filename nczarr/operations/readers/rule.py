@@ -14,7 +14,6 @@ class Finding(NamedTuple):
     fault: str
     """Name of the fault."""
     key: str
-    """Key of the document."""
     pointer: str
     """JSON pointer."""
     what: str

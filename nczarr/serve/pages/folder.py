@@ -55,7 +55,6 @@ class FolderEntry(NamedTuple):
     """One entry of a folder."""
 
     place: ServedPlace
-    """The folder or dataset."""
     form: str | None = None
     """Format of a dataset, if known."""
     size: int | None = None
@@ -100,9 +99,7 @@ class FolderPage(NamedTuple):
     """One page of a folder."""
 
     folder: ServedPlace
-    """The folder."""
     entries: list[FolderEntry]
-    """Entries of the page."""
     page: int
     """Number of the page."""
     pages: int

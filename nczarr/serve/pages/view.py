@@ -32,7 +32,6 @@ class ViewedValues(NamedTuple):
     """A view with its values."""
 
     view: PlaneView
-    """The view."""
     physical: Physical
     """Conversion of the values."""
     values: NDArray[np.float64]

@@ -137,7 +137,6 @@ class Argument(NamedTuple):
     """A value and the position of its expression."""
 
     value: Any
-    """The value."""
     at: At | None
     """Position of its expression."""
 

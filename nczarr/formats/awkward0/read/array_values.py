@@ -81,17 +81,17 @@ def replace(value: Any, change: Callable[[Any], Any]) -> Any:
     """Apply a function to a value and to all in its lists, tuples and dictionaries; to shared values once."""
     done: dict[int, Any] = {}
 
-    def changed(value: Any) -> Any:
+    def change_in(value: Any) -> Any:
         if id(value) not in done:
             result = change(value)
             if isinstance(result, list | tuple):
-                result = (list if isinstance(result, list) else tuple)(map(changed, result))
+                result = (list if isinstance(result, list) else tuple)(map(change_in, result))
             elif isinstance(result, dict):
-                result = {name: changed(member) for name, member in result.items()}
+                result = {name: change_in(member) for name, member in result.items()}
             done[id(value)] = result
         return done[id(value)]
 
-    return changed(value)
+    return change_in(value)
 
 
 def measure_bytes(value: Any) -> int:

@@ -276,11 +276,11 @@ def build_indexed_masked(arguments: Arguments) -> nodes.Indexed:
     missing, index = arguments.integer("maskedwhen", -1), mask
     if missing != -1 and len(mask):
 
-        def renumbered() -> NDArray[Any]:
+        def renumber() -> NDArray[Any]:
             others = np.where(mask < 0, np.int64(-2), mask)
             return np.where(mask == missing, np.int64(-1), others).astype(np.int64)
 
-        index = arguments.workspace.once(f"masked by {missing}", (mask,), renumbered)
+        index = arguments.workspace.once(f"masked by {missing}", (mask,), renumber)
     if arguments.bounds(index)[0] < -1:
         raise arguments.refuse("mask", f"a negative index must be {missing}, which marks missing items")
     arguments.workspace.when_known(content, lambda length: _check_index(arguments, "mask", index, length, lowest=-1))
@@ -338,13 +338,13 @@ def union_of_tags(arguments: Arguments) -> Column:
     tags = flat(every)
     _check_tags(arguments, tags, len(contents))
 
-    def numbered() -> NDArray[Any]:
+    def number_items() -> NDArray[Any]:
         index = np.empty(len(tags), np.int64)
         counts = np.bincount(tags) if len(tags) else np.zeros(0, np.int64)
         index[np.argsort(tags, kind="stable")] = np.arange(len(tags)) - np.repeat(np.cumsum(counts) - counts, counts)
         return index
 
-    return _union(arguments, every, arguments.workspace.once("index of tags", (tags,), numbered), contents)
+    return _union(arguments, every, arguments.workspace.once("index of tags", (tags,), number_items), contents)
 
 
 def _check_tags(arguments: Arguments, tags: NDArray[Any], count: int) -> None:

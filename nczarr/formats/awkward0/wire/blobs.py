@@ -22,7 +22,6 @@ class StoredBlob:
     """Stored bytes."""
 
     key: str
-    """Key of the blob."""
     data: memoryview
     """The bytes."""
     absolute: bool = False

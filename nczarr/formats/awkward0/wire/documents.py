@@ -89,7 +89,6 @@ class AwkwardDocument(NamedTuple):
     """A document."""
 
     schema: Expression
-    """Expression of the array."""
     prefix: str
     """Prefix of blob names."""
     ids: dict[int, Expression]

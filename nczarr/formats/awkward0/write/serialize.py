@@ -57,9 +57,7 @@ class EncodedArray(NamedTuple):
     """An array ready for storage."""
 
     key: str
-    """Key of the document."""
     document: Expression
-    """The document."""
     blobs: tuple[Member, ...]
     """Blobs in order."""
 
@@ -73,7 +71,6 @@ class KeyNaming(NamedTuple):
     """Keys of an array."""
 
     document: str
-    """Key of the document."""
     prefix: str
     """Prefix of all blob keys."""
     suffix: str

@@ -24,7 +24,6 @@ class VariableDraft:
     """A declared variable that still collects attributes and storage properties."""
 
     name: str
-    """Name of the variable."""
     type: str
     """Type reference as written."""
     dimensions: tuple[str, ...]
@@ -55,7 +54,6 @@ class GroupScope:
     """A group under construction."""
 
     name: str
-    """Name of the group."""
     path: str
     """FQN of the group."""
     span: Span
@@ -73,7 +71,6 @@ class GroupScope:
     groups: list[GroupScope] = field(default_factory=list)
     """Child groups so far."""
     variable_by_name: dict[str, VariableDraft] = field(default_factory=dict)
-    """Variables by name."""
     sections: dict[int, Token] = field(default_factory=dict)
     """First token of each section."""
 

@@ -40,7 +40,6 @@ class TimeUnits:
     """Units of time since an epoch, in a calendar."""
 
     seconds: Fraction
-    """Seconds of one unit."""
     epoch: Fraction
     """Epoch in seconds."""
     calendar: str

@@ -27,7 +27,6 @@ class ValueSlot(NamedTuple):
     what: str
     """Name of the target in messages."""
     fill: Constant | None = None
-    """Its fill value."""
     may_fill: bool = True
     """True if `_` is allowed."""
 

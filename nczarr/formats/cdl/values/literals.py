@@ -27,7 +27,6 @@ class Literal:
     """One literal of a value list."""
 
     kind: Kind
-    """Kind of the literal."""
     value: Any
     """An int, float, bytes (char, string; hex: its digits), name, or list of literals."""
     type: str

@@ -58,7 +58,7 @@ def _with_attributes(work: Unchecked, report: Report) -> Dataset:
     def read(attributes: tuple[Attribute, ...], owner: str, variable: Variable | None) -> tuple[Attribute, ...]:
         return tuple(_read_attribute(attribute, owner, variable, tables, work, report) for attribute in attributes)
 
-    def changed(path: str, group: Group) -> dict[str, Any]:
+    def change(path: str, group: Group) -> dict[str, Any]:
         attributes, variables = read(group.attributes, path, None), []
         for variable in group.variables:
             values = read(variable.attributes, names.join(path, variable.name), variable)
@@ -66,7 +66,7 @@ def _with_attributes(work: Unchecked, report: Report) -> Dataset:
             variables.append(variable if same else variable.model_copy(update={"attributes": values}))
         return {"attributes": attributes, "variables": tuple(variables)}
 
-    return map_groups(work.dataset, changed)
+    return map_groups(work.dataset, change)
 
 
 def _read_attribute(

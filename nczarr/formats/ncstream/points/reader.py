@@ -50,7 +50,6 @@ class CollectionMember(NamedTuple):
     """One member of a collection."""
 
     name: str
-    """Name of the member."""
     type: str
     """Atomic type in the model."""
     shape: tuple[int, ...]

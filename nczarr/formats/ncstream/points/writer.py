@@ -42,9 +42,7 @@ class _Plan(NamedTuple):
     path: str
     """FQN of the variable."""
     variable: Variable
-    """The variable."""
     record: CompoundType
-    """Type of its records."""
     members: tuple[CollectionMember, ...]
     """Members of the rows."""
     places: tuple[str | None, ...]

@@ -52,7 +52,6 @@ class MessageColumn(NamedTuple):
     ranges: dict[int, list[tuple[int, int]]]
     """Ranges of the values by field number."""
     members: tuple[MessageColumn, ...]
-    """Columns of its members."""
 
     @property
     def name(self) -> str:

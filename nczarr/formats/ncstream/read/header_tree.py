@@ -50,7 +50,6 @@ class HeaderContext(NamedTuple):
     report: Report
     """Collected diagnostics."""
     options: Options
-    """Options of the run."""
     opaque_size: OpaqueSize
     """Returns the size of a variable's opaque values."""
 
@@ -87,9 +86,7 @@ class _Owner(NamedTuple):
     """Variable whose type is being read."""
 
     fqn: str
-    """FQN of the variable."""
     scope: StreamScope
-    """Scope of its group."""
     attributes: list[Attribute]
     """Attributes so far."""
 

@@ -52,7 +52,6 @@ class MessageInFile(NamedTuple):
     ranges: tuple[range, ...]
     """Indices along each dimension of the variable."""
     file: FileBytes
-    """The file."""
     offset: int
     """Start of the message in bytes."""
     end: int

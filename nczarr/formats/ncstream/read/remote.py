@@ -55,7 +55,6 @@ class CdmCodec:
     type: TypeName
     """Type of the values."""
     shape: tuple[int, ...]
-    """Shape of the variable."""
     types: Types
     """Declared types by FQN."""
     behind: int

@@ -44,7 +44,6 @@ class _Rows(NamedTuple):
     buffer: Buffer
     """Buffer that contains them."""
     start: int
-    """Start of the rows."""
     rows: int
     """Number of rows."""
     length: int

@@ -35,11 +35,9 @@ class StreamEntry(NamedTuple):
     """A message of a stream. Positions other than `offset` and `end` are buffer offsets."""
 
     kind: str
-    """Kind of the message."""
     offset: int
     """Start in the stream."""
     end: int
-    """End in the stream."""
     message: Any = None
     """Parsed block without values; None if missing or of unknown kind, and `payload` is the block then."""
     payload: tuple[int, int] | None = None
@@ -53,7 +51,6 @@ class StreamEntry(NamedTuple):
     nil: tuple[tuple[int, int], ...] = ()
     """Runs of NIL strings."""
     column: MessageColumn | None = None
-    """Columns of a column message."""
 
 
 def scan(source: Source, report: Report, limits: Limits = DEFAULT) -> list[StreamEntry]:

@@ -77,7 +77,6 @@ class WireType(NamedTuple):
     """A wire type."""
 
     element: DataType
-    """Type of the elements."""
     ragged: int = 0
     """Number of ragged dimensions after those of the variable."""
     declared: TypeName | None = None

@@ -41,7 +41,6 @@ class FixedNumbers:
     """Fixed-width values in either byte order."""
 
     data_type: int
-    """Number of the type."""
     values: NDArray[Any]
     """The values in any shape; chars are `S1`."""
 
@@ -78,7 +77,6 @@ class RaggedLists:
     counts: NDArray[np.int64]
     """Number of elements of each list."""
     content: Tree
-    """Elements of all lists."""
     inner: tuple[int, ...] = ()
     """Shape of an element, if dimensions follow the ragged one."""
 

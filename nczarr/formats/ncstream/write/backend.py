@@ -59,9 +59,7 @@ class MessageValues(NamedTuple):
     """Values to write."""
 
     name: bytes
-    """Name of the variable."""
     type: TypeName
-    """Type of the values."""
     ranges: tuple[range, ...]
     """Indices in the variable."""
     sources: Parts

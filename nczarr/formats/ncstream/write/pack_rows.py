@@ -114,7 +114,6 @@ class _Packed(NamedTuple):
     """Rows, and the strings of all members in entry order."""
 
     rows: NDArray[Any]
-    """Packed rows."""
     big: bool = True
     """True for big-endian rows."""
     strings: Sequence[tuple[Sequence[bytes | None], int, int]] = ()

@@ -34,9 +34,7 @@ class ChunkIndex(NamedTuple):
     """Index of the chunks of a dataset."""
 
     kind: int
-    """Kind of the index."""
     address: int
-    """Address of the index."""
     size: int
     """Bytes of an element."""
     filtered: bool

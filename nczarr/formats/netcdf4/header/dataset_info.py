@@ -129,7 +129,6 @@ class HeaderDataset(NamedTuple):
     info: DatasetInfo
     """Its metadata."""
     type: Datatype
-    """Type of its elements."""
     declared: int | None
     """Address of the named type; None for a type without a name."""
     most: tuple[int, ...]

@@ -40,7 +40,6 @@ class ObjectTable(NamedTuple):
     """All objects of one file."""
 
     path: str
-    """Path of the file."""
     root: int
     """Address of the root group."""
     objects: dict[int, FileObject]

@@ -34,9 +34,7 @@ class Link(NamedTuple):
     """Link of a group."""
 
     name: bytes
-    """Name."""
     kind: int
-    """Kind of the link."""
     address: int
     """Address of the object's header, of a hard link."""
     target: bytes = b""

@@ -20,9 +20,7 @@ class LocatedObject(NamedTuple):
     name: str
     """Name of the link."""
     table: ObjectTable
-    """Objects of the file."""
     address: int
-    """Address in it."""
 
     @property
     def object(self) -> FileObject:

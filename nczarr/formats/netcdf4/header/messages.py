@@ -40,11 +40,9 @@ class HeaderMessage(NamedTuple):
     """HeaderMessage of an object header."""
 
     flags: int
-    """Flags of the message."""
     order: int
     """Creation order of an attribute; its place in the header where that is not stored."""
     body: bytes
-    """Body of the message."""
 
 
 Messages = dict[int, list[HeaderMessage]]

@@ -46,7 +46,6 @@ class DmrScope:
     """A group during reading."""
 
     name: str
-    """Name of the group."""
     path: str
     """FQN of the group."""
     parent: DmrScope | None = None
@@ -58,7 +57,6 @@ class DmrScope:
     variables: list[Variable] = field(default_factory=list)
     """Variables so far."""
     attributes: tuple[Attribute, ...] = ()
-    """Attributes of the group."""
     groups: list[DmrScope] = field(default_factory=list)
     """Child groups so far."""
     lists: bool = False

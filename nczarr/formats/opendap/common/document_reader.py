@@ -45,13 +45,11 @@ class DescribedVariable(NamedTuple):
     """A variable of a document."""
 
     element: XmlElement
-    """Its XML element."""
     path: str
     """FQN of the variable."""
     type: str
     """Type of the values."""
     shape: tuple[int, ...]
-    """Shape of the variable."""
     types: Types
     """Declared types by FQN."""
     declared: bytes | None

@@ -81,7 +81,6 @@ class Mapping(NamedTuple):
     """A dataset in DAP2."""
 
     checked: Checked
-    """The dataset."""
     name: str
     """Identifier of the dataset."""
     nodes: dict[str, DdsNode]

@@ -106,7 +106,6 @@ class Declaration(NamedTuple):
     """Declaration of a variable or member."""
 
     kind: Kind
-    """Kind of the declaration."""
     type: str
     """Word of the atomic type; empty for others."""
     name: str
@@ -125,7 +124,6 @@ class Dds(NamedTuple):
     """A DDS."""
 
     name: str
-    """Name of the dataset."""
     variables: tuple[Declaration, ...]
     """Variables in their order in the data."""
 

@@ -37,7 +37,6 @@ class DataSlot(NamedTuple):
     """Values of one variable in the data: of a top-level variable, or of one part of a grid."""
 
     declared: Declaration
-    """Its declaration."""
     grid: Declaration | None
     """The grid of an array or map."""
     type: str
@@ -65,7 +64,6 @@ class Declared(NamedTuple):
     """Declarations of a DDS."""
 
     schema: Dds
-    """The DDS."""
     scope: DmrScope
     """Scope with the types."""
     slots: list[DataSlot]
@@ -77,7 +75,6 @@ class TreeVariable:
     """A variable of the tree."""
 
     name: str
-    """Name of the variable."""
     slot: DataSlot
     """Its values."""
     dimensions: tuple[str | int, ...]

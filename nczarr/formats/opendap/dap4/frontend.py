@@ -153,7 +153,6 @@ class Dap4Codec:
     type: TypeName
     """Type of the values."""
     shape: tuple[int, ...]
-    """Shape of the variable."""
     types: Types
     """Declared types by FQN."""
     outline: Any

@@ -49,7 +49,6 @@ class RawElements(DerivedSource):
     """Array made from the raw bytes of its elements."""
 
     layout: Layout
-    """Layout of the array."""
     form: Pad | tuple[Descr, tuple[PaddedMember, ...]]
     """Padding of texts, or stored dtype and member offsets of records."""
 

@@ -103,7 +103,6 @@ class Inline(NamedTuple):
     """The only chunk of an array."""
 
     data: bytes
-    """Its bytes."""
     key: str
     """Its grid indices as a key."""
 
@@ -210,12 +209,12 @@ def in_order(ranges: Ranges) -> Ranges:
     if order == list(range(len(numbers))):
         return ranges
 
-    def sorted_column(column: array[int]) -> array[int]:
+    def sort_column(column: array[int]) -> array[int]:
         return array("q", (column[row] for row in order))
 
     return ranges._replace(
-        numbers=sorted_column(numbers),
-        offsets=sorted_column(ranges.offsets),
-        lengths=sorted_column(ranges.lengths),
-        targets=None if ranges.targets is None else sorted_column(ranges.targets),
+        numbers=sort_column(numbers),
+        offsets=sort_column(ranges.offsets),
+        lengths=sort_column(ranges.lengths),
+        targets=None if ranges.targets is None else sort_column(ranges.targets),
     )

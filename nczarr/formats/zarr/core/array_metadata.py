@@ -44,11 +44,9 @@ class ArrayMetadata(NamedTuple):
     """Metadata of one array, from its documents alone."""
 
     key: str
-    """Key of the document."""
     prefix: str
     """Prefix of the array's keys."""
     shape: tuple[int, ...]
-    """Shape of the array."""
     chunks: tuple[int, ...]
     """Chunk length of each dimension."""
     encoding: Encoding
@@ -60,7 +58,6 @@ class ArrayMetadata(NamedTuple):
     shards: tuple[int, ...] | None
     """Shard length of each dimension; None without shards."""
     attributes: Json
-    """Attributes of the array."""
     axes: tuple[str | None, ...] | None
     """Simple dimension names, None where missing."""
     chunk_keys: ChunkKeys

@@ -48,13 +48,11 @@ class ZarrGroup(NamedTuple):
     """A group from its documents."""
 
     name: str
-    """Name of the group."""
     path: str
     """FQN of the group."""
     prefix: str
     """Prefix of its keys."""
     variables: Members
-    """Its variables."""
     children: tuple[ZarrGroup, ...]
     """Child groups."""
     types: tuple[UserType, ...] = ()

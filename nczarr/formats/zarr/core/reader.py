@@ -42,7 +42,6 @@ class NodeReader:
     masking_fill = False
     """True if a fill value of an array stands for a `_FillValue`, unless it is netCDF's default."""
     names: tuple[str, ...]
-    """Names of the documents of an array or group."""
 
     def __init__(self, documents: DocumentCache) -> None:
         self.documents = documents

@@ -25,9 +25,7 @@ class DraftNode(NamedTuple):
     """Node of a document key."""
 
     path: str
-    """Path of the node."""
     kind: Kind
-    """Kind of the node."""
 
 
 def document_key(path: str, kind: Kind) -> str:

@@ -32,7 +32,6 @@ class ExtensionObject(NamedTuple):
     """Extension object of one node."""
 
     document: Json
-    """The object."""
 
     @property
     def name(self) -> str | None:

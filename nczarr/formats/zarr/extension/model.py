@@ -67,7 +67,6 @@ class ArrayExtension(NamedTuple):
     endian: Literal["little", "big", "native"] | None = None
     """Byte order."""
     fill_mode: Literal["fill", "nofill"] | None = None
-    """Fill mode."""
     quantize: Quantize | None = None
     """Lossy rounding."""
     nil: Mapping[str, Runs] = MappingProxyType({})

@@ -18,7 +18,7 @@ FORMAT = Format(
     holds="nczarr.formats.zarr.nczarr.frontend:holds",
     read="nczarr.formats.zarr.nczarr.frontend:read",
     emit="nczarr.formats.zarr.nczarr.backend:emit",
-    resizes="nczarr.formats.zarr.core.resize:resized",
+    resizes="nczarr.formats.zarr.core.resize:resize",
     second_reader="zarr",
 )
 
@@ -31,6 +31,6 @@ FORMAT3 = Format(
     holds="nczarr.formats.zarr.nczarr.frontend:holds3",
     read="nczarr.formats.zarr.nczarr.frontend:read3",
     emit="nczarr.formats.zarr.nczarr.backend3:emit",
-    resizes="nczarr.formats.zarr.core.resize:resized",
+    resizes="nczarr.formats.zarr.core.resize:resize",
     second_reader="zarr",
 )

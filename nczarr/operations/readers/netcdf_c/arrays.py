@@ -256,9 +256,7 @@ class _Described(NamedTuple):
     """An array with its hidden attribute."""
 
     group: OpenedGroup
-    """Its group."""
     array: StoreNode
-    """The array."""
     references: list[Any] | None
     """Its references to dimensions, if they are a list."""
     is_scalar: bool

@@ -48,9 +48,7 @@ class SeenAttribute(NamedTuple):
     """One attribute that the library sees."""
 
     node: StoreNode
-    """Its node."""
     name: str
-    """Name of the attribute."""
     value: Any
     """JSON value."""
     type: Any

@@ -41,7 +41,6 @@ class ListedName(NamedTuple):
     """One name in a group's list."""
 
     name: Any
-    """The name."""
     pointer: str
     """JSON pointer of the name."""
     is_array: bool
@@ -59,7 +58,6 @@ class OpenedGroup(NamedTuple):
     """One group as the library opens it."""
 
     node: StoreNode
-    """Its node."""
     home: Json
     """Its `_nczarr_group`."""
     home_key: str
