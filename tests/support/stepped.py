@@ -26,8 +26,8 @@ EVENTS = frozenset({
 })  # fmt: skip
 
 CALLS = (
-    ("nczarr.stores.finish", None, "_exchanged"),
-    ("nczarr.stores.connection", "FileConnection", "_tried"),
+    ("nczarr.stores.finish", None, "_exchange"),
+    ("nczarr.stores.connection", "FileConnection", "_try"),
     ("nczarr.stores.ranges", None, "write"),
     *(("nczarr.formats.icechunk.target", "RepositoryTarget", name) for name in ("_begin", "put", "seal", "_publish")),
 )

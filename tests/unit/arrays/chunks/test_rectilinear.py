@@ -124,7 +124,7 @@ def test_many_chunks_take_no_memory() -> None:
     assert (10**15 + 3) // length == 10**15
     assert grid_of((10**15 + 5,), (length,)) == (10**15 + 1,)
     with pytest.raises(ValueError, match="chunks"):
-        length.expanded()
+        length.expand()
 
 
 @given(st.lists(RUNS, min_size=1, max_size=3), st.data())

@@ -16,14 +16,14 @@ import numpy as np
 import nczarr.ncstream as door
 from nczarr.diagnostics import CompileError
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
-from nczarr.formats.ncstream.wire.protobuf import encoded
+from nczarr.formats.ncstream.wire.protobuf import encode
 from tests.support import ncstream_streams as make
 
-HUGE = encoded(2**60)
+HUGE = encode(2**60)
 RAGGED = 2**64 - 1
 
 def field(number, data):
-    return encoded(number << 3 | 2) + encoded(len(data)) + data
+    return encode(number << 3 | 2) + encode(len(data)) + data
 
 def nested(depth, number, innermost=b""):
     made = innermost
@@ -56,15 +56,15 @@ def column(**more):
 
 ATTACKS = {
     "block": lambda: make.START + make.HEADER + HUGE,
-    "block of 2 GiB": lambda: make.HEADER + encoded(2**31 - 1) + bytes(10),
-    "block beyond": lambda: make.HEADER + encoded(2**31) + bytes(10),
+    "block of 2 GiB": lambda: make.HEADER + encode(2**31 - 1) + bytes(10),
+    "block beyond": lambda: make.HEADER + encode(2**31) + bytes(10),
     "length without end": lambda: make.HEADER + b"\\xff" * 20,
     "payload": lambda: make.head(pb.BYTE, (2**60,)) + HUGE,
-    "payload through a pipe": lambda: Pipe(make.head(pb.BYTE, (2**31 - 1,)) + encoded(2**31 - 1) + bytes(100)),
-    "objects": lambda: make.head(pb.STRING, (2**31,)) + encoded(2**31) + bytes(100),
-    "objects through a pipe": lambda: Pipe(make.head(pb.STRING, (2**31,)) + encoded(2**31) + bytes(100)),
+    "payload through a pipe": lambda: Pipe(make.head(pb.BYTE, (2**31 - 1,)) + encode(2**31 - 1) + bytes(100)),
+    "objects": lambda: make.head(pb.STRING, (2**31,)) + encode(2**31) + bytes(100),
+    "objects through a pipe": lambda: Pipe(make.head(pb.STRING, (2**31,)) + encode(2**31) + bytes(100)),
     "objects, 2^60": lambda: make.head(pb.OPAQUE, (2**60,)) + HUGE + bytes(100),
-    "lists": lambda: make.head(pb.INT, (2**40, RAGGED), vdata=True) + encoded(2**40) + bytes(100),
+    "lists": lambda: make.head(pb.INT, (2**40, RAGGED), vdata=True) + encode(2**40) + bytes(100),
     "a string": lambda: make.head(pb.STRING, (1,)) + b"\\1" + HUGE + b"abc",
     "section": lambda: make.head(pb.BYTE, (RAGGED,)) + make.block(b"1"),
     "section of many": lambda: make.head(pb.BYTE, (2**31, 2**31, 2)) + make.block(b"1"),

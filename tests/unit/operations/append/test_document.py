@@ -181,7 +181,7 @@ def test_a_document_that_changes_meanwhile_is_not_replaced(tmp_path: Path, monke
 
     sources = days(tmp_path / "d", 3)
     refs.combine(sources[:1], tmp_path / "all.json", along="time")
-    real = changes.combined
+    real = changes.combine_sources
 
     def changing(*arguments: object, **named: object) -> object:
         (tmp_path / "all.json").write_bytes((tmp_path / "all.json").read_bytes() + b"\n")
