@@ -138,7 +138,8 @@ def test_a_million_references_take_little_memory(version: int, tmp_path: Path) -
     )
     path.write_text(f"{{{lines}}}" if not version else f'{{"version":1,"refs":{{{lines}}}}}')
     code = (
-        "import sys; from nczarr.diagnostics.report import Report; from nczarr.formats.reference.lookup import open_document\n"
+        "import sys; from nczarr.diagnostics.report import Report\n"
+        "from nczarr.formats.reference.lookup import open_document\n"
     )
     code += "from nczarr.stores.open import open_source; found = open_document(open_source(sys.argv[1]), Report())\n"
     code += "assert found.find('x/7.9')[1:] == (7009 * 4096, 4096)\n"
