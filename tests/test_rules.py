@@ -274,15 +274,17 @@ def test_fields_have_docstrings() -> None:
 
 
 PARTICIPLE = re.compile(r"_?(?!(?:need|feed|seed|embed)(?:_|$))[a-z]+ed(?:_|$)")
+PART_OF_A_TREE = re.compile(r"_(?:variable|group|array|parts|types?|axes|members|dimensions|storage|references|node)$")
+"""Names that do not say whether a function reads, writes or compares."""
 
 
 def test_functions_have_verbs() -> None:
-    """Parse, not parsed: a function's name says what it does. Properties and values may be named by a participle."""
+    """Parse, not parsed; write a group, not group: a function's name says what it does. Properties may be otherwise."""
     named = [
         f"{module.name}.{function.name}"
         for module in modules()
         for function in module.functions
-        if PARTICIPLE.match(function.name) and not function.is_property
+        if (PARTICIPLE.match(function.name) or PART_OF_A_TREE.fullmatch(function.name)) and not function.is_property
     ]
     assert named == []
 

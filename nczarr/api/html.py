@@ -156,12 +156,12 @@ def _text(text: str) -> str:
 
 def _sections(checked: Checked, path: str, group: Group, left: list[int], more: More = NOTHING) -> Iterator[str]:
     """Yield the sections of a group. `left`: characters that may still be written, one item, which is updated."""
-    types = (f"<li>{_type(declared)}</li>" for declared in group.types)
+    types = (f"<li>{_show_type(declared)}</li>" for declared in group.types)
     dimensions = (f"<li>{_dimension(dimension)}</li>" for dimension in group.dimensions)
     variables = (
-        _variable(checked, names.join(path, variable.name), variable, left, more) for variable in group.variables
+        _show_variable(checked, names.join(path, variable.name), variable, left, more) for variable in group.variables
     )
-    groups = (_group(checked, names.join(path, child.name), child, left, more) for child in group.groups)
+    groups = (_show_group(checked, names.join(path, child.name), child, left, more) for child in group.groups)
     yield _section("Dimensions", dimensions, len(group.dimensions), left, "nz-dims")
     yield _section("Types", types, len(group.types), left, "nz-dims", is_open=False)
     yield _section("Variables", variables, len(group.variables), left, "nz-vars")
@@ -201,7 +201,7 @@ def _dimension(dimension: Dimension) -> str:
     return f"<b class='nz-name'>{_text(dimension.name)}</b>: {dimension.size:,}{grows}"
 
 
-def _type(declared: UserType) -> str:
+def _show_type(declared: UserType) -> str:
     text = _text(type_text(declared))
     if isinstance(declared, EnumType):
         shown = ", ".join(f"{constant.name} = {constant.value}" for constant in declared.constants[:20])
@@ -210,7 +210,7 @@ def _type(declared: UserType) -> str:
     return text
 
 
-def _group(checked: Checked, path: str, group: Group, left: list[int], more: More) -> str:
+def _show_group(checked: Checked, path: str, group: Group, left: list[int], more: More) -> str:
     """Return a group below another one, folded. Its content counts as written."""
     count = len(group.variables)
     words = f"{count:,} variable{'' if count == 1 else 's'}"
@@ -225,7 +225,7 @@ def _group(checked: Checked, path: str, group: Group, left: list[int], more: Mor
     )
 
 
-def _variable(checked: Checked, path: str, variable: Variable, left: list[int], more: More) -> str:
+def _show_variable(checked: Checked, path: str, variable: Variable, left: list[int], more: More) -> str:
     words = "".join(_words(checked, path, variable))
     words += _note(more.note(path))
     content = "".join(more.details(path)) + "".join(_details(checked, path, variable, [min(left[0], 20_000)]))
@@ -266,7 +266,7 @@ def _size(checked: Checked, variable: Variable, shape: tuple[int, ...]) -> str:
 
 def _details(checked: Checked, path: str, variable: Variable, left: list[int]) -> Iterator[str]:
     """Yield the attributes and the storage of a variable."""
-    facts = _storage(checked, path, variable)
+    facts = _describe_storage(checked, path, variable)
     rows = [f"<tr><th scope='row'>{title}</th><td>{text}</td></tr>" for title, text in facts]
     attributes = (_attribute(checked, attribute) for attribute in variable.attributes)
     shown = _list(attributes, len(variable.attributes), left)
@@ -285,7 +285,7 @@ def _list(rows: Iterator[str], count: int, left: list[int]) -> str:
     return "".join(shown)
 
 
-def _storage(checked: Checked, path: str, variable: Variable) -> Iterator[tuple[str, str]]:
+def _describe_storage(checked: Checked, path: str, variable: Variable) -> Iterator[tuple[str, str]]:
     """Yield the facts about a variable's storage: titles and HTML."""
     storage, shape = variable.storage, checked.shapes[path]
     yield "Shape", _times(shape) if shape else "scalar"

@@ -151,14 +151,14 @@ class GroupHandle:
         """Variables of the group, by simple name."""
         variables = self.node.variables
         return FrozenMapping(
-            {variable.name: self._variable(names.join(self.path, variable.name)) for variable in variables}
+            {variable.name: self._make_variable(names.join(self.path, variable.name)) for variable in variables}
         )
 
     @cached_property
     def groups(self) -> Mapping[str, GroupHandle]:
         """Groups directly below the group, by simple name."""
         groups = self.node.groups
-        return FrozenMapping({group.name: self._group(names.join(self.path, group.name)) for group in groups})
+        return FrozenMapping({group.name: self._make_group(names.join(self.path, group.name)) for group in groups})
 
     def walk(self) -> Iterator[GroupHandle]:
         """Yield the group, and all groups below it, parents before children.
@@ -200,9 +200,9 @@ class GroupHandle:
         except ValueError:
             key = full_path
         if key in self.checked.variables:
-            return self._variable(key)
+            return self._make_variable(key)
         if key in self.checked.groups:
-            return self._group(key)
+            return self._make_group(key)
         meant = names.closest(key, [*self.checked.variables, *self.checked.groups])
         raise KeyError(f"no variable or group {path!r}" + (f"; did you mean {meant!r}?" if meant else ""))
 
@@ -281,10 +281,10 @@ class GroupHandle:
         opened: xarray.DataTree = _xarray().open_datatree(self, engine="nczarr", **options)
         return opened
 
-    def _variable(self, path: str) -> VariableHandle:
+    def _make_variable(self, path: str) -> VariableHandle:
         return VariableHandle(self._root, path)
 
-    def _group(self, path: str) -> GroupHandle:
+    def _make_group(self, path: str) -> GroupHandle:
         return self._root if path == "/" else GroupHandle(self.checked, path, self._root)
 
     def __copy__(self) -> GroupHandle:

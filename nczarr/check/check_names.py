@@ -33,7 +33,7 @@ def clash(kind: str, other: str) -> bool:
     return True
 
 
-def apart(items: Sequence[tuple[str, str]]) -> list[tuple[str, int | None]]:
+def make_unique(items: Sequence[tuple[str, str]]) -> list[tuple[str, int | None]]:
     """Return for each (kind, name) of a scope a unique NFC name, and the earlier item with its name, if any.
 
     The first of equal names is unchanged. Items of other kinds with the
@@ -59,7 +59,7 @@ def apart(items: Sequence[tuple[str, str]]) -> list[tuple[str, int | None]]:
 def namesakes(
     items: Sequence[tuple[str, str]], shown: Sequence[tuple[str, int | None]], scope: str, places: Sequence[Label] = ()
 ) -> list[Namesake]:
-    """Return the items that `apart` renamed; `places`: place of each item."""
+    """Return the items that `make_unique` renamed; `places`: place of each item."""
     renamed = []
     for number, (name, first) in enumerate(shown):
         if first is not None:
@@ -167,7 +167,7 @@ class _Settler:
 
     def _settle(self, nodes: Sequence[tuple[str, Any]], scope: str) -> None:
         items = [(kind, node.name) for kind, node in nodes]
-        shown = apart(items)
+        shown = make_unique(items)
         for (_, node), (name, _) in zip(nodes, shown, strict=True):
             self._names[id(node)] = name
         if any(first is not None for _, first in shown):

@@ -120,7 +120,7 @@ class _KindChecker:
                 wider = "netCDF-4 or CDF-5" if self.kind == "nc6" else "netCDF-4, CDF-5 or perhaps 64-bit offset"
                 self._conflict(f"dimension `{dimension.name}` is longer than {longest} and needs {wider}", place)
         for path, variable in self.known.variables.items():
-            self._variable(path, variable)
+            self._check_variable(path, variable)
 
     def _report_reserved(self) -> None:
         """Report attributes with names reserved by HDF5 files."""
@@ -146,7 +146,7 @@ class _KindChecker:
         helps = () if self.accepted else (help_,)
         self.report.add(Diagnostic("format-conflict", severity, text, Label(place), others, helps=helps))
 
-    def _type(self, type_name: str, place: Span) -> None:
+    def _check_type(self, type_name: str, place: Span) -> None:
         if type_name in self.known.types:
             if self.accepted:  # else it is enough to report where it is defined
                 self._conflict(f"type `{type_name}` needs netCDF-4", place)
@@ -156,7 +156,7 @@ class _KindChecker:
 
     def _attribute(self, owner: str, attribute: Attribute) -> None:
         place = self.use(f"{owner}:{attribute.name}", 0, attribute.span)
-        self._type(attribute.value.type, place)
+        self._check_type(attribute.value.type, place)
 
     def _list_unlimited(self, place: Span, name: str) -> None:
         if self.first is None:
@@ -167,8 +167,8 @@ class _KindChecker:
         others = (Label(where, "this is the first"),) if where.source is not None else ()
         self._conflict(message, place, others, instead=FIXED)
 
-    def _variable(self, path: str, variable: Variable) -> None:
-        self._type(variable.type, self.use(path, 0, variable.span))
+    def _check_variable(self, path: str, variable: Variable) -> None:
+        self._check_type(variable.type, self.use(path, 0, variable.span))
         for axis, reference in enumerate(variable.dimensions):
             if not isinstance(reference, str) or axis == 0 or self.kind in HDF5_KINDS:  # HDF5 files grow along any axis
                 continue

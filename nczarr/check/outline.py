@@ -46,14 +46,14 @@ def lines(checked: Checked) -> Iterator[str]:
 
 def members(checked: Checked, path: str, *, stored: bool = True) -> Iterator[str]:
     """Yield the drawing of a group's members by lines, without their ends; `stored`: with stored sizes."""
-    return _members(checked, path, checked.groups[path], "", stored)
+    return _write_members(checked, path, checked.groups[path], "", stored)
 
 
-def _members(checked: Checked, path: str, group: Group, margin: str, stored: bool) -> Iterator[str]:
+def _write_members(checked: Checked, path: str, group: Group, margin: str, stored: bool) -> Iterator[str]:
     entries: Iterator[str | Group] = itertools.chain(
         map(type_text, group.types),
         map(_dimension, group.dimensions),
-        (_variable(checked, names.join(path, variable.name), variable, stored) for variable in group.variables),
+        (_write_variable(checked, names.join(path, variable.name), variable, stored) for variable in group.variables),
         [_count(len(group.attributes), "attribute")] if group.attributes else [],
         group.groups,
     )
@@ -64,7 +64,7 @@ def _members(checked: Checked, path: str, group: Group, margin: str, stored: boo
             yield margin + branch + entry
         else:
             yield f"{margin}{branch}{names.readable(entry.name)}/"
-            yield from _members(checked, names.join(path, entry.name), entry, margin + below, stored)
+            yield from _write_members(checked, names.join(path, entry.name), entry, margin + below, stored)
 
 
 def type_text(declared: UserType) -> str:
@@ -90,7 +90,7 @@ def _dimension(dimension: Dimension) -> str:
     return f"{names.readable(dimension.name)} = {length}"
 
 
-def _variable(checked: Checked, fqn: str, variable: Variable, stored: bool) -> str:
+def _write_variable(checked: Checked, fqn: str, variable: Variable, stored: bool) -> str:
     """Return a variable's line: name, type, dimensions with lengths, chunks, codecs, size."""
     words = [names.readable(variable.name), names.readable(variable.type)]
     shape = checked.shapes[fqn]

@@ -64,7 +64,10 @@ def _describe_kept(form: Format) -> str:
 
 def keeps(capabilities: Capabilities) -> str:
     """Return what a format preserves of the model: `all`, or `all but` with names."""
-    missing = [*_types("type", ALL_ATOMIC - capabilities.atomic), *_types("type", USER_TYPES - capabilities.user_types)]
+    missing = [
+        *_list_types("type", ALL_ATOMIC - capabilities.atomic),
+        *_list_types("type", USER_TYPES - capabilities.user_types),
+    ]
     if capabilities.unlimited != "any":
         missing.append(
             "unlimited dimensions" if capabilities.unlimited == "none" else "more than one unlimited dimension"
@@ -86,7 +89,7 @@ def keeps(capabilities: Capabilities) -> str:
     return "all but " + ", ".join(missing) if missing else "all"
 
 
-def _types(word: str, names: frozenset[str]) -> list[str]:
+def _list_types(word: str, names: frozenset[str]) -> list[str]:
     return [f"{word}{'s' if len(names) > 1 else ''} {' '.join(sorted(names))}"] if names else []
 
 

@@ -151,9 +151,9 @@ def _put(place: Location | None, storage: StorageOptions, pieces: Iterable[bytes
             spool.seek(0)
             write_product(iter(lambda: spool.read(PIECE), b""))
         return
-    from nczarr.stores.open import beside, name_in_errors
+    from nczarr.stores.open import add_path_to_errors, beside
 
-    with name_in_errors(place.path), beside(place.path, storage) as unfinished, open(unfinished.path, "wb") as file:
+    with add_path_to_errors(place.path), beside(place.path, storage) as unfinished, open(unfinished.path, "wb") as file:
         _fill(file, pieces)
 
 

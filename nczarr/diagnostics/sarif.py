@@ -108,7 +108,7 @@ def _location(label: Label) -> dict[str, Any]:
         if label.offset is not None:
             place["region"] = {"byteOffset": label.offset}
         elif label.has_lines:
-            place["region"] = _region(source, label)
+            place["region"] = _describe_region(source, label)
         location["physicalLocation"] = place
     if label.key is not None:
         location["logicalLocations"] = [_member(label.key, label.pointer)]
@@ -117,7 +117,7 @@ def _location(label: Label) -> dict[str, Any]:
     return location
 
 
-def _region(source: Source, label: Label) -> dict[str, int]:
+def _describe_region(source: Source, label: Label) -> dict[str, int]:
     """Return a span as region (3.30); lines and columns count from 1."""
     line, column = source.position(label.span.start)
     end_line, end_column = source.position(max(label.span.start, label.span.end))

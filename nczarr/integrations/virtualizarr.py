@@ -117,7 +117,7 @@ class Parser:
         """
         manifests = _library()
         report = Report()
-        documents, content, arrays = self._references(url, report)
+        documents, content, arrays = self._make_references(url, report)
         groups: dict[str, Any] = {}
         for prefix in sorted(documents, reverse=True):  # the groups inside a group come before it
             if documents[prefix]["node_type"] != "group":
@@ -125,7 +125,7 @@ class Parser:
             members = dict(_below(prefix, documents))
             groups[prefix] = manifests.ManifestGroup(
                 arrays={
-                    name: _array(manifests, documents[place], arrays.get(place), content.get(place, {}), registry)
+                    name: _make_array(manifests, documents[place], arrays.get(place), content.get(place, {}), registry)
                     for name, place in members.items()
                     if documents[place]["node_type"] == "array"
                 },
@@ -137,7 +137,7 @@ class Parser:
             raise _fault("unknown-name", f"there is no group `{self._group}`")
         return manifests.ManifestStore(groups[prefix_of_group], registry=registry)
 
-    def _references(
+    def _make_references(
         self, url: str, report: Report
     ) -> tuple[dict[str, dict[str, Any]], Mapping[str, dict[str, bytes]], dict[str, Referred]]:
         """Return documents, chunks that have become content (by key), and byte ranges, each by prefix."""
@@ -212,7 +212,7 @@ def _by_array(content: Mapping[str, bytes], documents: Mapping[str, Any]) -> dic
     return chunks
 
 
-def _array(
+def _make_array(
     manifests: Any,
     document: dict[str, Any],
     referred: Referred | None,

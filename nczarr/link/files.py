@@ -25,12 +25,12 @@ def write(
 ) -> bool:
     """Make a text or single file; return False after an error. Raises OSError."""
     from nczarr.stores.locking import assure
-    from nczarr.stores.open import beside, name_in_errors
+    from nczarr.stores.open import add_path_to_errors, beside
 
     done, build = True, plan.form.build
     with note_interruption(path), beside(path, plan.options.storage.of("target")) as unfinished:
         place = unfinished.path
-        with name_in_errors(path):
+        with add_path_to_errors(path):
             if build is None:
                 with open(place, "xb") as file:
                     file.writelines(pieces(plan, report))

@@ -40,20 +40,20 @@ class _Check:
     def all(self) -> None:
         """Check everything, by subject."""
         here, there = self.here, self.there
-        self._members("group", here.groups, there.groups)
-        self._members("type", here.types, there.types)
-        self._members("dimension", here.dimensions, there.dimensions)
-        self._members("variable", here.variables, there.variables)
+        self._compare_members("group", here.groups, there.groups)
+        self._compare_members("type", here.types, there.types)
+        self._compare_members("dimension", here.dimensions, there.dimensions)
+        self._compare_members("variable", here.variables, there.variables)
         for path in _common(here.types, there.types):
-            self._type(path, here.types[path], there.types[path])
+            self._compare_type(path, here.types[path], there.types[path])
         for path in _common(here.dimensions, there.dimensions):
             self._dimension(path, here.dimensions[path], there.dimensions[path])
         for path in _common(here.variables, there.variables):
-            self._variable(path, here.variables[path], there.variables[path])
+            self._compare_variable(path, here.variables[path], there.variables[path])
         for path in _common(here.groups, there.groups):
             self._attributes(f"group `{path}`", here.groups[path], there.groups[path])
 
-    def _members(self, what: str, here: Mapping[str, Node], there: Mapping[str, Node]) -> None:
+    def _compare_members(self, what: str, here: Mapping[str, Node], there: Mapping[str, Node]) -> None:
         """Report content of one side only; a missing or surplus group stands for its content."""
         both = self.here.groups.keys() & self.there.groups.keys()
         surplus = [path for path in here if path not in there and names.parent(path) in both]
@@ -79,7 +79,7 @@ class _Check:
         text = f"{what} is {actual}; the schema requires {required}{_place(there)}"
         self._add("different-element", text, here, there)
 
-    def _type(self, path: str, here: UserType, there: UserType) -> None:
+    def _compare_type(self, path: str, here: UserType, there: UserType) -> None:
         actual, required = definition(here, storage=False), definition(there, storage=False)
         if actual != required:
             self._differs(f"type `{path}`", f"`{actual}`", f"`{required}`", here, there)
@@ -94,7 +94,7 @@ class _Check:
         elif here.size != there.size:
             self._differs(f"the length of dimension `{path}`", here.size, there.size, here, there)
 
-    def _variable(self, path: str, here: Variable, there: Variable) -> None:
+    def _compare_variable(self, path: str, here: Variable, there: Variable) -> None:
         if here.type != there.type:
             self._differs(f"the type of `{path}`", f"`{here.type}`", f"`{there.type}`", here, there)
         if here.dimensions != there.dimensions:

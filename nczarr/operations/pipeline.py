@@ -250,7 +250,7 @@ def steps(checked: Checked, path: str, form: Format, report: Report, options: Op
 def text(checked: Checked, form: Format, report: Report, options: Options) -> Iterator[bytes] | None:
     """Return the bytes of a text or single file in pieces; None after an error."""
     planned = plan(checked, form, report, options)
-    return None if planned is None or not planned.form.write else _pieces(planned, report)
+    return None if planned is None or not planned.form.write else _make_pieces(planned, report)
 
 
 def blocks(checked: Checked, form: Format, report: Report, options: Options) -> Iterator[bytes] | None:
@@ -270,10 +270,10 @@ def blocks(checked: Checked, form: Format, report: Report, options: Options) -> 
         name = planned.form.name
         report.error("unknown-target", f"format `{name}` is written to files only", helps=["name a file with `-o`"])
         return None
-    return _pieces(planned, report)
+    return _make_pieces(planned, report)
 
 
-def _pieces(planned: Plan, report: Report) -> Iterator[bytes]:
+def _make_pieces(planned: Plan, report: Report) -> Iterator[bytes]:
     """Return the bytes of a text or single file, made within the limits of the run."""
     from nczarr import link
 

@@ -108,11 +108,11 @@ def _problem(code: str, text: str, span: Span, help_: str) -> Diagnostic:
 
 def check_limits(checked: Checked, storage: Mapping[str, Storage], report: Report) -> None:
     """Report everything that the library would fail on."""
-    for fault in (*_types(checked), *_variables(checked, storage), *_attributes(checked)):
+    for fault in (*_check_types(checked), *_variables(checked, storage), *_attributes(checked)):
         report.add(fault)
 
 
-def _types(checked: Checked) -> Iterator[Diagnostic]:
+def _check_types(checked: Checked) -> Iterator[Diagnostic]:
     for path, declared in checked.types.items():
         fields = declared.fields if isinstance(declared, CompoundType) else ()
         deep = next((field for field in fields if len(field.shape) > MAX_RANK), None)

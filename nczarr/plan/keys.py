@@ -26,7 +26,7 @@ CONTENT, ELEMENTS = "_content", "_elements"
 """Names of the ragged dimension: of a vlen's own content, and of arrays that lie inside such content."""
 
 
-def axes(checked: Checked) -> tuple[dict[str, tuple[str, ...]], dict[str, str]]:
+def name_axes(checked: Checked) -> tuple[dict[str, tuple[str, ...]], dict[str, str]]:
     """Return each variable's dimension names by FQN, and notes on renamed ones by FQN."""
     named: dict[str, tuple[str, ...]] = {}
     renamed: dict[str, str] = {}

@@ -189,7 +189,7 @@ def _target(
         codecs = tuple(codec for codec in codecs if codec.id != SHUFFLE)
     no_mode = arrays.undefined_fill and storage.no_fill and _is_undefined(one, dtype, itemsize)
     masks = not (arrays.fill_needed or arrays.by_reference) and _would_mask(one, dtype)
-    if no_mode or (masks and _is_written_whole(one, dtype, chunks, itemsize)):
+    if no_mode or (masks and _has_all_chunks(one, dtype, chunks, itemsize)):
         fill, sparse = None, False
     else:
         alone = one.has_fill and one.pad.strip(b"\0") and _has_no_attribute(one.pad, storage, dtype, arrays)
@@ -248,7 +248,7 @@ def _would_mask(one: _One, dtype: Descr) -> bool:
     return is_number(dtype) and not one.states_fill
 
 
-def _is_written_whole(one: _One, dtype: Descr, chunks: tuple[int, ...], itemsize: int) -> bool:
+def _has_all_chunks(one: _One, dtype: Descr, chunks: tuple[int, ...], itemsize: int) -> bool:
     """Return whether all chunks of an array are written: it has no cells yet, or they all exist, or it is small.
 
     An array without values has no chunks, except one of big-endian numbers (`_fill`).

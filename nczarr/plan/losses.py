@@ -104,7 +104,7 @@ def losses(checked: Checked, form: Format) -> Iterator[Loss]:
                 )
                 if fitting:
                     yield from _own_fill(fqn, variable, checked, form)
-            yield from _variable(fqn, variable, checked, form)
+            yield from _list_losses(fqn, variable, checked, form)
         if not capabilities.definition_order and _is_sorted_differently(
             [variable.name for variable in group.variables]
         ) | _is_sorted_differently([child.name for child in group.groups]):
@@ -264,7 +264,7 @@ def _only_trailing_nuls(data: bytes, text: object) -> bool:
     return isinstance(text, str) and data.rstrip(b"\0") == text.encode()
 
 
-def _variable(fqn: str, variable: Variable, checked: Checked, form: Format) -> Iterator[Loss]:
+def _list_losses(fqn: str, variable: Variable, checked: Checked, form: Format) -> Iterator[Loss]:
     capabilities = form.capabilities
     sizes = [str(reference) for reference in variable.dimensions if isinstance(reference, int)]
     if sizes and not capabilities.anonymous_dimensions:

@@ -73,7 +73,7 @@ def _obstacles(planned: StorePlan) -> Iterator[tuple[str, Span]]:
         for variable in group.variables:
             fqn = names.join(path, variable.name)
             yield from _attributes(fqn, variable.attributes)
-            yield from _variable(planned, fqn, variable)
+            yield from _check_variable(planned, fqn, variable)
 
 
 def _attributes(path: str, attributes: tuple[Attribute, ...]) -> Iterator[tuple[str, Span]]:
@@ -86,7 +86,7 @@ def _attributes(path: str, attributes: tuple[Attribute, ...]) -> Iterator[tuple[
             yield text, attribute.span
 
 
-def _variable(planned: StorePlan, fqn: str, variable: Variable) -> Iterator[tuple[str, Span]]:
+def _check_variable(planned: StorePlan, fqn: str, variable: Variable) -> Iterator[tuple[str, Span]]:
     whole = planned.targets[fqn].get("")
     if whole is None:
         yield f"variable `{fqn}` is a group of several arrays in Zarr; {_TITLE} wants one array", variable.span

@@ -21,7 +21,7 @@ from nczarr.check.kinds import without
 from nczarr.diagnostics.report import Diagnostic, Report, Severity
 from nczarr.options import Options
 from nczarr.plan.chunk_lengths import ShardRequest, can_shard, fits, problem
-from nczarr.plan.keys import axes, check_keys
+from nczarr.plan.keys import check_keys, name_axes
 from nczarr.plan.layout import lay
 from nczarr.plan.losses import losses
 from nczarr.plan.plans import Loss, PartTarget, StorePlan
@@ -114,7 +114,7 @@ def plan_store(
     if report.errors > before:
         return None
     lost = [*losses(checked, form), *more]
-    axis_names, renamed = axes(checked)
+    axis_names, renamed = name_axes(checked)
     if not form.capabilities.names:
         lost += _rename(checked, renamed, axis_names)
     targets: dict[str, dict[str, PartTarget]] = {}

@@ -221,7 +221,7 @@ class PartAssembler:
         if isinstance(declared, CompoundType):
             return self._records(inside, declared, selection)
         if isinstance(declared, VlenType):
-            return self._sequences(inside, declared, selection)
+            return self._read_sequences(inside, declared, selection)
         return _decode(self.parts[path].read(selection))
 
     def _records(self, inside: str, declared: CompoundType, selection: Selection) -> NDArray[Any]:
@@ -231,7 +231,7 @@ class PartAssembler:
             out[field.name] = self.box(inside + escape(field.name), field.type, (*selection, *whole))
         return out
 
-    def _sequences(self, inside: str, declared: VlenType, selection: Selection) -> NDArray[Any]:
+    def _read_sequences(self, inside: str, declared: VlenType, selection: Selection) -> NDArray[Any]:
         ends, shape = self._ends_of(inside + "counts", selection)
         places = np.arange(len(ends)).reshape(shape)[selection]
         out = np.empty(places.shape, dtype=object)

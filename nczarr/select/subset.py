@@ -234,7 +234,7 @@ def _types_of(attributes: tuple[Attribute, ...]) -> list[str]:
 
 def _make_subset(checked: Checked, retained: _Kept, cuts: SectionChanges) -> Checked:
     """Return the dataset of retained items with the cuts applied."""
-    left = resize(checked, _group("/", checked.dataset, retained, cuts, checked))
+    left = resize(checked, _cut_group("/", checked.dataset, retained, cuts, checked))
     parts = dict(left.parts)
     for path, ranges in cuts.ranges.items():
         if path in parts:
@@ -264,28 +264,28 @@ def _with_lengths(checked: Checked) -> Checked:
         return resize(checked, map_groups(checked.dataset, change))._replace(parts=checked.parts)
 
 
-def _group(path: str, group: G, retained: _Kept, cuts: SectionChanges, checked: Checked) -> G:
+def _cut_group(path: str, group: G, retained: _Kept, cuts: SectionChanges, checked: Checked) -> G:
     variables = tuple(
-        _variable(fqn, variable, cuts, checked)
+        _cut_variable(fqn, variable, cuts, checked)
         for variable in group.variables
         if (fqn := names.join(path, variable.name)) in retained["variables"]
     )
     groups = tuple(
-        _group(fqn, child, retained, cuts, checked)
+        _cut_group(fqn, child, retained, cuts, checked)
         for child in group.groups
         if (fqn := names.join(path, child.name)) in retained["groups"]
     )
     return group.model_copy(
         update={
             "types": tuple(node for node in group.types if names.join(path, node.name) in retained["types"]),
-            "dimensions": tuple(_dimensions(path, group, retained, cuts)),
+            "dimensions": tuple(_cut_dimensions(path, group, retained, cuts)),
             "variables": variables,
             "groups": groups,
         }
     )
 
 
-def _dimensions(path: str, group: Group, retained: _Kept, cuts: SectionChanges) -> Iterator[Dimension]:
+def _cut_dimensions(path: str, group: Group, retained: _Kept, cuts: SectionChanges) -> Iterator[Dimension]:
     """Yield a group's retained dimensions, each followed by those made of it."""
     for dimension in group.dimensions:
         fqn = names.join(path, dimension.name)
@@ -294,7 +294,7 @@ def _dimensions(path: str, group: Group, retained: _Kept, cuts: SectionChanges) 
             yield from (cuts.dimensions[part] for part in cuts.made.get(fqn, ()))
 
 
-def _variable(fqn: str, variable: Variable, cuts: SectionChanges, checked: Checked) -> Variable:
+def _cut_variable(fqn: str, variable: Variable, cuts: SectionChanges, checked: Checked) -> Variable:
     """Return the variable with its new dimensions, and chunks not longer than these."""
     references = cuts.references.get(fqn, variable.dimensions)
     storage = variable.storage

@@ -75,7 +75,7 @@ def beside(path: str, storage: StorageOptions = NO_OPTIONS) -> Iterator[Unfinish
 
 
 @contextmanager
-def name_in_errors(path: str) -> Iterator[None]:
+def add_path_to_errors(path: str) -> Iterator[None]:
     """Name a target in errors of the system and of libraries, which say why, not where."""
     try:
         yield
@@ -167,11 +167,11 @@ def _open_remote(url: str, storage: StorageOptions, is_ranged: Callable[[bytes],
     connection = store.connection
     file: RemoteFile | None
     if connection.looks_like_file:
-        file = _first_bytes(connection, missing=True)
+        file = _open_by_ranges(connection, missing=True)
     elif is_folder(store):
         return store
     else:
-        file = _first_bytes(connection)
+        file = _open_by_ranges(connection)
     if file is not None and (file[:4].startswith(_ZIP) or is_ranged(file[:HEAD])):
         return _open_ranged(file)
     if connection.looks_like_file and is_folder(store):
@@ -181,7 +181,7 @@ def _open_remote(url: str, storage: StorageOptions, is_ranged: Callable[[bytes],
     return open_file(fetch_file(connection), store.path)
 
 
-def _first_bytes(connection: FileConnection, *, missing: bool = False) -> RemoteFile | None:
+def _open_by_ranges(connection: FileConnection, *, missing: bool = False) -> RemoteFile | None:
     """Return a file from its first bytes; None if the server sends no ranges, or if it is `missing`. Raises OSError."""
     from nczarr.stores.range_request import UnrangedError
     from nczarr.stores.remote_file import RemoteFile

@@ -121,7 +121,7 @@ class Recovery(DefaultErrorStrategy):  # type: ignore[misc]
 
     def getMissingSymbol(self, recognizer: Any) -> Token:  # noqa: N802
         """Return the inserted token: empty, of the expected type."""
-        kind = next(iter(_types(self.getExpectedTokens(recognizer))), 0)
+        kind = next(iter(_list_types(self.getExpectedTokens(recognizer))), 0)
         here = recognizer.getCurrentToken()
         return Token(kind, here.start, here.start - 1)
 
@@ -136,7 +136,7 @@ class Recovery(DefaultErrorStrategy):  # type: ignore[misc]
         index = found.tokenIndex
         fault = SyntaxFault(
             recognizer.ruleNames[context.getRuleIndex()] if context is not None else "",
-            frozenset(_types(self.getExpectedTokens(recognizer))),
+            frozenset(_list_types(self.getExpectedTokens(recognizer))),
             found,
             recognizer._input.get(index - 1) if index > 0 else None,
             context,
@@ -195,5 +195,5 @@ class Recovery(DefaultErrorStrategy):  # type: ignore[misc]
         return found
 
 
-def _types(expected: Any) -> list[int]:
+def _list_types(expected: Any) -> list[int]:
     return [kind for interval in expected.intervals or () for kind in interval]

@@ -196,10 +196,10 @@ def _read_fixed(data: Any, type_name: str, shape: Shape, types: Types) -> NDArra
             joined = b"".join(_bytes(row).ljust(shape[-1], b"\0") for row in rows)
             return np.frombuffer(joined, "S1").reshape(shape)
     elements = values(_leaves(data, len(shape)), type_name, types)
-    return _array(elements, types).reshape(shape)
+    return _expand_constant(elements, types).reshape(shape)
 
 
-def _array(elements: Constant, types: Types) -> NDArray[Any]:
+def _expand_constant(elements: Constant, types: Types) -> NDArray[Any]:
     """Return the values of a constant of fixed size, or of strings, as a one-dimensional array."""
     if isinstance(elements.data, bytes):
         return np.frombuffer(elements.data, numpy_dtype(descr(elements.type, types)))

@@ -118,7 +118,7 @@ class Assembly:
         shapes = {
             path: shape for path in named if (shape := self._find_shape(named[path], *variables[path])) is not None
         }
-        root = self._group(self.root)
+        root = self._build_group(self.root)
         dataset = Dataset(
             name=self.root.name,
             kind=self.root._kind,
@@ -132,7 +132,7 @@ class Assembly:
         parts = {
             path: variable_parts
             for path in shapes
-            if (variable_parts := self._parts(named[path], shapes[path], *variables[path]))
+            if (variable_parts := self._build_parts(named[path], shapes[path], *variables[path]))
         }
         return dataset, parts
 
@@ -232,7 +232,7 @@ class Assembly:
                 return None
         return shape
 
-    def _parts(
+    def _build_parts(
         self, data: ArrayData, data_shape: tuple[int, ...], group: GroupBuilder, variable: PendingVariable
     ) -> Parts | None:
         from nczarr.api.builder.arrays import parts_of, with_fill
@@ -267,14 +267,14 @@ class Assembly:
     def _refuse(self, refused: UnsuitedValueError, what: str, span: Span) -> None:
         self.site.error(refused.code, f"{what}: {refused}", span, [refused.remedy] if refused.remedy else [])
 
-    def _group(self, group: GroupBuilder) -> Group:
+    def _build_group(self, group: GroupBuilder) -> Group:
         return Group(
             name=group.name or "_",
             types=tuple(group.types),
             dimensions=tuple(self._dimension(dimension, group.path) for dimension in group.dimensions),
-            variables=tuple(self._variable(variable, group.path) for variable in group.variables),
+            variables=tuple(self._build_variable(variable, group.path) for variable in group.variables),
             attributes=self._attributes(group.attributes, group.path, f"group `{group.path}`"),
-            groups=tuple(self._group(child) for child in group.groups),
+            groups=tuple(self._build_group(child) for child in group.groups),
             span=group.span,
         )
 
@@ -284,7 +284,7 @@ class Assembly:
             return declared
         return Dimension(name=declared.name, size=size, unlimited=True, span=declared.span)
 
-    def _variable(self, pending: PendingVariable, group: str) -> Variable:
+    def _build_variable(self, pending: PendingVariable, group: str) -> Variable:
         attributes = self._attributes(pending.attributes, group, f"variable `{pending.path}`", pending.type)
         for attribute in attributes:
             if attribute.name == "_FillValue":

@@ -199,7 +199,7 @@ class _Declaration:
                 sizes[axis] = length
         for name, variable in encoded_dataset.variables.items():
             storage = storage_of(name, variable, growing, self._site, given=name in encoding)
-            path = self._variable(group, name, variable, storage, types, encoded_dataset.enums.get(name))
+            path = self._declare_variable(group, name, variable, storage, types, encoded_dataset.enums.get(name))
             if path is not None and storage.shards is not None:
                 self.shards[path] = Shards(storage.shards, name in encoding)
 
@@ -222,7 +222,7 @@ class _Declaration:
                     self._site.report.warning("unused-encoding", text, caller())
         return frozenset(axis for axis in axes if axis in dataset.dims)
 
-    def _variable(
+    def _declare_variable(
         self,
         group: GroupBuilder,
         name: Hashable,
@@ -242,7 +242,7 @@ class _Declaration:
         if digits is not None and data.dtype.kind == "f":
             data = _round(data, digits)
             attributes["least_significant_digit"] = variable.encoding["least_significant_digit"]
-        kind, element = self._type(group, name, data.dtype, types, enum)
+        kind, element = self._choose_type(group, name, data.dtype, types, enum)
         if kind is None:
             return None
         builder = group.variable(
@@ -266,7 +266,7 @@ class _Declaration:
         self.data[builder.path] = _plain(data)
         return builder.path
 
-    def _type(
+    def _choose_type(
         self,
         group: GroupBuilder,
         name: Hashable,

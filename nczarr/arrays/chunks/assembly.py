@@ -143,7 +143,7 @@ def assemble(
 
     size = volume(layout.chunks) * out.itemsize
     shared = not out.dtype.hasobject and size >= LEAST and count * size >= SHARED
-    pieces = _pieces(indices, layout.chunks, bounds, ends, within)
+    pieces = _list_pieces(indices, layout.chunks, bounds, ends, within)
     if shared:
         reuse_memory()
     each(put, pieces, TIMES * size if shared else None)
@@ -154,7 +154,7 @@ def _bounds(layout: Layout, selection: Selection) -> list[tuple[int, int]]:
     return bounds_of(selection, layout.shape)
 
 
-def _pieces(
+def _list_pieces(
     indices: Iterable[Index],
     chunks: tuple[int, ...],
     bounds: list[tuple[int, int]],

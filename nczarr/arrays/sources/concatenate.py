@@ -85,14 +85,14 @@ class Joined(ArraySource):
         """Return the array with the regions' data in memory, per source."""
         regions_of: dict[int, list[Selection]] = {}
         for region in regions:
-            for number, _, inside in self._pieces(region):
+            for number, _, inside in self._cut_region(region):
                 regions_of.setdefault(number, []).append(inside)
         sources = list(self.sources)
         for number, inside_regions in regions_of.items():
             sources[number] = sources[number].prefetch(inside_regions)
         return replace(self, sources=tuple(sources))
 
-    def _pieces(self, selection: Selection) -> Iterator[tuple[int, Selection, Selection]]:
+    def _cut_region(self, selection: Selection) -> Iterator[tuple[int, Selection, Selection]]:
         """Yield the pieces of a region: number of the source, place in the region, region of the source."""
         axis, cells = self.axis, selection[self.axis]
         number = max(0, bisect_right(self.starts, cells.start) - 1)
@@ -112,7 +112,7 @@ class Joined(ArraySource):
         """Return the values of a region, in its shape and the layout's dtype, assembled from the sources."""
         bounds = zip(selection, self.layout.shape, strict=True)
         selection = tuple(slice(*part.indices(length)[:2]) for part, length in bounds)
-        pieces = list(self._pieces(selection))
+        pieces = list(self._cut_region(selection))
         if len(pieces) == 1:
             number, _, inside = pieces[0]
             return self.sources[number].read(inside)
@@ -123,7 +123,7 @@ class Joined(ArraySource):
     def read_into(self, selection: Selection, out: NDArray[Any]) -> None:
         """Put the values of a region into `out`, as `ArraySource.read_into`: many sources by several threads."""
         bounds = zip(selection, self.layout.shape, strict=True)
-        pieces = list(self._pieces(tuple(slice(*part.indices(length)[:2]) for part, length in bounds)))
+        pieces = list(self._cut_region(tuple(slice(*part.indices(length)[:2]) for part, length in bounds)))
 
         def put(piece: tuple[int, Selection, Selection]) -> None:
             number, outside, inside = piece

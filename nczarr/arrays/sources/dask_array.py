@@ -104,7 +104,7 @@ class Graph:
     def region(self, selection: Selection, client: Any) -> Any:
         """Return the future of the values of a region, which the cluster of this client computes."""
         tasks = self._prepare()
-        pieces = _pieces(self.array.chunks, selection)
+        pieces = _cut_blocks(self.array.chunks, selection)
         blocks = [(tasks.name, *piece.block) for piece in pieces]
         graph: dict[Hashable, Any] = {}
         for key in blocks:
@@ -240,7 +240,7 @@ class DaskArray(ArraySource):
         if client is not None:
             values: NDArray[Any] = self.graph.region(selection, client).result()
             return values.astype(numpy_dtype(self.layout.dtype), copy=False)
-        pieces = _pieces(self.graph.array.chunks, selection)
+        pieces = _cut_blocks(self.graph.array.chunks, selection)
         if len(pieces) == 1:
             return self._part(pieces[0]).astype(numpy_dtype(self.layout.dtype), copy=False)
         out = np.empty(lengths_of(selection), numpy_dtype(self.layout.dtype))
@@ -252,7 +252,7 @@ class DaskArray(ArraySource):
         if client_of(self.graph.array) is not None:
             out[...] = self.read(selection)
             return
-        pieces = _pieces(self.graph.array.chunks, selection)
+        pieces = _cut_blocks(self.graph.array.chunks, selection)
 
         def put(piece: _BlockPiece) -> None:
             out[piece.outside] = self._part(piece)
@@ -281,7 +281,7 @@ class _BlockPiece(NamedTuple):
     """True if the part is the block."""
 
 
-def _pieces(chunks: tuple[tuple[int, ...], ...], selection: Selection) -> list[_BlockPiece]:
+def _cut_blocks(chunks: tuple[tuple[int, ...], ...], selection: Selection) -> list[_BlockPiece]:
     """Return the parts of a region in C order. `chunks`: lengths of the blocks along each dimension."""
     axes = [list(_along(lengths, part)) for lengths, part in zip(chunks, selection, strict=True)]
     return [

@@ -295,13 +295,13 @@ class ColumnSlicer:
                 index = np.asarray(column.index[low:high]).astype("<i8") - start
                 return Sparse(stop - start, index, self(column.content, low, high), column.default)
             case ArrayPieces():
-                return ArrayPieces(tuple(self._pieces(column, start, stop)))
+                return ArrayPieces(tuple(self._slice_pieces(column, start, stop)))
             case BackReference():
                 return Indexed(np.arange(start, stop), column)
             case _:
                 assert_never(column)
 
-    def _pieces(self, column: ArrayPieces, start: int, stop: int) -> Iterator[Column]:
+    def _slice_pieces(self, column: ArrayPieces, start: int, stop: int) -> Iterator[Column]:
         at = 0
         is_first = True
         for piece in column.pieces:

@@ -73,7 +73,7 @@ class _ItemWalk:
             case nodes.Union():
                 return self._mix(column.contents, column.tags[where], column.index[where])
             case nodes.ArrayPieces():
-                return self._pieces(column, where)
+                return self._list_pieces(column, where)
             case nodes.Objects():
                 return self.take(column.content, where)
             case nodes.BackReference():
@@ -134,7 +134,7 @@ class _ItemWalk:
             default = []
         return [next(items) if is_stored else default for is_stored in there.tolist()]
 
-    def _pieces(self, column: nodes.ArrayPieces, where: NDArray[Any]) -> list[Any]:
+    def _list_pieces(self, column: nodes.ArrayPieces, where: NDArray[Any]) -> list[Any]:
         sizes = np.array([len(piece) for piece in column.pieces])
         ends = np.cumsum(sizes)
         piece = np.searchsorted(ends, where, side="right")

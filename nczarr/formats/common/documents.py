@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from nczarr import names
-from nczarr.check.check_names import apart, namesakes
+from nczarr.check.check_names import make_unique, namesakes
 from nczarr.check.checked import Namesake
 from nczarr.diagnostics.report import Diagnostic, Label, Report, Severity
 from nczarr.diagnostics.source import Source, Span
@@ -134,9 +134,9 @@ class DocumentCache:
         """Return the place of a document's member."""
         return Label(self.span(key), key=key, pointer=pointer)
 
-    def apart(self, items: Sequence[tuple[str, str]], keys: Sequence[str], scope: str) -> list[str]:
+    def make_names_unique(self, items: Sequence[tuple[str, str]], keys: Sequence[str], scope: str) -> list[str]:
         """Return a unique name for each (kind, name) of one scope; `keys`: their documents."""
-        shown = apart(items)
+        shown = make_unique(items)
         if any(first is not None for _, first in shown):
             self.namesakes += namesakes(items, shown, scope, [self.place(key, "") for key in keys])
         return [name for name, _ in shown]

@@ -348,10 +348,10 @@ def arrays(coverages: Iterable[pb.GeoReferencedArray], offset: int, limits: Limi
 
     Raises UnreadableStreamError.
     """
-    return {from_bytes(coverage.coverageName): _array(coverage, offset, limits) for coverage in coverages}
+    return {from_bytes(coverage.coverageName): _read_array(coverage, offset, limits) for coverage in coverages}
 
 
-def _array(coverage: pb.GeoReferencedArray, offset: int, limits: Limits) -> NDArray[Any]:
+def _read_array(coverage: pb.GeoReferencedArray, offset: int, limits: Limits) -> NDArray[Any]:
     if coverage.dataType not in NUMPY:
         raise bad(f"a coverage has values of type {name_of(coverage.dataType)}", offset)
     dtype = dtype_of(coverage.dataType, big=coverage.bigend)

@@ -21,7 +21,7 @@ from nczarr.arrays.values.parts import NUMPY
 from nczarr.ast import ATOMIC, Attribute, Constant, Dataset, Dimension, Variable
 from nczarr.ast.dataset import building
 from nczarr.ast.values import swap
-from nczarr.check.check_names import apart, namesakes
+from nczarr.check.check_names import make_unique, namesakes
 from nczarr.check.check_types import variable_fill
 from nczarr.check.checked import Namesake, Tables, Unchecked
 from nczarr.check.classic_layout import VariablePlace, pad, record_size
@@ -199,7 +199,7 @@ def _dataset(header: ClassicHeader, values: RecordPlaces, source: Source) -> tup
         *(("dimension", dimension.name) for dimension in header.dimensions),
         *(("variable", variable.name) for variable in header.variables),
     ]
-    shown = apart(items)
+    shown = make_unique(items)
     extents = [*(entry.extent for entry in header.dimensions), *(entry.extent for entry in header.variables)]
     places = [Label(_span(source, extent)) for extent in extents]
     called = [name for name, _ in shown]
@@ -266,7 +266,7 @@ def _arrays(
     file = FileBytes.of(source)
     lengths = [dimension.length or values.records for dimension in header.dimensions]
     arrays = [
-        _array(entry, place, tuple(lengths[number] for number in entry.dimensions), values.record_size, file)
+        _make_array(entry, place, tuple(lengths[number] for number in entry.dimensions), values.record_size, file)
         for entry, place in zip(header.variables, values.places, strict=True)
     ]
     cut = [
@@ -288,7 +288,7 @@ def _arrays(
     return [_fill(array, variable) for array, variable in zip(arrays, dataset.variables, strict=True)]
 
 
-def _array(
+def _make_array(
     entry: VariableEntry, place: VariablePlace, shape: tuple[int, ...], stride: int, file: FileBytes
 ) -> AffineArray:
     """Return a variable's array: contiguous if fixed, else in each record."""

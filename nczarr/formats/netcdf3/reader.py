@@ -142,7 +142,7 @@ class _HeaderReader:
             dimensions.append(self._dimension(dimensions))
         attributes = self._attributes()
         count = self._list(VARIABLE, 4 * self._width + 2 * TAG + self._offset_width)
-        variables = tuple(self._variable(dimensions) for _ in range(count))
+        variables = tuple(self._read_variable(dimensions) for _ in range(count))
         return ClassicHeader(self._kind, records, records_at, tuple(dimensions), attributes, variables, self._at)
 
     # ---- numbers -----------------------------------------------------------------------------------------------
@@ -206,7 +206,7 @@ class _HeaderReader:
             text = f"the name of {what} is not UTF-8: byte 0x{data[fault.start]:02X}"
             raise BadHeaderError("invalid-utf8", text, at, at + 1) from None
 
-    def _type(self, owner: str) -> str:
+    def _read_type(self, owner: str) -> str:
         number = int.from_bytes(self._take(TAG, f"the type of {owner}"), "big")
         name = TYPE_NAMES.get(number)
         if name is None or (number >= FIRST_OF_CDF5 and self._kind != "nc5"):
@@ -232,7 +232,7 @@ class _HeaderReader:
     def _attribute(self) -> AttributeEntry:
         start = self._at
         name = self._name("an attribute")
-        kind = self._type(f"attribute `{name}`")
+        kind = self._read_type(f"attribute `{name}`")
         width = ATOMIC[kind].size
         count = self._count(f"values of attribute `{name}`", width)
         # The padding behind the last value of a file may be all that is missing; it is not needed.
@@ -240,7 +240,7 @@ class _HeaderReader:
         value = swap(data[: count * width], width)
         return AttributeEntry(name, kind, count, value, FileExtent(start, self._at))
 
-    def _variable(self, declared: list[DimensionEntry]) -> VariableEntry:
+    def _read_variable(self, declared: list[DimensionEntry]) -> VariableEntry:
         start = self._at
         name = self._name("a variable")
         rank = self._count(f"dimensions of variable `{name}`", self._width)
@@ -249,7 +249,7 @@ class _HeaderReader:
             raise BadHeaderError("rank-limit", text, self._at - self._width, self._at)
         dimensions = tuple(self._dimension_of(name, axis, declared) for axis in range(rank))
         attributes = self._attributes()
-        kind = self._type(f"variable `{name}`")
+        kind = self._read_type(f"variable `{name}`")
         vsize_at = self._at
         vsize = int.from_bytes(self._take(self._width, f"the size of variable `{name}`"), "big")
         begin_at = self._at

@@ -175,7 +175,7 @@ class HeaderModel:
             elif one.dataset is not None:
                 datasets.append((group, target))
             elif one.type is not None:
-                self._type(group, target, place)
+                self._record_type(group, target, place)
             else:
                 self.omitted.append(_unseen("object", place))
         for child, target in below:
@@ -216,7 +216,7 @@ class HeaderModel:
         return None
 
     # ---- types ----------------------------------------------------------------------------------------------------
-    def _type(self, group: HeaderGroup, located: LocatedObject, place: str) -> None:
+    def _record_type(self, group: HeaderGroup, located: LocatedObject, place: str) -> None:
         """Record a named type. Several links to one type are one type."""
         kind = located.object.type
         assert kind is not None
@@ -324,11 +324,11 @@ class HeaderModel:
             attributes = self._list_shown(self._attributes(located), place, hidden)
             if located.table.path != self.path:
                 dataset = dataset._replace(info=dataset.info._replace(elsewhere=True, address=None))
-            dimensions = self._dimensions(group, located, dataset, internal)
+            dimensions = self._find_dimensions(group, located, dataset, internal)
             name = located.name.removeprefix(NON_COORDINATE)
             group.variables.append(HeaderVariable(name, dataset, number, dimensions, attributes))
 
-    def _dimensions(
+    def _find_dimensions(
         self, group: HeaderGroup, located: LocatedObject, dataset: HeaderDataset, internal: dict[str, HeaderAttribute]
     ) -> tuple[int, ...]:
         """Return the dimensions of a dataset."""

@@ -33,7 +33,7 @@ from nczarr.ast.dataset import RESERVED_ATTRIBUTES
 from nczarr.ast.node import members_of
 from nczarr.ast.storage import LayoutName
 from nczarr.ast.types import IntegerName
-from nczarr.check.check_names import apart, namesakes
+from nczarr.check.check_names import make_unique, namesakes
 from nczarr.check.checked import Namesake, Unchecked
 from nczarr.diagnostics.report import Diagnostic, Report, Severity
 from nczarr.diagnostics.source import Source
@@ -94,8 +94,8 @@ class TreeReader:
         for group in every_group(self._model.root):
             for number in group.types:
                 name = self._type_names[number]
-                self._types[name] = self._type(name, self._model.types[number])
-        root = self._group(self._model.root, "/", ())
+                self._types[name] = self._read_type(name, self._model.types[number])
+        root = self._read_group(self._model.root, "/", ())
         for text in (*self._model.omitted, *self._omitted):
             self._report.warning("unseen-object", text, helps=["everything else is read"])
         stem = os.path.splitext(os.path.basename(self._name))[0]
@@ -123,11 +123,11 @@ class TreeReader:
 
     def _unique(self, items: list[tuple[str, str]], scope: str) -> list[str]:
         """Return unique names for the members of a group or type, given by kind and name."""
-        shown = apart(items)
+        shown = make_unique(items)
         self._namesakes += namesakes(items, shown, scope)
         return [name for name, _ in shown]
 
-    def _type(self, path: str, kind: Datatype) -> UserType:
+    def _read_type(self, path: str, kind: Datatype) -> UserType:
         name = names.last(path)
         if kind.family == OPAQUE:
             return OpaqueType(name=name, size=kind.size)
@@ -155,7 +155,7 @@ class TreeReader:
         assert number is not None
         return self._type_names[number]
 
-    def _group(self, group: HeaderGroup, path: str, written: tuple[str, ...]) -> Group:
+    def _read_group(self, group: HeaderGroup, path: str, written: tuple[str, ...]) -> Group:
         """Return a group. `written`: its path in the file's spelling."""
         variables, groups = self._shown[group]
         model = self._model
@@ -168,7 +168,7 @@ class TreeReader:
             for number in sorted(group.dimensions)
         ]
         variables_of_group = [
-            self._variable(variable, names.join(path, name), name, written)
+            self._read_variable(variable, names.join(path, name), name, written)
             for variable, name in zip(group.variables, variables, strict=True)
         ]
         return Group(
@@ -178,12 +178,12 @@ class TreeReader:
             variables=tuple(variable for variable in variables_of_group if variable is not None),
             attributes=self._attributes_of(group.attributes, path, group.place or "/"),
             groups=tuple(
-                self._group(below, names.join(path, name), (*written, below.name))
+                self._read_group(below, names.join(path, name), (*written, below.name))
                 for below, name in zip(group.groups, groups, strict=True)
             ),
         )
 
-    def _variable(self, stored: HeaderVariable, path: str, name: str, above: tuple[str, ...]) -> Variable | None:
+    def _read_variable(self, stored: HeaderVariable, path: str, name: str, above: tuple[str, ...]) -> Variable | None:
         """Return a variable; None for an invalid name, or a type that the tree cannot hold."""
         info = stored.dataset.info
         type_name = self._type_names[stored.type]
@@ -191,7 +191,7 @@ class TreeReader:
             place = "/".join(("", *above, stored.name))
             self._omitted.append(f"dataset `{place}` has a type or name that netCDF cannot represent")
             return None
-        storage = self._storage(path, stored, type_name)
+        storage = self._read_storage(path, stored, type_name)
         shape = tuple([self._model.lengths[number] for number in stored.dimensions])
         variable = StoredVariable(
             self._bytes,
@@ -200,7 +200,7 @@ class TreeReader:
             type_name,
             self._types,
             shape,
-            self._beyond(type_name, stored.dataset),
+            self._find_fill_beyond(type_name, stored.dataset),
             info.extent if info.extent != shape else None,
             info.fixed if type_name == "string" else None,
         )
@@ -213,7 +213,7 @@ class TreeReader:
             storage=storage,
         )
 
-    def _storage(self, path: str, stored: HeaderVariable, type_name: str) -> Storage:
+    def _read_storage(self, path: str, stored: HeaderVariable, type_name: str) -> Storage:
         info, model = stored.dataset.info, self._model
         layout = LAYOUTS.get(info.layout)
         grows = [model.dimensions[number].is_unlimited for number in stored.dimensions]
@@ -304,7 +304,7 @@ class TreeReader:
             return data
         return np.frombuffer(data, kind.numpy).astype(numpy_dtype(dtype)).tobytes()
 
-    def _beyond(self, type_name: str, dataset: HeaderDataset) -> bytes | None:
+    def _find_fill_beyond(self, type_name: str, dataset: HeaderDataset) -> bytes | None:
         """Return the packed element beyond the extent of a dataset, as the netCDF library shows it.
 
         It is HDF5's fill value if defined, else the default of the type, never

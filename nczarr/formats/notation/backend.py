@@ -171,27 +171,27 @@ def lines(dataset: Dataset, *, name: str | None = None) -> Iterator[str]:
     if dataset.kind is not None:
         words += ["kind", dataset.kind]
     yield " ".join(word for word in words if word) + " {"
-    yield from _members(dataset, "  ", ConstantWriter(types))
+    yield from _write_members(dataset, "  ", ConstantWriter(types))
     yield "}"
 
 
-def _members(group: Group, indent: str, constants: ConstantWriter) -> Iterator[str]:
+def _write_members(group: Group, indent: str, constants: ConstantWriter) -> Iterator[str]:
     for declared in group.types:
-        yield from _type(declared, indent)
+        yield from _write_type(declared, indent)
     for dimension in group.dimensions:
         unlimited = " unlimited" if dimension.unlimited else ""
         yield f"{indent}dimension {write_name(dimension.name)}{unlimited} {dimension.size}"
     for variable in group.variables:
-        yield from _variable(variable, indent, constants)
+        yield from _write_variable(variable, indent, constants)
     for attribute in group.attributes:
         yield indent + _attribute(attribute, constants)
     for child in group.groups:
         yield f"{indent}group {write_name(child.name)} {{"
-        yield from _members(child, indent + "  ", constants)
+        yield from _write_members(child, indent + "  ", constants)
         yield indent + "}"
 
 
-def _type(declared: UserType, indent: str) -> Iterator[str]:
+def _write_type(declared: UserType, indent: str) -> Iterator[str]:
     name = write_name(declared.name)
     match declared:
         case OpaqueType():
@@ -229,7 +229,7 @@ def _attribute(attribute: Attribute, constants: ConstantWriter) -> str:
     return f"attribute {write_name(attribute.name)} {_type_name(value.type)}{constants.spelt(value)}"
 
 
-def _variable(variable: Variable, indent: str, constants: ConstantWriter) -> Iterator[str]:
+def _write_variable(variable: Variable, indent: str, constants: ConstantWriter) -> Iterator[str]:
     refs = "".join(f" {ref}" if isinstance(ref, int) else f" {write_fqn(ref)}" for ref in variable.dimensions)
     head = f"{indent}variable {write_name(variable.name)} {_type_name(variable.type)}{refs}"
     body: list[str] = []
@@ -239,7 +239,7 @@ def _variable(variable: Variable, indent: str, constants: ConstantWriter) -> Ite
             body.append("fill" + constants.spelt(value))
         else:
             body.append(_attribute(attribute, constants))
-    body += _storage(variable.storage)
+    body += _write_storage(variable.storage)
     if not body:
         yield head
         return
@@ -262,7 +262,7 @@ def _lengths(length: int) -> str:
     )
 
 
-def _storage(storage: Storage) -> Iterator[str]:
+def _write_storage(storage: Storage) -> Iterator[str]:
     if storage.layout is not None:
         yield f"layout {storage.layout}"
     if storage.chunks is not None:

@@ -94,7 +94,7 @@ def scan(source: Source, report: Report) -> list[Token]:
         elif group == 5:
             kind = P.FQN
         else:
-            _bad_character(source, first, match[6], report)
+            _report_bad_character(source, first, match[6], report)
             continue
         tokens.append(Token(kind, first, end - 1))
     tokens.append(Token(P.EOF, len(data), len(data) - 1))
@@ -124,7 +124,7 @@ def _number(source: Source, first: int, end: int, text: bytes, report: Report) -
     return _NUMBER_TYPES[1]
 
 
-def _bad_character(source: Source, at: int, character: bytes, report: Report) -> None:
+def _report_bad_character(source: Source, at: int, character: bytes, report: Report) -> None:
     where = Span(source, at, at + 1)
     if character == b"\0":
         report.error("nul-byte", "a NUL byte is not allowed in the notation", where)

@@ -73,7 +73,7 @@ def generators(family: ChunkFamily) -> Iterator[dict[str, Any]]:
         fits = [grouping.Fit(int(column.min()), flat, column - column.min()) for column in family.columns]
         yield _pack(family, fits, line)
         return
-    fits = [grouping.fit(column, index_grid) for column in family.columns]
+    fits = [grouping.fit_affine(column, index_grid) for column in family.columns]
     odd = np.zeros(len(index_grid.order), dtype=bool)
     for column_fit in fits:
         odd |= column_fit.rest != 0
@@ -160,7 +160,7 @@ def bundle(families: Sequence[ChunkFamily]) -> dict[str, Any] | None:
         if not all(np.array_equal(one, another) for one, another in pairs):
             return None
     columns = [*first.columns[2:], *_chain(members)]
-    numbers, names, sums = _sums(first.indices, [grouping.fit(column, grids[0]) for column in columns])
+    numbers, names, sums = _sums(first.indices, [grouping.fit_affine(column, grids[0]) for column in columns])
     urls, gaps, lengths = sums[: -2 * len(members)], sums[-2 * len(members) :: 2], sums[-2 * len(members) + 1 :: 2]
     offset = gaps[0]
     for number, (length, gap) in enumerate(zip(lengths, gaps[1:], strict=False)):

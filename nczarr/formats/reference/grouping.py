@@ -185,7 +185,7 @@ def grid(indices: list[Integers]) -> IndexGrid | None:
     return IndexGrid(values, np.lexsort(indices[::-1]))
 
 
-def fit(column: Integers, index_grid: IndexGrid) -> Fit:
+def fit_affine(column: Integers, index_grid: IndexGrid) -> Fit:
     """Return the affine function that most of a column, in grid order, follows; not negative in any cell.
 
     `column`: int64, shape (cells of the grid,).
@@ -197,22 +197,22 @@ def fit(column: Integers, index_grid: IndexGrid) -> Fit:
         factor = 0
         if len(values) > 1:
             steps = np.diff(values)
-            rise = _middle(np.diff(cells, axis=axis))
-            step = _middle(steps)
+            rise = _find_median(np.diff(cells, axis=axis))
+            step = _find_median(steps)
             factor = rise // step if rise % step == 0 else 0
             furthest = most + abs(factor) * max(abs(int(values[0])), abs(int(values[-1])))
             factor, most = (factor, furthest) if furthest < WIDEST else (0, most)
             left = left - (factor * values).reshape([-1 if other == axis else 1 for other in range(cells.ndim)])
         factors.append(factor)
-    base = _middle(left)
+    base = _find_median(left)
     affine = Fit(base, tuple(factors), (left - base).ravel())
-    flat = Fit(_middle(cells), (0,) * len(factors), (cells - _middle(cells)).ravel())
+    flat = Fit(_find_median(cells), (0,) * len(factors), (cells - _find_median(cells)).ravel())
     if (cells.ravel() < affine.rest).any():
         return flat
     return min(affine, flat, key=lambda candidate: (np.count_nonzero(candidate.rest), int(np.ptp(candidate.rest))))
 
 
-def _middle(values: Integers) -> int:
+def _find_median(values: Integers) -> int:
     """Return the median of int64 values of any shape, which equals any value with more than half of the occurrences."""
     flat = values.ravel()
     return int(np.partition(flat, len(flat) // 2)[len(flat) // 2])

@@ -113,7 +113,7 @@ class Index:
         stop = min(start + AHEAD, family.count)
         hashes = np.fromiter(map(hash, family.keys(start, stop)), np.int64, stop - start)
         begins, ends = (self._hashes.searchsorted(hashes, side) for side in SIDES)
-        rows = zip(_references(family, start, stop), (ends - begins == 1).tolist(), strict=True)
+        rows = zip(_list_references(family, start, stop), (ends - begins == 1).tolist(), strict=True)
         return {key: reference for (key, reference), alone in rows if alone}
 
     def keys(self, prefix: str) -> list[str]:
@@ -147,7 +147,7 @@ class Index:
         """Yield all entries in order."""
         for family in self._families:
             for start, stop in blocks(family):
-                yield from _references(family, start, stop)
+                yield from _list_references(family, start, stop)
 
     def urls(self) -> Iterator[tuple[str, str]]:
         """Yield every URL with one of its keys; once if all entries of a generator share it."""
@@ -160,7 +160,7 @@ class Index:
                     break
 
 
-def _references(family: GeneratorFamily, start: int, stop: int) -> Iterator[tuple[str, Reference]]:
+def _list_references(family: GeneratorFamily, start: int, stop: int) -> Iterator[tuple[str, Reference]]:
     """Return keys and references of some entries of a family."""
     offsets, lengths = family.ranges(start, stop)
     urls = cycle(map(_unquote, family.urls(start, stop)))

@@ -39,10 +39,10 @@ def pieces(text: str, limits: Limits, account: Account) -> Pieces:
     except RefusedTextError as error:
         if not limits.jinja or error.code != "bad-expression":
             raise
-    return (Hole(text, _beyond(text, limits, account)),)
+    return (Hole(text, _parse_with_jinja(text, limits, account)),)
 
 
-def _beyond(text: str, limits: Limits, account: Account) -> Beyond:
+def _parse_with_jinja(text: str, limits: Limits, account: Account) -> Beyond:
     """Parse a text by jinja2. Raises RefusedTextError."""
     if find_spec("jinja2") is None:
         text = "rendering it needs `jinja2`, which is not installed; `pip install 'nczarr[references]'` installs it"

@@ -198,7 +198,7 @@ def open_folder(store: Store, report: Report, limits: Limits = DEFAULT) -> Parqu
         report.add(Diagnostic("bad-reference-document", Severity.ERROR, text, Label(key=METADATA)))
         return None
     before = report.errors
-    references = _references(store, Source(METADATA, data), report, limits)
+    references = _read_references(store, Source(METADATA, data), report, limits)
     return references if report.errors == before else None
 
 
@@ -232,7 +232,7 @@ def expand(store: Store, report: Report, limits: Limits) -> Iterator[bytes]:
     yield f"{text}\n}}\n".encode()
 
 
-def _references(store: Store, source: Source, report: Report, limits: Limits) -> ParquetReferences | None:
+def _read_references(store: Store, source: Source, report: Report, limits: Limits) -> ParquetReferences | None:
     """Parse the metadata, or report faults and return None."""
     faults = Faults(source, report)
     data = bytes(source.data)

@@ -93,7 +93,7 @@ def read(
     """Return a source's document, or None (reported). `overrides` replace or add templates."""
     faults = Faults(source, report)
     before = report.errors
-    members = _members(faults, limits)
+    members = _read_members(faults, limits)
     if members is None:
         return None
     version = members.get("version")
@@ -114,7 +114,7 @@ def read(
     return document if report.errors == before else None
 
 
-def _members(faults: Faults, limits: Limits) -> Mapping[str, Any] | None:
+def _read_members(faults: Faults, limits: Limits) -> Mapping[str, Any] | None:
     """Return the members of the document; None (reported) if it is invalid."""
     data = faults.source.data
     if is_oversized(data, faults, limits):

@@ -183,7 +183,7 @@ class DataStore(AbstractDataStore):
     def get_variables(self) -> dict[str, Variable]:
         """Return the variables by name, with lazy values."""
         declared = (variable for variable in self._node.variables if variable.name not in self._drop)
-        converted = ((variable.name, self._variable(variable)) for variable in declared)
+        converted = ((variable.name, self._convert_variable(variable)) for variable in declared)
         return {name: variable for name, variable in converted if variable is not None}
 
     def get_attrs(self) -> dict[str, Any]:
@@ -209,7 +209,7 @@ class DataStore(AbstractDataStore):
         unlimited = {dimension.name for dimension in self._node.dimensions if dimension.unlimited}
         return {"unlimited_dims": unlimited, "source": self._source}
 
-    def _variable(self, declared: Declared) -> Variable | None:
+    def _convert_variable(self, declared: Declared) -> Variable | None:
         """Return a variable; None, with a warning, if xarray has no model for it."""
         checked, path = self._opened.handle.checked, names.join(self._group, declared.name)
         named, renamed = self._opened.axes

@@ -25,7 +25,7 @@ from nczarr.arrays.values.parts import NUMPY, Types, descr, is_fixed
 from nczarr.ast import Attribute, CompoundType, Constant, EnumType, Variable, VlenType
 from nczarr.ast.storage import Element
 from nczarr.diagnostics.report import DataWarning
-from nczarr.plan.keys import axes
+from nczarr.plan.keys import name_axes
 from nczarr.select.reader import dtype_of, value_of
 from nczarr.stores.bounded_cache import BoundedCache
 
@@ -252,7 +252,7 @@ class OpenedDataset:
     def axes(self) -> tuple[dict[str, tuple[str, ...]], dict[str, str]]:
         """Dimension names of each variable by FQN, and notes on renamed ones by FQN of the variable."""
         if self._axes is None:
-            self._axes = axes(self.handle.checked)
+            self._axes = name_axes(self.handle.checked)
         return self._axes
 
     def __repr__(self) -> str:

@@ -24,7 +24,7 @@ from nczarr.stores.base import JOURNAL, Store
 from nczarr.stores.extension import STAGED, ExtendJournal
 from nczarr.stores.lock import NoLock
 from nczarr.stores.locking import assure, report_changed
-from nczarr.stores.open import name_in_errors
+from nczarr.stores.open import add_path_to_errors
 from nczarr.stores.ranges import Range
 
 
@@ -60,7 +60,7 @@ def extend(work: Extension) -> Appended | None:
     if work.request.rehearsal:
         steps = tuple(step for change in changes.arrays for step in change.steps())
     else:
-        with limit(options.workers, options.memory), name_in_errors(target.path):
+        with limit(options.workers, options.memory), add_path_to_errors(target.path):
             if target.outer.extends is None:
                 _StoreExtension(work, changes, counts).write()
             else:
@@ -220,11 +220,11 @@ class _StoreExtension:
             gone += self.store.keys(STAGED)
             for source in (array for parts in self.work.target.checked.parts.values() for array in parts.values()):
                 if source.keys is not None and source.keys.chunk_keys.prefix in old.arrays:
-                    gone += _beyond(source.keys, len(source.layout.shape), self.store)
+                    gone += _list_keys_beyond(source.keys, len(source.layout.shape), self.store)
         self.store.remove(dict.fromkeys(gone))
 
 
-def _beyond(listing: KeyListing, rank: int, store: Store) -> Iterator[str]:
+def _list_keys_beyond(listing: KeyListing, rank: int, store: Store) -> Iterator[str]:
     """Yield the keys of chunks outside of an array's grid. Raises OSError."""
     keys = listing.chunk_keys
     for key in store.keys(keys.prefix):

@@ -210,7 +210,7 @@ def findings(one: Checked, other: Checked, way: Way) -> Iterator[SourceDifferenc
     grids = _grid_mappings(one) | _grid_mappings(other)
     for path, variable in one.variables.items():
         if path in other.variables:
-            yield from _variable(path, variable, other.variables[path], grids)
+            yield from _compare_variable(path, variable, other.variables[path], grids)
     for path, group in one.groups.items():
         if path in other.groups:
             yield from _attributes(path, group.attributes, other.groups[path].attributes, frozenset())
@@ -224,7 +224,7 @@ def _missing(aspect: Aspect, one: Mapping[str, object], other: Mapping[str, obje
                 yield SourceDifference(path, aspect, "", *sides)
 
 
-def _variable(path: str, one: Variable, other: Variable, grids: set[str]) -> Iterator[SourceDifference]:
+def _compare_variable(path: str, one: Variable, other: Variable, grids: set[str]) -> Iterator[SourceDifference]:
     if one.type != other.type:
         yield SourceDifference(path, Aspect.ELEMENT_TYPE, "", one.type, other.type)
     if one.dimensions != other.dimensions:

@@ -54,7 +54,7 @@ def _element(source: ArraySource, fill: bytes) -> str:
     return show(np.frombuffer(fill, dtype.newbyteorder("<"))[0])
 
 
-def _variable(
+def _combine_variable(
     variable: Variable, way: Way, parts: Parts, addressable: int | None, first: tuple[int, ...] | None
 ) -> Variable:
     """Return the combined variable: with the new dimension, and fitting storage.
@@ -211,7 +211,7 @@ class Combination:
         parts = dict(checked.parts)
         for path, axis in axes.items():
             if path in self.given:
-                parts[path] = self._parts(path, axis, report)
+                parts[path] = self._join_parts(path, axis, report)
         if report.errors > before:
             return None
 
@@ -222,7 +222,9 @@ class Combination:
                 lengths = self.lengths.get(names.join(path, dimension.name))
                 dimensions.append(dimension if lengths is None else dimension.model_copy(update={"size": sum(lengths)}))
             variables = [
-                _variable(variable, way, parts.get(fqn, {}), addressable, chunks.get(fqn)) if fqn in axes else variable
+                _combine_variable(variable, way, parts.get(fqn, {}), addressable, chunks.get(fqn))
+                if fqn in axes
+                else variable
                 for variable in group.variables
                 for fqn in (names.join(path, variable.name),)
             ]
@@ -236,7 +238,7 @@ class Combination:
                 tree = tree.model_copy(update={"dimensions": (dimension, *tree.dimensions), "kind": kind})
             return resize(checked, tree)._replace(parts=parts)
 
-    def _parts(self, path: str, axis: int, report: Report) -> Parts:
+    def _join_parts(self, path: str, axis: int, report: Report) -> Parts:
         """Return the joined parts of a variable; reports unaligned-chunks, unequal-sources."""
         checked, arrays = self.model.checked, self.arrays[path]
         if isinstance(arrays, Accumulation):

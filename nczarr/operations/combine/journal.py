@@ -34,7 +34,7 @@ from nczarr.operations.combine.sources import SourceResult
 from nczarr.stores.finish import add_end
 from nczarr.stores.lock import exclusive
 from nczarr.stores.locking import busy
-from nczarr.stores.open import name_in_errors
+from nczarr.stores.open import add_path_to_errors
 from nczarr.stores.stat import identity
 from nczarr.stores.url import location, trim
 
@@ -98,7 +98,7 @@ class FileJournal:
 
     def _close(self) -> None:
         """Close the file, which may have to write what it could not write before. Raises OSError."""
-        with name_in_errors(self.path):
+        with add_path_to_errors(self.path):
             self._file.close()
 
     def remove(self) -> None:
@@ -167,7 +167,7 @@ class FileJournal:
             if form not in self._numbers:
                 self._number(form)
                 self._put({"form": _form_members(form)})
-        self._put({"source": name, "identity": result.identity, **_members(result, self._numbers)})
+        self._put({"source": name, "identity": result.identity, **_describe_result(result, self._numbers)})
 
     def note_end(self) -> None:
         """Note that every source was read. Raises OSError."""
@@ -177,7 +177,7 @@ class FileJournal:
 
     def _put(self, members: Mapping[str, Any]) -> None:
         text = json.dumps(members, separators=(",", ":")).encode()
-        with name_in_errors(self.path):
+        with add_path_to_errors(self.path):
             self._file.write(b"%08x %s\n" % (zlib.crc32(text), text))
             self._file.flush()
 
@@ -190,7 +190,7 @@ def _parse(line: bytes) -> dict[str, Any] | None:
     return members if isinstance(members, dict) else None
 
 
-def _members(result: SourceResult, forms: Mapping[LocatedForm, int]) -> dict[str, Any]:
+def _describe_result(result: SourceResult, forms: Mapping[LocatedForm, int]) -> dict[str, Any]:
     """Return the members of a source."""
     contribution = result.found
     assert contribution is not None
@@ -225,7 +225,7 @@ def _members(result: SourceResult, forms: Mapping[LocatedForm, int]) -> dict[str
 
 
 def _result(members: Mapping[str, Any], forms: list[LocatedForm]) -> SourceResult:
-    """Invert `_members`."""
+    """Invert `_describe_result`."""
     paths = [path for path, _ in members["targets"]]
     facts = dict(members["targets"])
     contribution = Contribution(

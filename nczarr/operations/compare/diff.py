@@ -92,7 +92,7 @@ def model(one: Checked, other: Checked, *, storage: bool = False) -> Iterator[Di
     for path in _common(one.dimensions, other.dimensions):
         yield from _dimension(path, one.dimensions[path], other.dimensions[path])
     for path in _common(one.variables, other.variables):
-        yield from _variable(path, one.variables[path], other.variables[path], storage=storage)
+        yield from _compare_variable(path, one.variables[path], other.variables[path], storage=storage)
 
 
 def _common(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:
@@ -162,7 +162,7 @@ def _dimension(path: str, one: Dimension, other: Dimension) -> Iterator[Differen
         yield Difference("dimension", path, _pair("dimension", *words))
 
 
-def _variable(path: str, one: Variable, other: Variable, *, storage: bool) -> Iterator[Difference]:
+def _compare_variable(path: str, one: Variable, other: Variable, *, storage: bool) -> Iterator[Difference]:
     if one.type != other.type:
         yield Difference("variable-type", path, _pair("type", one.type, other.type))
     if one.dimensions != other.dimensions:

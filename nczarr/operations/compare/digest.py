@@ -155,7 +155,7 @@ def digest(checked: Checked, options: Options) -> Digest:
     """
     value_hashes = _variables(checked, options)
     parts: dict[str, str] = {}
-    whole = _group("/", checked.dataset, checked, value_hashes, parts)
+    whole = _hash_group("/", checked.dataset, checked, value_hashes, parts)
     return Digest(whole.hex(), parts)
 
 
@@ -167,7 +167,9 @@ def choose_part(checked: Checked, subset: Subset, report: Report) -> Checked | N
     return None if sides is None else sides[0]
 
 
-def _group(path: str, group: Group, checked: Checked, value_hashes: dict[str, bytes], parts: dict[str, str]) -> bytes:
+def _hash_group(
+    path: str, group: Group, checked: Checked, value_hashes: dict[str, bytes], parts: dict[str, str]
+) -> bytes:
     """Return the hash of a group, and add its parts to `parts`."""
     model = _hash(
         "model",
@@ -183,7 +185,7 @@ def _group(path: str, group: Group, checked: Checked, value_hashes: dict[str, by
         variables.append((variable.name, hash_of_variable))
         parts[fqn] = hash_of_variable.hex()
     inner = [
-        (child.name, _group(names.join(path, child.name), child, checked, value_hashes, parts))
+        (child.name, _hash_group(names.join(path, child.name), child, checked, value_hashes, parts))
         for child in group.groups
     ]
     return _hash("group", model, _list(variables), _list(inner))

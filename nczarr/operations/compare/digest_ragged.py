@@ -62,7 +62,7 @@ class RaggedHasher(ValueHasher):
         room = max(1, min(CELLS, BLOCK // width(self.type_name, self.types)))
         block = _whole_leaves(self.shape, self.leaf, room)
         for index in self._list_occupied(block):
-            yield Task(partial(self._region, region_of(index, block, self.shape)), here=True)
+            yield Task(partial(self._hash_region, region_of(index, block, self.shape)), here=True)
 
     def _list_occupied(self, block: tuple[int, ...]) -> Iterator[Index]:
         """Yield blocks that may contain more than fill; only if fill has no content."""
@@ -74,7 +74,7 @@ class RaggedHasher(ValueHasher):
         counts = (source for path, source in self.leading.items() if path.rpartition("/")[2] == "counts")
         return any((source.layout.fill or b"").strip(b"\0") for source in counts)
 
-    def _region(self, region: Selection) -> Hashed:
+    def _hash_region(self, region: Selection) -> Hashed:
         """Hash the leaves in a region, which is a linear range of cells."""
         cut = self.folding.cut
         inner = math.prod(self.shape[cut + 1 :])
@@ -83,10 +83,10 @@ class RaggedHasher(ValueHasher):
         step = self.leaf[cut] * inner
         bounds = [first * row + at for first in range(rows) for at in range(0, row, step)] + [rows * row]
         hashers = [sha256() for _ in bounds[:-1]]
-        self._feed(part_tree(self.type_name, self.types), () if self.scalar else region, bounds, hashers)
+        self._hash_part(part_tree(self.type_name, self.types), () if self.scalar else region, bounds, hashers)
         return Hashed(self, b"".join(hasher.digest() for hasher in hashers), self.folding.places(region))
 
-    def _feed(self, tree: PartTree, region: Selection | None, bounds: list[int], hashers: list[_Hash]) -> None:
+    def _hash_part(self, tree: PartTree, region: Selection | None, bounds: list[int], hashers: list[_Hash]) -> None:
         """Hash the values of a part of the type for all leaves.
 
         `region`: the cells, None: elements of content. `bounds`: start of each
@@ -94,27 +94,31 @@ class RaggedHasher(ValueHasher):
         """
         match tree:
             case ListTree():
-                self._sequences(tree, region, bounds, hashers)
+                self._hash_sequences(tree, region, bounds, hashers)
             case RecordTree():
                 for field, member in tree.members:
                     elements_per_cell = math.prod(field.shape)
                     inner = bounds if region is None else [bound * elements_per_cell for bound in bounds]
-                    self._feed(member, region, inner, hashers)
+                    self._hash_part(member, region, inner, hashers)
             case PartLeaf():
-                for number, values in self._pieces(tree.path, region, bounds):
+                for number, values in self._read_pieces(tree.path, region, bounds):
                     hashers[number].update(encode(values))
 
-    def _sequences(self, tree: ListTree, region: Selection | None, bounds: list[int], hashers: list[_Hash]) -> None:
+    def _hash_sequences(
+        self, tree: ListTree, region: Selection | None, bounds: list[int], hashers: list[_Hash]
+    ) -> None:
         """Hash the counts of all leaves, then their content."""
         totals = [0] * len(hashers)
-        for number, counts in self._pieces(tree.counts.path, region, bounds):
+        for number, counts in self._read_pieces(tree.counts.path, region, bounds):
             hashers[number].update(encode(counts.astype("<i8", copy=False)))
             totals[number] += int(counts.sum())
         ends = list(accumulate(totals, initial=self._ends.get(tree.counts.path, 0)))
         self._ends[tree.counts.path] = ends[-1]
-        self._feed(tree.content, None, ends, hashers)
+        self._hash_part(tree.content, None, ends, hashers)
 
-    def _pieces(self, path: str, region: Selection | None, bounds: list[int]) -> Iterator[tuple[int, NDArray[Any]]]:
+    def _read_pieces(
+        self, path: str, region: Selection | None, bounds: list[int]
+    ) -> Iterator[tuple[int, NDArray[Any]]]:
         """Yield the elements of one array in pieces, each with the number of its leaf.
 
         A piece has the layout's dtype; shape (elements,) for a region, else
@@ -148,7 +152,7 @@ def leaf_of(sources: Parts, type_name: str, count: int, types: Types) -> bytes:
     """Return the hash of one leaf: `count` cells of any type, from sources of that length."""
     hasher = sha256()
     tree = part_tree(type_name, types)
-    RaggedHasher(sources, type_name, (count,), types)._feed(tree, (slice(0, count),), [0, count], [hasher])
+    RaggedHasher(sources, type_name, (count,), types)._hash_part(tree, (slice(0, count),), [0, count], [hasher])
     return hasher.digest()
 
 

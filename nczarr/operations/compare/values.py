@@ -117,7 +117,7 @@ class CellComparison:
     def unequal(self, tree: PartTree, stretch: Stretch) -> NDArray[np.bool_]:
         """Return which cells of a stretch differ: bool, shape (cells,)."""
         if isinstance(tree, ListTree):
-            return self._sequences(tree, stretch)
+            return self._compare_sequences(tree, stretch)
         if isinstance(tree, RecordTree):
             differ = np.zeros(stretch.length, np.bool_)
             for field, member in tree.members:
@@ -131,7 +131,7 @@ class CellComparison:
             self.found.note(largest_distance(one[differ], other[differ]))
         return differ
 
-    def _sequences(self, tree: ListTree, stretch: Stretch) -> NDArray[np.bool_]:
+    def _compare_sequences(self, tree: ListTree, stretch: Stretch) -> NDArray[np.bool_]:
         """Return which sequences of a stretch differ: bool, shape (cells,).
 
         Runs of cells with equal lengths have contiguous contents.

@@ -167,11 +167,13 @@ class StoreDocuments:
 
     def tree(self, version: int) -> StoreNode:
         """Return the root with all groups and arrays of a version, even without documents. Raises OSError."""
-        array = self._node("", version)
-        return array if array and array.is_array else self._group("", version, 0)
+        array = self._read_node("", version)
+        return array if array and array.is_array else self._read_group("", version, 0)
 
-    def _group(self, prefix: str, version: int, depth: int) -> StoreNode:
-        node = self._node(prefix, version) or StoreNode(prefix, False, None, self._attributes(prefix, version), version)
+    def _read_group(self, prefix: str, version: int, depth: int) -> StoreNode:
+        node = self._read_node(prefix, version) or StoreNode(
+            prefix, False, None, self._attributes(prefix, version), version
+        )
         if depth >= DEEPEST:
             return node
         names = self._children(prefix, is_described=node.document is not None)
@@ -180,9 +182,9 @@ class StoreDocuments:
         self.store.expect(key for key in expected if is_safe(key))
         for name in names:
             inside = f"{prefix}{name}/"
-            member = self._node(inside, version)
+            member = self._read_node(inside, version)
             if member is None or not member.is_array:
-                group = self._group(inside, version, depth + 1)
+                group = self._read_group(inside, version, depth + 1)
                 if group.document is None and not group.members and group.attributes is None:
                     continue
                 member = group
@@ -212,7 +214,7 @@ class StoreDocuments:
     def _attributes(self, prefix: str, version: int) -> StoreDocument | None:
         return self.get(prefix + ".zattrs") if version == 2 else None
 
-    def _node(self, prefix: str, version: int) -> StoreNode | None:
+    def _read_node(self, prefix: str, version: int) -> StoreNode | None:
         if version == 3:
             document = self.get(prefix + "zarr.json")
             is_array = document is not None and document.members.get("node_type") == "array"

@@ -174,7 +174,7 @@ def dataset_page(context: ServerContext, asked: Request, place: ServedPlace, at_
 
     def work() -> HttpAnswer:
         facts = _facts(opened, context, asked.place)
-        return as_wanted(asked, partial(_members, facts), partial(_page, facts))
+        return as_wanted(asked, partial(_describe_members, facts), partial(_page, facts))
 
     return context.now_or_later(opened, work, BUDGET if coordinate_paths(opened.checked) else 0)
 
@@ -247,7 +247,7 @@ def _bytes(checked: Checked, path: str) -> int | None:
     return math.prod(checked.shapes[path]) * size(name, checked.types) if fixed else None
 
 
-def _members(facts: dict[str, Any]) -> dict[str, Any]:
+def _describe_members(facts: dict[str, Any]) -> dict[str, Any]:
     """Return the JSON form of a dataset."""
     opened, checked = facts["opened"], facts["opened"].checked
     variables = [

@@ -132,7 +132,7 @@ def view_of(checked: Checked, query: Mapping[str, str], limits: Limits) -> Plane
     if query.get("of", path) != path:
         query = {}
     shape = checked.shapes[path]
-    x, y = _axes(shape, query, is_plane=is_numeric(checked, path))
+    x, y = _choose_axes(shape, query, is_plane=is_numeric(checked, path))
     windows = tuple(_window(axis, length, query, axis in (x, y)) for axis, length in enumerate(shape))
     most = MOST_TEXTS if not is_numeric(checked, path) else MOST_POINTS if y is None else MOST_CELLS
     if not is_numeric(checked, path):
@@ -190,7 +190,7 @@ def variable_of(checked: Checked, query: Mapping[str, str]) -> str:
     return max(checked.variables, key=lambda path: (is_numeric(checked, path), math.prod(checked.shapes[path])))
 
 
-def _axes(shape: tuple[int, ...], query: Mapping[str, str], *, is_plane: bool) -> tuple[int | None, int | None]:
+def _choose_axes(shape: tuple[int, ...], query: Mapping[str, str], *, is_plane: bool) -> tuple[int | None, int | None]:
     """Return the axes to the right and upward. Raises RefusedRequestError."""
     long = [axis for axis, length in enumerate(shape) if length > 1] or list(range(len(shape)))
     if not shape:

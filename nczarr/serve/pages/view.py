@@ -68,7 +68,7 @@ def _form(opened: CachedDataset, view: PlaneView, form: str) -> tuple[str, bytes
         return HTML, _page(opened, view, "texts.html", _texts(checked, view))
     seen = _view(checked, view)
     if form == "json":
-        return JSON, json.dumps(_members(seen), allow_nan=False).encode("ascii") + b"\n"
+        return JSON, json.dumps(_describe_members(seen), allow_nan=False).encode("ascii") + b"\n"
     if form == "png":
         return "image/png", _picture(seen)
     return HTML, _page(opened, view, "picture.html", _picture_values(opened, seen))
@@ -102,7 +102,7 @@ def _statistics(present: NDArray[Any], missing: int, count: int) -> Iterator[tup
             yield "Standard deviation", number_text(float(finite.std()))
 
 
-def _members(seen: ViewedValues) -> dict[str, Any]:
+def _describe_members(seen: ViewedValues) -> dict[str, Any]:
     """Return the JSON form of a view."""
     view = seen.view
     members: dict[str, Any] = {

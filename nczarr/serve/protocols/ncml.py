@@ -105,7 +105,7 @@ class _NcmlWriter:
         while isinstance(declared, VlenType):
             shape = [*shape, "*"]
             type_name, declared = declared.base, self.types.get(declared.base)
-        word, typedef = self._type(type_name, path)
+        word, typedef = self._name_type(type_name, path)
         fields = declared.fields if isinstance(declared, CompoundType) else ()
         ending = ">" if attributes or fields else "/>"
         yield indent + _element("variable", ending, name=name, shape=" ".join(shape), type=word, typedef=typedef)
@@ -130,7 +130,7 @@ class _NcmlWriter:
             return name
         return str(self.checked.dimensions[reference].size)
 
-    def _type(self, type_name: str, path: str) -> tuple[str, str | None]:
+    def _name_type(self, type_name: str, path: str) -> tuple[str, str | None]:
         """Return the NcML name of a non-list type, and its typedef."""
         declared = self.types.get(type_name)
         match declared:
@@ -175,10 +175,10 @@ class _NcmlWriter:
                 if not value.count:
                     yield _attribute(name, None, None)
                     return
-                for field, member in self._members(declared, value):
+                for field, member in self._list_members(declared, value):
                     yield from self._values(f"{name}.{field}", member)
 
-    def _members(self, declared: CompoundType, value: Constant) -> Iterator[tuple[str, Constant]]:
+    def _list_members(self, declared: CompoundType, value: Constant) -> Iterator[tuple[str, Constant]]:
         """Yield the values of each member, concatenated over all records."""
         offset = 0
         for number, field in enumerate(declared.fields):

@@ -21,7 +21,7 @@ from nczarr.stores.reference_policy import Policy
 from nczarr.stores.repository.containers import Access, allow, check_locations
 from nczarr.stores.repository.library import failing, failure, is_foreign, library, list_yielded, reason, result
 from nczarr.stores.repository.sessions import configuration, open_repository, session_of
-from nczarr.stores.repository.virtual_chunks import places_of
+from nczarr.stores.repository.virtual_chunks import list_virtual_references
 from nczarr.stores.url import Repository
 
 AT_ONCE = 64
@@ -223,7 +223,7 @@ class SessionStore(Store):
         array = (chunk_key[1] or "").rstrip("/")
         if array not in self._places:
             with failing(self.repository.place, self.storage):
-                self._places[array] = places_of(self._store, array, list(self._opened[1].refused))
+                self._places[array] = list_virtual_references(self._store, array, list(self._opened[1].refused))
         return self._places[array].get(key)
 
     def expect(self, keys: Iterable[str]) -> None:

@@ -160,7 +160,7 @@ VIRTUAL = 2
 """Kind of a virtual chunk in icechunk's listings."""
 
 
-def places_of(store: Any, array: str, refused: Iterable[str]) -> dict[str, Reference]:
+def list_virtual_references(store: Any, array: str, refused: Iterable[str]) -> dict[str, Reference]:
     """Return the places of the virtual chunks of an array by key, without those in refused containers.
 
     Empty with icechunk 1, which does not tell them. Raises what icechunk raises.

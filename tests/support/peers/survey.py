@@ -18,7 +18,7 @@ from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report
 from nczarr.names import split
 from nczarr.options import Options
-from nczarr.plan.keys import axes
+from nczarr.plan.keys import name_axes
 from nczarr.registry import find_format
 from tests.support.targets import store
 
@@ -61,7 +61,7 @@ def survey(
     """
     outcome = Outcome()
     wanted = expected(checked)
-    for fqn in axes(checked)[1]:  # two lengths of one name in one group: one of them gets another name
+    for fqn in name_axes(checked)[1]:  # two lengths of one name in one group: one of them gets another name
         wanted["/".join(split(fqn))].renamed = True
     for form, suffix in stores:
         path = folder / f"{form}{suffix}"

@@ -11,7 +11,7 @@ import pytest
 
 import nczarr
 from nczarr.stores import ranges
-from nczarr.stores.open import name_in_errors
+from nczarr.stores.open import add_path_to_errors
 from tests.conftest import run_command
 
 CDL = "netcdf t { dimensions: t = UNLIMITED ; variables: int t(t) ; data: t = 1, 2 ; }"
@@ -22,10 +22,10 @@ def full(*arguments: Any) -> None:
 
 
 def test_failures_without_a_place_get_one() -> None:
-    with pytest.raises(OSError, match="No space left") as caught, name_in_errors("t.nc"):
+    with pytest.raises(OSError, match="No space left") as caught, add_path_to_errors("t.nc"):
         full()
     assert caught.value.filename == "t.nc"
-    with pytest.raises(OSError, match="No space left") as caught, name_in_errors("t.nc"):
+    with pytest.raises(OSError, match="No space left") as caught, add_path_to_errors("t.nc"):
         raise OSError(errno.ENOSPC, "No space left on device", "other.nc")
     assert caught.value.filename == "other.nc"
 

@@ -98,14 +98,14 @@ class _Columns:
 
     def _column(self, layout: Any, place: str) -> nodes.Column:
         self._lose_parameters(layout, place)
-        column = self._node(layout, place)
+        column = self._convert_layout(layout, place)
         function = (layout._parameters or {}).get(FUNCTION)
         if isinstance(function, dict) and "function" in function:
             kwargs = tuple(function.get("kwargs", {}).items())
             return nodes.Objects(column, tuple(function["function"]), tuple(function.get("args", ())), kwargs)
         return column
 
-    def _node(self, layout: Any, place: str) -> nodes.Column:
+    def _convert_layout(self, layout: Any, place: str) -> nodes.Column:
         kinds, inner = self._kinds, nodes.below(place, "[]")
         match layout:
             case kinds.EmptyArray():

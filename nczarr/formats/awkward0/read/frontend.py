@@ -216,15 +216,15 @@ class _AwkwardReader:
                 continue
             name = self._name(written or "data", key, top)
             if name is not None:
-                self._array(column, name, top, key)
+                self._add_array(column, name, top, key)
         dataset = Dataset(name=stem(self._store.path), **top.members())
         return Unchecked(dataset, parts=self._parts, namesakes=self._namesakes)
 
-    def _array(self, column: Column, name: str, into: _Group, key: str, deeper: int = 0) -> None:
+    def _add_array(self, column: Column, name: str, into: _Group, key: str, deeper: int = 0) -> None:
         """Add an array as a variable, or as a group if it is a table."""
         bare = self._bare(column)
         if not isinstance(bare, TableNode):
-            self._variable(column, name, None, into, key)
+            self._add_variable(column, name, None, into, key)
             return
         depth = into.depth + deeper
         if depth >= MAX_DEPTH:
@@ -248,17 +248,17 @@ class _AwkwardReader:
             bare = self._bare(inner)
             if isinstance(bare, TableNode):
                 whole = bare if len(inner) == len(table) else TableNode(bare.names, bare.columns, len(table))
-                self._array(whole, name, into, key, deeper=1)
+                self._add_array(whole, name, into, key, deeper=1)
                 continue
-            self._variable(inner, name, (along, len(table)), into, key)
+            self._add_variable(inner, name, (along, len(table)), into, key)
 
-    def _variable(self, column: Column, name: str, along: tuple[str, int] | None, into: _Group, key: str) -> None:
+    def _add_variable(self, column: Column, name: str, along: tuple[str, int] | None, into: _Group, key: str) -> None:
         fqn, types = names.join(into.path, name), into.types
         before, masks = dict(types.types), len(types.masks)
         where = None if along is None or len(column) == along[1] else np.arange(along[1])
         try:
             values = plain(column, where, self._deep)
-            type_name, shape = self._type(values, name, types)
+            type_name, shape = self._choose_type(values, name, types)
             attributes = _units(values)
             inner, storage = _content(values), Storage()
             if isinstance(inner, Flat):
@@ -300,7 +300,7 @@ class _AwkwardReader:
             )
         )
 
-    def _type(self, column: Column, name: str, types: ColumnTypes) -> tuple[TypeName, tuple[int, ...]]:
+    def _choose_type(self, column: Column, name: str, types: ColumnTypes) -> tuple[TypeName, tuple[int, ...]]:
         """Return type and shape of a variable; fixed-size elements retain their dimensions."""
         inner = _content(column)
         if not isinstance(inner, Flat):

@@ -60,7 +60,7 @@ def write(plan: StreamPlan, report: Report, options: Options) -> Iterator[bytes]
 
     sink = _Sink()
     with ZipFile(sink, "w", ZIP_STORED) as archive:
-        for name, size, pieces in _members(plan, tables=options.tables):
+        for name, size, pieces in _list_members(plan, tables=options.tables):
             with archive.open(new_entry(name), "w", force_zip64=size >= LARGE) as member:
                 for piece in pieces:
                     member.write(piece)
@@ -89,7 +89,7 @@ class _Sink(io.RawIOBase):
         return data
 
 
-def _members(plan: StreamPlan, *, tables: bool) -> Iterator[tuple[str, int, Iterator[bytes]]]:
+def _list_members(plan: StreamPlan, *, tables: bool) -> Iterator[tuple[str, int, Iterator[bytes]]]:
     """Yield name, uncompressed size and bytes of each member; blobs precede their document."""
     checked = plan.checked
     for path, variable in checked.variables.items():

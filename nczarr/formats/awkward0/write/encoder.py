@@ -148,16 +148,16 @@ class ExpressionEncoder:
             text = f"`{place}` has rows without elements, written as lists without items"
             self._report.warning("lost-parameters", text)
         if isinstance(written, nodes.Flat):
-            return self._array(written.values, context, place)
+            return self._encode_array(written.values, context, place)
         number = self._numbers.next()
         self._ids[id(column)] = number, column
         self._ids[id(written)] = number, written
         try:
-            return self._node(written, number, place)
+            return self._encode_node(written, number, place)
         except _NotEncodableError:
             return {"json": None}
 
-    def _node(self, column: nodes.Column, number: int, place: str) -> Expression:
+    def _encode_node(self, column: nodes.Column, number: int, place: str) -> Expression:
         match column:
             case nodes.ListNode() | nodes.Spans():
                 bounds, inner = self._bounds(column, place), below(place, "[]")
@@ -207,11 +207,11 @@ class ExpressionEncoder:
         if len(starts) and _contiguous(starts, stops):
             content = self._cut(content, int(starts[0]), int(stops[-1]))
             yield f"{kind}.fromcounts"
-            yield self._array(stops - starts, f"{kind}.counts", place)
+            yield self._encode_array(stops - starts, f"{kind}.counts", place)
         else:
             yield kind
-            yield self._array(starts, f"{kind}.starts", place)
-            yield self._array(stops, f"{kind}.stops", place)
+            yield self._encode_array(starts, f"{kind}.starts", place)
+            yield self._encode_array(stops, f"{kind}.stops", place)
         yield self.column(content, f"{kind}.content", inner)
 
     def _table(self, column: nodes.TableNode, number: int, place: str) -> Expression:
@@ -239,7 +239,7 @@ class ExpressionEncoder:
         mask = column.mask[:length] if len(column.mask) > length else column.mask
         return made.call(
             "MaskedArray",
-            self._array(mask if mask.dtype == bool else mask != 0, "MaskedArray.mask", place),
+            self._encode_array(mask if mask.dtype == bool else mask != 0, "MaskedArray.mask", place),
             self.column(self._cut(column.content, 0, length), "MaskedArray.content", place),
             bool(column.masked_when),
             number=number,
@@ -251,7 +251,7 @@ class ExpressionEncoder:
         mask = column.mask if column.mask.dtype == "u1" else column.mask.view("u1")
         return made.call(
             "BitMaskedArray",
-            self._array(mask, "BitMaskedArray.mask", place),
+            self._encode_array(mask, "BitMaskedArray.mask", place),
             self.column(column.content, "BitMaskedArray.content", place),
             bool(column.masked_when),
             bool(column.lsb_order),
@@ -264,7 +264,7 @@ class ExpressionEncoder:
         if high >= len(column.content) or (low < 0 and not column.optional):
             return self._refuse_unsuited(place, f"has an index outside its {len(column.content)} items")
         kind, name = ("IndexedMaskedArray", "mask") if column.optional else ("IndexedArray", "index")
-        array = self._array(index if low >= -1 else np.maximum(index, -1), f"{kind}.{name}", place)
+        array = self._encode_array(index if low >= -1 else np.maximum(index, -1), f"{kind}.{name}", place)
         content = self.column(column.content, f"{kind}.content", place)
         missing = [-1] if column.optional else []
         return made.call(kind, array, content, *missing, number=number)
@@ -278,7 +278,7 @@ class ExpressionEncoder:
         return made.call(
             "SparseArray",
             int(column.length),
-            self._array(index, "SparseArray.index", place),
+            self._encode_array(index, "SparseArray.index", place),
             self.column(column.content, "SparseArray.content", place),
             self._argument(column.default, "SparseArray.default", place),
             number=number,
@@ -298,9 +298,9 @@ class ExpressionEncoder:
                 return self._refuse_unsuited(place, f"has an index outside the items of its content {tag}")
             sequential &= bool((used == np.arange(len(used))).all())
         width = np.min_scalar_type(high).newbyteorder("<")
-        parts = [self._array(tags.astype(width), "UnionArray.tags", place)]
+        parts = [self._encode_array(tags.astype(width), "UnionArray.tags", place)]
         if not sequential:
-            parts.append(self._array(index, "UnionArray.index", place))
+            parts.append(self._encode_array(index, "UnionArray.index", place))
         every = enumerate(column.contents)
         contents = [self.column(content, "UnionArray.contents", below(place, f"#{tag}")) for tag, content in every]
         function = "UnionArray.fromtags" if sequential else "UnionArray"
@@ -330,7 +330,7 @@ class ExpressionEncoder:
         except NotJsonValueError as error:
             return self._refuse_unsuited(place, f"has an argument that documents cannot represent: {error}")
 
-    def _array(self, values: NDArray[Any], context: str, place: str) -> Expression:
+    def _encode_array(self, values: NDArray[Any], context: str, place: str) -> Expression:
         """Return the buffer of an array (any shape and dtype), or a reference if it was written before."""
         written_before = self._ids.get(id(values))
         if written_before is not None:

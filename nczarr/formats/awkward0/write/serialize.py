@@ -311,7 +311,7 @@ def save(
     members = [member for encoded in documents for member in encoded.members()]
     for key, _ in members:
         safe_key(entry_name(key))
-    check = partial(_apart, arrays, schemasuffix or "")
+    check = partial(_check_names_free, arrays, schemasuffix or "")
     if isinstance(file, str | bytes | os.PathLike):
         path = os.fsdecode(os.fspath(file))
         extend_file(path if path.endswith(SUFFIX) else path + SUFFIX, mode, members, check)
@@ -389,7 +389,7 @@ def _distinct(names: Iterable[str]) -> None:
             raise NameTakenError(f"{other!r} begins with {one!r}: their members would be ambiguous")
 
 
-def _apart(names: Iterable[str], schemasuffix: str, there: list[str]) -> None:
+def _check_names_free(names: Iterable[str], schemasuffix: str, there: list[str]) -> None:
     """Raise NameTakenError if an archive member begins with a new name, or a new name with an array's."""
     ordered = sorted(there)
     arrays = {key.removesuffix(schemasuffix) for key in there if key.endswith(schemasuffix)}

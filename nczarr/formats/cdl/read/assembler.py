@@ -272,7 +272,7 @@ class Assembler:
             variable = self.scope.variable_by_name.get(name)
             return (self.scope, variable) if variable is not None else None
         *path, last = names.split(name) or ("",)
-        holder = self._group(path)
+        holder = self._find_group(path)
         variable = holder.variable_by_name.get(last) if holder is not None else None
         return (holder, variable) if holder is not None and variable is not None else None
 
@@ -293,7 +293,7 @@ class Assembler:
     def report_undefined_variable(self, word: Token) -> None:
         """Report an undefined variable."""
         name = self.words.reference(word.start, word.end)
-        if self.source.data[word.start] == 0x2F and self._group(names.split(name)[:-1]) is None:
+        if self.source.data[word.start] == 0x2F and self._find_group(names.split(name)[:-1]) is None:
             group = names.parent(name)
             self.report.error("undefined-group", f"group `{group}` is not defined", self.span(word))
             return
@@ -315,7 +315,7 @@ class Assembler:
         message = f"variable `{name}` is not defined{where}"
         self.report.error("undefined-variable", message, self.span(word), helps=helps, others=others)
 
-    def _group(self, path: Iterable[str]) -> GroupScope | None:
+    def _find_group(self, path: Iterable[str]) -> GroupScope | None:
         """Return the group that these names lead to, or None."""
         holder: GroupScope | None = self.root
         for part in path:

@@ -98,13 +98,13 @@ class GroupScope:
 
     def freeze(self, report: Report) -> Group:
         """Return the finished group."""
-        return Group(name=self.name, **self._members(report))
+        return Group(name=self.name, **self._collect_members(report))
 
     def freeze_dataset(self, kind: Kind | None, report: Report) -> Dataset:
         """Return the finished dataset of the root scope, whose name may be empty."""
-        return Dataset(name=self.name, kind=kind, **self._members(report))
+        return Dataset(name=self.name, kind=kind, **self._collect_members(report))
 
-    def _members(self, report: Report) -> dict[str, Any]:
+    def _collect_members(self, report: Report) -> dict[str, Any]:
         return {
             "types": tuple(self.types),
             "dimensions": tuple(self.dimensions),

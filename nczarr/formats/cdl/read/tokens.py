@@ -71,7 +71,7 @@ class FastTokens:
         check_bytes(self.source, self.report)
         at = scan_header(self.source, self.report, self.tokens)
         if at is not None:
-            self._body(at)
+            self._read_body(at)
         end = self.tokens[-1].stop + 1 if self.tokens and at is None else self.length
         self.tokens.append(Token(-1, max(end, self.length), self.length - 1))
         for number, token in enumerate(self.tokens):
@@ -84,7 +84,7 @@ class FastTokens:
     def _error(self, code: str, message: str, start: int, end: int, help_: str = "") -> None:
         self.report.error(code, message, Span(self.source, start, end), helps=[help_] if help_ else ())
 
-    def _body(self, at: int) -> None:
+    def _read_body(self, at: int) -> None:
         data, plain = self.source.data, PLAIN.match
         fresh = True  # a statement may begin here
         while True:
@@ -194,7 +194,7 @@ class FastTokens:
                 return colon, section != P.GROUP
         strange = None if text.isascii() else strange_character(self.source, at, end)
         if strange is not None:
-            self._bad_character(*strange)
+            self._report_bad_character(*strange)
             end = strange[1]
             if end == at:
                 return skip_character(self.source.data, at), False
@@ -249,7 +249,7 @@ class FastTokens:
         declared = re.compile(rb"[\s,]%s\s*[(,;]" % word)
         return declared.search(self.source.data, begin, self.tokens[-1].stop + 1) is not None
 
-    def _bad_character(self, character: str, start: int, end: int) -> None:
+    def _report_bad_character(self, character: str, start: int, end: int) -> None:
         """Report an invalid character, only the first per statement, because they often come in groups."""
         ended = next((token.end for token in reversed(self.tokens) if token.type in (P.SEMICOLON, P.SIMPLE)), 0)
         is_reported = bool(self.refused) and self.refused[-1] >= ended
@@ -276,7 +276,7 @@ class FastTokens:
             return at + 1  # reported by check_bytes
         end = skip_character(data, at)
         character = self.source.text(at, end)
-        self._bad_character(character, at, end)
+        self._report_bad_character(character, at, end)
         return line_end(data, at) if character == "#" else end
 
     def _report_unclosed_string(self, at: int) -> None:

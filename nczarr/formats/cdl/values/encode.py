@@ -229,9 +229,9 @@ class LiteralEncoder:
             message = f"the values of the array {what} must be enclosed in {{ }}"
             self.convert.error("missing-braces", message, literal, "put braces around them")
             return None
-        return self._array(literal, field.type, count, inner)
+        return self._encode_array(literal, field.type, count, inner)
 
-    def _array(self, literal: Literal, type_name: TypeName, count: int, place: ValueSlot) -> Constant | None:
+    def _encode_array(self, literal: Literal, type_name: TypeName, count: int, place: ValueSlot) -> Constant | None:
         elements: list[Literal] = literal.value
         if len(elements) > count:
             message = f"{place.what} holds {count} values, {len(elements)} are given"

@@ -84,7 +84,7 @@ class DeclarationPrinter:
         if group.types:
             yield f"{indent}types:\n"
             for declared in order_types(group.types, path):
-                for line in self._type(declared, path, indent):
+                for line in self._write_type(declared, path, indent):
                     yield f"{indent}  {line}\n"
         dimensions = (*group.dimensions, *self._anonymous.of_group(path))
         if dimensions:
@@ -94,7 +94,7 @@ class DeclarationPrinter:
         if group.variables:
             yield f"{indent}variables:\n"
             for variable in group.variables:
-                yield from self._variable(variable, path, indent)
+                yield from self._write_variable(variable, path, indent)
         yield from self._attributes(path, group, indent)
 
     def _attributes(self, path: str, group: Group, indent: str) -> Iterator[str]:
@@ -116,7 +116,7 @@ class DeclarationPrinter:
             words |= {variable.name for variable in self._checked.groups[path].variables}
         return reference(name, path, self._checked.types, words=words)
 
-    def _type(self, declared: UserType, path: str, indent: str) -> Iterator[str]:
+    def _write_type(self, declared: UserType, path: str, indent: str) -> Iterator[str]:
         name = identifier(declared.name)
         match declared:
             case EnumType():
@@ -136,7 +136,7 @@ class DeclarationPrinter:
             case _:
                 assert_never(declared)
 
-    def _variable(self, variable: Variable, path: str, indent: str) -> Iterator[str]:
+    def _write_variable(self, variable: Variable, path: str, indent: str) -> Iterator[str]:
         references = [
             reference(
                 self._anonymous.fqn(path, dimension) if isinstance(dimension, int) else dimension,
@@ -268,13 +268,15 @@ class _TreeWalk:
     def group(self, path: str, group: G) -> G:
         """Return the representable part of a group, the group itself if complete."""
         for declared in order_types(group.types, path):
-            if self._name(path, declared.name, "type", declared.span) and self._type(path, declared):
+            if self._name(path, declared.name, "type", declared.span) and self._is_definable(path, declared):
                 self.types.add(names.join(path, declared.name))
         for dimension in group.dimensions:
             self._dimension(path, dimension)
         types = [item for item in group.types if names.join(path, item.name) in self.types]
         dimensions = [item for item in group.dimensions if names.join(path, item.name) in self.dimensions]
-        variables = [variable for item in group.variables if (variable := self._variable(path, item)) is not None]
+        variables = [
+            variable for item in group.variables if (variable := self._reduce_variable(path, item)) is not None
+        ]
         attributes = self._attributes(path, group.attributes)
         children = [item for item in group.groups if self._name(path, item.name, "group", item.span)]
         inner = [self.group(names.join(path, item.name), item) for item in children]
@@ -306,7 +308,7 @@ class _TreeWalk:
             text = f"dimension `{fqn}`, of length 0"
             self.losses.append(Loss("empty-dimension", "annotation", fqn, text, dimension.span))
 
-    def _type(self, path: str, declared: UserType) -> bool:
+    def _is_definable(self, path: str, declared: UserType) -> bool:
         """Return whether a type can be defined: its members are spellable and its base types declared."""
         fqn = names.join(path, declared.name)
         inner: list[Node]
@@ -339,7 +341,7 @@ class _TreeWalk:
     def _known(self, type_name: str) -> bool:
         return type_name in ATOMIC or type_name in self.types
 
-    def _variable(self, path: str, variable: Variable) -> Variable | None:
+    def _reduce_variable(self, path: str, variable: Variable) -> Variable | None:
         fqn = names.join(path, variable.name)
         if not self._name(path, variable.name, "variable", variable.span):
             return None

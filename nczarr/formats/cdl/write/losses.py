@@ -52,11 +52,11 @@ def in_constant(constant: Constant, types: Types) -> Counter[str]:
         return _in_floats(data, constant.count, atomic.code)
     if not can_be_odd(constant.type, types):
         return Counter()
-    return in_array(np.frombuffer(data, numpy_dtype(descr(constant.type, types))), constant.type, types)
+    return count_in_array(np.frombuffer(data, numpy_dtype(descr(constant.type, types))), constant.type, types)
 
 
 def _in_floats(data: bytes, count: int, code: str) -> Counter[str]:
-    """Return the counts of `in_array` without NumPy."""
+    """Return the counts of `count_in_array` without NumPy."""
     usual, infinite, unsigned, bits = _BITS[code]
     values = struct.unpack(f"<{count}{bits}", data)
     return +Counter({NAN: sum(value & unsigned > infinite and value != usual for value in values)})
@@ -70,13 +70,13 @@ def can_be_odd(type_name: str, types: Types) -> bool:
     return isinstance(declared, EnumType) or (declared is None and ATOMIC[type_name].is_float)
 
 
-def in_array(values: NDArray[Any], type_name: str, types: Types) -> Counter[str]:
+def count_in_array(values: NDArray[Any], type_name: str, types: Types) -> Counter[str]:
     """Count the unspellable values in an array of any shape, in the packed dtype of a fixed-size type."""
     declared = types.get(type_name)
     counts: Counter[str] = Counter()
     if isinstance(declared, CompoundType):
         for field in declared.fields:
-            counts += in_array(values[field.name], field.type, types)
+            counts += count_in_array(values[field.name], field.type, types)
     elif isinstance(declared, EnumType):
         codes = np.array([constant.value for constant in declared.constants], values.dtype)
         counts[UNNAMED] = int(np.count_nonzero(~np.isin(values, codes)))
@@ -87,7 +87,7 @@ def in_array(values: NDArray[Any], type_name: str, types: Types) -> Counter[str]
     return +counts
 
 
-def in_variable(
+def count_in_variable(
     sources: Parts, type_name: str, shape: tuple[int, ...], types: Types, fill: Constant | None
 ) -> Counter[str]:
     """Count the unspellable values in a variable's arrays.
@@ -105,12 +105,12 @@ def in_variable(
         with closing(Bands(source, BLOCK)) as bands:
             for index in source.list_occupied(block):
                 values = little(bands.read(region_of(index, block, source.layout.shape)))
-                counts += in_array(values, part.type, types)
+                counts += count_in_array(values, part.type, types)
                 left -= values.size
         unwritten = find_unwritten(source)
         if left and (fill is None or unwritten != fill.data):
             value = np.frombuffer(unwritten, numpy_dtype(little_descr(source.layout.dtype)))
-            counts += Counter({code: count * left for code, count in in_array(value, part.type, types).items()})
+            counts += Counter({code: count * left for code, count in count_in_array(value, part.type, types).items()})
     return counts
 
 
@@ -131,7 +131,7 @@ def losses(checked: Checked, options: Options) -> Iterator[Loss]:
     for fqn, variable in checked.variables.items():
         if fqn in shown and fqn in checked.parts:
             shape, fill = checked.shapes[fqn], checked.fills[fqn]
-            odd = in_variable(checked.parts[fqn], variable.type, shape, checked.types, fill)
+            odd = count_in_variable(checked.parts[fqn], variable.type, shape, checked.types, fill)
             yield from _odd(f"variable `{fqn}`", fqn, odd, variable.span)
             if not options.header_only and cut(checked, fqn, checked.parts[fqn]):
                 text = f"variable `{fqn}` has unwritten cells without its fill value, too many to print"

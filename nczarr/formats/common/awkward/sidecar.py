@@ -85,7 +85,7 @@ class _Chunks(ExpressionBuilder):
         if target.sparse or not simple or filters not in ([], [DEFLATE]):
             raise NoExpressionError("encoded chunks")
         described = describe_rows(layout.dtype, rows)
-        pieces = list(self._pieces(layout))
+        pieces = list(self._list_pieces(layout))
         if any(length % width for _, length in pieces) or sum(length for _, length in pieces) != count * width:
             raise NoExpressionError("chunks that cut a value")
         ids = self._numbers
@@ -116,7 +116,7 @@ class _Chunks(ExpressionBuilder):
                 return self._buffer(path, first, described, 0, filters, number)
         raise NoExpressionError("no chunk at all")
 
-    def _pieces(self, layout: Layout) -> Iterator[tuple[Index, int]]:
+    def _list_pieces(self, layout: Layout) -> Iterator[tuple[Index, int]]:
         """Yield the chunks with their element counts; the elements are consecutive in C order."""
         if 0 in layout.shape:
             return

@@ -60,7 +60,7 @@ def write(checked: Checked, report: Report, path: str | None = None) -> Iterator
     if plan is None:
         return None
     _warn(checked, plan, report)
-    return _pieces(checked, plan)
+    return _write_pieces(checked, plan)
 
 
 def _choose(checked: Checked, report: Report) -> str | None:
@@ -141,7 +141,7 @@ def _text(variable: Variable, name: str) -> bytes:
     return value.data[0] if value.count == 1 and isinstance(value.data[0], bytes) else b""
 
 
-def _pieces(checked: Checked, plan: _Plan) -> Iterator[bytes]:
+def _write_pieces(checked: Checked, plan: _Plan) -> Iterator[bytes]:
     yield frame(COLLECTION, _header(plan))
     [length] = checked.shapes[plan.path]
     sources = checked.parts.get(plan.path) or all_fill(

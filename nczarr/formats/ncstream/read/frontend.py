@@ -132,7 +132,7 @@ class _StreamReader(HeaderReader):
         self._report_lost(f"the section of a message of `{path}` is not within {lengths}", entry)
         return None
 
-    def _parts(
+    def _build_parts(
         self, path: str, shape: tuple[int, ...] | None, declarations: Tables, fills: Mapping[str, bytes]
     ) -> Parts | None:
         variable = declarations.variables[path]

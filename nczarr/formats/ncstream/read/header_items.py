@@ -27,7 +27,7 @@ class UnreadableAttributeError(ValueError):
 
 def constant(attribute: pb.Attribute) -> Constant:
     """Return the value of an attribute. Raises UnreadableAttributeError."""
-    type_name = _type(attribute)
+    type_name = _find_type(attribute)
     if type_name == "string":
         texts = list(attribute.sdata)
         return Constant.text(texts[0]) if len(texts) == 1 else Constant.strings(texts)
@@ -40,7 +40,7 @@ def constant(attribute: pb.Attribute) -> Constant:
     return Constant(type=type_name, count=attribute.len, data=swap(attribute.data, width))
 
 
-def _type(attribute: pb.Attribute) -> str:
+def _find_type(attribute: pb.Attribute) -> str:
     """Return the type of the values. Raises UnreadableAttributeError."""
     if attribute.dataType:
         number = int(attribute.dataType)

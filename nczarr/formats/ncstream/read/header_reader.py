@@ -58,13 +58,13 @@ class HeaderReader(ABC):
             replaced = (
                 {} if shape is None else _suit_fills(fills.get(path, {}), variable, declarations, self._warn_ignored)
             )
-            pieces = self._parts(path, shape, declarations, replaced)
+            pieces = self._build_parts(path, shape, declarations, replaced)
             if pieces:
                 unchecked.parts[path] = pieces
         return unchecked
 
     @abstractmethod
-    def _parts(
+    def _build_parts(
         self, path: str, shape: tuple[int, ...] | None, declarations: Tables, fills: Mapping[str, bytes]
     ) -> Parts | None:
         """Return the array sources of a variable, None if it has no values or no valid shape."""

@@ -110,11 +110,11 @@ class _TreeReader:
     def group(self, source: pb.Group, name: str, around: StreamScope | None, depth: int) -> Group:
         """Return a group with its content."""
         path = "/" if around is None else names.join(around.path, name)
-        dimensions = self._dimensions(source, path)
+        dimensions = self._read_dimensions(source, path)
         taken = {names.normal(from_bytes(declared.name)) for declared in (*_list_declarations(source), *source.groups)}
         scope = StreamScope(path, around, taken)
         scope.dimensions |= {inner.name: (names.join(path, inner.name), inner.size) for inner in dimensions}
-        scope.enums |= self._enums(source, path)
+        scope.enums |= self._read_enums(source, path)
         scope.types |= {enum.name: enum for fqn, enum in scope.enums.values() if names.parent(fqn) == path}
         scope.taken |= {*scope.types, *(inner.name for inner in dimensions)}
         variables = list(self._variables(source, scope))
@@ -139,7 +139,7 @@ class _TreeReader:
             if called is not None:
                 yield self.group(inner, called, scope, depth + 1)
 
-    def _dimensions(self, source: pb.Group, path: str) -> list[Dimension]:
+    def _read_dimensions(self, source: pb.Group, path: str) -> list[Dimension]:
         """Return the dimensions that a group declares."""
         dimensions: dict[str, Dimension] = {}
         for dimension in source.dims:
@@ -159,7 +159,7 @@ class _TreeReader:
             )
         return list(dimensions.values())
 
-    def _enums(self, source: pb.Group, path: str) -> dict[str, tuple[TypeName, EnumType]]:
+    def _read_enums(self, source: pb.Group, path: str) -> dict[str, tuple[TypeName, EnumType]]:
         """Return the enums that a group declares. Their width is that of their first variable, else of their codes."""
         enums: dict[str, tuple[TypeName, EnumType]] = {}
         bases = _enum_bases(source) if source.enumTypes else {}
@@ -207,18 +207,18 @@ class _TreeReader:
                 continue
             before = len(scope.types)
             try:
-                yield self._variable(declared, called, scope)
+                yield self._read_variable(declared, called, scope)
             except UnreadableVariableError as fault:
                 while len(scope.types) > before:
                     scope.types.popitem()
                 fqn = names.join(scope.path, called)
                 self._asked.report_lost("unreadable-array", f"`{fqn}` cannot be a variable: {fault}")
 
-    def _variable(self, declared: pb.Variable | pb.Structure, name: str, scope: StreamScope) -> Variable:
+    def _read_variable(self, declared: pb.Variable | pb.Structure, name: str, scope: StreamScope) -> Variable:
         fqn = names.join(scope.path, name)
         attributes = list(self._attributes(declared.atts, fqn))
         outer, stars, inner = split(declared.shape)
-        element = self._type(declared, name, (), _Owner(fqn, scope, attributes))
+        element = self._choose_type(declared, name, (), _Owner(fqn, scope, attributes))
         enums: list[EnumType] = []
         if (
             isinstance(declared, pb.Variable)
@@ -229,7 +229,7 @@ class _TreeReader:
             every = [candidate for _, candidate in scope.enums.values()]
             enums = [enum[1]] if enum is not None and enum[0] == element else every
         type_name = scope.nest_type(element, stars, lengths_of(inner), name)
-        storage = _storage(attributes, [dimension.length for dimension in outer])
+        storage = _read_storage(attributes, [dimension.length for dimension in outer])
         if storage is not None:
             attributes = [attribute for attribute in attributes if attribute.name != CHUNKS]
         return Variable(
@@ -257,7 +257,7 @@ class _TreeReader:
             suited.append(attribute)
         return tuple(suited)
 
-    def _type(
+    def _choose_type(
         self, declared: pb.Variable | pb.Structure, name: str, members: tuple[str, ...], owner: _Owner
     ) -> TypeName:
         """Return the element type. Raises UnreadableVariableError."""
@@ -296,7 +296,7 @@ class _TreeReader:
             path = (*members, called)
             owner.attributes.extend(self._attributes(member.atts, owner.fqn, ".".join(path) + "."))
             outer, stars, inner = split(member.shape)
-            element = self._type(member, f"{name}_{called}", path, owner)
+            element = self._choose_type(member, f"{name}_{called}", path, owner)
             type_name = scope.nest_type(element, stars, lengths_of(inner), f"{name}_{called}")
             fields.append(Field(name=called, type=type_name, shape=lengths_of(outer)))
         if not fields or len({field.name for field in fields}) < len(fields):
@@ -304,7 +304,7 @@ class _TreeReader:
         return scope.declare(CompoundType(name=scope.free(f"{name}_t"), fields=tuple(fields)))
 
 
-def _storage(attributes: Iterable[Attribute], lengths: list[int]) -> Storage | None:
+def _read_storage(attributes: Iterable[Attribute], lengths: list[int]) -> Storage | None:
     """Return the storage from the chunk attribute, None if it is missing or its lengths do not fit."""
     lengths_written = next((attribute.value for attribute in attributes if attribute.name == CHUNKS), None)
     if (

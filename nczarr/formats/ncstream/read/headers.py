@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from nczarr import names
-from nczarr.check.check_names import apart, namesakes
+from nczarr.check.check_names import make_unique, namesakes
 from nczarr.check.checked import Namesake
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
 from nczarr.formats.ncstream.read.data_columns import MessageColumn
@@ -84,14 +84,14 @@ def derive_header(entries: Iterable[StreamEntry]) -> pb.Header:
         if column is not None:
             _column(group, column, name, 0)
             continue
-        shape = _dimensions(message)
+        shape = _list_dimensions(message)
         if is_counted(message) and message.vdata:
             shape.append(pb.Dimension(name=b"*", isVlen=True, isPrivate=True))
         group.vars.add(name=name, dataType=message.dataType, shape=shape)
     return header
 
 
-def _dimensions(message: pb.Data | pb.DataCol) -> list[pb.Dimension]:
+def _list_dimensions(message: pb.Data | pb.DataCol) -> list[pb.Dimension]:
     """Return the section of a message as dimensions, without ragged ones."""
     ranges = message.section.range
     return [pb.Dimension(length=part.size, isPrivate=True) for part in ranges if part.size != RAGGED]
@@ -100,7 +100,7 @@ def _dimensions(message: pb.Data | pb.DataCol) -> list[pb.Dimension]:
 def _column(into: pb.Group | pb.Structure, column: MessageColumn, name: bytes, rank: int) -> None:
     """Declare a column as variable or member; `rank`: number of dimensions of its structure."""
     message = column.message
-    shape = _dimensions(message)[rank:]
+    shape = _list_dimensions(message)[rank:]
     behind = 1 if message.isVlen else rank + len(shape)
     inner = column
     while inner.message.isVlen:
@@ -204,7 +204,7 @@ class _Naming:
         things = [(kind, element) for kind, elements in kinds for element in elements]
         renamed: dict[str, dict[bytes, bytes]] = {"type": dict(enums), "dimension": dict(dimensions)}
         seen: set[tuple[str, bytes]] = set()  # of two things of one spelling, others mean the first
-        for (kind, element), before in zip(things, self._apart(things, path), strict=True):
+        for (kind, element), before in zip(things, self._make_names_unique(things, path), strict=True):
             if (kind, before) in seen:
                 continue
             seen.add((kind, before))
@@ -213,17 +213,21 @@ class _Naming:
             elif kind == "variable" and (before != element.name or path != written):
                 self.spelled[names.join(path, from_bytes(element.name))] = names.join(written, from_bytes(before))
         for element in group.enumTypes:
-            self._apart(
+            self._make_names_unique(
                 [("enum constant", item) for item in element.map], names.join(path, from_bytes(element.name)), "value"
             )
         variables: list[Any] = [*group.vars, *group.structs]
         for element in variables:
-            self._variable(element, names.join(path, from_bytes(element.name)), renamed["dimension"], renamed["type"])
+            self._rename_in_variable(
+                element, names.join(path, from_bytes(element.name)), renamed["dimension"], renamed["type"]
+            )
         for child, name in zip(group.groups, below, strict=True):
             inside = names.join(path, from_bytes(child.name)), names.join(written, from_bytes(name))
             self.group(child, *inside, renamed["dimension"], renamed["type"])
 
-    def _variable(self, variable: Any, path: str, dimensions: dict[bytes, bytes], enums: dict[bytes, bytes]) -> None:
+    def _rename_in_variable(
+        self, variable: Any, path: str, dimensions: dict[bytes, bytes], enums: dict[bytes, bytes]
+    ) -> None:
         """Rename the members of a structure; apply the new names of dimensions and enums."""
         for dimension in variable.shape:
             if not dimension.isPrivate and dimension.name in dimensions:
@@ -233,15 +237,15 @@ class _Naming:
                 variable.enumType = enums[variable.enumType]
             return
         members = [*variable.vars, *variable.structs]
-        self._apart([("field", member) for member in members], path)
+        self._make_names_unique([("field", member) for member in members], path)
         for member in members:
-            self._variable(member, names.join(path, from_bytes(member.name)), dimensions, enums)
+            self._rename_in_variable(member, names.join(path, from_bytes(member.name)), dimensions, enums)
 
-    def _apart(self, things: list[tuple[str, Any]], scope: str, member: str = "name") -> list[bytes]:
+    def _make_names_unique(self, things: list[tuple[str, Any]], scope: str, member: str = "name") -> list[bytes]:
         """Give the items of one scope unique names; return their old names."""
         before = [getattr(element, member) for _, element in things]
         items = [(kind, from_bytes(name)) for (kind, _), name in zip(things, before, strict=True)]
-        shown = apart(items)
+        shown = make_unique(items)
         self.namesakes += namesakes(items, shown, scope)
         for (_, element), (name, _) in zip(things, shown, strict=True):
             setattr(element, member, name.encode("utf-8", "surrogateescape"))

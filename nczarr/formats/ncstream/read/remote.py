@@ -120,7 +120,7 @@ class _RemoteReader(HeaderReader):
         super().__init__(*header)
         self._service = service
 
-    def _parts(
+    def _build_parts(
         self, path: str, shape: tuple[int, ...] | None, declarations: Tables, fills: Mapping[str, bytes]
     ) -> Parts | None:
         if shape is None:

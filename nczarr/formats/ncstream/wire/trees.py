@@ -392,7 +392,7 @@ def arrays(tree: Tree, type_name: TypeName, shape: tuple[int, ...], types: Types
         shape,
         lambda tree, type_name, shape: shape_fixed(tree, type_name, shape, types),
         _lists,
-        lambda tree, fields: _members(tree, fields, types),
+        lambda tree, fields: _find_members(tree, fields, types),
     )
 
 
@@ -414,7 +414,7 @@ def shape_fixed(tree: Tree, type_name: TypeName, shape: tuple[int, ...], types: 
         return shape_values(np.frombuffer(b"".join(tree.items), dtype), shape)
     if isinstance(declared, CompoundType):
         out = np.zeros(shape, dtype)
-        for field, member in zip(declared.fields, _members(tree, declared.fields, types), strict=True):
+        for field, member in zip(declared.fields, _find_members(tree, declared.fields, types), strict=True):
             out[field.name] = shape_fixed(member, field.type, (*shape, *field.shape), types)
         return out
     if not isinstance(tree, FixedNumbers) or tree.values.dtype.itemsize != size(type_name, types):
@@ -423,7 +423,7 @@ def shape_fixed(tree: Tree, type_name: TypeName, shape: tuple[int, ...], types: 
     return shape_values(values if values.dtype == dtype else values.view(dtype), shape)
 
 
-def _members(tree: Tree, fields: Sequence[Field], types: Types) -> list[Tree]:
+def _find_members(tree: Tree, fields: Sequence[Field], types: Types) -> list[Tree]:
     """Return the member of each field. Raises UnsuitedError."""
     if not isinstance(tree, Records):
         if len(fields) == 1:  # rows of elements behind a ragged dimension

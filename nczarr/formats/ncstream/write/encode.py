@@ -203,7 +203,7 @@ def _values(content: Tree, counts: NDArray[np.int64] | None, section: Section) -
             members = _column(b"", content, (range(len(content)),))
             members = [protobuf.write_tag(1, size_of(members)), *members]
         case Records():
-            members = list(_members(content, section))
+            members = list(_encode_members(content, section))
         case UnknownRows():
             raise UnwritableError("undefined rows cannot be written as columns")
     if strings:
@@ -222,7 +222,7 @@ def _values(content: Tree, counts: NDArray[np.int64] | None, section: Section) -
         yield pb.DataCol(nil=nil).SerializeToString()
 
 
-def _members(records: Records, section: Section) -> Iterator[Piece | Raw]:
+def _encode_members(records: Records, section: Section) -> Iterator[Piece | Raw]:
     for name, shape, member in zip(records.names, records.shapes, records.members, strict=True):
         whole = (*section, *map(range, shape))
         one = _column(name.encode("utf-8", "surrogateescape"), member, whole)

@@ -111,7 +111,7 @@ class _OldTree:
         nodes, level, leaves = [address], None, []
         while nodes:
             below: list[int] = []
-            read = self._file.together([partial(self._node, node) for node in nodes], self._size)
+            read = self._file.together([partial(self._read_node, node) for node in nodes], self._size)
             if len(set(nodes)) < len(nodes) or {depth for depth, _ in read} != {read[0][0] if level is None else level}:
                 raise UnreadableHeaderError("the index of chunks is damaged")
             for depth, entries in read:
@@ -130,7 +130,7 @@ class _OldTree:
         facts[:, 0], facts[:, 1], facts[:, 2] = entries["address"], entries["size"], entries["mask"]
         return places.astype(np.int64), facts
 
-    def _node(self, address: int) -> tuple[int, NDArray[Any]]:
+    def _read_node(self, address: int) -> tuple[int, NDArray[Any]]:
         """Return the depth of a node above the leaves, and its entries."""
         head = self._file.read(address, 24)
         kind, depth, count = unpack_from("<BBH", head, 4)

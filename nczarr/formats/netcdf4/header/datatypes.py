@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from nczarr.arrays.lazy_numpy import np
 from nczarr.arrays.sources.source import Descr, numpy_dtype
-from nczarr.check.check_names import apart
+from nczarr.check.check_names import make_unique
 from nczarr.formats.netcdf4.header.file_bytes import UnreadableHeaderError
 from nczarr.formats.netcdf4.objects import COMPOUND, ENUM, FLOAT, INTEGER, OPAQUE, STRING, VLEN, FixedText, Outline
 
@@ -151,7 +151,7 @@ class Datatype:
     def names(self) -> list[str]:
         """Names of members in the tree: NFC and unique."""
         written = [("field", member.name.decode("utf-8", "surrogateescape")) for member in self.members]
-        return [name for name, _ in apart(written)]
+        return [name for name, _ in make_unique(written)]
 
     @property
     def outline(self) -> Outline:
@@ -206,7 +206,7 @@ def _datatype(data: bytes, at: int, depth: int) -> tuple[Datatype, int]:
             base, end = _datatype(data, at, depth + 1)
             return Datatype(family, size, base=base, form=bits & 15), end
         case _ if family == ARRAY and version > 1:
-            return _array(data, at, size, version, depth)
+            return _read_array(data, at, size, version, depth)
     raise UnreadableHeaderError(f"types of class {family} are not read")
 
 
@@ -265,7 +265,7 @@ def _enum(data: bytes, at: int, count: int, size: int, version: int, depth: int)
     return Datatype(ENUM, size, base=base, constants=tuple(zip(labels, values, strict=True))), at + count * size
 
 
-def _array(data: bytes, at: int, size: int, version: int, depth: int) -> tuple[Datatype, int]:
+def _read_array(data: bytes, at: int, size: int, version: int, depth: int) -> tuple[Datatype, int]:
     rank = data[at]
     at += 4 if version == 2 else 1
     shape = unpack_from(f"<{rank}I", data, at)

@@ -100,7 +100,7 @@ class DmrWriter:
         spaces: XmlAttributes = {"xmlns": DAP4, **namespaces, "xmlns__nczarr": OURS}
         yield '<?xml version="1.0" encoding="UTF-8"?>'
         yield _open("Dataset", {**spaces, "dapVersion": "4.0", "dmrVersion": version, "name": name} | xml_attributes)
-        yield from self._group(self.checked.dataset, "/", STEP)
+        yield from self._write_group(self.checked.dataset, "/", STEP)
         yield from self.end()
         yield "</Dataset>"
 
@@ -109,7 +109,7 @@ class DmrWriter:
         word: str = getattr(WORDS[type_name], self.dialect)
         return word
 
-    def _group(self, group: Group, path: str, step: str) -> Iterator[str]:
+    def _write_group(self, group: Group, path: str, step: str) -> Iterator[str]:
         for dimension in group.dimensions:
             size = len(self.dimensions[names.join(path, dimension.name)])
             xml_attributes: XmlAttributes = {"name": dimension.name, "size": size}
@@ -122,18 +122,18 @@ class DmrWriter:
                 yield step + "</Enumeration>"
         for variable in group.variables:
             if (fqn := names.join(path, variable.name)) in self.selected:
-                yield from self._variable(variable, fqn, step)
+                yield from self._write_variable(variable, fqn, step)
         yield from self.attributes(group.attributes, path, step)
         for child in group.groups:
             yield step + tag("Group", name=child.name, closed=False)
-            yield from self._group(child, names.join(path, child.name), step + STEP)
+            yield from self._write_group(child, names.join(path, child.name), step + STEP)
             yield step + "</Group>"
 
-    def _variable(self, variable: Variable, fqn: str, step: str) -> Iterator[str]:
+    def _write_variable(self, variable: Variable, fqn: str, step: str) -> Iterator[str]:
         inner = step + STEP
         element, xml_attributes = self._element(variable.type, variable.name)
         yield step + _open(element, xml_attributes | self.hints(fqn))
-        yield from self._members(variable.type, variable.name, inner)
+        yield from self._write_members(variable.type, variable.name, inner)
         maps = []
         for reference, indices in zip(variable.dimensions, self.selected[fqn], strict=True):
             if isinstance(reference, str) and indices == self.dimensions[reference]:
@@ -164,7 +164,7 @@ class DmrWriter:
         is_hidden = type_name == "char" and word != WORDS["char"].dap4
         return word, {"name": name, "nczarr__type": type_name if is_hidden else None}
 
-    def _members(self, type_name: str, name: str, step: str) -> Iterator[str]:
+    def _write_members(self, type_name: str, name: str, step: str) -> Iterator[str]:
         declared = self.types.get(type_name)
         if isinstance(declared, VlenType):
             yield from self._member(declared.base, name, (), step)
@@ -175,7 +175,7 @@ class DmrWriter:
     def _member(self, type_name: str, name: str, shape: tuple[int, ...], step: str) -> Iterator[str]:
         element, xml_attributes = self._element(type_name, name)
         yield step + _open(element, xml_attributes)
-        yield from self._members(type_name, name, step + STEP)
+        yield from self._write_members(type_name, name, step + STEP)
         yield from (step + STEP + tag("Dim", size=length) for length in shape)
         yield f"{step}</{element}>"
 

@@ -146,7 +146,7 @@ class DocumentReader:
             if child.tag in VARIABLES:
                 name = child.attributes.get("name", "")
                 try:
-                    self._variable(child, name, scope)
+                    self._read_variable(child, name, scope)
                 except FaultError as fault:
                     where = names.join(scope.path, name[:80])
                     self.report_omitted(child, f"variable `{where}` is left out: {fault}")
@@ -169,7 +169,7 @@ class DocumentReader:
                 attributes_by_name[attribute.name] = attribute
         return tuple(attributes_by_name.values())
 
-    def _variable(self, element: XmlElement, name: str, scope: DmrScope) -> None:
+    def _read_variable(self, element: XmlElement, name: str, scope: DmrScope) -> None:
         """Read one variable. Raises FaultError."""
         if names.problem(name) is not None:
             raise FaultError("netCDF does not allow this variable name")

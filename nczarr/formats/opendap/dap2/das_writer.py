@@ -47,10 +47,10 @@ class _DasWriter:
     def lines(self) -> Iterator[str]:
         """Yield the containers."""
         root = list(self._attributes(self.checked.dataset.attributes, "/"))
-        rest = [line for name in self.mapped.nodes for line in self._variable(name)]
+        rest = [line for name in self.mapped.nodes for line in self._write_variable(name)]
         for path, group in self.checked.groups.items():
             if path != "/":
-                rest += self._group(path, group)
+                rest += self._write_group(path, group)
         for fqn in self.checked.types:
             if isinstance(self.checked.types[fqn], EnumType):
                 self.left_out.append(f"{fqn}: names of the values of an enumeration")
@@ -64,14 +64,14 @@ class _DasWriter:
         yield from rest
         yield from self._list_unlimited()
 
-    def _group(self, path: str, group: Group) -> Iterator[str]:
+    def _write_group(self, path: str, group: Group) -> Iterator[str]:
         lines = list(self._attributes(group.attributes, path))
         if lines:
             name = self.mapped.identifiers[path]
             lines += _names(() if self.mapped.identifiers.tells(path) else (path,))
             yield from _container(name, lines)
 
-    def _variable(self, name: str) -> Iterator[str]:
+    def _write_variable(self, name: str) -> Iterator[str]:
         node = self.mapped.nodes[name]
         leaf = node.members[0] if node.kind == "grid" else node
         variable = self.checked.variables[leaf.fqn]

@@ -142,7 +142,7 @@ class DasAttributes:
             yield self.tree.variables[name], ""
             return
         for variable in self.tree.variables.values():
-            for path, member in _members(variable.slot.declared, "") if variable.slot.grid is None else ():
+            for path, member in _list_members(variable.slot.declared, "") if variable.slot.grid is None else ():
                 if name in (member.name, f"{variable.name}.{path}"):
                     yield variable, f"{path}."
 
@@ -244,11 +244,11 @@ def number(text: str, type_name: str) -> bytes | None:
     return number_bytes(text, type_name)
 
 
-def _members(declared: Declaration, prefix: str) -> Iterator[tuple[str, Declaration]]:
+def _list_members(declared: Declaration, prefix: str) -> Iterator[tuple[str, Declaration]]:
     """Yield the members of a declaration at any depth, with their paths."""
     for member in declared.members:
         yield prefix + member.name, member
-        yield from _members(member, f"{prefix}{member.name}.")
+        yield from _list_members(member, f"{prefix}{member.name}.")
 
 
 def restore_names(tree: Tree, unlimited: set[str]) -> set[str]:

@@ -114,7 +114,7 @@ def mapping(checked: Checked, name: str) -> Mapping:
     left_out: list[str] = []
     for fqn, variable in checked.variables.items():
         try:
-            declared = _variable(checked, identifiers, fqn, variable)
+            declared = _make_variable_node(checked, identifiers, fqn, variable)
             nodes[declared.name] = declared
         except _UnsayableError as reason:
             left_out.append(f"{fqn}: {reason}")
@@ -124,17 +124,17 @@ def mapping(checked: Checked, name: str) -> Mapping:
     return Mapping(checked, wire_name((name,)).replace("%2E", "."), nodes, spellings, identifiers, tuple(left_out))
 
 
-def _variable(checked: Checked, identifiers: Identifiers, fqn: str, variable: Variable) -> DdsNode:
+def _make_variable_node(checked: Checked, identifiers: Identifiers, fqn: str, variable: Variable) -> DdsNode:
     shape = checked.shapes[fqn]
     if 0 in shape:
         raise _UnsayableError("it has a dimension of length 0")
     named = identifiers.axes(variable, shape)
     lengths = _lengths(checked, variable.type, shape)
     axes = tuple(NodeAxis(name, range(length)) for name, length in zip(named, lengths, strict=True))
-    return _node(checked, DdsNode(identifiers[fqn], "element", fqn, variable.type, axes))
+    return _convert_node(checked, DdsNode(identifiers[fqn], "element", fqn, variable.type, axes))
 
 
-def _node(checked: Checked, node: DdsNode) -> DdsNode:
+def _convert_node(checked: Checked, node: DdsNode) -> DdsNode:
     """Return the node of a variable or member as DAP2 has its type. Raises _UnsayableError.
 
     The last axis of opaque values has their bytes.
@@ -154,7 +154,9 @@ def _node(checked: Checked, node: DdsNode) -> DdsNode:
 def _member(checked: Checked, owner: DdsNode, field: Field) -> DdsNode:
     """Return the node of a member. Raises _UnsayableError."""
     axes = tuple(NodeAxis(None, range(length)) for length in _lengths(checked, field.type, field.shape))
-    return _node(checked, DdsNode(wire_name((field.name,)), "element", owner.fqn, field.type, axes, field=field.name))
+    return _convert_node(
+        checked, DdsNode(wire_name((field.name,)), "element", owner.fqn, field.type, axes, field=field.name)
+    )
 
 
 def _lengths(checked: Checked, type_name: str, shape: tuple[int, ...]) -> tuple[int, ...]:

@@ -178,7 +178,7 @@ class _Strict(DefaultErrorStrategy):  # type: ignore[misc]
 
     def _fault(self, recognizer: Any) -> TextFaultError:
         token = recognizer.getCurrentToken()
-        literals = [P.literalNames[kind] if kind < len(P.literalNames) else "" for kind in _types(recognizer)]
+        literals = [P.literalNames[kind] if kind < len(P.literalNames) else "" for kind in _list_types(recognizer)]
         words = sorted({word.strip("'") for word in literals if word and word != "<INVALID>"})
         expected = " or ".join(f"`{word}`" for word in words) if words else "another word"
         text = self._source.text(token.start, token.end)[:40]
@@ -186,7 +186,7 @@ class _Strict(DefaultErrorStrategy):  # type: ignore[misc]
         return TextFaultError(f"{text}: {expected} must follow", token.start, max(token.end, token.start))
 
 
-def _types(recognizer: Any) -> list[int]:
+def _list_types(recognizer: Any) -> list[int]:
     """Return the types of expected tokens."""
     kinds: list[int] = []
     for interval in recognizer.getExpectedTokens().intervals or ():

@@ -167,7 +167,7 @@ class Tree:
             taken.add(variable.name)
         for slot in declared.slots:
             if slot.grid is None:
-                dims = self._dimensions(slot.declared.dims)
+                dims = self._find_dimensions(slot.declared.dims)
                 self.variables[slot.declared.name] = TreeVariable(slot.declared.name, slot, dims)
         number = 0
         while number < len(declared.slots):
@@ -220,7 +220,7 @@ class Tree:
             return False
         return self.equal(other, slot)
 
-    def _dimensions(self, dims: tuple[Dim, ...]) -> tuple[str | int, ...]:
+    def _find_dimensions(self, dims: tuple[Dim, ...]) -> tuple[str | int, ...]:
         return tuple(dim.size if dim.name is None else self.dimension(dim.name, dim.size) for dim in dims)
 
     def restore_chars(self) -> None:

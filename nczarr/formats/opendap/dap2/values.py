@@ -52,7 +52,7 @@ def response(mapped: Mapping, nodes: tuple[DdsNode, ...]) -> Iterator[bytes]:
 def values(checked: Checked, node: DdsNode) -> Iterator[bytes]:
     """Yield the values of a node. Raises OSError, InexactError."""
     if node.kind == "element":
-        yield from _array(node, sources_of(checked, node)[""])
+        yield from _write_array(node, sources_of(checked, node)[""])
     elif node.kind == "structure":
         yield from _records(checked, node)
     else:
@@ -67,7 +67,7 @@ def sources_of(checked: Checked, node: DdsNode) -> Parts:
     return select_parts(checked, node.fqn, (*ranges, *map(range, shape[len(ranges) :])))
 
 
-def _array(leaf: DdsNode, source: ArraySource) -> Iterator[bytes]:
+def _write_array(leaf: DdsNode, source: ArraySource) -> Iterator[bytes]:
     """Yield an array or scalar."""
     if not leaf.element.array:
         if leaf.axes:

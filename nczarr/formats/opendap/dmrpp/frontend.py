@@ -87,10 +87,10 @@ class _DmrppReader(DocumentReader):
                 f"chunks of `{path}` are missing, and the document has no fill value for them; they are read as zeros"
             )
             self.report.add(Diagnostic("undefined-fill", Severity.NOTE, text, Label(self.span(element))))
-        return parts, _storage(described, storage)
+        return parts, _read_storage(described, storage)
 
 
-def _storage(described: DescribedVariable, plain: Storage) -> Storage:
+def _read_storage(described: DescribedVariable, plain: Storage) -> Storage:
     """Return the storage of a variable, with our notes; HDF5 chunks may be longer than dimensions."""
     if plain.chunks is not None:
         plain = plain.model_copy(update={"chunks": described.chunk_storage(plain.chunks).chunks})

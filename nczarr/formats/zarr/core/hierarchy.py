@@ -81,11 +81,11 @@ class _Hierarchy:
     def read(self) -> Unchecked:
         """Return the dataset."""
         superblock, key = self.variables.read_hidden("", "superblock")
-        described = self._superblock(superblock or {}, key)
+        described = self._read_superblock(superblock or {}, key)
         if self.reader.is_array(""):
             root = ZarrGroup("root", "/", "", [(names.normal(described["name"]) or "data", "")], ())
         else:
-            root = self._node("", "/", "root", 0)
+            root = self._read_node("", "/", "root", 0)
         types = self.variables.types
         sound = sound_types(types)
         large = find_oversized(sound)
@@ -93,14 +93,14 @@ class _Hierarchy:
         for path in types.keys() - sound.keys():
             self._stale(f"type `{path}` is too large, or uses undefined types", key)
         self.variables.types = sound
-        members = members_of(self._group(root))
+        members = members_of(self._read_group(root))
         del members["name"]
         if self.reader.is_exact and not self.variables.has_hidden:
             described["name"] = ""
         dataset = Dataset(**described, **members)
         return Unchecked(dataset, forward=True, parts=self.variables.parts, namesakes=self.documents.namesakes)
 
-    def _superblock(self, document: Json, key: str) -> Json:
+    def _read_superblock(self, document: Json, key: str) -> Json:
         """Return name, kind and version of the dataset from the extension; without it, only the file's name."""
         extension = document.get("nczarr")
         if extension is None:
@@ -121,7 +121,7 @@ class _Hierarchy:
         self.documents.warn("stale-extension", message, key, where)
 
     # ---- groups ----------------------------------------------------------------------------------------------------
-    def _node(self, prefix: str, path: str, name: str, depth: int) -> ZarrGroup:
+    def _read_node(self, prefix: str, path: str, name: str, depth: int) -> ZarrGroup:
         """Return the group at a prefix with its descendants; add its types and dimensions to those of variables."""
         document, key = self.variables.read_hidden(prefix, "group")
         document = document or {}
@@ -129,18 +129,18 @@ class _Hierarchy:
         if not isinstance(extension, dict):
             self._stale("the extension of the group is not an object", key)
             extension = {}
-        variables, groups = self._members(prefix, path, document, extension, key)
+        variables, groups = self._list_members(prefix, path, document, extension, key)
         children = []
         for child, inside in groups:
             if depth >= MAX_DEPTH:
                 text = f"groups are nested more than {MAX_DEPTH} deep; `{child}` is left out"
                 self.documents.report_lost("unreadable-array", text, key)
             else:
-                children.append(self._node(inside, names.join(path, child), child, depth + 1))
+                children.append(self._read_node(inside, names.join(path, child), child, depth + 1))
         taken = {member for member, _ in (*variables, *groups)}
-        types = self._types(extension.get("types", []), key, taken)
+        types = self._read_types(extension.get("types", []), key, taken)
         clashing = {declared for declared, _ in groups} | {declared.name for declared in types}
-        dimensions = self._dimensions(document, path, key, clashing)
+        dimensions = self._read_dimensions(document, path, key, clashing)
         hidden = extension.get("anonymous", [])
         stand_ins = (
             set(hidden) if isinstance(hidden, list) and all(isinstance(label, str) for label in hidden) else set()
@@ -152,7 +152,9 @@ class _Hierarchy:
             place[names.join(path, dimension.name)] = dimension
         return ZarrGroup(name, path, prefix, variables, tuple(children), types, declared)
 
-    def _members(self, prefix: str, path: str, document: Json, extension: Json, key: str) -> tuple[Members, Members]:
+    def _list_members(
+        self, prefix: str, path: str, document: Json, extension: Json, key: str
+    ) -> tuple[Members, Members]:
         """Return the variables and groups that are listed, in the order of the extension."""
         if not self.variables.has_hidden:
             below = self.documents.children(prefix)
@@ -202,7 +204,7 @@ class _Hierarchy:
                 self.documents.report_lost("ambiguous-node", text, self.reader.key(inside))
             nodes.append(("variable" if is_array or self._is_variable(inside) else "group", spelled, inside))
         items = [(kind, spelled) for kind, spelled, _ in nodes]
-        shown = self.documents.apart(items, [self.reader.key(inside) for _, _, inside in nodes], path)
+        shown = self.documents.make_names_unique(items, [self.reader.key(inside) for _, _, inside in nodes], path)
         members: dict[str, Members] = {"variable": [], "group": []}
         for name, (kind, _, inside) in zip(shown, nodes, strict=True):
             members[kind].append((name, inside))
@@ -218,7 +220,7 @@ class _Hierarchy:
         extension = (document or {}).get("nczarr")
         return isinstance(extension, dict) and isinstance(extension.get("variable"), dict)
 
-    def _types(self, written: Any, key: str, taken: set[str]) -> tuple[UserType, ...]:
+    def _read_types(self, written: Any, key: str, taken: set[str]) -> tuple[UserType, ...]:
         """Return the extension's types that are valid individually."""
         types: dict[str, UserType] = {}
         for number, item in enumerate(written if isinstance(written, list) else []):
@@ -239,7 +241,7 @@ class _Hierarchy:
                 types[user_type.name] = user_type
         return tuple(types.values())
 
-    def _dimensions(self, document: Json, path: str, key: str, clashing: set[str]) -> list[Dimension]:
+    def _read_dimensions(self, document: Json, path: str, key: str, clashing: set[str]) -> list[Dimension]:
         """Return the declared dimensions of a group."""
         lengths: Any = next((document[name] for name in ("dimensions", "dims") if name in document), {})
         if not isinstance(lengths, dict):
@@ -292,7 +294,7 @@ class _Hierarchy:
         )
         return tuple(dimensions.values())
 
-    def _group(self, node: ZarrGroup) -> Group:
+    def _read_group(self, node: ZarrGroup) -> Group:
         """Return the group with its variables."""
         arrays: dict[str, ArrayMetadata] = {}
         for name, prefix in node.variables:
@@ -319,7 +321,7 @@ class _Hierarchy:
             dimensions=(*node.dimensions, *named),
             variables=tuple(variables),
             attributes=self.variables.attributes(attributes, node.prefix),
-            groups=tuple(map(self._group, node.children)),
+            groups=tuple(map(self._read_group, node.children)),
             span=self.documents.span(self.reader.key(node.prefix)),
         )
 

@@ -11,7 +11,7 @@ from nczarr.arrays.sources.source import Descr, itemsize
 from nczarr.arrays.values.elements import ELEMENT_TYPES, declare_type, element_of, field_of, model_dtype
 from nczarr.arrays.values.parts import NUMPY, Types, descr
 from nczarr.ast import CompoundType, Field, OpaqueType
-from nczarr.check.check_names import apart, namesakes
+from nczarr.check.check_names import make_unique, namesakes
 from nczarr.check.check_types import LARGEST_VALUE, MOST_MEMBERS
 from nczarr.check.checked import Namesake
 from nczarr.formats.common.declared_types import DeclaredTypes
@@ -78,7 +78,7 @@ class Inventor(DeclaredTypes):
             return plain_type(stored) or ""
         fields, record = [], self.free(f"{name}_t")
         items = [("field", field) for field, _, _ in stored]
-        shown = apart(items)
+        shown = make_unique(items)
         self.namesakes += namesakes(items, shown, names.join(self.path, record))
         for (called, _), (field, inner, shape) in zip(shown, stored, strict=True):
             problem = name_problem(field)

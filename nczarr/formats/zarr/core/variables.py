@@ -69,7 +69,7 @@ class Variables:
 
     def dimension_names(self, path: str, written: Sequence[str], keys: Sequence[str]) -> list[str]:
         """Return unique names of a group's dimensions; `keys`: their documents."""
-        shown = self.documents.apart([("dimension", name) for name in written], keys, path)
+        shown = self.documents.make_names_unique([("dimension", name) for name in written], keys, path)
         for spelled, name in zip(written, shown, strict=True):
             if name != spelled:
                 self._respelled[names.join(path, spelled)] = names.join(path, name)
@@ -80,27 +80,27 @@ class Variables:
     ) -> Variable | None:
         """Return the variable at a prefix; None (reported) if unreadable. `metadata`: that of its array."""
         if metadata is not None:
-            return self._array(path, name, metadata, inventor)
-        return None if self.reader.is_array(prefix) else self._parts(path, name, prefix)
+            return self._read_array(path, name, metadata, inventor)
+        return None if self.reader.is_array(prefix) else self._read_parts(path, name, prefix)
 
     def _stale(self, message: str, key: str, where: str = "") -> None:
         self.documents.warn("stale-extension", message, key, where)
 
     # ---- one array -------------------------------------------------------------------------------------------------
-    def _array(self, path: str, name: str, described: ArrayMetadata, inventor: Inventor) -> Variable | None:
+    def _read_array(self, path: str, name: str, described: ArrayMetadata, inventor: Inventor) -> Variable | None:
         hidden, key = self.read_hidden(described.prefix, "array")
         extension = self._extension((hidden or {}).get("nczarr", {}), key)
-        plain = self._list_axes(hidden or {}, described, key) if self.has_hidden else self._axes(path, described)
+        plain = self._list_axes(hidden or {}, described, key) if self.has_hidden else self._name_axes(path, described)
         if plain == () and described.shape == (1,):
             encoding = described.encoding._replace(permutation=None)  # netCDF-C writes scalars as arrays of one element
             described = described._replace(shape=(), chunks=(), shards=None, encoding=encoding)
-        type_name = self._type(extension, name, described, inventor, key)
+        type_name = self._choose_type(extension, name, described, inventor, key)
         if type_name is None:
             return None
         types = self.types
         if inventor.types:
             types = {**types, **{names.join(path, label): declared for label, declared in inventor.types.items()}}
-        references = self._references(extension, plain, described, key)
+        references = self._choose_dimensions(extension, plain, described, key)
         attributes = self.attributes(described.attributes, described.prefix, type_name)
         storage = described.storage(texts=not self.has_hidden, fill_mode=self.has_hidden or self.reader.is_exact)
         variable = Variable(
@@ -108,7 +108,7 @@ class Variables:
             type=type_name,
             dimensions=references,
             attributes=with_fill(attributes, type_name, types, described, self.reader, restored=not self.has_hidden),
-            storage=self._storage(extension, storage, references, type_name, key),
+            storage=self._choose_storage(extension, storage, references, type_name, key),
             span=self.documents.span(described.key),
         )
         nil = extension.nil.get("", ()) if type_name == "string" else ()
@@ -147,7 +147,7 @@ class Variables:
             return None
         return data
 
-    def _axes(self, path: str, described: ArrayMetadata) -> tuple[str | None, ...] | None:
+    def _name_axes(self, path: str, described: ArrayMetadata) -> tuple[str | None, ...] | None:
         """Return the FQNs of an array's axes in its group; None (reported) without a name for each."""
         shape, axes = described.shape, described.axes
         if axes is not None and len(axes) == len(shape):
@@ -176,7 +176,7 @@ class Variables:
             return None
         return tuple(self._reference(reference) for reference in references)
 
-    def _type(
+    def _choose_type(
         self, extension: ArrayExtension, name: str, described: ArrayMetadata, inventor: Inventor, key: str
     ) -> str | None:
         type_name, types = extension.type, self.types
@@ -198,7 +198,7 @@ class Variables:
             self.documents.report_lost("unreadable-array", str(fault), described.key)
             return None
 
-    def _references(
+    def _choose_dimensions(
         self, extension: ArrayExtension, plain: tuple[str | None, ...] | None, described: ArrayMetadata, key: str
     ) -> References:
         """Return the extension's dimensions if they fit the shape, else the plain ones, else sizes."""
@@ -248,7 +248,7 @@ class Variables:
         return dimension is not None and (dimension.size == length or (dimension.unlimited and length < dimension.size))
 
     # ---- a group of parts ------------------------------------------------------------------------------------------
-    def _parts(self, path: str, name: str, prefix: str) -> Variable | None:
+    def _read_parts(self, path: str, name: str, prefix: str) -> Variable | None:
         hidden, key = self.read_hidden(prefix, "group")
         extension = self._extension(((hidden or {}).get("nczarr") or {}).get("variable"), key)
         type_name = extension.type or ""
@@ -287,7 +287,7 @@ class Variables:
             type=type_name,
             dimensions=references,
             attributes=self.attributes(self.reader.attributes(prefix), prefix, type_name),
-            storage=self._storage(extension, Storage(), references, type_name, key),
+            storage=self._choose_storage(extension, Storage(), references, type_name, key),
             span=self.documents.span(key),
         )
 
@@ -314,7 +314,7 @@ class Variables:
             written, lambda member: self._stale(f"`{member}` of the array's extension is invalid", key)
         )
 
-    def _storage(
+    def _choose_storage(
         self,
         extension: ArrayExtension,
         plain_storage: Storage,

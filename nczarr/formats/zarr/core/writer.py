@@ -44,7 +44,7 @@ class Writer:
 
     def entries(self) -> Iterator[Entry]:
         """Yield every metadata key with its document; consolidated metadata if the plan has them."""
-        documents = self._group("/", self.plan.checked.dataset)
+        documents = self._write_group("/", self.plan.checked.dataset)
         return self.consolidate(documents) if self.plan.consolidates else documents
 
     # ---- how a version lays down documents ---------------------------------------------------------------------------
@@ -101,14 +101,14 @@ class Writer:
         return shown
 
     # ---- the walk ----------------------------------------------------------------------------------------------------
-    def _group(self, path: str, group: Group) -> Iterator[Entry]:
+    def _write_group(self, path: str, group: Group) -> Iterator[Entry]:
         for child in group.groups:
-            yield from self._group(names.join(path, child.name), child)
+            yield from self._write_group(names.join(path, child.name), child)
         for variable in group.variables:
-            yield from self._variable(names.join(path, variable.name), variable)
+            yield from self._write_variable(names.join(path, variable.name), variable)
         yield from self.group(self.plan.prefix(path), self.finish(path, *self.group_attributes(path, group)))
 
-    def _variable(self, path: str, variable: Variable) -> Iterator[Entry]:
+    def _write_variable(self, path: str, variable: Variable) -> Iterator[Entry]:
         prefix = self.plan.prefix(path)
         shown, hidden = self.variable_attributes(path, variable)
         targets = self.plan.targets[path]
@@ -117,7 +117,7 @@ class Writer:
             shown = without_times(shown, whole.layout.dtype, whole.layout.fill)
             yield from self.array(prefix, whole, self.plan.axes[path], self.finish(path, shown, hidden))
             return
-        yield from self._parts(path, targets)
+        yield from self._write_parts(path, targets)
         arrays = self.plan.form.capabilities.arrays
         if arrays is not None and arrays.sidecars:
             from nczarr.formats.common.awkward import sidecar  # few datasets have lists
@@ -125,7 +125,7 @@ class Writer:
             yield from sidecar.entries(self.plan, path)
         yield from self.group(prefix, self.finish(path, shown, hidden))
 
-    def _parts(self, path: str, targets: Mapping[str, PartTarget]) -> Iterator[Entry]:
+    def _write_parts(self, path: str, targets: Mapping[str, PartTarget]) -> Iterator[Entry]:
         """Yield the documents of a variable's parts, and of the groups between."""
         inner: dict[str, None] = {}
         for part, target in targets.items():

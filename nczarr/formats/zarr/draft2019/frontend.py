@@ -75,7 +75,7 @@ class NodeDocuments(StrictDocuments):
         waiting = [node.path for key in documents if (node := keys.node_of(key)) and node.kind == "group"]
         while waiting:
             path = waiting.pop()
-            members = self._members(path) if path.count("/") <= MAX_DEPTH else []
+            members = self._list_members(path) if path.count("/") <= MAX_DEPTH else []
             below = [keys.document_key(keys.join(path, member), kind) for member in members for kind in keys.KINDS]
             self.store.expect(below)
             standing = [key for key in below if key not in documents and self.store.get(key) is not None]
@@ -86,7 +86,7 @@ class NodeDocuments(StrictDocuments):
             self.report_lost("unreadable-array", text, keys.META)
         return nodes_of(documents)
 
-    def _members(self, path: str) -> list[str]:
+    def _list_members(self, path: str) -> list[str]:
         """Return a group's child names, or paths of a variable's arrays, in our extension."""
         document = self.get(keys.group_key(path))
         ours = None if document is None else extension.find_extension(document.get("extensions"))

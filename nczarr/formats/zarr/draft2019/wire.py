@@ -82,7 +82,7 @@ class _Document:
                 self._bad("/attributes", "`attributes` is not an object")
             self._extensions(document.get("extensions", []))
             if kind == "array" and all(name in document for name in ARRAY):
-                self._array(document)
+                self._read_array(document)
 
     def _add(self, code: str, weight: Weight, where: str, message: str) -> bool:
         self.faults.append(DocumentFault(weight, code, where, message))
@@ -146,7 +146,7 @@ class _Document:
         return is_named if "type" in point else self._bad(where, f"`type` of {what} is missing")
 
     # ---- members of arrays -----------------------------------------------------------------------------------------
-    def _array(self, document: Json) -> None:
+    def _read_array(self, document: Json) -> None:
         shape = lengths(document["shape"])
         if shape is None:
             self._bad("/shape", "`shape` is not a list of integers of at least 0")

@@ -76,7 +76,7 @@ class HiddenAttributes(Writer):
             return shown | self.axes_attributes(path), {"array": self._describe_array(path, variable), "attr": types}
         nil = {part: target.nil for part, target in self.plan.targets[path].items() if target.nil}
         storage = self.plan.storage[path]
-        extension = _extension(storage, Storage(), variable.type, self._references(variable), nil)
+        extension = _extension(storage, Storage(), variable.type, self._list_dimensions(variable), nil)
         lists: Json = {"dimensions": {}, "arrays": [], "groups": []}
         return shown, {"group": {**lists, "nczarr": {"variable": extension.to_json()}}, "attr": types}
 
@@ -90,7 +90,7 @@ class HiddenAttributes(Writer):
             self._plain_names[fqn] = "/" + "/".join(names.split(fqn))
         return self._plain_names[fqn]
 
-    def _references(self, variable: Variable) -> tuple[str | int, ...]:
+    def _list_dimensions(self, variable: Variable) -> tuple[str | int, ...]:
         """Return a variable's dimensions: unescaped names, and sizes of anonymous ones."""
         return tuple(self._plain_name(ref) if isinstance(ref, str) else ref for ref in variable.dimensions)
 
@@ -139,7 +139,7 @@ class HiddenAttributes(Writer):
             self.plan.storage[path],
             metadata_storage(target.layout),
             variable.type if variable.type != self.find_said_type(target.layout.dtype) else None,
-            self._references(variable) if any(isinstance(ref, int) for ref in variable.dimensions) else None,
+            self._list_dimensions(variable) if any(isinstance(ref, int) for ref in variable.dimensions) else None,
             {"": target.nil},
         )
         inner = extension._replace(fill=_find_undeclared_fill(self.plan, path, variable)).to_json()

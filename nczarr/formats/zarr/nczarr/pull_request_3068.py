@@ -184,7 +184,7 @@ class DraftMetadata:
                 self._conflict(f"the draft has no `{member}` {show(value)}", prefix, where + pointer(member))
         return fitting
 
-    def _members(self, prefix: str, name: str) -> Json:
+    def _take_members(self, prefix: str, name: str) -> Json:
         """Return the members of a hidden attribute that the draft has; report others, and what is no object."""
         written = self._attributes(prefix).get(name, {})
         if not isinstance(written, dict):
@@ -208,17 +208,17 @@ class DraftMetadata:
         document, attributes = self.node(prefix), self._attributes(prefix)
         for message, where in find_misplaced(document):
             self.documents.report_lost("draft-layout", message, prefix + DOCUMENT, where)
-        documents: dict[str, Json] = {"attr": self._types(prefix, attributes)}
+        documents: dict[str, Json] = {"attr": self._read_types(prefix, attributes)}
         if not prefix and isinstance(attributes.get("_nczarr_superblock"), dict):
-            documents["superblock"] = self._members(prefix, "_nczarr_superblock")
+            documents["superblock"] = self._take_members(prefix, "_nczarr_superblock")
         if document.get("node_type") == "array":
-            documents["array"] = self._array(prefix, document)
+            documents["array"] = self._read_array(prefix, document)
         else:
-            documents["group"] = self._group(prefix, "_nczarr_group" in attributes)
+            documents["group"] = self._read_group(prefix, "_nczarr_group" in attributes)
         return documents
 
     # ---- types of attributes ---------------------------------------------------------------------------------------
-    def _types(self, prefix: str, attributes: Json) -> Json:
+    def _read_types(self, prefix: str, attributes: Json) -> Json:
         """Return `_nczarr_attr` with the declared types."""
         document = dict(_object(attributes.get("_nczarr_attr")))
         declared = dict(_object(document.get("types")))
@@ -226,7 +226,7 @@ class DraftMetadata:
             kinds: dict[str, Any] = {}
             written, where = attributes[ATTRIBUTE_TYPES], pointer(ATTRIBUTE_TYPES)
             if isinstance(written, dict):
-                written = self._members(prefix, ATTRIBUTE_TYPES).get("attribute_types")
+                written = self._take_members(prefix, ATTRIBUTE_TYPES).get("attribute_types")
                 where += pointer("attribute_types")
             for name, item, place in self._entries(written, prefix, where):
                 kind = item if isinstance(written, dict) else _object(item.get("configuration")).get("type")
@@ -267,9 +267,9 @@ class DraftMetadata:
         return type_name
 
     # ---- groups ----------------------------------------------------------------------------------------------------
-    def _group(self, prefix: str, is_listed: bool) -> Json:
+    def _read_group(self, prefix: str, is_listed: bool) -> Json:
         """Return `_nczarr_group`; without one, or where it misses nodes, with the nodes of the store."""
-        document, where = self._members(prefix, "_nczarr_group"), pointer("_nczarr_group")
+        document, where = self._take_members(prefix, "_nczarr_group"), pointer("_nczarr_group")
         arrays, groups, documented = (
             name_list(self.documents, document, member, prefix + DOCUMENT, "/attributes" + where + pointer(member))
             for member in ("arrays", "groups", "subgroups")
@@ -283,7 +283,7 @@ class DraftMetadata:
             if is_listed:
                 self._conflict(f"{kind} {show(name)} is not listed by its group", prefix, where)
             (arrays if kind == "array" else groups).append(name)
-        dimensions = self._dimensions(prefix, document.get("dimensions", {}), where + pointer("dimensions"))
+        dimensions = self._read_dimensions(prefix, document.get("dimensions", {}), where + pointer("dimensions"))
         released = {name: document[name] for name in document if name != "subgroups"}
         return {**released, "dimensions": dimensions, "arrays": arrays, "groups": groups}
 
@@ -295,7 +295,7 @@ class DraftMetadata:
         self.documents.expect((f"{prefix}{child}/" for child in below), (DOCUMENT,))
         return [child for child in below if self.node(f"{prefix}{child}/").get("node_type") in ("array", "group")]
 
-    def _dimensions(self, prefix: str, written: Any, where: str) -> Json:
+    def _read_dimensions(self, prefix: str, written: Any, where: str) -> Json:
         """Return the dimensions of either form as an object."""
         dimensions: Json = {}
         for name, item, place in self._entries(written, prefix, where):
@@ -317,9 +317,13 @@ class DraftMetadata:
         array = _object(attributes.get("_nczarr_array"))
         return next((array[alias] for alias in _ALIASES if alias in array), None)
 
-    def _array(self, prefix: str, document: Json) -> Json:
+    def _read_array(self, prefix: str, document: Json) -> Json:
         """Return `_nczarr_array`, with fill mode and layout in our extension."""
-        array, where, shape = self._members(prefix, "_nczarr_array"), pointer("_nczarr_array"), document.get("shape")
+        array, where, shape = (
+            self._take_members(prefix, "_nczarr_array"),
+            pointer("_nczarr_array"),
+            document.get("shape"),
+        )
         if len({repr(array[alias]) for alias in _ALIASES if alias in array}) > 1:
             text = f"`type_alias` {show(array['type_alias'])} differs from `nczarr_type`, which is read"
             self._conflict(text, prefix, where + pointer("type_alias"))
@@ -333,12 +337,12 @@ class DraftMetadata:
             self._conflict(f"the array is no scalar: its shape is {show(shape)}", prefix, where + pointer("scalar"))
             del released["scalar"]
         if "dimension_references" not in released:
-            references = self._references(prefix, document.get("dimension_names"), shape)
+            references = self._find_dimensions(prefix, document.get("dimension_names"), shape)
             released |= {} if references is None else {"dimension_references": references}
         extension |= _object(array.get("nczarr"))
         return {**released, "nczarr": extension} if extension else released
 
-    def _references(self, prefix: str, names: Any, shape: Any) -> list[str] | None:
+    def _find_dimensions(self, prefix: str, names: Any, shape: Any) -> list[str] | None:
         """Return the dimensions of the nearest groups that have an array's dimension names."""
         if not isinstance(names, list) or not isinstance(shape, list) or len(names) != len(shape):
             return None

@@ -114,7 +114,7 @@ class Zarr2Reader(NodeReader):
             return None
         metadata, before = self._described.get(id(document)), self.documents.said
         if metadata is None:
-            metadata = self._array(document, key)
+            metadata = self._read_array(document, key)
             if self.documents.said == before:  # else the next one has the same to say
                 self._described[id(document)] = metadata
         attributes = with_times(self.attributes(prefix), metadata.encoding.dtype, metadata.fill)
@@ -122,7 +122,7 @@ class Zarr2Reader(NodeReader):
         chunk_keys = metadata.chunk_keys.below(prefix)
         return metadata._replace(key=key, prefix=prefix, attributes=attributes, axes=axes, chunk_keys=chunk_keys)
 
-    def _array(self, document: Json, key: str) -> ArrayMetadata:
+    def _read_array(self, document: Json, key: str) -> ArrayMetadata:
         """Return the part of the metadata that depends on the document alone."""
         if document.get("zarr_format", 2) != 2:
             raise BadDocumentError("the document is not of Zarr format 2", "zarr_format")

@@ -69,7 +69,7 @@ class Zarr3Reader(NodeReader):
         members = consolidated.get("metadata") if isinstance(consolidated, dict) else None
         if isinstance(members, dict):
             documents.extra = {f"{path}/{DOCUMENT}": member for path, member in members.items() if path}
-        self._draft = DraftMetadata(documents, self._node) if is_draft(self._node("")) else None
+        self._draft = DraftMetadata(documents, self._read_node) if is_draft(self._read_node("")) else None
 
     @property
     def is_netcdf(self) -> bool:
@@ -78,21 +78,21 @@ class Zarr3Reader(NodeReader):
             return True
         return self.read_hidden("", "superblock")[0] is not None
 
-    def _node(self, prefix: str) -> Json:
+    def _read_node(self, prefix: str) -> Json:
         return self.documents.get(prefix + DOCUMENT) or {}
 
     def is_array(self, prefix: str) -> bool:
-        return self._node(prefix).get("node_type") == "array"
+        return self._read_node(prefix).get("node_type") == "array"
 
     def is_group(self, prefix: str) -> bool:
-        return self._node(prefix).get("node_type") == "group"
+        return self._read_node(prefix).get("node_type") == "group"
 
     def key(self, prefix: str) -> str:
         return prefix + DOCUMENT
 
     def attributes(self, prefix: str) -> Json:
         """Return `attributes`, without the types of netCDF-C's draft."""
-        document = self._node(prefix)
+        document = self._read_node(prefix)
         written = document.get("attributes")
         attributes = unpack_attributes(nz.undeclare(written)) if isinstance(written, dict) else {}
         if self._draft is not None:
@@ -124,7 +124,7 @@ class Zarr3Reader(NodeReader):
         return dtypes.fill_attribute(constant)
 
     def describe(self, prefix: str) -> ArrayMetadata:
-        document = self._node(prefix)
+        document = self._read_node(prefix)
         if document.get("zarr_format") != 3:
             raise BadDocumentError("the document is not of Zarr format 3", "zarr_format")
         for name in document.keys() - _MEMBERS:

@@ -248,7 +248,7 @@ def find_dimensions(view: NetcdfView) -> Iterator[Finding]:
                 yield group.at("boolean-unlimited", f"{where}/unlimited", text)
 
 
-def _axes(rank: int) -> str:
+def _count_axes(rank: int) -> str:
     return "1 axis" if rank == 1 else f"{rank} axes"
 
 
@@ -307,7 +307,7 @@ def find_references(view: NetcdfView) -> Iterator[Finding]:
             elif len(references) < rank or not are_texts:
                 yield one.at("missing-references", f"`{path}` has {rank} axes, and {one.counted}")
         if references is not None and rank is not None and len(references) > rank and are_texts:
-            yield one.at("surplus-references", f"`{path}` has {_axes(rank)}, and {one.counted}")
+            yield one.at("surplus-references", f"`{path}` has {_count_axes(rank)}, and {one.counted}")
 
 
 def find_targets(view: NetcdfView) -> Iterator[Finding]:
@@ -360,10 +360,10 @@ def find_names(view: NetcdfView) -> Iterator[Finding]:
         if len(axis_names) < len(shape) or not fit:
             texts = sum(isinstance(axis_name, str) for axis_name in axis_names)
             verb = "has a name" if texts == 1 else "have names"
-            text = f"`{path}` has {_axes(len(shape))}, and {texts} of them {verb}"
+            text = f"`{path}` has {_count_axes(len(shape))}, and {texts} of them {verb}"
             yield array.at_attribute("missing-names", "_ARRAY_DIMENSIONS", text)
         if len(axis_names) > len(shape):
-            text = f"`{path}` has {_axes(len(shape))}, but names {len(axis_names)}"
+            text = f"`{path}` has {_count_axes(len(shape))}, but names {len(axis_names)}"
             yield array.at_attribute("surplus-names", "_ARRAY_DIMENSIONS", text)
         for axis, name in enumerate(axis_names):
             if isinstance(name, str) and (not name or "/" in name):
