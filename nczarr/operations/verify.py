@@ -247,7 +247,7 @@ def arrays(checked: Checked) -> Iterator[tuple[str, ArraySource]]:
             yield f"{path}/{part}" if part else path, source
 
 
-def chosen(name: str, source: ArraySource, sample: int | None) -> Iterator[Index]:
+def choose_chunks(name: str, source: ArraySource, sample: int | None) -> Iterator[Index]:
     """Yield the stored chunks of an array, or a sample of them. Raises OSError."""
     chunks = source.layout.chunks
     if sample is None:
@@ -273,7 +273,7 @@ def read_chunks(
     def tasks() -> Iterator[Task]:
         for name, source in with_chunks:
             need = TIMES * volume(source.layout.chunks) * (itemsize(source.layout.dtype) or TEXT)
-            selected = iter(chosen(name, source, sample))
+            selected = iter(choose_chunks(name, source, sample))
             while batch := tuple(islice(selected, BATCH)):
                 yield Task(partial(_read_batch, name, source, batch, skip), need)
 

@@ -324,10 +324,10 @@ class _Coordinate:
             last = math.inf if high == math.inf else math.ceil(high) - 1 if interval.open else math.floor(high)
             return (values >= first) & (values <= last)
         slack, kind = self._slack(values, interval), values.dtype.type
-        above = values >= _bound(low, kind) - slack
+        above = values >= _convert_bound(low, kind) - slack
         if interval.open:
-            return np.asarray(above & (values < _bound(high, kind) - slack))
-        return np.asarray(above & (values <= _bound(high, kind) + slack))
+            return np.asarray(above & (values < _convert_bound(high, kind) - slack))
+        return np.asarray(above & (values <= _convert_bound(high, kind) + slack))
 
     def _slack(self, values: NDArray[Any], interval: Interval) -> Any:
         """Return the inaccuracy of decoded values, in their dtype."""
@@ -366,7 +366,7 @@ class _Coordinate:
         return helps
 
 
-def _bound(value: Fraction | float, kind: Any) -> Any:
+def _convert_bound(value: Fraction | float, kind: Any) -> Any:
     """Return a bound in a floating-point type; a finite one beyond the type becomes its largest value."""
     largest = float(np.finfo(kind).max)
     return kind(float(value) if abs(value) == math.inf else min(max(float(value), -largest), largest))

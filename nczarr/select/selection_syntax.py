@@ -11,7 +11,7 @@ r"""Syntax of selections: sections of the Common Data Model, cuts of dimensions,
 
 `sections` parses a text to one `Section` per part, with unescaped names. A
 syntax error is one bad-section, at its column. Escapes are read from left to
-right: a backslash quotes the next character. `written` is the inverse: its
+right: a backslash quotes the next character. `write_section` is the inverse: its
 output parses to the same names and indices.
 
 In cuts (`time=0:11`) and selections (`lat=-30:30`, `lat~45.3`) an index below 0
@@ -78,7 +78,7 @@ def sections(text: str, report: Report, name: str = "--section", *, members: boo
     return tuple(parsed) if report.errors == before else ()
 
 
-def written(
+def write_section(
     path: Iterable[str],
     ranges: Sequence[range | None] | None = None,
     members: Iterable[tuple[str, Sequence[range | None] | None]] = (),

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from nczarr import names
 from nczarr.diagnostics.report import Report
 from nczarr.select.selection import Extent, Section
-from nczarr.select.selection_syntax import sections, written
+from nczarr.select.selection_syntax import sections, write_section
 from tests.support.cdm_names import from_cdm_full_name
 
 NAME = st.one_of(
@@ -34,7 +34,7 @@ def test_a_written_section_reads_back(
     path: list[str], ranges: list[range | None] | None, members: list[tuple[str, list[range | None] | None]]
 ) -> None:
     report = Report()
-    text = written(path, ranges, members)
+    text = write_section(path, ranges, members)
     found = sections(f"{text};{text}", report, members=True)
     assert not report.errors, (text, report.list_sorted())
     one = Section(tuple(path), True, extents(ranges), members=tuple((name, extents(given)) for name, given in members))
@@ -68,10 +68,10 @@ def test_any_text_is_a_full_name(text: str) -> None:
 @pytest.mark.parametrize("indices", [range(0), range(3, 1), range(5, 1, -1), range(-1, 2)])
 def test_indices_that_no_section_takes(indices: range) -> None:
     with pytest.raises(ValueError, match="a section cannot have"):
-        written(["v"], [indices])
+        write_section(["v"], [indices])
 
 
 @pytest.mark.parametrize("path", [[], [""], ["g", ""]])
 def test_names_that_no_section_holds(path: list[str]) -> None:
     with pytest.raises(ValueError, match="section"):
-        written(path)
+        write_section(path)

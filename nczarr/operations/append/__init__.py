@@ -51,7 +51,7 @@ from nczarr.stores.stat import identity
 from nczarr.stores.url import BadURLError, Repository, is_remote, trim
 
 
-def _rewritten(work: Extension) -> Appended | None:
+def _rewrite_target(work: Extension) -> Appended | None:
     """Write a file that holds the whole dataset in the place of the target; None after a reported error.
 
     Raises OSError.
@@ -195,7 +195,7 @@ def _extend(request: AppendRequest, report: Report, watch: Watcher | None, lock:
     if work is None:
         return None
     work = work._replace(watch=watch, lock=lock)
-    return _rewritten(work) if target.store is None else store.extend(work)
+    return _rewrite_target(work) if target.store is None else store.extend(work)
 
 
 def _fingerprint(request: AppendRequest) -> str | None:

@@ -12,7 +12,7 @@ from nczarr import names
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.check.checked import Checked
 from nczarr.select.physical import Physical, is_numeric, physical
-from nczarr.select.selection_syntax import written
+from nczarr.select.selection_syntax import write_section
 from nczarr.serve.answers import HTML, JSON, HttpAnswer, conditional
 from nczarr.serve.context import Answer, ServerContext, of_dataset
 from nczarr.serve.dataset_cache import CachedDataset
@@ -246,7 +246,7 @@ def _downloads(opened: CachedDataset, view: PlaneView) -> Iterator[tuple[str, st
     """Yield titles and links that download the whole section, which is not decimated."""
     if not all(view.windows):
         return
-    section = written(names.split(view.path), view.windows)
+    section = write_section(names.split(view.path), view.windows)
     for suffix, (title, _) in FORMATS.items():
         query = urlencode({"var": names.to_bytes(section), "format": suffix[1:]})
         yield title, f"{url(DOWNLOAD, *opened.place.segments)}?{query}"

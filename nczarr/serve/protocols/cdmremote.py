@@ -14,7 +14,7 @@ from nczarr.arrays.values.parts import is_fixed
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import CompileError, Report
 from nczarr.options import Options
-from nczarr.select.selection_syntax import written
+from nczarr.select.selection_syntax import write_section
 from nczarr.serve.answers import BYTES, HTML, TEXT, XML, HttpAnswer, conditional
 from nczarr.serve.context import Answer, ServerContext, StreamedValues, of_dataset
 from nczarr.serve.dataset_cache import CachedDataset
@@ -144,7 +144,7 @@ def _form(opened: CachedDataset, location: str) -> str:
     """Return the CDM Remote form of a dataset. `location`: its URL."""
     checked, segments = opened.checked, opened.place.segments
     variables = [
-        (written(names.split(fqn)), f"{variable.type} ({', '.join(map(str, checked.shapes[fqn]))})")
+        (write_section(names.split(fqn)), f"{variable.type} ({', '.join(map(str, checked.shapes[fqn]))})")
         for fqn, variable in islice(checked.variables.items(), MOST_VARIABLES)
     ]
     title, here = f"CDM Remote: {segments[-1]}", url(CDMREMOTE, *segments)

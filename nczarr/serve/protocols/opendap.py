@@ -31,7 +31,7 @@ from nczarr.formats.opendap.dap2 import values as dap2_values
 from nczarr.formats.opendap.dap2.das_writer import das
 from nczarr.formats.opendap.dap2.declarations import DdsNode
 from nczarr.formats.opendap.dap4 import writer as dap4
-from nczarr.select.selection_syntax import written
+from nczarr.select.selection_syntax import write_section
 from nczarr.serve.answers import BYTES, HTML, TEXT, HttpAnswer, conditional
 from nczarr.serve.context import Answer, DeferredWork, ServerContext, StreamedValues
 from nczarr.serve.dataset_cache import CachedDataset, while_same
@@ -285,7 +285,7 @@ def _addresses(opened: CachedDataset, node: DdsNode, sides: list[dict[str, Any]]
     chosen = [side["chosen"] for side in sides]
     axes = node.members[0].axes if node.kind == "grid" else node.axes
     slabs = "".join(f"[{each[0]}:{each.step}:{each[-1]}]" for each in chosen[: len(axes)])
-    section = names.to_bytes(written(names.split(node.fqn), tuple(chosen)))
+    section = names.to_bytes(write_section(names.split(node.fqn), tuple(chosen)))
     there = url(DOWNLOAD, *opened.place.segments)
     downloads = [
         (title, f"{there}?{urlencode({'var': section, 'format': suffix})}") for suffix, title in DOWNLOADS.items()

@@ -332,20 +332,20 @@ class _TreeWalk:
                 text = f"type `{fqn}` has a member `{name}`, which has no spelling in CDL: it would be left out"
                 self._lose("unsafe-name", fqn, text, declared.span)
                 return False
-        missing = next((name for name in used if not self._known(name)), None)
+        missing = next((name for name in used if not self._is_known(name)), None)
         if missing is not None:
             text = f"type `{fqn}` is made of `{missing}`, which the text declares later: it would be left out"
             self._lose("lost-type", fqn, text, declared.span)
         return missing is None
 
-    def _known(self, type_name: str) -> bool:
+    def _is_known(self, type_name: str) -> bool:
         return type_name in ATOMIC or type_name in self.types
 
     def _reduce_variable(self, path: str, variable: Variable) -> Variable | None:
         fqn = names.join(path, variable.name)
         if not self._name(path, variable.name, "variable", variable.span):
             return None
-        if not self._known(variable.type):
+        if not self._is_known(variable.type):
             text = f"variable `{fqn}` is of type `{variable.type}`, which the text declares later"
             self._lose("lost-type", fqn, f"{text}: it would be left out", variable.span)
             return None
@@ -379,7 +379,7 @@ class _TreeWalk:
             return False
         if attribute.name in SPECIAL:
             why = "has a name that CDL uses for storage settings"
-        elif not self._known(value.type):
+        elif not self._is_known(value.type):
             why = f"is of type `{value.type}`, which the text declares later"
         elif value.count == 0 and value.type not in ("char", "string"):
             why = "has no value, which CDL allows for text only"

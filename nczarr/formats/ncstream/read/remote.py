@@ -39,7 +39,7 @@ from nczarr.formats.ncstream.wire.framing import Incoming
 from nczarr.formats.ncstream.wire.limits import DEFAULT
 from nczarr.formats.ncstream.wire.trees import Tree, opaque_sizes
 from nczarr.options import Options
-from nczarr.select.selection_syntax import written
+from nczarr.select.selection_syntax import write_section
 from nczarr.stores.dataset_service import Served, Service, encode
 
 LOOKED_AT = 4096
@@ -69,7 +69,7 @@ class CdmCodec:
         return 2 * math.prod(map(len, region)) * ATOMIC[self.type].size
 
     def expression(self, region: Region) -> str:
-        return written(names.split(self.path), [*region, *[None] * self.behind] if self.shape else None)
+        return write_section(names.split(self.path), [*region, *[None] * self.behind] if self.shape else None)
 
     def query(self, expression: str) -> str:
         return "?req=data&var=" + encode(expression, safe="")
