@@ -249,6 +249,14 @@ def with_prefix(keys: Sequence[str], prefix: str) -> Sequence[str]:
     return keys[bisect_left(keys, prefix) : bisect_left(keys, prefix + LAST)]
 
 
+def folders_with(folders: Sequence[str], prefix: str) -> list[str]:
+    """Return those of some sorted folders, with final slash, whose keys may begin with a prefix."""
+    outer = (prefix[:end] for end in range(len(prefix)) if not end or prefix[end - 1] == "/")
+    places = ((bisect_left(folders, folder), folder) for folder in outer)
+    above = [folder for place, folder in places if place < len(folders) and folders[place] == folder]
+    return [*above, *with_prefix(folders, prefix)]
+
+
 def next_segments(keys: Iterable[str], prefix: str) -> list[str]:
     """Return the distinct segments after `prefix`, sorted; all keys begin with it."""
     return sorted({key[len(prefix) :].split("/", 1)[0] for key in keys if len(key) > len(prefix)})

@@ -15,7 +15,7 @@ from typing import Literal
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.formats.reference.expansion import blocks, encode
 from nczarr.formats.reference.family import GeneratorFamily
-from nczarr.stores.base import Reference, is_safe
+from nczarr.stores.base import Reference, folders_with, is_safe, next_segments, with_prefix
 
 FOLDERS = 4096
 """Maximum number of folders stored for one generator."""
@@ -37,6 +37,12 @@ PUNCTUATION = 48
 """Maximum characters of a version 0 entry besides key and URL."""
 
 
+def _keys(family: GeneratorFamily, prefix: str) -> Iterator[str]:
+    """Yield the keys of a family with `prefix`."""
+    for start, stop in blocks(family):
+        yield from (key for key in map(_unquote, family.keys(start, stop)) if key.startswith(prefix))
+
+
 def odd(keys: Iterable[str], text: str) -> list[str]:
     """Return the keys invalid in stores. `text`: all keys between line ends, for speed."""
     return [key for key in keys if not is_safe(key)] if _ODD.search(text) else []
@@ -56,7 +62,11 @@ class Index:
         """Some of the keys invalid in stores."""
         self._families: list[GeneratorFamily] = []
         self._ends: list[int] = []
-        self._folders: list[frozenset[str] | None] = []
+        self._folders: dict[str, list[GeneratorFamily]] = {}
+        """Families with keys in each folder."""
+        self._spread: list[GeneratorFamily] = []
+        """Families with keys in more than `FOLDERS` folders."""
+        self._sorted: list[str] = []
         self._unsorted: list[NDArray[np.int64]] = []
         self._hashes: NDArray[np.int64] | None = None
         self._entries: NDArray[np.int64] | None = None
@@ -80,14 +90,18 @@ class Index:
             self.size += sum(map(len, keys)) + sum(map(len, urls)) * len(keys) // len(urls) + len(keys) * PUNCTUATION
         self._families.append(family)
         self._unsorted.append(hashes)
-        self._folders.append(None if folders is None else frozenset(map(_decode, folders)))
+        if folders is None:
+            self._spread.append(family)
+        for folder in map(_decode, folders or ()):
+            self._folders.setdefault(folder, []).append(family)
         self._ends.append((self._ends[-1] if self._ends else 0) + family.count)
         return version
 
     def seal(self) -> None:
-        """Sort the hashes, stably, after all families are added."""
+        """Sort folders and, stably, hashes, after all families are added."""
         if not self._families:
             return
+        self._sorted = sorted(self._folders)
         hashes = np.concatenate(self._unsorted)
         self._unsorted = []
         self._entries = np.argsort(hashes, kind="stable")
@@ -118,30 +132,21 @@ class Index:
 
     def keys(self, prefix: str) -> list[str]:
         """Return keys with `prefix` in any order, possibly repeated."""
-        keys: list[str] = []
-        for family, folders in zip(self._families, self._folders, strict=True):
-            if folders is not None and not any(
-                (folder.startswith(prefix) or prefix.startswith(folder)) for folder in folders
-            ):
-                continue
-            for start, stop in blocks(family):
-                keys += [key for key in map(_unquote, family.keys(start, stop)) if key.startswith(prefix)]
-        return keys
+        return [
+            key for family in self._families_in(folders_with(self._sorted, prefix)) for key in _keys(family, prefix)
+        ]
 
     def children(self, prefix: str) -> set[str]:
         """Return the next segments of keys with `prefix`, which is empty or ends in a slash."""
-        segments: set[str] = set()
-        for family, folders in zip(self._families, self._folders, strict=True):
-            if folders is not None:
-                beyond = [folder for folder in folders if folder.startswith(prefix) and folder != prefix]
-                segments.update(folder[len(prefix) :].split("/", 1)[0] for folder in beyond)
-                if prefix not in folders:
-                    continue
-            for start, stop in blocks(family):
-                keys = map(_unquote, family.keys(start, stop))
-                rests = (key[len(prefix) :] for key in keys if key.startswith(prefix))
-                segments.update(rest.split("/", 1)[0] for rest in rests if rest)
+        segments = set(next_segments(with_prefix(self._sorted, prefix), prefix))
+        for family in self._families_in([prefix] if prefix in self._folders else []):
+            segments.update(next_segments(_keys(family, prefix), prefix))
         return segments
+
+    def _families_in(self, folders: Iterable[str]) -> Iterable[GeneratorFamily]:
+        """Return each family that may have keys in folders, once."""
+        families = {id(family): family for folder in folders for family in self._folders[folder]}
+        return [*families.values(), *self._spread]
 
     def entries(self) -> Iterator[tuple[str, Reference]]:
         """Yield all entries in order."""

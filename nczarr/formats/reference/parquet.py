@@ -23,7 +23,7 @@ from nczarr.formats.reference.expansion import encode
 from nczarr.formats.reference.limits import DEFAULT, Limits
 from nczarr.formats.reference.parquet_rows import ChunkGrid, RecordFaultError, ReferenceRows, grid, read
 from nczarr.formats.reference.wire import is_oversized, report_repeated, text_of
-from nczarr.stores.base import Reference, Store, is_safe
+from nczarr.stores.base import Reference, Store, folders_with, is_safe, next_segments, with_prefix
 from nczarr.stores.bounded_cache import BoundedCache
 from nczarr.syntax.json.positions import Faults, members
 from nczarr.syntax.json.tolerant import NotJsonError, parse
@@ -62,6 +62,7 @@ class ParquetReferences:
         self._rows = rows
         self._arrays = arrays
         self.noted = noted
+        self._documents, self._folders = sorted(texts), sorted(arrays)
         self._cache: BoundedCache[tuple[str, int], ReferenceRows | None] = BoundedCache(HELD, _bytes)
         self._lock = threading.Lock()
 
@@ -79,17 +80,16 @@ class ParquetReferences:
         return None if record is None else _row(record, row, key)
 
     def keys(self, prefix: str = "") -> Iterator[str]:
-        keys = [key for key in self.documents if key.startswith(prefix)]
-        for folder in self._arrays:
-            if folder.startswith(prefix) or prefix.startswith(folder):
-                keys += [key for key, _, _ in self._chunks(folder) if key.startswith(prefix)]
+        keys = [*with_prefix(self._documents, prefix)]
+        for folder in folders_with(self._folders, prefix):
+            keys += [key for key, _, _ in self._chunks(folder) if key.startswith(prefix)]
         yield from sorted(keys)
 
     def children(self, prefix: str) -> list[str]:
-        keys = [key for key in self.documents if key.startswith(prefix)]
+        keys = [*with_prefix(self._documents, prefix)]
         if prefix in self._arrays:
             keys += [key for key, _, _ in self._chunks(prefix)]
-        return sorted({key[len(prefix) :].split("/", 1)[0] for key in keys if key != prefix})
+        return next_segments(keys, prefix)
 
     def odd(self) -> list[str]:
         return [key for key in self.documents if not is_safe(key)]

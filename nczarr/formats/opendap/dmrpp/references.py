@@ -7,7 +7,7 @@ import os
 import stat
 import struct
 from array import array
-from bisect import bisect_left
+from bisect import bisect_left, insort
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -19,7 +19,7 @@ from nczarr.formats.opendap.common.declarations import FaultError, whole
 from nczarr.formats.opendap.common.words import number_bytes
 from nczarr.formats.opendap.common.xml_reader import ChunkColumns, XmlElement
 from nczarr.registry import ChunkKeys
-from nczarr.stores.base import Reference
+from nczarr.stores.base import Reference, folders_with
 
 PLACEHOLDER = "OPeNDAP_DMRpp_DATA_ACCESS_URL"
 """`dmrpp:href` of NASA's documents: the target is the document's name without `.dmrpp`."""
@@ -114,9 +114,12 @@ class DmrppReferences:
 
     def __init__(self) -> None:
         self._arrays: dict[str, Ranges | Inline] = {}
+        self._folders: list[str] = []
 
     def add(self, prefix: str, chunks: Ranges | Inline) -> None:
         """Add an array by its key prefix."""
+        if prefix not in self._arrays:
+            insort(self._folders, prefix)
         self._arrays[prefix] = chunks
 
     def find(self, key: str) -> bytes | Reference | None:
@@ -139,12 +142,13 @@ class DmrppReferences:
         return self._entries("")
 
     def _entries(self, prefix: str) -> Iterator[tuple[str, bytes | Reference]]:
-        exact = self._arrays.get(prefix)
-        for home, chunks in [(prefix, exact)] if exact is not None else self._arrays.items():
+        homes = self._arrays if not prefix else folders_with(self._folders, prefix)
+        for home in [prefix] if prefix in self._arrays else homes:
+            chunks = self._arrays[home]
             if isinstance(chunks, Inline):
                 if (home + chunks.key).startswith(prefix):
                     yield home + chunks.key, chunks.data
-            elif home.startswith(prefix) or prefix.startswith(home):
+            else:
                 keys = ChunkKeys(home)
                 for number in chunks.chunks():
                     key = keys.key(index_of(number, chunks.counts))

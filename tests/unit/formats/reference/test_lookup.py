@@ -251,3 +251,26 @@ def test_scalars_with_invalid_metadata(metadata: Any) -> None:
     found, _ = looked_up(document)
     assert found is not None
     assert found.odd() == ["v0/"]
+
+
+def test_the_keys_of_one_array_do_not_cost_all_generators() -> None:
+    gen = [
+        {
+            "key": f"g/v{number}/{{{{i}}}}",
+            "url": "u",
+            "offset": "{{i}}",
+            "length": "1",
+            "dimensions": {"i": {"stop": 3}},
+        }
+        for number in range(3000)
+    ]
+    found, _ = looked_up({"version": 1, "gen": gen, "refs": {"g/v7/.zarray": "{}"}})
+    assert found is not None
+    with counted(1500):
+        assert list(found.keys("g/v7/")) == ["g/v7/.zarray", "g/v7/0", "g/v7/1", "g/v7/2"]
+        assert list(found.keys("g/v7/1")) == ["g/v7/1"]
+        assert found.children("g/v7/") == [".zarray", "0", "1", "2"]
+    assert found.children("") == ["g"]
+    assert sorted(found.children("g/")) == sorted(f"v{number}" for number in range(3000))
+    assert len(list(found.keys("g/v"))) == 9001
+    assert list(found.keys("g/v2999/2")) == ["g/v2999/2"]

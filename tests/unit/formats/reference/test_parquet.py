@@ -25,6 +25,7 @@ from nczarr.stores.base import Reference
 from nczarr.stores.directory import DirectoryStore
 from nczarr.stores.memory import MemoryStore
 from tests.conftest import Ran
+from tests.support.work import counted
 
 parquet = pytest.importorskip("pyarrow.parquet")
 
@@ -358,3 +359,19 @@ def test_folders_are_expanded_and_compacted(nczarr_command: Callable[..., Ran], 
     ran = nczarr_command("refs", "expand", str(tmp_path))
     assert ran.status == 1
     assert "`.zmetadata` is missing" in ran.err
+
+
+def test_the_keys_of_one_array_do_not_cost_all_arrays() -> None:
+    names = [f"g/v{number}" for number in range(3000)]
+    store = MemoryStore()
+    arrays = [referred(f"{name}/", (2,), {0: ("u", 0, 4)}) for name in names[:2]]
+    documents = {".zgroup": b'{"zarr_format": 2}', **{f"{name}/.zarray": zarray(8) for name in names}}
+    parquet_rows.write(store, documents.items(), {}, arrays)
+    found = read(store)
+    with counted(3000):
+        assert list(found.keys("g/v1/")) == ["g/v1/.zarray", "g/v1/0"]
+        assert list(found.keys("g/v1/.z")) == ["g/v1/.zarray"]
+        assert found.children("g/v0/") == [".zarray", "0"]
+    assert len(list(found.keys("g/"))) == len(names) + 2
+    assert list(found.keys("g/v1/0")) == ["g/v1/0"]
+    assert sorted(found.children("g/")) == sorted(name[2:] for name in names)
