@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from nczarr import names
 from nczarr.arrays.sources.source import Parts
 from nczarr.ast import Constant, Dataset, Dimension, Group, Kind, UserType, Variable
-from nczarr.ast.dataset import groups
+from nczarr.ast.dataset import groups, map_groups
 from nczarr.diagnostics.report import Label
 
 if TYPE_CHECKING:
@@ -179,6 +179,17 @@ def resize(checked: Checked, dataset: Dataset) -> Checked:
         for path, variable in left.variables.items()
     }
     return left._replace(shapes=shapes)
+
+
+def without(checked: Checked, gone: frozenset[str]) -> Checked:
+    """Return a dataset without these variables; all else remains, even unused dimensions."""
+
+    def rest(path: str, group: Group) -> dict[str, Any]:
+        return {
+            "variables": tuple(variable for variable in group.variables if names.join(path, variable.name) not in gone)
+        }
+
+    return remaining(checked, map_groups(checked.dataset, rest))
 
 
 Observer = Callable[[str, Dataset], None]

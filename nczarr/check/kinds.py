@@ -18,7 +18,6 @@ from nczarr.ast import ATOMIC, Attribute, Dataset, Group, Kind, Variable
 from nczarr.ast.dataset import HDF5_KINDS, KIND_NAMES, RESERVED_ATTRIBUTES, map_groups
 from nczarr.ast.storage import DEFAULT_STORAGE
 from nczarr.check.checked import Checked, Tables, Unchecked, remaining, tables_of
-from nczarr.check.classic_layout import check_sizes
 from nczarr.diagnostics.report import Diagnostic, Label, Report, Severity
 from nczarr.diagnostics.source import Span
 from nczarr.registry import CDF5_ATOMIC, CLASSIC_ATOMIC, NETCDF_KINDS
@@ -77,6 +76,8 @@ def holds(kind: Kind, checked: Checked, *, stored: bool = False, hints: bool = T
     trial = Report()
     check_target(checked, kind, trial)
     if not trial.errors:
+        from nczarr.check.classic_layout import check_sizes
+
         check_sizes(checked, kind, trial)
     plain = all(variable.storage == DEFAULT_STORAGE for variable in checked.variables.values())
     return not trial.errors and (plain or not hints)
@@ -185,17 +186,6 @@ def reduce_to_kind(checked: Checked, kind: Kind) -> Checked:
     """Return the part of a dataset that a file of this kind holds."""
     dataset = checked.dataset if kind == "nc4" else _classic(checked, kind)
     return remaining(checked, _with_attributes(dataset, kind))
-
-
-def without(checked: Checked, gone: frozenset[str]) -> Checked:
-    """Return a dataset without these variables; all else remains, even unused dimensions."""
-
-    def rest(path: str, group: Group) -> dict[str, Any]:
-        return {
-            "variables": tuple(variable for variable in group.variables if names.join(path, variable.name) not in gone)
-        }
-
-    return remaining(checked, map_groups(checked.dataset, rest))
 
 
 def _classic(checked: Checked, kind: Kind) -> Dataset:

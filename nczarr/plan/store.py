@@ -16,8 +16,7 @@ from nczarr.ast import Codec, Storage, Variable
 from nczarr.ast.dataset import groups
 from nczarr.ast.rectilinear import largest, varies, volume
 from nczarr.ast.storage import SHUFFLE
-from nczarr.check.checked import Checked
-from nczarr.check.kinds import without
+from nczarr.check.checked import Checked, without
 from nczarr.diagnostics.report import Diagnostic, Report, Severity
 from nczarr.options import Options
 from nczarr.plan.chunk_lengths import ShardRequest, can_shard, fits, problem
