@@ -59,13 +59,13 @@ import json, time, numpy as np, zarr
 from nczarr import registry
 from nczarr.operations import pipeline
 from nczarr.api.options import options_from
-from nczarr.arrays.chunks.chunk_references import refer_chunks
+from nczarr.plan.reference_layout import refer_chunks
 from nczarr.diagnostics.report import Report
 from nczarr.formats.icechunk.target import VirtualTarget
 from nczarr.link.target import emit
 from nczarr.link.tasks import arrays
 from nczarr.arrays.regions import grid_of
-from nczarr.arrays.chunks.chunk_references import Referred
+from nczarr.arrays.chunks.manifest import Referred
 from nczarr.stores.url import Repository
 report = Report()
 options = options_from(virtual=True)._replace(source=sys.argv[1])

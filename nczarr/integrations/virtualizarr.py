@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from nczarr import names
 from nczarr.api.options import options_from
-from nczarr.arrays.chunks.chunk_references import WHOLE, Referred
+from nczarr.arrays.chunks.manifest import WHOLE, Referred
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.diagnostics.report import CompileError, Diagnostic, Report, Severity
 from nczarr.options import FOLLOWING, UNREAD, Following, Options, Writing

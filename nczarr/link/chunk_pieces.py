@@ -16,8 +16,7 @@ import math
 from collections.abc import Iterable, Iterator
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-from nczarr.arrays.chunks.chunk_references import some
-from nczarr.arrays.chunks.manifest import PlaceColumns, runs
+from nczarr.arrays.chunks.manifest import PlaceColumns, runs, some
 from nczarr.arrays.codecs.chain import encode
 from nczarr.arrays.codecs.lengths import measure_linked_chunks, vlen_texts
 from nczarr.arrays.execution.counts import Counts, Route

@@ -13,8 +13,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
 
 from nczarr import __version__
-from nczarr.arrays.chunks.chunk_references import Referred, refer_chunks, some
-from nczarr.arrays.chunks.manifest import PlaceColumns
+from nczarr.arrays.chunks.manifest import PlaceColumns, Referred, some
 from nczarr.arrays.execution.counts import Counts
 from nczarr.arrays.execution.thread_pool import DISTANT_WORKERS, Crew, Task
 from nczarr.arrays.lazy_numpy import NDArray
@@ -53,6 +52,8 @@ def refer(
     `inline`: maximum bytes of an embedded chunk; distant chunks are always
     referenced.
     """
+    from nczarr.plan.reference_layout import refer_chunks  # few targets hold references
+
     for number, array in numbered:
         columns = refer_chunks(array.source, array.target.layout) if array.route == "reference" else None
         if columns is None:

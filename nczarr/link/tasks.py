@@ -138,7 +138,7 @@ def route(source: ArraySource | None, target: PartTarget, *, by_reference: bool 
     if source is None:
         return "nothing" if target.sparse else "fill"
     if by_reference:
-        from nczarr.arrays.chunks.chunk_references import refer_chunks  # few targets hold references
+        from nczarr.plan.reference_layout import refer_chunks  # few targets hold references
 
         if refer_chunks(source, layout) is not None:
             return "reference"

@@ -1,15 +1,17 @@
-"""Layout of an array in a target of chunk references: that of its source, where possible.
+"""Layout of an array in a target of chunk references, that of its source where possible, and its byte ranges.
 
-The result is the recut source with its grid, elements and codecs, or the reason
+The layout is the recut source with its grid, elements and codecs, or the reason
 why its chunks cannot be referenced and the target must hold the values.
 """
 
 from __future__ import annotations
 
-from nczarr.arrays.chunks.chunk_references import usual_codecs
+from nczarr.arrays.chunks.manifest import WHOLE, Affine, PlaceColumns, columns_of, some, unmask
 from nczarr.arrays.codecs import table
 from nczarr.arrays.codecs.chain import expressible, nearest, portable, same_bytes, working
-from nczarr.arrays.regions import even_chunks
+from nczarr.arrays.codecs.lengths import measure_linked_chunks
+from nczarr.arrays.lazy_numpy import NDArray, np
+from nczarr.arrays.regions import distinct, even_chunks, grid_of, unravel
 from nczarr.arrays.sources.source import ArraySource, Descr, Layout
 from nczarr.arrays.sources.source import itemsize as width
 from nczarr.arrays.sources.windows import plain
@@ -95,3 +97,51 @@ def _cut(source: ArraySource, itemsize: int, chunks: tuple[int, ...] | None) -> 
         if recut is not None:
             return recut
     return source
+
+
+def usual_codecs(source: ArraySource) -> tuple[Codec, ...] | None:
+    """Return the codec chain of most chunks that are byte ranges; None without any.
+
+    A mask marks skipped steps; the chain omits the steps that the most frequent
+    mask skips.
+    """
+    stored, manifest = source.stored, source.manifest()
+    if stored is None or manifest is None:
+        return None
+    if isinstance(manifest, Affine) or not len(manifest.mask) or not manifest.mask.any():
+        return stored.codecs
+    masks, counts = np.unique(manifest.mask, return_counts=True)
+    return unmask(stored.codecs, int(masks[counts.argmax()]))
+
+
+def refer_chunks(source: ArraySource | None, layout: Layout) -> PlaceColumns | None:
+    """Return the source's byte ranges that are valid chunks of this layout, or None. Raises OSError.
+
+    Grid and elements must be equal. Chunks of a wrong length are left to the
+    source, which reports them.
+    """
+    stored = None if source is None else source.stored
+    if source is None or stored is None or stored.chunks != layout.chunks or plain(stored.dtype) != plain(layout.dtype):
+        return None
+    manifest = source.manifest()
+    if manifest is None:
+        return None
+    columns = columns_of(manifest)
+    fitting = [
+        mask
+        for mask in distinct(columns.mask).tolist()
+        if same_bytes(unmask(stored.codecs, mask), layout.codecs, width(layout.dtype))
+    ]
+    rows = np.isin(columns.mask, fitting)
+    size = measure_linked_chunks(layout.dtype, _table(columns.chunk, layout), layout.chunks, layout.codecs)
+    rows &= (columns.length == WHOLE) | (columns.length != 0 if size is None else columns.length == size)
+    if not rows.any():
+        return None
+    return columns if rows.all() else some(columns, rows)
+
+
+def _table(numbers: NDArray[np.int64], layout: Layout) -> NDArray[np.int64]:
+    """Return the indices of chunks: int64, shape (chunks, dimensions); of equal chunks, which need none, none."""
+    if not varies(layout.chunks):
+        return numbers[:0].reshape(0, len(layout.chunks))
+    return unravel(numbers, grid_of(layout.shape, layout.chunks))

@@ -5,13 +5,15 @@ from __future__ import annotations
 import errno
 import math
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from threading import Lock
-from typing import NamedTuple, TypeAlias
+from types import MappingProxyType
+from typing import Any, NamedTuple, TypeAlias
 
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.regions import Index, every_index, table_of
+from nczarr.ast.storage import Codec
 from nczarr.registry import ChunkKeys
 from nczarr.stores import ranges
 from nczarr.stores.base import Store
@@ -102,6 +104,62 @@ class Affine:
 
 
 Manifest: TypeAlias = PlaceColumns | Affine
+
+
+WHOLE = -1
+"""Length of a reference to a whole file or object."""
+
+
+BATCH = 1 << 14
+"""Chunks whose indices become Python integers at once."""
+
+
+class Referred(NamedTuple):
+    """Chunks of one array as byte ranges of other files."""
+
+    chunk_keys: ChunkKeys
+    """Names of the chunks."""
+    counts: tuple[int, ...]
+    """Shape of the chunk grid."""
+    columns: PlaceColumns
+    """Byte ranges, sorted by chunk, without duplicates and masks. Length `WHOLE` with offset 0: a whole file."""
+    noted: Mapping[str, Mapping[str, Any]] = MappingProxyType({})
+    """Recorded properties of the files, as in `ArraySource`."""
+
+    def keys(self) -> Iterator[str]:
+        """Yield the key of each row."""
+        chunk, (prefix, separator, lead) = self.columns.chunk, self.chunk_keys
+        if not self.counts:
+            yield from (self.chunk_keys.key(()) for _ in range(len(chunk)))
+            return
+        head = f"{prefix}{lead}{separator}" if lead else prefix
+        for start in range(0, len(chunk), BATCH):
+            axes = [axis.tolist() for axis in np.unravel_index(chunk[start : start + BATCH], self.counts)]
+            if len(axes) == 1:
+                yield from (f"{head}{number}" for number in axes[0])
+            else:
+                yield from (head + separator.join(map(str, index)) for index in zip(*axes, strict=True))
+
+
+def columns_of(manifest: Manifest) -> PlaceColumns:
+    """Return a manifest with one row per chunk."""
+    if isinstance(manifest, PlaceColumns):
+        return manifest
+    number = np.arange(manifest.count, dtype=np.int64)
+    zeros = np.zeros(manifest.count, np.int64)
+    offset = manifest.base + number * manifest.stride
+    return PlaceColumns((manifest.source,), number, zeros, offset, zeros + manifest.length, zeros.astype(np.int32))
+
+
+def some(columns: PlaceColumns, rows: NDArray[Any] | slice) -> PlaceColumns:
+    """Select rows by a slice, a mask (bool, shape (rows,)) or row numbers (integers, shape (selected rows,))."""
+    sources, chunk, source, offset, length, mask = columns
+    return PlaceColumns(sources, chunk[rows], source[rows], offset[rows], length[rows], mask[rows])
+
+
+def unmask(codecs: tuple[Codec, ...], mask: int) -> tuple[Codec, ...]:
+    """Return the steps that a mask does not skip."""
+    return tuple(codec for number, codec in enumerate(codecs) if not mask >> number & 1)
 
 
 FEW = 256

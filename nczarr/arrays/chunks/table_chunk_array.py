@@ -14,9 +14,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, NoReturn, Self
 
 from nczarr.arrays.chunks.chunk_grid_array import ChunkGridArray, FetchedChunk
-from nczarr.arrays.chunks.chunk_references import columns_of, some, unmask
 from nczarr.arrays.chunks.grid import Encoding, unreadable
-from nczarr.arrays.chunks.manifest import ChunkPlace, PlaceColumns, columns_from
+from nczarr.arrays.chunks.manifest import ChunkPlace, PlaceColumns, columns_from, columns_of, some, unmask
 from nczarr.arrays.chunks.occupancy import blocks_of_chunks, rows_between
 from nczarr.arrays.codecs.chain import expressible, to_configs
 from nczarr.arrays.codecs.lengths import measure_linked, misfit

@@ -17,8 +17,7 @@ from heapq import merge
 from typing import Any, NamedTuple
 
 from nczarr.arrays.chunks.assembly import SHARED, TIMES
-from nczarr.arrays.chunks.chunk_references import columns_of, some
-from nczarr.arrays.chunks.manifest import ChunkPlace, Manifest, PlaceColumns
+from nczarr.arrays.chunks.manifest import ChunkPlace, Manifest, PlaceColumns, columns_of, some
 from nczarr.arrays.chunks.occupancy import positions_within
 from nczarr.arrays.codecs.chain import same_bytes
 from nczarr.arrays.execution.thread_pool import each

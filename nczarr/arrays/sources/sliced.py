@@ -14,8 +14,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from nczarr.arrays.chunks.assembly import SHARED, TIMES
-from nczarr.arrays.chunks.chunk_references import columns_of, some
-from nczarr.arrays.chunks.manifest import ChunkPlace, Manifest, PlaceColumns, columns_from
+from nczarr.arrays.chunks.manifest import ChunkPlace, Manifest, PlaceColumns, columns_from, columns_of, some
 from nczarr.arrays.execution.thread_pool import each
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.regions import Index, Region, Selection, grid_of

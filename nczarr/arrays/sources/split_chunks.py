@@ -12,8 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from nczarr.arrays.chunks.chunk_references import columns_of, some
-from nczarr.arrays.chunks.manifest import Affine, ChunkPlace, Manifest, PlaceColumns
+from nczarr.arrays.chunks.manifest import Affine, ChunkPlace, Manifest, PlaceColumns, columns_of, some
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.regions import LARGE, MOST, Index, Region, Selection, grid_of
 from nczarr.arrays.sources.concatenate import is_hollow, misfit

@@ -20,8 +20,7 @@ from functools import cached_property
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
-from nczarr.arrays.chunks.chunk_references import WHOLE, Referred
-from nczarr.arrays.chunks.manifest import PlaceColumns
+from nczarr.arrays.chunks.manifest import WHOLE, PlaceColumns, Referred
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.regions import indices_of, unravel
 from nczarr.ast.rectilinear import Lengths, varies

@@ -14,9 +14,8 @@ from typing import Any, NoReturn
 
 from nczarr.arrays.chunks import small_chunks
 from nczarr.arrays.chunks.chunk_grid_array import ChunkGridArray, FetchedChunk
-from nczarr.arrays.chunks.chunk_references import unmask
 from nczarr.arrays.chunks.grid import Encoding, kept, unreadable
-from nczarr.arrays.chunks.manifest import ChunkPlace, Manifest, PlaceColumns
+from nczarr.arrays.chunks.manifest import ChunkPlace, Manifest, PlaceColumns, unmask
 from nczarr.arrays.chunks.occupancy import blocks_of_chunks, chunks_in, rows_between
 from nczarr.arrays.codecs.lengths import measure_linked, misfit
 from nczarr.arrays.execution.library_lock import LOCK

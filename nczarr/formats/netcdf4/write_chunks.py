@@ -17,8 +17,7 @@ from ctypes import byref, c_char_p, c_uint, c_uint64, c_void_p, cast
 from functools import partial
 from typing import Any, NamedTuple
 
-from nczarr.arrays.chunks.chunk_references import some
-from nczarr.arrays.chunks.manifest import ChunkPlace, PlaceColumns, runs
+from nczarr.arrays.chunks.manifest import ChunkPlace, PlaceColumns, runs, some
 from nczarr.arrays.codecs import chain as codecs
 from nczarr.arrays.execution.counts import Counts, Route
 from nczarr.arrays.execution.library_lock import LOCK

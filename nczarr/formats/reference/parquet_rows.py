@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard
 
-from nczarr.arrays.chunks.chunk_references import WHOLE, Referred
+from nczarr.arrays.chunks.manifest import WHOLE, Referred
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.regions import grid_of, index_of, number_of
 from nczarr.diagnostics.report import CompileError, Diagnostic, Label, Report, Severity

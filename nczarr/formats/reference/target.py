@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from typing import Any
 
-from nczarr.arrays.chunks.chunk_references import BATCH, WHOLE, Referred, some
+from nczarr.arrays.chunks.manifest import BATCH, WHOLE, Referred, some
 from nczarr.diagnostics.report import CompileError, Diagnostic, Severity
 from nczarr.formats.common.awkward.sidecar import FOLDER
 from nczarr.formats.reference import ARRAY

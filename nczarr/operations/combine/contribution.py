@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from nczarr.arrays.chunks.chunk_references import WHOLE
+from nczarr.arrays.chunks.manifest import WHOLE
 from nczarr.arrays.chunks.table_chunk_array import Facts, TableChunkArray, locate
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.regions import all_of

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from nczarr import names
-from nczarr.arrays.chunks.chunk_references import WHOLE, columns_of
-from nczarr.arrays.chunks.manifest import PlaceColumns
+from nczarr.arrays.chunks.manifest import WHOLE, PlaceColumns, columns_of
 from nczarr.arrays.regions import grid_of, number_of
 from nczarr.arrays.sources.source import ArraySource, Descr, Stored, big_descr, itemsize, little_descr
 from nczarr.arrays.values.parts import Types, descr, is_fixed, size

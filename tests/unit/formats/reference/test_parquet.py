@@ -14,8 +14,7 @@ import numpy as np
 import pytest
 
 from nczarr import refs
-from nczarr.arrays.chunks.chunk_references import WHOLE, Referred
-from nczarr.arrays.chunks.manifest import PlaceColumns
+from nczarr.arrays.chunks.manifest import WHOLE, PlaceColumns, Referred
 from nczarr.diagnostics.report import CompileError, Report
 from nczarr.formats.reference import is_parquet, parquet_rows
 from nczarr.formats.reference.limits import DEFAULT, Limits
