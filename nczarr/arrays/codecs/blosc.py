@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from typing import Any
 
-from nczarr.arrays.codecs.bounds import EARLY, LARGEST_HEADER, TOO_MUCH, check_size
+from nczarr.arrays.codecs.lengths import EARLY, LARGEST_HEADER, TOO_MUCH, check_size
 from nczarr.arrays.codecs.table import CodecKind, Config, Parameters, parse_level
 from nczarr.arrays.lazy_numpy import np
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import bz2
 
-from nczarr.arrays.codecs.bounds import decompress_bounded
+from nczarr.arrays.codecs.lengths import decompress_bounded
 from nczarr.arrays.codecs.table import Config, LeveledCodec, Parameters
 
 

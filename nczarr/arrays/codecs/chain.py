@@ -13,7 +13,7 @@ import zlib
 from collections.abc import Sequence
 
 from nczarr.arrays.codecs import table
-from nczarr.arrays.codecs.bounds import LARGEST, SLACK
+from nczarr.arrays.codecs.lengths import LARGEST, SLACK
 from nczarr.arrays.codecs.table import ROWS, CodecKind, Config, LeveledCodec, Step
 from nczarr.arrays.lazy_numpy import np
 from nczarr.ast.storage import BLOSC, FILTER_NAMES, FILTER_NUMBERS, LAST_HDF5, SHUFFLE, Codec

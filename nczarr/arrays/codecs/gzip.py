@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import zlib
 
-from nczarr.arrays.codecs.bounds import inflate
+from nczarr.arrays.codecs.lengths import inflate
 from nczarr.arrays.codecs.table import Config, LeveledCodec, Parameters
 from nczarr.ast.storage import DEFLATE
 

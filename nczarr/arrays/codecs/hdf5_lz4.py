@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator
 
-from nczarr.arrays.codecs.bounds import EARLY, TOO_MUCH
+from nczarr.arrays.codecs.lengths import EARLY, TOO_MUCH
 from nczarr.arrays.codecs.lz4 import unpack_lz4
 from nczarr.arrays.codecs.table import CodecKind, Config
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nczarr.arrays.codecs.bounds import EARLY, TOO_MUCH
+from nczarr.arrays.codecs.lengths import EARLY, TOO_MUCH
 from nczarr.arrays.codecs.table import CodecKind, Config
 
 LITERAL = 32

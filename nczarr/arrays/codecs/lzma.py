@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nczarr.arrays.codecs.bounds import TOO_MUCH, decompress_bounded
+from nczarr.arrays.codecs.lengths import TOO_MUCH, decompress_bounded
 from nczarr.arrays.codecs.table import CodecKind, Config
 
 LZMA_MEMORY = 256 << 20

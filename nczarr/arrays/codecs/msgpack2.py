@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from nczarr.arrays.codecs.bounds import LARGEST
-from nczarr.arrays.codecs.lengths import list_texts, vlen_texts
+from nczarr.arrays.codecs.lengths import LARGEST, list_texts, vlen_texts
 from nczarr.arrays.codecs.table import Config, TextCodec
 
 

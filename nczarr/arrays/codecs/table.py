@@ -158,7 +158,7 @@ class CodecKind:
         """Return the decoded bytes, `limit` at most. Raises one of `DECODING_ERRORS`; by numcodecs, if it can."""
         import numcodecs.registry
 
-        from nczarr.arrays.codecs.bounds import TOO_MUCH
+        from nczarr.arrays.codecs.lengths import TOO_MUCH
 
         for name in ("dtype", "astype", "encode_dtype", "decode_dtype"):
             if name in step and (np.dtype(step[name]).kind not in "biufc"):

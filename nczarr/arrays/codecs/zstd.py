@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from typing import Any
 
-from nczarr.arrays.codecs.bounds import EARLY, TOO_MUCH, check_size
+from nczarr.arrays.codecs.lengths import EARLY, TOO_MUCH, check_size
 from nczarr.arrays.codecs.table import Config, LeveledCodec, Parameters
 from nczarr.ast.storage import BZIP2
 
