@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from nczarr.arrays.chunks.assembly import TIMES
+from nczarr.arrays.chunks.chunk_grid_array import TIMES
 from nczarr.arrays.execution.thread_pool import each, processors
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.regions import Region, Selection, all_of, lengths_of, linear_block

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nczarr.arrays.chunks import assembly
+from nczarr.arrays.chunks import chunk_grid_array
 from nczarr.arrays.execution import thread_pool
 from nczarr.arrays.lazy_numpy import NDArray
 from nczarr.arrays.regions import Selection, lengths_of
@@ -25,10 +25,10 @@ WAYS = [(1, 1 << 40), (1, 0), (4, 0)]
 def ways(workers: int, least: int = 0) -> Iterator[None]:
     """Read by so many threads, all regions of more than `least` bytes."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(assembly, "DIRECT", least - 1)
-        patch.setattr(assembly, "LEAST", least)
+        patch.setattr(chunk_grid_array, "DIRECT", least - 1)
+        patch.setattr(chunk_grid_array, "LEAST", least)
         patch.setattr(reader, "LARGEST_VIEW", least - 1)
-        for module in (assembly, strided, concatenate):
+        for module in (chunk_grid_array, strided, concatenate):
             patch.setattr(module, "SHARED", least - 1)
         patch.setattr(concatenate, "SEVERAL", 2)
         patch.setattr(strided, "STRETCH", 16 if least == 0 else 1 << 20)

@@ -2,7 +2,7 @@
 
 Shared by sources with encoded chunks in keys of a store or in ranges of a file.
 A chunk is decoded on demand and cached, because target grids differ; or it is
-decoded straight into a region (`assembly.py`). A missing chunk is fill; one that
+decoded straight into a region (`chunk_grid_array.py`). A missing chunk is fill; one that
 decodes to a wrong length is unreadable (`lengths.py`). `LARGEST_CHUNK` bounds a
 chunk's memory.
 """

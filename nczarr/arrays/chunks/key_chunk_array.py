@@ -14,8 +14,7 @@ from itertools import groupby
 from typing import Any, NoReturn, Self
 
 from nczarr.arrays.chunks import small_chunks
-from nczarr.arrays.chunks.assembly import MANY
-from nczarr.arrays.chunks.chunk_grid_array import FetchedChunk
+from nczarr.arrays.chunks.chunk_grid_array import MANY, FetchedChunk
 from nczarr.arrays.chunks.grid import unreadable
 from nczarr.arrays.chunks.manifest import WHOLE, ChunkPlace, KeyListing, Manifest, PlaceColumns, columns_from
 from nczarr.arrays.chunks.occupancy import blocks_of_chunks, blocks_of_runs, chunks_in

@@ -1,4 +1,4 @@
-"""Valid lengths of encoded chunks, limits of decompression that the compressed bytes cannot raise, and texts in a chunk.
+"""Valid lengths of encoded chunks, limits of decompression whatever the compressed bytes say, and texts in a chunk.
 
 A chunk decodes to exactly its shape's bytes. If no step changes the length,
 except by a fixed checksum, a wrong length is visible before decoding.

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from heapq import merge
 from typing import Any, NamedTuple
 
-from nczarr.arrays.chunks.assembly import SHARED, TIMES
+from nczarr.arrays.chunks.chunk_grid_array import SHARED, TIMES
 from nczarr.arrays.chunks.manifest import ChunkPlace, Manifest, PlaceColumns, columns_of, some
 from nczarr.arrays.chunks.occupancy import positions_within
 from nczarr.arrays.codecs.chain import same_bytes

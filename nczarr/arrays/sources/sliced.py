@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from nczarr.arrays.chunks.assembly import SHARED, TIMES
+from nczarr.arrays.chunks.chunk_grid_array import SHARED, TIMES
 from nczarr.arrays.chunks.manifest import ChunkPlace, Manifest, PlaceColumns, columns_from, columns_of, some
 from nczarr.arrays.execution.thread_pool import each
 from nczarr.arrays.lazy_numpy import NDArray, np

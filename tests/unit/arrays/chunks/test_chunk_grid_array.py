@@ -19,7 +19,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nczarr.arrays.chunks import assembly
+from nczarr.arrays.chunks import chunk_grid_array
 from nczarr.arrays.chunks.grid import Encoding
 from nczarr.arrays.chunks.key_chunk_array import KeyChunkArray
 from nczarr.arrays.codecs import chain as codecs
@@ -179,7 +179,7 @@ def test_any_region_is_the_same_in_one_thread_and_in_several(data: st.DataObject
     selection = data.draw(regions(case.values.shape))
     many = data.draw(st.sampled_from([0, 1 << 12]))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(assembly, "MANY", many)
+        patch.setattr(chunk_grid_array, "MANY", many)
         assert same(read_every_way(case.source, selection), case.values[(*selection, ...)])
 
 
@@ -208,7 +208,7 @@ def test_cells_beyond_the_written_box_are_fill(data: st.DataObject) -> None:
     for workers, least in WAYS:
         with ways(workers, least):
             out = np.empty(wanted.shape, wanted.dtype)
-            assembly.assemble(out, case.source, case.source.layout, selection, within)
+            chunk_grid_array.assemble(out, case.source, case.source.layout, selection, within)
             assert same(out, wanted), (workers, least)
 
 
@@ -233,7 +233,7 @@ class Scripted:
 
 
 def read(chunks: Scripted) -> NDArray[Any]:
-    return assembly.assemble_region(chunks, chunks.layout, (slice(0, 64),), (64,))
+    return chunk_grid_array.assemble_region(chunks, chunks.layout, (slice(0, 64),), (64,))
 
 
 def alive() -> set[threading.Thread]:
@@ -455,7 +455,7 @@ def test_control_c_ends_a_read_and_its_threads() -> None:
     code = """
 import threading, numpy as np
 from nczarr.arrays.execution import thread_pool
-from tests.unit.arrays.chunks.test_assembly import numbers
+from tests.unit.arrays.chunks.test_chunk_grid_array import numbers
 source = numbers(64, 1 << 16, (2, 1))
 source.read((slice(0, 1),))  # imports what decodes
 thread_pool._helpers._free = 3
