@@ -17,8 +17,7 @@ from nczarr.arrays.values.parts import Types, size
 from nczarr.ast import ATOMIC, Attribute, Constant, EnumType, Variable
 from nczarr.check.check_types import default_fill
 from nczarr.check.checked import Checked
-from nczarr.formats.netcdf4.hdf5 import Hdf5, closing
-from nczarr.formats.netcdf4.objects import find
+from nczarr.formats.netcdf4.hdf5 import Hdf5, closing, find
 from nczarr.plan.plans import FilePlan
 
 FILL = "_FillValue"

@@ -8,9 +8,9 @@ from nczarr.ast.dataset import building
 from nczarr.check.checked import Unchecked
 from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.source import Source
-from nczarr.formats.netcdf4 import isolation
 from nczarr.formats.netcdf4.header.file_bytes import DAMAGE, reason_of
 from nczarr.formats.netcdf4.header_model import HeaderModel
+from nczarr.formats.netcdf4.library import find_loaded
 from nczarr.formats.netcdf4.tree_reader import TreeReader
 from nczarr.options import Options
 from nczarr.stores import remote_file
@@ -23,7 +23,10 @@ def read(source: Source, report: Report, options: Options | None = None) -> Unch
         report.error("unreadable-file", text, helps=["save it to a file first"])
         return None
     try:
-        isolation.flush(source.path)
+        if find_loaded() is not None:
+            from nczarr.formats.netcdf4.isolation import flush  # the file may be open in the library
+
+            flush(source.path)
         with building():
             return TreeReader(HeaderModel(source.path), source, report).read()
     except DAMAGE as error:

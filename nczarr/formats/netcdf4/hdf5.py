@@ -15,6 +15,7 @@ from functools import cache
 from typing import Any
 
 from nczarr.formats.netcdf4.library import Library
+from nczarr.formats.netcdf4.objects import NON_COORDINATE
 from nczarr.formats.netcdf4.remote_driver import Driver, driver
 from nczarr.stores import remote_file
 
@@ -249,3 +250,12 @@ def open_for_values(h5: Hdf5, path: str) -> Iterator[int]:
 def object_path(group: tuple[str, ...], name: str) -> bytes:
     """Return the path of an object in a file."""
     return "/".join(("", *group, name)).encode("utf-8", "surrogateescape")
+
+
+def find(h5: Hdf5, file: int, group: tuple[str, ...], name: str) -> int:
+    """Open a netCDF variable's dataset; -1 if it does not exist."""
+    for stored in (NON_COORDINATE + name, name):
+        path = object_path(group, stored)
+        if h5.H5Lexists(file, path, 0) > 0:
+            return int(h5.H5Dopen2(file, path, 0))
+    return -1

@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 from nczarr.arrays.sources.source import Descr
 from nczarr.ast import Codec
-from nczarr.formats.netcdf4.hdf5 import Hdf5, object_path
 from nczarr.formats.netcdf4.header.chunk_addresses import ChunkIndex
 
 NON_COORDINATE = "_nc4_non_coord_"
@@ -86,12 +85,3 @@ class DatasetInfo(NamedTuple):
     """Element of an unwritten cell of texts of variable length, which has the place of the fill value."""
     chunk_index: ChunkIndex | None = None
     """Index of the chunks, if the header was read here."""
-
-
-def find(h5: Hdf5, file: int, group: tuple[str, ...], name: str) -> int:
-    """Open a netCDF variable's dataset; -1 if it does not exist."""
-    for stored in (NON_COORDINATE + name, name):
-        path = object_path(group, stored)
-        if h5.H5Lexists(file, path, 0) > 0:
-            return int(h5.H5Dopen2(file, path, 0))
-    return -1

@@ -30,11 +30,11 @@ from nczarr.arrays.sources.windows import TIMES, filling, grid, matches, room_be
 from nczarr.arrays.values.elements import in_order
 from nczarr.ast.rectilinear import volume
 from nczarr.formats.netcdf4.fill_values import restore
-from nczarr.formats.netcdf4.hdf5 import Hdf5, flush_written, hdf5, open_file
+from nczarr.formats.netcdf4.hdf5 import Hdf5, find, flush_written, hdf5, open_file
 from nczarr.formats.netcdf4.header.file_bytes import header_file
 from nczarr.formats.netcdf4.header.file_objects import ObjectTable, read_objects
 from nczarr.formats.netcdf4.library import Library
-from nczarr.formats.netcdf4.objects import CHUNKED, DatasetInfo, find
+from nczarr.formats.netcdf4.objects import CHUNKED, DatasetInfo
 from nczarr.plan.plans import FilePlan
 from nczarr.stores import ranges
 from nczarr.stores.ranges import Range

@@ -135,12 +135,12 @@ def test_a_crash_of_the_library_ends_the_guard_alone(
         import os, sys
         from nczarr.__main__ import main
         from nczarr.formats.netcdf4 import isolation
-        from nczarr.formats.netcdf4.stored_variable import StoredVariable
+        from nczarr.formats.netcdf4.library_variable import LibraryVariable
         if sys.argv[1] == "signal":
-            StoredVariable._by_hdf5 = lambda *arguments: os.kill(os.getpid(), 11)
+            LibraryVariable._by_hdf5 = lambda *arguments: os.kill(os.getpid(), 11)
         else:
             isolation.SECONDS = 0.2
-            StoredVariable._by_hdf5 = lambda *arguments: __import__("time").sleep(60)
+            LibraryVariable._by_hdf5 = lambda *arguments: __import__("time").sleep(60)
         sys.exit(main(["dump", {str(path)!r}]))
     """
     for way, why in (("signal", "crashed on it (status -11)"), ("sleep", "did not return within")):
