@@ -1,5 +1,7 @@
-"""Values of a netCDF-4 file as array sources, which open the file for each read.
+"""Values of a netCDF-4 file as array sources, which open the file for each read, and their choice.
 
+Contiguous data are a view of the file; chunks are decoded here; the library
+reads other storage and elements without a `Descr`.
 Ragged content is located by an index of the variable, built in one pass on first
 use.
 """
@@ -7,6 +9,7 @@ use.
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -15,26 +18,30 @@ from typing import Any
 
 from nczarr import names
 from nczarr.arrays.chunks.grid import unreadable
+from nczarr.arrays.codecs import chain as codecs
+from nczarr.arrays.codecs import table
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.regions import Region, Selection, all_of, lengths_of, linear_pieces
-from nczarr.arrays.sources.decoded_parts import VariableSections
-from nczarr.arrays.sources.memory import fill_array
-from nczarr.arrays.sources.source import ArraySource, Layout, numpy_dtype
-from nczarr.arrays.sources.strided import FileBytes
-from nczarr.arrays.values.parts import descr, parts
+from nczarr.arrays.sources import decoded_parts
+from nczarr.arrays.sources.memory import fill_array, fill_source
+from nczarr.arrays.sources.source import ArraySource, Layout, Parts, Stored, itemsize, little_descr, numpy_dtype
+from nczarr.arrays.sources.strided import AffineArray, FileBytes
+from nczarr.arrays.values.elements import in_order
+from nczarr.arrays.values.parts import descr, is_fixed, parts
 from nczarr.ast import UserType
 from nczarr.diagnostics.report import CompileError, Diagnostic, Severity
 from nczarr.formats.netcdf4.header.file_bytes import DAMAGE, HeaderFile, header_file
 from nczarr.formats.netcdf4.header.heaps import ELEMENT, GlobalHeap
+from nczarr.formats.netcdf4.index_chunk_array import IndexChunkArray
 from nczarr.formats.netcdf4.library import is_installed
-from nczarr.formats.netcdf4.objects import FixedText
+from nczarr.formats.netcdf4.objects import CHUNKED, CONTIGUOUS, DatasetInfo, FixedText
 
 SLAB = 8 << 20
 """Bytes of C structs per read in a sequential pass."""
 
 
 @dataclass(frozen=True)
-class StoredVariable(VariableSections):
+class StoredVariable(decoded_parts.VariableSections):
     """A variable of a file. Reading fails if the file was replaced."""
 
     file: FileBytes
@@ -164,3 +171,98 @@ class StoredVariable(VariableSections):
         ragged = [part.path for part in parts(self.type, self.shape, self.types) if None in part.shape]
         lengths = [{path: len(values[path]) for path in ragged} for values in map(self.decode, self._stretches)]
         return {path: list(itertools.accumulate(counts[path] for counts in lengths)) for path in ragged}
+
+
+def sources(variable: StoredVariable, dataset: DatasetInfo | None) -> Parts:
+    """Return the source of every part. `dataset`: HDF5 metadata, None if unknown."""
+    read_here = _read_here(variable, dataset)
+    if read_here is not None:
+        return read_here
+    variable = replace(variable, elements=_text_elements(variable, dataset))
+    return decoded_parts.sources(variable, {"": variable.fill})
+
+
+def _read_here(variable: StoredVariable, dataset: DatasetInfo | None) -> Parts | None:
+    """Return a source that reads the file itself; None for types and storage that need the library."""
+    if dataset is None or dataset.dtype is None or not is_fixed(variable.type, variable.types):
+        return None
+    dtype = descr(variable.type, variable.types)
+    if little_descr(dataset.dtype) != dtype or dataset.extent is None or len(dataset.extent) != len(variable.shape):
+        return None
+    fill = None if dataset.fill is None else in_order(dataset.fill, dataset.dtype, dtype)
+    layout = Layout(dtype, variable.shape, variable.shape, fill=fill)
+    source = _contiguous(variable, dataset, layout) or _choose_chunked(variable, dataset, layout)
+    return None if source is None else {"": source}
+
+
+def _text_elements(variable: StoredVariable, dataset: DatasetInfo | None) -> ArraySource | None:
+    """Return the elements of texts, which have the places of the texts; None if the library reads the variable."""
+    if dataset is None or dataset.extent is None or dataset.fixed is not None:
+        return None
+    if variable.type != "string" or len(dataset.unwritten) != ELEMENT:
+        return None
+    inside = replace(variable, shape=dataset.extent, extent=None)
+    elements = dataset._replace(dtype=f"|V{ELEMENT}", fill=dataset.unwritten)
+    layout = Layout(f"|V{ELEMENT}", dataset.extent, dataset.extent, fill=dataset.unwritten)
+    chunked = _choose_chunked(inside, elements, layout)
+    if chunked is not None:
+        return chunked if chunked.steps is not None else None
+    return _contiguous(inside, elements, layout)
+
+
+def _contiguous(variable: StoredVariable, dataset: DatasetInfo, layout: Layout) -> ArraySource | None:
+    """Return a source of contiguous or unallocated data; None for other datasets."""
+    if dataset.layout != CONTIGUOUS or dataset.elsewhere or dataset.extent != variable.shape:
+        return None
+    assert dataset.dtype is not None
+    if dataset.address is None:
+        return fill_source(layout, undefined=dataset.undefined)
+    if dataset.dtype != layout.dtype:
+        layout = layout._replace(dtype=dataset.dtype, fill=dataset.fill)
+    row = math.prod(variable.shape[1:]) * itemsize(dataset.dtype)
+    return AffineArray(layout, variable.file, dataset.address, row)
+
+
+def _choose_chunked(variable: StoredVariable, dataset: DatasetInfo, layout: Layout) -> IndexChunkArray | None:
+    """Return a source of chunked data; None for other datasets."""
+    if (
+        dataset.layout != CHUNKED
+        or dataset.elsewhere
+        or dataset.extent is None
+        or dataset.chunk_index is None
+        or len(dataset.chunks) != len(variable.shape)
+    ):
+        return None
+    assert dataset.dtype is not None
+    through_library = decoded_parts.DecodedCells(
+        variable, "", decoded_parts.in_one_piece(layout.dtype, variable.shape, variable.fill)
+    )
+    unwritten, undefined = layout.fill, dataset.undefined
+    if dataset.extent != variable.shape:
+        beyond = bytes(itemsize(layout.dtype)) if variable.fill is None else variable.fill
+        layout = layout._replace(fill=beyond)
+        if undefined:  # then the same value may stand everywhere
+            unwritten, undefined = beyond, False
+    layout = layout._replace(chunks=dataset.chunks, codecs=dataset.filters)
+    stored = Stored(dataset.dtype, dataset.chunks, dataset.filters)
+    steps = _steps(dataset, itemsize(dataset.dtype))
+    edges = dataset.unfiltered_edges
+    return IndexChunkArray(
+        layout,
+        variable.file,
+        dataset.extent,
+        stored,
+        steps,
+        edges,
+        through_library,
+        unwritten,
+        dataset.chunk_index,
+        undefined,
+    )
+
+
+def _steps(dataset: DatasetInfo, size: int) -> tuple[dict[str, Any], ...] | None:
+    """Return the decoding steps of chunks; None if they cannot be decoded here."""
+    if not codecs.expressible(dataset.filters, table.list_decoded_filters()) or dataset.shuffled not in (None, size):
+        return None
+    return tuple(codecs.to_configs(dataset.filters, size))

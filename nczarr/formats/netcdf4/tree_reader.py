@@ -38,7 +38,6 @@ from nczarr.check.checked import Namesake, Unchecked
 from nczarr.diagnostics.report import Diagnostic, Report, Severity
 from nczarr.diagnostics.source import Source
 from nczarr.formats.netcdf4 import library as c
-from nczarr.formats.netcdf4.choose_source import sources
 from nczarr.formats.netcdf4.fill_values import library_default
 from nczarr.formats.netcdf4.header.attributes import HeaderAttribute, Nested
 from nczarr.formats.netcdf4.header.dataset_info import HeaderDataset
@@ -59,7 +58,7 @@ from nczarr.formats.netcdf4.objects import (
     Outline,
     text_of,
 )
-from nczarr.formats.netcdf4.stored_variable import StoredVariable
+from nczarr.formats.netcdf4.stored_variable import StoredVariable, sources
 
 LAYOUTS: dict[int, LayoutName] = {CHUNKED: "chunked", CONTIGUOUS: "contiguous", COMPACT: "compact"}
 """Names of HDF5's layouts."""
