@@ -5,8 +5,8 @@ from __future__ import annotations
 import struct
 from typing import Any
 
-from nczarr.arrays.codecs.lengths import EARLY, LARGEST_HEADER, TOO_MUCH, check_size
-from nczarr.arrays.codecs.table import CodecKind, Config, Parameters, parse_level
+from nczarr.arrays.codecs.lengths import EARLY, LARGEST_HEADER, check_size
+from nczarr.arrays.codecs.table import TOO_MUCH, CodecKind, Config, Parameters, parse_level
 from nczarr.arrays.lazy_numpy import np
 
 COMPRESSORS = ("blosclz", "lz4", "lz4hc", "snappy", "zlib", "zstd")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator
 
-from nczarr.arrays.codecs.lengths import EARLY, TOO_MUCH
+from nczarr.arrays.codecs.lengths import EARLY
 from nczarr.arrays.codecs.lz4 import unpack_lz4
-from nczarr.arrays.codecs.table import CodecKind, Config
+from nczarr.arrays.codecs.table import TOO_MUCH, CodecKind, Config
 
 
 class Hdf5Lz4(CodecKind):

@@ -15,13 +15,12 @@ import struct
 from collections.abc import Sequence
 from typing import Any
 
-from nczarr.arrays.codecs.table import CodecKind, Config, of_config_id, of_number
+from nczarr.arrays.codecs.table import TOO_MUCH, CodecKind, Config, of_config_id, of_number
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.sources.source import Descr, itemsize
 from nczarr.ast.rectilinear import varies
 from nczarr.ast.storage import Codec
 
-TOO_MUCH = "the decompressed chunk is larger than its shape allows"
 EARLY = "the compressed data end too early"
 
 SLACK = 1 << 20

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import struct
 
-from nczarr.arrays.codecs.lengths import EARLY, LARGEST_HEADER, TOO_MUCH, check_size
-from nczarr.arrays.codecs.table import CodecKind, Config
+from nczarr.arrays.codecs.lengths import EARLY, LARGEST_HEADER, check_size
+from nczarr.arrays.codecs.table import TOO_MUCH, CodecKind, Config
 
 
 class Lz4(CodecKind):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from nczarr.arrays.codecs.lengths import EARLY, TOO_MUCH
-from nczarr.arrays.codecs.table import CodecKind, Config
+from nczarr.arrays.codecs.lengths import EARLY
+from nczarr.arrays.codecs.table import TOO_MUCH, CodecKind, Config
 
 LITERAL = 32
 """First control byte of a back reference."""

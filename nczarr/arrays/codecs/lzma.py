@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from nczarr.arrays.codecs.lengths import TOO_MUCH, decompress_bounded
-from nczarr.arrays.codecs.table import CodecKind, Config
+from nczarr.arrays.codecs.lengths import decompress_bounded
+from nczarr.arrays.codecs.table import TOO_MUCH, CodecKind, Config
 
 LZMA_MEMORY = 256 << 20
 """Maximum memory of an lzma decoder; the highest preset needs 65 MiB."""

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from nczarr.arrays.codecs.chain import decode, with_fill
-from nczarr.arrays.codecs.lengths import TOO_MUCH, misfit, texts_of, vlen_texts
-from nczarr.arrays.codecs.table import CodecKind, Config, Step
+from nczarr.arrays.codecs.lengths import misfit, texts_of, vlen_texts
+from nczarr.arrays.codecs.table import TOO_MUCH, CodecKind, Config, Step
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.regions import every_block, grid_of, region_of
 

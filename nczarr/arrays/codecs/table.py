@@ -38,6 +38,9 @@ Parameters = tuple[int, ...]
 """Parameters of an HDF5 filter."""
 
 
+TOO_MUCH = "the decompressed chunk is larger than its shape allows"
+
+
 class Row(NamedTuple):
     """Row of the table of codecs: what is asked of a codec that is not loaded."""
 
@@ -157,8 +160,6 @@ class CodecKind:
     def decode(self, data: bytes, step: Config, itemsize: int, limit: int) -> bytes:
         """Return the decoded bytes, `limit` at most. Raises one of `DECODING_ERRORS`; by numcodecs, if it can."""
         import numcodecs.registry
-
-        from nczarr.arrays.codecs.lengths import TOO_MUCH
 
         for name in ("dtype", "astype", "encode_dtype", "decode_dtype"):
             if name in step and (np.dtype(step[name]).kind not in "biufc"):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import struct
 from typing import Any
 
-from nczarr.arrays.codecs.lengths import EARLY, TOO_MUCH, check_size
-from nczarr.arrays.codecs.table import Config, LeveledCodec, Parameters
+from nczarr.arrays.codecs.lengths import EARLY, check_size
+from nczarr.arrays.codecs.table import TOO_MUCH, Config, LeveledCodec, Parameters
 from nczarr.ast.storage import BZIP2
 
 ZSTD_BLOCK = 1 << 17
