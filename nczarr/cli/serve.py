@@ -251,7 +251,7 @@ def _answer(
     from nczarr import registry
     from nczarr.serve import sockets
     from nczarr.serve.helpers import Helpers
-    from nczarr.stores.local_file import UNMAPPED
+    from nczarr.stores.open import UNMAPPED
 
     application = _application(arguments, root, metrics)
     server = sockets.server(application, verbose=arguments.verbose)

@@ -23,8 +23,8 @@ from typing import Any, NamedTuple
 from nczarr.arrays.execution.counts import Counts
 from nczarr.arrays.lazy_numpy import NDArray
 from nczarr.arrays.regions import Selection, bounding, lengths_of, region_of
+from nczarr.arrays.sources.memory import Window
 from nczarr.arrays.sources.source import ArraySource, Layout, numpy_dtype
-from nczarr.arrays.sources.windows import Window
 from nczarr.diagnostics.report import CompileError
 from nczarr.link.run import measure_needed, perform
 from nczarr.link.tasks import Keys, Task, WrittenPart

@@ -13,7 +13,6 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from nczarr import names, registry
-from nczarr.arrays.execution.counts import Counts, Step, Watcher
 from nczarr.arrays.execution.thread_pool import in_limits, limit
 from nczarr.ast.dataset import building
 from nczarr.check import check
@@ -29,6 +28,7 @@ from nczarr.stores.base import Store
 from nczarr.stores.url import Location, is_remote, location, trim
 
 if TYPE_CHECKING:
+    from nczarr.arrays.execution.counts import Step, Watcher
     from nczarr.plan.plans import Conversion, Plan, StorePlan
     from nczarr.stores.lock import Lock
 
@@ -182,6 +182,7 @@ def write(
         with endpoints.lock_place(path, report, options, replaces=options.overwrite or options.resume) as own_lock:
             return None if own_lock is None else write(checked, path, form, report, options, watch, own_lock)
     from nczarr import link
+    from nczarr.arrays.execution.counts import Counts
     from nczarr.plan.plans import conversion_of
 
     if options.resume and not options.overwrite and endpoints.is_finished(path, form, options):
@@ -207,6 +208,7 @@ def write(
 
 def _find_finished(checked: Checked, path: str, form: Format, report: Report, options: Options) -> Conversion | None:
     """Check a finished target for `--resume`; None if it differs. Reports finished-target, unequal-target."""
+    from nczarr.arrays.execution.counts import Counts
     from nczarr.operations.compare.verify import verify
     from nczarr.plan.plans import conversion_of
 

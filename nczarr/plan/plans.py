@@ -9,10 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from nczarr import names
-from nczarr.arrays.execution.counts import Counts
 from nczarr.arrays.sources.source import Layout, Parts
 from nczarr.ast import Kind, Storage
 from nczarr.ast.rectilinear import varies
@@ -21,6 +20,9 @@ from nczarr.diagnostics.report import Diagnostic
 from nczarr.diagnostics.source import NOWHERE, Span
 from nczarr.options import Options
 from nczarr.registry import ChunkKeys, Format
+
+if TYPE_CHECKING:
+    from nczarr.arrays.execution.counts import Counts
 
 Weight = Literal["value", "annotation"]
 """A value loss changes what a reader computes; an annotation loss does not."""

@@ -29,7 +29,8 @@ from nczarr.arrays.execution.processes import (
 )
 from nczarr.serve.resources import Limits
 from nczarr.stores.bounded_cache import BoundedCache
-from nczarr.stores.local_file import UNMAPPED, identity_of
+from nczarr.stores.local_file import identity_of
+from nczarr.stores.open import UNMAPPED
 
 MOST = 4
 """Maximum number of helpers, so that one hanging file does not block others."""

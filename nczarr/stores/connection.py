@@ -26,7 +26,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from nczarr.diagnostics.secrets import NO_OPTIONS, StorageOptions, scrub, show
 from nczarr.stores.bounded_cache import BoundedCache
 from nczarr.stores.range_request import (
-    ChangedError,
     GivenUpError,
     RangeAnswer,
     UnrangedError,
@@ -37,6 +36,7 @@ from nczarr.stores.range_request import (
     execute_request,
     is_interrupted,
 )
+from nczarr.stores.ranges import ChangedError
 from nczarr.stores.url import BadURLError, Location, MissingProtocolError, location
 
 if TYPE_CHECKING:

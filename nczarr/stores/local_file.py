@@ -12,7 +12,6 @@ import mmap
 import os
 import sys
 from collections.abc import Iterable
-from threading import Event
 from typing import overload
 
 from nczarr.stores.ranges import neighbours
@@ -31,8 +30,6 @@ def sparse_memory(size: int) -> mmap.mmap:
 
 Identity = tuple[int, int, int, int]
 
-UNMAPPED = Event()
-"""Set in processes that map no files, such as servers."""
 
 BLOCK = 1 << 16
 """Bytes that are read at once for short slices, which are those of headers."""

@@ -7,19 +7,20 @@ import os
 import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from threading import Event
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from nczarr.diagnostics.secrets import NO_OPTIONS, StorageOptions
 from nczarr.diagnostics.source import HEAD, Buffer, Source
-from nczarr.stores import finish
 from nczarr.stores.base import Store
-from nczarr.stores.finish import delay_signals
-from nczarr.stores.local_file import UNMAPPED, LocalFile
 from nczarr.stores.url import BadURLError, is_remote, location
 
 if TYPE_CHECKING:
     from nczarr.stores.connection import FileConnection
     from nczarr.stores.remote_file import RemoteFile
+
+UNMAPPED = Event()
+"""Set in processes that map no files, such as servers."""
 
 
 def open_source(path: str, name: str | None = None) -> Source:
@@ -32,6 +33,8 @@ def open_source(path: str, name: str | None = None) -> Source:
         status = os.fstat(file.fileno())
         if stat.S_ISREG(status.st_mode) and status.st_size:
             if UNMAPPED.is_set():
+                from nczarr.stores.local_file import LocalFile
+
                 return Source(name, cast("Buffer", LocalFile(path)), path=path)
             return Source(name, map_file(path), path=path)
         return Source(name, file.read(), path=path)
@@ -62,6 +65,8 @@ def beside(path: str, storage: StorageOptions = NO_OPTIONS) -> Iterator[Unfinish
         with _send(path, storage) as unfinished:
             yield unfinished
         return
+    from nczarr.stores import finish
+
     growing = finish.partial(path)
     discarded: list[bool] = []
     try:
@@ -69,7 +74,7 @@ def beside(path: str, storage: StorageOptions = NO_OPTIONS) -> Iterator[Unfinish
         if not discarded:
             os.replace(growing, path)
     finally:
-        with delay_signals(), suppress(FileNotFoundError):
+        with finish.delay_signals(), suppress(FileNotFoundError):
             os.unlink(growing)
         finish.unfinished.discard(growing)
 
@@ -89,6 +94,7 @@ def add_path_to_errors(path: str) -> Iterator[None]:
 def _send(url: str, storage: StorageOptions) -> Iterator[Unfinished]:
     import tempfile
 
+    from nczarr.stores import finish
     from nczarr.stores.connection import FileConnection
     from nczarr.stores.spool import send
 

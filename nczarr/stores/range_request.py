@@ -12,6 +12,8 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
+from nczarr.stores.ranges import ChangedError, describe_object
+
 if TYPE_CHECKING:
     import asyncio
 
@@ -88,29 +90,14 @@ class RangeAnswer(NamedTuple):
     """Listed properties of the object: `size`, and what the library tells of its tag and time."""
 
 
-class ChangedError(OSError):
-    """A file that changed between two requests."""
-
-    def __init__(self) -> None:
-        super().__init__(errno.EIO, "the file has changed since it was opened")
-
-
 _CONTENT_RANGE = re.compile(r"bytes (\d+)-(\d+)/(\d+)")
 
 _ENCRYPTED = "ServerSideEncryption", "SSECustomerAlgorithm"
 """Properties of objects whose tag is no digest."""
 
-_TELLING = ("ETag", "etag", "md5Hash", "content_settings", "version_id", "VersionId", "generation", "mtime",
-            "LastModified", "last_modified", "updated", "created")  # fmt: skip
-"""Members of libraries' records that change with the object."""
 
 PARTIAL, UNSATISFIABLE = 206, 416
 """HTTP status of a range, and of one beyond the object's end."""
-
-
-def describe_object(info: dict[str, Any]) -> str:
-    """Return the properties in a library's record that change with an object."""
-    return " ".join([str(info.get("size")), *(str(info[name]) for name in _TELLING if name in info)])
 
 
 async def by_http(system: Any, url: str, start: int, stop: int) -> RangeAnswer:

@@ -11,7 +11,7 @@ import errno
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from threading import local
-from typing import NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 from weakref import WeakValueDictionary
 
 from nczarr.stores.bounded_cache import BoundedCache
@@ -79,6 +79,23 @@ class Remote(Protocol):
 
     def several(self, places: Sequence[tuple[int, int]]) -> list[bytes]:
         """Return the bytes of places (offset, length), from few requests."""
+
+
+class ChangedError(OSError):
+    """A file that changed between two requests."""
+
+    def __init__(self) -> None:
+        super().__init__(errno.EIO, "the file has changed since it was opened")
+
+
+_TELLING = ("ETag", "etag", "md5Hash", "content_settings", "version_id", "VersionId", "generation", "mtime",
+            "LastModified", "last_modified", "updated", "created")  # fmt: skip
+"""Members of libraries' records that change with the object."""
+
+
+def describe_object(info: dict[str, Any]) -> str:
+    """Return the properties in a library's record that change with an object."""
+    return " ".join([str(info.get("size")), *(str(info[name]) for name in _TELLING if name in info)])
 
 
 _remote: WeakValueDictionary[str, Remote] = WeakValueDictionary()

@@ -20,8 +20,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from nczarr.stores.bounded_cache import BoundedCache
-from nczarr.stores.range_request import ChangedError, describe_object
-from nczarr.stores.ranges import GAP, REMOTE, REQUEST, announce, neighbours, remote
+from nczarr.stores.ranges import GAP, REMOTE, REQUEST, ChangedError, announce, describe_object, neighbours, remote
 
 if TYPE_CHECKING:
     from nczarr.stores.connection import FileConnection

@@ -17,7 +17,7 @@ from contextlib import contextmanager, suppress
 from threading import local
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from nczarr.stores.range_request import describe_object
+from nczarr.stores.ranges import describe_object
 from nczarr.stores.remote_file import at
 
 if TYPE_CHECKING:

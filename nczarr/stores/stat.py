@@ -13,7 +13,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nczarr.diagnostics.secrets import NO_OPTIONS, StorageOptions
-from nczarr.stores.range_request import describe_object
+from nczarr.stores.ranges import describe_object
 from nczarr.stores.url import location
 
 if TYPE_CHECKING:

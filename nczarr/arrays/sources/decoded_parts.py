@@ -14,9 +14,8 @@ from typing import Any, TypeAlias
 
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.regions import Index, Region, Selection, all_of, every_block, region_or_all
-from nczarr.arrays.sources.memory import fill_array
+from nczarr.arrays.sources.memory import Window, fill_array
 from nczarr.arrays.sources.source import ArraySource, Descr, Layout, Parts, numpy_dtype
-from nczarr.arrays.sources.windows import Window
 from nczarr.arrays.values.parts import Part, descr, parts
 from nczarr.ast.node import TypeName
 from nczarr.ast.types import UserType

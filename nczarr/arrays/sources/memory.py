@@ -17,7 +17,17 @@ from typing import Any
 from nczarr.arrays.chunks.manifest import Affine
 from nczarr.arrays.chunks.occupancy import blocks_of_runs
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.arrays.regions import Index, Region, Selection, bounds_of, cell_numbers, grid_of, number_of, region_or_all
+from nczarr.arrays.regions import (
+    Index,
+    Region,
+    Selection,
+    bounds_of,
+    cell_numbers,
+    grid_of,
+    inside,
+    number_of,
+    region_or_all,
+)
 from nczarr.arrays.sources.source import ArraySource, Layout, Parts, fill_of, numpy_dtype
 from nczarr.arrays.values.parts import PartLeaf, Types, descr, part_tree, parts, size, spread
 from nczarr.ast.types import Field
@@ -283,3 +293,26 @@ def _find_ragged_length(path: str, lengths: dict[str, int]) -> int:
     while path not in lengths:
         path = path.rpartition("/")[0]
     return lengths[path]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Window(ArraySource):
+    """An array region in memory."""
+
+    layout: Layout
+    region: Selection
+    values: NDArray[Any]
+    """Values of the region."""
+
+    def read(self, selection: Selection) -> NDArray[Any]:
+        """Return a view of a region inside the window, in its shape and the layout's dtype."""
+        place: Any = (*inside(selection, self.region), ...)  # the dots make a view of a scalar too
+        view: NDArray[Any] = self.values[place]
+        return view
+
+    def fill(self, source: ArraySource, selections: list[Selection]) -> None:
+        """Read regions inside the window from the array."""
+        at_hand = source.prefetch(selections)
+        for selection in selections:
+            place: Any = (*inside(selection, self.region), ...)
+            at_hand.read_into(selection, self.values[place])

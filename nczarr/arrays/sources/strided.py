@@ -38,12 +38,12 @@ from nczarr.arrays.regions import (
 )
 from nczarr.arrays.sources.source import ArraySource, Layout, Stored, itemsize, numpy_dtype
 from nczarr.stores import remote_file
-from nczarr.stores.local_file import LocalFile
 from nczarr.stores.ranges import GAP
 from nczarr.stores.remote_file import RemoteFile
 
 if TYPE_CHECKING:
     from nczarr.diagnostics.source import Buffer, Source
+    from nczarr.stores.local_file import LocalFile
 
 RESIDENT = 1 << 26
 """Bytes read from a map before its pages are released."""

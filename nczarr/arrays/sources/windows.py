@@ -10,16 +10,14 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import partial
 from itertools import accumulate, groupby, islice
 from operator import floordiv
-from typing import Any
 
 from nczarr.arrays.codecs.chain import same_bytes
 from nczarr.arrays.execution.counts import Route
 from nczarr.arrays.execution.thread_pool import Task, limit
-from nczarr.arrays.lazy_numpy import NDArray, np
+from nczarr.arrays.lazy_numpy import np
 from nczarr.arrays.regions import (
     Index,
     Selection,
@@ -27,13 +25,12 @@ from nczarr.arrays.regions import (
     cut_along,
     grid_of,
     index_of,
-    inside,
     lengths_of,
     linear_block,
     number_of,
     repeat_chunks,
 )
-from nczarr.arrays.sources.memory import fill_array
+from nczarr.arrays.sources.memory import Window, fill_array
 from nczarr.arrays.sources.source import ArraySource, Descr, Layout, Stored, itemsize, numpy_dtype
 from nczarr.arrays.values.elements import model_dtype
 from nczarr.ast.rectilinear import largest, varies, volume
@@ -96,29 +93,6 @@ TEXT = 64
 
 WORTHWHILE = 16 << 20
 """Bytes of a slab that is not made longer without need."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Window(ArraySource):
-    """An array region in memory."""
-
-    layout: Layout
-    region: Selection
-    values: NDArray[Any]
-    """Values of the region."""
-
-    def read(self, selection: Selection) -> NDArray[Any]:
-        """Return a view of a region inside the window, in its shape and the layout's dtype."""
-        place: Any = (*inside(selection, self.region), ...)  # the dots make a view of a scalar too
-        view: NDArray[Any] = self.values[place]
-        return view
-
-    def fill(self, source: ArraySource, selections: list[Selection]) -> None:
-        """Read regions inside the window from the array."""
-        at_hand = source.prefetch(selections)
-        for selection in selections:
-            place: Any = (*inside(selection, self.region), ...)
-            at_hand.read_into(selection, self.values[place])
 
 
 def block_shape(

@@ -14,10 +14,10 @@ from nczarr import names
 from nczarr.arrays.execution.library_lock import LOCK
 from nczarr.arrays.sources.source import fill_of
 from nczarr.arrays.values.parts import Types, size
-from nczarr.ast import ATOMIC, Attribute, Constant, EnumType, Variable
-from nczarr.check.check_types import default_fill
+from nczarr.ast import ATOMIC, Attribute, Constant, Variable
 from nczarr.check.checked import Checked
 from nczarr.formats.netcdf4.hdf5 import Hdf5, closing, find
+from nczarr.formats.netcdf4.objects import library_default
 from nczarr.plan.plans import FilePlan
 
 FILL = "_FillValue"
@@ -41,17 +41,6 @@ def library_fill(variable: Variable, types: Types) -> bytes | None:
             first = value.data if isinstance(value.data, bytes) else value.data[0]
             return first if isinstance(first, bytes) else None
     return library_default(variable.type, types)
-
-
-def library_default(type_name: str, types: Types) -> bytes | None:
-    """Return the library's default fill value of a type: one packed element."""
-    declared = types.get(type_name)
-    if declared is not None and not isinstance(declared, EnumType):
-        return bytes(size(type_name, types))
-    constant = default_fill(declared.base if isinstance(declared, EnumType) else type_name, types)
-    if constant is None:
-        return None
-    return constant.data if isinstance(constant.data, bytes) else b""
 
 
 def own_fill(path: str, checked: Checked) -> bytes | None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from nczarr.arrays.sources.source import Descr
-from nczarr.ast import Codec
+from nczarr.arrays.values.parts import Types, size
+from nczarr.ast import Codec, EnumType
+from nczarr.check.check_types import default_fill
 from nczarr.formats.netcdf4.header.chunk_addresses import ChunkIndex
 
 NON_COORDINATE = "_nc4_non_coord_"
@@ -85,3 +87,14 @@ class DatasetInfo(NamedTuple):
     """Element of an unwritten cell of texts of variable length, which has the place of the fill value."""
     chunk_index: ChunkIndex | None = None
     """Index of the chunks, if the header was read here."""
+
+
+def library_default(type_name: str, types: Types) -> bytes | None:
+    """Return the library's default fill value of a type: one packed element."""
+    declared = types.get(type_name)
+    if declared is not None and not isinstance(declared, EnumType):
+        return bytes(size(type_name, types))
+    constant = default_fill(declared.base if isinstance(declared, EnumType) else type_name, types)
+    if constant is None:
+        return None
+    return constant.data if isinstance(constant.data, bytes) else b""

@@ -38,7 +38,6 @@ from nczarr.check.checked import Namesake, Unchecked
 from nczarr.diagnostics.report import Diagnostic, Report, Severity
 from nczarr.diagnostics.source import Source
 from nczarr.formats.netcdf4 import library as c
-from nczarr.formats.netcdf4.fill_values import library_default
 from nczarr.formats.netcdf4.header.attributes import HeaderAttribute, Nested
 from nczarr.formats.netcdf4.header.dataset_info import HeaderDataset
 from nczarr.formats.netcdf4.header.datatypes import Datatype
@@ -56,6 +55,7 @@ from nczarr.formats.netcdf4.objects import (
     VLEN,
     DatasetInfo,
     Outline,
+    library_default,
     text_of,
 )
 from nczarr.formats.netcdf4.stored_variable import StoredVariable, sources

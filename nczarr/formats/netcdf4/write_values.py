@@ -22,9 +22,9 @@ from nczarr.ast import Constant, Variable, VlenType
 from nczarr.check.checked import Checked
 from nczarr.formats.netcdf4.c_values import CValues, StructReader, c_dtype, constant_values, recast, texts
 from nczarr.formats.netcdf4.define import Ids, chunk_lengths, grows
-from nczarr.formats.netcdf4.fill_values import is_large, library_default, library_fill, own_fill
+from nczarr.formats.netcdf4.fill_values import is_large, library_fill, own_fill
 from nczarr.formats.netcdf4.library import Library, sizes
-from nczarr.formats.netcdf4.objects import DatasetInfo
+from nczarr.formats.netcdf4.objects import DatasetInfo, library_default
 from nczarr.formats.netcdf4.write_chunks import ChunkWriter
 from nczarr.plan.losses import measures
 from nczarr.plan.plans import FilePlan

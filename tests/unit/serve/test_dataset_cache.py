@@ -20,7 +20,7 @@ from nczarr.serve.dataset_cache import Shelf
 from nczarr.serve.places import Root, ServedPlace, is_visible
 from nczarr.serve.refusals import RefusedRequestError
 from nczarr.serve.resources import Disk, Limits
-from nczarr.stores.local_file import UNMAPPED
+from nczarr.stores.open import UNMAPPED
 from tests.support.serving import Served, serving
 
 from .conftest import convert

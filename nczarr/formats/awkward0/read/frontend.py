@@ -40,8 +40,7 @@ from nczarr.names import name_problem, stem
 from nczarr.options import Options
 from nczarr.stores import ranges
 from nczarr.stores.base import Store, UnsafeKeyError
-from nczarr.stores.local_file import UNMAPPED
-from nczarr.stores.open import map_file
+from nczarr.stores.open import UNMAPPED, map_file
 from nczarr.stores.ranges import Range
 from nczarr.syntax.json import ast_document
 
