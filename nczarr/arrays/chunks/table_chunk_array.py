@@ -39,7 +39,6 @@ from nczarr.diagnostics.secrets import StorageOptions
 from nczarr.stores import ranges
 from nczarr.stores.ranges import Range
 from nczarr.stores.spool import origin
-from nczarr.stores.stat import changes, facts, read_noted
 from nczarr.stores.url import is_remote
 
 HELD = 1 << 20
@@ -151,6 +150,8 @@ class TableChunkArray(ChunkGridArray):
         """Raise OSError if a local file differs from its recorded properties."""
         then = self.facts.get(path)
         if then and not is_remote(path):
+            from nczarr.stores.stat import changes, facts, read_noted
+
             for change in changes(read_noted(then), facts(path)):
                 raise OSError(None, f"the file has changed since it was read: {change}", path)
 

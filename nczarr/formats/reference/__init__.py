@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 METADATA, ARRAY = ".zmetadata", ".zarray"
 """Document of a folder of Parquet references, and last segment of an array's."""
 
+TEXT = "base64:"
+"""Prefix of base64 texts."""
+
 FORMAT = Format(
     name="reference",
     title="reference documents: keys of a Zarr store as byte ranges of other files",

@@ -7,16 +7,15 @@ or a folder of Parquet references is written.
 
 from __future__ import annotations
 
+import binascii
 import json
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from typing import Any
 
 from nczarr.arrays.chunks.manifest import BATCH, WHOLE, Referred, some
 from nczarr.diagnostics.report import CompileError, Diagnostic, Severity
-from nczarr.formats.common.awkward.sidecar import FOLDER
-from nczarr.formats.reference import ARRAY
-from nczarr.formats.reference.wire import text_of
+from nczarr.formats.reference import ARRAY, TEXT
 from nczarr.plan.plans import StorePlan
 from nczarr.plan.requested_storage import fills_alone
 from nczarr.stores.base import Store, is_metadata
@@ -181,11 +180,25 @@ def _facts(note: Mapping[str, Any] | None) -> dict[str, Any]:
     return {name: note[name] for name, kind in kinds.items() if note and type(note.get(name)) is kind}
 
 
+def text_of(data: bytes) -> str:
+    """Return data as text: printable ASCII lines, or UTF-8 beginning with `{`, unchanged; else base64."""
+    if data.isascii() and not data.startswith(TEXT.encode()):
+        text = data.decode("ascii")
+        if text.replace("\n", "").isprintable():
+            return text
+    if data[:1] == b"{":
+        with suppress(UnicodeDecodeError):
+            return data.decode("utf-8")
+    return TEXT + binascii.b2a_base64(data, newline=False).decode("ascii")
+
+
 def _is_in_sidecar(key: str, documents: Mapping[str, bytes]) -> bool:
     """Return whether a key belongs to the Awkward document of a variable, which copies no value.
 
     Parquet references hold only documents of Zarr and chunks of arrays.
     """
+    from nczarr.formats.common.awkward.sidecar import FOLDER
+
     folder = key[: key.rfind("/") + 1]
     return f"/{folder}".endswith(f"/{FOLDER}") and folder + ARRAY not in documents
 

@@ -15,19 +15,16 @@ import binascii
 import functools
 import json
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
 from typing import Any, NamedTuple
 
 from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.source import Buffer, Source
+from nczarr.formats.reference import TEXT
 from nczarr.formats.reference.limits import LARGEST_END, Limits, shorten
 from nczarr.formats.reference.table import ReferenceTable, give_back, long_text, pause_collection
 from nczarr.formats.reference.table import read as read_large
 from nczarr.syntax.json.positions import Faults, Path, kind
 from nczarr.syntax.json.tolerant import DEEPEST, noting, too_deep
-
-TEXT = "base64:"
-"""Prefix of base64 texts."""
 
 
 class GeneratorDimension(NamedTuple):
@@ -303,18 +300,6 @@ def data_of(text: str) -> bytes:
     if not text.startswith(TEXT):
         return text.encode()
     return binascii.a2b_base64(text[len(TEXT) :].encode("utf-8", "surrogatepass"))
-
-
-def text_of(data: bytes) -> str:
-    """Return data as text: printable ASCII lines, or UTF-8 beginning with `{`, unchanged; else base64."""
-    if data.isascii() and not data.startswith(TEXT.encode()):
-        text = data.decode("ascii")
-        if text.replace("\n", "").isprintable():
-            return text
-    if data[:1] == b"{":
-        with suppress(UnicodeDecodeError):
-            return data.decode("utf-8")
-    return TEXT + binascii.b2a_base64(data, newline=False).decode("ascii")
 
 
 def _text_fault(text: str, version: int) -> str | None:

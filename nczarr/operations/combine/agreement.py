@@ -22,9 +22,6 @@ from nczarr.ast import Attribute, Variable
 from nczarr.ast.types import is_number
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report
-from nczarr.operations.compare.diff import definition
-from nczarr.operations.compare.difference import show, show_constant, show_pair, unequal
-from nczarr.operations.compare.values import TEXT, block_shape, values
 from nczarr.select.reader import whole_parts
 from nczarr.select.selection import at_path, hint, of_name
 
@@ -202,6 +199,8 @@ def findings(one: Checked, other: Checked, way: Way) -> Iterator[SourceDifferenc
     yield from _missing(Aspect.VARIABLE, one.variables, other.variables)
     for path, declared in one.types.items():
         if path in other.types and other.types[path] != declared:
+            from nczarr.operations.compare.diff import definition
+
             here, there = (definition(dataset.types[path], storage=True) for dataset in (one, other))
             yield SourceDifference(path, Aspect.DEFINITION, "", here, there)
     for path, dimension in one.dimensions.items():
@@ -243,6 +242,8 @@ def _attributes(
         first, second = here.get(name), there.get(name)
         if first == second:
             continue
+        from nczarr.operations.compare.difference import show_constant, show_pair
+
         one_text, other_text = (None if value is None else show_constant(value) for value in (first, second))
         if first is not None and second is not None:
             one_text, other_text = show_pair(first, second)
@@ -277,6 +278,9 @@ def equal(one: Checked, other: Checked, path: str) -> bool:
     variable, shape = one.variables[path], one.shapes[path]
     if path not in one.parts and path not in other.parts and one.fills[path] == other.fills[path]:
         return True
+    from nczarr.operations.compare.difference import unequal
+    from nczarr.operations.compare.values import TEXT, block_shape, values
+
     if 0 in shape or not (variable.type == "string" or is_fixed(variable.type, one.types)):
         return values(one, other, path) is None
     sides = [whole_parts(dataset, path)[""] for dataset in (one, other)]
@@ -348,6 +352,8 @@ class Ascending:
         """Check the next source."""
         if self.fault is not None:
             return
+        from nczarr.operations.compare.difference import show
+
         if self._last is not None and not order.first > self._last:
             where = f"in `{name}` after {show(self._last)} in `{self._source}`"
             self.fault = f"the values of `{self.path}` do not increase: {show(order.first)} {where}"

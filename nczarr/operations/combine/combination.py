@@ -12,7 +12,6 @@ from nczarr import names
 from nczarr.arrays.lazy_numpy import np
 from nczarr.arrays.sources.accumulation import Accumulation, Targets
 from nczarr.arrays.sources.concatenate import join_sources, misfit
-from nczarr.arrays.sources.interleave import Raised, join
 from nczarr.arrays.sources.source import ArraySource, Parts, itemsize, numpy_dtype
 from nczarr.arrays.sources.split_chunks import align_grids
 from nczarr.ast import Dimension, Group, Variable
@@ -22,8 +21,14 @@ from nczarr.check.checked import Checked, resize
 from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.secrets import NO_OPTIONS, StorageOptions
 from nczarr.operations.combine.agreement import OBJECTS, Ascending, Aspect, SourceDifference, Way
-from nczarr.operations.combine.contribution import Contribution, KnownPlaces, Model, VariablePiece, whole_first
-from nczarr.operations.compare.difference import show
+from nczarr.operations.combine.contribution import (
+    Contribution,
+    KnownPlaces,
+    Model,
+    VariablePiece,
+    add_axis,
+    whole_first,
+)
 
 LEAST_PIECE = 4096
 """Minimum bytes of referenced chunk pieces, if the values may be embedded in the document."""
@@ -48,6 +53,8 @@ def _is_time(variable: Variable) -> bool:
 
 
 def _element(source: ArraySource, fill: bytes) -> str:
+    from nczarr.operations.compare.difference import show
+
     if source.layout.dtype == "|O":
         return show(fill)
     dtype = numpy_dtype(source.layout.dtype)
@@ -243,11 +250,12 @@ class Combination:
         checked, arrays = self.model.checked, self.arrays[path]
         if isinstance(arrays, Accumulation):
             return {"": self._whole(path, arrays, report)}
+        from nczarr.arrays.sources.interleave import join  # few arrays are joined otherwise than chunk by chunk
 
         def part(sources: Sequence[ArraySource], axis: int) -> ArraySource:
             accumulation = Accumulation(axis, Targets(NO_OPTIONS))
             for number, source in enumerate(sources):
-                accumulation.add(number, Raised(source) if self.model.way.new_dim else source)
+                accumulation.add(number, add_axis(source, self.model))
             return self._whole(path, accumulation, report)
 
         return join(checked.variables[path].type, arrays, axis, checked.types, part)

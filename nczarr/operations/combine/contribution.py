@@ -18,7 +18,6 @@ from nczarr.arrays.chunks.manifest import WHOLE
 from nczarr.arrays.chunks.table_chunk_array import Facts, TableChunkArray, locate
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.regions import all_of
-from nczarr.arrays.sources.interleave import Raised
 from nczarr.arrays.sources.source import ArraySource, Parts, numpy_dtype
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report
@@ -33,8 +32,6 @@ from nczarr.operations.combine.agreement import (
     order_of,
     settle,
 )
-from nczarr.operations.compare.difference import show
-from nczarr.operations.compare.values import values
 from nczarr.select.reader import whole_parts
 from nczarr.stores.spool import origin
 from nczarr.stores.target_urls import note_properties
@@ -162,6 +159,8 @@ def contribution_of(name: str, checked: Checked, model: Model) -> Contribution:
 
 
 def _difference(path: str, name: str, checked: Checked, model: Model) -> str:
+    from nczarr.operations.compare.values import values
+
     difference = values(model.checked, checked, path)
     message = difference.message if difference is not None else "values differ"
     text = f"`{path}` does not have {model.way.shown}, and is not the same in all sources: "
@@ -184,7 +183,7 @@ def _piece(
     if ordered:
         order, read = order_of(near, last=extended)
     if places is None:
-        return VariablePiece({"": Raised(source) if model.way.new_dim else source}), order
+        return VariablePiece({"": add_axis(source, model)}), order
     dtype = numpy_dtype(places.form.dtype)
     if math.prod(places.shape) * dtype.itemsize > VALUES:
         read = None
@@ -233,8 +232,16 @@ def _locate(source: ArraySource, short: int) -> TableChunkArray | None:
 
 def whole_first(model: Model, path: str) -> ArraySource:
     """Return the only array of a variable of the model as it was opened, for a combination of nothing else."""
-    source = whole_parts(model.checked, path)[""]
-    return Raised(source) if model.way.new_dim else source
+    return add_axis(whole_parts(model.checked, path)[""], model)
+
+
+def add_axis(source: ArraySource, model: Model) -> ArraySource:
+    """Return an array with an additional first dimension if the sources are stacked."""
+    if not model.way.new_dim:
+        return source
+    from nczarr.arrays.sources.interleave import Raised
+
+    return Raised(source)
 
 
 HELPS = ("append each source once", "`nczarr refs combine` makes a document in which records repeat")
@@ -305,5 +312,7 @@ def report_repeated_values(path: str, name: str, combined: Checked, length: int,
     repeated = distinct[(counts > 1) | np.isin(distinct, old)]
     if len(repeated):
         more = f" and {len(repeated) - 1} more" if len(repeated) > 1 else ""
+        from nczarr.operations.compare.difference import show
+
         text = f"`{name}` would have {show(repeated[0])}{more} of `{path}` several times"
         report.error("misplaced-records", text, helps=HELPS)

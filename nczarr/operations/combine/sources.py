@@ -27,7 +27,6 @@ from nczarr.operations.combine.contribution import Contribution, Model, contribu
 from nczarr.operations.pipeline import Input
 from nczarr.select.selection import Subset
 from nczarr.stores.spool import passing
-from nczarr.stores.stat import facts, identity
 from nczarr.stores.url import is_remote
 
 AT_ONCE = 8
@@ -79,6 +78,8 @@ class SourceResult(NamedTuple):
 
 def identity_of(name: str, storage: StorageOptions) -> str | None:
     """Return a text that changes with a source, without reading it; None if it is unknown."""
+    from nczarr.stores.stat import facts, identity
+
     try:
         if not is_remote(name):
             return identity(name, storage)
