@@ -59,9 +59,9 @@ def process() -> None:
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # searching them reads the metadata of all packages
     gc.set_threshold(1_000_000, 20, 20)
     if None in (sys.stdin, sys.stdout, sys.stderr):
-        from nczarr.cli.streams import complete
+        from nczarr.cli.streams import replace_closed_streams
 
-        complete()
+        replace_closed_streams()
     if sys.argv[1:] != ["--version"]:
         hear_signals()
     try:

@@ -42,24 +42,22 @@ DONE, FAULTY, MISUSED, UNREACHABLE, INTERRUPTED = 0, 1, 2, 3, 130
 
 def run(arguments: Sequence[str]) -> int:
     """Run one command line and return its exit status; input, files, streams and Ctrl-C never raise."""
-    from nczarr.cli import streams
-
     try:
         try:
             status = _dispatch(list(arguments))
-            lost = streams.flush_product()
+            lost = flush_product()
         finally:
             clear_fetched()
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:
         # The reader went away, which is its right; what is left in the buffer must not fail again at exit.
-        streams.give_up(sys.stdout)
+        give_up(sys.stdout)
         return DONE
     except OSError as error:
         if error.filename != "<stdout>":
             raise
-        streams.give_up(sys.stdout)
+        give_up(sys.stdout)
         lost = f"standard output: {error.strerror or error}"
     if lost is None:
         return status

@@ -13,7 +13,7 @@ from contextlib import suppress
 from typing import TextIO
 
 
-def complete() -> None:
+def replace_closed_streams() -> None:
     """Replace closed standard streams.
 
     Standard error is discarded; the others raise when they are used.
