@@ -59,7 +59,7 @@ def process() -> None:
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # searching them reads the metadata of all packages
     gc.set_threshold(1_000_000, 20, 20)
     if None in (sys.stdin, sys.stdout, sys.stderr):
-        from nczarr.cli.streams import replace_closed_streams
+        from nczarr.cli import replace_closed_streams
 
         replace_closed_streams()
     if sys.argv[1:] != ["--version"]:

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from nczarr.ast.node import Node
 from nczarr.ast.values import Constant
+from nczarr.cli import misuse, write_product
 from nczarr.cli.options import options_of, read_input
 from nczarr.cli.parser import Command
 from nczarr.cli.shared import Messages
-from nczarr.cli.streams import misuse, write_product
 from nczarr.options import ARGUMENTS, TARGET, Options
 from nczarr.registry import STORE
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import argparse
 
-from nczarr.cli import COMMANDS, parser_of
+from nczarr.cli import COMMANDS, parser_of, write_product
 from nczarr.cli.parser import Command
 from nczarr.cli.shared import Messages
-from nczarr.cli.streams import write_product
 from nczarr.options import ARGUMENTS
 
 SHELLS = ("bash", "zsh", "tcsh")
@@ -59,6 +58,7 @@ def tree() -> argparse.ArgumentParser:
     families: dict[str, argparse._SubParsersAction[argparse.ArgumentParser]] = {}
     for name, (_, line) in COMMANDS.items():
         command_parser = parser_of(name)
+        assert isinstance(command_parser, Command)
         _prepare(name, command_parser)
         family, _, verb = name.rpartition(" ")
         if family and family not in families:

@@ -10,11 +10,11 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
+from nczarr.cli import misuse, write_product
 from nczarr.cli.options import input_of, options_of, positive, subset_of
 from nczarr.cli.parser import Command
 from nczarr.cli.progress import CommandResult, print_plan, progress, summary
 from nczarr.cli.shared import Messages
-from nczarr.cli.streams import misuse, write_product
 from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.secrets import StorageOptions, show
 from nczarr.options import ARGUMENTS, TARGET, WHOLE, Options

@@ -6,11 +6,10 @@ import argparse
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from nczarr.cli import DONE, FAULTY
+from nczarr.cli import DONE, FAULTY, misuse, write_product
 from nczarr.cli.options import options_of, read_input, subset_of
 from nczarr.cli.parser import Command, Switch
 from nczarr.cli.shared import Messages
-from nczarr.cli.streams import misuse, write_product
 from nczarr.options import ARGUMENTS, COMPARISON, UNREAD
 
 if TYPE_CHECKING:

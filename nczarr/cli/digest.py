@@ -8,10 +8,10 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
+from nczarr.cli import misuse, write_product
 from nczarr.cli.options import options_of, read_input, standard_input, subset_of
 from nczarr.cli.parser import Command
 from nczarr.cli.shared import Messages
-from nczarr.cli.streams import misuse, write_product
 from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.secrets import show
 from nczarr.options import ARGUMENTS, TEXT

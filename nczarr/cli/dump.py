@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 
+from nczarr.cli import write_product
 from nczarr.cli.options import options_of, read_input
 from nczarr.cli.parser import Command
 from nczarr.cli.shared import Messages
-from nczarr.cli.streams import write_product
 from nczarr.options import ARGUMENTS, TEXT, Options
 from nczarr.registry import having
 

@@ -7,9 +7,9 @@ import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from nczarr.cli import misuse
 from nczarr.cli.parser import Command
 from nczarr.cli.shared import Messages
-from nczarr.cli.streams import misuse
 from nczarr.options import ARGUMENTS, TEXT
 
 if TYPE_CHECKING:

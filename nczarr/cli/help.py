@@ -8,8 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nczarr.cli import COMMANDS, DONE, MISUSED, parser_of
-from nczarr.cli.streams import misuse, write_product
+from nczarr.cli import COMMANDS, DONE, MISUSED, misuse, parser_of, write_product
 
 if TYPE_CHECKING:
     import argparse

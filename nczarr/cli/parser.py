@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
-from nczarr.cli.streams import write_product
+from nczarr.cli import write_product
 from nczarr.options import OUTPUT, SECTIONS, TABLE, Option, Options
 
 if TYPE_CHECKING:

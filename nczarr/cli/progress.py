@@ -12,7 +12,7 @@ from itertools import chain
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from nczarr.cli.streams import write_product
+from nczarr.cli import write_product
 from nczarr.diagnostics.secrets import show
 
 if TYPE_CHECKING:

@@ -7,10 +7,10 @@ import tempfile
 from collections.abc import Iterable
 from typing import IO, TYPE_CHECKING
 
+from nczarr.cli import write_product
 from nczarr.cli.options import options_of, standard_input
 from nczarr.cli.parser import Command, Example, integer, size
 from nczarr.cli.shared import Messages
-from nczarr.cli.streams import write_product
 from nczarr.diagnostics.secrets import StorageOptions
 from nczarr.options import ARGUMENTS, LIMITS, REFERENCES, TARGET
 

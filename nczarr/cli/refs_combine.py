@@ -5,11 +5,11 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
+from nczarr.cli import misuse, write_product
 from nczarr.cli.options import input_of, options_of, recoding_of, subset_of
 from nczarr.cli.parser import Command
 from nczarr.cli.progress import CommandResult, counting, print_plan, progress, summary
 from nczarr.cli.shared import Messages
-from nczarr.cli.streams import misuse, write_product
 from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.secrets import show
 from nczarr.options import ARGUMENTS, COMBINATION, TARGET

@@ -13,10 +13,10 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from nczarr.cli import write_product
 from nczarr.cli.options import options_of
 from nczarr.cli.parser import Command, integer, size
 from nczarr.cli.shared import Messages
-from nczarr.cli.streams import write_product
 from nczarr.options import ARGUMENTS, LIMITS, NETWORK, RUN
 
 if TYPE_CHECKING:

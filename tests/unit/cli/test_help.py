@@ -256,5 +256,5 @@ def test_the_list_of_commands_loads_no_parser() -> None:
     code = "import sys; from nczarr.__main__ import main; main(['--help']); "
     code += "print('argparse' in sys.modules, sorted(each for each in sys.modules if each.startswith('nczarr')))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
-    modules = ["nczarr", "nczarr.__main__", "nczarr.cli", "nczarr.cli.help", "nczarr.cli.streams"]
+    modules = ["nczarr", "nczarr.__main__", "nczarr.cli", "nczarr.cli.help"]
     assert done.stdout.splitlines()[-1] == f"False {modules}"
