@@ -6,9 +6,20 @@ are values. Derived properties (the declaration of a name, the shape of a
 variable) are in `Checked`, not in the tree.
 """
 
-from nczarr.ast.dataset import Attribute, Dataset, Dimension, DimensionRef, Group, Kind, Variable
+from nczarr.ast.dataset import (
+    DEFAULT_STORAGE,
+    Attribute,
+    Codec,
+    Dataset,
+    Dimension,
+    DimensionRef,
+    Group,
+    Kind,
+    Quantize,
+    Storage,
+    Variable,
+)
 from nczarr.ast.node import Name, Node, TypeName
-from nczarr.ast.storage import DEFAULT_STORAGE, Codec, Quantize, Storage
 from nczarr.ast.types import ATOMIC, CompoundType, EnumConstant, EnumType, Field, OpaqueType, UserType, VlenType
 from nczarr.ast.values import Constant
 

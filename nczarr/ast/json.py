@@ -62,10 +62,10 @@ def _field_docstrings() -> dict[str, dict[str, str]]:
     import inspect
     import itertools
 
-    from nczarr.ast import dataset, storage, types, values
+    from nczarr.ast import dataset, types, values
 
     docstrings: dict[str, dict[str, str]] = {}
-    for module in (dataset, storage, types, values):
+    for module in (dataset, types, values):
         for part in ast.walk(ast.parse(inspect.getsource(module))):
             if isinstance(part, ast.ClassDef):
                 for field, below in itertools.pairwise(part.body):

@@ -19,9 +19,8 @@ from nczarr.arrays.values.elements import suits
 from nczarr.arrays.values.parts import Types
 from nczarr.arrays.values.value_lists import FILLED_LIMIT, ListRuns, arrays, fill_missing, is_plain_fill
 from nczarr.ast import ATOMIC, CompoundType, Constant, Dimension, Group, Quantize, UserType, Variable, VlenType
-from nczarr.ast.dataset import map_groups
+from nczarr.ast.dataset import FILTER_LIMIT, map_groups, most_digits
 from nczarr.ast.rectilinear import Lengths
-from nczarr.ast.storage import FILTER_LIMIT, most_digits
 from nczarr.check.checked import Checked, Unchecked, tables, tables_of
 from nczarr.diagnostics.report import Label, Report
 from nczarr.diagnostics.source import Span

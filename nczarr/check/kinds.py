@@ -15,8 +15,7 @@ from typing import Any
 
 from nczarr import names
 from nczarr.ast import ATOMIC, Attribute, Dataset, Group, Kind, Variable
-from nczarr.ast.dataset import HDF5_KINDS, KIND_NAMES, RESERVED_ATTRIBUTES, map_groups
-from nczarr.ast.storage import DEFAULT_STORAGE
+from nczarr.ast.dataset import DEFAULT_STORAGE, HDF5_KINDS, KIND_NAMES, RESERVED_ATTRIBUTES, map_groups
 from nczarr.check.checked import Checked, Tables, Unchecked, remaining, tables_of
 from nczarr.diagnostics.report import Diagnostic, Label, Report, Severity
 from nczarr.diagnostics.source import Span

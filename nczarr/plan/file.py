@@ -9,9 +9,8 @@ from typing import assert_never
 from nczarr.arrays.codecs.chain import of_hdf5
 from nczarr.arrays.values.parts import Types, is_fixed, measure_stored, struct
 from nczarr.ast import ATOMIC, Codec, CompoundType, EnumType, Group, OpaqueType, Storage, Variable, VlenType
-from nczarr.ast.dataset import KIND_NAMES
+from nczarr.ast.dataset import DEFAULT_STORAGE, DEFLATE, FLETCHER32, KIND_NAMES, SHUFFLE, SZIP
 from nczarr.ast.rectilinear import varies
-from nczarr.ast.storage import DEFAULT_STORAGE, DEFLATE, FLETCHER32, SHUFFLE, SZIP
 from nczarr.check.checked import Checked
 from nczarr.check.classic_layout import check_sizes
 from nczarr.check.infer_shapes import name_dimensions

@@ -24,9 +24,9 @@ from nczarr.arrays.values.elements import (
 )
 from nczarr.arrays.values.parts import POINTER, Part, Types, descr, parts, size
 from nczarr.ast import Storage, Variable
+from nczarr.ast.dataset import SHUFFLE
 from nczarr.ast.plain import is_finite
 from nczarr.ast.rectilinear import volume
-from nczarr.ast.storage import SHUFFLE
 from nczarr.check.checked import Checked
 from nczarr.options import Options
 from nczarr.plan.chunk_lengths import (

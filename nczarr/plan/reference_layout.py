@@ -16,8 +16,8 @@ from nczarr.arrays.sources.source import ArraySource, Descr, Layout
 from nczarr.arrays.sources.source import itemsize as width
 from nczarr.arrays.sources.windows import plain
 from nczarr.ast import Codec, Storage
+from nczarr.ast.dataset import FLETCHER32, SHUFFLE
 from nczarr.ast.rectilinear import varies
-from nczarr.ast.storage import FLETCHER32, SHUFFLE
 from nczarr.registry import Arrays
 
 

@@ -20,10 +20,9 @@ from nczarr.arrays.sources.source import Layout, is_number, itemsize
 from nczarr.arrays.values.elements import convert_to_stored, element_of, is_element, text_element
 from nczarr.arrays.values.parts import Types
 from nczarr.ast import ATOMIC, Attribute, Codec, Constant, EnumType, Storage, Variable
-from nczarr.ast.dataset import groups
+from nczarr.ast.dataset import SHUFFLE, groups
 from nczarr.ast.plain import plain
 from nczarr.ast.rectilinear import Lengths, largest, varies, within
-from nczarr.ast.storage import SHUFFLE
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report
 from nczarr.options import Options

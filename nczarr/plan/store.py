@@ -13,9 +13,8 @@ from nczarr.arrays.codecs.table import is_registered
 from nczarr.arrays.sources.source import Parts, is_number, itemsize
 from nczarr.arrays.values.parts import is_fixed, size
 from nczarr.ast import Codec, Storage, Variable
-from nczarr.ast.dataset import groups
+from nczarr.ast.dataset import SHUFFLE, groups
 from nczarr.ast.rectilinear import largest, varies, volume
-from nczarr.ast.storage import SHUFFLE
 from nczarr.check.checked import Checked, without
 from nczarr.diagnostics.report import Diagnostic, Report, Severity
 from nczarr.options import Options

@@ -7,8 +7,8 @@ from typing import Any
 
 from nczarr.api.builder.pieces import Site
 from nczarr.ast import Codec, Quantize, Storage
+from nczarr.ast.dataset import FILTER_NUMBERS
 from nczarr.ast.rectilinear import chunk_length
-from nczarr.ast.storage import FILTER_NUMBERS
 
 LAYOUTS, ENDIANS = ("contiguous", "compact", "chunked"), ("little", "big")
 QUANTIZERS = ("bitgroom", "granularbitround", "bitround")

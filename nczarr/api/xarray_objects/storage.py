@@ -14,7 +14,7 @@ from nczarr.api.builder.pieces import Site, caller
 from nczarr.arrays.codecs import chain as codecs
 from nczarr.arrays.codecs.blosc import parameters_of
 from nczarr.ast import Codec
-from nczarr.ast.storage import BLOSC, BZIP2, DEFLATE, FLETCHER32, LZF, SHUFFLE, SZIP, ZSTD
+from nczarr.ast.dataset import BLOSC, BZIP2, DEFLATE, FLETCHER32, LZF, SHUFFLE, SZIP, ZSTD
 
 if TYPE_CHECKING:
     from xarray import Variable

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.regions import Index, every_index, table_of
-from nczarr.ast.storage import Codec
+from nczarr.ast.dataset import Codec
 from nczarr.registry import ChunkKeys
 from nczarr.stores import ranges
 from nczarr.stores.base import Store

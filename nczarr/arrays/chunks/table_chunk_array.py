@@ -33,8 +33,8 @@ from nczarr.arrays.regions import (
     unravel,
 )
 from nczarr.arrays.sources.source import ArraySource, Descr, Layout, Stored, itemsize
+from nczarr.ast.dataset import SHUFFLE
 from nczarr.ast.rectilinear import varies
-from nczarr.ast.storage import SHUFFLE
 from nczarr.diagnostics.secrets import StorageOptions
 from nczarr.stores import ranges
 from nczarr.stores.ranges import Range

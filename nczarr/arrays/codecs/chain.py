@@ -1,4 +1,4 @@
-"""Chains of codecs: the neutral chain of `ast/storage.py`, its other forms, its encoding and decoding.
+"""Chains of codecs: the neutral chain of `ast/dataset.py`, its other forms, its encoding and decoding.
 
 A chain is a tuple of `Codec` (HDF5 filter number and parameters) in encoding
 order. `table.py` has the codecs. `from_configs` inverts `to_configs`, so that a
@@ -16,7 +16,7 @@ from nczarr.arrays.codecs import table
 from nczarr.arrays.codecs.lengths import LARGEST, SLACK
 from nczarr.arrays.codecs.table import ROWS, CodecKind, Config, LeveledCodec, Step
 from nczarr.arrays.lazy_numpy import np
-from nczarr.ast.storage import BLOSC, FILTER_NAMES, FILTER_NUMBERS, LAST_HDF5, SHUFFLE, Codec
+from nczarr.ast.dataset import BLOSC, FILTER_NAMES, FILTER_NUMBERS, LAST_HDF5, SHUFFLE, Codec
 
 DECODING_ERRORS = (
     ValueError, TypeError, RuntimeError, EOFError, KeyError, IndexError, OverflowError, AssertionError, ImportError,

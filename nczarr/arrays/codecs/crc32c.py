@@ -11,7 +11,7 @@ from functools import cache
 
 from nczarr.arrays.codecs.table import CodecKind, Config, Parameters
 from nczarr.arrays.lazy_numpy import np
-from nczarr.ast.storage import FLETCHER32
+from nczarr.ast.dataset import FLETCHER32
 
 
 def crc32(data: bytes | memoryview, before: int = 0) -> int:

@@ -6,7 +6,7 @@ import zlib
 
 from nczarr.arrays.codecs.lengths import inflate
 from nczarr.arrays.codecs.table import Config, LeveledCodec, Parameters
-from nczarr.ast.storage import DEFLATE
+from nczarr.ast.dataset import DEFLATE
 
 
 class Gzip(LeveledCodec):

@@ -18,8 +18,8 @@ from typing import Any
 from nczarr.arrays.codecs.table import TOO_MUCH, CodecKind, Config, of_config_id, of_number
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.sources.source import Descr, itemsize
+from nczarr.ast.dataset import Codec
 from nczarr.ast.rectilinear import varies
-from nczarr.ast.storage import Codec
 
 EARLY = "the compressed data end too early"
 

@@ -12,7 +12,7 @@ from importlib import import_module
 from typing import Any, ClassVar, NamedTuple
 
 from nczarr.arrays.lazy_numpy import np
-from nczarr.ast.storage import (
+from nczarr.ast.dataset import (
     BITSHUFFLE,
     BLOSC,
     BZIP2,

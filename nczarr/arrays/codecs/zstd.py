@@ -7,7 +7,7 @@ from typing import Any
 
 from nczarr.arrays.codecs.lengths import EARLY, check_size
 from nczarr.arrays.codecs.table import TOO_MUCH, Config, LeveledCodec, Parameters
-from nczarr.ast.storage import BZIP2
+from nczarr.ast.dataset import BZIP2
 
 ZSTD_BLOCK = 1 << 17
 """Maximum output of one zstd block."""

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, Self, Type
 from nczarr.arrays.chunks.manifest import ChunkPlace, KeyListing, Manifest, PlaceColumns, columns_from
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.regions import Index, Region, Selection, every_block, indices_of
-from nczarr.ast.storage import Codec
+from nczarr.ast.dataset import Codec
 
 Descr: TypeAlias = "str | tuple[tuple[str, Descr, tuple[int, ...]], ...]"
 """Element type in NumPy's notation: `"<i4"`, `"|S1"`, `"|V4"`, `"|O"` (strings

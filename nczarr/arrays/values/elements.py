@@ -26,7 +26,7 @@ from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.sources.source import Descr, itemsize, numpy_dtype
 from nczarr.arrays.values.parts import Types, descr, is_fixed
 from nczarr.ast import CompoundType, EnumConstant, EnumType, Field, UserType
-from nczarr.ast.storage import Element
+from nczarr.ast.dataset import Element
 from nczarr.registry import Arrays
 
 NAT = -(2**63)

@@ -24,7 +24,7 @@ from nczarr.ast import (
     Variable,
     VlenType,
 )
-from nczarr.ast.storage import BLOSC
+from nczarr.ast.dataset import BLOSC
 from nczarr.ast.types import dependencies_first
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report

@@ -15,7 +15,7 @@ from nczarr.arrays.codecs import chain as codecs
 from nczarr.arrays.codecs import table
 from nczarr.arrays.codecs.chain import decode
 from nczarr.ast import Codec
-from nczarr.ast.storage import BLOSC, DEFLATE, FILTER_NAMES, FLETCHER32, SHUFFLE
+from nczarr.ast.dataset import BLOSC, DEFLATE, FILTER_NAMES, FLETCHER32, SHUFFLE
 from nczarr.formats.netcdf4.library import Library
 
 BUILT_IN = frozenset({DEFLATE, SHUFFLE, FLETCHER32})

@@ -29,9 +29,8 @@ from nczarr.ast import (
     Variable,
     VlenType,
 )
-from nczarr.ast.dataset import RESERVED_ATTRIBUTES
+from nczarr.ast.dataset import RESERVED_ATTRIBUTES, LayoutName
 from nczarr.ast.node import members_of
-from nczarr.ast.storage import LayoutName
 from nczarr.ast.types import IntegerName
 from nczarr.check.check_names import make_unique, namesakes
 from nczarr.check.checked import Namesake, Unchecked

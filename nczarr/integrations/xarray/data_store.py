@@ -19,8 +19,8 @@ from nczarr import names
 from nczarr.arrays.sources.source import ArraySource
 from nczarr.ast import Group
 from nczarr.ast import Variable as Declared
+from nczarr.ast.dataset import Codec, Storage
 from nczarr.ast.rectilinear import Lengths, largest
-from nczarr.ast.storage import Codec, Storage
 from nczarr.integrations.xarray.values import OpenedDataset, attributes, native, take_fill, warn
 from nczarr.select.indexing import read_outer, read_points
 

@@ -23,7 +23,7 @@ from nczarr.arrays.sources.source import numpy_dtype
 from nczarr.arrays.values.elements import NAT, as_stored, find_stored_dtype, is_text, is_time, suits, time_attributes
 from nczarr.arrays.values.parts import NUMPY, Types, descr, is_fixed
 from nczarr.ast import Attribute, CompoundType, Constant, EnumType, Variable, VlenType
-from nczarr.ast.storage import Element
+from nczarr.ast.dataset import Element
 from nczarr.diagnostics.report import DataWarning
 from nczarr.plan.keys import name_axes
 from nczarr.select.reader import dtype_of, value_of

@@ -26,7 +26,7 @@ from nczarr.arrays.chunks.manifest import PlaceColumns
 from nczarr.arrays.chunks.table_chunk_array import LocatedForm, TableChunkArray
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.sources.source import Descr, Stored, numpy_dtype
-from nczarr.ast.storage import Codec
+from nczarr.ast.dataset import Codec
 from nczarr.diagnostics.report import CompileError, Diagnostic, Label, Severity
 from nczarr.operations.combine.agreement import Aspect, CoordinateOrder, SourceDifference
 from nczarr.operations.combine.contribution import Contribution, VariablePiece

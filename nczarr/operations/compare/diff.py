@@ -11,8 +11,7 @@ from typing import Any
 
 from nczarr import names
 from nczarr.ast import Attribute, CompoundType, Dimension, EnumType, Group, OpaqueType, UserType, Variable
-from nczarr.ast.dataset import KIND_NAMES
-from nczarr.ast.storage import Storage
+from nczarr.ast.dataset import KIND_NAMES, Storage
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report
 from nczarr.operations.compare.difference import Difference, Tolerance, show_constant, show_pair

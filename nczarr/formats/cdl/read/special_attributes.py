@@ -14,9 +14,8 @@ from nczarr import names
 from nczarr.arrays.codecs import chain, table
 from nczarr.arrays.codecs.table import LeveledCodec
 from nczarr.ast import Codec, Kind, Quantize, Storage
-from nczarr.ast.dataset import KIND_SPELLINGS
+from nczarr.ast.dataset import BLOSC, DEFLATE, FILTER_LIMIT, FLETCHER32, KIND_SPELLINGS, SHUFFLE, most_digits
 from nczarr.ast.rectilinear import read_lengths
-from nczarr.ast.storage import BLOSC, DEFLATE, FILTER_LIMIT, FLETCHER32, SHUFFLE, most_digits
 from nczarr.diagnostics.report import Label, Report
 from nczarr.diagnostics.source import Source, Span
 from nczarr.formats.cdl.read.scope import VariableDraft

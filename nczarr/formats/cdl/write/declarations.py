@@ -30,10 +30,9 @@ from nczarr.ast import (
     Variable,
     VlenType,
 )
-from nczarr.ast.dataset import rebuilt
+from nczarr.ast.dataset import DEFLATE, FLETCHER32, SHUFFLE, rebuilt
 from nczarr.ast.node import members_of
 from nczarr.ast.rectilinear import Lengths, varies
-from nczarr.ast.storage import DEFLATE, FLETCHER32, SHUFFLE
 from nczarr.ast.types import dependencies_first
 from nczarr.check.checked import Checked, remaining
 from nczarr.check.infer_shapes import Anonymous

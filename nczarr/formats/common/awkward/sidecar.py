@@ -24,7 +24,7 @@ from nczarr.arrays.regions import Index, every_block, grid_of, lengths_of, regio
 from nczarr.arrays.sources.source import Layout, itemsize
 from nczarr.arrays.values.parts import descr
 from nczarr.ast import CompoundType
-from nczarr.ast.storage import DEFLATE
+from nczarr.ast.dataset import DEFLATE
 from nczarr.formats.common.awkward import expressions
 from nczarr.formats.common.awkward.expressions import Expression, ExpressionBuilder, NoExpressionError, describe_rows
 from nczarr.plan.plans import StorePlan

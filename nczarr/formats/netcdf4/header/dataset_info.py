@@ -10,7 +10,7 @@ from struct import unpack_from
 from typing import NamedTuple
 
 from nczarr.ast import Codec
-from nczarr.ast.storage import FLETCHER32, SHUFFLE, SZIP
+from nczarr.ast.dataset import FLETCHER32, SHUFFLE, SZIP
 from nczarr.formats.netcdf4.header.attributes import AttributeReader
 from nczarr.formats.netcdf4.header.chunk_addresses import (
     EXTENSIBLE_ARRAY,

@@ -16,7 +16,7 @@ from nczarr.arrays.sources.memory import fill_source
 from nczarr.arrays.sources.source import ArraySource, Descr, Layout, Parts, big_descr, itemsize
 from nczarr.arrays.values.parts import descr, is_fixed
 from nczarr.ast import ATOMIC, Codec, Storage
-from nczarr.ast.storage import DEFLATE, SHUFFLE
+from nczarr.ast.dataset import DEFLATE, SHUFFLE
 from nczarr.formats.opendap.common.declarations import FaultError, whole
 from nczarr.formats.opendap.common.document_reader import DescribedVariable
 from nczarr.formats.opendap.common.xml_reader import XmlElement

@@ -18,7 +18,7 @@ from nczarr.arrays.regions import all_of, grid_of
 from nczarr.arrays.sources.source import ArraySource, Descr, Parts, find_unwritten, itemsize, little
 from nczarr.arrays.values.parts import Types, descr, part_tree
 from nczarr.ast import ATOMIC, EnumType, Storage, Variable
-from nczarr.ast.storage import DEFLATE
+from nczarr.ast.dataset import DEFLATE
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import CompileError, Diagnostic, Report, Severity
 from nczarr.formats.opendap.common.dmr_writer import DmrWriter, Projection, XmlAttributes

@@ -12,9 +12,8 @@ from nczarr.arrays.regions import grid_of, number_of
 from nczarr.arrays.sources.source import ArraySource, Descr, Stored, big_descr, itemsize, little_descr
 from nczarr.arrays.values.parts import Types, descr, is_fixed, size
 from nczarr.ast import Attribute, CompoundType, EnumType, OpaqueType, VlenType
-from nczarr.ast.dataset import VERSION, groups
+from nczarr.ast.dataset import SHUFFLE, VERSION, groups
 from nczarr.ast.rectilinear import varies
-from nczarr.ast.storage import SHUFFLE
 from nczarr.check.checked import Checked
 from nczarr.formats.opendap.dmrpp.references import FILTER_NAMES, foreign_kind
 from nczarr.options import Options

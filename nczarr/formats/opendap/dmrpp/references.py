@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from nczarr.arrays.regions import index_of, number_of
 from nczarr.ast import ATOMIC
-from nczarr.ast.storage import DEFLATE, FLETCHER32, SHUFFLE
+from nczarr.ast.dataset import DEFLATE, FLETCHER32, SHUFFLE
 from nczarr.check.check_types import DEFAULT
 from nczarr.formats.opendap.common.declarations import FaultError, whole
 from nczarr.formats.opendap.common.words import number_bytes

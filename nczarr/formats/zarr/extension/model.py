@@ -36,9 +36,9 @@ from typing import Any, Literal, NamedTuple
 
 from nczarr.arrays.values.elements import is_element_name
 from nczarr.ast import CompoundType, Constant, EnumConstant, EnumType, Field, OpaqueType, Quantize, UserType, VlenType
+from nczarr.ast.dataset import FILTER_LIMIT, Element
 from nczarr.ast.plain import CARRIED
 from nczarr.ast.rectilinear import Lengths, read_lengths
-from nczarr.ast.storage import FILTER_LIMIT, Element
 from nczarr.plan.plans import Runs
 from nczarr.syntax.json.tolerant import NotJsonError, parse
 

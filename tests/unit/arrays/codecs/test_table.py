@@ -8,7 +8,7 @@ from nczarr.arrays.codecs import table
 from nczarr.arrays.codecs.chain import parse
 from nczarr.arrays.codecs.table import ROWS
 from nczarr.ast import Codec
-from nczarr.ast.storage import FILTER_NAMES, FILTER_NUMBERS
+from nczarr.ast.dataset import FILTER_NAMES, FILTER_NUMBERS
 
 
 def test_each_name_and_number_stands_once() -> None:

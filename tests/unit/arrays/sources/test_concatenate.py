@@ -17,7 +17,7 @@ from nczarr.arrays.sources.memory import ArrayInMemory, Runs
 from nczarr.arrays.sources.source import ArraySource, Layout, Stored
 from nczarr.arrays.sources.split_chunks import align_grids, common_length
 from nczarr.arrays.sources.strided import AffineArray, FileBytes
-from nczarr.ast.storage import Codec
+from nczarr.ast.dataset import Codec
 from nczarr.ast.types import VlenType
 from tests.support.reading_ways import read_every_way
 

@@ -25,7 +25,7 @@ from nczarr.arrays.values.elements import (
     suits,
 )
 from nczarr.ast import CompoundType, Field
-from nczarr.ast.storage import Element
+from nczarr.ast.dataset import Element
 from nczarr.diagnostics.report import CompileError
 from nczarr.plan.chunk_lengths import survey
 

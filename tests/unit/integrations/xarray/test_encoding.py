@@ -8,7 +8,7 @@ from nczarr.arrays.chunks.grid import Encoding
 from nczarr.arrays.chunks.key_chunk_array import KeyChunkArray
 from nczarr.arrays.sources.memory import fill_source
 from nczarr.arrays.sources.source import ArraySource, Layout
-from nczarr.ast.storage import Codec, Storage
+from nczarr.ast.dataset import Codec, Storage
 from nczarr.integrations.xarray.data_store import storage_encoding
 from nczarr.registry import ChunkKeys
 from nczarr.stores.memory import MemoryStore
