@@ -16,6 +16,7 @@ nothing is lost.
 
 from __future__ import annotations
 
+import functools
 import json
 import math
 import re
@@ -24,7 +25,7 @@ from typing import Any, TypeAlias
 
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.sources.source import Descr, itemsize, numpy_dtype
-from nczarr.arrays.values.parts import Types, descr, is_fixed
+from nczarr.arrays.values.parts import NUMPY, Types, descr, is_fixed
 from nczarr.ast import CompoundType, EnumConstant, EnumType, Field, UserType
 from nczarr.ast.dataset import Element
 from nczarr.registry import Arrays
@@ -361,3 +362,33 @@ def in_order(data: bytes, dtype: Descr, ordered: Descr) -> bytes:
     if isinstance(dtype, str):
         return swap(data, dtype)
     return np.frombuffer(data, numpy_dtype(dtype)).astype(numpy_dtype(ordered)).tobytes()
+
+
+@functools.lru_cache(maxsize=256)
+def plain_type(stored: Descr) -> str | None:
+    """Return the atomic type of a dtype; one byte of text is char, raw bytes and records None."""
+    model = model_dtype(stored)
+    if not isinstance(stored, str) or stored[1] in "Vb" or not isinstance(model, str):
+        return None
+    if model[1] in "SOU":
+        return "char" if model[1:] == "S1" else "string"
+    return next(name for name, numpy in NUMPY.items() if numpy[1:] == model[1:])
+
+
+def with_times(attributes: dict[str, Any], dtype: Descr, fill: bytes | None) -> dict[str, Any]:
+    """Return the attributes of an array with those that describe times, unless it has others of these names.
+
+    Arrays of times are int64 in the tree, described as CF does. Documents of
+    stores lack these attributes.
+    """
+    times = time_attributes(dtype)
+    if not times:
+        return attributes
+    missing = {"_FillValue": NAT} if fill is not None and is_nat(fill, dtype) else {}
+    return {**times, **missing, **attributes}
+
+
+def without_times(attributes: dict[str, Any], dtype: Descr, fill: bytes | None) -> dict[str, Any]:
+    """Invert `with_times` for a stored dtype."""
+    times = with_times({}, dtype, fill)
+    return {name: value for name, value in attributes.items() if times.get(name, attributes) != value}

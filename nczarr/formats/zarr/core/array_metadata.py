@@ -12,11 +12,10 @@ from nczarr.arrays.chunks.grid import Encoding
 from nczarr.arrays.chunks.key_chunk_array import KeyChunkArray
 from nczarr.arrays.codecs.chain import from_configs
 from nczarr.arrays.sources.source import Descr, Layout, is_number, itemsize
-from nczarr.arrays.values.elements import element_of, model_bytes, text_element
+from nczarr.arrays.values.elements import element_of, model_bytes, plain_type, text_element
 from nczarr.ast import Codec, Quantize, Storage
 from nczarr.ast.dataset import FILTER_LIMIT, Element
 from nczarr.formats.common.documents import DocumentCache, Json
-from nczarr.formats.zarr.core.stored_types import plain_type
 from nczarr.formats.zarr.extension.model import LARGEST_LENGTH
 from nczarr.plan.plans import Runs
 from nczarr.registry import ChunkKeys

@@ -2,31 +2,19 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Iterable
 
 from nczarr import names
 from nczarr.arrays.sources.source import Descr, itemsize
-from nczarr.arrays.values.elements import ELEMENT_TYPES, declare_type, element_of, field_of, model_dtype
-from nczarr.arrays.values.parts import NUMPY, Types, descr
+from nczarr.arrays.values.elements import ELEMENT_TYPES, declare_type, element_of, field_of, model_dtype, plain_type
+from nczarr.arrays.values.parts import Types, descr
 from nczarr.ast import CompoundType, Field, OpaqueType
 from nczarr.check.check_names import make_unique, namesakes
 from nczarr.check.check_types import LARGEST_VALUE, MOST_MEMBERS
 from nczarr.check.checked import Namesake
 from nczarr.formats.common.declared_types import DeclaredTypes
 from nczarr.names import name_problem
-
-
-@functools.lru_cache(maxsize=256)
-def plain_type(stored: Descr) -> str | None:
-    """Return the atomic type of a dtype; one byte of text is char, raw bytes and records None."""
-    model = model_dtype(stored)
-    if not isinstance(stored, str) or stored[1] in "Vb" or not isinstance(model, str):
-        return None
-    if model[1] in "SOU":
-        return "char" if model[1:] == "S1" else "string"
-    return next(name for name, numpy in NUMPY.items() if numpy[1:] == model[1:])
 
 
 def holds(stored: Descr, type_name: str, types: Types) -> bool:

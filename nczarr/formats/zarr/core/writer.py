@@ -12,10 +12,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from nczarr import names
+from nczarr.arrays.values.elements import without_times
 from nczarr.ast import Attribute, Constant, Group, Variable
 from nczarr.ast.plain import HIDDEN, JsonConstant, plain
 from nczarr.formats.zarr.core.fill_values import Json
-from nczarr.formats.zarr.core.time_attributes import without_times
 from nczarr.plan.keys import part_axes
 from nczarr.plan.plans import PartTarget, StorePlan
 from nczarr.plan.requested_storage import fill_alone, own_type, plain_fill

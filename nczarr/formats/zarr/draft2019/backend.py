@@ -13,14 +13,13 @@ from typing import TypeVar
 
 from nczarr import names
 from nczarr.arrays.sources.source import Descr, itemsize
-from nczarr.arrays.values.elements import element_of
+from nczarr.arrays.values.elements import element_of, plain_type
 from nczarr.ast import Attribute, EnumType, Group, Variable
 from nczarr.ast.dataset import groups
 from nczarr.check.checked import Foreign
 from nczarr.diagnostics.report import Report
 from nczarr.formats.zarr.core.attributes import type_untyped
 from nczarr.formats.zarr.core.fill_values import Json
-from nczarr.formats.zarr.core.stored_types import plain_type
 from nczarr.formats.zarr.core.writer import Entry
 from nczarr.formats.zarr.draft2019 import dtypes, keys, protocol_extension, wire
 from nczarr.formats.zarr.draft2019.frontend import read

@@ -11,11 +11,10 @@ from typing import Any
 
 from nczarr import names
 from nczarr.arrays.sources.source import Descr, fill_of, is_number
-from nczarr.arrays.values.elements import element_of, model_bytes
+from nczarr.arrays.values.elements import element_of, model_bytes, plain_type
 from nczarr.ast import ATOMIC, Attribute, Constant, Dataset, Group, Storage, Variable
 from nczarr.ast.plain import HIDDEN, JsonConstant, plain
 from nczarr.check.check_types import default_fill
-from nczarr.formats.zarr.core.stored_types import plain_type
 from nczarr.formats.zarr.core.writer import Writer
 from nczarr.formats.zarr.extension.model import (
     VERSION,

@@ -14,7 +14,7 @@ from nczarr.arrays.chunks.grid import Encoding
 from nczarr.arrays.codecs import table
 from nczarr.arrays.codecs.table import TextCodec
 from nczarr.arrays.sources.source import Descr, itemsize
-from nczarr.arrays.values.elements import element_of, is_element_name
+from nczarr.arrays.values.elements import element_of, is_element_name, with_times
 from nczarr.arrays.values.parts import POINTER
 from nczarr.ast.plain import encode
 from nczarr.check.checked import Unchecked
@@ -24,7 +24,6 @@ from nczarr.formats.zarr.core import hierarchy
 from nczarr.formats.zarr.core.array_metadata import ArrayMetadata, chain, lengths, record, sensible
 from nczarr.formats.zarr.core.fill_values import show
 from nczarr.formats.zarr.core.reader import BadDocumentError, NodeReader, axes_of
-from nczarr.formats.zarr.core.time_attributes import with_times
 from nczarr.formats.zarr.v2 import dtypes
 from nczarr.options import Options
 from nczarr.registry import ChunkKeys

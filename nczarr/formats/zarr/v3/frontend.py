@@ -11,7 +11,7 @@ from typing import Any
 from nczarr.arrays.chunks.grid import Encoding
 from nczarr.arrays.codecs.chain import with_fill
 from nczarr.arrays.sources.source import Descr, big_descr, itemsize
-from nczarr.arrays.values.elements import in_order
+from nczarr.arrays.values.elements import in_order, with_times
 from nczarr.ast import ATOMIC, Constant
 from nczarr.ast.plain import JsonConstant
 from nczarr.ast.rectilinear import Lengths, read_lengths, total_of
@@ -22,7 +22,6 @@ from nczarr.formats.zarr.core import hierarchy
 from nczarr.formats.zarr.core.array_metadata import ArrayMetadata, chain, lengths, sensible
 from nczarr.formats.zarr.core.fill_values import FAULTS
 from nczarr.formats.zarr.core.reader import BadDocumentError, NodeReader, axes_of
-from nczarr.formats.zarr.core.time_attributes import with_times
 from nczarr.formats.zarr.extension.model import LARGEST_LENGTH, unpack_attributes
 from nczarr.formats.zarr.nczarr.pull_request_3068 import (
     DraftMetadata,
