@@ -12,8 +12,7 @@ from collections.abc import Iterator
 
 from nczarr.formats.netcdf4.header.dataset_info import VIRTUAL
 from nczarr.formats.netcdf4.header.file_bytes import DAMAGE, header_file
-from nczarr.formats.netcdf4.header.file_objects import ObjectTable, read_objects
-from nczarr.formats.netcdf4.header.groups import EXTERNAL, HARD, SOFT
+from nczarr.formats.netcdf4.header.file_objects import EXTERNAL, HARD, SOFT, ObjectTable, read_objects
 from nczarr.names import from_bytes
 
 _PIECES = {"b": "[0-9]+", "%": "%"}

@@ -13,9 +13,14 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import BinaryIO, NamedTuple
 
 from nczarr import names
-from nczarr.formats.netcdf4.header.file_bytes import CHECKSUM, UnreadableHeaderError, header_file, without_checksum
+from nczarr.formats.netcdf4.header.file_bytes import (
+    CHECKSUM,
+    UnreadableHeaderError,
+    header_file,
+    lookup3,
+    without_checksum,
+)
 from nczarr.formats.netcdf4.header.file_objects import read_objects
-from nczarr.formats.netcdf4.header.lookup3 import lookup3
 from nczarr.formats.netcdf4.header.messages import CONTINUATION, PREFIX, SHARED, TIMES, extent_of
 
 _HEADER, _MORE = b"OHDR\x02", b"OCHK"

@@ -6,8 +6,7 @@ import os
 from typing import NamedTuple
 
 from nczarr.formats.netcdf4.header.file_bytes import DAMAGE, header_file
-from nczarr.formats.netcdf4.header.file_objects import FileObject, ObjectTable, read_objects
-from nczarr.formats.netcdf4.header.groups import EXTERNAL, SOFT, Link
+from nczarr.formats.netcdf4.header.file_objects import EXTERNAL, SOFT, FileObject, Link, ObjectTable, read_objects
 from nczarr.stores import remote_file
 
 MOST_LINKS = 16

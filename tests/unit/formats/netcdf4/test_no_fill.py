@@ -9,7 +9,7 @@ from types import ModuleType
 import pytest
 
 from nczarr.formats.netcdf4.backend import take_fills
-from nczarr.formats.netcdf4.object_headers import lookup3
+from nczarr.formats.netcdf4.header.file_bytes import lookup3
 from tests.conftest import Ran
 
 TEXT = b"""netcdf t {
