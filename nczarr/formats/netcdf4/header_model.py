@@ -16,8 +16,14 @@ from nczarr.formats.netcdf4.header.attributes import HeaderAttribute
 from nczarr.formats.netcdf4.header.dataset_info import HeaderDataset
 from nczarr.formats.netcdf4.header.datatypes import REFERENCE, Datatype
 from nczarr.formats.netcdf4.header.file_bytes import UNDEFINED
-from nczarr.formats.netcdf4.header.file_objects import EXTERNAL, FileObject, Link, ObjectTable
-from nczarr.formats.netcdf4.header.link_targets import LinkedFiles, LocatedObject
+from nczarr.formats.netcdf4.header.file_objects import (
+    EXTERNAL,
+    FileObject,
+    Link,
+    LinkedFiles,
+    LocatedObject,
+    ObjectTable,
+)
 from nczarr.formats.netcdf4.objects import COMPOUND, ENUM, NON_COORDINATE, OPAQUE, STRING, VLEN, text_of
 
 COORDINATES, DIMENSION_ID, DIMENSION_LIST = "_Netcdf4Coordinates", "_Netcdf4Dimid", "DIMENSION_LIST"

@@ -1,8 +1,14 @@
-"""Objects of an HDF5 file: groups, datasets and named types by address, read level by level."""
+"""Objects of an HDF5 file by address, links of its groups, and the objects that links lead to, also in other files.
+
+Links have the order in which the netCDF library takes them. Source: HDF5 File
+Format Specification 3.0, III.A.1 (version 1 B-trees), III.B, III.C (symbol
+tables), IV.A.2.c and g (link messages).
+"""
 
 from __future__ import annotations
 
 import errno
+import os
 from collections.abc import Iterator
 from functools import partial
 from struct import unpack_from
@@ -11,7 +17,14 @@ from typing import NamedTuple
 from nczarr.formats.netcdf4.header.attributes import AttributeReader, HeaderAttribute
 from nczarr.formats.netcdf4.header.dataset_info import DatasetReader, HeaderDataset
 from nczarr.formats.netcdf4.header.datatypes import Datatype
-from nczarr.formats.netcdf4.header.file_bytes import DAMAGE, UNDEFINED, HeaderFile, UnreadableHeaderError, reason_of
+from nczarr.formats.netcdf4.header.file_bytes import (
+    DAMAGE,
+    UNDEFINED,
+    HeaderFile,
+    UnreadableHeaderError,
+    header_file,
+    reason_of,
+)
 from nczarr.formats.netcdf4.header.heaps import DEEPEST, FractalHeap, local_heap, records
 from nczarr.formats.netcdf4.header.messages import (
     DATASPACE,
@@ -25,6 +38,7 @@ from nczarr.formats.netcdf4.header.messages import (
     only,
 )
 from nczarr.formats.netcdf4.objects import NON_COORDINATE
+from nczarr.stores import remote_file
 
 BY_NAME = 5
 """Type of the B-tree of a group's links by name."""
@@ -225,3 +239,80 @@ def _read(file: HeaderFile, attributes: AttributeReader, datasets: DatasetReader
         return FileObject(of_object)
     except DAMAGE as error:
         return FileObject([], problem=reason_of(error))
+
+
+MOST_LINKS = 16
+"""Maximum soft and external links that lead to each other."""
+
+
+class LocatedObject(NamedTuple):
+    """Object with the file that has it, and its name in a group."""
+
+    name: str
+    """Name of the link."""
+    table: ObjectTable
+    address: int
+
+    @property
+    def object(self) -> FileObject:
+        """The object."""
+        return self.table.objects[self.address]
+
+    @property
+    def identity(self) -> tuple[str, int]:
+        """Path of the file and address."""
+        return self.table.path, self.address
+
+
+class LinkedFiles:
+    """A file, and the others that its external links lead to. It raises UnreadableHeaderError, and OSError."""
+
+    def __init__(self, path: str) -> None:
+        with header_file(path) as file:
+            self.table = read_objects(file, path)
+            """Objects of the file."""
+        self.is_remote = remote_file.at(path) is not None
+        """True for a remote file, whose links lead to no other file: not to those of this machine."""
+        self._tables: dict[str, ObjectTable | None] = {path: self.table}
+
+    def follow(self, link: Link, table: ObjectTable, group: int, depth: int = 0) -> tuple[ObjectTable, int] | None:
+        """Return file and address of the object that a link of a group leads to; None for a broken link."""
+        if link.is_hard:
+            return (table, link.address) if link.address in table.objects else None
+        if depth == MOST_LINKS:
+            return None
+        if link.kind == SOFT:
+            return self._walk(link.target.rstrip(b"\0"), table, group, depth + 1)
+        if link.kind != EXTERNAL or link.target[:1] != b"\0" or self.is_remote:
+            return None
+        name, _, path = link.target[1:].partition(b"\0")
+        other = self._other_file(os.fsdecode(name), table.path)
+        return None if other is None else self._walk(b"/" + path.rstrip(b"\0"), other, other.root, depth + 1)
+
+    def _walk(self, path: bytes, table: ObjectTable, group: int, depth: int) -> tuple[ObjectTable, int] | None:
+        """Return file and address of the object at a path from a group; None for a broken link."""
+        here = table, table.root if path.startswith(b"/") else group
+        for name in path.split(b"/"):
+            if name in (b"", b"."):
+                continue
+            link = (here[0].objects[here[1]].links or {}).get(name)
+            target = None if link is None else self.follow(link, *here, depth)
+            if target is None:
+                return None
+            here = target
+        return here
+
+    def _other_file(self, name: str, path: str) -> ObjectTable | None:
+        """Return the objects of the file that an external link names, as HDF5 finds it; None if it cannot be read."""
+        prefix = os.environ.get("HDF5_EXT_PREFIX")
+        folders = [*([] if prefix is None else [prefix]), os.path.dirname(path), ""]
+        for candidate in (os.path.join(folder, name) for folder in folders):
+            if candidate not in self._tables and os.path.isfile(candidate):
+                try:
+                    with header_file(candidate) as file:
+                        self._tables[candidate] = read_objects(file, candidate)
+                except (*DAMAGE, OSError):
+                    self._tables[candidate] = None
+            if candidate in self._tables:
+                return self._tables[candidate]
+        return None
