@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
+from threading import Lock
 from typing import Any, NoReturn
 
 from nczarr.arrays.chunks import small_chunks
@@ -18,7 +19,6 @@ from nczarr.arrays.chunks.grid import Encoding, kept, unreadable
 from nczarr.arrays.chunks.manifest import ChunkPlace, Manifest, PlaceColumns, unmask
 from nczarr.arrays.chunks.occupancy import blocks_of_chunks, chunks_in, rows_between
 from nczarr.arrays.codecs.lengths import measure_linked, misfit
-from nczarr.arrays.execution.library_lock import LOCK
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.regions import (
     Index,
@@ -41,8 +41,7 @@ from nczarr.arrays.regions import (
 from nczarr.arrays.sources.decoded_parts import DecodedCells
 from nczarr.arrays.sources.source import ArraySource, Layout, Stored, itemsize
 from nczarr.arrays.sources.strided import AffineArray, FileBytes
-from nczarr.formats.netcdf4.chunk_table import ChunkTable, KnownChunks
-from nczarr.formats.netcdf4.header.chunk_addresses import ChunkIndex, read_chunks
+from nczarr.formats.netcdf4.header.chunk_addresses import ChunkIndex, ChunkTable, read_chunks
 from nczarr.formats.netcdf4.header.file_bytes import DAMAGE, header_file, reason_of
 from nczarr.stores import ranges
 from nczarr.stores.ranges import Range
@@ -58,6 +57,39 @@ FEW_LOCAL = 4
 
 MANY = 1 << 12
 """Chunks of a local array from which some are looked up one by one: the whole table is read at once below."""
+
+
+_MAKING = Lock()
+"""Held while an array gets its `KnownChunks`."""
+
+
+class KnownChunks:
+    """Places of an array's chunks in one process, as far as they were asked for; also the array's cache key."""
+
+    def __init__(self) -> None:
+        self.table: ChunkTable | None = None
+        """The chunk table, once it was needed."""
+        self.rows: dict[int, tuple[int, int, int] | None] = {}
+        """Offset, length and mask of chunks that were looked up one by one; None: not allocated."""
+        self.lengths: dict[int, int | None] = {}
+        """Size of a chunk in bytes by mask of skipped steps; None if it depends on the values."""
+
+    def unknown(self, numbers: Sequence[int]) -> list[int]:
+        """Return the rows of chunk numbers that were not looked up."""
+        return [row for row, number in enumerate(numbers) if number not in self.rows]
+
+    def note(self, numbers: Iterable[int], table: ChunkTable) -> None:
+        """Record the table of chunks that were looked up."""
+        places = zip(table.offset.tolist(), table.length.tolist(), table.mask.tolist(), strict=True)
+        rows: dict[int, tuple[int, int, int] | None] = dict.fromkeys(numbers)
+        rows.update(zip(table.chunk.tolist(), places, strict=True))
+        self.rows.update(rows)
+
+    def few(self, numbers: Iterable[int]) -> ChunkTable:
+        """Return the table of some chunks that were looked up."""
+        rows = [(number, *row) for number in sorted(numbers) if (row := self.rows[number]) is not None]
+        columns = np.array(rows, np.int64).reshape(-1, 4).T.copy()
+        return ChunkTable(columns[0], columns[1], columns[2], columns[3].astype(np.int32))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -183,7 +215,7 @@ class IndexChunkArray(ChunkGridArray):
     def _known(self) -> KnownChunks:
         """Chunk table and lengths of the array in this process."""
         if not self._own:
-            with LOCK:
+            with _MAKING:
                 if not self._own:
                     self._own.append(KnownChunks())
         chunks: KnownChunks = self._own[0]

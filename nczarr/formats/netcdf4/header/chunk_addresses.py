@@ -1,4 +1,4 @@
-"""Addresses of the chunks of one dataset, from the index in the file.
+"""Addresses of the chunks of one dataset, from the index in the file, as a table of columns.
 
 Source: HDF5 File Format Specification 3.0, III.A.1 (version 1 B-trees), III.A.2 (version 2), VII (single chunk,
 implicit, fixed array, extensible array).
@@ -14,10 +14,59 @@ from struct import unpack_from
 from typing import Any, NamedTuple
 
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.arrays.regions import Index, grid_of, unravel
-from nczarr.formats.netcdf4.chunk_table import ChunkTable, table_of_chunks
+from nczarr.arrays.regions import Index, grid_of, ravel, unravel
 from nczarr.formats.netcdf4.header.file_bytes import CHECKSUM, UNDEFINED, HeaderFile, UnreadableHeaderError
 from nczarr.formats.netcdf4.header.heaps import DEEPEST, records
+
+_FARTHEST = 1 << 62
+"""Largest address in a table."""
+
+
+class ChunkTable(NamedTuple):
+    """Allocated chunks in C order."""
+
+    chunk: NDArray[np.int64]
+    """Linear index in the grid."""
+    offset: NDArray[np.int64]
+    """Address in the file."""
+    length: NDArray[np.int64]
+    """Size in bytes."""
+    mask: NDArray[np.int32]
+    """Filter mask."""
+
+
+def _locate(chunk: NDArray[np.int64], facts: NDArray[np.uint64]) -> ChunkTable:
+    """Return the table of chunks; `facts`: address, size and mask, uint64, shape (chunks, 3).
+
+    A damaged index has any address: one beyond int64 is after the end of every file.
+    """
+    facts = np.minimum(facts.reshape(-1, 3), np.uint64(_FARTHEST))
+    return ChunkTable(chunk, facts[:, 0].astype(np.int64), facts[:, 1].astype(np.int64), facts[:, 2].astype(np.int32))
+
+
+def _in_grid_order(table: ChunkTable) -> ChunkTable:
+    """Return a table in the order of the chunk numbers."""
+    if not (table.chunk[1:] <= table.chunk[:-1]).any():
+        return table
+    order = np.argsort(table.chunk, kind="stable")
+    return ChunkTable(table.chunk[order], table.offset[order], table.length[order], table.mask[order])
+
+
+def _table_of_chunks(
+    places: NDArray[np.int64],
+    facts: NDArray[np.uint64],
+    chunks: tuple[int, ...],
+    extent: tuple[int, ...],
+    shape: tuple[int, ...],
+) -> ChunkTable:
+    """Return the table of chunks within `extent`, numbered in the grid of `shape`.
+
+    `places`: indices along each dimension, int64, shape (chunks, dimensions); `facts`: address, size and mask, uint64,
+    shape (chunks, 3).
+    """
+    inside = (places < np.array(grid_of(extent, chunks), np.int64)).all(axis=1)
+    return _in_grid_order(_locate(ravel(places[inside], grid_of(shape, chunks)), facts[inside]))
+
 
 OLD_TREE, SINGLE, IMPLICIT, FIXED_ARRAY, EXTENSIBLE_ARRAY, NEW_TREE = range(6)
 """Kinds of indexes; layouts of version 4 number all but the first so."""
@@ -61,7 +110,7 @@ def read_chunks(
     """
     if index.address == UNDEFINED:
         places = np.empty((0, len(chunks)), np.int64)
-        return table_of_chunks(places, np.empty((0, 3), np.uint64), chunks, extent, shape)
+        return _table_of_chunks(places, np.empty((0, 3), np.uint64), chunks, extent, shape)
     size = math.prod(chunks) * index.size
     if index.kind == OLD_TREE:
         walk = _OldTree(file, chunks, None if wanted is None else [_first(place, chunks) for place in wanted])
@@ -87,7 +136,7 @@ def read_chunks(
         is_growing = index.kind == EXTENSIBLE_ARRAY
         places = _by_growing(allocated, index.most, counts) if is_growing else unravel(allocated, counts)
     facts[:, 0] += np.uint64(file.base)
-    return table_of_chunks(places, facts, chunks, extent, shape)
+    return _table_of_chunks(places, facts, chunks, extent, shape)
 
 
 def _first(place: Index, chunks: tuple[int, ...]) -> Index:
