@@ -343,9 +343,6 @@ RESERVED_ATTRIBUTES = frozenset(
 
 G = TypeVar("G", bound=Group)
 
-MAX_DEPTH = 64
-"""Maximum nesting of groups and types: JSON, hash and repr of nodes recurse, and overflow well below 900."""
-
 
 def groups(root: Group, path: str = "/") -> Iterator[tuple[str, Group]]:
     """Yield every group with its FQN, parents before children, in definition order."""

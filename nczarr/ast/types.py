@@ -11,6 +11,9 @@ from typing import Annotated, Literal, NamedTuple, get_args
 
 from nczarr.ast.node import Name, Natural, Node, Positive, Tagged, TypeName, all_are, is_name, is_natural, node
 
+MAX_DEPTH = 64
+"""Maximum nesting of groups and types: JSON, hash and repr of nodes recurse, and overflow well below 900."""
+
 IntegerName = Literal["byte", "ubyte", "short", "ushort", "int", "uint", "int64", "uint64"]
 
 
@@ -202,3 +205,18 @@ def dependencies_first(types: Mapping[str, UserType]) -> dict[str, UserType]:
     for fqn in types:
         visit(fqn)
     return done
+
+
+def sound_types(types: Mapping[str, UserType]) -> dict[str, UserType]:
+    """Return types that use only known types, are not recursive, and nest at most MAX_DEPTH deep."""
+    sound: dict[str, UserType] = {}
+    for _ in range(MAX_DEPTH):
+        ready = {
+            path: declared
+            for path, declared in types.items()
+            if path not in sound and all(name in ATOMIC or name in sound for name in list_parts(declared))
+        }
+        if not ready:
+            break
+        sound.update(ready)
+    return sound

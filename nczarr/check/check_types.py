@@ -20,7 +20,7 @@ from typing import NamedTuple, assert_never
 
 from nczarr import names
 from nczarr.arrays.values.parts import Types, is_fixed
-from nczarr.arrays.values.value_lists import problem, sound_types
+from nczarr.arrays.values.value_lists import problem
 from nczarr.ast import (
     ATOMIC,
     Attribute,
@@ -33,8 +33,8 @@ from nczarr.ast import (
     Variable,
     VlenType,
 )
-from nczarr.ast.dataset import MAX_DEPTH, groups
-from nczarr.ast.types import list_parts
+from nczarr.ast.dataset import groups
+from nczarr.ast.types import MAX_DEPTH, list_parts, sound_types
 from nczarr.check.checked import Tables, Unchecked, tables_of
 from nczarr.diagnostics.report import Label, Report
 from nczarr.diagnostics.source import Span

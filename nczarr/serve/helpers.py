@@ -18,15 +18,7 @@ from contextlib import suppress
 from threading import BoundedSemaphore, Lock
 from typing import Any
 
-from nczarr.arrays.execution.processes import (
-    NoAnswerError,
-    TimedProcess,
-    answer,
-    answer_all,
-    own_streams,
-    send,
-    start,
-)
+from nczarr.arrays.execution.processes import NoAnswerError, TimedProcess, answer, answer_all, own_streams, send, start
 from nczarr.serve.resources import Limits
 from nczarr.stores.bounded_cache import BoundedCache
 from nczarr.stores.local_file import identity_of

@@ -10,7 +10,7 @@ from nczarr.api.builder import storage
 from nczarr.api.builder.dtypes import of_name, of_object
 from nczarr.api.builder.pieces import DeclaredDimension, PendingAttribute, PendingVariable, Site, TypeHandle, caller
 from nczarr.ast import ATOMIC, CompoundType, Dimension, EnumConstant, EnumType, Field, OpaqueType, VlenType
-from nczarr.ast.dataset import MAX_DEPTH
+from nczarr.ast.types import MAX_DEPTH
 
 if TYPE_CHECKING:
     from nczarr.ast import UserType

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from nczarr import names
 from nczarr.api.builder.group import GroupBuilder
 from nczarr.ast import ATOMIC, CompoundType, Dimension, UserType, VlenType
-from nczarr.ast.dataset import MAX_DEPTH
+from nczarr.ast.types import MAX_DEPTH
 
 
 @dataclass(slots=True)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from nczarr.arrays.lazy_numpy import NDArray, np
@@ -18,24 +18,7 @@ from nczarr.arrays.regions import number_of
 from nczarr.arrays.sources.memory import ArrayInMemory, Runs
 from nczarr.arrays.sources.source import ArraySource, Layout, Parts, numpy_dtype
 from nczarr.arrays.values.parts import ListTree, PartLeaf, Types, descr, is_fixed, part_tree, size, spread
-from nczarr.ast import ATOMIC, CompoundType, Constant, Field, TypeName, UserType, VlenType
-from nczarr.ast.dataset import MAX_DEPTH
-from nczarr.ast.types import list_parts
-
-
-def sound_types(types: Mapping[str, UserType]) -> dict[str, UserType]:
-    """Return types that use only known types, are not recursive, and nest at most MAX_DEPTH deep."""
-    sound: dict[str, UserType] = {}
-    for _ in range(MAX_DEPTH):
-        ready = {
-            path: declared
-            for path, declared in types.items()
-            if path not in sound and all(name in ATOMIC or name in sound for name in list_parts(declared))
-        }
-        if not ready:
-            break
-        sound.update(ready)
-    return sound
+from nczarr.ast import ATOMIC, CompoundType, Constant, Field, TypeName, VlenType
 
 
 def problem(constant: Constant, types: Types) -> str | None:

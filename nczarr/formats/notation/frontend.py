@@ -27,8 +27,9 @@ from nczarr.ast import (
     Storage,
     Variable,
 )
-from nczarr.ast.dataset import FILTER_NUMBERS, MAX_DEPTH, Algorithm
+from nczarr.ast.dataset import FILTER_NUMBERS, Algorithm
 from nczarr.ast.rectilinear import chunk_length
+from nczarr.ast.types import MAX_DEPTH
 from nczarr.check.checked import Unchecked
 from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.source import Source, Span

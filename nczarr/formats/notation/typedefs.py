@@ -11,10 +11,8 @@ from collections.abc import Callable, Iterator
 from typing import Any, cast
 
 from nczarr import names
-from nczarr.arrays.values.value_lists import sound_types
 from nczarr.ast import ATOMIC, CompoundType, EnumConstant, EnumType, Field, OpaqueType, UserType, VlenType
-from nczarr.ast.dataset import MAX_DEPTH
-from nczarr.ast.types import IntegerName
+from nczarr.ast.types import MAX_DEPTH, IntegerName, sound_types
 from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.source import Source, Span
 from nczarr.formats.notation.tokens import EscapeError, read_fqn, read_name

@@ -15,10 +15,10 @@ from typing import Any
 from pydantic import ValidationError
 
 from nczarr import names
-from nczarr.arrays.values.value_lists import problem, sound_types
+from nczarr.arrays.values.value_lists import problem
 from nczarr.ast import ATOMIC, Attribute, Dataset, Group
-from nczarr.ast.dataset import MAX_DEPTH
 from nczarr.ast.json import MAX_JSON_DEPTH, AstDocument
+from nczarr.ast.types import MAX_DEPTH, sound_types
 from nczarr.diagnostics.report import Diagnostic, Label, Report, Severity
 from nczarr.diagnostics.source import Source, Span
 from nczarr.syntax.json.positions import pointer

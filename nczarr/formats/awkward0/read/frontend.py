@@ -27,8 +27,9 @@ from nczarr.arrays.values.elements import element_of
 from nczarr.arrays.values.parts import Types as Known
 from nczarr.arrays.values.parts import UnsuitedError, descr, part_tree, parts
 from nczarr.ast import Attribute, Constant, Dataset, Dimension, Group, Storage, Variable
-from nczarr.ast.dataset import MAX_DEPTH, building
+from nczarr.ast.dataset import building
 from nczarr.ast.node import TypeName
+from nczarr.ast.types import MAX_DEPTH
 from nczarr.check.checked import Namesake, Unchecked, tables
 from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.source import Source

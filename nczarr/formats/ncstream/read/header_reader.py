@@ -14,9 +14,8 @@ from nczarr.arrays.sources.decoded_parts import in_one_piece
 from nczarr.arrays.sources.memory import ArrayInMemory
 from nczarr.arrays.sources.source import Parts, itemsize
 from nczarr.arrays.values.parts import descr, is_fixed, parts, size
-from nczarr.arrays.values.value_lists import sound_types
 from nczarr.ast import ATOMIC, Dimension, Variable
-from nczarr.ast.types import CompoundType
+from nczarr.ast.types import CompoundType, sound_types
 from nczarr.check.check_types import find_oversized
 from nczarr.check.checked import Tables, Unchecked, tables
 from nczarr.diagnostics.report import Report

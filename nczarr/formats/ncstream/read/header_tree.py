@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 from nczarr import names
 from nczarr.ast import ATOMIC, Attribute, Constant, Dataset, Dimension, Group, Variable
-from nczarr.ast.dataset import DEFAULT_STORAGE, MAX_DEPTH, Storage
+from nczarr.ast.dataset import DEFAULT_STORAGE, Storage
 from nczarr.ast.node import TypeName
-from nczarr.ast.types import CompoundType, EnumConstant, EnumType, Field, OpaqueType
+from nczarr.ast.types import MAX_DEPTH, CompoundType, EnumConstant, EnumType, Field, OpaqueType
 from nczarr.diagnostics.report import Diagnostic, Label, Report, Severity
 from nczarr.diagnostics.source import Span
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb

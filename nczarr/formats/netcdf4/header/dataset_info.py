@@ -36,15 +36,7 @@ from nczarr.formats.netcdf4.header.messages import (
     Messages,
     only,
 )
-from nczarr.formats.netcdf4.objects import (
-    CHUNKED,
-    COMPACT,
-    CONTIGUOUS,
-    STRING,
-    SZIP_CHOICES,
-    DatasetInfo,
-    text_of,
-)
+from nczarr.formats.netcdf4.objects import CHUNKED, COMPACT, CONTIGUOUS, STRING, SZIP_CHOICES, DatasetInfo, text_of
 
 VIRTUAL = 3
 """Layout of values in other datasets (H5D_layout_t)."""

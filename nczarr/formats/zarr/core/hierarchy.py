@@ -18,10 +18,10 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, get_args
 
 from nczarr import names
-from nczarr.arrays.values.value_lists import sound_types
 from nczarr.ast import ATOMIC, CompoundType, Dataset, Dimension, EnumType, Group, Kind, UserType
-from nczarr.ast.dataset import MAX_DEPTH, building
+from nczarr.ast.dataset import building
 from nczarr.ast.node import members_of
+from nczarr.ast.types import MAX_DEPTH, sound_types
 from nczarr.check.check_types import find_oversized
 from nczarr.check.checked import Unchecked
 from nczarr.formats.common.documents import Json

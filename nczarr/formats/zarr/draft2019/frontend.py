@@ -13,8 +13,8 @@ from nczarr import names
 from nczarr.arrays.chunks.grid import Encoding
 from nczarr.arrays.chunks.key_segments import problem, suits
 from nczarr.arrays.sources.source import Descr
-from nczarr.ast.dataset import MAX_DEPTH
 from nczarr.ast.plain import plain
+from nczarr.ast.types import MAX_DEPTH
 from nczarr.check.checked import Foreign, Unchecked
 from nczarr.diagnostics.report import Report, Severity
 from nczarr.formats.common.documents import Json
