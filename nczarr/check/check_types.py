@@ -20,7 +20,6 @@ from typing import NamedTuple, assert_never
 
 from nczarr import names
 from nczarr.arrays.values.parts import Types, is_fixed
-from nczarr.arrays.values.value_lists import problem
 from nczarr.ast import (
     ATOMIC,
     Attribute,
@@ -272,9 +271,12 @@ def _attributes(
     for attribute in attributes:
         pending = (owner, attribute.name) in work.attribute_lists
         constant = attribute.value
-        wrong = problem(constant, types) if not pending and constant.type in types else None
-        if wrong is not None:
-            report.error("bad-constant", f"attribute `{attribute.name}`: {wrong}", attribute.span)
+        if not pending and constant.type in types:
+            from nczarr.arrays.values.value_lists import problem
+
+            wrong = problem(constant, types)
+            if wrong is not None:
+                report.error("bad-constant", f"attribute `{attribute.name}`: {wrong}", attribute.span)
         if attribute.name == "_FillValue" and variable is not None and not pending:
             if constant.type != variable.type:
                 message = f"`_FillValue` of `{variable.name}` has type {constant.type}, the variable {variable.type}"

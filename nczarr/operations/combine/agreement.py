@@ -352,12 +352,14 @@ class Ascending:
         """Check the next source."""
         if self.fault is not None:
             return
+        if self._last is not None and not order.first > self._last:
+            self.fault = self._describe(order.first, f" in `{name}`", self._last, self._source)
+        elif order.fall is not None:
+            self.fault = self._describe(order.fall[1], "", order.fall[0], name)
+        self._last, self._source = order.last, name
+
+    def _describe(self, value: Any, place: str, before: Any, source: str) -> str:
+        """Return the message for a value at a place that is not greater than the one before it."""
         from nczarr.operations.compare.difference import show
 
-        if self._last is not None and not order.first > self._last:
-            where = f"in `{name}` after {show(self._last)} in `{self._source}`"
-            self.fault = f"the values of `{self.path}` do not increase: {show(order.first)} {where}"
-        elif order.fall is not None:
-            where = f"after {show(order.fall[0])} in `{name}`"
-            self.fault = f"the values of `{self.path}` do not increase: {show(order.fall[1])} {where}"
-        self._last, self._source = order.last, name
+        return f"the values of `{self.path}` do not increase: {show(value)}{place} after {show(before)} in `{source}`"

@@ -40,7 +40,6 @@ from nczarr.ast.dataset import FILTER_LIMIT, Element
 from nczarr.ast.plain import CARRIED
 from nczarr.ast.rectilinear import Lengths, read_lengths
 from nczarr.plan.plans import Runs
-from nczarr.syntax.json.tolerant import NotJsonError, parse
 
 Json = dict[str, Any]
 
@@ -238,6 +237,8 @@ def unpack_attributes(attributes: Json) -> Json:
 @functools.lru_cache(maxsize=64)
 def _parse(text: str) -> Json | None:
     """Return the object in a text; None if it is not one."""
+    from nczarr.syntax.json.tolerant import NotJsonError, parse
+
     try:
         value = parse(text.encode("utf-8", "surrogateescape")).value
     except (NotJsonError, UnicodeEncodeError):
