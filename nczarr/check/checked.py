@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nczarr import names
+from nczarr.arrays.sources.memory import all_fill
 from nczarr.arrays.sources.source import Parts
 from nczarr.ast import Constant, Dataset, Dimension, Group, Kind, UserType, Variable
 from nczarr.ast.dataset import groups, map_groups
@@ -179,6 +180,12 @@ def resize(checked: Checked, dataset: Dataset) -> Checked:
         for path, variable in left.variables.items()
     }
     return left._replace(shapes=shapes)
+
+
+def whole_parts(checked: Checked, path: str) -> Parts:
+    """Return sources of all parts of a variable; missing ones are fill."""
+    variable, shape, fill = checked.variables[path], checked.shapes[path], checked.fills[path]
+    return all_fill(fill, variable.type, shape, checked.types, checked.parts.get(path))
 
 
 def without(checked: Checked, gone: frozenset[str]) -> Checked:

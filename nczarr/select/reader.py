@@ -17,6 +17,7 @@ from nczarr.arrays.sources.source import ArraySource, Parts, itemsize, little, n
 from nczarr.arrays.values.parts import Types, descr, escape, is_fixed
 from nczarr.ast import CompoundType, Constant, VlenType
 from nczarr.ast.rectilinear import largest
+from nczarr.check.checked import whole_parts
 from nczarr.select.selection import IndexRun, Indices, PointBox, outer_boxes, point_boxes
 
 if TYPE_CHECKING:
@@ -42,12 +43,6 @@ def dtype_of(type_name: str, types: Types) -> np.dtype[Any]:
 def record_dtype(declared: CompoundType, types: Types) -> np.dtype[Any]:
     """Return the dtype of a record with variable-size members."""
     return np.dtype([(field.name, dtype_of(field.type, types), field.shape) for field in declared.fields])
-
-
-def whole_parts(checked: Checked, path: str) -> Parts:
-    """Return sources of all parts of a variable; missing ones are fill."""
-    variable, shape, fill = checked.variables[path], checked.shapes[path], checked.fills[path]
-    return all_fill(fill, variable.type, shape, checked.types, checked.parts.get(path))
 
 
 def select_parts(checked: Checked, path: str, ranges: Region) -> Parts:

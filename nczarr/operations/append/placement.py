@@ -16,7 +16,7 @@ from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.sources.sliced import cut
 from nczarr.ast import Group
 from nczarr.ast.dataset import building, map_groups
-from nczarr.check.checked import Checked, resize
+from nczarr.check.checked import Checked, resize, whole_parts
 from nczarr.diagnostics.report import Report
 from nczarr.operations.combine import Combined, Recoding
 from nczarr.operations.combine.agreement import Way, is_coordinate
@@ -25,7 +25,6 @@ from nczarr.operations.pipeline import Input
 from nczarr.options import Options
 from nczarr.plan.plans import Conversion
 from nczarr.registry import Format
-from nczarr.select.reader import whole_parts
 from nczarr.select.selection import Subset
 from nczarr.stores.base import Store
 from nczarr.stores.lock import Lock, NoLock

@@ -20,9 +20,8 @@ from nczarr.arrays.sources.source import ArraySource, itemsize
 from nczarr.arrays.values.parts import is_fixed
 from nczarr.ast import Attribute, Variable
 from nczarr.ast.types import is_number
-from nczarr.check.checked import Checked
+from nczarr.check.checked import Checked, whole_parts
 from nczarr.diagnostics.report import Report
-from nczarr.select.reader import whole_parts
 from nczarr.select.selection import at_path, hint, of_name
 
 

@@ -19,7 +19,7 @@ from nczarr.arrays.chunks.table_chunk_array import Facts, TableChunkArray, locat
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.regions import all_of
 from nczarr.arrays.sources.source import ArraySource, Parts, numpy_dtype
-from nczarr.check.checked import Checked
+from nczarr.check.checked import Checked, whole_parts
 from nczarr.diagnostics.report import Report
 from nczarr.operations.combine.agreement import (
     CombineSpec,
@@ -32,7 +32,6 @@ from nczarr.operations.combine.agreement import (
     order_of,
     settle,
 )
-from nczarr.select.reader import whole_parts
 from nczarr.stores.spool import origin
 from nczarr.stores.target_urls import note_properties
 from nczarr.stores.url import is_remote

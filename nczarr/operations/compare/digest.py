@@ -29,13 +29,12 @@ from nczarr.ast import (
     Variable,
     VlenType,
 )
-from nczarr.check.checked import Checked
+from nczarr.check.checked import Checked, whole_parts
 from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.source import Source, Span
 from nczarr.operations.compare.digest_ragged import RaggedHasher, leaf_of, width
 from nczarr.operations.compare.digest_values import Dense, Hashed, ValueHasher
 from nczarr.options import Options
-from nczarr.select.reader import whole_parts
 from nczarr.select.selection import Subset
 
 VERSION = "nczarr-digest-1"

@@ -33,7 +33,7 @@ from nczarr.arrays.sources.source import Parts, itemsize
 from nczarr.arrays.values.parts import ListTree, PartTree, RecordTree, Types, descr, is_fixed, part_tree
 from nczarr.ast.rectilinear import largest, volume
 from nczarr.ast.types import CompoundType, VlenType, is_number
-from nczarr.check.checked import Checked
+from nczarr.check.checked import Checked, whole_parts
 from nczarr.operations.compare.difference import (
     Difference,
     DifferenceTally,
@@ -42,7 +42,6 @@ from nczarr.operations.compare.difference import (
     list_met_blocks,
     unequal,
 )
-from nczarr.select.reader import whole_parts
 
 CELLS = 1 << 18
 """Ragged cells processed at once."""

@@ -21,12 +21,11 @@ from nczarr.arrays.regions import Index, every_block, grid_of, region_of
 from nczarr.arrays.sources.source import ArraySource, Descr, itemsize, little, little_descr, numpy_dtype
 from nczarr.arrays.values.parts import is_fixed
 from nczarr.ast.rectilinear import largest
-from nczarr.check.checked import Checked
+from nczarr.check.checked import Checked, whole_parts
 from nczarr.diagnostics.report import Report
 from nczarr.operations.compare.values import TEXT, alike, block_shape, values
 from nczarr.options import UNREAD, Options
 from nczarr.plan.plans import Conversion, Plan, StorePlan
-from nczarr.select.reader import whole_parts
 
 SCRIPT = Path(__file__).with_name("foreign_reader.py")
 
