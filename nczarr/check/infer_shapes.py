@@ -11,19 +11,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nczarr import names
 from nczarr.arrays.sources.source import Parts
 from nczarr.arrays.values.elements import suits
 from nczarr.arrays.values.parts import Types
-from nczarr.arrays.values.value_lists import FILLED_LIMIT, ListRuns, arrays, fill_missing, is_plain_fill
 from nczarr.ast import ATOMIC, CompoundType, Constant, Dimension, Group, Quantize, UserType, Variable, VlenType
 from nczarr.ast.dataset import FILTER_LIMIT, map_groups, most_digits
 from nczarr.ast.rectilinear import Lengths
 from nczarr.check.checked import Checked, Unchecked, tables, tables_of
 from nczarr.diagnostics.report import Label, Report
 from nczarr.diagnostics.source import Span
+
+if TYPE_CHECKING:
+    from nczarr.arrays.values.value_lists import ListRuns
 
 
 class Anonymous:
@@ -229,6 +231,10 @@ def place_values(
     for path in placed:
         if path in shapes and path in variables:
             _fits(path, variables[path], shapes[path], types, report)
+    if not work.columns:
+        return placed
+    from nczarr.arrays.values.value_lists import FILLED_LIMIT, arrays, fill_missing, is_plain_fill
+
     for path, columns in work.columns.items():
         variable = variables.get(path)
         if variable is None or path not in shapes or (variable.type not in ATOMIC and variable.type not in types):
