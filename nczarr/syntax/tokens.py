@@ -7,6 +7,8 @@ bytes of a `Source`; the runtime's lines and columns are unused.
 
 from __future__ import annotations
 
+from typing import Any
+
 
 class Token:
     """Token: `type` in the grammar, `start` and `stop` (inclusive) as byte offsets."""
@@ -79,3 +81,18 @@ class ListStream:
     def size(self) -> int:
         """Number of tokens."""
         return len(self.tokens)
+
+
+def words_of(context: Any) -> list[Token]:
+    """Return the words directly below a statement, without those that have an error."""
+    return [token for word in context.word() if (token := token_of(word)) is not None]
+
+
+def token_of(context: Any) -> Token | None:
+    """Return the only token of a `name`, `word`, `size` or `dimref` context, None if it has an error."""
+    if context is None or getattr(context, "exception", None) is not None:
+        return None
+    while context.getChildCount():
+        context = context.children[0]
+    token: Token | None = getattr(context, "symbol", None)
+    return token if token is not None and token.tokenIndex >= 0 else None

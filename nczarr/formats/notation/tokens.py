@@ -22,9 +22,8 @@ from antlr4.error.Errors import InputMismatchException
 from nczarr import names
 from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.source import Source, Span
-from nczarr.syntax import recovery
 from nczarr.syntax._generated.NCZarrParser import NCZarrParser as P
-from nczarr.syntax.recovery import FaultAnswer, SyntaxFault
+from nczarr.syntax.recovery import FaultAnswer, Recovery, SyntaxFault
 from nczarr.syntax.tokens import ListStream, Token
 
 MAX_BRACES = 200
@@ -252,7 +251,7 @@ _DECLARATIONS = frozenset(
 _CONSTANTS = frozenset((P.FLOAT, P.HEX, P.STRING, P.NIL))
 
 
-class NotationRecovery(recovery.Recovery):
+class NotationRecovery(Recovery):
     """Recovery strategy of all parsers here, restricted to deleting and skipping."""
 
     UNITS = (

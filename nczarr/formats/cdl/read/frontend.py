@@ -28,9 +28,8 @@ from nczarr.formats.cdl.read.assembler import Assembler
 from nczarr.formats.cdl.read.scope import GroupScope
 from nczarr.formats.cdl.read.tokens import FastTokens
 from nczarr.formats.cdl.values.read_lists import read_lists
-from nczarr.syntax import recovery
 from nczarr.syntax._generated.CDLParser import CDLParser as P
-from nczarr.syntax.recovery import FaultAnswer, SyntaxFault
+from nczarr.syntax.recovery import FaultAnswer, Recovery, SyntaxFault
 from nczarr.syntax.tokens import ListStream, Token
 
 if TYPE_CHECKING:
@@ -45,7 +44,7 @@ _STATEMENTS = (
 )  # fmt: skip
 
 
-class CdlRecovery(recovery.Recovery):
+class CdlRecovery(Recovery):
     """Shared recovery strategy, extended to skip whole statements with their braced blocks.
 
     `refused`: ascending offsets of characters that the token source dropped.
@@ -58,7 +57,7 @@ class CdlRecovery(recovery.Recovery):
         self,
         source: Source,
         report: Report,
-        explain: Callable[[recovery.SyntaxFault], recovery.FaultAnswer],
+        explain: Callable[[SyntaxFault], FaultAnswer],
         sound: int | None = None,
         refused: Sequence[int] = (),
     ) -> None:
@@ -96,7 +95,7 @@ class CdlRecovery(recovery.Recovery):
         recognizer.consume()
         return moved
 
-    def _disorder(self, recognizer: Any) -> recovery.FaultAnswer | None:
+    def _disorder(self, recognizer: Any) -> FaultAnswer | None:
         """Reorder tokens (name after its definition, parentheses for braces). None: another fault."""
         stream = recognizer.getTokenStream()
         tokens, at = stream.tokens, stream.index
@@ -120,10 +119,8 @@ class CdlRecovery(recovery.Recovery):
             return self._finding(tokens[at], "expected `{`, found `(`", "write the content in braces")
         return None
 
-    def _finding(self, token: Token, message: str, *helps: str) -> recovery.FaultAnswer:
-        return recovery.FaultAnswer(
-            "expected-token", message, helps=helps, place=Span(self.source, token.start, token.end)
-        )
+    def _finding(self, token: Token, message: str, *helps: str) -> FaultAnswer:
+        return FaultAnswer("expected-token", message, helps=helps, place=Span(self.source, token.start, token.end))
 
     def finish(self, stream: ListStream) -> set[str]:
         """Hush the content of faulty statements and types that lack a field; return the names in the former."""

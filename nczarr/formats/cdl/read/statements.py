@@ -16,10 +16,10 @@ from nczarr.diagnostics.report import Label
 from nczarr.diagnostics.source import Span
 from nczarr.formats.cdl.read.patterns import PRIMITIVES, STATEMENT
 from nczarr.formats.cdl.read.scope import GroupScope
-from nczarr.formats.cdl.read.typedefs import integer, token_of, typedef, words_of
+from nczarr.formats.cdl.read.typedefs import integer, typedef
 from nczarr.formats.cdl.spelling import RESERVED
 from nczarr.syntax._generated.CDLParser import CDLParser as P
-from nczarr.syntax.tokens import Token
+from nczarr.syntax.tokens import Token, token_of, words_of
 
 if TYPE_CHECKING:
     from nczarr.formats.cdl.read.assembler import Assembler

@@ -1,4 +1,4 @@
-"""Parts of statements, and type definitions: from contexts of the parse tree to nodes."""
+"""Integers of statements, and type definitions: from contexts of the parse tree to nodes."""
 
 from __future__ import annotations
 
@@ -8,25 +8,10 @@ from nczarr import names
 from nczarr.ast import ATOMIC, CompoundType, EnumConstant, EnumType, Field, OpaqueType, VlenType
 from nczarr.diagnostics.source import Span
 from nczarr.syntax._generated.CDLParser import CDLParser as P
-from nczarr.syntax.tokens import Token
+from nczarr.syntax.tokens import Token, token_of, words_of
 
 if TYPE_CHECKING:
     from nczarr.formats.cdl.read.assembler import Assembler
-
-
-def words_of(context: Any) -> list[Token]:
-    """Return the words directly below a statement, without those that have an error."""
-    return [token for word in context.word() if (token := token_of(word)) is not None]
-
-
-def token_of(context: Any) -> Token | None:
-    """Return the only token of a `name`, `word`, `size` or `dimref` context, None if it has an error."""
-    if context is None or getattr(context, "exception", None) is not None:
-        return None
-    while context.getChildCount():
-        context = context.children[0]
-    token: Token | None = getattr(context, "symbol", None)
-    return token if token is not None and token.tokenIndex >= 0 else None
 
 
 def integer(
