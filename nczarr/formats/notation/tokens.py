@@ -23,8 +23,7 @@ from nczarr import names
 from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.source import Source, Span
 from nczarr.syntax._generated.NCZarrParser import NCZarrParser as P
-from nczarr.syntax.recovery import FaultAnswer, Recovery, SyntaxFault
-from nczarr.syntax.tokens import ListStream, Token
+from nczarr.syntax.tokens import FaultAnswer, ListStream, Recovery, SyntaxFault, Token
 
 MAX_BRACES = 200
 """Maximum nesting of braces: 64 groups, and constants of types nested 64 deep."""

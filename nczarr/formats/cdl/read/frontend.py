@@ -29,8 +29,7 @@ from nczarr.formats.cdl.read.scope import GroupScope
 from nczarr.formats.cdl.read.tokens import FastTokens
 from nczarr.formats.cdl.values.read_lists import read_lists
 from nczarr.syntax._generated.CDLParser import CDLParser as P
-from nczarr.syntax.recovery import FaultAnswer, Recovery, SyntaxFault
-from nczarr.syntax.tokens import ListStream, Token
+from nczarr.syntax.tokens import FaultAnswer, ListStream, Recovery, SyntaxFault, Token
 
 if TYPE_CHECKING:
     from nczarr.options import Options
