@@ -8,6 +8,8 @@ type lookup remain spans.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 from nczarr import names
 from nczarr.ast import Attribute, Constant, Dimension, Kind
@@ -15,11 +17,13 @@ from nczarr.diagnostics.report import Label, Report
 from nczarr.diagnostics.source import NOWHERE, Source, Span
 from nczarr.formats.cdl.read.patterns import PRIMITIVES
 from nczarr.formats.cdl.read.scope import GroupScope, VariableDraft
-from nczarr.formats.cdl.read.special_attributes import Specials
 from nczarr.formats.cdl.spelling import GLOBAL, SPECIAL, Words
 from nczarr.formats.cdl.values.literal_values import Converter, plain_numbers
 from nczarr.formats.cdl.values.literals import ListReader, Literal
 from nczarr.syntax.tokens import Token
+
+if TYPE_CHECKING:
+    from nczarr.formats.cdl.read.special_attributes import Specials
 
 MAX_RANK = 1024
 """libnetcdf's limit on the rank of a variable (NC_MAX_VAR_DIMS)."""
@@ -36,7 +40,6 @@ class Assembler:
         self.words = Words(source, report)
         self.lists = ListReader(source, report)
         self.convert = Converter(source, report)
-        self.specials = Specials(source, report)
         self.kind: Kind | None = None
         self.root = GroupScope("", "/", NOWHERE)
         self.scope = self.root  # the group whose statements are being read
@@ -44,6 +47,13 @@ class Assembler:
         self.attribute_lists: dict[tuple[str, str], Span] = {}
         self.uses: dict[str, tuple[Span, ...]] = {}
         self._known: dict[tuple[str | None, bytes, bool], Constant] = {}
+
+    @cached_property
+    def specials(self) -> Specials:
+        """Reader of special attributes."""
+        from nczarr.formats.cdl.read.special_attributes import Specials
+
+        return Specials(self.source, self.report)
 
     def span(self, token: Token) -> Span:
         """Return the span of a token."""

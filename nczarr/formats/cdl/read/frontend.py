@@ -363,7 +363,8 @@ def _gather(context: Any, source: Source, tokens: list[Token], report: Report, b
             statements.body(assembler, assembler.root, child)
     for scope in assembler.root.walk():
         for variable in scope.variables:
-            variable.storage = assembler.specials.storage(variable)
+            if variable.specials:
+                variable.storage = assembler.specials.storage(variable)
     return Unchecked(
         assembler.root.freeze_dataset(assembler.kind, report),
         forward=False,

@@ -96,8 +96,6 @@ class Specials:
     def storage(self, variable: VariableDraft) -> Storage:
         """Return the storage from a variable's special attributes; its span is that of the chunk lengths."""
         values = {name: value for name, (value, _) in variable.specials.items()}
-        if not values:
-            return variable.storage
         codecs: list[Codec] = []
         # The order in which libnetcdf 4.9.0 sets up its pipeline for them (measured: fletcher32, shuffle, deflate).
         if values.get("_Fletcher32"):
