@@ -33,6 +33,7 @@ from nczarr.formats.netcdf4.c_values import constant_values
 from nczarr.formats.netcdf4.fill_values import declare_fill as declared_attributes
 from nczarr.formats.netcdf4.fill_values import own_fill
 from nczarr.formats.netcdf4.library import Library, integers, sizes
+from nczarr.formats.netcdf4.objects import ATOMIC_IDS
 from nczarr.plan.losses import without_nil
 from nczarr.plan.plans import FilePlan
 
@@ -93,7 +94,7 @@ class Ids(NamedTuple):
 
     def of_type(self, name: str) -> int:
         """Return the id of an atomic or declared type."""
-        return c.ATOMIC_IDS.get(name) or self.types[name]
+        return ATOMIC_IDS.get(name) or self.types[name]
 
 
 def define(lib: Library, file: int, plan: FilePlan, report: Report) -> Ids:
@@ -170,7 +171,7 @@ def _define_type(lib: Library, path: str, declared: UserType, ids: Ids, checked:
         case VlenType():
             return lib.make("nc_def_vlen", group, name, ids.of_type(declared.base))
         case EnumType():
-            type_id = lib.make("nc_def_enum", group, c.ATOMIC_IDS[declared.base], name)
+            type_id = lib.make("nc_def_enum", group, ATOMIC_IDS[declared.base], name)
             width, signed = ATOMIC[declared.base].size, ATOMIC[declared.base].low < 0
             for constant in declared.constants:
                 value = constant.value.to_bytes(width, c.BYTE_ORDER, signed=signed)
@@ -278,8 +279,8 @@ def put_attribute(lib: Library, group: int, owner: int, attribute: Attribute, id
     value = attribute.value
     name = attribute.name.encode()
     in_memory = c.BYTE_ORDER == "little" and isinstance(value.data, bytes)
-    if value.type == "char" or (in_memory and value.type in c.ATOMIC_IDS):
-        lib.do("nc_put_att", group, owner, name, c.ATOMIC_IDS[value.type], value.count, value.data)
+    if value.type == "char" or (in_memory and value.type in ATOMIC_IDS):
+        lib.do("nc_put_att", group, owner, name, ATOMIC_IDS[value.type], value.count, value.data)
     else:
         values = constant_values(without_nil(value, checked.types), checked.types)
         lib.do("nc_put_att", group, owner, name, ids.of_type(value.type), value.count, values.address)

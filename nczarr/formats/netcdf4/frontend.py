@@ -8,9 +8,8 @@ from nczarr.ast.dataset import building
 from nczarr.check.checked import Unchecked
 from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.source import Source
-from nczarr.formats.netcdf4.header.file_bytes import DAMAGE, reason_of
+from nczarr.formats.netcdf4.header.file_bytes import DAMAGE, find_loaded, reason_of
 from nczarr.formats.netcdf4.header_model import HeaderModel
-from nczarr.formats.netcdf4.library import find_loaded
 from nczarr.formats.netcdf4.tree_reader import TreeReader
 from nczarr.options import Options
 from nczarr.stores import remote_file

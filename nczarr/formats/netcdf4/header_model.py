@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from struct import unpack
 from typing import NamedTuple
 
-from nczarr.formats.netcdf4 import library as c
 from nczarr.formats.netcdf4.header.attributes import HeaderAttribute
 from nczarr.formats.netcdf4.header.dataset_info import HeaderDataset
 from nczarr.formats.netcdf4.header.datatypes import REFERENCE, Datatype
@@ -24,7 +23,7 @@ from nczarr.formats.netcdf4.header.file_objects import (
     LocatedObject,
     ObjectTable,
 )
-from nczarr.formats.netcdf4.objects import COMPOUND, ENUM, NON_COORDINATE, OPAQUE, STRING, VLEN, text_of
+from nczarr.formats.netcdf4.objects import ATOMIC_IDS, COMPOUND, ENUM, NON_COORDINATE, OPAQUE, STRING, VLEN, text_of
 
 COORDINATES, DIMENSION_ID, DIMENSION_LIST = "_Netcdf4Coordinates", "_Netcdf4Dimid", "DIMENSION_LIST"
 CLASS, NAME, REFERENCE_LIST = "CLASS", "NAME", "REFERENCE_LIST"
@@ -269,14 +268,14 @@ class HeaderModel:
         if kind.family in CLASSES and not kind.is_text:
             return self._keys.get(kind.key)
         if kind.is_text or (kind.family == STRING and kind.size == 1):
-            return c.ATOMIC_IDS["string" if kind.is_text else "char"]
-        return None if kind.number is None else c.ATOMIC_IDS[ATOMIC[kind.number.lstrip("<>")]]
+            return ATOMIC_IDS["string" if kind.is_text else "char"]
+        return None if kind.number is None else ATOMIC_IDS[ATOMIC[kind.number.lstrip("<>")]]
 
     def _dataset_type(self, group: HeaderGroup, table: ObjectTable, dataset: HeaderDataset) -> int | None:
         """Return the id of a dataset's type, which is made if it has no name; None if the model has no such type."""
         kind = dataset.type
         if kind.family == STRING and kind.size > 1:
-            return c.ATOMIC_IDS["string"]
+            return ATOMIC_IDS["string"]
         number = self.type_id(kind, None if dataset.declared is None else (table.path, dataset.declared))
         if number is not None or kind.family not in CLASSES or kind.is_text or not self._is_complete(kind):
             return number

@@ -31,7 +31,8 @@ from nczarr.arrays.execution.processes import (
     start,
 )
 from nczarr.formats.netcdf4.hdf5 import flush_written, has_open_files, hdf5, open_ids
-from nczarr.formats.netcdf4.library import find_loaded, library
+from nczarr.formats.netcdf4.header.file_bytes import find_loaded
+from nczarr.formats.netcdf4.library import library
 from nczarr.stores import remote_file
 
 SECONDS = 60.0

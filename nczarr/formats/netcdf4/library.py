@@ -22,12 +22,6 @@ from typing import Any, NoReturn
 GLOBAL = -1
 """Variable number for attributes of a group."""
 
-ATOMIC_IDS = {
-    "byte": 1, "char": 2, "short": 3, "int": 4, "float": 5, "double": 6, "ubyte": 7, "ushort": 8, "uint": 9,
-    "int64": 10, "uint64": 11, "string": 12,
-}  # fmt: skip
-"""Library ids of the atomic types."""
-
 BYTE_ORDER = sys.byteorder
 """Byte order of values in memory."""
 
@@ -215,11 +209,6 @@ def is_installed() -> bool:
         return find_spec("netCDF4") is not None
     except ValueError:  # a module without a specification
         return False
-
-
-def find_loaded() -> Library | None:
-    """Return the library if files may be open in it, here or by netCDF4-python; None otherwise."""
-    return library() if library.cache_info().currsize or sys.modules.get("netCDF4") is not None else None
 
 
 @cache

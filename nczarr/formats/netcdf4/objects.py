@@ -13,6 +13,12 @@ from nczarr.formats.netcdf4.header.chunk_addresses import ChunkIndex
 NON_COORDINATE = "_nc4_non_coord_"
 """Name prefix of a variable that has a dimension's name without being its coordinate variable."""
 
+ATOMIC_IDS = {
+    "byte": 1, "char": 2, "short": 3, "int": 4, "float": 5, "double": 6, "ubyte": 7, "ushort": 8, "uint": 9,
+    "int64": 10, "uint64": 11, "string": 12,
+}  # fmt: skip
+"""Library ids of the atomic types."""
+
 COMPACT, CONTIGUOUS, CHUNKED = 0, 1, 2
 """Layouts (H5D_layout_t), without virtual and unknown ones."""
 

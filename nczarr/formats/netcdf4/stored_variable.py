@@ -33,7 +33,6 @@ from nczarr.diagnostics.report import CompileError, Diagnostic, Severity
 from nczarr.formats.netcdf4.header.file_bytes import DAMAGE, HeaderFile, header_file
 from nczarr.formats.netcdf4.header.heaps import ELEMENT, GlobalHeap
 from nczarr.formats.netcdf4.index_chunk_array import IndexChunkArray
-from nczarr.formats.netcdf4.library import is_installed
 from nczarr.formats.netcdf4.objects import CHUNKED, CONTIGUOUS, DatasetInfo, FixedText
 
 SLAB = 8 << 20
@@ -107,6 +106,8 @@ class StoredVariable(decoded_parts.VariableSections):
         if self.elements is not None:
             with suppress(*DAMAGE), header_file(self.path) as file:  # HDF5 says what is wrong
                 return {"": self._texts(file, self.elements.read(region))}
+        from nczarr.formats.netcdf4.library import is_installed
+
         if not is_installed():
             path = names.fqn((*self.group, self.name))
             text = f"the values of `{path}` need the HDF5 library of netCDF4-python, which is not installed"

@@ -36,12 +36,12 @@ from nczarr.check.check_names import make_unique, namesakes
 from nczarr.check.checked import Namesake, Unchecked
 from nczarr.diagnostics.report import Diagnostic, Report, Severity
 from nczarr.diagnostics.source import Source
-from nczarr.formats.netcdf4 import library as c
 from nczarr.formats.netcdf4.header.attributes import HeaderAttribute, Nested
 from nczarr.formats.netcdf4.header.dataset_info import HeaderDataset
 from nczarr.formats.netcdf4.header.datatypes import Datatype
 from nczarr.formats.netcdf4.header_model import HeaderGroup, HeaderModel, HeaderVariable, every_group
 from nczarr.formats.netcdf4.objects import (
+    ATOMIC_IDS,
     CHUNKED,
     COMPACT,
     COMPOUND,
@@ -76,7 +76,7 @@ class TreeReader:
         self._report = report
         self._name = source.name
         self._bytes = FileBytes.at(source.path, source.name)
-        self._type_names = {number: name for name, number in c.ATOMIC_IDS.items()}
+        self._type_names = {number: name for name, number in ATOMIC_IDS.items()}
         self._types: dict[str, UserType] = {}
         self._dimensions: dict[int, str] = {}
         self._parts: dict[str, Parts] = {}

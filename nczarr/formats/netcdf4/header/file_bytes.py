@@ -7,16 +7,19 @@ from __future__ import annotations
 
 import os
 import struct
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from ctypes import c_char_p, c_size_t, c_uint32
 from functools import partial
 from struct import unpack, unpack_from
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-from nczarr.formats.netcdf4.library import MissingLibraryError, find_loaded, library
 from nczarr.stores import remote_file
 from nczarr.stores.remote_file import RemoteFile
+
+if TYPE_CHECKING:
+    from nczarr.formats.netcdf4.library import Library
 
 T = TypeVar("T")
 
@@ -213,6 +216,15 @@ def verify(data: bytes, checksum: bytes) -> None:
         raise UnreadableHeaderError("a checksum is wrong")
 
 
+def find_loaded() -> Library | None:
+    """Return the library if files may be open in it, here or by netCDF4-python; None otherwise."""
+    if {"netCDF4", "nczarr.formats.netcdf4.library"}.isdisjoint(sys.modules):
+        return None
+    from nczarr.formats.netcdf4.library import library
+
+    return library() if library.cache_info().currsize or sys.modules.get("netCDF4") is not None else None
+
+
 _left = _IN_PYTHON
 _fast: Callable[[bytes, int, int], int] | None = None
 
@@ -258,6 +270,8 @@ def _sum(data: bytes) -> int:
         return _fast(data, len(data), 0)
     _left -= len(data)
     if _left < 0 or find_loaded() is not None:
+        from nczarr.formats.netcdf4.library import MissingLibraryError, library
+
         try:
             function = library().dll.H5_checksum_metadata
         except (MissingLibraryError, AttributeError):
