@@ -2,17 +2,69 @@
 
 from __future__ import annotations
 
+import math
 import os
+from typing import Literal, TypeAlias, cast
 
-from nczarr.ast.dataset import building
-from nczarr.check.checked import Unchecked
-from nczarr.diagnostics.report import Report
+from nczarr import names
+from nczarr.arrays.lazy_numpy import np
+from nczarr.arrays.sources.source import Parts, numpy_dtype
+from nczarr.arrays.sources.strided import FileBytes
+from nczarr.arrays.values.parts import descr, is_fixed
+from nczarr.ast import (
+    ATOMIC,
+    Attribute,
+    Codec,
+    CompoundType,
+    Constant,
+    Dataset,
+    Dimension,
+    EnumConstant,
+    EnumType,
+    Field,
+    Group,
+    OpaqueType,
+    Storage,
+    UserType,
+    Variable,
+    VlenType,
+)
+from nczarr.ast.dataset import RESERVED_ATTRIBUTES, LayoutName, building
+from nczarr.ast.node import members_of
+from nczarr.ast.types import IntegerName
+from nczarr.check.check_names import make_unique, namesakes
+from nczarr.check.checked import Namesake, Unchecked
+from nczarr.diagnostics.report import Diagnostic, Report, Severity
 from nczarr.diagnostics.source import Source
+from nczarr.formats.netcdf4.header.attributes import HeaderAttribute, Nested
+from nczarr.formats.netcdf4.header.dataset_info import HeaderDataset
+from nczarr.formats.netcdf4.header.datatypes import Datatype
 from nczarr.formats.netcdf4.header.file_bytes import DAMAGE, find_loaded, reason_of
-from nczarr.formats.netcdf4.header_model import HeaderModel
-from nczarr.formats.netcdf4.tree_reader import TreeReader
+from nczarr.formats.netcdf4.header_model import HeaderGroup, HeaderModel, HeaderVariable, every_group
+from nczarr.formats.netcdf4.objects import (
+    ATOMIC_IDS,
+    CHUNKED,
+    COMPACT,
+    COMPOUND,
+    CONTIGUOUS,
+    OPAQUE,
+    STRING,
+    VLEN,
+    agrees,
+    library_default,
+    text_of,
+)
+from nczarr.formats.netcdf4.stored_variable import StoredVariable, sources
 from nczarr.options import Options
 from nczarr.stores import remote_file
+
+LAYOUTS: dict[int, LayoutName] = {CHUNKED: "chunked", CONTIGUOUS: "contiguous", COMPACT: "compact"}
+"""Names of HDF5's layouts."""
+
+_StorageKey: TypeAlias = tuple[
+    LayoutName | None, tuple[int, ...] | None, tuple[Codec, ...], Literal["big"] | None, bool
+]
+"""Members of a storage. Equal nodes of a file are one: to make a node takes as long as to read its members."""
 
 
 def read(source: Source, report: Report, options: Options | None = None) -> Unchecked | None:
@@ -34,3 +86,259 @@ def read(source: Source, report: Report, options: Options | None = None) -> Unch
     except OSError as error:
         report.error("unreadable-file", f"`{source.name}`: {error.strerror or error}")
     return None
+
+
+class TreeReader:
+    """Reader of the tree of a model. `source`: the file."""
+
+    def __init__(self, model: HeaderModel, source: Source, report: Report) -> None:
+        self._model = model
+        self._report = report
+        self._name = source.name
+        self._bytes = FileBytes.at(source.path, source.name)
+        self._type_names = {number: name for name, number in ATOMIC_IDS.items()}
+        self._types: dict[str, UserType] = {}
+        self._dimensions: dict[int, str] = {}
+        self._parts: dict[str, Parts] = {}
+        self._namesakes: list[Namesake] = []
+        self._attributes: dict[tuple[object, ...], Attribute] = {}
+        self._storages: dict[_StorageKey, Storage] = {}
+        self._shown: dict[HeaderGroup, tuple[list[str], list[str]]] = {}
+        self._omitted: list[str] = []
+
+    def read(self) -> Unchecked:
+        """Return the dataset, and report what it omits."""
+        self._name_members(self._model.root, "/")
+        for group in every_group(self._model.root):
+            for number in group.types:
+                name = self._type_names[number]
+                self._types[name] = self._read_type(name, self._model.types[number])
+        root = self._read_group(self._model.root, "/", ())
+        for text in (*self._model.omitted, *self._omitted):
+            self._report.warning("unseen-object", text, helps=["everything else is read"])
+        stem = os.path.splitext(os.path.basename(self._name))[0]
+        kind = "nc7" if self._model.is_classic else "nc4"
+        dataset = Dataset(**{**members_of(root), "name": stem, "kind": kind})
+        return Unchecked(dataset, forward=True, parts=self._parts, namesakes=self._namesakes)
+
+    def _name_members(self, group: HeaderGroup, path: str) -> None:
+        """Give unique names to the members of all groups; those of types and dimensions are global."""
+        model = self._model
+        members = [
+            *(("type", name) for name in group.types.values()),
+            *(("dimension", model.dimensions[number].name) for number in sorted(group.dimensions)),
+            *(("variable", variable.name) for variable in group.variables),
+            *(("group", below.name) for below in group.groups),
+        ]
+        shown = iter(self._unique(members, path))
+        for number in group.types:
+            self._type_names[number] = names.join(path, next(shown))
+        for number in sorted(group.dimensions):
+            self._dimensions[number] = names.join(path, next(shown))
+        self._shown[group] = [next(shown) for _ in group.variables], list(shown)
+        for below, name in zip(group.groups, self._shown[group][1], strict=True):
+            self._name_members(below, names.join(path, name))
+
+    def _unique(self, items: list[tuple[str, str]], scope: str) -> list[str]:
+        """Return unique names for the members of a group or type, given by kind and name."""
+        shown = make_unique(items)
+        self._namesakes += namesakes(items, shown, scope)
+        return [name for name, _ in shown]
+
+    def _read_type(self, path: str, kind: Datatype) -> UserType:
+        name = names.last(path)
+        if kind.family == OPAQUE:
+            return OpaqueType(name=name, size=kind.size)
+        if kind.family == COMPOUND:
+            written = [("field", member.name.decode("utf-8", "surrogateescape")) for member in kind.members]
+            labels = zip(self._unique(written, path), kind.members, strict=True)
+            fields = [Field(name=label, type=self._name_of(one.type), shape=one.shape) for label, one in labels]
+            return CompoundType(name=name, fields=tuple(fields))
+        assert kind.base is not None
+        base = self._name_of(kind.base)
+        if kind.family == VLEN:
+            return VlenType(name=name, base=base)
+        order, signed = ("big" if kind.base.descr[:1] == ">" else "little"), ATOMIC[base].low < 0  # type: ignore[index]
+        written = [("enum constant", label.decode("utf-8", "surrogateescape")) for label, _ in kind.constants]
+        labels_of_enum = zip(self._unique(written, path), kind.constants, strict=True)
+        constants = [
+            EnumConstant(name=label, value=int.from_bytes(data, order, signed=signed))  # type: ignore[arg-type]
+            for label, (_, data) in labels_of_enum
+        ]
+        return EnumType(name=name, base=cast("IntegerName", base), constants=tuple(constants))
+
+    def _name_of(self, kind: Datatype) -> str:
+        """Return the name of a type that the model has."""
+        number = self._model.type_id(kind)
+        assert number is not None
+        return self._type_names[number]
+
+    def _read_group(self, group: HeaderGroup, path: str, written: tuple[str, ...]) -> Group:
+        """Return a group. `written`: its path in the file's spelling."""
+        variables, groups = self._shown[group]
+        model = self._model
+        dimensions = [
+            Dimension(
+                name=names.last(self._dimensions[number]),
+                size=model.lengths[number],
+                unlimited=model.dimensions[number].is_unlimited,
+            )
+            for number in sorted(group.dimensions)
+        ]
+        variables_of_group = [
+            self._read_variable(variable, names.join(path, name), name, written)
+            for variable, name in zip(group.variables, variables, strict=True)
+        ]
+        return Group(
+            name=names.last(path) if path != "/" else "_",
+            types=tuple(self._types[self._type_names[number]] for number in group.types),
+            dimensions=tuple(dimensions),
+            variables=tuple(variable for variable in variables_of_group if variable is not None),
+            attributes=self._attributes_of(group.attributes, path, group.place or "/"),
+            groups=tuple(
+                self._read_group(below, names.join(path, name), (*written, below.name))
+                for below, name in zip(group.groups, groups, strict=True)
+            ),
+        )
+
+    def _read_variable(self, stored: HeaderVariable, path: str, name: str, above: tuple[str, ...]) -> Variable | None:
+        """Return a variable; None for an invalid name, or a type that the tree cannot hold."""
+        info = stored.dataset.info
+        type_name = self._type_names[stored.type]
+        if names.problem(stored.name) is not None or not agrees(type_name, self._types, info):
+            place = "/".join(("", *above, stored.name))
+            self._omitted.append(f"dataset `{place}` has a type or name that netCDF cannot represent")
+            return None
+        storage = self._read_storage(path, stored, type_name)
+        shape = tuple([self._model.lengths[number] for number in stored.dimensions])
+        variable = StoredVariable(
+            self._bytes,
+            above,
+            stored.name,
+            type_name,
+            self._types,
+            shape,
+            self._find_fill_beyond(type_name, stored.dataset),
+            info.extent if info.extent != shape else None,
+            info.fixed if type_name == "string" else None,
+        )
+        self._parts[path] = sources(variable, info)
+        return Variable(
+            name=name,
+            type=type_name,
+            dimensions=tuple([self._dimensions[number] for number in stored.dimensions]),
+            attributes=self._attributes_of(stored.attributes, path, "/".join(("", *above, stored.name))),
+            storage=storage,
+        )
+
+    def _read_storage(self, path: str, stored: HeaderVariable, type_name: str) -> Storage:
+        info, model = stored.dataset.info, self._model
+        layout = LAYOUTS.get(info.layout)
+        grows = [model.dimensions[number].is_unlimited for number in stored.dimensions]
+        if layout != "chunked" and True in grows:
+            # other programs store what is empty in one piece, and netCDF takes length 0 for unlimited
+            text = f"`{path}` is {layout}, but the netCDF library treats one of its dimensions as unlimited"
+            helps = ("it is read without a layout, and written in chunks",)
+            self._report.add(Diagnostic("unused-layout", Severity.NOTE, text, helps=helps))
+            layout = None
+        # HDF5 has chunks that are longer than a dimension of fixed length, where it might become longer
+        chunks = tuple(
+            [
+                length if free else min(length, max(1, model.lengths[number]))
+                for length, free, number in zip(info.chunks, grows, stored.dimensions, strict=False)
+            ]
+        )
+        wide = type_name in ATOMIC and ATOMIC[type_name].size > 1
+        is_big = wide and info.dtype is not None and info.dtype[0] == ">"
+        endian: Literal["big"] | None = "big" if is_big else None
+        key = layout, chunks or None, info.filters, endian, not info.has_own_fill
+        storage = self._storages.get(key)
+        if storage is None:
+            storage = self._storages[key] = Storage(
+                layout=key[0], chunks=key[1], codecs=key[2], endian=endian, no_fill=key[4]
+            )
+        return storage
+
+    # ---- attributes -----------------------------------------------------------------------------------------------
+    def _attributes_of(self, stored: tuple[HeaderAttribute, ...], scope: str, place: str) -> tuple[Attribute, ...]:
+        """Return the attributes of an owner. Of several names that are equal in NFC, the normal one counts."""
+        plain, attributes = {attribute.name for attribute in stored}, []
+        for one in stored:
+            first = names.normal(one.name)
+            if first != one.name and first in plain:
+                self._namesakes.append(Namesake("attribute", one.name, "attribute", first, scope, None))
+                continue
+            attribute = self._attribute(one)
+            if attribute is None:
+                text = f"attribute `{one.name}` of `{place}` has a type or name that netCDF cannot represent"
+                self._omitted.append(text)
+            else:
+                attributes.append(attribute)
+        return tuple(attributes)
+
+    def _attribute(self, stored: HeaderAttribute) -> Attribute | None:
+        """Return an attribute; None for an invalid name."""
+        name, kind = stored.name, stored.type
+        key = name, kind.number or kind.key, stored.data, stored.shape
+        attribute = self._attributes.get(key)
+        if attribute is None or not isinstance(stored.nested, bytes):
+            if name in RESERVED_ATTRIBUTES or names.problem(name) is not None:
+                return None
+            attribute = self._attributes[key] = Attribute(name=name, value=self._value(stored))
+        return attribute
+
+    def _value(self, stored: HeaderAttribute) -> Constant:
+        """Return the values of an attribute."""
+        kind, data = stored.type, stored.data
+        if kind.family == STRING and not stored.shape:
+            return Constant(type="char", count=len(data), data=data)
+        if kind.family == STRING:
+            texts = (data[at : at + kind.size] for at in range(0, len(data), kind.size))
+            return Constant.strings(text_of(text, terminated=False) for text in texts)
+        number = self._model.type_id(kind, None if stored.declared is None else (self._model.path, stored.declared))
+        assert number is not None
+        return self._constant(self._type_names[number], kind, stored.nested, len(data) // kind.size)
+
+    def _constant(self, type_name: str, kind: Datatype, nested: Nested, count: int) -> Constant:
+        """Return nested values of a type."""
+        if isinstance(nested, bytes):
+            return Constant(type=type_name, count=count, data=self._pack(type_name, kind, nested))
+        assert nested is not None
+        if kind.is_text:
+            return Constant.strings(text if isinstance(text, bytes) else None for text in nested)
+        types = [member.type for member in kind.members] if kind.family == COMPOUND else [cast("Datatype", kind.base)]
+        sizes = [math.prod(member.shape) for member in kind.members]
+        items = []
+        for place, values in enumerate(nested):
+            base = types[place % len(types)]
+            length = sizes[place % len(types)] if sizes else _length(base, values)
+            items.append(self._constant(self._name_of(base), base, values, length))
+        return Constant(type=type_name, count=count, data=tuple(items))
+
+    def _pack(self, type_name: str, kind: Datatype, data: bytes) -> bytes:
+        """Return values of a fixed size as the tree has them: little-endian, records without gaps."""
+        dtype = descr(type_name, self._types)
+        if kind.descr == dtype:
+            return data
+        return np.frombuffer(data, kind.numpy).astype(numpy_dtype(dtype)).tobytes()
+
+    def _find_fill_beyond(self, type_name: str, dataset: HeaderDataset) -> bytes | None:
+        """Return the packed element beyond the extent of a dataset, as the netCDF library shows it.
+
+        It is HDF5's fill value if defined, else the default of the type, never
+        `_FillValue`. None for empty strings and variable-size types.
+        """
+        if type_name == "string":
+            return dataset.info.text
+        if not is_fixed(type_name, self._types):
+            return None
+        if not dataset.info.has_own_fill:
+            return library_default(type_name, self._types)
+        return self._pack(type_name, dataset.type, dataset.fill)
+
+
+def _length(kind: Datatype, nested: Nested) -> int:
+    """Return the number of values in a list."""
+    if isinstance(nested, bytes):
+        return len(nested) // kind.size
+    return len(nested or ()) // (len(kind.members) if kind.family == COMPOUND else 1)

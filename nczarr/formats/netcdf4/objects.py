@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from nczarr.arrays.sources.source import Descr
-from nczarr.arrays.values.parts import Types, size
-from nczarr.ast import Codec, EnumType
+from nczarr.arrays.sources.source import Descr, little_descr
+from nczarr.arrays.values.parts import Types, descr, is_fixed, size
+from nczarr.ast import ATOMIC, Codec, CompoundType, EnumType, OpaqueType
 from nczarr.check.check_types import default_fill
 from nczarr.formats.netcdf4.header.chunk_addresses import ChunkIndex
 
@@ -104,3 +104,28 @@ def library_default(type_name: str, types: Types) -> bytes | None:
     if constant is None:
         return None
     return constant.data if isinstance(constant.data, bytes) else b""
+
+
+def agrees(type_name: str, types: Types, dataset: DatasetInfo) -> bool:
+    """Return whether a variable of this type can be read from a dataset."""
+    if dataset.dtype is not None:
+        return is_fixed(type_name, types) and little_descr(dataset.dtype) == descr(type_name, types)
+    return dataset.outline is None or _fits(type_name, types, dataset.outline)
+
+
+def _fits(type_name: str, types: Types, stored: Outline) -> bool:
+    """Return whether HDF5 reads values of this structure as this type."""
+    declared = types.get(type_name)
+    if declared is None:
+        if type_name in ("string", "char"):
+            return stored.family == STRING and (type_name == "string" or stored.size == 1)
+        family = FLOAT if type_name in ("float", "double") else INTEGER
+        return (stored.family, stored.size) == (family, ATOMIC[type_name].size)
+    if isinstance(declared, CompoundType):
+        return all(
+            _fits(field.type, types, inner)
+            for field, (_, _, inner) in zip(declared.fields, stored.members, strict=True)
+        )
+    if isinstance(declared, OpaqueType):
+        return stored.family == OPAQUE
+    return stored.family in (ENUM, VLEN) and stored.base is not None and _fits(declared.base, types, stored.base)
