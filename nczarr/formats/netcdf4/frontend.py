@@ -36,10 +36,10 @@ from nczarr.check.check_names import make_unique, namesakes
 from nczarr.check.checked import Namesake, Unchecked
 from nczarr.diagnostics.report import Diagnostic, Report, Severity
 from nczarr.diagnostics.source import Source
-from nczarr.formats.netcdf4.header.attributes import HeaderAttribute, Nested
 from nczarr.formats.netcdf4.header.dataset_info import HeaderDataset
 from nczarr.formats.netcdf4.header.datatypes import Datatype
 from nczarr.formats.netcdf4.header.file_bytes import DAMAGE, find_loaded, reason_of
+from nczarr.formats.netcdf4.header.messages import HeaderAttribute, Nested
 from nczarr.formats.netcdf4.header_model import HeaderGroup, HeaderModel, HeaderVariable, every_group
 from nczarr.formats.netcdf4.objects import (
     ATOMIC_IDS,

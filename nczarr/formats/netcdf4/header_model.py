@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from struct import unpack
 from typing import NamedTuple
 
-from nczarr.formats.netcdf4.header.attributes import HeaderAttribute
 from nczarr.formats.netcdf4.header.dataset_info import HeaderDataset
 from nczarr.formats.netcdf4.header.datatypes import REFERENCE, Datatype
 from nczarr.formats.netcdf4.header.file_bytes import UNDEFINED
@@ -23,6 +22,7 @@ from nczarr.formats.netcdf4.header.file_objects import (
     LocatedObject,
     ObjectTable,
 )
+from nczarr.formats.netcdf4.header.messages import HeaderAttribute
 from nczarr.formats.netcdf4.objects import ATOMIC_IDS, COMPOUND, ENUM, NON_COORDINATE, OPAQUE, STRING, VLEN, text_of
 
 COORDINATES, DIMENSION_ID, DIMENSION_LIST = "_Netcdf4Coordinates", "_Netcdf4Dimid", "DIMENSION_LIST"

@@ -11,7 +11,6 @@ from typing import NamedTuple
 
 from nczarr.ast import Codec
 from nczarr.ast.dataset import FLETCHER32, SHUFFLE, SZIP
-from nczarr.formats.netcdf4.header.attributes import AttributeReader
 from nczarr.formats.netcdf4.header.chunk_addresses import (
     EXTENSIBLE_ARRAY,
     FIXED_ARRAY,
@@ -33,6 +32,7 @@ from nczarr.formats.netcdf4.header.messages import (
     LAYOUT,
     OLD_FILL,
     SHARED,
+    AttributeReader,
     Messages,
     only,
 )

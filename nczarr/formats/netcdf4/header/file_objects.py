@@ -14,7 +14,6 @@ from functools import partial
 from struct import unpack_from
 from typing import NamedTuple
 
-from nczarr.formats.netcdf4.header.attributes import AttributeReader, HeaderAttribute
 from nczarr.formats.netcdf4.header.dataset_info import DatasetReader, HeaderDataset
 from nczarr.formats.netcdf4.header.datatypes import Datatype
 from nczarr.formats.netcdf4.header.file_bytes import (
@@ -33,6 +32,8 @@ from nczarr.formats.netcdf4.header.messages import (
     LINK,
     LINK_INFO,
     SYMBOL_TABLE,
+    AttributeReader,
+    HeaderAttribute,
     Messages,
     messages,
     only,
