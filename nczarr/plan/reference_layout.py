@@ -41,7 +41,7 @@ def as_stored(
         return "its values are not in chunks that references can name"
     if not _same_elements(stored.dtype, dtype, arrays):
         return "its elements have gaps or a form in the file that Zarr does not have"
-    codecs = usual_codecs(source)
+    codecs = _usual_codecs(source)
     if codecs is None:
         return "its chunks are not in a place with a URL"
     wrong = _unsaid(codecs, itemsize, arrays)
@@ -99,7 +99,7 @@ def _cut(source: ArraySource, itemsize: int, chunks: tuple[int, ...] | None) -> 
     return source
 
 
-def usual_codecs(source: ArraySource) -> tuple[Codec, ...] | None:
+def _usual_codecs(source: ArraySource) -> tuple[Codec, ...] | None:
     """Return the codec chain of most chunks that are byte ranges; None without any.
 
     A mask marks skipped steps; the chain omits the steps that the most frequent
