@@ -6,6 +6,7 @@ A new option is a field of `Options`, a row of `TABLE`, and a key of
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, NamedTuple
@@ -26,6 +27,35 @@ DEFAULT_MEMORY = 1 << 30
 
 WHOLE = -1
 """Chunk length for the whole length of a dimension."""
+
+AUTO = 0
+"""Chunk size in bytes that the planner chooses."""
+
+Access = Literal["map", "series", "balanced"]
+"""Way in which values will be read: steps of the leading dimension, series at points, or both."""
+
+
+def parse_size(text: str) -> int:
+    """Return a number of bytes: `4096`, `64MiB`, `2TB`. Raises ValueError for other texts."""
+    parts = re.fullmatch(r"([0-9]+)(?:([KMGTPE])(i?)B?|B)?", text, re.ASCII | re.IGNORECASE)
+    if parts is None:
+        raise ValueError(f"{text!r} is not a size; write a number of bytes, 64MiB, 2TB …")
+    number, prefix, binary = parts.groups()
+    power = " KMGTPE".index(prefix.upper()) if prefix else 0
+    return int(number) * int((1024 if binary else 1000) ** power)
+
+
+def chunk_request(word: str) -> int:
+    """Return the chunk size that a word names: `AUTO`, or bytes with a unit. Raises ValueError for others."""
+    if word == "auto":
+        return AUTO
+    try:
+        size = 0 if word.isdigit() else parse_size(word)
+    except ValueError:
+        size = 0
+    if not size:
+        raise ValueError(f"{word!r} is not a chunk size; write auto, or a size such as 10MB")
+    return size
 
 
 class Writing(NamedTuple):
@@ -77,8 +107,15 @@ class Options(NamedTuple):
 
     kind: Kind | None = None
     """Check the dataset for this kind of netCDF file."""
-    chunks: Mapping[str, tuple[int, ...]] = MappingProxyType({})
-    """Chunk lengths by FQN of a variable, or one length by name of a dimension."""
+    chunks: Mapping[str, int | tuple[int, ...]] = MappingProxyType({})
+    """Chunk lengths by FQN of a variable, or one length by name of a dimension.
+
+    An integer is a size in bytes, or `AUTO`, of one variable or of all (`""`).
+    """
+    access: Access = "map"
+    """Way of reading for which chunk lengths are chosen."""
+    layout: Literal["cloud"] | None = None
+    """Arrangement of a target: `cloud` for reading by ranges; None: as its library or the source arranges it."""
     grid: Literal["regular", "rectilinear"] = "regular"
     """Grid of chunks. `rectilinear`: chunk lengths may differ along a dimension, where the target supports it."""
     shards: Mapping[str, str | tuple[int, ...]] = MappingProxyType({})
@@ -296,8 +333,14 @@ TABLE: tuple[Option, ...] = (
     Option("target", bytes=False),
     # chunks and codecs
     Option("chunks", _WRITE, CHUNKS, "--chunks", "chunks", "SPEC",
-           "chunk lengths by dimension (time=1,lat=100) or of one variable (/g1/temp=1,12); repeatable (default: "
-           "those of the source)"),
+           "chunk lengths by dimension (time=1,lat=100) or of one variable (/g1/temp=1,12), their size (10MB), or "
+           "auto: at least 4 MiB; repeatable (default: those of the source)"),
+    Option("access", _WRITE, CHUNKS, "--access", "text", None,
+           "way of reading for which --chunks auto or SIZE chooses lengths: maps of one time, series at one point, or "
+           "both (default: map)", ("map", "series", "balanced")),
+    Option("layout", _WRITE, CHUNKS, "--layout", "text", None,
+           "cloud: for reading by ranges; automatic chunks, in netCDF-4 all headers and indexes in front, in Zarr v3 "
+           "shards (default: that of the source)", ("cloud",)),
     Option("grid", _WRITE, CHUNKS, "--grid", "text", None,
            "regular: chunks of one length along a dimension; rectilinear: chunks of the source's lengths, in Zarr v3 "
            "only, where few readers know them (default: regular)", ("regular", "rectilinear")),

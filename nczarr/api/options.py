@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar, Unpack
 from nczarr import names
 from nczarr.ast.dataset import KIND_SPELLINGS
 from nczarr.diagnostics.secrets import StorageOptions
-from nczarr.options import Following, Options, Writing
+from nczarr.options import Following, Options, Writing, chunk_request
 from nczarr.select.selection import Section, Subset
 
 if TYPE_CHECKING:
@@ -29,8 +29,12 @@ class TargetOptions(TypedDict, total=False):
 
     kind: str | None
     """Kind of netCDF file, in any spelling of `ncgen -k`. None: the dataset's own, else the smallest that holds it."""
-    chunks: Mapping[str, Sequence[int] | int] | None
-    """Chunk lengths by path of a variable, or one length by name of a dimension."""
+    chunks: Mapping[str, Sequence[int] | int | str] | str | None
+    """Chunk lengths by path of a variable or name of a dimension; or a size (`10MB`, `auto`) of all or by path."""
+    access: Literal["map", "series", "balanced"]
+    """Way of reading for which lengths of a size are chosen: one time, one point, or both."""
+    layout: Literal["cloud"] | None
+    """`cloud`: automatic chunks, headers and indexes of netCDF-4 files in front, shards in Zarr v3."""
     grid: Literal["regular", "rectilinear"]
     """Grid of chunks. `rectilinear`: chunks have the lengths of the source's, in Zarr v3 only."""
     shards: Mapping[str, Sequence[int] | int | str] | str | None
@@ -184,13 +188,22 @@ def options_from(**arguments: Unpack[ConvertOptions]) -> Options:
     return Options(
         **values,
         kind=None if kind is None else KIND_SPELLINGS[str(kind)],
-        chunks={name: _lengths(chunk_lengths) for name, chunk_lengths in (arguments.get("chunks") or {}).items()},
+        chunks=_chunks(arguments.get("chunks")),
         shards={name: shape if isinstance(shape, str) else _lengths(shape) for name, shape in lengths.items()},
         codecs={"": codecs} if isinstance(codecs, str) else dict(codecs),
         allow_loss=_losses(arguments.get("allow_loss", ())),
         storage=StorageOptions(arguments.get("storage_options")),
         special=True,  # a text target loses nothing of the storage
     )
+
+
+def _chunks(chunks: Mapping[str, Sequence[int] | int | str] | str | None) -> dict[str, int | tuple[int, ...]]:
+    """Return chunk lengths, and the sizes that texts name. Raises ValueError for other texts."""
+    by_name = {"": chunks} if isinstance(chunks, str) else chunks or {}
+    return {
+        name: chunk_request(lengths) if isinstance(lengths, str) else _lengths(lengths)
+        for name, lengths in by_name.items()
+    }
 
 
 def subset_from(report: Report, **arguments: Unpack[ConvertOptions]) -> Subset:
@@ -248,7 +261,7 @@ _DEFAULTS: Mapping[str, Any] = {
 
 def _check_mapping(option: str, mapping: object, example: Mapping[str, object]) -> None:
     """Raise TypeError for a value that the option does not take."""
-    if mapping is None or (isinstance(mapping, str) and option != "chunks"):
+    if mapping is None or (isinstance(mapping, str) and (option != "chunks" or not mapping.isdigit())):
         return
     if not isinstance(mapping, Mapping):
         raise TypeError(f"{option}={mapping!r}: a mapping is expected, such as {example!r}")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from nczarr.diagnostics.secrets import StorageOptions
 from nczarr.diagnostics.source import Source
-from nczarr.options import TABLE, Following, Options, Writing
+from nczarr.options import TABLE, Following, Options, Writing, chunk_request
 from nczarr.select.selection import CoordinateRange, DimensionRange, Section, Subset
 
 if TYPE_CHECKING:
@@ -115,9 +115,19 @@ def subset_of(arguments: argparse.Namespace, report: Report) -> Subset | None:
     )
 
 
-def chunk_pairs(spec: str) -> list[tuple[str, tuple[int, ...]]]:
-    """Return chunk lengths by name: `time=1,lat=100` or `/g/v=1,12`. Raises ValueError for other texts."""
-    return _length_pairs(f"--chunks {spec}", spec)
+def chunk_pairs(spec: str) -> list[tuple[str, int | tuple[int, ...]]]:
+    """Return chunk lengths by name, `time=1,lat=100` or `/g/v=1,12`, or a size: `auto`, `10MB`, `/g/v=10MB`.
+
+    Raises ValueError for other texts.
+    """
+    name, equals, word = spec.rpartition("=") if spec.startswith("/") else ("", "=", spec)
+    if equals and not (word.isdigit() or "=" in word or "," in word):
+        try:
+            return [(name, chunk_request(word))]
+        except ValueError:
+            forms = "auto, a size such as 10MB, NAME=LENGTH,… for dimensions or /VARIABLE=LENGTH,…"
+            raise ValueError(f"--chunks {spec}: write {forms}") from None
+    return [*_length_pairs(f"--chunks {spec}", spec)]
 
 
 def shard_pairs(spec: str) -> list[tuple[str, str | tuple[int, ...]]]:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import re
 from collections.abc import Callable, Iterator
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from nczarr.cli import write_product
-from nczarr.options import OUTPUT, SECTIONS, TABLE, Option, Options
+from nczarr.options import OUTPUT, SECTIONS, TABLE, Option, Options, parse_size
 
 if TYPE_CHECKING:
     from nczarr.ast import Kind
@@ -150,13 +149,10 @@ def kind(text: str) -> Kind:
 
 def size(text: str) -> int:
     """Return a number of bytes: `4096`, `64MiB`, `2TB`. Raises ArgumentTypeError for other texts."""
-    size_parts = re.fullmatch(r"([0-9]+)(?:([KMGTPE])(i?)B?|B)?", text, re.ASCII | re.IGNORECASE)
-    if size_parts is None:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a size; write a number of bytes, 64MiB, 2TB …")
-    number, prefix, binary = size_parts.groups()
-    power = " KMGTPE".index(prefix.upper()) if prefix else 0
-    unit = 1024 if binary else 1000
-    return int(number) * int(unit**power)
+    try:
+        return parse_size(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def integer(least: int, most: int, what: str) -> Callable[[str], int]:

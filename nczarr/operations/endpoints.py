@@ -14,7 +14,7 @@ from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Diagnostic, Report, Severity
 from nczarr.diagnostics.secrets import show
 from nczarr.diagnostics.source import HEAD, Source
-from nczarr.options import Following, Options
+from nczarr.options import AUTO, Following, Options
 from nczarr.registry import Format
 from nczarr.stores.base import JOURNAL, ROOT_KEYS, Store
 from nczarr.stores.url import (
@@ -200,7 +200,24 @@ def settle(
 
             text = f"format `{form.name}` cannot write {KIND_NAMES[options.kind] if options.kind else ''} files"
             report.error("unknown-target", text, helps=["`--to netcdf` writes every kind"])
-    return None if settled is None else (settled, options._replace(**changes))
+    if settled is None:
+        return None
+    if options.layout:
+        changes.update(_arrange(settled, options))
+    return settled, options._replace(**changes)
+
+
+def _arrange(form: Format, options: Options) -> dict[str, Any]:
+    """Return the options of a layout for reading by ranges, except those that the run states."""
+    arrays = form.capabilities.arrays
+    if arrays is not None and arrays.by_reference:
+        return {}  # chunks stay where they are
+    changes: dict[str, Any] = {"chunks": {"": AUTO, **options.chunks}}
+    if arrays is not None and arrays.shards and not options.shards:
+        changes["shards"] = {"": "cloud"}
+    if arrays is not None and options.consolidated is None:
+        changes["consolidated"] = True
+    return changes
 
 
 def _documents(form: Format, options: Options, report: Report) -> Format | None:

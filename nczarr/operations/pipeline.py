@@ -377,7 +377,7 @@ def prepare(
     return ReadyConversion(checked, target, form, options)
 
 
-def whole_lengths(chunks: Mapping[str, tuple[int, ...]], checked: Checked) -> Mapping[str, tuple[int, ...]]:
+def whole_lengths(chunks: Mapping[str, int | tuple[int, ...]], checked: Checked) -> Mapping[str, int | tuple[int, ...]]:
     """Return the chunk lengths with `WHOLE` replaced by the longest dimension of that name."""
     lengths_by_name = dict(chunks)
     for name, lengths in chunks.items():

@@ -140,13 +140,16 @@ def check_chunk(plan: Plan, path: str, part: str, size: int, report: Report) -> 
 SHARD_BYTES = 64 << 20
 """Maximum size of an `auto` shard, index included, unless one chunk is larger."""
 
+CLOUD_SHARD_BYTES = 128 << 20
+"""The same of a shard of the layout `cloud`."""
+
 INDEX_BYTES = 16
 """Bytes of a chunk's index entry."""
 
 LARGEST_INDEX = 1 << 28
 """Maximum size of a shard index: readers hold it whole."""
 
-ShardRequest: TypeAlias = Literal["none", "auto"] | tuple[int | None, ...]
+ShardRequest: TypeAlias = Literal["none", "auto", "cloud"] | tuple[int | None, ...]
 """Request for one variable; lengths have None for each dimension that is not named."""
 
 
@@ -170,13 +173,15 @@ def shard_shape(
     elif math.prod(counts) == 1:
         return None
     else:
-        whole = _automatic(counts, math.prod(chunks) * itemsize)
+        whole = _automatic(
+            counts, math.prod(chunks) * itemsize, CLOUD_SHARD_BYTES if request == "cloud" else SHARD_BYTES
+        )
     return tuple(number * chunk for number, chunk in zip(whole, chunks, strict=True))
 
 
-def _automatic(counts: list[int], chunk_bytes: int) -> list[int]:
+def _automatic(counts: list[int], chunk_bytes: int, shard_bytes: int) -> list[int]:
     """Return the chunks of a shard along each axis: all of the inner ones, an even share of the first split one."""
-    room = max(1, SHARD_BYTES // (chunk_bytes + INDEX_BYTES))
+    room = max(1, shard_bytes // (chunk_bytes + INDEX_BYTES))
     whole = [1] * len(counts)
     for axis in range(len(counts) - 1, -1, -1):
         if counts[axis] > room:

@@ -17,7 +17,8 @@ from nczarr.check.infer_shapes import name_dimensions
 from nczarr.check.kinds import check_target, reduce_to_kind
 from nczarr.diagnostics.report import Diagnostic, Label, Report, Severity
 from nczarr.diagnostics.source import Span
-from nczarr.options import Options
+from nczarr.options import AUTO, Options
+from nczarr.plan.chunk_sizes import lengths_of_size
 from nczarr.plan.losses import hdf5_losses, unknown_extensions
 from nczarr.plan.plans import FilePlan, Loss
 from nczarr.plan.requested_storage import StorageRequests, storage_of, storage_requests
@@ -313,7 +314,13 @@ def _request_storage(path: str, checked: Checked, requests: StorageRequests) -> 
         GROWING if checked.dimensions[str(ref)].unlimited else length
         for ref, length in zip(variable.dimensions, checked.shapes[path], strict=True)
     )
-    return storage_of(path, variable, limits, requests, struct(variable.type, checked.types).size)
+    itemsize = struct(variable.type, checked.types).size
+    storage = storage_of(path, variable, checked.shapes[path], requests, itemsize, limits)
+    if storage.codecs and storage.chunks is None and variable.storage.layout != "chunked" and limits:
+        # the library would make chunks of one record
+        lengths = lengths_of_size(checked.shapes[path], itemsize, AUTO, requests.access)
+        storage = storage.model_copy(update={"chunks": lengths, "layout": "chunked"})
+    return storage
 
 
 def check_size(checked: Checked, options: Options, report: Report) -> None:

@@ -159,7 +159,7 @@ def _target(
         if type_name == "char" and options.char_netcdf and arrays.netcdf_char:
             dtype = ">S1"
         dtype = _element_dtype(one, variable, storage, arrays, checked.types) or dtype
-        if isinstance(dtype, str) and (storage.endian == "big" or _lies_big(one.source, storage)):
+        if isinstance(dtype, str) and (storage.endian == "big" or _stays_big(one.source, storage, options)):
             dtype = dtype.replace("<", ">")  # records keep little-endian fields
     whole = one.shape == shape and one.part.shape == shape
     stored_or_reason: tuple[ArraySource, Layout] | str | None = None
@@ -270,13 +270,16 @@ def _estimate_decoded(source: ArraySource, target: PartTarget) -> int:
     return min(math.prod(layout.shape), chunks * volume(layout.chunks))
 
 
-def _lies_big(source: ArraySource | None, storage: Storage) -> bool:
-    """Return whether a source has plain big-endian elements, as classic files have, and no byte order is requested."""
+def _stays_big(source: ArraySource | None, storage: Storage, options: Options) -> bool:
+    """Return whether a source has plain big-endian elements, as classic files have, that the run can copy as they are.
+
+    Chunks of a requested codec or size are encoded, in little-endian order.
+    """
     stored = None if source is None else source.stored
     return (
         stored is not None
         and storage.endian is None
-        and not stored.codecs
+        and not (stored.codecs or storage.codecs or any(isinstance(size, int) for size in options.chunks.values()))
         and isinstance(stored.dtype, str)
         and stored.dtype[0] == ">"
     )

@@ -9,6 +9,7 @@ store enums as integers, and `fill_alone`, because references leave it out.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -25,8 +26,9 @@ from nczarr.ast.plain import plain
 from nczarr.ast.rectilinear import Lengths, largest, varies, within
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report
-from nczarr.options import Options
+from nczarr.options import AUTO, Access, Options
 from nczarr.plan.chunk_lengths import ShardRequest, default_chunks
+from nczarr.plan.chunk_sizes import LARGEST_STEP, LEAST, lengths_of_size
 from nczarr.plan.plans import StorePlan
 from nczarr.registry import Arrays
 
@@ -149,8 +151,8 @@ def unkept(requested: Storage, plain: Storage, *, codecs_too: bool = True) -> li
 class StorageRequests(NamedTuple):
     """Requested storage. The key `""` is the default for all variables."""
 
-    chunks: Mapping[str, tuple[int, ...]]
-    """Chunk lengths by FQN of a variable, or by name of a dimension."""
+    chunks: Mapping[str, int | tuple[int, ...]]
+    """Chunk lengths by FQN of a variable, or by name of a dimension; or sizes, by FQN."""
     codecs: Mapping[str, tuple[Codec, ...]]
     """Codecs by FQN of a variable."""
     shards: Mapping[str, str | tuple[int, ...]]
@@ -159,6 +161,8 @@ class StorageRequests(NamedTuple):
     """Keys of `codecs` that name a compressor alone, before which numbers are shuffled."""
     rectilinear: bool = False
     """True if chunk lengths may differ along a dimension."""
+    access: Access = "map"
+    """Way of reading for which lengths of a size are chosen."""
 
     def shards_of(self, path: str, variable: Variable) -> ShardRequest:
         """Return the shard request of one variable."""
@@ -168,7 +172,9 @@ class StorageRequests(NamedTuple):
             if any(asked):
                 return tuple(asked)
             request = self.shards.get("")
-        return request if isinstance(request, tuple) else "auto" if request == "auto" else "none"
+        if isinstance(request, tuple):
+            return request
+        return "cloud" if request == "cloud" else "auto" if request == "auto" else "none"
 
     @staticmethod
     def lengths(requests: Mapping[str, Any], variable: Variable) -> list[int | None]:
@@ -182,17 +188,23 @@ class StorageRequests(NamedTuple):
 
 
 def storage_of(
-    path: str, variable: Variable, shape: tuple[int, ...], requests: StorageRequests, itemsize: int
+    path: str,
+    variable: Variable,
+    shape: tuple[int, ...],
+    requests: StorageRequests,
+    itemsize: int,
+    limits: tuple[int, ...] | None = None,
 ) -> Storage:
     """Return the variable's storage with the options applied, before the limits of the target.
 
-    `shape`: maximum chunk lengths, independent of an unlimited dimension's
-    length in a netCDF file.
+    `limits`: maximum chunk lengths, independent of an unlimited dimension's
+    length in a netCDF file; None: the shape.
     """
+    limits = shape if limits is None else limits
     storage = variable.storage
     if storage.chunks is not None and varies(storage.chunks):
-        storage = storage.model_copy(update={"chunks": _fit(storage.chunks, shape, requests)})
-    chunks = _request_chunks(path, variable, shape, requests, itemsize)
+        storage = storage.model_copy(update={"chunks": _fit(storage.chunks, limits, requests)})
+    chunks = _request_chunks(path, variable, shape, requests, itemsize, limits)
     codecs = requests.codecs.get(path, requests.codecs.get("") if shape else None)
     is_bare = codecs and (path if path in requests.codecs else "") in requests.bare
     if codecs and is_bare and codecs != storage.codecs and _shuffle_helps(variable):  # equal chunks are copied
@@ -215,19 +227,39 @@ def _shuffle_helps(variable: Variable) -> bool:
 
 
 def _request_chunks(
-    path: str, variable: Variable, shape: tuple[int, ...], requests: StorageRequests, itemsize: int
+    path: str,
+    variable: Variable,
+    shape: tuple[int, ...],
+    requests: StorageRequests,
+    itemsize: int,
+    limits: tuple[int, ...],
 ) -> tuple[int, ...] | None:
     if not requests.chunks or not shape:
         return None
-    chunks = requests.chunks.get(path)
-    if chunks is None:
+    lengths = requests.chunks.get(path)
+    if lengths is None:
         asked = requests.lengths(requests.chunks, variable)
-        if not any(asked):
+        size = requests.chunks.get("")
+        if not any(asked) and size is None:
             return None
         otherwise = variable.storage.chunks or default_chunks(shape, itemsize)
-        chunks = tuple(request or length for request, length in zip(asked, otherwise, strict=True))
-    chunks = chunks if requests.rectilinear else largest(chunks)
-    return tuple(within(chunk, length) for chunk, length in zip(chunks, shape, strict=True))
+        if isinstance(size, int) and not _suits(variable, itemsize, size, requests.access):
+            otherwise = lengths_of_size(shape, itemsize, size, requests.access)
+        if not any(asked) and otherwise == limits and variable.storage.chunks is None:
+            return None  # one chunk, which a contiguous array is as well
+        lengths = tuple(request or length for request, length in zip(asked, otherwise, strict=True))
+    elif isinstance(lengths, int):
+        lengths = lengths_of_size(shape, itemsize, lengths, requests.access)
+    lengths = lengths if requests.rectilinear else largest(lengths)
+    return tuple(within(chunk, limit) for chunk, limit in zip(lengths, limits, strict=True))
+
+
+def _suits(variable: Variable, itemsize: int, size: int, access: Access) -> bool:
+    """Return whether the source's chunks, which can be copied, are as good as automatic ones."""
+    chunks = variable.storage.chunks
+    if chunks is None or size != AUTO or access != "map" or varies(chunks):
+        return False
+    return LEAST <= math.prod(chunks) * itemsize <= LARGEST_STEP
 
 
 def _fit(chunks: tuple[int, ...], shape: tuple[int, ...], requests: StorageRequests) -> tuple[int, ...]:
@@ -277,13 +309,15 @@ def storage_requests(
                 report.error("bad-codec", f"`{text}` has a codec that {target} does not have")
         except ValueError as error:
             report.error("bad-codec", f"`{text}` is not a codec: {error}")
-    return StorageRequests(options.chunks, chains, options.shards, frozenset(bare), options.grid == "rectilinear")
+    return StorageRequests(
+        options.chunks, chains, options.shards, frozenset(bare), options.grid == "rectilinear", options.access
+    )
 
 
 def _check_lengths(
-    checked: Checked, asked: Mapping[str, str | tuple[int, ...]], option: str, code: str, report: Report
+    checked: Checked, asked: Mapping[str, str | int | tuple[int, ...]], option: str, code: str, report: Report
 ) -> None:
-    """Report lengths for an unknown name, or a wrong number of them; only variables accept words."""
+    """Report lengths for an unknown name, or a wrong number of them; only variables accept words and sizes."""
     simple = {names.last(fqn) for fqn in checked.dimensions}
     for name, lengths in asked.items():
         variable = checked.variables.get(name)
@@ -293,8 +327,8 @@ def _check_lengths(
                     f"{len(lengths)} lengths are given for `{name}`, which has {len(variable.dimensions)} dimensions"
                 )
                 report.error(code, f"`{option}` gives {counted}", variable.span)
-        elif isinstance(lengths, str) and not name:
+        elif isinstance(lengths, str | int) and not name:
             continue
-        elif isinstance(lengths, str) or len(lengths) != 1 or not (name in simple or name in checked.dimensions):
+        elif isinstance(lengths, str | int) or len(lengths) != 1 or not (name in simple or name in checked.dimensions):
             helps = names.suggest(name, [*sorted(simple), *checked.variables])
             report.error(code, f"`{option}` names `{name}`, which is not a dimension or variable", helps=helps)

@@ -199,7 +199,7 @@ def build(plan: FilePlan, path: str, report: Report, counts: Counts) -> bool:
     with LOCK:
         if not (provide(lib, plan, report) and check_memory(plan, report)):
             return False
-        file = _declare(lib, plan, path, report)
+        file = _declare_in_block(lib, plan, path, report)
     if file is None:
         return False
     number, ids = file
@@ -211,6 +211,30 @@ def build(plan: FilePlan, path: str, report: Report, counts: Counts) -> bool:
     define_fills(path, list_undefined(plan))
     take_times(path, plan.checked.types)
     return True
+
+
+def _declare_in_block(lib: Library, plan: FilePlan, path: str, report: Report) -> tuple[int, Ids] | None:
+    """Make the file with all declarations, in one metadata block if the layout asks for it. Expects `LOCK`."""
+    if plan.options.layout is None:
+        return _declare(lib, plan, path, report)
+    from nczarr.formats.netcdf4.metadata_block import has_metadata_blocks, metadata_block, metadata_bytes
+
+    if not has_metadata_blocks(lib):
+        text = "the layout `cloud` needs the netCDF library 4.10.1 or newer, of netCDF4-python 1.7.5"
+        report.error("missing-library", text, helps=["run `pip install --upgrade netCDF4`"])
+        return None
+
+    def declare(scratch: str) -> bool:
+        file = _declare(lib, plan, scratch, report)
+        if file is not None:
+            lib.do("nc_close", file[0])
+        return file is not None
+
+    size = metadata_bytes(plan, declare)
+    if size is None:
+        return None
+    with metadata_block(lib, size):
+        return _declare(lib, plan, path, report)
 
 
 def _declare(lib: Library, plan: FilePlan, path: str, report: Report) -> tuple[int, Ids] | None:

@@ -40,8 +40,8 @@ def write_data(lib: Library, plan: FilePlan, ids: Ids, chunks: ChunkWriter, coun
     are counted by block.
     """
     checked = plan.checked
-    for path, variable in checked.variables.items():
-        parts = checked.parts.get(path)
+    for path in _in_order(plan):
+        variable, parts = checked.variables[path], checked.parts.get(path)
         if parts and 0 not in checked.shapes[path]:
             writer = _ValueWriter(lib, path, variable, plan, ids, counts)
             if not writer.write_chunks(parts, chunks):
@@ -54,6 +54,23 @@ def write_data(lib: Library, plan: FilePlan, ids: Ids, chunks: ChunkWriter, coun
         if length < dimension.size:
             _stretch(lib, path, plan, ids)
     chunks.restore_fills(plan)
+
+
+SMALL = 1 << 20
+"""Bytes of a variable up to which the layout `cloud` puts it before larger ones, near the headers."""
+
+
+def _in_order(plan: FilePlan) -> list[str]:
+    """Return the variables as their values lie in the file."""
+    checked = plan.checked
+    if plan.options.layout is None:
+        return list(checked.variables)
+    return sorted(
+        checked.variables,
+        key=lambda path: (
+            math.prod(checked.shapes[path]) * c_dtype(checked.variables[path].type, checked.types).itemsize > SMALL
+        ),
+    )
 
 
 class _ValueWriter:

@@ -15,6 +15,7 @@ from functools import partial
 from struct import unpack, unpack_from
 from typing import TYPE_CHECKING, TypeVar
 
+from nczarr.diagnostics.source import HEAD
 from nczarr.stores import remote_file
 from nczarr.stores.remote_file import RemoteFile
 
@@ -47,6 +48,9 @@ _ROUNDS = 64
 
 _LEAST = 1 << 13
 """Bytes of metadata that are fetched at least."""
+
+_FRONT = 1 << 20
+"""End of the bytes that are fetched together once metadata lie among them, behind the file's first request."""
 
 _IN_USE = 3
 """Flags of a file that a program had open; in version 3, HDF5 refuses it then."""
@@ -88,6 +92,7 @@ class HeaderFile:
         self._size = size
         self._remote = remote
         self._collects = False
+        self._has_front = False
         self._pages: dict[int, bytes] = {}
         self.base = 0
         """Place of address 0 in the file: after a user block."""
@@ -110,6 +115,9 @@ class HeaderFile:
         """Return the bytes at an address, fewer at the end of the file."""
         start = self.base + address
         if self._remote is not None:
+            if start < _FRONT and not self._has_front and not self._remote.holds(start, size):
+                self._has_front = True  # of files that are arranged for reading by ranges, these are all headers
+                self._remote.fetch([(HEAD, _FRONT - HEAD)])
             if self._collects and not self._remote.holds(start, size):
                 raise _AbsentBytesError(start, size)
             return self._remote.read(start, size)
@@ -142,6 +150,8 @@ class HeaderFile:
                 self._collects = False
             if not absent:
                 break
+            if len(set(absent)) == 1:  # the next round would ask for what follows it
+                absent = [(absent[0][0], max(absent[0][1], HEAD))]
             self._remote.fetch(absent)
         return [results[place] if place in results else task() for place, task in enumerate(tasks)]
 
