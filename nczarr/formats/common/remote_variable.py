@@ -147,7 +147,7 @@ class Regions(_RemoteSections):
 
     def each(self, call: Callable[[Any], None], sections: Iterable[Any]) -> None:
         """Call a function with each piece, several concurrently."""
-        _each_at_once(call, list(sections))
+        each_at_once(call, list(sections))
 
 
 class Blocks(_RemoteSections):
@@ -181,7 +181,7 @@ class Blocks(_RemoteSections):
         """Call a function with each block, `KEPT` blocks concurrently."""
         left = iter(sections)
         while some := list(itertools.islice(left, KEPT)):
-            _each_at_once(call, some)
+            each_at_once(call, some)
 
     def decode(self, section: int) -> dict[str, NDArray[Any]]:
         return self._recent(section)
@@ -212,7 +212,7 @@ class Blocks(_RemoteSections):
             decoded = self.decode(number)
             lengths[number] = {part: decoded[part].shape[0] for part in self._ends}
 
-        _each_at_once(look, list(numbers))
+        each_at_once(look, list(numbers))
         for number in numbers:
             for part, ends in self._ends.items():
                 ends.append((ends[-1] if ends else 0) + lengths[number][part])
@@ -225,7 +225,7 @@ def _divide(region: Region, width: int) -> Iterator[Region]:
         yield tuple(whole[part] for whole, part in zip(region, piece, strict=True))
 
 
-def _each_at_once(call: Any, items: list[Any]) -> None:
+def each_at_once(call: Any, items: list[Any]) -> None:
     """Call a function with each item concurrently. Raises whatever the function raises."""
     from concurrent.futures import ThreadPoolExecutor
 

@@ -16,4 +16,5 @@ FORMAT = Format(
     write="nczarr.formats.ncstream.write.backend:write",
     binary=True,
     only_reader=True,
+    ranged=True,
 )

@@ -105,9 +105,8 @@ class ColumnParser:
 
     def _rest(self, tag: int, end: int) -> list[int]:
         """Return the fields of a column's rest if all are strings, opaque values, lengths or NIL runs, else []."""
-        view: Any = memoryview(self._buffer)[tag:end]
         try:
-            message = pb.DataCol.FromString(view)
+            message = pb.DataCol.FromString(protobuf.view(self._buffer, tag, end))
         except DecodeError:
             return []  # the check of each field finds the place
         present = {field.number for field, _ in message.ListFields()}

@@ -72,13 +72,19 @@ class HeaderReader(ABC):
     def _opaque_size(self, path: str, members: tuple[str, ...]) -> int | None:
         """Return the common size of the opaque values of a variable or member, else None."""
 
+    def _is_immediate(self, path: str) -> bool:
+        """Return whether the header contains values of a variable."""
+        declared = self._find_declaration(path)
+        return isinstance(declared, pb.Variable) and declared.HasField("data")
+
     def _immediate(
         self, path: str, shape: tuple[int, ...], declarations: Tables, fill: bytes | None = None
     ) -> Parts | None:
         """Return the values of a variable that the header contains, or None. Raises ValueError if they do not fit."""
         declared, types = self._find_declaration(path), declarations.types
-        if not isinstance(declared, pb.Variable) or not declared.HasField("data"):
+        if not self._is_immediate(path):
             return None
+        assert isinstance(declared, pb.Variable)
         type_name = declarations.variables[path].type
         values = shape_fixed(_numbers(declared), type_name, shape, types)
         return {"": ArrayInMemory(in_one_piece(descr(type_name, types), shape, fill), values)}

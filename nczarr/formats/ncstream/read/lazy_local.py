@@ -3,35 +3,43 @@
 A message holds the cells of a section. The last message with a cell counts;
 cells in no message are fill. If the messages are consecutive stretches, as
 usual, ragged parts are read message by message; otherwise all messages are
-merged in memory.
+merged in memory. Of uncompressed numbers just a region is read. The messages of a
+remote file are found when values are read first.
 """
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache, partial
-from typing import Any, NamedTuple, TypeAlias
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property, lru_cache, partial
+from threading import Lock
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
+from nczarr import names
 from nczarr.arrays.chunks.occupancy import blocks_of_boxes
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.arrays.regions import Index, Region, cell_numbers, first_of
-from nczarr.arrays.sources.decoded_parts import VariableSections, overlap
+from nczarr.arrays.regions import Index, Region, Selection, cell_numbers, first_of
+from nczarr.arrays.sources.decoded_parts import VariableSections, in_one_piece, overlap
 from nczarr.arrays.sources.decoded_parts import sources as sources_of
 from nczarr.arrays.sources.memory import all_fill
 from nczarr.arrays.sources.source import Parts
-from nczarr.arrays.sources.strided import FileBytes
-from nczarr.arrays.values.parts import Part, Types, part_tree, parts, spread
+from nczarr.arrays.sources.strided import AffineArray, FileBytes
+from nczarr.arrays.values.parts import NUMPY, Part, Types, part_tree, parts, spread
+from nczarr.ast import ATOMIC, EnumType
 from nczarr.ast.node import TypeName
 from nczarr.ast.values import Constant
+from nczarr.formats.common.remote_variable import each_at_once
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
 from nczarr.formats.ncstream.read.decode import column_tree
-from nczarr.formats.ncstream.read.scan import entries
+from nczarr.formats.ncstream.read.scan import StreamEntry, entries, error_text, is_counted
 from nczarr.formats.ncstream.wire.definitions import Definitions
+from nczarr.formats.ncstream.wire.element_types import section_of
 from nczarr.formats.ncstream.wire.framing import Incoming
 from nczarr.formats.ncstream.wire.limits import DEFAULT
 from nczarr.formats.ncstream.wire.trees import Records, Tree, arrays
+
+T = TypeVar("T")
 
 Values: TypeAlias = "Mapping[str, NDArray[Any]]"
 """Values by part; when flat, with one row per cell or per element of content."""
@@ -58,6 +66,22 @@ class MessageInFile(NamedTuple):
     """End of the message in bytes."""
     declared: bytes
     """Serialized header that declares only this variable."""
+    numbers: AffineArray | None = None
+    """Uncompressed numbers of the message, if it has one for each cell."""
+
+    @classmethod
+    def of(
+        cls,
+        entry: StreamEntry,
+        ranges: tuple[range, ...],
+        file: FileBytes,
+        declared: bytes,
+        type_name: TypeName,
+        types: Types,
+    ) -> MessageInFile:
+        """Return the message of an entry. `ranges`: its cells."""
+        numbers = _plain_numbers(entry, tuple(map(len, ranges)), file, type_name, types)
+        return cls(ranges, file, entry.offset, entry.end, declared, numbers)
 
     @property
     def cells(self) -> int:
@@ -76,10 +100,114 @@ class MessageInFile(NamedTuple):
         return column_tree(entry, data, Definitions(pb.Header.FromString(self.declared)), base=self.offset).tree
 
 
+def _plain_numbers(
+    entry: StreamEntry, shape: tuple[int, ...], file: FileBytes, type_name: TypeName, types: Types
+) -> AffineArray | None:
+    """Return the cells of a message as a view of uncompressed numbers in C order, else None."""
+    if entry.column is not None:
+        message: pb.DataCol = entry.column.message
+        place, big = entry.column.payload, message.bigend
+        plain = not message.isVlen and not entry.column.members
+    else:
+        data: pb.Data = entry.message
+        place, big = entry.payload, True
+        plain = not (is_counted(data) or data.dataType in (pb.STRUCTURE, pb.SEQUENCE) or data.compress)
+    declared = types.get(type_name)
+    number = declared.base if isinstance(declared, EnumType) else type_name
+    width = ATOMIC[number].size if number in ATOMIC else 0
+    if not plain or place is None or not width or place[1] - place[0] != math.prod(shape) * width:
+        return None
+    dtype = NUMPY[number].replace("<", ">" if big else "<")
+    return AffineArray(in_one_piece(dtype, shape), file, place[0], math.prod(shape[1:]) * width)
+
+
+def wire_name(entry: StreamEntry) -> str:
+    """Return the full variable name of a data message in the sender's spelling."""
+    name: bytes = entry.message.name if entry.kind == "column" else entry.message.varName
+    return names.from_bytes(name.removeprefix(b"/"))
+
+
+def group_by_variable(data: Iterable[StreamEntry], spelled: Collection[str]) -> dict[str, list[StreamEntry]]:
+    """Return data messages by full variable name, in NFC unless it is one of those that are spelled otherwise."""
+    entries_by_name: dict[str, list[StreamEntry]] = {}
+    for entry in data:
+        name = wire_name(entry)
+        entries_by_name.setdefault(name if name in spelled else names.normal(name), []).append(entry)
+    return entries_by_name
+
+
+def cells_of(entry: StreamEntry, shape: tuple[int, ...], *, is_declared: bool = True) -> tuple[range, ...]:
+    """Return the indices of a message along each dimension. `is_declared`: a header has the shape. Raises ValueError.
+
+    A section that is impossible in itself raises UnreadableStreamError.
+    """
+    ragged = entry.kind == "column" or is_counted(entry.message)
+    section, _ = section_of(entry.message, entry.offset, ragged=ragged)
+    if section is None or not shape or not is_declared:
+        return tuple(map(range, shape))
+    ranges = section[: len(shape)]  # dimensions behind a ragged one are of its elements
+    if len(ranges) == len(shape) and all(
+        not indices or indices[-1] < length for indices, length in zip(ranges, shape, strict=True)
+    ):
+        return ranges
+    raise ValueError(f"the section of a message is not within {' × '.join(map(str, shape)) or 'one value'}")
+
+
+class RemoteMessages:
+    """Data messages of a remote file behind its header. Everything raises OSError."""
+
+    def __init__(self, file: FileBytes, spelled: frozenset[str], variables: frozenset[str] | None = None) -> None:
+        self._file = file
+        self._spelled = spelled
+        self.variables = variables
+        """Full names that messages may have; None: all, and those of no variable are ignored."""
+        self._lock = Lock()
+        self._found: dict[str, list[StreamEntry]] | None = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return RemoteMessages, (self._file, self._spelled, self.variables)
+
+    @property
+    def entries(self) -> dict[str, list[StreamEntry]]:
+        """Messages by full variable name, found once in a process."""
+        with self._lock:
+            if self._found is None:
+                try:
+                    self._found = self._find()
+                except ValueError as fault:
+                    raise OSError(None, str(fault), self._file.name) from fault
+        return self._found
+
+    def _find(self) -> dict[str, list[StreamEntry]]:
+        """Read the beginnings of all messages. Raises OSError, ValueError."""
+        assert self._file.remote is not None
+        stream = list(entries(Incoming(self._file.remote, DEFAULT)))
+        for entry in stream:
+            if entry.kind == "error":
+                raise ValueError(f"the sender of the stream reported an error: {error_text(entry)!r}")
+        if [entry.kind for entry in stream].count("header") > 1:
+            raise ValueError("the stream has a header behind values: copy the file, and read the copy")
+        found = group_by_variable((entry for entry in stream if entry.kind in ("data", "column")), self._spelled)
+        unknown = sorted(found.keys() - (found.keys() if self.variables is None else self.variables))
+        if unknown:
+            raise ValueError(f"`{unknown[0]}` is not a variable of the header")
+        return found
+
+    def messages(
+        self, name: str, type_name: TypeName, shape: tuple[int, ...], types: Types, declared: bytes
+    ) -> tuple[MessageInFile, ...]:
+        """Return the messages of a variable. Raises ValueError for a section that is not within it."""
+        return tuple(
+            MessageInFile.of(entry, cells_of(entry, shape), self._file, declared, type_name, types)
+            for entry in self.entries.get(name, ())
+        )
+
+
 class MessageDecoder(VariableSections):
     """Decoder of a variable's messages for all its parts, with a cache of recent messages.
 
-    `messages` are in stream order; `fill` is the value of unwritten cells.
+    `messages` are in stream order, or a function that finds them in a remote file;
+    `fill` is the value of unwritten cells.
     """
 
     def __init__(
@@ -88,19 +216,34 @@ class MessageDecoder(VariableSections):
         shape: tuple[int, ...],
         types: Types,
         fill: Constant | None,
-        messages: tuple[MessageInFile, ...],
+        messages: tuple[MessageInFile, ...] | Callable[[], tuple[MessageInFile, ...]],
     ) -> None:
         self.type, self.shape, self.types = type_name, shape, types
-        self.fill, self.messages = fill, messages
-        self.is_consecutive = self._is_consecutive()
-        self._recent = lru_cache(KEPT)(lambda section: _read(partial(self._values, messages[section])))
+        self.fill, self._messages = fill, messages
+        self._recent = lru_cache(KEPT)(lambda number: _read(partial(self._values, self.messages[number])))
         self._ends: dict[str, list[int]] | None = None
         self._whole: dict[str, NDArray[Any]] | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return MessageDecoder, (self.type, self.shape, self.types, self.fill, self.messages)
+        return MessageDecoder, (self.type, self.shape, self.types, self.fill, self._messages)
 
-    def _is_consecutive(self) -> bool:
+    @property
+    def distant(self) -> bool:
+        return callable(self._messages)
+
+    @cached_property
+    def messages(self) -> tuple[MessageInFile, ...]:
+        """Messages in stream order. Raises OSError."""
+        return _read(self._messages) if callable(self._messages) else self._messages
+
+    def each(self, call: Callable[[Any], None], sections: Iterable[Any]) -> None:
+        if self.distant and self.is_consecutive:
+            each_at_once(call, list(sections))
+        else:
+            super().each(call, sections)
+
+    @cached_property
+    def is_consecutive(self) -> bool:
         """Return whether the messages are consecutive stretches that cover the variable."""
         end = 0
         for message in self.messages:
@@ -142,14 +285,22 @@ class MessageDecoder(VariableSections):
         joined = {path: np.concatenate([values[path].reshape(-1) for values in every]) for path in every[0]}
         return _shape(take(joined, last.astype(np.int64), self.type, self.types), ragged)
 
-    def meeting(self, region: tuple[range, ...]) -> Iterator[tuple[int, tuple[range, ...]]]:
+    def meeting(self, region: Region) -> Iterator[tuple[int | tuple[AffineArray, Selection], Region]]:
         for number, message in enumerate(self.messages):
             inside, _ = overlap(message.ranges, region)
-            if all(part.start < part.stop for part in inside):
+            if not all(part.start < part.stop for part in inside):
+                continue
+            if message.numbers is None:
                 yield number, message.ranges
+            else:
+                cells = zip(message.ranges, inside, strict=True)
+                yield (message.numbers, inside), tuple(indices[part] for indices, part in cells)
 
-    def decode(self, section: int) -> dict[str, NDArray[Any]]:
-        return self._recent(section)
+    def decode(self, section: int | tuple[AffineArray, Selection]) -> dict[str, NDArray[Any]]:
+        if isinstance(section, int):
+            return self._recent(section)
+        numbers, region = section
+        return {"": numbers.read(region)}
 
     def content(self, stretch: int) -> dict[str, NDArray[Any]]:
         """Return the values of a message, or, if messages are not consecutive, all ragged parts, merged once."""
@@ -179,8 +330,8 @@ class MessageDecoder(VariableSections):
         return blocks_of_boxes(boxes, chunks, region)
 
 
-def _read(call: Callable[[], dict[str, NDArray[Any]]]) -> dict[str, NDArray[Any]]:
-    """Return the arrays of `call` by part path, in any shape and dtype. Raises OSError for any fault in a message."""
+def _read(call: Callable[[], T]) -> T:
+    """Return the result of a function. Raises OSError for any fault in a message."""
     try:
         return call()
     except ValueError as fault:

@@ -18,8 +18,8 @@ from nczarr.formats.ncstream._generated import pointstream_pb2 as points_pb
 from nczarr.formats.ncstream.read.data_columns import NIL, ColumnParser, MessageColumn
 from nczarr.formats.ncstream.wire import protobuf
 from nczarr.formats.ncstream.wire.element_types import NUMPY
-from nczarr.formats.ncstream.wire.framing import BARE, LAST_RECORD, MAGICS, RECORD, BlockRanges, Incoming
-from nczarr.formats.ncstream.wire.limits import DEFAULT, Limits, UnreadableStreamError, bad
+from nczarr.formats.ncstream.wire.framing import BARE, COLUMN, DATA, LAST_RECORD, MAGICS, RECORD, BlockRanges, Incoming
+from nczarr.formats.ncstream.wire.limits import DEFAULT, UnreadableStreamError, bad
 
 _NIL = frozenset({NIL})
 
@@ -53,12 +53,17 @@ class StreamEntry(NamedTuple):
     column: MessageColumn | None = None
 
 
-def scan(source: Source, report: Report, limits: Limits = DEFAULT) -> list[StreamEntry]:
-    """Return the messages of a file; reports a fault and returns the messages before it."""
+def scan(source: Source, report: Report, *, header: bool = False) -> list[StreamEntry]:
+    """Return the messages of a file; reports a fault and returns the messages before it.
+
+    `header`: only those up to a header, if values follow it at once.
+    """
     messages: list[StreamEntry] = []
     try:
-        incoming = Incoming(source.data, limits)
-        messages.extend(entries(incoming))
+        for entry in entries(Incoming(source.data, DEFAULT)):
+            messages.append(entry)
+            if header and entry.kind == "header" and source.data[entry.end : entry.end + 4] in (DATA, COLUMN):
+                break
     except UnreadableStreamError as error:
         refuse(error, source, report)
     return messages
@@ -113,7 +118,7 @@ def _entry(incoming: Incoming, kind: str, at: int, *, values: bool) -> tuple[Str
         return StreamEntry(kind, offset, base + end, column.message, column.payload, column=column), end
     if kind not in WHOLE:
         return StreamEntry(kind, offset, base + end, payload=(start, end)), end
-    message = parse_message(WHOLE[kind], memoryview(incoming.buffer)[start:end], kind, base + start)
+    message = parse_message(WHOLE[kind], protobuf.view(incoming.buffer, start, end), kind, base + start)
     return StreamEntry(kind, offset, base + end, message), end
 
 

@@ -8,11 +8,14 @@ from __future__ import annotations
 
 from errno import EAGAIN
 from mmap import mmap
-from typing import IO, Any, TypeAlias
+from typing import IO, Any, TypeAlias, cast
 
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.formats.ncstream.wire.limits import Limits, bad, oversized, truncation_error
 from nczarr.formats.ncstream.wire.protobuf import Buffer, encode
+from nczarr.stores.local_file import LocalFile
+from nczarr.stores.remote_file import AT_ONCE, BLOCK, RemoteFile
+from nczarr.stores.remote_file import MOST as LONGEST_REQUEST
 
 START = b"CDFS"
 HEADER = b"\xad\xec\xce\xda"
@@ -41,7 +44,13 @@ BARE = frozenset({"start", "end"})
 AHEAD, MOST = 1 << 18, 1 << 20
 """Bytes that are read at once from a file, at least and at most; memory for more would be mapped anew each time."""
 
-Stream = bytes | bytearray | memoryview | mmap | IO[bytes]
+AT_LEAST = 1 << 9
+"""Bytes that are fetched of a message of a remote file at least."""
+
+SLACK = 1 << 6
+"""Bytes by which messages of one variable may differ in length."""
+
+Stream = bytes | bytearray | memoryview | mmap | LocalFile | RemoteFile | IO[bytes]
 """Source of messages."""
 
 
@@ -53,6 +62,54 @@ def frame(magic: bytes, message: Any) -> bytes:
 
 BlockRanges: TypeAlias = "tuple[NDArray[np.int64], NDArray[np.int64]]"
 """Start of each block after its length prefix, and its bytes."""
+
+
+class _RangedBuffer:
+    """Bytes of a remote file: one block where a message begins, and more and more where its bytes are read in order.
+
+    After messages of one length, the beginnings of the next ones are fetched side by side.
+    """
+
+    def __init__(self, file: RemoteFile) -> None:
+        self._file = file
+        self._start = 0
+        self._bytes = b""
+        self._last = self._distance = 0
+        """Place of the last jump, and its distance to the one before."""
+        self._ahead = 1
+        """Number of places fetched at once."""
+
+    def __len__(self) -> int:
+        return self._file.size
+
+    def __getitem__(self, key: int | slice) -> int | bytes:
+        if isinstance(key, slice):
+            return self._read(key.start, key.stop)
+        at = key - self._start
+        if not 0 <= at < len(self._bytes):
+            self._read(key, key + 1)
+            at = key - self._start
+        return self._bytes[at]
+
+    def _read(self, start: int, stop: int) -> bytes:
+        """Return bytes, which are kept with those after them until others are read. Raises OSError."""
+        end = self._start + len(self._bytes)
+        if not self._start <= start <= stop <= end:
+            length = max(stop - start, AT_LEAST)
+            if self._start <= start <= end:
+                length = max(length, min(2 * len(self._bytes), LONGEST_REQUEST))
+                self._file.fetch([(start, length)])
+            elif not self._file.holds(start, length):
+                distance, self._last = start - self._last, start
+                repeats = abs(distance - self._distance) <= SLACK
+                self._ahead = min(2 * self._ahead, AT_ONCE) if repeats else 1
+                self._distance = distance
+                self._file.fetch((start - SLACK + number * distance, length) for number in range(self._ahead))
+                self._last += (self._ahead - 1) * distance
+            first = start // BLOCK * BLOCK
+            length = min(-(-(start + length) // BLOCK) * BLOCK, self._file.size) - first
+            self._start, self._bytes = first, self._file.read(first, length)
+        return self._bytes[start - self._start : stop - self._start]
 
 
 class Incoming:
@@ -74,6 +131,10 @@ class Incoming:
             view = memoryview(stream)
             view = view if view.c_contiguous else memoryview(view.tobytes())
             self.buffer = view if view.format == "B" and view.ndim == 1 else view.cast("B")
+        elif isinstance(stream, RemoteFile):
+            self.buffer = cast("Buffer", _RangedBuffer(stream))
+        elif isinstance(stream, LocalFile):
+            self.buffer = cast("Buffer", stream)
         elif not callable(getattr(stream, "read", None)):
             raise TypeError(f"a stream must be bytes, a memory map or a binary file, not {type(stream).__name__}")
         else:

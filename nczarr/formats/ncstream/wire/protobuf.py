@@ -22,6 +22,11 @@ _WIDTHS = {FIXED64: 8, FIXED32: 4}
 _NONE: frozenset[int] = frozenset()
 
 
+def view(buffer: Buffer, start: int, end: int) -> Any:
+    """Return bytes of a buffer, without a copy if they are in memory."""
+    return memoryview(buffer)[start:end] if isinstance(buffer, Buffer) else buffer[start:end]
+
+
 Ranges = dict[int, list[tuple[int, int]]]
 """Ranges of bulk fields by number: the content of bytes fields, whole tagged fields for runs."""
 
