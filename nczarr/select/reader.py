@@ -196,7 +196,8 @@ class PartAssembler:
     def _read_fixed(self, source: ArraySource, selection: Selection) -> NDArray[Any]:
         """Return little-endian values of a region of fixed size. Large views of a file are copied in parallel."""
         values = source.read(selection)
-        if values.flags.owndata or values.flags.writeable or values.nbytes <= LARGEST_VIEW:
+        is_copy = values.flags.owndata or values.flags.writeable or not source.viewed
+        if is_copy or values.nbytes <= LARGEST_VIEW:
             return little(values)
         out = np.empty(values.shape, values.dtype.newbyteorder("<"))
         source.read_into(selection, out)

@@ -18,7 +18,7 @@ from threading import local
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from nczarr.stores.ranges import describe_object
-from nczarr.stores.remote_file import at
+from nczarr.stores.remote_file import HEAD, RemoteFile, at
 
 if TYPE_CHECKING:
     from nczarr.stores.connection import FileConnection
@@ -42,8 +42,11 @@ _own = local()
 """Files fetched by each thread in a `passing` block."""
 
 
-def fetch_file(connection: FileConnection) -> str:
-    """Return the path of a local copy, which exists until `clear` or the end of a `passing` block. Raises OSError."""
+def fetch_file(connection: FileConnection, file: RemoteFile | None = None) -> str:
+    """Return the path of a local copy, which exists until `clear` or the end of a `passing` block. Raises OSError.
+
+    `file`: the object with its first bytes, which are all of a small one.
+    """
     from nczarr.stores.remote import TRIES
 
     name = os.path.basename(connection.root) or "data"
@@ -51,10 +54,15 @@ def fetch_file(connection: FileConnection) -> str:
     if getattr(_own, "folders", None) is not None:
         _own.folders.append(folder)
     path = os.path.join(folder, name)
+    if file is not None and file.size <= HEAD:
+        with open(path, "wb") as copy:
+            copy.write(file[:])
+        _origins[folder] = connection.url, file.info
+        return path
     for _ in range(TRIES):
         info = connection.call("info", "")
-        with open(path, "wb") as file:
-            _fetch(connection, path, file.fileno(), info)
+        with open(path, "wb") as copy:
+            _fetch(connection, path, copy.fileno(), info)
         if _is_whole(connection, path, info):
             _origins[folder] = connection.url, info
             return path

@@ -15,7 +15,7 @@ from typing import Any, NoReturn, Self
 
 from nczarr.arrays.chunks import small_chunks
 from nczarr.arrays.chunks.chunk_grid_array import MANY, FetchedChunk
-from nczarr.arrays.chunks.grid import unreadable
+from nczarr.arrays.chunks.grid import convert, kept, unreadable
 from nczarr.arrays.chunks.manifest import WHOLE, ChunkPlace, KeyListing, Manifest, PlaceColumns, columns_from
 from nczarr.arrays.chunks.occupancy import blocks_of_chunks, blocks_of_runs, chunks_in
 from nczarr.arrays.chunks.shards import (
@@ -46,10 +46,10 @@ from nczarr.arrays.regions import (
     region_or_all,
 )
 from nczarr.arrays.sources.memory import put_nil
-from nczarr.arrays.sources.source import ArraySource, Stored, itemsize
+from nczarr.arrays.sources.source import ArraySource, Stored, itemsize, numpy_dtype
 from nczarr.ast.rectilinear import largest, varies
 from nczarr.stores import ranges
-from nczarr.stores.ranges import Range
+from nczarr.stores.ranges import GAP, Range
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -189,11 +189,38 @@ class KeyChunkArray(KeyedArray):
 
     def read(self, selection: Selection) -> NDArray[Any]:
         """Return the values of a region, in its shape and the layout's dtype; NIL strings are None."""
+        part = self._read_part(selection)
+        if part is not None:
+            return part
         layout, out = self.layout, KeyedArray.read(self, selection)
         if self.nil and layout.dtype == "|O":
             out = out if out.flags.writeable else out.copy()
             put_nil(out, self.nil, [start for start, _ in bounds_of(selection, layout.shape)], layout.shape)
         return out
+
+    def _read_part(self, selection: Selection) -> NDArray[Any] | None:
+        """Return a small region of a large distant chunk that is not encoded, from its bytes alone; None of others."""
+        layout, (dtype, steps, permutation) = self.layout, self.encoding[:3]
+        bounds = bounds_of(selection, layout.shape)
+        if not (self.distant and self.store.refers) or steps or permutation or layout.shards or self._at_hand:
+            return None
+        if dtype == "|O" or self.keys.varies or not in_one(bounds, layout.chunks):
+            return None
+        width = itemsize(dtype)
+        strides = [width * math.prod(layout.chunks[axis + 1 :]) for axis in range(len(bounds))]
+        index = tuple(start // length for (start, _), length in zip(bounds, layout.chunks, strict=True))
+        first = [start % length for (start, _), length in zip(bounds, layout.chunks, strict=True)]
+        shape = [stop - start for start, stop in bounds]
+        length = sum((count - 1) * stride for count, stride in zip(shape, strides, strict=True)) + width
+        expected, key = self._length(index), self.key(index)
+        if min(shape, default=0) < 1 or expected is None or length > expected - GAP:
+            return None
+        reference = self.store.refer(key)
+        if reference is None or reference.length != expected or kept.get((self.identity, "chunk", index)) is not None:
+            return None
+        offset = sum(start * stride for start, stride in zip(first, strides, strict=True))
+        data = self.store.part(key, offset, length)
+        return None if data is None else convert(np.ndarray(shape, numpy_dtype(dtype), data, 0, strides), layout.dtype)
 
     def near(self, selection: Selection) -> Self:
         """Return the array with the distant chunks of a region in memory, if they share requests."""
