@@ -172,6 +172,9 @@ def _open_remote(url: str, storage: StorageOptions, is_ranged: Callable[[bytes],
     store = RemoteStore(url, storage)
     connection = store.connection
     file: RemoteFile | None
+    archive = _open_archive(connection) if connection.looks_like_file and connection.root.endswith(".zip") else None
+    if archive is not None:
+        return archive
     if connection.looks_like_file:
         file = _open_by_ranges(connection, missing=True)
     elif is_folder(store):
@@ -190,6 +193,18 @@ def _open_remote(url: str, storage: StorageOptions, is_ranged: Callable[[bytes],
 def _is_page(head: bytes) -> bool:
     """Return whether first bytes are those of a web page, which may list a folder."""
     return b"<html" in (text := head.lower()) or b"<!doctype html" in text
+
+
+def _open_archive(connection: FileConnection) -> Store | None:
+    """Return an archive from its last bytes; None for other files, and if the server does not send them."""
+    from nczarr.stores.remote_file import RemoteFile
+    from nczarr.stores.zip import ZipStore, ends_as_archive
+
+    try:
+        file = RemoteFile.of(connection, tail=True)
+    except OSError:  # which the first bytes tell better
+        return None
+    return ZipStore(file.path, file.name) if ends_as_archive(file) else None
 
 
 def _open_by_ranges(connection: FileConnection, *, missing: bool = False) -> RemoteFile | None:

@@ -101,10 +101,13 @@ PARTIAL, UNSATISFIABLE = 206, 416
 
 
 async def by_http(system: Any, url: str, start: int, stop: int) -> RangeAnswer:
-    """Request the bytes from `start` to `stop` of a URL. Raises the library's errors, UnrangedError, OSError."""
+    """Request the bytes from `start` to `stop` of a URL; for a negative `start` the last ones, as in `read_range`.
+
+    Raises the library's errors, UnrangedError, OSError.
+    """
     session = await system.set_session()
     named = dict(system.kwargs)
-    headers = {**named.pop("headers", {}), "Range": f"bytes={start}-{stop - 1}", "Accept-Encoding": "identity"}
+    headers = {**named.pop("headers", {}), "Range": _range_header(start, stop), "Accept-Encoding": "identity"}
     async with session.get(system.encode_url(url), headers=headers, **named) as answer:
         if answer.status == UNSATISFIABLE:
             raise UnrangedError(errno.EINVAL, "the object ends before the range")
@@ -118,11 +121,11 @@ async def by_http(system: Any, url: str, start: int, stop: int) -> RangeAnswer:
 
 
 async def by_s3(system: Any, path: str, start: int, stop: int) -> RangeAnswer:
-    """Request the bytes from `start` to `stop` of an S3 object. Raises the library's errors, UnrangedError, OSError."""
+    """Request bytes of an S3 object, as `by_http`. Raises the library's errors, UnrangedError, OSError."""
     bucket, key, version = system.split_path(path)
     named = {"VersionId": version} if version else {}
-    asked_for = f"bytes={start}-{stop - 1}"
-    answer = await system._call_s3("get_object", Bucket=bucket, Key=key, Range=asked_for, **named, **system.req_kw)
+    asked_for = {"Range": _range_header(start, stop), **named}
+    answer = await system._call_s3("get_object", Bucket=bucket, Key=key, **asked_for, **system.req_kw)
     try:
         if "ContentRange" not in answer:
             raise UnrangedError(errno.ENOTSUP, "the server sends whole objects only")
@@ -133,12 +136,19 @@ async def by_s3(system: Any, path: str, start: int, stop: int) -> RangeAnswer:
     return _check(data, answer["ContentRange"], info, start, stop)
 
 
+def _range_header(start: int, stop: int) -> str:
+    """Return the value of the header `Range`."""
+    return f"bytes={start}" if start < 0 else f"bytes={start}-{stop - 1}"
+
+
 def _check(data: bytes, content_range: str, info: dict[str, Any], start: int, stop: int) -> RangeAnswer:
     """Return an answer whose bytes are the requested ones. `content_range`: its header. Raises OSError."""
     match_of_range = _CONTENT_RANGE.fullmatch(content_range)
     if match_of_range is None:
         raise UnrangedError(errno.ENOTSUP, f"the server answers with the range `{content_range}`, without a size")
     first, last, size = map(int, match_of_range.groups())
+    if start < 0:
+        start, stop = max(0, size + start), size
     if first != start or last + 1 != min(stop, size):
         raise OSError(
             errno.EIO, f"the server answers with bytes {first} to {last} of {size}, not with {start} to {stop - 1}"
@@ -158,6 +168,8 @@ def by_library(system: Any, path: str, start: int, stop: int, size: int | None, 
     total = before.get("size") if size is None else size
     if not isinstance(total, int):
         raise UnrangedError(errno.ENOTSUP, "the server does not tell the size of the file")
+    if start < 0:
+        start, stop = max(0, total + start), total
     stop = max(start, min(stop, total))
     data = execute_request(system, "cat_file", (path,), {"start": start, "end": stop}, seconds) if start < stop else b""
     if len(data) != stop - start:

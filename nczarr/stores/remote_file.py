@@ -33,6 +33,9 @@ BLOCK = 1 << 12
 HEAD = 1 << 16
 """Bytes of the first request."""
 
+TAIL = 1 << 18
+"""Bytes of the first request for an archive, whose directory is at its end."""
+
 LEAST, MOST = 1 << 15, 8 << 20
 """Bytes of a request for headers: the first of a sequence, doubled by each that continues it; maximum."""
 
@@ -72,12 +75,14 @@ class RemoteFile:
         announce(self.path, self, partial(RemoteFile, described, info, self.path))
 
     @classmethod
-    def of(cls, connection: FileConnection) -> RemoteFile:
-        """Return a file, with its first bytes. Raises UnrangedError, OSError."""
-        answer = connection.read_range(0, HEAD)
+    def of(cls, connection: FileConnection, *, tail: bool = False) -> RemoteFile:
+        """Return a file, with its first bytes, or the last ones (`tail`). Raises UnrangedError, OSError."""
+        answer = connection.read_range(-TAIL, 0) if tail else connection.read_range(0, HEAD)
         file = cls(connection, answer.info)
-        file._keep(0, answer.data)
-        file._next = len(file._blocks)
+        begin = file.size - len(answer.data) if tail else 0
+        first = -(-begin // BLOCK)
+        blocks = file._keep(first, answer.data[first * BLOCK - begin :])
+        file._next = first + len(blocks)
         return file
 
     def __repr__(self) -> str:

@@ -21,7 +21,7 @@ from nczarr.stores import ranges, remote_file
 from nczarr.stores.base import ROOT_KEYS, Store, UnsafeKeyError, is_safe, safe_key, with_prefix
 from nczarr.stores.finish import delay_signals, partial, put_in_place, unfinished
 from nczarr.stores.ranges import Range
-from nczarr.stores.remote_file import BLOCK
+from nczarr.stores.remote_file import BLOCK, TAIL
 
 if TYPE_CHECKING:
     from zipfile import ZipFile, ZipInfo
@@ -45,9 +45,8 @@ SEVERAL, MOST_HEADERS = 4, 1024
 EXTRA = 32
 """Bytes of an extra field that only an entry's header has."""
 
-TAIL, LEAD = 1 << 16, 1 << 18
-"""Bytes of the first request for the end of a remote archive, and bytes requested with its directory and before it:
-archives that are written in order end with the documents of the store."""
+LEAD = 1 << 18
+"""Bytes requested with a long directory and before it: archives that are written in order end with the documents."""
 
 _END = struct.Struct("<4s4H2LH")
 """End of an archive: signature, four counts, size and offset of its directory, length of a comment."""
@@ -288,15 +287,27 @@ def _add_folder(prefix: str, names_by_prefix: dict[str, set[str]]) -> None:
     names_by_prefix[prefix] |= names
 
 
-def _fetch_directory(file: RemoteFile) -> None:
-    """Fetch the end of an archive, and its directory with the documents before it. Raises OSError."""
-    start = max(0, file.size - TAIL)
+def _tail(file: RemoteFile) -> tuple[int, bytes]:
+    """Return the last bytes of a remote archive, and where they begin. Raises OSError."""
+    start = max(0, file.size - TAIL + BLOCK)  # whole blocks of the first request
     file.fetch([(start, TAIL)])
-    tail = file.read(start, TAIL)
+    return start, file.read(start, TAIL)
+
+
+def ends_as_archive(file: RemoteFile) -> bool:
+    """Return whether the last bytes are the end of an archive: its record, and a comment. Raises OSError."""
+    _, tail = _tail(file)
+    at = tail.rfind(b"PK\x05\x06", 0, len(tail) - _END.size + 4)
+    return at >= 0 and at + _END.size + _END.unpack_from(tail, at)[-1] == len(tail)
+
+
+def _fetch_directory(file: RemoteFile) -> None:
+    """Fetch the end of an archive, and its directory, a long one with the documents before it. Raises OSError."""
+    start, tail = _tail(file)
     at = tail.rfind(b"PK\x05\x06", 0, len(tail) - _END.size + 4)
     if at >= 0:
         *_, length, offset, _ = _END.unpack_from(tail, at)
-        if offset + length <= file.size:  # else it is a large archive, whose directory is named elsewhere
+        if offset < start and offset + length <= file.size:  # else a large archive's directory is named elsewhere
             begin = max(0, offset - LEAD)
             file.fetch([(begin, offset + length - begin)])
 

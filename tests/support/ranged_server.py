@@ -33,6 +33,8 @@ class RangedServer:
         self.asked: list[Asked] = []
         self.fault: Callable[[int], Fault | None] = lambda number: None
         self.seconds = 0.0
+        self.has_tails = True
+        """False for a server that knows no ranges from the end."""
         self._lock = Lock()
         server = self
 
@@ -74,6 +76,9 @@ class RangedServer:
         size = path.stat().st_size
         found = re.fullmatch(r"bytes=(\d+)-(\d+)", handler.headers.get("Range", ""))
         start, stop = (int(found[1]), min(int(found[2]) + 1, size)) if found else (0, size)
+        last = re.fullmatch(r"bytes=-(\d+)", handler.headers.get("Range", ""))
+        if last and self.has_tails:
+            found, start = last, max(0, size - int(last[1]))
         with self._lock:
             fault = self.fault(len(self.asked))
             self.asked.append(Asked(handler.command, handler.path, start, stop - start if body else 0))
