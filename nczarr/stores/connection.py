@@ -336,8 +336,9 @@ class FileConnection:
     def read_range(self, start: int, stop: int, size: int | None = None) -> RangeAnswer:
         """Return the bytes of the object from `start` to `stop`, fewer at its end, with its size and tag.
 
-        A negative `start` counts from the end, and `stop` is 0: the last bytes. `size`: bytes of the object, if known. Raises UnrangedError if the server
-        sends whole objects only, OSError.
+        A negative `start` counts from the end, and `stop` is 0: the last bytes. `size`:
+        bytes of the object, if known. Raises UnrangedError if the server sends whole
+        objects only, OSError.
         """
         system = self.system
         alone = self.first == self.protocol and bool(getattr(system, "async_impl", False))

@@ -12,8 +12,8 @@ import errno
 import io
 import mmap
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from copy import copy
 from functools import partial
 from threading import Lock
@@ -68,8 +68,6 @@ class RemoteFile:
         """Bytes of the last request for headers."""
         self.indexes: list[tuple[int, int]] = []
         """Places (offset, length) of the first parts of all chunk indexes, if known."""
-        self.whole_indexes = False
-        """True while a whole chunk index is read, False while single chunks are looked up."""
         self._asked_indexes = 0
         described = copy(connection)  # with the connection itself, each file ever opened would keep its sockets
         announce(self.path, self, partial(RemoteFile, described, info, self.path))
@@ -154,17 +152,11 @@ class RemoteFile:
                 runs.append((number, number + 1))
         self._fetch_blocks(runs)
 
-    @contextmanager
-    def reading_index(self) -> Iterator[None]:
-        """Prepare to read a whole chunk index in the block: who reads two of them reads all. Raises OSError."""
+    def expect_index(self) -> None:
+        """Prepare to read a whole chunk index: who reads two of them reads all. Raises OSError."""
         self._asked_indexes += 1
         if self._asked_indexes == SEVERAL:
             self.fetch(self.indexes)
-        self.whole_indexes = True
-        try:
-            yield
-        finally:
-            self.whole_indexes = False
 
     def _fetch_blocks(self, runs: Sequence[tuple[int, int]]) -> dict[int, bytes]:
         """Fetch and return runs (first, stop) of blocks. Raises OSError."""

@@ -52,6 +52,7 @@ def write_every_structure(h5py: ModuleType, path: Path, version: str) -> None:
         group.create_dataset("x", data=np.arange(20.0), chunks=(5,), maxshape=(None,), compression="gzip", shuffle=True)
         group.create_dataset("y", data=np.arange(24).reshape(4, 6), chunks=(2, 3))
         group.create_dataset("z", (6, 6), "i2", chunks=(2, 2), maxshape=(None, None))[:] = 3
+        group.create_dataset("scaled", data=np.arange(12), chunks=(4,), scaleoffset=0)  # the library reads it
         group.create_dataset("fixed", data=np.array([b"abc", b"de"], "S4"))
         group.create_dataset("enum", data=[0, 1], dtype=h5py.enum_dtype({"A": 0, "B": 1}, "i1"))
         file["link"] = h5py.SoftLink("/g/x")

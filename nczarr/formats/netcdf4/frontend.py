@@ -50,7 +50,6 @@ from nczarr.formats.netcdf4.objects import (
     OPAQUE,
     STRING,
     VLEN,
-    agrees,
     library_default,
     text_of,
 )
@@ -202,10 +201,10 @@ class TreeReader:
         )
 
     def _read_variable(self, stored: HeaderVariable, path: str, name: str, above: tuple[str, ...]) -> Variable | None:
-        """Return a variable; None for an invalid name, or a type that the tree cannot hold."""
+        """Return a variable; None for an invalid name."""
         info = stored.dataset.info
         type_name = self._type_names[stored.type]
-        if names.problem(stored.name) is not None or not agrees(type_name, self._types, info):
+        if names.problem(stored.name) is not None:
             place = "/".join(("", *above, stored.name))
             self._omitted.append(f"dataset `{place}` has a type or name that netCDF cannot represent")
             return None
@@ -220,7 +219,8 @@ class TreeReader:
             shape,
             self._find_fill_beyond(type_name, stored.dataset),
             info.extent if info.extent != shape else None,
-            info.fixed if type_name == "string" else None,
+            stored.dataset.type,
+            info.filters,
         )
         self._parts[path] = sources(variable, info)
         return Variable(

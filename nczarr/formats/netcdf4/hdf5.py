@@ -49,7 +49,6 @@ _PROTOTYPES: dict[str, tuple[Any, ...]] = {
     "H5Dclose": (_HERR, _ID),
     "H5Dget_space": (_ID, _ID),
     "H5Dget_type": (_ID, _ID),
-    "H5Dget_create_plist": (_ID, _ID),
     "H5Dread": (_HERR, _ID, _ID, _ID, _ID, _ID, c_void_p),
     "H5Dset_extent": (_HERR, _ID, _LENGTHS),
     "H5Dwrite_chunk": (_HERR, _ID, _ID, c_uint32, _LENGTHS, c_size_t, c_void_p),
@@ -57,10 +56,6 @@ _PROTOTYPES: dict[str, tuple[Any, ...]] = {
     "H5Sclose": (_HERR, _ID),
     "H5Screate_simple": (_ID, c_int, c_void_p, c_void_p),
     "H5Sselect_hyperslab": (_HERR, _ID, c_int, c_void_p, c_void_p, c_void_p, c_void_p),
-    "H5Pget_nfilters": (c_int, _ID),
-    "H5Pget_filter2": (
-        c_int, _ID, c_uint, POINTER(c_uint), POINTER(c_size_t), POINTER(c_uint), c_size_t, c_char_p, POINTER(c_uint),
-    ),
     "H5Tget_size": (c_size_t, _ID),
     "H5Tget_order": (c_int, _ID),
     "H5Tget_native_type": (_ID, _ID, c_int),

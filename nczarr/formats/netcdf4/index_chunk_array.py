@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from threading import Lock
 from typing import Any, NoReturn
@@ -264,11 +263,10 @@ class IndexChunkArray(ChunkGridArray):
         self.file.check()
         wanted = None if chunks is None else list(indices_of(chunks))
         remote = self.file.remote
+        if remote is not None and wanted is None:
+            remote.expect_index()
         try:
-            with (
-                nullcontext() if remote is None or wanted is not None else remote.reading_index(),
-                header_file(str(self.file.path)) as file,
-            ):
+            with header_file(str(self.file.path)) as file:
                 file.root()
                 table = read_chunks(file, self.index, self.layout.chunks, self.extent, self.layout.shape, wanted)
         except DAMAGE as error:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from nczarr.arrays.sources.source import Descr, little_descr
-from nczarr.arrays.values.parts import Types, descr, is_fixed, size
-from nczarr.ast import ATOMIC, Codec, CompoundType, EnumType, OpaqueType
+from nczarr.arrays.sources.source import Descr
+from nczarr.arrays.values.parts import Types, size
+from nczarr.ast import Codec, EnumType
 from nczarr.check.check_types import default_fill
 from nczarr.formats.netcdf4.header.chunk_addresses import ChunkIndex
 
@@ -27,28 +27,6 @@ INTEGER, FLOAT, STRING, OPAQUE, COMPOUND, ENUM, VLEN = 0, 1, 3, 5, 6, 8, 9
 
 SZIP_CHOICES = 4 | 32
 """User-defined bits of szip's first parameter: entropy coding or nearest neighbour."""
-
-
-class Outline(NamedTuple):
-    """Structure of an HDF5 type."""
-
-    family: int
-    """Class of the type (`H5T_class_t`)."""
-    size: int
-    """Size in bytes."""
-    members: tuple[tuple[str, tuple[int, ...], Outline], ...] = ()
-    """Members: name, shape and type."""
-    base: Outline | None = None
-    """Base type."""
-
-
-class FixedText(NamedTuple):
-    """Type of fixed-length texts."""
-
-    size: int
-    """Size in bytes."""
-    terminated: bool
-    """True if the first NUL ends a text."""
 
 
 def text_of(data: bytes, *, terminated: bool) -> bytes:
@@ -85,12 +63,10 @@ class DatasetInfo(NamedTuple):
     """True if the fill value is user-defined."""
     text: bytes | None = None
     """Fill value of strings; None if missing or empty."""
-    outline: Outline | None = None
-    """Structure of the elements, if `dtype` is None."""
-    fixed: FixedText | None = None
-    """Type of fixed-length texts of more than one byte."""
     unwritten: bytes = b""
-    """Element of an unwritten cell of texts of variable length, which has the place of the fill value."""
+    """Element of an unwritten cell as it is stored; one of variable length has the place of the fill value."""
+    compact: bytes | None = None
+    """All elements, if they are in the header."""
     chunk_index: ChunkIndex | None = None
     """Index of the chunks, if the header was read here."""
 
@@ -104,28 +80,3 @@ def library_default(type_name: str, types: Types) -> bytes | None:
     if constant is None:
         return None
     return constant.data if isinstance(constant.data, bytes) else b""
-
-
-def agrees(type_name: str, types: Types, dataset: DatasetInfo) -> bool:
-    """Return whether a variable of this type can be read from a dataset."""
-    if dataset.dtype is not None:
-        return is_fixed(type_name, types) and little_descr(dataset.dtype) == descr(type_name, types)
-    return dataset.outline is None or _fits(type_name, types, dataset.outline)
-
-
-def _fits(type_name: str, types: Types, stored: Outline) -> bool:
-    """Return whether HDF5 reads values of this structure as this type."""
-    declared = types.get(type_name)
-    if declared is None:
-        if type_name in ("string", "char"):
-            return stored.family == STRING and (type_name == "string" or stored.size == 1)
-        family = FLOAT if type_name in ("float", "double") else INTEGER
-        return (stored.family, stored.size) == (family, ATOMIC[type_name].size)
-    if isinstance(declared, CompoundType):
-        return all(
-            _fits(field.type, types, inner)
-            for field, (_, _, inner) in zip(declared.fields, stored.members, strict=True)
-        )
-    if isinstance(declared, OpaqueType):
-        return stored.family == OPAQUE
-    return stored.family in (ENUM, VLEN) and stored.base is not None and _fits(declared.base, types, stored.base)

@@ -1,11 +1,9 @@
 """Driver of HDF5 that reads remote files: every byte that HDF5 reads is asked for here.
 
-HDF5 follows addresses one by one, and each may cost a request. So inner nodes of
-its B-trees are looked at as they pass, and all their children are fetched at
-once. These are hints alone: HDF5 reads what it reads.
+Only values behind filters of plug-ins are read so. Most structures that HDF5 follows
+were fetched when the header was read.
 
-Source: HDF5's header H5FDdevelop.h, version 1 of its class; HDF5 File Format
-Specification 3.0, III.A.1 (B-trees of version 1).
+Source: HDF5's header H5FDdevelop.h, version 1 of its class.
 """
 
 from __future__ import annotations
@@ -13,9 +11,6 @@ from __future__ import annotations
 import ctypes
 import errno
 import os
-import struct
-import sys
-from collections.abc import Iterable
 from ctypes import POINTER, byref, c_char_p, c_int, c_int64, c_size_t, c_uint, c_uint64, c_ulong, c_void_p
 from typing import Any
 
@@ -35,17 +30,11 @@ _LONGEST = (1 << 63) - 1
 _SEMI = 2
 """H5F_CLOSE_SEMI, as HDF5's own driver has."""
 
-_BTREE = 2
-"""H5FD_MEM_BTREE."""
-
 _KINDS = 7
 """Kinds of memory (H5FD_MEM_NTYPES)."""
 
 _FILE_BYTES = 512
 """Bytes of HDF5's structure for an open file (H5FD_t), with room."""
-
-_BASE = slice(48, 56)
-"""Position in it of the offset of HDF5's data in the file, behind a user block."""
 
 _OPEN = ctypes.CFUNCTYPE(c_void_p, c_char_p, c_uint, c_int64, c_uint64)
 _CLOSE = ctypes.CFUNCTYPE(c_int, c_void_p)
@@ -165,15 +154,10 @@ class Driver:
 
     def _read(self, file: int, kind: int, transfer: int, address: int, size: int, target: int) -> int:
         try:
-            opened = self._opened[file]
-            data = opened.file.read(address, size)
+            data = self._opened[file].file.read(address, size)
             ctypes.memmove(target, data, len(data))
             if len(data) < size:
                 ctypes.memset(target + len(data), 0, size - len(data))
-            if kind == _BTREE:
-                base = int.from_bytes(opened.memory.raw[_BASE], sys.byteorder)
-                below = children(data, chunks=opened.file.whole_indexes)
-                opened.file.fetch((base + place, length) for place, length in below)
         except BaseException as error:
             self._failure = self._failure or error
             return -1
@@ -192,40 +176,3 @@ def driver(lib: Library) -> Driver | None:
         registered = Driver(lib) if recent else None
         _drivers[id(lib)] = registered if registered is not None and registered.number >= 0 else None
     return _drivers[id(lib)]
-
-
-# ---- B-trees of version 1 -----------------------------------------------------------------------------------------
-_NODE = struct.Struct("<4sBBHQQ")
-"""Head of a node: signature, type, level, number of entries, siblings."""
-
-_GROUP, _CHUNKS = 0, 1
-"""Types of nodes."""
-
-_OFFSET = 8
-"""Bytes of an address."""
-
-_CHILDREN = 64
-"""Maximum children of a node of chunks, unless the file's creator chose another number."""
-
-_SYMBOLS = 328
-"""Bytes of a node of symbols, likewise."""
-
-
-def children(node: bytes, *, chunks: bool) -> Iterable[tuple[int, int]]:
-    """Return the places (address, size) of the nodes below a node; nothing for leaves and unknown ones.
-
-    `chunks`: also for the index of a dataset's chunks.
-    """
-    if len(node) < _NODE.size or not node.startswith(b"TREE"):
-        return ()
-    _, kind, level, entries, _, _ = _NODE.unpack_from(node)
-    if kind == _GROUP:
-        key, size = _OFFSET, len(node) if level else _SYMBOLS
-    else:
-        key, rest = divmod(len(node) - _NODE.size - _CHILDREN * _OFFSET, _CHILDREN + 1)
-        size = len(node)
-        if kind != _CHUNKS or not chunks or not level or rest or key <= 0:
-            return ()
-    step = key + _OFFSET
-    ends = range(_NODE.size + step, min(len(node), _NODE.size + step * entries) + 1, step)
-    return [(int.from_bytes(node[end - _OFFSET : end], "little"), size) for end in ends]

@@ -1,7 +1,8 @@
 """Values of a netCDF-4 file as array sources, which open the file for each read, and their choice.
 
-Contiguous data are a view of the file; chunks are decoded here; the library
-reads other storage and elements without a `Descr`.
+Contiguous data are a view of the file; chunks are decoded here; elements without a
+`Descr` are taken apart here, with their texts and lists from the global heap. HDF5
+reads other storage: filters of plug-ins, and values in other files.
 Ragged content is located by an index of the variable, built in one pass on first
 use.
 """
@@ -11,7 +12,6 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -28,12 +28,12 @@ from nczarr.arrays.sources.source import ArraySource, Layout, Parts, Stored, ite
 from nczarr.arrays.sources.strided import AffineArray, FileBytes
 from nczarr.arrays.values.elements import in_order
 from nczarr.arrays.values.parts import descr, is_fixed, parts
-from nczarr.ast import UserType
+from nczarr.ast import Codec, UserType
 from nczarr.diagnostics.report import CompileError, Diagnostic, Severity
-from nczarr.formats.netcdf4.header.file_bytes import DAMAGE, HeaderFile, header_file
-from nczarr.formats.netcdf4.header.heaps import ELEMENT, GlobalHeap
+from nczarr.formats.netcdf4.header.datatypes import Datatype
+from nczarr.formats.netcdf4.header.file_bytes import DAMAGE, header_file, reason_of
 from nczarr.formats.netcdf4.index_chunk_array import IndexChunkArray
-from nczarr.formats.netcdf4.objects import CHUNKED, CONTIGUOUS, DatasetInfo, FixedText
+from nczarr.formats.netcdf4.objects import CHUNKED, COMPACT, CONTIGUOUS, DatasetInfo
 
 SLAB = 8 << 20
 """Bytes of C structs per read in a sequential pass."""
@@ -53,14 +53,16 @@ class StoredVariable(decoded_parts.VariableSections):
     types: dict[str, UserType]
     """All types of the file by FQN."""
     shape: tuple[int, ...]
-    fill: bytes | None = None
+    fill: bytes | None
     """Fill value in bytes."""
-    extent: tuple[int, ...] | None = None
+    extent: tuple[int, ...] | None
     """Shape of its data if smaller; fill values follow."""
-    fixed: FixedText | None = None
-    """Type of strings that are stored as fixed-length texts."""
+    kind: Datatype
+    """Type of the elements as they are stored."""
+    filters: tuple[Codec, ...] = ()
+    """Filters of its chunks."""
     elements: ArraySource | None = None
-    """Elements of texts, which have the places of the texts in the file; None if the library reads them."""
+    """Elements as they are stored; None if the library reads them."""
     origin: tuple[int, ...] = ()
     """First indices of the part in the file's variable; empty for the whole variable."""
 
@@ -103,13 +105,15 @@ class StoredVariable(decoded_parts.VariableSections):
 
         Raises OSError, CompileError with `unreadable-chunk`.
         """
+        path = names.fqn((*self.group, self.name))
         if self.elements is not None:
-            with suppress(*DAMAGE), header_file(self.path) as file:  # HDF5 says what is wrong
-                return {"": self._texts(file, self.elements.read(region))}
+            try:
+                return self._unpack(self.elements.read(region))
+            except DAMAGE as error:
+                unreadable(self.file.name, f"the values of `{path}` cannot be read: {reason_of(error)}")
         from nczarr.formats.netcdf4.library import is_installed
 
         if not is_installed():
-            path = names.fqn((*self.group, self.name))
             text = f"the values of `{path}` need the HDF5 library of netCDF4-python, which is not installed"
             helps = ("run `pip install 'nczarr[netcdf]'`",)
             raise CompileError([Diagnostic("missing-library", Severity.ERROR, text, helps=helps)])
@@ -117,24 +121,25 @@ class StoredVariable(decoded_parts.VariableSections):
         from nczarr.formats.netcdf4.isolation import call
         from nczarr.formats.netcdf4.library_variable import LibraryVariable
 
-        variable = LibraryVariable(self.file, self.group, self.name, self.type, self.types, self.fixed)
+        variable = LibraryVariable(self.file, self.group, self.name, self.type, self.types, self.kind, self.filters)
         try:
             values: dict[str, NDArray[Any]] = call(self.path, LibraryVariable.read, variable, region)
         except NoAnswerError as error:
-            path = names.fqn((*self.group, self.name))
             unreadable(self.file.name, f"the values of `{path}` cannot be read: {error.strerror or error}")
         return values
 
-    def _texts(self, file: HeaderFile, elements: NDArray[Any]) -> NDArray[Any]:
-        """Return the texts of elements: `bytes`, None for NIL, in their shape. Raises UnreadableHeaderError."""
+    def _unpack(self, elements: NDArray[Any]) -> dict[str, NDArray[Any]]:
+        """Return the parts of elements as they are stored. Raises UnreadableHeaderError, OSError."""
+        from nczarr.formats.netcdf4.elements import unpack_elements
+
+        if not self.kind.is_variable:
+            return dict(unpack_elements(elements, self.kind, self.type, self.types, None))
+        from nczarr.formats.netcdf4.header.heaps import GlobalHeap
+
         self.file.check()
-        file.root()
-        data = elements.tobytes()
-        heap, texts = GlobalHeap(file), np.empty(elements.shape, object)
-        parts = [data[at : at + ELEMENT] for at in range(0, len(data), ELEMENT)]
-        heap.load(parts)
-        texts.reshape(-1)[:] = [heap.text(part) for part in parts]
-        return texts
+        with header_file(self.path) as file:
+            file.root()
+            return dict(unpack_elements(elements, self.kind, self.type, self.types, GlobalHeap(file)))
 
     def meeting(self, region: Region) -> Iterator[tuple[Selection, Region]]:
         """Yield the region itself."""
@@ -179,7 +184,7 @@ def sources(variable: StoredVariable, dataset: DatasetInfo | None) -> Parts:
     read_here = _read_here(variable, dataset)
     if read_here is not None:
         return read_here
-    variable = replace(variable, elements=_text_elements(variable, dataset))
+    variable = replace(variable, elements=_elements(variable, dataset))
     return decoded_parts.sources(variable, {"": variable.fill})
 
 
@@ -196,15 +201,13 @@ def _read_here(variable: StoredVariable, dataset: DatasetInfo | None) -> Parts |
     return None if source is None else {"": source}
 
 
-def _text_elements(variable: StoredVariable, dataset: DatasetInfo | None) -> ArraySource | None:
-    """Return the elements of texts, which have the places of the texts; None if the library reads the variable."""
-    if dataset is None or dataset.extent is None or dataset.fixed is not None:
+def _elements(variable: StoredVariable, dataset: DatasetInfo | None) -> ArraySource | None:
+    """Return the elements of any type as they are stored; None if the library reads the variable."""
+    if dataset is None or dataset.extent is None:
         return None
-    if variable.type != "string" or len(dataset.unwritten) != ELEMENT:
-        return None
-    inside = replace(variable, shape=dataset.extent, extent=None)
-    elements = dataset._replace(dtype=f"|V{ELEMENT}", fill=dataset.unwritten)
-    layout = Layout(f"|V{ELEMENT}", dataset.extent, dataset.extent, fill=dataset.unwritten)
+    inside, dtype = replace(variable, shape=dataset.extent, extent=None), f"|V{variable.kind.size}"
+    elements = dataset._replace(dtype=dtype, fill=dataset.unwritten)
+    layout = Layout(dtype, dataset.extent, dataset.extent, fill=dataset.unwritten)
     chunked = _choose_chunked(inside, elements, layout)
     if chunked is not None:
         return chunked if chunked.steps is not None else None
@@ -212,15 +215,18 @@ def _text_elements(variable: StoredVariable, dataset: DatasetInfo | None) -> Arr
 
 
 def _contiguous(variable: StoredVariable, dataset: DatasetInfo, layout: Layout) -> ArraySource | None:
-    """Return a source of contiguous or unallocated data; None for other datasets."""
-    if dataset.layout != CONTIGUOUS or dataset.elsewhere or dataset.extent != variable.shape:
+    """Return a source of data in one piece, in the header or unallocated; None for other datasets."""
+    if dataset.layout not in (COMPACT, CONTIGUOUS) or dataset.elsewhere or dataset.extent != variable.shape:
         return None
     assert dataset.dtype is not None
-    if dataset.address is None:
+    if dataset.address is None and dataset.compact is None:
         return fill_source(layout, undefined=dataset.undefined)
     if dataset.dtype != layout.dtype:
         layout = layout._replace(dtype=dataset.dtype, fill=dataset.fill)
     row = math.prod(variable.shape[1:]) * itemsize(dataset.dtype)
+    if dataset.compact is not None:
+        return AffineArray(layout, FileBytes(None, len(dataset.compact), dataset.compact), 0, row)
+    assert dataset.address is not None
     return AffineArray(layout, variable.file, dataset.address, row)
 
 

@@ -22,7 +22,7 @@ from nczarr.formats.netcdf4.header.chunk_addresses import (
 )
 from nczarr.formats.netcdf4.header.datatypes import Datatype
 from nczarr.formats.netcdf4.header.file_bytes import UNDEFINED, UnreadableHeaderError
-from nczarr.formats.netcdf4.header.heaps import ELEMENT, local_heap
+from nczarr.formats.netcdf4.header.heaps import local_heap
 from nczarr.formats.netcdf4.header.messages import (
     DATASPACE,
     DATATYPE,
@@ -152,9 +152,9 @@ class DatasetReader:
         fill = stored_fill
         dtype = kind.descr
         text = None
-        if dtype is None:
-            text = self._text(kind, fill) if has_own_fill else None
-        elif not has_own_fill:
+        if dtype is None and has_own_fill:
+            text = self._text(kind, fill)
+        if not has_own_fill:
             fill = bytes(kind.size)
         elif len(fill) != kind.size:
             raise UnreadableHeaderError("a fill value is damaged")
@@ -164,6 +164,11 @@ class DatasetReader:
         extent = space.shape
         if address is not None and extent is not None:
             self._types.file.need(address, math.prod(extent) * kind.size)
+        compact = None
+        if number == COMPACT and extent is not None:
+            compact = _compact(layout)
+            if len(compact) != math.prod(extent) * kind.size:
+                raise UnreadableHeaderError("the values in a header are damaged")
         info = DatasetInfo(
             dtype,
             extent,
@@ -178,9 +183,8 @@ class DatasetReader:
             undefined,
             has_own_fill,
             text,
-            kind.outline if dtype is None else None,
-            kind.fixed_text if dtype is None else None,
-            (stored_fill or bytes(ELEMENT)) if kind.is_text else b"",
+            fill,
+            compact,
             None if index is None else index._replace(most=space.most),
         )
         return HeaderDataset(info, kind, declared, space.most, stored_fill, files)
@@ -266,6 +270,16 @@ class DatasetReader:
                 codec = self._codecs[number, values] = Codec(id=number, parameters=values)
             codecs.append(codec)
         return tuple(codecs), shuffled
+
+
+def _compact(body: bytes) -> bytes:
+    """Return the values in a layout message."""
+    if body[0] >= 3:
+        (size,) = unpack_from("<H", body, 2)
+        return body[4 : 4 + size]
+    at = 8 + 4 * body[1]
+    (size,) = unpack_from("<I", body, at)
+    return body[at + 4 : at + 4 + size]
 
 
 def _layout(

@@ -14,7 +14,7 @@ from nczarr.arrays.lazy_numpy import np
 from nczarr.arrays.sources.source import Descr, numpy_dtype
 from nczarr.check.check_names import make_unique
 from nczarr.formats.netcdf4.header.file_bytes import UnreadableHeaderError
-from nczarr.formats.netcdf4.objects import COMPOUND, ENUM, FLOAT, INTEGER, OPAQUE, STRING, VLEN, FixedText, Outline
+from nczarr.formats.netcdf4.objects import COMPOUND, ENUM, FLOAT, INTEGER, OPAQUE, STRING, VLEN
 
 REFERENCE, ARRAY = 7, 10
 """Further classes (H5T_class_t)."""
@@ -154,21 +154,9 @@ class Datatype:
         return [name for name, _ in make_unique(written)]
 
     @property
-    def outline(self) -> Outline:
-        """Structure of the type; a text of variable length is a text."""
-        if self.is_text:
-            return Outline(STRING, self.size)
-        if self.family in (VLEN, ENUM) and self.base is not None:
-            return Outline(self.family, self.size, base=self.base.outline)
-        if self.family != COMPOUND:
-            return Outline(self.family, self.size)
-        members = zip(self.names, self.members, strict=True)
-        return Outline(self.family, self.size, tuple((name, m.shape, m.type.outline) for name, m in members))
-
-    @property
-    def fixed_text(self) -> FixedText | None:
-        """Type of fixed-length texts; None for other types."""
-        return FixedText(self.size, self.form == 0) if self.family == STRING else None
+    def is_variable(self) -> bool:
+        """True if values have parts of variable length, which are in the global heap."""
+        return self.family == VLEN or any(member.type.is_variable for member in self.members)
 
 
 def datatype(data: bytes) -> Datatype:

@@ -89,7 +89,8 @@ class HeaderFile:
 
     def __init__(self, read: Callable[[int, int], bytes], size: int, remote: RemoteFile | None = None) -> None:
         self._read = read
-        self._size = size
+        self.size = size
+        """Bytes of the file."""
         self._remote = remote
         self._collects = False
         self._has_front = False
@@ -108,7 +109,7 @@ class HeaderFile:
 
     def need(self, address: int, size: int) -> None:
         """Raise UnreadableHeaderError unless the file has so many bytes at an address."""
-        if self.base + address + size > self._size:
+        if self.base + address + size > self.size:
             raise UnreadableHeaderError("the file ends before one of its structures")
 
     def peek(self, address: int, size: int) -> bytes:
@@ -125,7 +126,7 @@ class HeaderFile:
         if first + size <= PAGE:
             page = self._pages.get(number)
             return (self._page(number) if page is None else page)[first : first + size]
-        return self._read(start, max(0, min(size, self._size - start)))
+        return self._read(start, max(0, min(size, self.size - start)))
 
     def together(self, tasks: Sequence[Callable[[], T]], least: int = _LEAST) -> list[T]:
         """Return the results of functions that read metadata. Those of a remote file share their requests.
@@ -164,7 +165,7 @@ class HeaderFile:
         if len(self._pages) >= PAGES:
             self._pages.clear()
         start = number * PAGE
-        page = self._pages[number] = self._read(start, min(PAGE, self._size - start)) if start < self._size else b""
+        page = self._pages[number] = self._read(start, min(PAGE, self.size - start)) if start < self.size else b""
         return page
 
     def read_checked(self, address: int, size: int, signature: bytes) -> bytes:
@@ -177,7 +178,7 @@ class HeaderFile:
     def root(self) -> int:
         """Return the address of the root group's header, and set `base`."""
         for place in USER_BLOCKS:
-            block = self._read(place, min(SUPERBLOCK, max(0, self._size - place)))
+            block = self._read(place, min(SUPERBLOCK, max(0, self.size - place)))
             if block.startswith(_SIGNATURE):
                 break
         else:
@@ -207,7 +208,7 @@ class HeaderFile:
 
     def _place(self, place: int, base: int, end: int, extension: int) -> None:
         """Set the base, as HDF5 does, to the place of the superblock, and the address of its extension."""
-        if end + place - base > self._size:
+        if end + place - base > self.size:
             raise UnreadableHeaderError("the file is shorter than its superblock says")
         self.base = place
         self.extension = extension

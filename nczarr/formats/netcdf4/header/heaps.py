@@ -204,11 +204,16 @@ def _address(element: bytes) -> int:
     return int.from_bytes(element[4:12], "little")
 
 
+ROOM, EXPANSION = 1 << 30, 16
+"""Bytes of texts and lists of a file, and more for each byte of it: many cells may name one of them."""
+
+
 class GlobalHeap:
     """Texts and lists of variable length, by the address of a collection and an index."""
 
     def __init__(self, file: HeaderFile) -> None:
         self._file = file
+        self._room = ROOM + EXPANSION * file.size
         self._collections: dict[int, tuple[bytes, dict[int, slice]]] = {}
 
     def load(self, elements: Iterable[bytes]) -> None:
@@ -241,6 +246,9 @@ class GlobalHeap:
         place = places.get(index)
         if place is None:
             raise UnreadableHeaderError("a global heap is damaged")
+        self._room -= place.stop - place.start
+        if self._room < 0:
+            raise UnreadableHeaderError("its texts and lists have far more bytes than the file")
         return data[place]
 
     def _collection(self, address: int) -> tuple[bytes, dict[int, slice]]:

@@ -14,6 +14,7 @@ pytest.importorskip("aiohttp", reason="aiohttp is not installed: nczarr[remote]"
 
 import nczarr
 from nczarr.diagnostics.report import CompileError
+from nczarr.formats.ncstream.read import frontend
 from tests.conftest import ROOT, run_command
 from tests.support.ranged_server import RangedServer
 
@@ -122,3 +123,13 @@ def test_small_and_other_streams(server: RangedServer, tmp_path: Path) -> None:
     with (tmp_path / "bare.ncs").open("wb") as file:
         nczarr.ncstream.write_messages([nczarr.ncstream.data("v", np.arange(500_000.0))], file)
     assert nczarr.open(f"{server.url}/bare.ncs")["v"][7] == 7
+
+
+@pytest.mark.parametrize("name", ["03-compound-vlen", "05-every-type", "06-strings", "02-grid-groups"])
+def test_messages_of_every_kind_are_found_later(
+    name: str, server: RangedServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(frontend, "SMALL", 0)
+    server.folder = tmp_path
+    nczarr.convert(ROOT / "samples" / f"{name}.cdl", tmp_path / "a.ncs")
+    assert nczarr.diff(tmp_path / "a.ncs", f"{server.url}/a.ncs") == []

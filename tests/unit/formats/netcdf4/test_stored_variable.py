@@ -1,4 +1,4 @@
-"""Regions of variables of lists in netCDF-4 files: only their cells are decoded."""
+"""Variables of lists in netCDF-4 files: only the cells of a region are decoded, without a library; damage is named."""
 
 from __future__ import annotations
 
@@ -14,6 +14,9 @@ import pytest
 
 import nczarr
 from nczarr.arrays.regions import Selection, lengths_of
+from nczarr.diagnostics.report import CompileError
+from nczarr.formats.netcdf4 import isolation, stored_variable
+from nczarr.formats.netcdf4.header import heaps
 from nczarr.formats.netcdf4.stored_variable import StoredVariable
 
 CDL = """netcdf t {
@@ -129,3 +132,69 @@ def test_sections_of_sections(path: Path, tmp_path: Path) -> None:
     part = stored.part((slice(1, 3), slice(1, 4))).part((slice(1, 2), slice(1, 3)))
     assert (part.origin, part.shape) == ((2, 2), (1, 2))
     assert part.decode((slice(0, 1), slice(0, 2)))["counts"].tolist() == [[1, 0]]
+
+
+DAMAGES = [
+    (b"GCOL", 0, b"X", "a global heap is damaged"),  # its signature
+    (b"GCOL", 8, b"\xff" * 7, "ends before one of its structures"),  # its size
+    (b"GCOL", 16, b"\x07", "a global heap is damaged"),  # the number of its first object
+    (b"GCOL", 24, b"\xff" * 4, "a global heap is damaged"),  # the bytes of its first object
+]
+
+
+@pytest.mark.parametrize("variable", ["v", "w", "p"])
+@pytest.mark.parametrize(("mark", "offset", "new", "reason"), DAMAGES)
+def test_a_damaged_heap_is_named(path: Path, variable: str, mark: bytes, offset: int, new: bytes, reason: str) -> None:
+    data = bytearray(path.read_bytes())
+    at = data.index(mark)
+    while at >= 0:
+        data[at + offset : at + offset + len(new)] = new
+        at = data.find(mark, at + 4)
+    path.write_bytes(data)
+    with pytest.raises(CompileError, match=rf"the values of `/{variable}` cannot be read: .*{reason}"):
+        nczarr.open(path)[variable][...]
+
+
+def test_lists_in_one_place_are_limited(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A small file may name one long list in each of many cells."""
+    monkeypatch.setattr(heaps, "ROOM", 0)
+    monkeypatch.setattr(heaps, "EXPANSION", 0)
+    with pytest.raises(CompileError, match="far more bytes than the file"):
+        nczarr.open(path)["v"][...]
+
+
+def test_no_library_is_needed(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lists, records with texts and lists, and values in the header are read without HDF5."""
+    monkeypatch.setattr(isolation, "call", lambda *arguments: pytest.fail("a library is called"))
+    monkeypatch.setattr(stored_variable, "call", lambda *arguments: pytest.fail("a library is called"))
+    expected = nczarr.from_cdl(CDL)
+    for name in ("v", "w", "p", "s", "brief", "full"):
+        assert plainly(nczarr.open(path)[name][...]) == plainly(expected[name][...])
+
+
+@pytest.mark.parametrize("libver", ["earliest", "latest"])
+def test_compact_values(
+    libver: str, tmp_path: Path, peer: Callable[[str], ModuleType], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    h5py = peer("h5py")
+    monkeypatch.setattr(stored_variable, "call", lambda *arguments: pytest.fail("a library is called"))
+    record = np.array([(1, b"ab"), (2, b"c")], [("n", ">i2"), ("s", "S2")])
+    values = {"i": np.arange(6, dtype=">i4").reshape(2, 3), "f": np.float64(1.5), "t": np.array([b"ab", b"c"])}
+    with h5py.File(tmp_path / "t.h5", "w", libver=libver) as file:
+        texts = file.create_dataset("texts", 2, h5py.string_dtype())
+        texts[:] = ["x", "yz"]
+        for name, value in {**values, "empty": np.zeros(0, "i4"), "r": record["n"]}.items():
+            created = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+            created.set_layout(h5py.h5d.COMPACT)
+            file.create_dataset(name, data=value, dcpl=created)
+        assert file["i"].id.get_create_plist().get_layout() == h5py.h5d.COMPACT
+    with nczarr.open(tmp_path / "t.h5") as found:
+        assert found["i"][...].tolist() == values["i"].tolist()
+        assert found["i"][1, :2].tolist() == [3, 4]
+        assert found["f"][()] == 1.5
+        assert found["t"][...].tolist() == ["ab", "c"]
+        assert found["r"][...].tolist() == [1, 2]
+        assert found["empty"][...].tolist() == []
+        assert found["texts"][...].tolist() == ["x", "yz"]
+    nczarr.convert(tmp_path / "t.h5", tmp_path / "t.zarr")
+    assert nczarr.diff(tmp_path / "t.h5", tmp_path / "t.zarr") == []

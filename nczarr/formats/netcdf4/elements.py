@@ -1,0 +1,66 @@
+"""Elements of a netCDF-4 variable as they are stored, taken apart into the parts of its type."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+from nczarr.arrays.lazy_numpy import NDArray, np
+from nczarr.arrays.sources.source import numpy_dtype
+from nczarr.arrays.values.parts import ListTree, PartLeaf, Types, descr, part_tree, spread
+from nczarr.ast.types import Field
+from nczarr.formats.netcdf4.header.datatypes import Datatype
+from nczarr.formats.netcdf4.header.heaps import GlobalHeap
+from nczarr.formats.netcdf4.objects import text_of
+
+
+def unpack_elements(
+    elements: NDArray[Any], kind: Datatype, type_name: str, types: Types, heap: GlobalHeap | None
+) -> Iterator[tuple[str, NDArray[Any]]]:
+    """Yield path and array of each of `parts(T)` for elements as they are stored, raw bytes in any shape.
+
+    The arrays have the shapes and packed dtypes of their parts. `heap`: the parts of variable
+    length, if the type has any. Raises UnreadableHeaderError.
+    """
+
+    def array(leaf: PartLeaf, cells: tuple[Datatype, NDArray[np.uint8]]) -> NDArray[Any]:
+        kind, data = cells
+        if leaf.counts:
+            return np.ascontiguousarray(data[..., :4]).view("<u4")[..., 0].astype("<i8")
+        if leaf.type != "string":
+            dtype = numpy_dtype(descr(leaf.type, types))
+            assert kind.numpy is not None
+            return np.ascontiguousarray(data).view(kind.numpy)[..., 0].astype(dtype)
+        values, texts = _split(data), np.empty(data.shape[:-1], object)
+        if kind.is_text:
+            assert heap is not None
+            heap.load(values)
+        pieces = [heap.text(one) if heap and kind.is_text else text_of(one, terminated=not kind.form) for one in values]
+        texts.reshape(-1)[:] = pieces
+        return texts
+
+    def items(tree: ListTree, cells: tuple[Datatype, NDArray[np.uint8]]) -> tuple[Datatype, NDArray[np.uint8]]:
+        base = cells[0].base
+        assert base is not None
+        assert heap is not None
+        lists = [element for element in _split(cells[1]) if any(element[:4])]
+        heap.load(lists)
+        content = b"".join([heap.get(element, base.size) for element in lists])
+        return base, np.frombuffer(content, np.uint8).reshape(-1, base.size)
+
+    def member(
+        number: int, field: Field, cells: tuple[Datatype, NDArray[np.uint8]]
+    ) -> tuple[Datatype, NDArray[np.uint8]]:
+        data, one = cells[1], cells[0].members[number]
+        values = data[..., one.offset : one.offset + math.prod(one.shape) * one.type.size]
+        return one.type, values.reshape((*data.shape[:-1], *one.shape, one.type.size))
+
+    data = np.frombuffer(elements.tobytes(), np.uint8).reshape((*elements.shape, kind.size))
+    return spread(part_tree(type_name, types), (kind, data), array, items, member)
+
+
+def _split(data: NDArray[np.uint8]) -> list[bytes]:
+    """Return the bytes of each element. `data`: uint8, the bytes of an element along the last axis."""
+    joined, size = data.tobytes(), data.shape[-1]
+    return [joined[at : at + size] for at in range(0, len(joined), size)]
