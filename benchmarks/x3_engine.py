@@ -1,11 +1,12 @@
-"""Rows X1 to X6 through xarray: our engine beside xarray's own.
+"""Rows X1 to X6 through xarray: our engine beside xarray's own; row O1 without xarray.
 
 X1 and X2 load all values of 200 MB of float32 (x1_load.py makes them): netCDF-4 with shuffle and deflate 4 in chunks of
 1 MB, and the same values as Zarr v2, v3 and in shards. X3 opens a netCDF-4 file of 300 variables along two dimensions
 with coordinates, and the same with a dimension `t` that is unlimited and has no coordinate; of that one, h5netcdf asks
 every variable for its length, once for each variable, and takes half a minute. X4 opens a consolidated Zarr v2 store of
 2,000 variables, X5 a tree of 200 groups, each without a value but those of coordinates. X6 loads a classic file of
-400 MB. Each process measures from the opening to the last value, after one opening for which everything is imported.
+400 MB. O1 opens the file of X3 with `nczarr.open` and lists the headers of all variables, beside netCDF4-python. Each
+process measures from the opening to the last value, after one opening for which everything is imported.
 
 Beside X2 are zarr-python's default pipeline, the pipeline `zarrs` in it, and tensorstore, which has no engine: its
 arrays are read at once and put into a dataset. The fused pipeline of zarr-python exists from 3.4 on, and is measured if
@@ -13,8 +14,8 @@ it is there.
 
 Goals: X1 0.50 of h5netcdf, 0.60 of netcdf4, 0.75 of either on one processor; X2 0.60 of zarr and of its fused pipeline,
 1.2 of zarrs and tensorstore; X3 0.10 of h5netcdf, 0.8 of netcdf4; X4 0.2 of zarr; X5 0.2 of h5netcdf; X6 1.0 of scipy,
-0.8 of netcdf4; a peak of memory of 200 MB beside the values and the interpreter. Compared: names, attributes and every
-bit of the values, by `identical`.
+0.8 of netcdf4; O1 0.6; a peak of memory of 200 MB beside the values and the interpreter. Compared: names, attributes
+and every bit of the values, by `identical`; of O1 names, types, shapes, dimensions and attributes.
 """
 
 from __future__ import annotations
@@ -75,16 +76,33 @@ def by_tensorstore(path: str) -> dict[str, Any]:
     return {name: each.result() for name, each in pending.items()}
 
 
+def headers(engine: str, path: str) -> dict[str, Any]:
+    """Return type, shape, dimensions and attributes of every variable, without xarray."""
+    if engine == "nczarr":
+        import nczarr
+
+        variables = nczarr.open(path).variables
+        return {name: (each.dtype, each.shape, each.dims, dict(each.attributes)) for name, each in variables.items()}
+    import netCDF4
+
+    with netCDF4.Dataset(path) as file:
+        return {
+            name: (each.dtype, each.shape, each.dimensions, {item: each.getncattr(item) for item in each.ncattrs()})
+            for name, each in file.variables.items()
+        }
+
+
 def child(engine: str, path: str, processors: int, what: str) -> None:
     """Open or load once on so many processors."""
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:processors])
-    first = opened(engine, path)
+    read = headers if what == "headers" else opened
+    first = read(engine, path)
     if what == "load":
         next(iter(first.data_vars.values()))[(0,) * 3].load()
     before = resource.getrusage(resource.RUSAGE_SELF)
     start = time.perf_counter()
-    dataset = opened(engine, path)
+    dataset = read(engine, path)
     if what == "load":
         dataset.load()
     seconds = time.perf_counter() - start
@@ -180,6 +198,7 @@ ROWS = (
     ("X4", "many.zarr", "open", (("zarr", 0.2, 64),)),
     ("X5", "tree.nc", "open", (("h5netcdf", 0.2, 64), ("netcdf4", 1.0, 64))),
     ("X6", "classic.nc", "load", (("scipy", 1.0, 64), ("netcdf4", 0.8, 64), ("netcdf4", 1.0, 1))),
+    ("O1", "many.nc", "headers", (("netCDF4", 0.6, 64),)),
 )
 """Rows: input, measured work, and the engines beside with goals and processors."""
 
@@ -203,10 +222,14 @@ def row(folder: Path, quick: bool) -> bool:
     need("h5netcdf", "netCDF4", "scipy", "xarray", "zarr")
     execute([sys.executable, str(Path(__file__).resolve()), "--make", str(folder), str(int(quick))], folder)
     steps = 10 if quick else 50
-    sizes = {"load": len(NAMES) * steps << 20, "open": 0}
+    sizes = {"load": len(NAMES) * steps << 20, "open": 0, "headers": 0}
 
-    def compared(engine: str, path: str) -> Any:
+    def compared(engine: str, path: str, what: str) -> Any:
         def compare() -> str:
+            if what == "headers":
+                ours, theirs = headers("nczarr", str(folder / path)), headers(engine, str(folder / path))
+                assert [*ours.items()] == [*theirs.items()]
+                return f"{len(ours)} variables equal"
             ours, theirs = opened("nczarr", str(folder / path)), opened(engine, str(folder / path))
             if not ours.identical(theirs):
                 raise AssertionError(f"`{path}` differs from {engine}'s")
@@ -225,7 +248,7 @@ def row(folder: Path, quick: bool) -> bool:
                 continue
             peer, ours = side(engine, path, what, processors), side("nczarr", path, what, processors)
             peak = size + BESIDE + INTERPRETER
-            met &= measure(title, goal, peer, ours, folder, compared(engine, path), rounds=3, peak_goal=peak)
+            met &= measure(title, goal, peer, ours, folder, compared(engine, path, what), rounds=3, peak_goal=peak)
     return met
 
 

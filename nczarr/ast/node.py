@@ -13,7 +13,7 @@ small run.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import FrozenInstanceError, dataclass, field, fields
+from dataclasses import MISSING, FrozenInstanceError, dataclass, field, fields
 from operator import attrgetter
 from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar, cast, dataclass_transform
 
@@ -78,11 +78,27 @@ def _refuse(node: Any, name: str, *value: Any) -> None:
     raise FrozenInstanceError(f"cannot change `{name}` of a node: make another one with `model_copy`")
 
 
+def _make_constructor(node_class: Any) -> Callable[..., None]:
+    """Return `__init__`: sets members through their slots, in a third of the time of a frozen dataclass's own."""
+    arguments, statements, scope = [], [], dict[str, Any]()
+    for member in fields(node_class):
+        name = member.name
+        scope[f"set_{name}"], scope[f"default_{name}"] = getattr(node_class, name).__set__, member.default
+        arguments.append(name if member.default is MISSING else f"{name}=default_{name}")
+        statements.append(f" set_{name}(self, {name})")
+    if hasattr(node_class, "__post_init__"):
+        statements.append(" self.__post_init__()")
+    exec("\n".join([f"def __init__(self, *, {', '.join(arguments)}):", *statements]), scope)
+    constructor: Callable[..., None] = scope["__init__"]
+    return constructor
+
+
 @dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(field,))
 def node(cls: type[T]) -> type[T]:
     """Make a class of nodes: frozen and slotted, with keyword arguments."""
-    node_class: Any = dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)(cls)
-    node_class.__setattr__, node_class.__delattr__ = _refuse, _refuse  # Python's own fail for names that are no members
+    node_class: Any = dataclass(slots=True, kw_only=True, init=False, repr=False, eq=False)(cls)
+    node_class.__init__ = _make_constructor(node_class)
+    node_class.__setattr__, node_class.__delattr__ = _refuse, _refuse
     node_class._members = tuple(member.name for member in fields(node_class))
     node_class._value = staticmethod(attrgetter("__class__", *(name for name in node_class._members if name != "span")))
     return cast("type[T]", node_class)
@@ -110,6 +126,13 @@ class Node:
     def __repr__(self) -> str:
         shown = (f"{name}={getattr(self, name)!r}" for name in self._members if name != "span")
         return f"{type(self).__name__}({', '.join(shown)})"
+
+    def __getstate__(self) -> tuple[Any, ...]:
+        return tuple(members_of(self).values())
+
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        for name, member in zip(self._members, state, strict=True):
+            object.__setattr__(self, name, member)
 
     def _decide(self) -> None:
         """Let pydantic decide about the members, and convert them. Raises ValidationError."""

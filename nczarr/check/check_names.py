@@ -42,6 +42,8 @@ def make_unique(items: Sequence[tuple[str, str]]) -> list[tuple[str, int | None]
     coordinate variable stays with its dimension.
     """
     normal_names = [names.normal(name) for _, name in items]
+    if len(set(normal_names)) == len(items):
+        return [(name, None) for name in normal_names]
     seen: dict[str, list[int]] = {}
     settled_names: list[tuple[str, int | None]] = []
     taken = set(normal_names)
@@ -230,6 +232,8 @@ class _Checking:
         self.kept = reserved
         self.unsettled = False
         self.endless = False
+        self.plain = set[str]()
+        """Valid names: variables share those of attributes."""
 
     def group(self, group: Group, depth: int) -> None:
         """Check a group and its descendants."""
@@ -261,7 +265,10 @@ class _Checking:
             self.group(child, depth + 1)
 
     def _legal(self, name: str, kind: str, place: Span) -> None:
+        if name in self.plain:
+            return
         if _PLAIN.fullmatch(name):
+            self.plain.add(name)
             return
         problem = names.problem(name)
         if problem is not None:

@@ -172,7 +172,7 @@ def _size(name: str, types: Types, sizes: dict[str, _Size]) -> _Size:
     return size_of_type
 
 
-_VALUE = re.compile(rb"\s*=\s*([^\s,}]+)")
+_VALUE = rb"\s*=\s*([^\s,}]+)"
 
 
 def check_types(work: Unchecked, report: Report) -> Unchecked:
@@ -223,7 +223,7 @@ def _after_equals(span: Span) -> Span:
     """Return the place of an enum constant's value in a text, from that of its name."""
     if span.source is None:
         return span
-    match = _VALUE.match(span.source.data, span.end)
+    match = re.compile(_VALUE).match(span.source.data, span.end)
     return Span(span.source, match.start(1), match.end(1)) if match else span
 
 
@@ -269,8 +269,10 @@ def _attributes(
     report: Report,
 ) -> None:
     for attribute in attributes:
-        pending = (owner, attribute.name) in work.attribute_lists
         constant = attribute.value
+        if constant.type not in types and attribute.name != "_FillValue":
+            continue
+        pending = (owner, attribute.name) in work.attribute_lists
         if not pending and constant.type in types:
             from nczarr.arrays.values.value_lists import problem
 

@@ -14,6 +14,8 @@ circular-type.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import chain
+from operator import is_
 
 from nczarr import names
 from nczarr.ast import (
@@ -32,6 +34,8 @@ from nczarr.ast.dataset import G, rebuilt
 from nczarr.check.checked import Tables, Unchecked, tables_of
 from nczarr.diagnostics.report import Label, Report
 from nczarr.diagnostics.source import Span
+
+_ATOMIC = frozenset(ATOMIC)
 
 
 def resolve(work: Unchecked, report: Report) -> Unchecked:
@@ -56,14 +60,15 @@ class _Resolver:
 
     # ---- the tree ----------------------------------------------------------------------------------------------
     def group(self, group: G, path: str) -> G:
-        """Return the resolved group."""
-        return rebuilt(
-            group,
-            types=tuple(self.type(declared, path) for declared in group.types),
-            variables=tuple(self.variable(variable, path) for variable in group.variables),
-            attributes=self.attributes(group.attributes, path, path),
-            groups=tuple(self.group(child, names.join(path, child.name)) for child in group.groups),
-        )
+        """Return the resolved group; the same object if nothing changes."""
+        members = {
+            "types": tuple([self.type(declared, path) for declared in group.types]),
+            "variables": tuple([self.variable(variable, path) for variable in group.variables]),
+            "attributes": self.attributes(group.attributes, path, path),
+            "groups": tuple([self.group(child, names.join(path, child.name)) for child in group.groups]),
+        }
+        same = all(map(is_, chain(*members.values()), chain(*(getattr(group, name) for name in members))))
+        return group if same else rebuilt(group, **members)
 
     def type(self, declared: UserType, scope: str) -> UserType:
         """Return the type with its bases resolved."""
@@ -105,7 +110,7 @@ class _Resolver:
 
     def attributes(self, attributes: tuple[Attribute, ...], scope: str, owner: str) -> tuple[Attribute, ...]:
         """Return the resolved attributes; the same tuple if all are atomic."""
-        if all(attribute.value.type in ATOMIC for attribute in attributes):
+        if _ATOMIC.issuperset([attribute.value.type for attribute in attributes]):
             return attributes
         return tuple(self.attribute(attribute, scope, owner) for attribute in attributes)
 

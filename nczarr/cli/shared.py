@@ -229,7 +229,7 @@ class Messages:
         self.report.add(Diagnostic("internal-error", Severity.ERROR, text, notes=tuple(notes)))
 
 
-_UNFINISHED = re.compile(r"\.(?:partial|replaced)-[0-9a-f]{8}(?=/|$)")
+_UNFINISHED = r"\.(?:partial|replaced)-[0-9a-f]{8}(?=/|$)"
 
 
 def _reason(error: OSError) -> str:
@@ -242,7 +242,7 @@ def _find_shown_path(path: str) -> str:
     """Return the user-visible name of a path: the target of an unfinished one, the URL of a fetched one."""
     spool = sys.modules.get("nczarr.stores.spool")
     fetched: str = path if spool is None else spool.name_of(path)
-    return show(_UNFINISHED.sub("", fetched))
+    return show(re.sub(_UNFINISHED, "", fetched))
 
 
 def _innermost(error: BaseException) -> str:

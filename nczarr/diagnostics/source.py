@@ -91,7 +91,7 @@ class Source:
         return bytes(self.data[start:end]).decode("utf-8", "surrogateescape")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)  # not frozen, which takes three times as long to make
 class Span:
     """A byte range of a source. All spans are equal, because positions are not part of values."""
 

@@ -163,7 +163,7 @@ def _turn(entry: tuple[str, bytes]) -> tuple[int, bool]:
     return -entry[0].count("/"), entry[0] in ENTRANCES
 
 
-_ADDRESS = re.compile(r"(?:[a-z]+://)?[^\s/@?#]+:[0-9]+/?|inproc://[^\s@?#]+", re.ASCII)
+_ADDRESS = r"(?a:(?:[a-z]+://)?[^\s/@?#]+:[0-9]+/?|inproc://[^\s@?#]+)"
 """Address of a scheduler: `tcp://host:port`, `tls://host:port`, `host:port`, or dask's name of one in this process."""
 
 
@@ -183,7 +183,7 @@ def is_divisible(path: str, form: Format, address: str, report: Report) -> bool:
 
 def is_scheduler(address: str, report: Report) -> bool:
     """Return whether a scheduler may be at this address. Reports bad-url, missing-library."""
-    if _ADDRESS.fullmatch(address) is None:
+    if re.fullmatch(_ADDRESS, address) is None:
         report.error("bad-url", f"`{show(address)}` is not the address of a scheduler; write tcp://HOST:PORT")
         return False
     if find_spec("distributed") is None:

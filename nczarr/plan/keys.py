@@ -40,6 +40,7 @@ def _name_group(
 ) -> None:
     lengths = {dimension.name: dimension.size for dimension in group.dimensions}
     aliases: dict[str, str] = {names.join(path, dimension.name): dimension.name for dimension in group.dimensions}
+    notes: dict[str, str] = {}
     for variable in group.variables:
         axis_names: list[str] = []
         for reference in variable.dimensions:
@@ -51,8 +52,10 @@ def _name_group(
                 simple = names.last(reference)
                 alias = _free(simple, checked.dimensions[reference].size, lengths)
                 aliases[reference] = alias
-            if alias != names.last(reference):
-                renamed[names.join(path, variable.name)] = f"`{reference}` is `{alias}` there"
+                if alias != simple:
+                    notes[reference] = f"`{reference}` is `{alias}` there"
+            if reference in notes:
+                renamed[names.join(path, variable.name)] = notes[reference]
             axis_names.append(alias)
         named[names.join(path, variable.name)] = tuple(axis_names)
 

@@ -64,11 +64,11 @@ class DirectoryStore(Store):
 
     def get(self, key: str) -> bytes | None:
         """Return the bytes of a key, or None. Raises OSError, UnsafeKeyError."""
-        folder, _, name = safe_key(key).rpartition("/")
+        folder = safe_key(key).rpartition("/")[0]
         try:
-            if not self._is_inside(folder):
+            if not (self._folders.get(folder) or self._is_inside(folder)):
                 raise self._link(key)
-            file = os.open(f"{self._real}{os.sep}{folder}{os.sep}{name}", _READ)
+            file = os.open(f"{self._real}{os.sep}{key}", _READ)
             try:
                 return _whole(file)
             finally:

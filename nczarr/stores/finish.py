@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import stat
 import sys
 import time
@@ -116,6 +115,8 @@ def remove_folder(path: str, *, patience: float | None = None) -> str | None:
         )
 
     if _is_emptied(removed, is_over):
+        import shutil  # its import takes a hundredth of a small run
+
         shutil.rmtree(removed, ignore_errors=True)
         return None
     return removed if _is_delegated(removed) else None
@@ -163,6 +164,8 @@ def _is_delegated(folder: str) -> bool:
     try:
         _removers.append(subprocess.Popen(command, stdin=null, stdout=null, stderr=null, start_new_session=True))
     except OSError:
+        import shutil
+
         shutil.rmtree(folder, ignore_errors=True)
         return False
     return True

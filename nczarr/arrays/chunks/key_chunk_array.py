@@ -48,6 +48,7 @@ from nczarr.arrays.regions import (
 from nczarr.arrays.sources.memory import put_nil
 from nczarr.arrays.sources.source import ArraySource, Stored, itemsize, numpy_dtype
 from nczarr.ast.rectilinear import largest, varies
+from nczarr.registry import ChunkKeys
 from nczarr.stores import ranges
 from nczarr.stores.ranges import GAP, Range
 
@@ -71,6 +72,10 @@ class KeyChunkArray(KeyedArray):
         """Return the description and a digest of the keys: other processes must see the same. Raises OSError."""
         described = self.layout, self.store, self.chunk_keys, self.encoding, self.nil, self.undefined, self.masks
         return _elsewhere, (described, self.keys.digest())
+
+    def move(self, chunk_keys: ChunkKeys) -> KeyChunkArray:
+        """Return an array of the same description with other keys."""
+        return KeyChunkArray(self.layout, self.store, chunk_keys, self.encoding, self.nil, self.undefined)
 
     def clear_missing(self) -> Self:
         """Return the same chunks, with zeros for missing ones."""

@@ -45,12 +45,17 @@ class DocumentCache:
 
     def get(self, key: str) -> Json | None:
         """Return the object of a key; None if it is missing, or (reported) not a JSON object. Raises OSError."""
-        if key not in self._known:
-            self._known[key] = self._read(key)
-        return self._known[key]
+        try:
+            return self._known[key]
+        except KeyError:
+            document = self._known[key] = self._read(key)
+            return document
 
     def _read(self, key: str) -> Json | None:
-        data = self.raw(key)
+        try:
+            data = self.store.get(key)
+        except UnsafeKeyError:
+            data = None
         if data is None:
             document = self.extra.get(key)
             return document if isinstance(document, dict) else None
@@ -74,13 +79,6 @@ class DocumentCache:
             return parse(data)
         except NotJsonError as fault:
             self.report_lost("bad-metadata", f"the document is not JSON: {fault}", key)
-            return None
-
-    def raw(self, key: str) -> bytes | None:
-        """Return the bytes of a key; None if it is absent or invalid. Raises OSError."""
-        try:
-            return self.store.get(key)
-        except UnsafeKeyError:
             return None
 
     def has(self, key: str) -> bool:
@@ -146,7 +144,7 @@ class DocumentCache:
         if not isinstance(written, str):
             self.report_lost("bad-metadata", f"the name of {what} is not a string", key, pointer)
             return None
-        normal_name, problem = _in_the_model(written)
+        normal_name, problem = name_in_model(written)
         if problem is None:
             return normal_name
         code = "bad-metadata" if what == "an attribute" else "unreadable-array"
@@ -155,7 +153,7 @@ class DocumentCache:
 
 
 @functools.lru_cache(maxsize=4096)
-def _in_the_model(written: str) -> tuple[str, str | None]:
+def name_in_model(written: str) -> tuple[str, str | None]:
     """Return a name in the model's form, and its problem or None. Cached: attributes share few names."""
     normal_name = names.normal(written)
     return normal_name, name_problem(normal_name)

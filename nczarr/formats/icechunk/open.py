@@ -8,7 +8,6 @@ from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.source import Source
 from nczarr.options import Options
 from nczarr.stores.base import Store
-from nczarr.stores.reference_policy import Policy
 from nczarr.stores.url import BadURLError
 
 if TYPE_CHECKING:
@@ -22,6 +21,7 @@ def holds(store: Store) -> bool:
 
 def opens(source: Source | Store, report: Report, options: Options) -> SessionStore | None:
     """Return a revision as a store; None (reported) without it. Raises OSError."""
+    from nczarr.stores.reference_policy import Policy  # loads what URLs need: `holds` is asked about every folder
     from nczarr.stores.repository.sessions import UnknownRevisionError
 
     repository = cast("RepositoryStore", source)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from typing import Literal, TypeAlias, cast
+from typing import Literal, cast
 
 from nczarr import names
 from nczarr.arrays.lazy_numpy import np
@@ -14,7 +14,6 @@ from nczarr.arrays.values.parts import descr, is_fixed
 from nczarr.ast import (
     ATOMIC,
     Attribute,
-    Codec,
     CompoundType,
     Constant,
     Dataset,
@@ -60,11 +59,6 @@ from nczarr.stores import remote_file
 LAYOUTS: dict[int, LayoutName] = {CHUNKED: "chunked", CONTIGUOUS: "contiguous", COMPACT: "compact"}
 """Names of HDF5's layouts."""
 
-_StorageKey: TypeAlias = tuple[
-    LayoutName | None, tuple[int, ...] | None, tuple[Codec, ...], Literal["big"] | None, bool
-]
-"""Members of a storage. Equal nodes of a file are one: to make a node takes as long as to read its members."""
-
 
 def read(source: Source, report: Report, options: Options | None = None) -> Unchecked | None:
     """Return the dataset of a file, or None. Reports unreadable-file."""
@@ -100,8 +94,9 @@ class TreeReader:
         self._dimensions: dict[int, str] = {}
         self._parts: dict[str, Parts] = {}
         self._namesakes: list[Namesake] = []
-        self._attributes: dict[tuple[object, ...], Attribute] = {}
-        self._storages: dict[_StorageKey, Storage] = {}
+        self._attributes: dict[int, Attribute] = {}
+        self._storages: dict[tuple[object, ...], Storage] = {}
+        """Storages by their members: to make a node takes as long as to read its members."""
         self._shown: dict[HeaderGroup, tuple[list[str], list[str]]] = {}
         self._omitted: list[str] = []
 
@@ -251,11 +246,11 @@ class TreeReader:
         wide = type_name in ATOMIC and ATOMIC[type_name].size > 1
         is_big = wide and info.dtype is not None and info.dtype[0] == ">"
         endian: Literal["big"] | None = "big" if is_big else None
-        key = layout, chunks or None, info.filters, endian, not info.has_own_fill
+        key = layout, chunks, id(info.filters), endian, info.has_own_fill
         storage = self._storages.get(key)
         if storage is None:
             storage = self._storages[key] = Storage(
-                layout=key[0], chunks=key[1], codecs=key[2], endian=endian, no_fill=key[4]
+                layout=layout, chunks=chunks or None, codecs=info.filters, endian=endian, no_fill=not info.has_own_fill
             )
         return storage
 
@@ -278,13 +273,11 @@ class TreeReader:
 
     def _attribute(self, stored: HeaderAttribute) -> Attribute | None:
         """Return an attribute; None for an invalid name."""
-        name, kind = stored.name, stored.type
-        key = name, kind.number or kind.key, stored.data, stored.shape
-        attribute = self._attributes.get(key)
-        if attribute is None or not isinstance(stored.nested, bytes):
-            if name in RESERVED_ATTRIBUTES or names.problem(name) is not None:
+        attribute = self._attributes.get(id(stored))  # the model holds them
+        if attribute is None:
+            if stored.name in RESERVED_ATTRIBUTES or names.problem(stored.name) is not None:
                 return None
-            attribute = self._attributes[key] = Attribute(name=name, value=self._value(stored))
+            attribute = self._attributes[id(stored)] = Attribute(name=stored.name, value=self._value(stored))
         return attribute
 
     def _value(self, stored: HeaderAttribute) -> Constant:

@@ -143,6 +143,8 @@ class HeaderModel:
         self._anonymous = 0
         self._repeated = 0
         self._seen: set[tuple[str, int]] = set()
+        self._shown: set[int] = set()
+        """Attributes that the model can hold, by `id`: those of equal bytes are one object."""
         root = LocatedObject("/", table, table.root)
         self.is_classic = any(attribute.name == STRICT for attribute in root.object.attributes)
         """True for the classic model (nc7)."""
@@ -393,6 +395,9 @@ class HeaderModel:
         """Return the attributes that the model can hold, without internal ones."""
         shown = []
         for attribute in attributes:
+            if id(attribute) in self._shown:
+                shown.append(attribute)
+                continue
             name, kind = attribute.name, attribute.type
             if name in hidden:
                 continue
@@ -409,6 +414,7 @@ class HeaderModel:
                 self.omitted.append(_unseen_attribute(name, place))
             else:
                 shown.append(attribute)
+                self._shown.add(id(attribute))
         return tuple(shown)
 
 

@@ -250,7 +250,7 @@ def _choose_chunked(variable: StoredVariable, dataset: DatasetInfo, layout: Layo
         layout = layout._replace(fill=beyond)
         if undefined:  # then the same value may stand everywhere
             unwritten, undefined = beyond, False
-    layout = layout._replace(chunks=dataset.chunks, codecs=dataset.filters)
+    layout = Layout(layout.dtype, layout.shape, dataset.chunks, dataset.filters, layout.fill)
     stored = Stored(dataset.dtype, dataset.chunks, dataset.filters)
     steps = _steps(dataset, itemsize(dataset.dtype))
     edges = dataset.unfiltered_edges

@@ -220,8 +220,14 @@ class DataStore(AbstractDataStore):
         if form is None:
             warn(f"variable `{path}` is left out: xarray has no lists of strings or of lists")
             return None
-        encoding = storage_encoding(declared.storage, axes, checked.parts.get(path, {}).get(""))
-        encoding.update(source=self._source, original_shape=shape)
+        source = checked.parts.get(path, {}).get("")
+        cuts = (source.layout.chunks, source.layout.shards) if source is not None and source.keyed else None
+        alike, encodings = (id(declared.storage), axes, cuts), self._opened.encodings
+        if alike not in encodings:
+            encodings[alike] = storage_encoding(declared.storage, axes, source)
+        encoding = {**encodings[alike], "source": self._source, "original_shape": shape}
+        if "preferred_chunks" in encoding:
+            encoding["preferred_chunks"] = dict(encoding["preferred_chunks"])
         # xarray reads texts of the encoded dtype `str` at once, and fails if an axis repeats. Texts of stores are lazy.
         if form.encoded is not str or ("chunks" not in encoding and len(set(axes)) == len(axes)):
             encoding["dtype"] = form.encoded

@@ -272,10 +272,7 @@ class NczarrBackendEntrypoint(BackendEntrypoint):
         """
         opened, source, top = _open(filename_or_obj, kind, storage_options, following)
         groups, dimensions = _tree(opened, source, _group_path(opened, top, group), drop_variables, decoders)
-        tree = xarray.DataTree.from_dict(apart(groups, dimensions))
-        for place, dataset in groups.items():
-            tree[place].set_close(dataset._close)  # `from_dict` drops it
-        return tree
+        return _join(groups, apart(groups, dimensions))
 
 
 def _open(
@@ -358,6 +355,21 @@ def _tree(
             if isinstance(reference, str)
         }
     return groups, dimensions
+
+
+def _join(groups: Mapping[str, xarray.Dataset], renamed: Mapping[str, xarray.Dataset]) -> xarray.DataTree:
+    """Return the tree of the renamed groups, which closes as the `groups`; `from_dict` copies each branch twice."""
+    top = next(iter(groups))
+    nodes = {place: xarray.DataTree(dataset) for place, dataset in renamed.items()}
+    children: dict[str, dict[str, xarray.DataTree]] = {place: {} for place in nodes}
+    for place, node in nodes.items():
+        node.set_close(groups[place]._close)
+        if place != top:
+            parent, _, name = place.rpartition("/")
+            children[parent or top][name] = node
+    for place, below in children.items():  # parents first, because children inherit coordinates
+        nodes[place].children = below
+    return nodes[top]
 
 
 def _dataset(

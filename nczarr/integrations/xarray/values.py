@@ -230,11 +230,13 @@ _kept: BoundedCache[str, OpenedDataset] = BoundedCache(MOST)
 class OpenedDataset:
     """An open dataset that pickles as the call that opens it again."""
 
-    __slots__ = ("__weakref__", "_axes", "_forms", "_open", "_token", "handle", "values")
+    __slots__ = ("__weakref__", "_axes", "_forms", "_open", "_token", "encodings", "handle", "values")
 
     def __init__(self, handle: GroupHandle, open_again: Callable[[], GroupHandle] | None = None) -> None:
         self.handle = handle
         self.values: Known = {}
+        self.encodings: dict[tuple[object, ...], dict[str, Any]] = {}
+        """Descriptions of storage by the `id` of the storage, axes, and lengths of keys: saves 2 µs a variable."""
         self._open = open_again
         self._token = ""
         self._forms: dict[tuple[str, Element | None, str | None], Presentation | None] = {}

@@ -17,12 +17,10 @@ from typing import Any, NamedTuple
 DEEPEST = 128
 """Maximum nesting of brackets; readers recurse."""
 
-_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|,(?=\s*[}\]])|[-+\w.]+', re.DOTALL)
-_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?", re.ASCII)
+_TOKEN = r'(?s:"(?:[^"\\]|\\.)*"|,(?=\s*[}\]])|[-+\w.]+)'
+_NUMBER = r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?"
 _WORDS = frozenset({"true", "false", "null", "NaN", "Infinity", "-Infinity"})
-_ESCAPE = re.compile(
-    r"\\(?:(u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2})|(u[dD][89a-fA-F][0-9a-fA-F]{2})|.)", re.DOTALL
-)
+_ESCAPE = r"(?s:\\(?:(u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2})|(u[dD][89a-fA-F][0-9a-fA-F]{2})|.))"
 _BLANK = " \t\r\n\0"
 _BRACKETS = (dict, list)
 
@@ -69,7 +67,7 @@ def check_unrepeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def lone_surrogate(text: str) -> re.Match[str] | None:
     """Return the first escape of a surrogate without its partner, which is no character."""
-    return next((match for match in _ESCAPE.finditer(text) if match[2]), None) if "\\u" in text else None
+    return next((match for match in re.finditer(_ESCAPE, text) if match[2]), None) if "\\u" in text else None
 
 
 def noting(repeated: list[str]) -> Callable[[list[tuple[str, Any]]], dict[str, Any]]:
@@ -103,13 +101,13 @@ def parse(data: bytes) -> Parsed:
 def _parse(data: bytes) -> Parsed:
     text = data.decode("utf-8", "surrogateescape").removeprefix("\ufeff").lstrip(_BLANK)
     if "\\u" in text:
-        text = _ESCAPE.sub(lambda match: "\\ufffd" if match[2] else match[0], text)
+        text = re.sub(_ESCAPE, lambda match: "\\ufffd" if match[2] else match[0], text)
     remarks: list[str] = []
     repeated: list[str] = []
     try:
         value, end = _decode(text, repeated)
     except json.JSONDecodeError as error:
-        mended = _TOKEN.sub(_mend, text)
+        mended = re.sub(_TOKEN, _mend, text)
         repeated.clear()
         try:
             value, end = _decode(mended, repeated)
@@ -148,7 +146,7 @@ def _mend(match: re.Match[str]) -> str:
     token = match[0]
     if token == ",":
         return ""
-    if token[0] == '"' or token in _WORDS or _NUMBER.fullmatch(token):
+    if token[0] == '"' or token in _WORDS or re.fullmatch(_NUMBER, token):
         return token
     return json.dumps(token, ensure_ascii=False)
 

@@ -167,13 +167,13 @@ class ListReader:
         top: list[Literal] = []
         stack: list[tuple[list[Literal], int]] = []
         here, expect_value, previous = top, True, start
-        at = start
+        at, item = start, re.compile(_ITEM)  # only where a list has more than plain numbers
         while True:
             space = _SPACE.match(data, at, end)
             at = space.end() if space else at
             if at >= end:
                 break
-            match = _ITEM.match(data, at, end)
+            match = item.match(data, at, end)
             if match is None:
                 raise self._bad(at, end)
             kind, at_end = match.lastgroup, match.end()
@@ -369,7 +369,7 @@ def show(text: bytes) -> str:
     return shown if len(shown) <= 40 else shown[:40] + "…"
 
 
-_ITEM = re.compile(
+_ITEM = (
     rb"(?P<int>[+-]?[0-9]++(?![.eExX]|[0-9])[A-Za-z_]*+)"
     rb'|(?P<string>"[^"\\]*+(?:\\(?s:.)[^"\\]*+)*")'
     rb"|(?P<open>\{)|(?P<close>\})|(?P<comma>,)"

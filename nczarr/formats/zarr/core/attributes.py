@@ -12,7 +12,7 @@ import functools
 import math
 import re
 import struct
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from nczarr import names
@@ -22,7 +22,7 @@ from nczarr.ast import ATOMIC, Attribute, Constant
 from nczarr.ast.plain import HIDDEN, JsonConstant, encode, guess_constant, plain
 from nczarr.ast.values import SPECIAL_FLOATS, single
 from nczarr.check.checked import Namesake
-from nczarr.formats.common.documents import DocumentCache, Json
+from nczarr.formats.common.documents import DocumentCache, Json, name_in_model
 from nczarr.formats.zarr.extension.model import AttributeExtension
 from nczarr.names import name_problem
 from nczarr.syntax.json.positions import pointer
@@ -87,11 +87,10 @@ def type_value(dtype: Any, value: Any) -> Constant | None:
         return None
     if dtype in (">S1", "<U1", "|J0"):
         return chars(encode(spell(value)) or b"\0")  # as the netCDF library means it
-    values = value if isinstance(value, list) else [value]
-    if _TEXT_TYPE.fullmatch(dtype):
-        return Constant.strings([encode(spell(text)) for text in values])
-    name = _number_type(dtype)
-    return None if name is None else numbers(name, values)
+    values, name = value if isinstance(value, list) else [value], _number_type(dtype)
+    if name is not None:
+        return numbers(name, values)
+    return Constant.strings([encode(spell(text)) for text in values]) if _TEXT_TYPE.fullmatch(dtype) else None
 
 
 @functools.lru_cache(maxsize=256)
@@ -147,24 +146,22 @@ class NodeAttributes:
             self.documents.warn("bad-metadata", "the types of attributes are not an object", key)
             types = {}
         extensions = self._extension((hidden or {}).get("nczarr", {}), key)
-        attributes: list[Attribute] = []
-        span, head = self.documents.span(key), "/attributes" if key.endswith(".json") else ""
-        taken: set[str] = set()
+        attributes: dict[str, Attribute] = {}
+        span = self.documents.span(key)
         skipped = SKIPPED if self.documents.hides_attributes else frozenset()
         for written, value in document.items():
             if written in skipped:
                 continue
-            where = head + pointer(written)
-            name = self.documents.name(written, key, where, "an attribute")
-            if name is None:
+            name, fault = name_in_model(written)
+            if fault is not None:
+                self.documents.name(written, key, _pointer(key, written), "an attribute")
                 continue
-            if name in taken:
-                name = self._namesake(name, written, document, taken, key, where)
-            taken.add(name)
+            if name in attributes:
+                name = self._namesake(name, written, document, attributes, key)
             constant = None
             if written in extensions:
                 constant = self._say(
-                    extensions[written], value, shown_fill if name == "_FillValue" else plain, key, where
+                    extensions[written], value, shown_fill if name == "_FillValue" else plain, key, written
                 )
             if constant is None and name == "_FillValue" and own_fill is not None:
                 constant = own_fill(value)
@@ -172,17 +169,17 @@ class NodeAttributes:
                 constant = type_value(types[written], value)
                 if constant is None:
                     text = f"attribute `{name}` is not of type {types[written]!r}; its type is inferred from its value"
-                    self.documents.warn("stale-extension", text, key, where)
-            attributes.append(Attribute(name=name, value=constant or type_untyped(value), span=span))
-        return self._insert(attributes, extensions, document, key)
+                    self.documents.warn("stale-extension", text, key, _pointer(key, written))
+            attributes[name] = Attribute(name=name, value=constant or type_untyped(value), span=span)
+        return self._insert(list(attributes.values()), extensions, document, key)
 
-    def _namesake(self, name: str, written: str, document: Json, taken: set[str], key: str, where: str) -> str:
+    def _namesake(self, name: str, written: str, document: Json, taken: Iterable[str], key: str) -> str:
         """Return a free name for an attribute whose name is taken, and record it."""
         first = next(other for other in document if names.normal(other) == name)
-        in_use, count = taken | {names.normal(other) for other in document}, 2
+        in_use, count = {*taken, *(names.normal(other) for other in document)}, 2
         while f"{name}_{count}" in in_use:
             count += 1
-        shown, place = f"{name}_{count}", self.documents.place(key, where)
+        shown, place = f"{name}_{count}", self.documents.place(key, _pointer(key, written))
         self.documents.namesakes.append(Namesake("attribute", written, "attribute", first, "", shown, place))
         return shown
 
@@ -208,14 +205,15 @@ class NodeAttributes:
         return extensions
 
     def _say(
-        self, extension: AttributeExtension, value: Any, form: Callable[[Constant], JsonConstant], key: str, where: str
+        self, extension: AttributeExtension, value: Any, form: Callable[[Constant], JsonConstant], key: str, name: str
     ) -> Constant | None:
         """Return the extension's constant; None (reported) if the plain value has changed."""
         if extension.at is None:
             shown = form(extension.value).value
             if _same(shown, value) or (extension.value.type == "float" and _same(shown, _in_single(value))):
                 return extension.value
-        self.documents.warn("stale-extension", "the attribute was changed by a program that left its type", key, where)
+        text = "the attribute was changed by a program that left its type"
+        self.documents.warn("stale-extension", text, key, _pointer(key, name))
         return None
 
     def _insert(
@@ -236,6 +234,11 @@ class NodeAttributes:
                 text = f"attribute `{name}` was removed by a program that left its type"
                 self.documents.warn("stale-extension", text, key)
         return tuple(attributes)
+
+
+def _pointer(key: str, name: str) -> str:
+    """Return the JSON pointer of an attribute in its document."""
+    return ("/attributes" if key.endswith(".json") else "") + pointer(name)
 
 
 def _in_single(value: Any) -> Any:

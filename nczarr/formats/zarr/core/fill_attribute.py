@@ -19,15 +19,14 @@ from nczarr.syntax.json.positions import pointer
 
 def own_fill(type_name: str, attributes: tuple[Attribute, ...]) -> bytes | None:
     """Return a `_FillValue` that Zarr v2 documents cannot hold: of char, or a NaN's bits."""
-    fills = [
-        attribute.value
-        for attribute in attributes
-        if attribute.name == "_FillValue" and attribute.value.type == type_name
-    ]
-    if not fills or fills[0].count != 1 or not isinstance(fills[0].data, bytes):
-        return None
-    nan = type_name in ("float", "double") and math.isnan(fills[0].as_numbers()[0])
-    return fills[0].data if type_name == "char" or nan else None
+    for attribute in attributes:
+        if attribute.name == "_FillValue" and attribute.value.type == type_name:
+            fill = attribute.value
+            if fill.count != 1 or not isinstance(fill.data, bytes):
+                return None
+            nan = type_name in ("float", "double") and math.isnan(fill.as_numbers()[0])
+            return fill.data if type_name == "char" or nan else None
+    return None
 
 
 def with_fill(
@@ -43,7 +42,11 @@ def with_fill(
 
     `restored`: without the attribute, the array's fill value may stand for it.
     """
-    place = next((number for number, attribute in enumerate(attributes) if attribute.name == "_FillValue"), None)
+    place = None
+    for number, attribute in enumerate(attributes):
+        if attribute.name == "_FillValue":
+            place = number
+            break
     if place is None and not restored:
         return attributes
     if place is None:

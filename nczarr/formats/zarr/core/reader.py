@@ -130,4 +130,4 @@ def axes_of(written: Any) -> tuple[str | None, ...] | None:
     """Return the dimension names that a document lists; None if it has no list."""
     if not isinstance(written, list):
         return None
-    return tuple(name if isinstance(name, str) else None for name in written)
+    return tuple([name if isinstance(name, str) else None for name in written])

@@ -17,7 +17,7 @@ from nczarr.arrays.values.elements import halves
 from nczarr.formats.zarr.core.fill_values import decode_base64, json_of, number, show, type_name
 
 _INTEGER = re.compile(r"[+-]?[0-9]{1,40}")
-_REAL = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*(?:[eE][+-]?[0-9]+)?|\.[0-9]+(?:[eE][+-]?[0-9]+)?|(?i:nan|inf(?:inity)?))")
+_REAL = r"[+-]?(?:[0-9]+\.?[0-9]*(?:[eE][+-]?[0-9]+)?|\.[0-9]+(?:[eE][+-]?[0-9]+)?|(?i:nan|inf(?:inity)?))"
 
 
 def dtype(descr: Descr) -> str | list[list[str]]:
@@ -88,7 +88,7 @@ def _plain(descr: str, written: Any) -> Any:
     if isinstance(written, str):
         if descr[1] in "iu" and _INTEGER.fullmatch(written):
             return int(written)
-        if descr[1] == "f" and _REAL.fullmatch(written):
+        if descr[1] == "f" and re.fullmatch(_REAL, written):
             value = float(written)
             if not math.isinf(value) or not any(sign.isdigit() for sign in written):
                 return value

@@ -36,6 +36,8 @@ _TEXTS = frozenset({"vlen-utf8", "vlen-bytes"})
 _OBJECTS = {"superblock": (".nczarr",), "group": (".nczgroup",), "array": (".nczvar", ".nczarray"),
             "attr": (".nczattr", ".nczattrs")}  # fmt: skip
 """Objects of the first generation."""
+_SPOKEN = {what: (f"_nczarr_{what}", f"_NCZARR_{what.upper()}") for what in _OBJECTS}
+"""Attributes of the later generations."""
 
 
 ROOTS = (".zgroup", ".zarray", ".zattrs", ".zmetadata", ".nczarr")
@@ -94,13 +96,13 @@ class Zarr2Reader(NodeReader):
 
     def read_hidden(self, prefix: str, what: str) -> tuple[Json | None, str]:
         """Search the attributes, `.zgroup` or `.zarray`, then separate objects."""
-        spoken = (f"_nczarr_{what}", f"_NCZARR_{what.upper()}")
-        holders = [".zattrs", ".zarray" if what == "array" else ".zgroup"]
-        for holder in holders:
-            document = self.documents.get(prefix + holder) or {}
-            for name in spoken:
-                if isinstance(document.get(name), dict):
-                    return document[name], prefix + holder
+        for holder in (".zattrs", ".zarray" if what == "array" else ".zgroup"):
+            document = self.documents.get(prefix + holder)
+            if document is None:
+                continue
+            for name in _SPOKEN[what]:
+                if isinstance(found := document.get(name), dict):
+                    return found, prefix + holder
         for name in _OBJECTS[what]:
             if self.documents.has(prefix + name):
                 return self.documents.get(prefix + name), prefix + name
@@ -118,8 +120,7 @@ class Zarr2Reader(NodeReader):
                 self._described[id(document)] = metadata
         attributes = with_times(self.attributes(prefix), metadata.encoding.dtype, metadata.fill)
         axes = axes_of(attributes.get("_ARRAY_DIMENSIONS"))
-        chunk_keys = metadata.chunk_keys.below(prefix)
-        return metadata._replace(key=key, prefix=prefix, attributes=attributes, axes=axes, chunk_keys=chunk_keys)
+        return ArrayMetadata(key, prefix, *metadata[2:8], attributes, axes, metadata.chunk_keys.below(prefix))
 
     def _read_array(self, document: Json, key: str) -> ArrayMetadata:
         """Return the part of the metadata that depends on the document alone."""

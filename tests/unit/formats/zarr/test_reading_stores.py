@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import pickle
+import struct
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -321,3 +322,23 @@ def test_times_without_their_attributes_are_integers(attributes: str, dtype: str
     assert json.loads(keys["v/.zarray"])["dtype"] == dtype
     again, _ = opened(MemoryStore(dict(keys)))
     assert again.variables["/v"].attributes == dataset["v"].variable.attributes
+
+
+def test_arrays_of_one_document_have_their_own_chunks_and_fill_values(tmp_path: Path) -> None:
+    document = {"zarr_format": 2, "shape": [2], "chunks": [2], "dtype": "<f4", "fill_value": "NaN", "order": "C"}
+    document |= {"compressor": None, "filters": None}
+    (tmp_path / ".zgroup").write_text('{"zarr_format": 2}')
+    for name in "abc":
+        (tmp_path / name).mkdir()
+        (tmp_path / name / ".zarray").write_text(json.dumps(document))
+    (tmp_path / "a" / ".zattrs").write_text('{"_ARRAY_DIMENSIONS": ["x"]}')
+    (tmp_path / "b" / ".zattrs").write_text('{"_ARRAY_DIMENSIONS": ["x"], "_FillValue": 7.0}')
+    (tmp_path / "a" / "0").write_bytes(struct.pack("<2f", 1, 2))
+    (tmp_path / "c" / "0").write_bytes(struct.pack("<2f", 3, 4))
+    dataset = nczarr.open(tmp_path)
+    assert dataset["a"][...].tolist() == [1, 2]
+    assert np.isnan(dataset["b"][...]).all()
+    assert dataset["c"][...].tolist() == [3, 4]
+    assert (dataset["a"].dims, dataset["b"].dims, dataset["c"].dims) == (("x",), ("x",), (2,))
+    assert dataset["b"].attributes["_FillValue"] == 7
+    assert np.isnan(dataset["a"].attributes["_FillValue"])
