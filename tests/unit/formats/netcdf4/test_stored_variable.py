@@ -15,7 +15,7 @@ import pytest
 import nczarr
 from nczarr.arrays.regions import Selection, lengths_of
 from nczarr.diagnostics.report import CompileError
-from nczarr.formats.netcdf4 import isolation, stored_variable
+from nczarr.formats.netcdf4 import isolation
 from nczarr.formats.netcdf4.header import heaps
 from nczarr.formats.netcdf4.stored_variable import StoredVariable
 
@@ -166,7 +166,6 @@ def test_lists_in_one_place_are_limited(path: Path, monkeypatch: pytest.MonkeyPa
 def test_no_library_is_needed(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Lists, records with texts and lists, and values in the header are read without HDF5."""
     monkeypatch.setattr(isolation, "call", lambda *arguments: pytest.fail("a library is called"))
-    monkeypatch.setattr(stored_variable, "call", lambda *arguments: pytest.fail("a library is called"))
     expected = nczarr.from_cdl(CDL)
     for name in ("v", "w", "p", "s", "brief", "full"):
         assert plainly(nczarr.open(path)[name][...]) == plainly(expected[name][...])
@@ -177,7 +176,7 @@ def test_compact_values(
     libver: str, tmp_path: Path, peer: Callable[[str], ModuleType], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     h5py = peer("h5py")
-    monkeypatch.setattr(stored_variable, "call", lambda *arguments: pytest.fail("a library is called"))
+    monkeypatch.setattr(isolation, "call", lambda *arguments: pytest.fail("a library is called"))
     record = np.array([(1, b"ab"), (2, b"c")], [("n", ">i2"), ("s", "S2")])
     values = {"i": np.arange(6, dtype=">i4").reshape(2, 3), "f": np.float64(1.5), "t": np.array([b"ab", b"c"])}
     with h5py.File(tmp_path / "t.h5", "w", libver=libver) as file:
