@@ -119,13 +119,20 @@ class Datatype:
         return None
 
     @cached_property
+    def is_fixed(self) -> bool:
+        """True if NumPy has a type of the values as they are stored: not for variable size and odd numbers."""
+        if self.family == COMPOUND:
+            return all(member.type.is_fixed for member in self.members)
+        return self.descr is not None
+
+    @cached_property
     def numpy(self) -> np.dtype[Any] | None:
-        """NumPy's type of the values as they are stored; None for variable size and odd numbers."""
-        if self.family != COMPOUND:
-            return None if self.descr is None else numpy_dtype(self.descr)
-        types = [member.type.numpy for member in self.members]
-        if any(one is None for one in types):
+        """NumPy's type of the values as they are stored; None unless `is_fixed`."""
+        if not self.is_fixed:
             return None
+        if self.descr is not None and self.family != COMPOUND:
+            return numpy_dtype(self.descr)
+        types = [member.type.numpy for member in self.members]
         members = zip(types, self.members, strict=True)
         form: Any = {
             "names": [f"f{place}" for place in range(len(types))],

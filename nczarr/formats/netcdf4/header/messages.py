@@ -304,7 +304,7 @@ class AttributeReader:
 
     def _nest(self, kind: Datatype, data: bytes) -> Nested:
         """Return values as they are nested. Raises UnreadableHeaderError."""
-        if kind.family == COMPOUND and kind.numpy is None:
+        if kind.family == COMPOUND and not kind.is_fixed:
             records = (data[at : at + kind.size] for at in range(0, len(data), kind.size))
             return tuple([self._member(member, record) for record in records for member in kind.members])
         if kind.family != VLEN or kind.base is None:

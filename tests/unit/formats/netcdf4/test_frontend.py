@@ -180,3 +180,16 @@ def test_a_variable_shorter_than_its_dimensions(tmp_path: Path, peer: Callable[[
         assert ds["/w"][:2].tolist() == [[1, 2, 3], [4, 5, 6]]
         assert ds["/s"][...].tolist() == [["a", "", ""], ["", "", ""], ["", "", ""]]
         assert ds["/v"][2, 1:].tolist() == [empty, empty]
+
+
+def test_a_header_is_read_without_numpy(tmp_path: Path, peer: Callable[[str], ModuleType]) -> None:
+    """Dimension scales have an attribute of records, which nobody reads."""
+    path = tmp_path / "t.nc"
+    with peer("netCDF4").Dataset(path, "w") as file:
+        file.createDimension("x", 3)
+        file.createVariable("x", "f8", ("x",))[:] = [1, 2, 3]
+        file.createVariable("v", "i2", ("x",), zlib=True, fill_value=-1).units = "m"
+    code = "import sys; from nczarr.__main__ import main; status = main(['dump', '-h', sys.argv[1]]); "
+    code += "print(sorted({'numpy', 'pydantic', 'netCDF4'} & set(sys.modules))); sys.exit(status)"
+    done = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout.splitlines()[-1]) == (0, "[]"), done.stderr
