@@ -17,7 +17,7 @@ from importlib import import_module
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from nczarr.diagnostics.source import HEAD
+from nczarr.diagnostics.report import HEAD
 from nczarr.stores.base import Store
 
 if TYPE_CHECKING:

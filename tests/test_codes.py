@@ -11,8 +11,7 @@ import pytest
 
 import nczarr
 from nczarr.diagnostics.catalog import CODES, KINDS, SUBJECTS, Code
-from nczarr.diagnostics.report import VALUE_LOSSES, Diagnostic, Report, Severity
-from nczarr.diagnostics.source import Source
+from nczarr.diagnostics.report import VALUE_LOSSES, Diagnostic, Report, Severity, Source
 from nczarr.options import Options
 from tests.conftest import run_command
 from tests.support.facts import Module, modules

@@ -14,8 +14,7 @@ import pytest
 
 from nczarr.check.checked import Checked
 from nczarr.cli.compile import text as tree_text
-from nczarr.diagnostics.report import Report
-from nczarr.diagnostics.source import Source
+from nczarr.diagnostics.report import Report, Source
 from nczarr.operations import endpoints, pipeline
 from nczarr.options import Options
 from nczarr.serve.protocols import ncml

@@ -13,8 +13,7 @@ from typing import Any, NamedTuple
 from nczarr import ncstream
 from nczarr.check.checked import Checked
 from nczarr.check.classic_layout import lay_out
-from nczarr.diagnostics.report import Report, Severity
-from nczarr.diagnostics.source import Source
+from nczarr.diagnostics.report import Report, Severity, Source
 from nczarr.operations import endpoints, pipeline
 from nczarr.options import Options
 from nczarr.stores.base import is_metadata

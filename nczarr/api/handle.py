@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 from nczarr.api.node_handles import GroupHandle
 from nczarr.api.options import TargetOptions, options_from, takes
 from nczarr.ast import Dataset
-from nczarr.diagnostics.report import CompileError, DataWarning, Diagnostic, Report
-from nczarr.diagnostics.source import Source
+from nczarr.diagnostics.report import CompileError, DataWarning, Diagnostic, Report, Source
 from nczarr.options import FOLLOWING, UNREAD, Following, Options
 
 if TYPE_CHECKING:

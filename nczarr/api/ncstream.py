@@ -14,8 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import IO, TYPE_CHECKING, Any
 
-from nczarr.diagnostics.report import CompileError, Report
-from nczarr.diagnostics.source import NOWHERE, Source, Span
+from nczarr.diagnostics.report import NOWHERE, CompileError, Report, Source, Span
 from nczarr.formats.ncstream.wire.limits import DEFAULT, Limits, UnreadableStreamError
 
 if TYPE_CHECKING:

@@ -13,8 +13,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
 from nczarr.api.combine import append, combine
-from nczarr.diagnostics.report import CompileError, Diagnostic, Report
-from nczarr.diagnostics.source import Source
+from nczarr.diagnostics.report import CompileError, Diagnostic, Report, Source
 from nczarr.formats.reference.limits import DEFAULT, Limits
 from nczarr.options import FOLLOWING, Following, Options, Writing
 from nczarr.stores.base import Store

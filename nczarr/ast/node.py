@@ -17,7 +17,7 @@ from dataclasses import MISSING, FrozenInstanceError, dataclass, field, fields
 from operator import attrgetter
 from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar, cast, dataclass_transform
 
-from nczarr.diagnostics.source import NOWHERE, Span
+from nczarr.diagnostics.report import NOWHERE, Span
 
 T = TypeVar("T")
 

@@ -20,8 +20,7 @@ from nczarr.ast import ATOMIC, Attribute, CompoundType, EnumType, Group
 from nczarr.ast.dataset import HDF5_KINDS, RESERVED_ATTRIBUTES
 from nczarr.ast.types import MAX_DEPTH
 from nczarr.check.checked import Namesake, Unchecked
-from nczarr.diagnostics.report import Diagnostic, Label, Report, Severity
-from nczarr.diagnostics.source import Span
+from nczarr.diagnostics.report import Diagnostic, Label, Report, Severity, Span
 
 CODE = "duplicate-name"
 """Diagnostic code of equal names."""

@@ -35,8 +35,7 @@ from nczarr.ast import (
 from nczarr.ast.dataset import groups
 from nczarr.ast.types import MAX_DEPTH, list_parts, sound_types
 from nczarr.check.checked import Tables, Unchecked, tables_of
-from nczarr.diagnostics.report import Label, Report
-from nczarr.diagnostics.source import Span
+from nczarr.diagnostics.report import Label, Report, Span
 
 DEFAULT: dict[str, int | float] = {
     "byte": -127,

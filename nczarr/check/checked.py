@@ -20,8 +20,7 @@ from nczarr.diagnostics.report import Label
 
 if TYPE_CHECKING:
     from nczarr.arrays.values.value_lists import ListRuns
-    from nczarr.diagnostics.report import Report
-    from nczarr.diagnostics.source import Span
+    from nczarr.diagnostics.report import Report, Span
 
 
 class Tables(NamedTuple):

@@ -19,8 +19,7 @@ from nczarr.ast import ATOMIC, Attribute, Kind
 from nczarr.ast.dataset import KIND_NAMES
 from nczarr.check.checked import Checked
 from nczarr.check.infer_shapes import name_dimensions
-from nczarr.diagnostics.report import Report
-from nczarr.diagnostics.source import Span
+from nczarr.diagnostics.report import Report, Span
 
 CLASSIC_KINDS: tuple[Kind, ...] = ("nc3", "nc6", "nc5")
 """Kinds of classic file, from the narrowest to the widest."""

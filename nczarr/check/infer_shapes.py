@@ -21,8 +21,7 @@ from nczarr.ast import ATOMIC, CompoundType, Constant, Dimension, Group, Quantiz
 from nczarr.ast.dataset import FILTER_LIMIT, map_groups, most_digits
 from nczarr.ast.rectilinear import Lengths
 from nczarr.check.checked import Checked, Unchecked, tables, tables_of
-from nczarr.diagnostics.report import Label, Report
-from nczarr.diagnostics.source import Span
+from nczarr.diagnostics.report import Label, Report, Span
 
 if TYPE_CHECKING:
     from nczarr.arrays.values.value_lists import ListRuns

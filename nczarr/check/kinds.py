@@ -17,8 +17,7 @@ from nczarr import names
 from nczarr.ast import ATOMIC, Attribute, Dataset, Group, Kind, Variable
 from nczarr.ast.dataset import DEFAULT_STORAGE, HDF5_KINDS, KIND_NAMES, RESERVED_ATTRIBUTES, map_groups
 from nczarr.check.checked import Checked, Tables, Unchecked, remaining, tables_of
-from nczarr.diagnostics.report import Diagnostic, Label, Report, Severity
-from nczarr.diagnostics.source import Span
+from nczarr.diagnostics.report import Diagnostic, Label, Report, Severity, Span
 from nczarr.registry import CDF5_ATOMIC, CLASSIC_ATOMIC, NETCDF_KINDS
 
 LONGEST: dict[Kind, int] = {"nc3": 2**31 - 4, "nc7": 2**63 - 1, "nc6": 2**32 - 4}

@@ -32,8 +32,7 @@ from nczarr.ast import (
 )
 from nczarr.ast.dataset import G, rebuilt
 from nczarr.check.checked import Tables, Unchecked, tables_of
-from nczarr.diagnostics.report import Label, Report
-from nczarr.diagnostics.source import Span
+from nczarr.diagnostics.report import Label, Report, Span
 
 _ATOMIC = frozenset(ATOMIC)
 

@@ -7,8 +7,8 @@ import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from nczarr.diagnostics.report import Source
 from nczarr.diagnostics.secrets import StorageOptions
-from nczarr.diagnostics.source import Source
 from nczarr.options import TABLE, Following, Options, Writing, chunk_request
 from nczarr.select.selection import CoordinateRange, DimensionRange, Section, Subset
 

@@ -13,8 +13,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from typing import IO, Any
 
-from nczarr.diagnostics.report import Diagnostic, Label, Severity, rank
-from nczarr.diagnostics.source import Source
+from nczarr.diagnostics.report import Diagnostic, Label, Severity, Source, rank
 
 WINDOW = 110
 """Terminal cells of a shown source line; longer lines are clipped around the marked place."""

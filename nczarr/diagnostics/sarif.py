@@ -15,8 +15,7 @@ from urllib.parse import quote
 
 from nczarr import __version__
 from nczarr.diagnostics.catalog import CODES
-from nczarr.diagnostics.report import Diagnostic, Label
-from nczarr.diagnostics.source import Source
+from nczarr.diagnostics.report import Diagnostic, Label, Source
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 

@@ -13,8 +13,7 @@ from nczarr.ast.node import Node
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.catalog import CODES
 from nczarr.diagnostics.render import place
-from nczarr.diagnostics.report import Diagnostic, Label, Report
-from nczarr.diagnostics.source import Source
+from nczarr.diagnostics.report import Diagnostic, Label, Report, Source
 from nczarr.names import closest
 from nczarr.operations import endpoints, pipeline, readers
 from nczarr.operations.compare.diff import definition

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from nczarr import registry
 from nczarr.check.checked import Checked
-from nczarr.diagnostics.report import Diagnostic, Report, Severity
+from nczarr.diagnostics.report import HEAD, Diagnostic, Report, Severity, Source
 from nczarr.diagnostics.secrets import show
-from nczarr.diagnostics.source import HEAD, Source
 from nczarr.options import AUTO, Following, Options
 from nczarr.registry import Format
 from nczarr.stores.base import JOURNAL, ROOT_KEYS, Store

@@ -17,9 +17,8 @@ from nczarr.arrays.execution.thread_pool import in_limits, limit
 from nczarr.ast.dataset import building
 from nczarr.check import check
 from nczarr.check.checked import Checked, Observer
-from nczarr.diagnostics.report import Report
+from nczarr.diagnostics.report import Report, Source
 from nczarr.diagnostics.secrets import show
-from nczarr.diagnostics.source import Source
 from nczarr.operations import endpoints
 from nczarr.options import WHOLE, Options
 from nczarr.registry import Format

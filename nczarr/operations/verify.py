@@ -24,9 +24,8 @@ from nczarr.arrays.sources.source import ArraySource, itemsize
 from nczarr.arrays.sources.windows import TEXT, TIMES
 from nczarr.ast.rectilinear import volume
 from nczarr.check.checked import Checked
-from nczarr.diagnostics.report import CompileError, Diagnostic, Label, Report, Severity
+from nczarr.diagnostics.report import CompileError, Diagnostic, Label, Report, Severity, Source
 from nczarr.diagnostics.secrets import show
-from nczarr.diagnostics.source import Source
 from nczarr.operations import pipeline
 from nczarr.options import Options
 from nczarr.stores.base import Reference, References, Store, is_metadata, is_safe

@@ -15,8 +15,7 @@ from nczarr.check.checked import Checked
 from nczarr.check.classic_layout import check_sizes
 from nczarr.check.infer_shapes import name_dimensions
 from nczarr.check.kinds import check_target, reduce_to_kind
-from nczarr.diagnostics.report import Diagnostic, Label, Report, Severity
-from nczarr.diagnostics.source import Span
+from nczarr.diagnostics.report import Diagnostic, Label, Report, Severity, Span
 from nczarr.options import AUTO, Options
 from nczarr.plan.chunk_sizes import lengths_of_size
 from nczarr.plan.losses import hdf5_losses, unknown_extensions

@@ -15,8 +15,7 @@ from nczarr.arrays.values.parts import is_fixed, parts
 from nczarr.ast import Group
 from nczarr.ast.dataset import groups
 from nczarr.check.checked import Checked
-from nczarr.diagnostics.report import Report
-from nczarr.diagnostics.source import Span
+from nczarr.diagnostics.report import Report, Span
 from nczarr.registry import Arrays
 
 ANONYMOUS = "_Anonymous_Dim_"

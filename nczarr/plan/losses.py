@@ -19,8 +19,7 @@ from nczarr.ast.plain import CARRIED, HIDDEN, guess_constant, is_finite, plain
 from nczarr.ast.types import is_number
 from nczarr.check.check_types import default_fill
 from nczarr.check.checked import Checked
-from nczarr.diagnostics.report import Diagnostic, Label, Report, Severity
-from nczarr.diagnostics.source import NOWHERE
+from nczarr.diagnostics.report import NOWHERE, Diagnostic, Label, Report, Severity
 from nczarr.options import Options
 from nczarr.plan.chunk_lengths import survey
 from nczarr.plan.plans import Loss

@@ -14,8 +14,7 @@ from nczarr.ast.dataset import groups
 from nczarr.ast.plain import is_finite
 from nczarr.ast.types import EnumType
 from nczarr.check.checked import Checked
-from nczarr.diagnostics.report import Report
-from nczarr.diagnostics.source import Span
+from nczarr.diagnostics.report import Report, Span
 from nczarr.options import Options
 from nczarr.plan.losses import losses, report_losses
 from nczarr.plan.plans import Loss, Plan, StorePlan, StreamPlan

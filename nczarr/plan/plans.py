@@ -16,8 +16,7 @@ from nczarr.arrays.sources.source import Layout, Parts
 from nczarr.ast import Kind, Storage
 from nczarr.ast.rectilinear import varies
 from nczarr.check.checked import Checked
-from nczarr.diagnostics.report import Diagnostic
-from nczarr.diagnostics.source import NOWHERE, Span
+from nczarr.diagnostics.report import NOWHERE, Diagnostic, Span
 from nczarr.options import Options
 from nczarr.registry import ChunkKeys, Format
 

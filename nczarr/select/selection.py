@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 from nczarr import names
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.regions import Selection
-from nczarr.diagnostics.report import Report
-from nczarr.diagnostics.source import NOWHERE, Span
+from nczarr.diagnostics.report import NOWHERE, Report, Span
 
 if TYPE_CHECKING:
     from nczarr.check.checked import Checked

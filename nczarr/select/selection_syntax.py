@@ -29,8 +29,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from nczarr.diagnostics.report import Report
-from nczarr.diagnostics.source import Source, Span
+from nczarr.diagnostics.report import Report, Source, Span
 from nczarr.select.selection import CoordinateRange, DimensionRange, Extent, Extents, Label, Section
 
 if TYPE_CHECKING:

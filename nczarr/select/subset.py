@@ -25,8 +25,7 @@ from nczarr.ast.dataset import G, building, map_groups
 from nczarr.ast.rectilinear import largest, varies, within
 from nczarr.ast.types import list_parts
 from nczarr.check.checked import Checked, remaining, resize
-from nczarr.diagnostics.report import Report
-from nczarr.diagnostics.source import Span
+from nczarr.diagnostics.report import Report, Span
 from nczarr.select.physical import indices_of
 from nczarr.select.sections import SectionChanges, ranges_of, settle, with_related
 from nczarr.select.selection import (

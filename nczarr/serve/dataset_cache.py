@@ -19,8 +19,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from nczarr import names
-from nczarr.diagnostics.report import CompileError, Diagnostic, Report
-from nczarr.diagnostics.source import Source
+from nczarr.diagnostics.report import CompileError, Diagnostic, Report, Source
 from nczarr.options import UNREAD, Following, Options
 from nczarr.serve.places import ServedPlace, forbidden
 from nczarr.serve.refusals import ALLOW, BUSY, FORBIDDEN, RETRY, SOON, UNKNOWN, RefusedRequestError, without_home

@@ -15,8 +15,8 @@ import re
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from nczarr.diagnostics.report import Source
 from nczarr.diagnostics.secrets import NO_OPTIONS, StorageOptions
-from nczarr.diagnostics.source import Source
 from nczarr.stores.bounded_cache import BoundedCache
 from nczarr.stores.connection import FileConnection, missing_library
 from nczarr.stores.url import BadURLError

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from nczarr.diagnostics.source import HEAD, Source
+from nczarr.diagnostics.report import HEAD, Source
 from nczarr.stores.base import Store, safe_key, with_prefix
 
 EXPECTED = "a path, a URL, bytes, an open binary file, a mapping of keys to bytes, or a store of zarr-python"

@@ -10,8 +10,8 @@ from contextlib import contextmanager, suppress
 from threading import Event
 from typing import TYPE_CHECKING, NamedTuple, cast
 
+from nczarr.diagnostics.report import HEAD, Buffer, Source
 from nczarr.diagnostics.secrets import NO_OPTIONS, StorageOptions
-from nczarr.diagnostics.source import HEAD, Buffer, Source
 from nczarr.stores.base import Store
 from nczarr.stores.url import BadURLError, is_remote, location
 

@@ -14,8 +14,8 @@ import re
 from typing import NamedTuple
 from urllib.parse import unquote
 
+from nczarr.diagnostics.report import Source
 from nczarr.diagnostics.secrets import show
-from nczarr.diagnostics.source import Source
 from nczarr.options import Following
 from nczarr.stores.base import Store
 from nczarr.stores.connection import WEB

@@ -19,8 +19,7 @@ from antlr4.atn.ATNState import ATNState
 from antlr4.error.ErrorStrategy import DefaultErrorStrategy
 from antlr4.IntervalSet import IntervalSet
 
-from nczarr.diagnostics.report import Label, Report
-from nczarr.diagnostics.source import Source, Span
+from nczarr.diagnostics.report import Label, Report, Source, Span
 
 
 class Token:

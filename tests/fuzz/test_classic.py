@@ -12,8 +12,7 @@ import pytest
 from nczarr.arrays.regions import linear_block, region_of
 from nczarr.check.checked import Checked
 from nczarr.diagnostics import render
-from nczarr.diagnostics.report import Report
-from nczarr.diagnostics.source import Source
+from nczarr.diagnostics.report import Report, Source
 from nczarr.operations import pipeline
 from nczarr.operations.pipeline import dump
 from nczarr.options import Options

@@ -9,8 +9,7 @@ import pytest
 
 import nczarr
 from nczarr import registry
-from nczarr.diagnostics.report import Report
-from nczarr.diagnostics.source import Source
+from nczarr.diagnostics.report import Report, Source
 from nczarr.operations import pipeline
 from nczarr.options import Options
 from nczarr.select.indexing import read

@@ -11,8 +11,7 @@ import nczarr.ncstream as door
 import numpy as np
 import pytest
 
-from nczarr.diagnostics.report import CompileError, Report
-from nczarr.diagnostics.source import Source
+from nczarr.diagnostics.report import CompileError, Report, Source
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
 from nczarr.formats.ncstream.read.scan import scan
 from tests.support import ncstream_streams as make

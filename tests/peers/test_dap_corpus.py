@@ -15,8 +15,7 @@ import pytest
 
 import nczarr
 from nczarr.arrays.regions import every_block
-from nczarr.diagnostics.report import CompileError, Report, Severity
-from nczarr.diagnostics.source import Source
+from nczarr.diagnostics.report import CompileError, Report, Severity, Source
 from nczarr.operations import pipeline
 from nczarr.options import Options
 from tests.support.opendap_prints import differences

@@ -15,8 +15,7 @@ import pytest
 from nczarr.arrays.sources.memory import Runs
 from nczarr.ast import Kind
 from nczarr.check.checked import Checked
-from nczarr.diagnostics.report import Report
-from nczarr.diagnostics.source import Source
+from nczarr.diagnostics.report import Report, Source
 from nczarr.formats.netcdf4.define import default_chunks
 from nczarr.operations import pipeline
 from nczarr.operations.pipeline import dump

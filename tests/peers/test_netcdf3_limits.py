@@ -15,8 +15,7 @@ import pytest
 
 from nczarr.ast import Kind
 from nczarr.check.classic_layout import CLASSIC_KINDS, lay_out
-from nczarr.diagnostics.report import Report
-from nczarr.diagnostics.source import Source
+from nczarr.diagnostics.report import Report, Source
 from nczarr.formats.netcdf3.backend import header
 from nczarr.operations import pipeline
 from nczarr.options import Options

@@ -21,8 +21,7 @@ from nczarr.arrays.sources.source import Parts
 from nczarr.ast import Dataset, Kind, Storage
 from nczarr.ast.dataset import rebuilt
 from nczarr.check.checked import Checked
-from nczarr.diagnostics.report import Report
-from nczarr.diagnostics.source import Source
+from nczarr.diagnostics.report import Report, Source
 from nczarr.integrations.testing.strategies import datasets_with_data
 from nczarr.operations import pipeline
 from nczarr.operations.pipeline import dump

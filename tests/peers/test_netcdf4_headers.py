@@ -21,8 +21,7 @@ from nczarr.arrays.sources.source import Parts
 from nczarr.ast import Dataset
 from nczarr.check import check
 from nczarr.check.checked import Unchecked
-from nczarr.diagnostics.report import Report
-from nczarr.diagnostics.source import Source
+from nczarr.diagnostics.report import Report, Source
 from nczarr.formats.netcdf4 import frontend
 from nczarr.formats.netcdf4.header.file_bytes import HeaderFile
 from nczarr.formats.netcdf4.index_chunk_array import IndexChunkArray

@@ -8,8 +8,7 @@ from nczarr.ast import Dataset
 from nczarr.check import check
 from nczarr.check.checked import Checked, Unchecked
 from nczarr.cli.compile import text as tree_text
-from nczarr.diagnostics.report import Report, Severity
-from nczarr.diagnostics.source import Source
+from nczarr.diagnostics.report import Report, Severity, Source
 from nczarr.formats.cdl.read import frontend
 from nczarr.formats.cdl.write import backend
 from nczarr.integrations.testing.arrays import differences

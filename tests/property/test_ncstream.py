@@ -13,8 +13,7 @@ from nczarr.arrays.sources.source import Parts
 from nczarr.ast import Dataset
 from nczarr.check import check
 from nczarr.check.checked import Checked, Unchecked
-from nczarr.diagnostics.report import Report
-from nczarr.diagnostics.source import Source
+from nczarr.diagnostics.report import Report, Source
 from nczarr.formats.ncstream.write import backend
 from nczarr.operations import pipeline
 from nczarr.options import Options

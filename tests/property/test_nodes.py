@@ -33,7 +33,7 @@ from nczarr.ast import (
 )
 from nczarr.ast.node import members_of
 from nczarr.ast.validation import schema_of
-from nczarr.diagnostics.source import Source, Span
+from nczarr.diagnostics.report import Source, Span
 from nczarr.integrations.testing.strategies import datasets
 
 CLASSES: tuple[type[Node], ...] = (

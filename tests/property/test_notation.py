@@ -6,8 +6,7 @@ from hypothesis import HealthCheck, Phase, find, given, settings
 import nczarr
 from nczarr.ast import Dataset
 from nczarr.ast import dataset as walk
-from nczarr.diagnostics.report import Report
-from nczarr.diagnostics.source import Source
+from nczarr.diagnostics.report import Report, Source
 from nczarr.formats.ast_json import backend as json_backend
 from nczarr.formats.ast_json import frontend as json_frontend
 from nczarr.formats.notation import backend, frontend

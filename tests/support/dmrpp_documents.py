@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from nczarr.check.checked import Checked
-from nczarr.diagnostics.report import Report
-from nczarr.diagnostics.source import Source
+from nczarr.diagnostics.report import Report, Source
 from nczarr.operations import pipeline
 from nczarr.options import Following, Options
 

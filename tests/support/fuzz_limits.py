@@ -10,8 +10,7 @@ from types import FrameType
 
 from nczarr import registry
 from nczarr.check.checked import Checked
-from nczarr.diagnostics.report import Diagnostic, Report
-from nczarr.diagnostics.source import Source
+from nczarr.diagnostics.report import Diagnostic, Report, Source
 from nczarr.operations import pipeline
 from nczarr.options import Options
 

@@ -10,8 +10,7 @@ from typing import Any
 
 from antlr4 import InputStream
 
-from nczarr.diagnostics.report import Report
-from nczarr.diagnostics.source import Source
+from nczarr.diagnostics.report import Report, Source
 from nczarr.formats.cdl.read.patterns import check_bytes, scan_header
 from nczarr.syntax._generated.CDLLexer import CDLLexer
 from nczarr.syntax.tokens import Token

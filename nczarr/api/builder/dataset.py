@@ -14,8 +14,7 @@ from nczarr.arrays.lazy_numpy import np
 from nczarr.arrays.sources.dask_array import Results
 from nczarr.ast import ATOMIC, Attribute, Constant, Dataset, Dimension, Group, Variable
 from nczarr.ast.dataset import KIND_SPELLINGS
-from nczarr.diagnostics.report import CompileError
-from nczarr.diagnostics.source import Span
+from nczarr.diagnostics.report import CompileError, Span
 
 if TYPE_CHECKING:
     from nczarr.api.builder.foreign_arrays import ArrayData

@@ -11,8 +11,7 @@ from typing import Any
 
 from nczarr import names
 from nczarr.ast import Dimension, Storage, UserType
-from nczarr.diagnostics.report import Report
-from nczarr.diagnostics.source import Source, Span
+from nczarr.diagnostics.report import Report, Source, Span
 
 _PACKAGE = __name__.rpartition(".builder.")[0]
 """The modules between a program and the builder."""

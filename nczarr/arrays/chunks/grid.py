@@ -23,8 +23,7 @@ from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.regions import Index, Selection
 from nczarr.arrays.sources.source import Descr, Layout, numpy_dtype
 from nczarr.arrays.values.elements import widen
-from nczarr.diagnostics.report import CompileError, Diagnostic, Label, Severity
-from nczarr.diagnostics.source import Source, Span
+from nczarr.diagnostics.report import CompileError, Diagnostic, Label, Severity, Source, Span
 from nczarr.stores.bounded_cache import BoundedCache
 
 LARGEST_CHUNK = 4 << 30

@@ -42,7 +42,7 @@ from nczarr.stores.ranges import GAP
 from nczarr.stores.remote_file import RemoteFile
 
 if TYPE_CHECKING:
-    from nczarr.diagnostics.source import Buffer, Source
+    from nczarr.diagnostics.report import Buffer, Source
     from nczarr.stores.local_file import LocalFile
 
 RESIDENT = 1 << 26

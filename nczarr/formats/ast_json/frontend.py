@@ -8,8 +8,7 @@ from nczarr.check.checked import Unchecked
 from nczarr.syntax.json import ast_document
 
 if TYPE_CHECKING:
-    from nczarr.diagnostics.report import Report
-    from nczarr.diagnostics.source import Source
+    from nczarr.diagnostics.report import Report, Source
     from nczarr.options import Options
 
 

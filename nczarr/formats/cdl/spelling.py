@@ -14,8 +14,7 @@ from nczarr import names
 from nczarr.ast import ATOMIC
 from nczarr.ast.types import Atomic
 from nczarr.ast.values import single
-from nczarr.diagnostics.report import Report
-from nczarr.diagnostics.source import Source, Span
+from nczarr.diagnostics.report import Report, Source, Span
 
 QUANTIZE = {
     "_QuantizeBitGroomNumberOfSignificantDigits": "bitgroom",

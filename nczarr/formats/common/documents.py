@@ -14,8 +14,7 @@ from typing import Any
 from nczarr import names
 from nczarr.check.check_names import make_unique, namesakes
 from nczarr.check.checked import Namesake
-from nczarr.diagnostics.report import Diagnostic, Label, Report, Severity
-from nczarr.diagnostics.source import Source, Span
+from nczarr.diagnostics.report import Diagnostic, Label, Report, Severity, Source, Span
 from nczarr.names import name_problem
 from nczarr.options import Options
 from nczarr.stores.base import Store, UnsafeKeyError, is_safe

@@ -14,8 +14,7 @@ import re
 from json.decoder import scanstring  # type: ignore[attr-defined]
 from typing import NoReturn
 
-from nczarr.diagnostics.report import Label, Report
-from nczarr.diagnostics.source import Source, Span
+from nczarr.diagnostics.report import Label, Report, Source, Span
 from nczarr.formats.common.documents import DocumentCache
 from nczarr.options import Options
 from nczarr.stores.base import Store

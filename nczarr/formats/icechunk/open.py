@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from nczarr.diagnostics.report import Report
-from nczarr.diagnostics.source import Source
+from nczarr.diagnostics.report import Report, Source
 from nczarr.options import Options
 from nczarr.stores.base import Store
 from nczarr.stores.url import BadURLError

@@ -13,8 +13,7 @@ from typing import Any
 
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.ast import Dataset
-from nczarr.diagnostics.report import CompileError, Report
-from nczarr.diagnostics.source import Source, Span
+from nczarr.diagnostics.report import CompileError, Report, Source, Span
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
 from nczarr.formats.ncstream.read.decode import column_tree, inflate
 from nczarr.formats.ncstream.read.header_tree import HeaderContext

@@ -25,8 +25,7 @@ from nczarr.check.check_names import make_unique, namesakes
 from nczarr.check.check_types import variable_fill
 from nczarr.check.checked import Namesake, Tables, Unchecked
 from nczarr.check.classic_layout import VariablePlace, pad, record_size
-from nczarr.diagnostics.report import Label, Report
-from nczarr.diagnostics.source import Source, Span
+from nczarr.diagnostics.report import Label, Report, Source, Span
 from nczarr.formats.netcdf3.reader import (
     AttributeEntry,
     BadHeaderError,

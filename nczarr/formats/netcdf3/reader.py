@@ -15,7 +15,7 @@ from nczarr.ast.dataset import KIND_NAMES
 from nczarr.ast.values import swap
 from nczarr.check.classic_layout import TAG, WIDTHS, pad
 from nczarr.check.infer_shapes import MAX_RANK
-from nczarr.diagnostics.source import Buffer
+from nczarr.diagnostics.report import Buffer
 from nczarr.formats.netcdf3.wire import ABSENT, ATTRIBUTE, DIMENSION, MAGIC, TYPE_NAMES, TYPES, VARIABLE
 
 FIRST_OF_CDF5 = TYPES["ubyte"]

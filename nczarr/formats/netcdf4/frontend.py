@@ -33,8 +33,7 @@ from nczarr.ast.node import members_of
 from nczarr.ast.types import IntegerName
 from nczarr.check.check_names import make_unique, namesakes
 from nczarr.check.checked import Namesake, Unchecked
-from nczarr.diagnostics.report import Diagnostic, Report, Severity
-from nczarr.diagnostics.source import Source
+from nczarr.diagnostics.report import Diagnostic, Report, Severity, Source
 from nczarr.formats.netcdf4.header.dataset_info import HeaderDataset
 from nczarr.formats.netcdf4.header.datatypes import Datatype
 from nczarr.formats.netcdf4.header.file_bytes import DAMAGE, find_loaded, reason_of

@@ -31,8 +31,7 @@ from nczarr.ast.dataset import FILTER_NUMBERS, Algorithm
 from nczarr.ast.rectilinear import chunk_length
 from nczarr.ast.types import MAX_DEPTH
 from nczarr.check.checked import Unchecked
-from nczarr.diagnostics.report import Report
-from nczarr.diagnostics.source import Source, Span
+from nczarr.diagnostics.report import Report, Source, Span
 from nczarr.formats.notation import literals
 from nczarr.formats.notation.literals import WrittenConstant
 from nczarr.formats.notation.tokens import EscapeError, NotationExplainer, NotationRecovery, read_name, scan

@@ -18,8 +18,7 @@ from nczarr import names
 from nczarr.arrays.values.parts import Types, is_fixed
 from nczarr.ast import ATOMIC, CompoundType, Constant, EnumType, OpaqueType, UserType, VlenType
 from nczarr.ast.types import Atomic
-from nczarr.diagnostics.report import Report
-from nczarr.diagnostics.source import Span
+from nczarr.diagnostics.report import Report, Span
 from nczarr.formats.notation.tokens import WORDS, EscapeError, read_name, read_text
 from nczarr.syntax._generated.NCZarrParser import NCZarrParser as P
 

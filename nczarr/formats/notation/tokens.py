@@ -20,8 +20,7 @@ from antlr4.atn.ATNState import ATNState
 from antlr4.error.Errors import InputMismatchException
 
 from nczarr import names
-from nczarr.diagnostics.report import Report
-from nczarr.diagnostics.source import Source, Span
+from nczarr.diagnostics.report import Report, Source, Span
 from nczarr.syntax._generated.NCZarrParser import NCZarrParser as P
 from nczarr.syntax.tokens import FaultAnswer, ListStream, Recovery, SyntaxFault, Token
 

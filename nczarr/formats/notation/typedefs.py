@@ -13,8 +13,7 @@ from typing import Any, cast
 from nczarr import names
 from nczarr.ast import ATOMIC, CompoundType, EnumConstant, EnumType, Field, OpaqueType, UserType, VlenType
 from nczarr.ast.types import MAX_DEPTH, IntegerName, sound_types
-from nczarr.diagnostics.report import Report
-from nczarr.diagnostics.source import Source, Span
+from nczarr.diagnostics.report import Report, Source, Span
 from nczarr.formats.notation.tokens import EscapeError, read_fqn, read_name
 from nczarr.syntax._generated.NCZarrParser import NCZarrParser as P
 

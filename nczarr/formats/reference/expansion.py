@@ -13,8 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NoReturn, TypeAlias
 
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.diagnostics.report import CompileError, Report
-from nczarr.diagnostics.source import Source
+from nczarr.diagnostics.report import CompileError, Report, Source
 from nczarr.formats.reference.evaluation import NameScope, render_text
 from nczarr.formats.reference.family import BLOCK, GeneratorFamily
 from nczarr.formats.reference.jinja import pieces

@@ -18,8 +18,7 @@ from heapq import merge
 from itertools import chain
 from typing import Any
 
-from nczarr.diagnostics.report import CompileError, Report
-from nczarr.diagnostics.source import Source
+from nczarr.diagnostics.report import CompileError, Report, Source
 from nczarr.formats.reference import expansion, parquet, wire
 from nczarr.formats.reference.expansion import Missing, Refs, encode, prepare, refuse
 from nczarr.formats.reference.family import GeneratorFamily

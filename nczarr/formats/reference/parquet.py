@@ -16,8 +16,7 @@ from collections.abc import Iterator
 from importlib.util import find_spec
 from typing import Any
 
-from nczarr.diagnostics.report import CompileError, Diagnostic, Label, Report, Severity
-from nczarr.diagnostics.source import Source
+from nczarr.diagnostics.report import CompileError, Diagnostic, Label, Report, Severity, Source
 from nczarr.formats.reference import ARRAY, METADATA
 from nczarr.formats.reference.expansion import encode
 from nczarr.formats.reference.limits import DEFAULT, Limits

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-from nczarr.diagnostics.source import Buffer
+from nczarr.diagnostics.report import Buffer
 from nczarr.formats.reference.limits import LARGEST_END
 from nczarr.syntax.json.tolerant import RepeatedError, check_unrepeated, too_deep
 

@@ -17,8 +17,7 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from nczarr.diagnostics.report import Report
-from nczarr.diagnostics.source import Buffer, Source
+from nczarr.diagnostics.report import Buffer, Report, Source
 from nczarr.formats.reference import TEXT
 from nczarr.formats.reference.limits import LARGEST_END, Limits, shorten
 from nczarr.formats.reference.table import ReferenceTable, give_back, long_text, pause_collection

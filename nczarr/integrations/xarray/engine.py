@@ -16,9 +16,8 @@ from nczarr import names, registry
 from nczarr.api.handle import DatasetHandle, handle_of, omission, open_object
 from nczarr.api.node_handles import GroupHandle
 from nczarr.api.options import options_from
-from nczarr.diagnostics.report import Report
+from nczarr.diagnostics.report import HEAD, Report
 from nczarr.diagnostics.secrets import StorageOptions, show
-from nczarr.diagnostics.source import HEAD
 from nczarr.integrations.xarray.data_store import DataStore, list_dropped
 from nczarr.integrations.xarray.values import OpenedDataset, warn
 from nczarr.operations import pipeline

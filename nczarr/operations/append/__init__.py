@@ -21,9 +21,8 @@ from nczarr.arrays.sources.concatenate import unlike
 from nczarr.arrays.sources.patchwork import patch
 from nczarr.arrays.values.parts import descr, is_fixed
 from nczarr.check.checked import Checked
-from nczarr.diagnostics.report import Diagnostic, Report, Severity
+from nczarr.diagnostics.report import Diagnostic, Report, Severity, Source
 from nczarr.diagnostics.secrets import show
-from nczarr.diagnostics.source import Source
 from nczarr.link.target import emit
 from nczarr.operations import endpoints, pipeline
 from nczarr.operations.append.placement import (

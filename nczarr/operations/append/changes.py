@@ -24,9 +24,8 @@ from nczarr.arrays.sources.windows import way as route
 from nczarr.arrays.values.parts import is_fixed
 from nczarr.ast.rectilinear import varies
 from nczarr.check.checked import Checked
-from nczarr.diagnostics.report import Report
+from nczarr.diagnostics.report import Report, Source
 from nczarr.diagnostics.secrets import show
-from nczarr.diagnostics.source import Source
 from nczarr.link.tasks import WrittenPart
 from nczarr.operations import endpoints, pipeline
 from nczarr.operations.append.placement import Appended, AppendRequest, ExtendableTarget, Extension, RecordRun

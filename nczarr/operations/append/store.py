@@ -10,9 +10,8 @@ from nczarr import registry
 from nczarr.arrays.chunks.manifest import KeyListing
 from nczarr.arrays.execution.counts import Counts, Step
 from nczarr.arrays.execution.thread_pool import limit
-from nczarr.diagnostics.report import CompileError, Report
+from nczarr.diagnostics.report import CompileError, Report, Source
 from nczarr.diagnostics.secrets import show
-from nczarr.diagnostics.source import Source
 from nczarr.link.run import link
 from nczarr.operations import endpoints
 from nczarr.operations.append.changes import Change, Changes, changes_of

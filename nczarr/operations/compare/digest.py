@@ -30,8 +30,7 @@ from nczarr.ast import (
     VlenType,
 )
 from nczarr.check.checked import Checked, whole_parts
-from nczarr.diagnostics.report import Report
-from nczarr.diagnostics.source import Source, Span
+from nczarr.diagnostics.report import Report, Source, Span
 from nczarr.operations.compare.digest_ragged import RaggedHasher, leaf_of, width
 from nczarr.operations.compare.digest_values import Dense, Hashed, ValueHasher
 from nczarr.options import Options

@@ -13,8 +13,7 @@ from typing import Any
 
 from nczarr import registry
 from nczarr.diagnostics.catalog import CODES
-from nczarr.diagnostics.report import Diagnostic, Label, Report
-from nczarr.diagnostics.source import Source, Span
+from nczarr.diagnostics.report import Diagnostic, Label, Report, Source, Span
 from nczarr.operations.endpoints import detect_format
 from nczarr.operations.readers.rule import Find, Finding, Peer, ReaderFault
 from nczarr.stores.base import Store

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, TypeAlias
 
-from nczarr.diagnostics.source import NOWHERE, Span
+from nczarr.diagnostics.report import NOWHERE, Span
 
 
 class Finding(NamedTuple):

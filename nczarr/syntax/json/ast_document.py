@@ -19,8 +19,7 @@ from nczarr.arrays.values.value_lists import problem
 from nczarr.ast import ATOMIC, Attribute, Dataset, Group
 from nczarr.ast.json import MAX_JSON_DEPTH, AstDocument
 from nczarr.ast.types import MAX_DEPTH, sound_types
-from nczarr.diagnostics.report import Diagnostic, Label, Report, Severity
-from nczarr.diagnostics.source import Source, Span
+from nczarr.diagnostics.report import Diagnostic, Label, Report, Severity, Source, Span
 from nczarr.syntax.json.positions import pointer
 
 _NESTING = re.compile(rb'"(?:[^"\\]|\\.)*"?|[\[{]|[\]}]', re.DOTALL)

@@ -11,8 +11,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 
-from nczarr.diagnostics.report import Diagnostic, Label, Report, Severity
-from nczarr.diagnostics.source import Source, Span
+from nczarr.diagnostics.report import Diagnostic, Label, Report, Severity, Source, Span
 
 Path = tuple[str | int, ...]
 

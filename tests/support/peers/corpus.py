@@ -10,8 +10,7 @@ import pytest
 
 from nczarr.check import check
 from nczarr.check.checked import Checked
-from nczarr.diagnostics.report import Report
-from nczarr.diagnostics.source import Source
+from nczarr.diagnostics.report import Report, Source
 from nczarr.formats.cdl.read.frontend import read
 
 NO_TEXT = "no JSON text holds these bytes: the readable part is shown, the extension has all"

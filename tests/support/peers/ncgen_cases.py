@@ -7,8 +7,7 @@ from pathlib import Path
 
 from nczarr.ast import Kind
 from nczarr.check.checked import Checked
-from nczarr.diagnostics.report import Report
-from nczarr.diagnostics.source import Source
+from nczarr.diagnostics.report import Report, Source
 from nczarr.operations import endpoints, pipeline
 from nczarr.options import Options
 from tests.conftest import shared_folder

@@ -12,8 +12,7 @@ from nczarr.ast import Dataset, Kind
 from nczarr.check import check
 from nczarr.check.checked import Checked, Unchecked
 from nczarr.check.classic_layout import CLASSIC_KINDS
-from nczarr.diagnostics.report import Report
-from nczarr.diagnostics.source import Source
+from nczarr.diagnostics.report import Report, Source
 from nczarr.operations import pipeline
 from nczarr.options import Options
 from nczarr.registry import find_format

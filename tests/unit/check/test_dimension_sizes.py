@@ -10,8 +10,7 @@ from types import ModuleType
 import pytest
 
 import nczarr
-from nczarr.diagnostics.report import Report
-from nczarr.diagnostics.source import Source
+from nczarr.diagnostics.report import Report, Source
 from nczarr.operations import pipeline
 from nczarr.options import Options
 

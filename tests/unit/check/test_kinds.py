@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from nczarr.diagnostics.report import Report, Severity
-from nczarr.diagnostics.source import Source
+from nczarr.diagnostics.report import Report, Severity, Source
 from nczarr.operations import pipeline
 from nczarr.operations.pipeline import dump
 from nczarr.options import Options

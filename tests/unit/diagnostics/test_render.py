@@ -8,8 +8,7 @@ import json
 import pytest
 
 from nczarr.diagnostics import render
-from nczarr.diagnostics.report import Diagnostic, Label, Report, Severity
-from nczarr.diagnostics.source import Source, Span
+from nczarr.diagnostics.report import Diagnostic, Label, Report, Severity, Source, Span
 
 
 def one(text: bytes, word: bytes, **more: object) -> str:

@@ -11,9 +11,8 @@ import pytest
 from jsonschema import Draft7Validator
 
 from nczarr.diagnostics.catalog import CODES
-from nczarr.diagnostics.report import Diagnostic, Label, Severity
+from nczarr.diagnostics.report import Diagnostic, Label, Severity, Source, Span
 from nczarr.diagnostics.sarif import Log, uri
-from nczarr.diagnostics.source import Source, Span
 from tests.conftest import ROOT, Ran, run_command, shared_folder
 
 

@@ -10,8 +10,7 @@ import pytest
 
 from nczarr.check import check
 from nczarr.check.checked import Checked, Unchecked
-from nczarr.diagnostics.report import Report
-from nczarr.diagnostics.source import Source
+from nczarr.diagnostics.report import Report, Source
 from nczarr.formats.ast_json import backend as json_backend
 from nczarr.formats.ast_json import frontend as json_frontend
 from nczarr.formats.cdl.read import frontend as cdl_frontend

@@ -13,8 +13,7 @@ import pytest
 
 from nczarr.arrays.execution.counts import Counts
 from nczarr.ast import Dataset, Storage, Variable
-from nczarr.diagnostics.report import CompileError, Diagnostic, Label, Report, Severity
-from nczarr.diagnostics.source import Source, Span
+from nczarr.diagnostics.report import CompileError, Diagnostic, Label, Report, Severity, Source, Span
 from nczarr.link import cluster, worker
 from nczarr.link.run import perform
 from nczarr.link.target import is_divisible

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 import nczarr
-from nczarr.diagnostics.report import Report
-from nczarr.diagnostics.source import Source
+from nczarr.diagnostics.report import Report, Source
 from nczarr.operations import pipeline
 from nczarr.options import Options
 from nczarr.select.sections import ranges_of

@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 from fsspec.implementations.memory import MemoryFileSystem
 
-from nczarr.diagnostics.report import CompileError, Report
-from nczarr.diagnostics.source import Source
+from nczarr.diagnostics.report import CompileError, Report, Source
 from nczarr.formats.reference import lookup
 from nczarr.options import Following
 from nczarr.stores.base import Reference

@@ -12,8 +12,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from nczarr.arrays.values.columns import BackReference, Column
-from nczarr.diagnostics.report import CompileError, Report
-from nczarr.diagnostics.source import Source
+from nczarr.diagnostics.report import CompileError, Report, Source
 from nczarr.formats.awkward0.read import constructors as make
 from nczarr.formats.awkward0.read.arguments import Argument, Arguments, FunctionOfDocument, Workspace
 from nczarr.formats.awkward0.read.array_values import ValueCost

@@ -31,8 +31,7 @@ from nczarr.ast.dataset import building
 from nczarr.ast.node import TypeName
 from nczarr.ast.types import MAX_DEPTH
 from nczarr.check.checked import Namesake, Unchecked, tables
-from nczarr.diagnostics.report import Report
-from nczarr.diagnostics.source import Source
+from nczarr.diagnostics.report import Report, Source
 from nczarr.formats.awkward0.read import evaluation
 from nczarr.formats.awkward0.read.column_types import ColumnTypes, arrays, free_value, settle, units
 from nczarr.formats.awkward0.write.backend import MODEL, SCHEMA_SUFFIX, array_name

@@ -18,8 +18,7 @@ from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from typing import IO, TYPE_CHECKING, Any
 
 from nczarr.arrays.lazy_numpy import np
-from nczarr.diagnostics.report import CompileError, Report
-from nczarr.diagnostics.source import Source, Span
+from nczarr.diagnostics.report import CompileError, Report, Source, Span
 from nczarr.formats.awkward0.wire.limits import Limits, UnreadableDocumentError, show
 from nczarr.stores.base import is_safe
 

@@ -16,8 +16,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from nczarr.diagnostics.report import Report
-from nczarr.diagnostics.source import Source
+from nczarr.diagnostics.report import Report, Source
 from nczarr.formats.awkward0.wire.limits import At, Limits, show
 from nczarr.syntax.json.positions import Faults, kind
 from nczarr.syntax.json.tolerant import RepeatedError, check_unrepeated, lone_surrogate

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 
 from nczarr import names
 from nczarr.ast import Attribute, Constant, Dimension, Kind
-from nczarr.diagnostics.report import Label, Report
-from nczarr.diagnostics.source import NOWHERE, Source, Span
+from nczarr.diagnostics.report import NOWHERE, Label, Report, Source, Span
 from nczarr.formats.cdl.read.patterns import PRIMITIVES
 from nczarr.formats.cdl.read.scope import GroupScope, VariableDraft
 from nczarr.formats.cdl.spelling import GLOBAL, SPECIAL, Words

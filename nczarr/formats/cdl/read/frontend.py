@@ -21,8 +21,7 @@ from typing import TYPE_CHECKING, Any
 from nczarr import names
 from nczarr.ast.dataset import building
 from nczarr.check.checked import Unchecked
-from nczarr.diagnostics.report import Label, Report
-from nczarr.diagnostics.source import Source, Span
+from nczarr.diagnostics.report import Label, Report, Source, Span
 from nczarr.formats.cdl.read import statements
 from nczarr.formats.cdl.read.assembler import Assembler
 from nczarr.formats.cdl.read.scope import GroupScope

@@ -9,8 +9,7 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from nczarr.diagnostics.report import Report
-from nczarr.diagnostics.source import Buffer, Source, Span
+from nczarr.diagnostics.report import Buffer, Report, Source, Span
 from nczarr.syntax._generated.CDLParser import CDLParser as P
 from nczarr.syntax.tokens import Token
 

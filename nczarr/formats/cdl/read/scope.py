@@ -14,8 +14,7 @@ from typing import Any
 from nczarr import names
 from nczarr.ast import Attribute, Dataset, Dimension, Group, Kind, Storage, UserType, Variable
 from nczarr.ast.dataset import DEFAULT_STORAGE
-from nczarr.diagnostics.report import Label, Report
-from nczarr.diagnostics.source import Span
+from nczarr.diagnostics.report import Label, Report, Span
 from nczarr.syntax.tokens import Token
 
 

@@ -16,8 +16,7 @@ from nczarr.arrays.codecs.table import LeveledCodec
 from nczarr.ast import Codec, Kind, Quantize, Storage
 from nczarr.ast.dataset import BLOSC, DEFLATE, FILTER_LIMIT, FLETCHER32, KIND_SPELLINGS, SHUFFLE, most_digits
 from nczarr.ast.rectilinear import read_lengths
-from nczarr.diagnostics.report import Label, Report
-from nczarr.diagnostics.source import Source, Span
+from nczarr.diagnostics.report import Label, Report, Source, Span
 from nczarr.formats.cdl.read.scope import VariableDraft
 from nczarr.formats.cdl.spelling import QUANTIZE, SPECIAL
 from nczarr.formats.cdl.values.literals import Literal, Stop

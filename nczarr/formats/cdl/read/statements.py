@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 from nczarr import names
 from nczarr.ast import Attribute
 from nczarr.check.check_names import number_group
-from nczarr.diagnostics.report import Label
-from nczarr.diagnostics.source import Span
+from nczarr.diagnostics.report import Label, Span
 from nczarr.formats.cdl.read.patterns import PRIMITIVES, STATEMENT
 from nczarr.formats.cdl.read.scope import GroupScope
 from nczarr.formats.cdl.read.typedefs import integer, typedef

@@ -14,8 +14,7 @@ from __future__ import annotations
 import re
 
 from nczarr import names
-from nczarr.diagnostics.report import Label, Report
-from nczarr.diagnostics.source import Buffer, Source, Span
+from nczarr.diagnostics.report import Buffer, Label, Report, Source, Span
 from nczarr.formats.cdl.read.patterns import (
     BRACES,
     CAREFUL_CUT,

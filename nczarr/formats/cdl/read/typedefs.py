@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from nczarr import names
 from nczarr.ast import ATOMIC, CompoundType, EnumConstant, EnumType, Field, OpaqueType, VlenType
-from nczarr.diagnostics.source import Span
+from nczarr.diagnostics.report import Span
 from nczarr.syntax._generated.CDLParser import CDLParser as P
 from nczarr.syntax.tokens import Token, token_of, words_of
 

@@ -18,7 +18,7 @@ from typing import Any
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.ast import ATOMIC, Constant
 from nczarr.ast.values import single
-from nczarr.diagnostics.source import Buffer, Source
+from nczarr.diagnostics.report import Buffer, Source
 from nczarr.formats.cdl.values.literals import SPECIAL_WORDS, SUFFIXES
 
 _COMMENT = re.compile(rb"//[^\r\n]*+|/\*[^*]*+(?:\*(?!/)[^*]*+)*\*/")

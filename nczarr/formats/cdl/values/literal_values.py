@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING
 from nczarr import names
 from nczarr.ast.types import ATOMIC, Atomic
 from nczarr.ast.values import Constant, single
-from nczarr.diagnostics.report import Report
-from nczarr.diagnostics.source import Source, Span
+from nczarr.diagnostics.report import Report, Source, Span
 from nczarr.formats.cdl.values.literals import Literal
 
 if TYPE_CHECKING:

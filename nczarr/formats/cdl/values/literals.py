@@ -15,8 +15,7 @@ from typing import Literal as Choice
 from nczarr import names
 from nczarr.ast.types import ATOMIC
 from nczarr.ast.values import single
-from nczarr.diagnostics.report import Report
-from nczarr.diagnostics.source import Buffer, Source, Span
+from nczarr.diagnostics.report import Buffer, Report, Source, Span
 from nczarr.formats.cdl.spelling import strange_character
 
 Kind = Choice["int", "float", "hex", "char", "string", "fill", "nil", "name", "list"]

@@ -24,8 +24,7 @@ from nczarr.ast import ATOMIC, Attribute, Constant, Dataset, Dimension, Group, V
 from nczarr.ast.dataset import map_groups
 from nczarr.check.check_types import variable_fill
 from nczarr.check.checked import Tables, Unchecked, tables_of
-from nczarr.diagnostics.report import Report
-from nczarr.diagnostics.source import Source, Span
+from nczarr.diagnostics.report import Report, Source, Span
 from nczarr.formats.cdl.values.encode import LiteralEncoder, ValueSlot, strings
 from nczarr.formats.cdl.values.literal_values import Converter
 from nczarr.formats.cdl.values.literals import ListReader, Literal

@@ -36,7 +36,7 @@ from nczarr.ast.rectilinear import Lengths, varies
 from nczarr.ast.types import dependencies_first
 from nczarr.check.checked import Checked, remaining
 from nczarr.check.infer_shapes import Anonymous
-from nczarr.diagnostics.source import Span
+from nczarr.diagnostics.report import Span
 from nczarr.formats.cdl.spelling import (
     QUANTIZE,
     SECTIONS,

@@ -22,7 +22,7 @@ from nczarr.arrays.values.parts import Types, descr, parts
 from nczarr.ast import ATOMIC, Attribute, CompoundType, Constant, Dataset, EnumType
 from nczarr.ast.dataset import VERSION, groups
 from nczarr.check.checked import Checked
-from nczarr.diagnostics.source import Span
+from nczarr.diagnostics.report import Span
 from nczarr.formats.cdl.write.backend import cut, dataset_name, grown, list_printed
 from nczarr.formats.cdl.write.declarations import sayable
 from nczarr.options import Options

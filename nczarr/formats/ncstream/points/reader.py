@@ -32,8 +32,7 @@ from nczarr.arrays.values.parts import descr, escape, is_fixed
 from nczarr.ast import Attribute, Constant, Dataset, Dimension, Variable
 from nczarr.ast.types import ATOMIC, CompoundType, Field
 from nczarr.check.checked import Unchecked
-from nczarr.diagnostics.report import Report
-from nczarr.diagnostics.source import Source, Span
+from nczarr.diagnostics.report import Report, Source, Span
 from nczarr.formats.ncstream._generated import pointstream_pb2 as points_pb
 from nczarr.formats.ncstream.read.scan import entries, refuse, refuse_error
 from nczarr.formats.ncstream.wire.element_types import ATOMS, ENUM_BASES, name_of

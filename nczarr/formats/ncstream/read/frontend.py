@@ -19,8 +19,7 @@ from nczarr.arrays.sources.strided import FileBytes
 from nczarr.ast.dataset import building
 from nczarr.check.check_types import variable_fill
 from nczarr.check.checked import Tables, Unchecked, tables
-from nczarr.diagnostics.report import Report
-from nczarr.diagnostics.source import Source, Span
+from nczarr.diagnostics.report import Report, Source, Span
 from nczarr.formats.ncstream.points import reader
 from nczarr.formats.ncstream.read.header_reader import HeaderReader
 from nczarr.formats.ncstream.read.headers import derive_header, merge

@@ -18,8 +18,7 @@ from nczarr.ast import ATOMIC, Dimension, Variable
 from nczarr.ast.types import CompoundType, sound_types
 from nczarr.check.check_types import find_oversized
 from nczarr.check.checked import Tables, Unchecked, tables
-from nczarr.diagnostics.report import Report
-from nczarr.diagnostics.source import Source, Span
+from nczarr.diagnostics.report import Report, Source, Span
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
 from nczarr.formats.ncstream.read import header_tree
 from nczarr.formats.ncstream.read.decode import make_unsigned

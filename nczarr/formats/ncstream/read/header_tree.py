@@ -16,8 +16,7 @@ from nczarr.ast import ATOMIC, Attribute, Constant, Dataset, Dimension, Group, V
 from nczarr.ast.dataset import DEFAULT_STORAGE, Storage
 from nczarr.ast.node import TypeName
 from nczarr.ast.types import MAX_DEPTH, CompoundType, EnumConstant, EnumType, Field, OpaqueType
-from nczarr.diagnostics.report import Diagnostic, Label, Report, Severity
-from nczarr.diagnostics.source import Span
+from nczarr.diagnostics.report import Diagnostic, Label, Report, Severity, Span
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
 from nczarr.formats.ncstream.read.header_items import (
     LARGEST,

@@ -24,8 +24,7 @@ from nczarr.ast.node import TypeName
 from nczarr.ast.types import ATOMIC, CompoundType
 from nczarr.check.check_types import variable_fill
 from nczarr.check.checked import Tables, Unchecked
-from nczarr.diagnostics.report import Report
-from nczarr.diagnostics.source import Span
+from nczarr.diagnostics.report import Report, Span
 from nczarr.formats.common.remote_variable import RemoteVariable
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
 from nczarr.formats.ncstream.read.decode import column_tree

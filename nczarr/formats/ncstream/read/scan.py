@@ -11,8 +11,7 @@ from typing import Any, NamedTuple
 
 from google.protobuf.message import DecodeError
 
-from nczarr.diagnostics.report import Report
-from nczarr.diagnostics.source import Source, Span
+from nczarr.diagnostics.report import Report, Source, Span
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
 from nczarr.formats.ncstream._generated import pointstream_pb2 as points_pb
 from nczarr.formats.ncstream.read.data_columns import NIL, ColumnParser, MessageColumn

@@ -15,7 +15,7 @@ from functools import partial
 from struct import unpack, unpack_from
 from typing import TYPE_CHECKING, TypeVar
 
-from nczarr.diagnostics.source import HEAD
+from nczarr.diagnostics.report import HEAD
 from nczarr.stores import remote_file
 from nczarr.stores.remote_file import RemoteFile
 

@@ -31,7 +31,7 @@ from nczarr.arrays.values.parts import (
 )
 from nczarr.ast.node import TypeName
 from nczarr.ast.types import CompoundType, EnumType, OpaqueType
-from nczarr.diagnostics.source import Buffer
+from nczarr.diagnostics.report import Buffer
 
 LARGEST = (1 << 31) - 1
 """Maximum bytes of one element of fixed size."""

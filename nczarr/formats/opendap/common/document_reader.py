@@ -15,8 +15,7 @@ from nczarr.arrays.values.parts import Types
 from nczarr.ast import Attribute, Constant, Dataset, Dimension, Storage, Variable
 from nczarr.ast.node import members_of
 from nczarr.check.checked import Unchecked
-from nczarr.diagnostics.report import Diagnostic, Label, Report, Severity
-from nczarr.diagnostics.source import Source, Span
+from nczarr.diagnostics.report import Diagnostic, Label, Report, Severity, Source, Span
 from nczarr.formats.opendap.common.declarations import (
     DmrScope,
     FaultError,

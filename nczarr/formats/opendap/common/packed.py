@@ -17,7 +17,7 @@ from nczarr.arrays.values.parts import NUMPY, ListTree, PartLeaf, PartTree, Type
 from nczarr.ast import CompoundType, OpaqueType
 from nczarr.ast.node import TypeName
 from nczarr.ast.types import EnumType
-from nczarr.diagnostics.source import Buffer
+from nczarr.diagnostics.report import Buffer
 from nczarr.formats.opendap.common.columns import BrokenValuesError, SentValues, Wire
 
 LENGTH = 8

@@ -11,8 +11,7 @@ from array import array
 from typing import Any
 from xml.parsers import expat
 
-from nczarr.diagnostics.report import Report
-from nczarr.diagnostics.source import Source, Span
+from nczarr.diagnostics.report import Report, Source, Span
 from nczarr.formats.opendap.common.words import PREFIXES
 
 DEEPEST = 100

@@ -10,8 +10,7 @@ from typing import Any
 from nczarr import names
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.ast import ATOMIC, Attribute, Constant, Dataset
-from nczarr.diagnostics.report import Report
-from nczarr.diagnostics.source import Buffer, Source, Span
+from nczarr.diagnostics.report import Buffer, Report, Source, Span
 from nczarr.formats.opendap.common.columns import BrokenValuesError
 from nczarr.formats.opendap.common.declarations import DmrScope, FaultError
 from nczarr.formats.opendap.common.words import ATOMIC_OF_DAP2, number_bytes

@@ -22,8 +22,7 @@ from nczarr.arrays.values.parts import NUMPY, Types, is_fixed, size
 from nczarr.ast.dataset import building
 from nczarr.ast.node import TypeName
 from nczarr.check.checked import Unchecked
-from nczarr.diagnostics.report import Report
-from nczarr.diagnostics.source import Source, Span
+from nczarr.diagnostics.report import Report, Source, Span
 from nczarr.formats.common.remote_variable import TEXT, RemoteVariable
 from nczarr.formats.opendap.common.columns import (
     BrokenValuesError,

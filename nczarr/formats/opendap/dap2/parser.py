@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple
 
 from antlr4.error.ErrorStrategy import DefaultErrorStrategy
 
-from nczarr.diagnostics.source import Source, Span
+from nczarr.diagnostics.report import Source, Span
 from nczarr.formats.opendap.dap2.identifiers import decode_name
 from nczarr.syntax._generated.DAP2Parser import DAP2Parser as P
 from nczarr.syntax.tokens import ListStream, Token

@@ -18,8 +18,7 @@ from nczarr.ast import Attribute, Constant, EnumType, Storage
 from nczarr.ast.dataset import building
 from nczarr.ast.node import TypeName
 from nczarr.check.checked import Unchecked
-from nczarr.diagnostics.report import Report
-from nczarr.diagnostics.source import Source, Span
+from nczarr.diagnostics.report import Report, Source, Span
 from nczarr.formats.common.remote_variable import RemoteVariable
 from nczarr.formats.opendap.common.columns import BrokenValuesError, all_values, check_size
 from nczarr.formats.opendap.common.declarations import DmrScope, FaultError

@@ -19,7 +19,7 @@ from nczarr.arrays.codecs.crc32c import crc32
 from nczarr.arrays.sources.source import Parts
 from nczarr.arrays.sources.strided import FileBytes
 from nczarr.ast import ATOMIC
-from nczarr.diagnostics.source import Buffer, Source
+from nczarr.diagnostics.report import Buffer, Source
 from nczarr.formats.opendap.common.columns import (
     BrokenValuesError,
     check_size,

@@ -8,8 +8,7 @@ from nczarr.arrays.sources.source import Parts
 from nczarr.ast import Storage
 from nczarr.ast.dataset import building
 from nczarr.check.checked import Unchecked
-from nczarr.diagnostics.report import Diagnostic, Label, Report, Severity
-from nczarr.diagnostics.source import Source, Span
+from nczarr.diagnostics.report import Diagnostic, Label, Report, Severity, Source, Span
 from nczarr.formats.opendap.common.document_reader import DescribedVariable, DocumentReader
 from nczarr.formats.opendap.common.xml_reader import XmlElement, parse
 from nczarr.formats.opendap.dmrpp.arrays import ArrayReader

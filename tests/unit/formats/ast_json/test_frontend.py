@@ -5,8 +5,7 @@ import json
 import pytest
 
 from nczarr.ast import Attribute, Constant, Dataset, VlenType
-from nczarr.diagnostics.report import Report
-from nczarr.diagnostics.source import Source
+from nczarr.diagnostics.report import Report, Source
 from nczarr.formats.ast_json import backend, frontend
 from tests.conftest import ROOT
 

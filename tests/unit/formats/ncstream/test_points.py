@@ -17,8 +17,7 @@ from hypothesis import strategies as st
 import nczarr
 from nczarr.api.handle import DatasetHandle
 from nczarr.check import check
-from nczarr.diagnostics.report import Report
-from nczarr.diagnostics.source import Source
+from nczarr.diagnostics.report import Report, Source
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
 from nczarr.formats.ncstream._generated import pointstream_pb2 as points_pb
 from nczarr.formats.ncstream.points import reader, writer

@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 import nczarr
-from nczarr.diagnostics.report import Report
-from nczarr.diagnostics.source import Source
+from nczarr.diagnostics.report import Report, Source
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
 from nczarr.formats.ncstream.read import frontend
 from nczarr.operations import pipeline

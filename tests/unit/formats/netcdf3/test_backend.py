@@ -18,8 +18,7 @@ from nczarr.ast import ATOMIC, Attribute, Constant, Dataset, Dimension, Kind, Va
 from nczarr.check.checked import Checked
 from nczarr.check.classic_layout import CLASSIC_KINDS, check_sizes, lay_out
 from nczarr.check.kinds import choose
-from nczarr.diagnostics.report import Report
-from nczarr.diagnostics.source import Source
+from nczarr.diagnostics.report import Report, Source
 from nczarr.formats.netcdf3 import backend as data
 from nczarr.formats.netcdf3.backend import header
 from nczarr.operations import pipeline

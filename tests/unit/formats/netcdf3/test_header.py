@@ -10,8 +10,7 @@ import pytest
 
 from nczarr.ast import Constant
 from nczarr.check.checked import Checked
-from nczarr.diagnostics.report import Report
-from nczarr.diagnostics.source import Source
+from nczarr.diagnostics.report import Report, Source
 from nczarr.operations import pipeline
 from nczarr.options import Options
 from tests.conftest import run_command

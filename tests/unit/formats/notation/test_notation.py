@@ -7,8 +7,7 @@ import pytest
 
 from nczarr import registry
 from nczarr.ast import Attribute, Constant, Dataset
-from nczarr.diagnostics.report import Report
-from nczarr.diagnostics.source import Source
+from nczarr.diagnostics.report import Report, Source
 from nczarr.formats.notation import backend, frontend, tokens
 from nczarr.operations import pipeline
 from nczarr.options import Options

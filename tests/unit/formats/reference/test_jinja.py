@@ -13,8 +13,7 @@ import pytest
 
 from nczarr import CompileError, refs
 from nczarr.api.refs import Limits
-from nczarr.diagnostics.report import Diagnostic, Report
-from nczarr.diagnostics.source import Source
+from nczarr.diagnostics.report import Diagnostic, Report, Source
 from nczarr.formats.reference import jinja
 from nczarr.formats.reference.lookup import open_document
 from nczarr.stores.base import Reference

@@ -15,8 +15,7 @@ import pytest
 
 import nczarr
 from nczarr import refs
-from nczarr.diagnostics.report import CompileError, Diagnostic, Report
-from nczarr.diagnostics.source import Source
+from nczarr.diagnostics.report import CompileError, Diagnostic, Report, Source
 from nczarr.formats.reference import expansion, wire
 from nczarr.formats.reference.limits import DEFAULT, Limits
 from nczarr.formats.reference.lookup import CheckedReferences, open_document
@@ -170,7 +169,7 @@ def test_another_process_sees_the_same(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_a_million_entries_are_opened_in_little_time_and_memory() -> None:
     code = "import sys, time; from nczarr.formats.reference.lookup import open_document; "
-    code += "from nczarr.diagnostics.source import Source; "
+    code += "from nczarr.diagnostics.report import Source; "
     code += "from nczarr.diagnostics.report import Report; import numpy; began = time.process_time(); "
     code += "found = open_document(Source('t', sys.stdin.buffer.read()), Report()); "
     code += "took = time.process_time() - began; "

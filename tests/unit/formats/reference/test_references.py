@@ -15,8 +15,7 @@ from typing import Any
 import pytest
 
 from nczarr import CompileError, refs
-from nczarr.diagnostics.report import Diagnostic, Report
-from nczarr.diagnostics.source import Source
+from nczarr.diagnostics.report import Diagnostic, Report, Source
 from nczarr.formats.reference import expansion, wire
 from nczarr.formats.reference.limits import DEFAULT, Limits
 from tests.conftest import ROOT, Ran, shared_folder

@@ -11,8 +11,7 @@ from typing import Any
 
 import pytest
 
-from nczarr.diagnostics.report import Report
-from nczarr.diagnostics.source import Source
+from nczarr.diagnostics.report import Report, Source
 from nczarr.formats.reference import table, wire
 from nczarr.formats.reference.limits import DEFAULT
 from nczarr.formats.reference.table import ReferenceTable

@@ -11,8 +11,7 @@ from typing import Any
 
 import pytest
 
-from nczarr.diagnostics.report import CompileError, Report
-from nczarr.diagnostics.source import Source
+from nczarr.diagnostics.report import CompileError, Report, Source
 from nczarr.formats.reference.lookup import opens
 from nczarr.options import Options
 from nczarr.stores.references import ReferenceStore

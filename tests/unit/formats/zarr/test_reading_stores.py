@@ -16,8 +16,7 @@ import pytest
 import nczarr
 from nczarr import registry
 from nczarr.ast import Constant
-from nczarr.diagnostics.report import Report
-from nczarr.diagnostics.source import Source
+from nczarr.diagnostics.report import Report, Source
 from nczarr.operations import pipeline
 from nczarr.select.indexing import read
 from nczarr.stores.memory import MemoryStore

@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from nczarr.diagnostics.report import Report
-from nczarr.diagnostics.source import Source
+from nczarr.diagnostics.report import Report, Source
 from nczarr.formats.reference.lookup import CheckedReferences, open_document
 from nczarr.operations.verify import Looked, look_at
 from nczarr.stores.stat import Facts

@@ -14,8 +14,7 @@ from nczarr.ast import Attribute, Constant, Dataset, Dimension, Group, Variable
 from nczarr.ast.types import ATOMIC, CompoundType, EnumConstant, EnumType, Field
 from nczarr.check import check
 from nczarr.check.checked import Checked, Unchecked
-from nczarr.diagnostics.report import Report
-from nczarr.diagnostics.source import Source
+from nczarr.diagnostics.report import Report, Source
 from nczarr.operations import pipeline
 from nczarr.options import Options
 from nczarr.serve.protocols import ncml

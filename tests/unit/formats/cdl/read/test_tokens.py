@@ -10,8 +10,7 @@ import pytest
 from nczarr.ast import Node
 from nczarr.ast.node import members_of
 from nczarr.check.checked import Unchecked
-from nczarr.diagnostics.report import Report
-from nczarr.diagnostics.source import Source
+from nczarr.diagnostics.report import Report, Source
 from nczarr.formats.cdl.read.frontend import parse, read
 from nczarr.formats.cdl.read.tokens import FastTokens
 from nczarr.syntax._generated.CDLParser import CDLParser as P

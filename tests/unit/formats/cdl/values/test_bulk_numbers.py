@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from nczarr.ast import ATOMIC, Constant
 from nczarr.check.check_types import DEFAULT
-from nczarr.diagnostics.report import Report
-from nczarr.diagnostics.source import Source
+from nczarr.diagnostics.report import Report, Source
 from nczarr.formats.cdl.values import bulk_numbers
 from nczarr.formats.cdl.values.literal_values import Converter
 from nczarr.formats.cdl.values.literals import ListReader

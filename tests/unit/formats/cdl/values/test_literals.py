@@ -6,8 +6,7 @@ import math
 
 import pytest
 
-from nczarr.diagnostics.report import Report
-from nczarr.diagnostics.source import Source
+from nczarr.diagnostics.report import Report, Source
 from nczarr.formats.cdl.values.literals import ListReader, Literal
 
 

@@ -8,8 +8,7 @@ import pytest
 
 from nczarr.check import check
 from nczarr.check.checked import Checked
-from nczarr.diagnostics.report import Report
-from nczarr.diagnostics.source import Source
+from nczarr.diagnostics.report import Report, Source
 from nczarr.formats.cdl.read.frontend import read
 
 

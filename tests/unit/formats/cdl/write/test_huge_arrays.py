@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from nczarr.check.checked import Checked
-from nczarr.diagnostics.report import Report
-from nczarr.diagnostics.source import Source
+from nczarr.diagnostics.report import Report, Source
 from nczarr.operations import pipeline
 from nczarr.operations.pipeline import dump
 from nczarr.options import Options

@@ -32,8 +32,7 @@ from nczarr.ast import (
 from nczarr.check import check
 from nczarr.check.checked import Checked, Unchecked
 from nczarr.cli.compile import text as tree_text
-from nczarr.diagnostics.report import Report, Severity
-from nczarr.diagnostics.source import Source
+from nczarr.diagnostics.report import Report, Severity, Source
 from nczarr.formats.cdl.write.losses import in_constant
 from nczarr.integrations.testing.strategies import datasets_with_data
 from nczarr.operations import pipeline

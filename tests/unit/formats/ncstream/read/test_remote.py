@@ -18,8 +18,7 @@ import pytest
 
 import nczarr
 from nczarr.api.handle import DatasetHandle
-from nczarr.diagnostics.report import CompileError, Report
-from nczarr.diagnostics.source import Source
+from nczarr.diagnostics.report import CompileError, Report, Source
 from nczarr.formats.common import remote_variable
 from nczarr.formats.ncstream.read import remote
 from nczarr.operations import pipeline

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from nczarr.ast import Attribute, EnumType
-from nczarr.diagnostics.report import Report
-from nczarr.diagnostics.source import Source
+from nczarr.diagnostics.report import Report, Source
 from nczarr.formats.opendap.common.declarations import DmrScope, attributes, enum_of
 from nczarr.formats.opendap.common.words import OURS
 from nczarr.formats.opendap.common.xml_reader import parse

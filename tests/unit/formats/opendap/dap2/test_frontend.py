@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 import nczarr
-from nczarr.diagnostics.report import Report
-from nczarr.diagnostics.source import Source
+from nczarr.diagnostics.report import Report, Source
 from nczarr.operations import pipeline
 from nczarr.options import Options
 from tests.support.opendap_responses import END, ROW, dods, text, units

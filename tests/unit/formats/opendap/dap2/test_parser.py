@@ -6,7 +6,7 @@ import pytest
 from antlr4 import InputStream
 from antlr4.Token import Token
 
-from nczarr.diagnostics.source import Source
+from nczarr.diagnostics.report import Source
 from nczarr.formats.opendap.dap2.parser import TextFaultError, scan
 from nczarr.syntax._generated.DAP2Lexer import DAP2Lexer
 

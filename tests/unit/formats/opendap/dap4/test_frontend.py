@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 import nczarr
-from nczarr.diagnostics.report import Report
-from nczarr.diagnostics.source import Source
+from nczarr.diagnostics.report import Report, Source
 from nczarr.operations import pipeline
 from nczarr.options import Options
 from tests.support.opendap_responses import chunk, dap, dmr

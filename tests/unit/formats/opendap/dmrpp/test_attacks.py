@@ -38,8 +38,7 @@ BAD = {
 
 @pytest.mark.parametrize("text", BAD.values(), ids=BAD)
 def test_refused_documents(text: bytes, tmp_path: Path) -> None:
-    from nczarr.diagnostics.report import Report
-    from nczarr.diagnostics.source import Source
+    from nczarr.diagnostics.report import Report, Source
     from nczarr.formats.opendap.dmrpp.frontend import read as read_document
     from nczarr.options import Options
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pickle
 from pathlib import Path
 
-from nczarr.diagnostics import source as sources
-from nczarr.diagnostics.source import Source
+from nczarr.diagnostics import report as sources
+from nczarr.diagnostics.report import Source
 from nczarr.stores.open import open_source
 
 
