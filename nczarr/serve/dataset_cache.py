@@ -25,8 +25,8 @@ from nczarr.serve.places import ServedPlace, forbidden
 from nczarr.serve.refusals import ALLOW, BUSY, FORBIDDEN, RETRY, SOON, UNKNOWN, RefusedRequestError, without_home
 from nczarr.serve.resources import Disk, FullError, Limits
 from nczarr.stores.base import ROOT_KEYS
-from nczarr.stores.bounded_cache import BoundedCache
 from nczarr.stores.local_file import LocalFile, identity_of
+from nczarr.stores.ranges import BoundedCache
 
 if TYPE_CHECKING:
     from nczarr.check.checked import Checked

@@ -20,9 +20,9 @@ from typing import Any
 
 from nczarr.arrays.execution.processes import NoAnswerError, TimedProcess, answer, answer_all, own_streams, send, start
 from nczarr.serve.resources import Limits
-from nczarr.stores.bounded_cache import BoundedCache
 from nczarr.stores.local_file import identity_of
 from nczarr.stores.open import UNMAPPED
+from nczarr.stores.ranges import BoundedCache
 
 MOST = 4
 """Maximum number of helpers, so that one hanging file does not block others."""

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from nczarr.options import Following
 from nczarr.registry import load
-from nczarr.stores.bounded_cache import BoundedCache
+from nczarr.stores.ranges import BoundedCache
 from nczarr.stores.reference_policy import ForbiddenTargetError, Policy
 
 UNFINISHED = re.compile(r"\.(?:partial|replaced)-")

@@ -24,7 +24,6 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from nczarr.diagnostics.secrets import NO_OPTIONS, StorageOptions, scrub, show
-from nczarr.stores.bounded_cache import BoundedCache
 from nczarr.stores.range_request import (
     GivenUpError,
     RangeAnswer,
@@ -36,7 +35,7 @@ from nczarr.stores.range_request import (
     execute_request,
     is_interrupted,
 )
-from nczarr.stores.ranges import ChangedError
+from nczarr.stores.ranges import BoundedCache, ChangedError
 from nczarr.stores.url import BadURLError, Location, MissingProtocolError, location
 
 if TYPE_CHECKING:

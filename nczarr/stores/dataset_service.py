@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nczarr.diagnostics.report import Source
 from nczarr.diagnostics.secrets import NO_OPTIONS, StorageOptions
-from nczarr.stores.bounded_cache import BoundedCache
 from nczarr.stores.connection import FileConnection, missing_library
+from nczarr.stores.ranges import BoundedCache
 from nczarr.stores.url import BadURLError
 
 if TYPE_CHECKING:

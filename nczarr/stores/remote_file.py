@@ -19,8 +19,17 @@ from functools import partial
 from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
-from nczarr.stores.bounded_cache import BoundedCache
-from nczarr.stores.ranges import GAP, REMOTE, REQUEST, ChangedError, announce, describe_object, neighbours, remote
+from nczarr.stores.ranges import (
+    GAP,
+    REMOTE,
+    REQUEST,
+    BoundedCache,
+    ChangedError,
+    announce,
+    describe_object,
+    neighbours,
+    remote,
+)
 
 if TYPE_CHECKING:
     from nczarr.stores.connection import FileConnection

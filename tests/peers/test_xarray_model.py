@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import nczarr
-from nczarr.stores.bounded_cache import BoundedCache
+from nczarr.stores.ranges import BoundedCache
 from tests.conftest import ROOT
 
 pytestmark = pytest.mark.peer

@@ -25,7 +25,7 @@ from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.regions import Selection, lengths_of
 from nczarr.arrays.sources.source import ArraySource, Layout, itemsize, numpy_dtype
 from nczarr.diagnostics.report import CompileError, Diagnostic, Severity
-from nczarr.stores.bounded_cache import BoundedCache
+from nczarr.stores.ranges import BoundedCache
 
 RESULTS = 64 << 20
 """Bytes of results that are kept for further reads."""

@@ -24,7 +24,7 @@ from nczarr.formats.reference.parquet_rows import ChunkGrid, RecordFaultError, R
 from nczarr.formats.reference.target import text_of
 from nczarr.formats.reference.wire import is_oversized, report_repeated
 from nczarr.stores.base import Reference, Store, folders_with, is_safe, next_segments, with_prefix
-from nczarr.stores.bounded_cache import BoundedCache
+from nczarr.stores.ranges import BoundedCache
 from nczarr.syntax.json.positions import Faults, members
 from nczarr.syntax.json.tolerant import NotJsonError, parse
 

@@ -27,7 +27,7 @@ from nczarr.ast.dataset import Element
 from nczarr.diagnostics.report import DataWarning
 from nczarr.plan.keys import name_axes
 from nczarr.select.reader import dtype_of, value_of
-from nczarr.stores.bounded_cache import BoundedCache
+from nczarr.stores.ranges import BoundedCache
 
 if TYPE_CHECKING:
     from nczarr.api.node_handles import GroupHandle

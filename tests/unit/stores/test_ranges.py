@@ -11,7 +11,7 @@ import pytest
 from nczarr.stores import ranges
 from nczarr.stores.directory import DirectoryStore, DirectoryTarget
 from nczarr.stores.memory import MeasuringStore, MemoryStore
-from nczarr.stores.ranges import Range
+from nczarr.stores.ranges import BoundedCache, Range
 from nczarr.stores.zip import ZipStore, ZipTarget
 
 DATA = bytes(range(256)) * 40
@@ -81,3 +81,28 @@ def test_links_are_in_no_place(file: str, tmp_path: Path) -> None:
     (tmp_path / "store" / "k").symlink_to(file)
     with pytest.raises(OSError, match="symbolic link"):
         DirectoryStore(str(tmp_path / "store")).locate("k")
+
+
+def test_the_least_recently_used_entry_goes_first() -> None:
+    cache: BoundedCache[str, int] = BoundedCache(2)
+    assert (cache.get("a"), len(cache), cache.entries()) == (None, 0, {})
+    cache.put("a", 1)
+    cache.put("b", 2)
+    assert cache.get("a") == 1
+    cache.put("c", 3)
+    assert cache.entries() == {"a": 1, "c": 3}
+    assert ("b" in cache, cache.get("b", "missing")) == (False, "missing")
+
+
+def test_sizes_count() -> None:
+    cache: BoundedCache[int, bytes] = BoundedCache(10, len)
+    cache.put(1, b"aaaa")
+    cache.put(2, b"bbbb")
+    cache.put(1, b"a" * 7)
+    assert cache.entries() == {1: b"a" * 7}
+    cache.put(3, b"c" * 99)
+    assert len(cache) == 1
+    cache.put(4, b"")
+    assert len(cache) == 2
+    cache.put(5, b"d")
+    assert cache.entries() == {4: b"", 5: b"d"}
