@@ -3,20 +3,26 @@
 Source: the Zarr v2 specification; members in netCDF-C's order. `_FillValue` is
 the array's fill value, and an attribute too unless NaN or infinite, which plain
 JSON cannot hold.
+
+Records are lists of [name, dtype]. Array and record fields are valid Zarr v2,
+but make zarr-python reject the whole group. They are written as raw bytes,
+`|Vn`; the extension stores their type.
 """
 
 from __future__ import annotations
 
+import base64
+import math
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from nczarr.arrays.codecs.chain import to_configs
-from nczarr.arrays.sources.source import itemsize
+from nczarr.arrays.sources.source import Descr, itemsize
 from nczarr.ast import Constant
 from nczarr.ast.plain import JsonConstant, is_finite, plain
 from nczarr.diagnostics.report import Report
-from nczarr.formats.zarr.core.fill_values import Json
+from nczarr.formats.zarr.core.fill_values import Json, json_of
 from nczarr.formats.zarr.core.writer import Entry, Writer, encode, members
-from nczarr.formats.zarr.v2 import dtypes
 from nczarr.plan.plans import PartTarget, StorePlan
 from nczarr.stores.base import is_metadata
 
@@ -97,11 +103,39 @@ def array_document(target: PartTarget, scalar_shape: tuple[int, ...] = (), *, co
         {
             "zarr_format": 2,
             "shape": layout.shape or scalar_shape,
-            "dtype": dtypes.dtype(layout.dtype),
+            "dtype": _name_dtype(layout.dtype),
             "chunks": layout.chunks or scalar_shape,
-            "fill_value": dtypes.fill_value(layout.dtype, layout.fill),
+            "fill_value": _show_fill(layout.dtype, layout.fill),
             "order": "C",
             "compressor": last,
             "filters": configs or None,
         }
     )
+
+
+def _name_dtype(descr: Descr) -> str | list[list[str]]:
+    """Return the `dtype` member."""
+    if isinstance(descr, str):
+        return descr
+    return [[name, _field(field, shape)] for name, field, shape in descr]
+
+
+def _field(descr: Descr, shape: tuple[int, ...]) -> str:
+    if isinstance(descr, str) and not shape:
+        return descr
+    return f"|V{itemsize(descr) * math.prod(shape)}"
+
+
+def _show_fill(descr: Descr, fill: bytes | None) -> Any:
+    """Return the `fill_value` member: number, `NaN` or the like, text, else base64; null for none."""
+    if fill is None:
+        return None
+    if not isinstance(descr, str) or descr[1] == "V":
+        return base64.b64encode(fill).decode()
+    if descr == "|O" or descr[1] == "U":
+        return fill.decode("utf-8")
+    if descr[1] == "S":
+        if descr[0] == ">":  # netCDF's char, for the netCDF library alone, which does not decode base64
+            return fill.rstrip(b"\0").decode("ascii")
+        return base64.b64encode(fill).decode() if fill.strip(b"\0") else ""
+    return json_of(descr, fill)

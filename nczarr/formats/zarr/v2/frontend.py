@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import math
 import re
 from typing import Any
 
@@ -14,7 +15,7 @@ from nczarr.arrays.chunks.grid import Encoding
 from nczarr.arrays.codecs import table
 from nczarr.arrays.codecs.table import TextCodec
 from nczarr.arrays.sources.source import Descr, itemsize
-from nczarr.arrays.values.elements import element_of, is_element_name, with_times
+from nczarr.arrays.values.elements import element_of, halves, is_element_name, with_times
 from nczarr.arrays.values.parts import POINTER
 from nczarr.ast.plain import encode
 from nczarr.check.checked import Unchecked
@@ -22,12 +23,14 @@ from nczarr.diagnostics.report import Report
 from nczarr.formats.common.documents import DocumentCache, Json
 from nczarr.formats.zarr.core import hierarchy
 from nczarr.formats.zarr.core.array_metadata import ArrayMetadata, chain, lengths, record, sensible
-from nczarr.formats.zarr.core.fill_values import show
+from nczarr.formats.zarr.core.fill_values import decode_base64, number, show, type_name
 from nczarr.formats.zarr.core.reader import BadDocumentError, NodeReader, axes_of
-from nczarr.formats.zarr.v2 import dtypes
 from nczarr.options import Options
 from nczarr.registry import ChunkKeys
 from nczarr.stores.base import Store
+
+_INTEGER = re.compile(r"[+-]?[0-9]{1,40}")
+_REAL = r"[+-]?(?:[0-9]+\.?[0-9]*(?:[eE][+-]?[0-9]+)?|\.[0-9]+(?:[eE][+-]?[0-9]+)?|(?i:nan|inf(?:inity)?))"
 
 _KNOWN = re.compile(
     r"([<>|=]?)(?:([iu][1248]|f[248]|b1|c8|c16)|([SV])([1-9][0-9]{0,8})|(O)|(U1)|U([1-9][0-9]{0,8})|([Mm]8(?:\[[^]]*\])?))"
@@ -133,7 +136,7 @@ class Zarr2Reader(NodeReader):
             raise BadDocumentError("the chunks are not a list of one length for each dimension", "chunks")
         configs = _configs(document)
         try:
-            dtype = self._parse_dtype(dtypes.descr(document.get("dtype")), configs)
+            dtype = self._parse_dtype(_read_dtype(document.get("dtype")), configs)
         except (ValueError, TypeError) as fault:
             raise BadDocumentError(f"the model has no type for {fault}", "dtype", "unreadable-array") from None
         configs = [_size(config, dtype) for config in configs if config.get("id") not in _TEXTS]
@@ -195,7 +198,7 @@ class Zarr2Reader(NodeReader):
             return self._chars(int(dtype[2:]), written)
         if dtype == "|O" and isinstance(written, str):
             return encode(written)
-        return dtypes.fill_bytes(dtype, written)
+        return _read_fill(dtype, written)
 
     def _chars(self, size: int, written: Any) -> bytes:
         """Return a fixed-length text fill value: base64, or netCDF-C's plain text."""
@@ -238,3 +241,53 @@ def _is_base64(text: bytes, size: int) -> bool:
         return 0 < len(base64.b64decode(text, validate=True)) <= size
     except binascii.Error:
         return False
+
+
+def _read_dtype(written: Any) -> Descr:
+    """Return the type that a `dtype` member names; nested fields become raw bytes. Raises ValueError."""
+    if isinstance(written, str):
+        return written
+    if not isinstance(written, list) or not all(isinstance(field, list) and len(field) >= 2 for field in written):
+        raise ValueError(f"not a dtype of Zarr v2: {written!r}")
+    return tuple((field[0], _read_dtype(field[1]), tuple(field[2]) if len(field) > 2 else ()) for field in written)
+
+
+def _read_fill(descr: Descr, written: Any) -> bytes | None:
+    """Return the bytes of a `fill_value` member. Raises ValueError for an invalid value.
+
+    Accepts other writers' variants: numbers as texts, integers as `1.0`,
+    booleans as 0 and 1, complex numbers without imaginary part.
+    """
+    if written is None:
+        return None
+    if not isinstance(descr, str) or descr[1] == "V":
+        return decode_base64(written, itemsize(descr))
+    if descr == "|O" or descr[1] == "U":
+        if isinstance(written, bool) or not isinstance(written, str | int | float):
+            raise ValueError(f"{show(written)} is not a string")
+        return ("" if descr != "|O" and written == 0 else str(written)).encode("utf-8")
+    if descr[1] == "S":
+        return decode_base64(written, itemsize(descr), shorter=True)
+    if descr[1] == "b" and type(written) is int and written in (0, 1):
+        return bytes([written])
+    if descr[1] == "c":
+        parts = written if isinstance(written, list) else [written, 0.0]
+        if len(parts) != 2:
+            raise ValueError(f"{show(written)} is not a list of two numbers")
+        return b"".join(number(part, _plain(part, half)) for part, half in zip(halves(descr), parts, strict=True))
+    return number(descr, _plain(descr, written))
+
+
+def _plain(descr: str, written: Any) -> Any:
+    """Convert a numeric text or integral float; return other values unchanged."""
+    if isinstance(written, str):
+        if descr[1] in "iu" and _INTEGER.fullmatch(written):
+            return int(written)
+        if descr[1] == "f" and re.fullmatch(_REAL, written):
+            value = float(written)
+            if not math.isinf(value) or not any(sign.isdigit() for sign in written):
+                return value
+            raise ValueError(f"{show(written)} is out of range for {type_name(descr)}")
+    if descr[1] in "iu" and isinstance(written, float) and written.is_integer():
+        return int(written)
+    return written
