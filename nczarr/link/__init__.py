@@ -86,7 +86,7 @@ def _store(
     """Make a store, on a cluster if one is given; as `store`."""
     from nczarr.link.target import begin_store, fill, has_room, warn_of_files
     from nczarr.stores.finish import delay_signals
-    from nczarr.stores.locking import assure
+    from nczarr.stores.lock import assure
     from nczarr.stores.url import is_remote
 
     if not has_room(path, plan, report):

@@ -24,7 +24,7 @@ def write(
     plan: Plan, path: str, report: Report, counts: Counts | None, inspect: Inspect | None, lock: Lock | None
 ) -> bool:
     """Make a text or single file; return False after an error. Raises OSError."""
-    from nczarr.stores.locking import assure
+    from nczarr.stores.lock import assure
     from nczarr.stores.open import add_path_to_errors, beside
 
     done, build = True, plan.form.build

@@ -279,8 +279,8 @@ def lock_place(path: str, report: Report, options: Options, *, replaces: bool) -
     folder without a condition. In a bucket its commits are conditional, and need
     none. Reports bad-url, missing-library, busy-target, unlocked-target. Raises OSError.
     """
+    from nczarr.stores.finish import lock_target
     from nczarr.stores.lock import NoLock
-    from nczarr.stores.locking import lock_target
 
     place = locate(path, report)
     if place is None:

@@ -1,4 +1,9 @@
-"""Targets on their way: journal, publication by one rename, removal, and signals that wait until a step is done."""
+"""Targets on their way: lock, journal, publication by one rename, removal, and signals that wait for a step's end.
+
+One writer at a time: a target is locked before it is read for comparison, until
+its commit. A place that has neither locks nor conditional requests is written
+without a lock; `unlocked-target` says so if something is replaced there.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +13,15 @@ import stat
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
-from itertools import count
+from contextlib import contextmanager, nullcontext, suppress
+from itertools import chain, count
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from nczarr.diagnostics.report import Report
+from nczarr.diagnostics.secrets import StorageOptions, show
 from nczarr.stores.base import ROOT_KEYS
+from nczarr.stores.lock import CLOSED, BusyTargetError, Lock, LockFile, NoLock, busy, lock_file
+from nczarr.stores.url import is_remote
 
 if TYPE_CHECKING:
     import subprocess
@@ -317,3 +326,56 @@ def obstacle(path: str, *, store: bool) -> str | None:
     if names and not set(ROOT_KEYS).intersection(names):
         return "is a folder that is not a store"
     return None
+
+
+@contextmanager
+def lock_target(path: str, report: Report, storage: StorageOptions, *, replaces: bool) -> Iterator[Lock | None]:
+    """Hold the lock of the target at a path or URL; None after a reported error.
+
+    `replaces`: something is replaced there, so a place without locks is worth a
+    warning. Reports busy-target, unlocked-target. Raises OSError.
+    """
+    steps = nullcontext if is_remote(path) else delay_signals  # a server may answer late: there a signal is heard
+    lock: Lock | None = None
+    try:
+        try:
+            with steps():
+                lock = _take_lock(path, storage, replaces=replaces)
+        except BusyTargetError as error:
+            report.add(busy(path, error.holder, error.remedy))
+        if isinstance(lock, NoLock) and lock.reason is not None and replaces:
+            text = f"`{show(path)}` is written without a lock: {lock.reason}"
+            report.warning("unlocked-target", text, helps=["let no other run write it at the same time"])
+        yield lock
+    except OSError as error:
+        folder = os.path.dirname(os.path.realpath(path))
+        if error.errno in CLOSED and not is_remote(path) and os.path.isdir(folder) and not os.access(folder, os.W_OK):
+            error.add_note(f"the folder `{folder}` cannot be written, where a new target is made beside its place")
+        raise
+    finally:
+        if isinstance(lock, LockFile) and lock.killed:
+            _report_leftovers(path, report)
+        if lock is not None:
+            with steps():
+                lock.release()
+
+
+def _take_lock(path: str, storage: StorageOptions, *, replaces: bool) -> Lock:
+    if is_remote(path):
+        from nczarr.stores.lock_object import lock_object
+
+        return lock_object(path, storage.of("target"), checks=replaces)
+    return lock_file(path)
+
+
+def _report_leftovers(path: str, report: Report) -> None:
+    """Report abandoned-target for what killed runs have left beside a target; one that was being removed still is."""
+    places = dict.fromkeys((os.path.abspath(path), os.path.realpath(path)))  # `append` writes beside what a link names
+    for word, place in chain.from_iterable(map(leftovers, places)):
+        if word == "removed":
+            go_on(place)
+            continue
+        holds = "the target as it was before" if word == "replaced" else "an incomplete target"
+        text = f"a run that was killed has left {holds} in `{place}`"
+        helps = [] if word == "replaced" else ["continue it by the same command with `--resume`"] * os.path.isdir(place)
+        report.warning("abandoned-target", text, helps=[*helps, "remove it if it is not needed"])

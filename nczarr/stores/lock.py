@@ -16,6 +16,9 @@ import time
 from contextlib import suppress
 from typing import NamedTuple, Protocol
 
+from nczarr.diagnostics.report import Diagnostic, Report, Severity
+from nczarr.diagnostics.secrets import show
+
 VERSION = 1
 
 SUFFIX = ".nczarr-lock"
@@ -343,3 +346,25 @@ def _exclusive_region(file: int) -> bool:
     except PermissionError:
         return False
     return True
+
+
+def busy(path: str, holder: Holder | None = None, *helps: str) -> Diagnostic:
+    """Return busy-target for a target at a path or URL that another run writes."""
+    who = "another run" if holder is None else f"another run: {holder.words}"
+    again = "run the command again when that run has ended"
+    return Diagnostic("busy-target", Severity.ERROR, f"`{show(path)}` is being written by {who}", helps=(again, *helps))
+
+
+def assure(lock: Lock, path: str, report: Report) -> bool:
+    """Return whether a run may replace the target: its lock is not lost. Reports busy-target; raises OSError."""
+    if lock.is_held():
+        return True
+    report.add(report_changed(f"`{show(path)}`"))
+    return False
+
+
+def report_changed(target: str, *helps: str) -> Diagnostic:
+    """Return busy-target for a target, as messages name it, that another writer has changed."""
+    text = f"another writer has changed or taken over {target} meanwhile"
+    again = "run the command again when that writer has ended"
+    return Diagnostic("busy-target", Severity.ERROR, text, helps=(again, *helps))

@@ -27,7 +27,7 @@ from nczarr.stores import ranges
 from nczarr.stores.base import HELD, JOURNAL, is_metadata, safe_key
 from nczarr.stores.connection import FileConnection
 from nczarr.stores.finish import StoreJournal, parse
-from nczarr.stores.locking import report_changed
+from nczarr.stores.lock import report_changed
 from nczarr.stores.ranges import Range
 from nczarr.stores.remote import TRIES, ObjectFacts, RemoteStore, md5, md5_of
 from nczarr.stores.spool import send

@@ -30,7 +30,7 @@ from nczarr.options import Options
 from nczarr.plan.plans import StorePlan
 from nczarr.stores.base import Store, is_metadata, safe_key
 from nczarr.stores.finish import delay_signals, obstacle, partial, put_in_place, unfinished
-from nczarr.stores.locking import report_changed
+from nczarr.stores.lock import report_changed
 from nczarr.stores.repository.library import failing, is_conflict, is_foreign, library, list_yielded, result
 from nczarr.stores.repository.sessions import configuration, is_repository, open_repository
 from nczarr.stores.repository.storage import forget, retrying, storage_of

@@ -32,8 +32,7 @@ from nczarr.operations.combine.agreement import Aspect, CoordinateOrder, SourceD
 from nczarr.operations.combine.contribution import Contribution, VariablePiece
 from nczarr.operations.combine.sources import SourceResult
 from nczarr.stores.finish import add_end
-from nczarr.stores.lock import exclusive
-from nczarr.stores.locking import busy
+from nczarr.stores.lock import busy, exclusive
 from nczarr.stores.open import add_path_to_errors
 from nczarr.stores.stat import identity
 from nczarr.stores.url import location, trim

@@ -14,8 +14,8 @@ import nczarr
 from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.secrets import NO_OPTIONS
 from nczarr.stores import lock as module
-from nczarr.stores.lock import BusyTargetError, Holder, NoLock, lock_file, lock_name
-from nczarr.stores.locking import assure, lock_target
+from nczarr.stores.finish import lock_target
+from nczarr.stores.lock import BusyTargetError, Holder, NoLock, assure, lock_file, lock_name
 from tests.conftest import ROOT, run_command
 from tests.support.repositories import icechunk
 

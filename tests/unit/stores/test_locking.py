@@ -10,8 +10,8 @@ import nczarr
 from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.secrets import NO_OPTIONS
 from nczarr.stores import finish as removal
+from nczarr.stores.finish import lock_target
 from nczarr.stores.lock import Holder, lock_name
-from nczarr.stores.locking import lock_target
 from tests.conftest import run_command
 
 PARTIAL, REPLACED, REMOVED = (f"t.zarr.{word}-01234567" for word in ("partial", "replaced", "removed"))

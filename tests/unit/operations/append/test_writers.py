@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import nczarr
-from nczarr.stores import lock, locking
+from nczarr.stores import finish, lock
 from tests.conftest import ROOT, run_command
 
 CDL = "netcdf t { dimensions: t = UNLIMITED ; variables: int v(t) ; data: v = %s ; }"
@@ -49,7 +49,7 @@ def test_of_two_threads_one_appends(target: str, monkeypatch: pytest.MonkeyPatch
     make(target)
     codes: list[str] = []
     taken, refused = threading.Event(), threading.Event()
-    original = locking._take
+    original = finish._take_lock
 
     def first(*arguments: object, **options: bool) -> lock.Lock:
         made = original(*arguments, **options)  # type: ignore[arg-type]
@@ -67,7 +67,7 @@ def test_of_two_threads_one_appends(target: str, monkeypatch: pytest.MonkeyPatch
         finally:
             refused.set()
 
-    monkeypatch.setattr(locking, "_take", first)
+    monkeypatch.setattr(finish, "_take_lock", first)
     thread = threading.Thread(target=other)
     thread.start()
     append(target, "b.nc")
