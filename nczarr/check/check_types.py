@@ -19,7 +19,7 @@ import re
 from typing import NamedTuple, assert_never
 
 from nczarr import names
-from nczarr.arrays.values.parts import Types, is_fixed
+from nczarr.arrays.values.parts import Types, is_fixed, size
 from nczarr.ast import (
     ATOMIC,
     Attribute,
@@ -284,3 +284,14 @@ def _attributes(
                 report.error("type-mismatch", message, attribute.span)
             elif constant.count != 1:
                 report.error("fill-value-count", "_FillValue is a single value", attribute.span)
+
+
+def library_default(type_name: str, types: Types) -> bytes | None:
+    """Return the netCDF library's default fill value of a type: one packed element."""
+    declared = types.get(type_name)
+    if declared is not None and not isinstance(declared, EnumType):
+        return bytes(size(type_name, types))
+    constant = default_fill(declared.base if isinstance(declared, EnumType) else type_name, types)
+    if constant is None:
+        return None
+    return constant.data if isinstance(constant.data, bytes) else b""

@@ -14,8 +14,8 @@ import pytest
 import nczarr
 from nczarr import CompileError
 from nczarr.diagnostics.report import Report
+from nczarr.formats.netcdf4.header.datatypes import NON_COORDINATE
 from nczarr.formats.netcdf4.header_model import DEEPEST
-from nczarr.formats.netcdf4.objects import NON_COORDINATE
 from nczarr.operations import pipeline
 from nczarr.options import Options
 from nczarr.stores.open import open_source

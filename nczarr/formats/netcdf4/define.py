@@ -32,8 +32,8 @@ from nczarr.formats.netcdf4 import library as c
 from nczarr.formats.netcdf4.c_values import constant_values
 from nczarr.formats.netcdf4.fill_values import declare_fill as declared_attributes
 from nczarr.formats.netcdf4.fill_values import own_fill
+from nczarr.formats.netcdf4.header.datatypes import ATOMIC_IDS
 from nczarr.formats.netcdf4.library import Library, integers, sizes
-from nczarr.formats.netcdf4.objects import ATOMIC_IDS
 from nczarr.plan.losses import without_nil
 from nczarr.plan.plans import FilePlan
 

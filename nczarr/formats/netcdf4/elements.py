@@ -10,9 +10,8 @@ from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.sources.source import numpy_dtype
 from nczarr.arrays.values.parts import ListTree, PartLeaf, Types, descr, part_tree, spread
 from nczarr.ast.types import Field
-from nczarr.formats.netcdf4.header.datatypes import Datatype
+from nczarr.formats.netcdf4.header.datatypes import Datatype, text_of
 from nczarr.formats.netcdf4.header.heaps import GlobalHeap
-from nczarr.formats.netcdf4.objects import text_of
 
 
 def unpack_elements(

@@ -32,25 +32,14 @@ from nczarr.ast.dataset import RESERVED_ATTRIBUTES, LayoutName, building
 from nczarr.ast.node import members_of
 from nczarr.ast.types import IntegerName
 from nczarr.check.check_names import make_unique, namesakes
+from nczarr.check.check_types import library_default
 from nczarr.check.checked import Namesake, Unchecked
 from nczarr.diagnostics.report import Diagnostic, Report, Severity, Source
-from nczarr.formats.netcdf4.header.dataset_info import HeaderDataset
-from nczarr.formats.netcdf4.header.datatypes import Datatype
+from nczarr.formats.netcdf4.header.dataset_info import CHUNKED, COMPACT, CONTIGUOUS, HeaderDataset
+from nczarr.formats.netcdf4.header.datatypes import ATOMIC_IDS, COMPOUND, OPAQUE, STRING, VLEN, Datatype, text_of
 from nczarr.formats.netcdf4.header.file_bytes import DAMAGE, find_loaded, reason_of
 from nczarr.formats.netcdf4.header.messages import HeaderAttribute, Nested
 from nczarr.formats.netcdf4.header_model import HeaderGroup, HeaderModel, HeaderVariable, every_group
-from nczarr.formats.netcdf4.objects import (
-    ATOMIC_IDS,
-    CHUNKED,
-    COMPACT,
-    COMPOUND,
-    CONTIGUOUS,
-    OPAQUE,
-    STRING,
-    VLEN,
-    library_default,
-    text_of,
-)
 from nczarr.formats.netcdf4.stored_variable import StoredVariable, sources
 from nczarr.options import Options
 from nczarr.stores import remote_file

@@ -14,8 +14,8 @@ from ctypes import POINTER, byref, c_char_p, c_double, c_int, c_int64, c_size_t,
 from functools import cache
 from typing import Any
 
+from nczarr.formats.netcdf4.header.datatypes import NON_COORDINATE
 from nczarr.formats.netcdf4.library import Library
-from nczarr.formats.netcdf4.objects import NON_COORDINATE
 from nczarr.formats.netcdf4.remote_driver import Driver, driver
 from nczarr.stores import remote_file
 

@@ -12,7 +12,18 @@ from struct import unpack
 from typing import NamedTuple
 
 from nczarr.formats.netcdf4.header.dataset_info import HeaderDataset
-from nczarr.formats.netcdf4.header.datatypes import REFERENCE, Datatype
+from nczarr.formats.netcdf4.header.datatypes import (
+    ATOMIC_IDS,
+    COMPOUND,
+    ENUM,
+    NON_COORDINATE,
+    OPAQUE,
+    REFERENCE,
+    STRING,
+    VLEN,
+    Datatype,
+    text_of,
+)
 from nczarr.formats.netcdf4.header.file_bytes import UNDEFINED
 from nczarr.formats.netcdf4.header.file_objects import (
     EXTERNAL,
@@ -23,12 +34,9 @@ from nczarr.formats.netcdf4.header.file_objects import (
     ObjectTable,
 )
 from nczarr.formats.netcdf4.header.messages import HeaderAttribute
-from nczarr.formats.netcdf4.objects import ATOMIC_IDS, COMPOUND, ENUM, NON_COORDINATE, OPAQUE, STRING, VLEN, text_of
 
 COORDINATES, DIMENSION_ID, DIMENSION_LIST = "_Netcdf4Coordinates", "_Netcdf4Dimid", "DIMENSION_LIST"
-CLASS, NAME, REFERENCE_LIST = "CLASS", "NAME", "REFERENCE_LIST"
-STRICT, PROVENANCE = "_nc3_strict", "_NCProperties"
-
+CLASS, NAME, REFERENCE_LIST, STRICT, PROVENANCE = "CLASS", "NAME", "REFERENCE_LIST", "_nc3_strict", "_NCProperties"
 INTERNAL = frozenset({COORDINATES, DIMENSION_ID, DIMENSION_LIST, REFERENCE_LIST, STRICT, PROVENANCE})
 """Attributes that the netCDF library uses internally, and hides."""
 

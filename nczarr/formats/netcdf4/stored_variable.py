@@ -30,10 +30,10 @@ from nczarr.arrays.values.elements import in_order
 from nczarr.arrays.values.parts import descr, is_fixed, parts
 from nczarr.ast import Codec, UserType
 from nczarr.diagnostics.report import CompileError, Diagnostic, Severity
+from nczarr.formats.netcdf4.header.dataset_info import CHUNKED, COMPACT, CONTIGUOUS, DatasetInfo
 from nczarr.formats.netcdf4.header.datatypes import Datatype
 from nczarr.formats.netcdf4.header.file_bytes import DAMAGE, header_file, reason_of
 from nczarr.formats.netcdf4.index_chunk_array import IndexChunkArray
-from nczarr.formats.netcdf4.objects import CHUNKED, COMPACT, CONTIGUOUS, DatasetInfo
 
 SLAB = 8 << 20
 """Bytes of C structs per read in a sequential pass."""

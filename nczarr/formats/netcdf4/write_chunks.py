@@ -31,10 +31,10 @@ from nczarr.arrays.values.elements import in_order
 from nczarr.ast.rectilinear import volume
 from nczarr.formats.netcdf4.fill_values import restore
 from nczarr.formats.netcdf4.hdf5 import Hdf5, find, flush_written, hdf5, open_file
+from nczarr.formats.netcdf4.header.dataset_info import CHUNKED, DatasetInfo
 from nczarr.formats.netcdf4.header.file_bytes import header_file
 from nczarr.formats.netcdf4.header.file_objects import ObjectTable, read_objects
 from nczarr.formats.netcdf4.library import Library
-from nczarr.formats.netcdf4.objects import CHUNKED, DatasetInfo
 from nczarr.plan.plans import FilePlan
 from nczarr.stores import ranges
 from nczarr.stores.ranges import Range

@@ -9,6 +9,7 @@ import math
 from struct import unpack_from
 from typing import NamedTuple
 
+from nczarr.arrays.sources.source import Descr
 from nczarr.ast import Codec
 from nczarr.ast.dataset import FLETCHER32, SHUFFLE, SZIP
 from nczarr.formats.netcdf4.header.chunk_addresses import (
@@ -20,7 +21,7 @@ from nczarr.formats.netcdf4.header.chunk_addresses import (
     SINGLE,
     ChunkIndex,
 )
-from nczarr.formats.netcdf4.header.datatypes import Datatype
+from nczarr.formats.netcdf4.header.datatypes import STRING, Datatype, text_of
 from nczarr.formats.netcdf4.header.file_bytes import UNDEFINED, UnreadableHeaderError
 from nczarr.formats.netcdf4.header.heaps import local_heap
 from nczarr.formats.netcdf4.header.messages import (
@@ -36,7 +37,50 @@ from nczarr.formats.netcdf4.header.messages import (
     Messages,
     only,
 )
-from nczarr.formats.netcdf4.objects import CHUNKED, COMPACT, CONTIGUOUS, STRING, SZIP_CHOICES, DatasetInfo, text_of
+
+COMPACT, CONTIGUOUS, CHUNKED = 0, 1, 2
+"""Layouts (H5D_layout_t), without virtual and unknown ones."""
+
+SZIP_CHOICES = 4 | 32
+"""User-defined bits of szip's first parameter: entropy coding or nearest neighbour."""
+
+
+class DatasetInfo(NamedTuple):
+    """Metadata of a dataset."""
+
+    dtype: Descr | None
+    """Type of the elements; None if no `Descr` fits."""
+    extent: tuple[int, ...] | None
+    """Shape of the dataset; None for a null dataspace."""
+    layout: int
+    """Layout (`H5D_layout_t`)."""
+    chunks: tuple[int, ...]
+    """Chunk length of each dimension."""
+    filters: tuple[Codec, ...]
+    """Filters in encoding order."""
+    fill: bytes | None
+    """Fill value in the bytes of `dtype`, by default zeros; None without `dtype`."""
+    address: int | None
+    """File offset of contiguous data; None if unallocated or external."""
+    elsewhere: bool
+    """True if the data are in other files."""
+    unfiltered_edges: bool
+    """True if chunks that exceed the extent are unfiltered."""
+    shuffled: int | None = None
+    """Element size of the shuffle filter; None without one."""
+    undefined: bool = False
+    """True if HDF5 does not initialize unwritten cells."""
+    has_own_fill: bool = False
+    """True if the fill value is user-defined."""
+    text: bytes | None = None
+    """Fill value of strings; None if missing or empty."""
+    unwritten: bytes = b""
+    """Element of an unwritten cell as it is stored; one of variable length has the place of the fill value."""
+    compact: bytes | None = None
+    """All elements, if they are in the header."""
+    chunk_index: ChunkIndex | None = None
+    """Index of the chunks, if the header was read here."""
+
 
 VIRTUAL = 3
 """Layout of values in other datasets (H5D_layout_t)."""

@@ -14,7 +14,18 @@ from nczarr.arrays.lazy_numpy import np
 from nczarr.arrays.sources.source import Descr, numpy_dtype
 from nczarr.check.check_names import make_unique
 from nczarr.formats.netcdf4.header.file_bytes import UnreadableHeaderError
-from nczarr.formats.netcdf4.objects import COMPOUND, ENUM, FLOAT, INTEGER, OPAQUE, STRING, VLEN
+
+NON_COORDINATE = "_nc4_non_coord_"
+"""Name prefix of a variable that has a dimension's name without being its coordinate variable."""
+
+ATOMIC_IDS = {
+    "byte": 1, "char": 2, "short": 3, "int": 4, "float": 5, "double": 6, "ubyte": 7, "ushort": 8, "uint": 9,
+    "int64": 10, "uint64": 11, "string": 12,
+}  # fmt: skip
+"""Library ids of the atomic types."""
+
+INTEGER, FLOAT, STRING, OPAQUE, COMPOUND, ENUM, VLEN = 0, 1, 3, 5, 6, 8, 9
+"""Classes of types (H5T_class_t)."""
 
 REFERENCE, ARRAY = 7, 10
 """Further classes (H5T_class_t)."""
@@ -267,3 +278,8 @@ def _read_array(data: bytes, at: int, size: int, version: int, depth: int) -> tu
     at += 4 * rank * (2 if version == 2 else 1)
     base, at = _datatype(data, at, depth + 1)
     return Datatype(ARRAY, size, base=base, shape=shape), at
+
+
+def text_of(data: bytes, *, terminated: bool) -> bytes:
+    """Return the text in the bytes of one element."""
+    return data.split(b"\0", 1)[0] if terminated else data.rstrip(b"\0")

@@ -15,7 +15,7 @@ from struct import unpack_from
 from typing import NamedTuple
 
 from nczarr.formats.netcdf4.header.dataset_info import DatasetReader, HeaderDataset
-from nczarr.formats.netcdf4.header.datatypes import Datatype
+from nczarr.formats.netcdf4.header.datatypes import NON_COORDINATE, Datatype
 from nczarr.formats.netcdf4.header.file_bytes import (
     DAMAGE,
     UNDEFINED,
@@ -38,7 +38,6 @@ from nczarr.formats.netcdf4.header.messages import (
     messages,
     only,
 )
-from nczarr.formats.netcdf4.objects import NON_COORDINATE
 from nczarr.stores import remote_file
 
 BY_NAME = 5

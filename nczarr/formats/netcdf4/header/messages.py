@@ -10,7 +10,7 @@ import math
 from struct import Struct, unpack_from
 from typing import NamedTuple, TypeAlias
 
-from nczarr.formats.netcdf4.header.datatypes import Datatype, Member, datatype
+from nczarr.formats.netcdf4.header.datatypes import COMPOUND, VLEN, Datatype, Member, datatype
 from nczarr.formats.netcdf4.header.file_bytes import (
     CHECKSUM,
     DAMAGE,
@@ -20,7 +20,6 @@ from nczarr.formats.netcdf4.header.file_bytes import (
     without_checksum,
 )
 from nczarr.formats.netcdf4.header.heaps import FractalHeap, GlobalHeap, records
-from nczarr.formats.netcdf4.objects import COMPOUND, VLEN
 
 DATASPACE, LINK_INFO, DATATYPE, OLD_FILL, FILL, LINK, EXTERNAL_FILES, LAYOUT = range(0x01, 0x09)
 GROUP_INFO, FILTERS, ATTRIBUTE, CONTINUATION, SYMBOL_TABLE, ATTRIBUTE_INFO = 0x0A, 0x0B, 0x0C, 0x10, 0x11, 0x15
