@@ -16,6 +16,7 @@ from functools import partial
 from nczarr import names
 from nczarr.arrays.sources.source import Parts
 from nczarr.arrays.sources.strided import FileBytes
+from nczarr.ast import ATOMIC
 from nczarr.ast.dataset import building
 from nczarr.check.check_types import variable_fill
 from nczarr.check.checked import Tables, Unchecked, tables
@@ -145,8 +146,10 @@ class _StreamReader(HeaderReader):
         self, path: str, shape: tuple[int, ...] | None, declarations: Tables, fills: Mapping[str, bytes]
     ) -> Parts | None:
         variable, types, alone = declarations.variables[path], dict(declarations.types), self._alone(path)
-        fill = variable_fill(variable, declarations)
         if self._remote is not None and shape is not None and not self._is_immediate(path):
+            if not (variable.type in ATOMIC or variable.type in types):
+                return None  # a check reports it
+            fill = variable_fill(variable, declarations)
             find = partial(self._remote.messages, self._named.wire_name(path), variable.type, shape, types, alone)
             return sources(MessageDecoder(variable.type, shape, types, fill, find), fills)
         messages = self._entries(path, take=True)
@@ -169,6 +172,7 @@ class _StreamReader(HeaderReader):
             one = fills.get("")
             layout = plain.layout._replace(fill=one if one is None or not reverse else one[::-1])
             return {"": replace(plain, layout=layout)}
+        fill = variable_fill(variable, declarations)
         return sources(MessageDecoder(variable.type, shape, types, fill, tuple(pieces)), fills)
 
     def _opaque_size(self, path: str, members: tuple[str, ...]) -> int | None:
