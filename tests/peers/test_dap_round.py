@@ -39,7 +39,7 @@ DAP2_RULES = (
     r"dimensions: \((.*)\) \| \(\1, \d+\)",  # the bytes of an opaque
     r"attribute `[^`/]*\.[^`]*` only in the second: .*",  # of a group whose container is not one of a variable
     r"attribute `\w+`: .*NIL.*",
-    r"attribute `\w+`: .*\\x00'.*",  # NULs at the end
+    r"attribute `\w+`: .*\\x00['\"].*",  # NULs at the end
     r".* values? differs?, first at \([^)]*\): NIL \| \"\"",
 )
 """Differences of a dataset by DAP2, as the table in docs/how-to/serve.md has them."""
