@@ -202,15 +202,20 @@ def settle(
     if settled is None:
         return None
     if options.layout:
-        changes.update(_arrange(settled, options))
+        changes.update(_arrange(settled, options, report))
     return settled, options._replace(**changes)
 
 
-def _arrange(form: Format, options: Options) -> dict[str, Any]:
-    """Return the options of a layout for reading by ranges, except those that the run states."""
+def _arrange(form: Format, options: Options, report: Report) -> dict[str, Any]:
+    """Return the options of a layout for reading by ranges, except those that the run states.
+
+    Reports unmatched-chunks for formats that have no such layout.
+    """
     arrays = form.capabilities.arrays
-    if arrays is not None and arrays.by_reference:
-        return {}  # chunks stay where they are
+    if (arrays is None and form.build is None) or (arrays is not None and arrays.by_reference):
+        text = f"format `{form.name}` cannot be arranged for reading by ranges"
+        report.error("unmatched-chunks", text, helps=["write netCDF-4 (`--kind nc4`) or a Zarr store"])
+        return {}
     changes: dict[str, Any] = {"chunks": {"": AUTO, **options.chunks}}
     if arrays is not None and arrays.shards and not options.shards:
         changes["shards"] = {"": "cloud"}

@@ -144,3 +144,11 @@ def test_classic_files_get_sensible_chunks_with_a_codec(tmp_path: Path, source: 
     nczarr.convert(tmp_path / "a.nc3", tmp_path / "c.zarr", "zarr2", codecs="zlib:1")
     assert '"<f4"' in (tmp_path / "c.zarr" / "v" / ".zarray").read_text()
     assert [change.kind for change in nczarr.diff(tmp_path / "a.nc3", tmp_path / "c.zarr")] == ["dimension"]
+
+
+@pytest.mark.parametrize(("target", "kind"), [("t.json", []), ("t.nc", ["-k", "nc3"]), ("t.cdl", []), ("t.ncs", [])])
+def test_other_formats_have_no_layout_for_ranges(source: Path, tmp_path: Path, target: str, kind: list[str]) -> None:
+    done = run_command("convert", str(source), str(tmp_path / target), "--layout", "cloud", *kind)
+    assert done.status != 0
+    assert "error[unmatched-chunks]" in done.err
+    assert not (tmp_path / target).exists()
