@@ -183,7 +183,7 @@ def test_a_variable_shorter_than_its_dimensions(tmp_path: Path, peer: Callable[[
 
 
 def test_a_header_is_read_without_numpy(tmp_path: Path, peer: Callable[[str], ModuleType]) -> None:
-    """Dimension scales have an attribute of records, which nobody reads."""
+    """The records that refer from a dimension scale to its variables are not decoded."""
     path = tmp_path / "t.nc"
     with peer("netCDF4").Dataset(path, "w") as file:
         file.createDimension("x", 3)
