@@ -143,7 +143,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark cases of sampled tests slow, and leave out slow cases of other parts of the proof."""
+    """Mark giant cases and cases of sampled tests slow, and leave out slow cases of other parts of the proof."""
+    for item in items:
+        if item.get_closest_marker("giant") is not None:
+            item.add_marker(pytest.mark.slow)
     _sample(items)
     _keep_part(config, items)
 
@@ -164,15 +167,16 @@ def _keep_part(config: pytest.Config, items: list[pytest.Item]) -> None:
     """`NCZARR_PROOF_PART=1/10`: of each slow test with many cases that part alone, and at least one case.
 
     Tests with one case are dealt out by their names; those that make their own cases take their share themselves.
+    Giant cases belong to the last part.
     """
     if PARTS == 1:
         return
-    total = Counter(item.nodeid.partition("[")[0] for item in items if item.get_closest_marker("slow"))
+    giant = {id(item) for item in items if item.get_closest_marker("giant") is not None}
+    slow = [item for item in items if item.get_closest_marker("slow") is not None and id(item) not in giant]
+    total = Counter(item.nodeid.partition("[")[0] for item in slow)
     counts: dict[str, int] = {}
-    left: list[pytest.Item] = []
-    for item in items:
-        if item.get_closest_marker("slow") is None:
-            continue
+    left = [item for item in items if id(item) in giant and PART != PARTS]
+    for item in slow:
         name = item.nodeid.partition("[")[0]
         place = counts[name] = counts.get(name, -1) + 1
         if total[name] == 1:

@@ -235,7 +235,7 @@ print(int(peak) >> 10)
 """
 
 
-@pytest.mark.slow
+@pytest.mark.giant
 @pytest.mark.parametrize(("name", "how"), [("t.zarr", "plain"), ("t.zarr", "rechunk"), ("t.nc", "plain")])
 def test_two_gigabytes_take_less_than_500_megabytes(name: str, how: str, tmp_path: Path, da: Any) -> None:
     if not Path("/proc/self/status").exists():

@@ -33,7 +33,7 @@ Peer = Callable[[str], ModuleType]
 
 
 def marked(cases: list[tuple[str, Kind]]) -> list[object]:
-    return [pytest.param(*case, id="-".join(case), marks=[pytest.mark.slow] if large(case) else []) for case in cases]
+    return [pytest.param(*case, id="-".join(case), marks=[pytest.mark.giant] if large(case) else []) for case in cases]
 
 
 def generated(ncgen: str, source: Path, target: Path, kind: Kind) -> None:
@@ -135,7 +135,8 @@ def test_default_chunks_as_ncgen_chooses_them(seed: int, tmp_path: Path, tool: T
 
 @pytest.mark.parametrize(
     ("stem", "kind"),
-    [pytest.param(*case, id="-".join(case), marks=[pytest.mark.slow] if number % 20 or large(case) else [])
+    [pytest.param(*case, id="-".join(case),
+                  marks=[pytest.mark.giant] if large(case) else [pytest.mark.slow] if number % 20 else [])
      for number, case in enumerate(TAKEN) if "ncgen3__big" not in case[0]],
 )  # fmt: skip
 def test_the_corpus_through_the_library(

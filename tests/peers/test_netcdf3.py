@@ -64,7 +64,7 @@ def test_the_corpus_byte_for_byte(stem: str, kind: Kind, tmp_path: Path, tool: T
     assert unexplained(stem, kind, found.stdout.splitlines()) == []
 
 
-@pytest.mark.slow
+@pytest.mark.giant
 @pytest.mark.parametrize(("stem", "kind"), [(stem, kind) for stem, kinds in TAKEN.items() for kind in kinds])
 def test_files_of_four_gigabytes(stem: str, kind: Kind, tmp_path: Path, tool: Tool, shared: Path) -> None:
     source, target = corpus() / f"ncgen3__{stem}.cdl", tmp_path / "theirs.nc"
