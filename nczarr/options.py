@@ -114,8 +114,11 @@ class Options(NamedTuple):
     """
     access: Access = "map"
     """Way of reading for which chunk lengths are chosen."""
-    layout: Literal["cloud"] | None = None
-    """Arrangement of a target: `cloud` for reading by ranges; None: as its library or the source arranges it."""
+    layout: Literal["cloud", "cmip7"] | None = None
+    """Arrangement of a target; None: as its library or the source arranges it.
+
+    `cloud`: for reading by ranges; `cmip7`: as CMIP7 demands it.
+    """
     grid: Literal["regular", "rectilinear"] = "regular"
     """Grid of chunks. `rectilinear`: chunk lengths may differ along a dimension, where the target supports it."""
     shards: Mapping[str, str | tuple[int, ...]] = MappingProxyType({})
@@ -340,7 +343,8 @@ TABLE: tuple[Option, ...] = (
            "both (default: map)", ("map", "series", "balanced")),
     Option("layout", _WRITE, CHUNKS, "--layout", "text", None,
            "cloud: for reading by ranges; automatic chunks, in netCDF-4 all headers and indexes in front, in Zarr v3 "
-           "shards (default: that of the source)", ("cloud",)),
+           "shards; cmip7: the same in netCDF-4, with warnings for what CMIP7 does not accept (default: that of the "
+           "source)", ("cloud", "cmip7")),
     Option("grid", _WRITE, CHUNKS, "--grid", "text", None,
            "regular: chunks of one length along a dimension; rectilinear: chunks of the source's lengths, in Zarr v3 "
            "only, where few readers know them (default: regular)", ("regular", "rectilinear")),

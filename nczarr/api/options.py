@@ -33,8 +33,11 @@ class TargetOptions(TypedDict, total=False):
     """Chunk lengths by path of a variable or name of a dimension; or a size (`10MB`, `auto`) of all or by path."""
     access: Literal["map", "series", "balanced"]
     """Way of reading for which lengths of a size are chosen: one time, one point, or both."""
-    layout: Literal["cloud"] | None
-    """`cloud`: automatic chunks, headers and indexes of netCDF-4 files in front, shards in Zarr v3."""
+    layout: Literal["cloud", "cmip7"] | None
+    """`cloud`: automatic chunks, headers and indexes of netCDF-4 files in front, shards in Zarr v3.
+
+    `cmip7`: the same in netCDF-4 files, with warnings for what CMIP7 does not accept.
+    """
     grid: Literal["regular", "rectilinear"]
     """Grid of chunks. `rectilinear`: chunks have the lengths of the source's, in Zarr v3 only."""
     shards: Mapping[str, Sequence[int] | int | str] | str | None

@@ -16,6 +16,7 @@ from nczarr.arrays.sources.memory import all_fill
 from nczarr.arrays.sources.source import Parts
 from nczarr.ast import Constant, Dataset, Dimension, Group, Kind, UserType, Variable
 from nczarr.ast.dataset import groups, map_groups
+from nczarr.ast.plain import plain
 from nczarr.diagnostics.report import Label
 
 if TYPE_CHECKING:
@@ -200,3 +201,14 @@ def without(checked: Checked, gone: frozenset[str]) -> Checked:
 
 Observer = Callable[[str, Dataset], None]
 """Callback after each pass, with its name and the tree (`--dump-after`)."""
+
+
+def find_coordinates(checked: Checked) -> dict[str, str | None]:
+    """Return the coordinate variables, each with its bounds: those of one dimension, whose name they have."""
+    coordinates = {}
+    for path, variable in checked.variables.items():
+        if variable.dimensions == (path,):
+            texts = (plain(one.value).value for one in variable.attributes if one.name == "bounds")
+            bounds = next((names.join(names.parent(path), text) for text in texts if isinstance(text, str)), None)
+            coordinates[path] = bounds if bounds in checked.variables else None
+    return coordinates

@@ -172,6 +172,10 @@ def run(arguments: argparse.Namespace) -> int:
     return status
 
 
+MANY_CHUNKS = 256
+"""Least number of copied chunks for which a better layout is proposed."""
+
+
 class _Conversions:
     """Conversions of one command line."""
 
@@ -258,10 +262,30 @@ class _Conversions:
                 conversion = ready.write(self.messages.report, watch)
             if conversion is not None:
                 self.done.append(conversion)
+                self._propose_layout(ready, conversion)
         finally:
             if made_folder and len(self.done) == before:
                 with suppress(OSError):  # something else put a file there
                     os.rmdir(made_folder)
+
+    def _propose_layout(self, ready: ReadyConversion, conversion: Conversion) -> None:
+        """Say what `--layout cloud` would do better, if the command states no chunks."""
+        options = self.options
+        if options.chunks or options.shards or options.layout or conversion.copied_chunks < MANY_CHUNKS:
+            return
+        from nczarr import registry
+        from nczarr.operations.endpoints import has_layouts
+        from nczarr.plan.chunk_sizes import propose_layout
+
+        form = registry.find_format(conversion.format)
+        if form is None or not has_layouts(form):
+            return
+        counts = propose_layout(ready.checked)
+        if counts is not None:
+            before, after = counts
+            self.messages.remark(
+                f"`--layout cloud` would write {after:,} chunk{'s' * (after != 1)} instead of {before:,}"
+            )
 
     def _rehearse(self, ready: ReadyConversion) -> None:
         """Print the plan. The folder of several targets need not exist."""

@@ -55,6 +55,7 @@ SUBJECTS = (
     "Other readers: stores and attributes",
     "Other readers: arrays and dimensions",
     "Other readers: zarr-python and xarray",
+    "Other readers: layouts",
     "Kinds of file and targets",
     "Losses",
     "Classic netCDF files",

@@ -202,26 +202,43 @@ def settle(
     if settled is None:
         return None
     if options.layout:
-        changes.update(_arrange(settled, options, report))
+        changes.update(_arrange(checked, settled, options, report))
     return settled, options._replace(**changes)
 
 
-def _arrange(form: Format, options: Options, report: Report) -> dict[str, Any]:
+def _arrange(checked: Checked, form: Format, options: Options, report: Report) -> dict[str, Any]:
     """Return the options of a layout for reading by ranges, except those that the run states.
 
-    Reports unmatched-chunks for formats that have no such layout.
+    Reports unmatched-chunks for formats that have no such layout; unmet-requirement, as a warning, for
+    what CMIP7 does not accept of variables.
     """
     arrays = form.capabilities.arrays
-    if (arrays is None and form.build is None) or (arrays is not None and arrays.by_reference):
+    if options.layout == "cmip7" and form.build is None:
+        text = f"format `{form.name}` is not netCDF-4, which CMIP7 demands"
+        report.error("unmatched-chunks", text, helps=["write netCDF-4 (`--kind nc4`), or use `--layout cloud`"])
+        return {}
+    if not has_layouts(form):
         text = f"format `{form.name}` cannot be arranged for reading by ranges"
         report.error("unmatched-chunks", text, helps=["write netCDF-4 (`--kind nc4`) or a Zarr store"])
         return {}
+    if options.layout == "cmip7":
+        from nczarr.plan.cmip7 import find_unmet_demands
+
+        for fault in find_unmet_demands(checked):
+            text = f"{fault.what}: CMIP7 demands `{fault.required}`"
+            report.warning("unmet-requirement", text, fault.node.span)
     changes: dict[str, Any] = {"chunks": {"": AUTO, **options.chunks}}
     if arrays is not None and arrays.shards and not options.shards:
         changes["shards"] = {"": "cloud"}
     if arrays is not None and options.consolidated is None:
         changes["consolidated"] = True
     return changes
+
+
+def has_layouts(form: Format) -> bool:
+    """Return whether targets of a format can be arranged for reading by ranges."""
+    arrays = form.capabilities.arrays
+    return form.build is not None if arrays is None else not arrays.by_reference
 
 
 def _documents(form: Format, options: Options, report: Report) -> Format | None:

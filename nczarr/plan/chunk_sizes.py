@@ -5,14 +5,21 @@
 read at once. `balanced`: both need about as many chunks (Rew's rule, as in NCO).
 
 An automatic size is at least 4 MiB, which CMIP7 demands; trailing dimensions are
-split where one step is larger than 16 MiB.
+split where one step is larger than 16 MiB. A coordinate variable and its bounds are
+one chunk, because who opens a dataset reads them whole.
 """
 
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
+from nczarr.arrays.regions import grid_of
+from nczarr.arrays.values.parts import is_fixed, size
 from nczarr.options import AUTO, Access
+
+if TYPE_CHECKING:
+    from nczarr.check.checked import Checked
 
 LEAST = 4 << 20
 """Size in bytes that an automatic chunk has at least, if the array is as large."""
@@ -21,8 +28,20 @@ LARGEST_STEP = 16 << 20
 """Size in bytes of a step along the leading dimension above which an automatic chunk has only a part of it."""
 
 
-def lengths_of_size(shape: tuple[int, ...], itemsize: int, size: int, access: Access = "map") -> tuple[int, ...]:
-    """Return the lengths of chunks of at most `size` bytes, or of an automatic size (`AUTO`).
+def propose_layout(checked: Checked) -> tuple[int, int] | None:
+    """Return the chunks that a dataset has, and the much smaller number of automatic ones; None without a gain."""
+    before = after = 0
+    for path, variable in checked.variables.items():
+        chunks, shape = variable.storage.chunks, checked.shapes[path]
+        if chunks and is_fixed(variable.type, checked.types):
+            lengths = lengths_of_size(shape, max(1, size(variable.type, checked.types)), AUTO)
+            before += math.prod(grid_of(shape, chunks))
+            after += math.prod(grid_of(shape, lengths))
+    return (before, after) if before >= 4 * after else None
+
+
+def lengths_of_size(shape: tuple[int, ...], itemsize: int, length: int, access: Access = "map") -> tuple[int, ...]:
+    """Return the lengths of chunks of at most `length` bytes, or of an automatic size (`AUTO`).
 
     A chunk has at least one element. Dimensions of length 0 count as one.
 
@@ -32,8 +51,8 @@ def lengths_of_size(shape: tuple[int, ...], itemsize: int, size: int, access: Ac
     (3650, 5, 12)
     """
     extents = tuple(max(1, length) for length in shape)
-    automatic = size == AUTO
-    cells = max(1, -(-LEAST // itemsize) if automatic else size // itemsize)
+    automatic = length == AUTO
+    cells = max(1, -(-LEAST // itemsize) if automatic else length // itemsize)
     if math.prod(extents) <= cells:
         return extents
     if access == "map":

@@ -24,10 +24,10 @@ from nczarr.ast import ATOMIC, Attribute, Codec, Constant, EnumType, Storage, Va
 from nczarr.ast.dataset import SHUFFLE, groups
 from nczarr.ast.plain import plain
 from nczarr.ast.rectilinear import Lengths, largest, varies, within
-from nczarr.check.checked import Checked
+from nczarr.check.checked import Checked, find_coordinates
 from nczarr.diagnostics.report import Report
 from nczarr.options import AUTO, Access, Options
-from nczarr.plan.chunk_lengths import ShardRequest, default_chunks
+from nczarr.plan.chunk_lengths import ShardRequest, default_chunks, fits
 from nczarr.plan.chunk_sizes import LARGEST_STEP, LEAST, lengths_of_size
 from nczarr.plan.plans import StorePlan
 from nczarr.registry import Arrays
@@ -163,6 +163,8 @@ class StorageRequests(NamedTuple):
     """True if chunk lengths may differ along a dimension."""
     access: Access = "map"
     """Way of reading for which lengths of a size are chosen."""
+    undivided: frozenset[str] = frozenset()
+    """FQNs of the variables that an automatic size leaves in one chunk."""
 
     def shards_of(self, path: str, variable: Variable) -> ShardRequest:
         """Return the shard request of one variable."""
@@ -242,6 +244,8 @@ def _request_chunks(
         size = requests.chunks.get("")
         if not any(asked) and size is None:
             return None
+        if size == AUTO and path in requests.undivided and fits(shape, itemsize):
+            asked = [request or max(1, length) for request, length in zip(asked, shape, strict=True)]
         otherwise = variable.storage.chunks or default_chunks(shape, itemsize)
         if isinstance(size, int) and not _suits(variable, itemsize, size, requests.access):
             otherwise = lengths_of_size(shape, itemsize, size, requests.access)
@@ -259,7 +263,8 @@ def _suits(variable: Variable, itemsize: int, size: int, access: Access) -> bool
     chunks = variable.storage.chunks
     if chunks is None or size != AUTO or access != "map" or varies(chunks):
         return False
-    return LEAST <= math.prod(chunks) * itemsize <= LARGEST_STEP
+    one_longer = math.prod(chunks) + math.prod(chunks[1:])  # CMIP7 allows one step less than the least size
+    return one_longer * itemsize >= LEAST and math.prod(chunks) * itemsize <= LARGEST_STEP
 
 
 def _fit(chunks: tuple[int, ...], shape: tuple[int, ...], requests: StorageRequests) -> tuple[int, ...]:
@@ -309,8 +314,18 @@ def storage_requests(
                 report.error("bad-codec", f"`{text}` has a codec that {target} does not have")
         except ValueError as error:
             report.error("bad-codec", f"`{text}` is not a codec: {error}")
+    undivided = frozenset[str]()
+    if AUTO in options.chunks.values():
+        coordinates = find_coordinates(checked)
+        undivided = frozenset(coordinates) | frozenset(bounds for bounds in coordinates.values() if bounds is not None)
     return StorageRequests(
-        options.chunks, chains, options.shards, frozenset(bare), options.grid == "rectilinear", options.access
+        options.chunks,
+        chains,
+        options.shards,
+        frozenset(bare),
+        options.grid == "rectilinear",
+        options.access,
+        undivided,
     )
 
 

@@ -182,7 +182,7 @@ def _open_remote(url: str, storage: StorageOptions, is_ranged: Callable[[bytes],
     else:
         file = _open_by_ranges(connection)
     if file is not None and (file[:4].startswith(_ZIP) or is_ranged(file[:HEAD])):
-        return _open_ranged(file)
+        return open_ranged(file)
     if connection.looks_like_file and (file is None or not file.size or _is_page(file[:HEAD])) and is_folder(store):
         return store
     from nczarr.stores.spool import fetch_file
@@ -222,7 +222,7 @@ def _open_by_ranges(connection: FileConnection, *, missing: bool = False) -> Rem
         return None
 
 
-def _open_ranged(file: RemoteFile) -> Source | Store:
+def open_ranged(file: RemoteFile) -> Source | Store:
     """Return the archive or source of a file that is read by ranges."""
     if not file[:4].startswith(_ZIP):
         return Source(file.name, cast("Buffer", file), binary=True, path=file.path)  # its reader slices it alone

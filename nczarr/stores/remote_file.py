@@ -78,6 +78,10 @@ class RemoteFile:
         self.indexes: list[tuple[int, int]] = []
         """Places (offset, length) of the first parts of all chunk indexes, if known."""
         self._asked_indexes = 0
+        self.requests = 0
+        """Requests that were sent for this file."""
+        self.received = 0
+        """Bytes of their answers."""
         described = copy(connection)  # with the connection itself, each file ever opened would keep its sockets
         announce(self.path, self, partial(RemoteFile, described, info, self.path))
 
@@ -89,6 +93,7 @@ class RemoteFile:
         begin = file.size - len(answer.data) if tail else 0
         first = -(-begin // BLOCK)
         blocks = file._keep(first, answer.data[first * BLOCK - begin :])
+        file._count(answer.data)
         file._next = first + len(blocks)
         return file
 
@@ -238,11 +243,17 @@ class RemoteFile:
     def _request(self, begin: int, end: int) -> bytes:
         """Return bytes from one request, fewer at the end of the file. Raises OSError."""
         answer = self.connection.read_range(begin, min(end, self.size), self.size)
+        self._count(answer.data)
         if describe_object(answer.info) != self._told:
             error = ChangedError()
             error.filename = self.name
             raise error
         return answer.data
+
+    def _count(self, data: bytes) -> None:
+        with self._lock:
+            self.requests += 1
+            self.received += len(data)
 
     def window(self, begin: int, end: int, places: Iterable[tuple[int, int]]) -> mmap.mmap:
         """Return memory for the bytes from `begin` to `end` that has those of the places; the rest is zero.

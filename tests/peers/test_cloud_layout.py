@@ -84,6 +84,103 @@ def test_cmip7_accepts_the_packing(variables: int, steps: int, tmp_path: Path, p
         assert new["time"].chunking() == [steps]
 
 
+def single_variable(netcdf: ModuleType, path: Path, lengths: tuple[int, int, int], time: int | None) -> None:
+    """Write 300 steps of 64 × 64 floats; `time`: chunk length of the times, 0: in one piece, None: without times."""
+    with netcdf.Dataset(path, "w") as file:
+        for name, length in (("time", 300), ("y", 64), ("x", 64)):
+            file.createDimension(name, length)
+        file.variable_id = "v"
+        if time is not None:
+            times = file.createVariable("time", "f8", ("time",), chunksizes=(time,) if time else None)
+            times.units = "days since 2000-01-01"
+            times[:] = np.arange(300.0)
+        variable = file.createVariable("v", "f4", ("time", "y", "x"), chunksizes=lengths, fill_value=1e20)
+        variable.missing_value = np.float32(1e20)
+        variable[:] = np.random.default_rng(0).normal(size=(300, 64, 64))
+
+
+@pytest.mark.parametrize("lengths", [(254, 64, 64), (255, 64, 64), (4, 64, 64), (300, 64, 64)])
+@pytest.mark.parametrize("time", [None, 0, 1, 300])
+def test_no_file_passes_whose_chunks_cmip7_refuses(
+    time: int | None, lengths: tuple[int, int, int], tmp_path: Path, peer: Peer
+) -> None:
+    """Both agree, except for the small chunks that the checker passes without a time in chunks."""
+    single_variable(peer("netCDF4"), tmp_path / "a.nc", lengths, time)
+    chunks = ",".join(map(str, lengths))
+    options = ["--layout", "cmip7", "--chunks", f"/v={chunks}", *(["--chunks", f"/time={time}"] if time else [])]
+    assert run_command("convert", str(tmp_path / "a.nc"), str(tmp_path / "b.nc"), *options, "-q").status == 0
+    for name in ("a.nc", "b.nc"):
+        passes, said = packing(tmp_path / name)
+        ours = run_command("check", str(tmp_path / name), "--for", "cmip7")
+        codes = {line.partition("]")[0].removeprefix("error[") for line in ours.err.splitlines() if "error[" in line}
+        is_small = lengths[0] < 255
+        assert ("small-chunks" in codes) == is_small, ours.err
+        if not is_small or time in (1, 300):
+            assert (passes == 0) == (ours.status == 0), said + ours.err
+        assert ("divided-coordinate" in codes) == (time == 1)
+    assert "scattered-metadata" not in codes
+
+
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        ("del file.variable_id", "`variable_id` does not name a variable"),
+        ("file['v'].missing_value = np.float32(-1)", "`missing_value` of `/v` has another value"),
+        ("del file['v'].missing_value", "`/v` has no attribute `missing_value`"),
+        ("file.variable_id = 'time'", "data variable `/time` has the type `double`"),
+        ("file['time'].units = 'hours since 2000-01-01'", "the units of `/time` are `hours since 2000-01-01`"),
+        ("file['time'][7] = 3", "the values of `/time` do not increase"),
+        ("file.createVariable('y', 'f4', ('y',))", "coordinate `/y` has the type `float`"),
+    ],
+)
+def test_demands_on_variables(change: str, text: str, tmp_path: Path, peer: Peer) -> None:
+    netcdf = peer("netCDF4")
+    single_variable(netcdf, tmp_path / "a.nc", (300, 64, 64), 300)
+    nczarr.convert(tmp_path / "a.nc", tmp_path / "b.nc", layout="cmip7")
+    assert run_command("check", str(tmp_path / "b.nc"), "--for", "cmip7").err == ""
+    with netcdf.Dataset(tmp_path / "b.nc", "a") as file:
+        exec(change, {"file": file, "np": np})
+    checked = run_command("check", str(tmp_path / "b.nc"), "--for", "cmip7")
+    assert (checked.status, checked.err.count("warning[unmet-requirement]")) == (1, 1)
+    assert text in checked.err
+    written = run_command("convert", str(tmp_path / "b.nc"), str(tmp_path / "c.nc"), "--layout", "cmip7")
+    assert written.status == 0
+    assert f"warning[unmet-requirement]: {checked.err.partition(']: ')[2].splitlines()[0]}" in written.err
+    assert nczarr.digest(tmp_path / "b.nc") == nczarr.digest(tmp_path / "c.nc")
+    refused = run_command("convert", str(tmp_path / "b.nc"), str(tmp_path / "c.zarr"), "--layout", "cmip7")
+    assert (refused.status, "error[unmatched-chunks]" in refused.err) == (1, True)
+
+
+def test_newer_indexes_are_those_that_the_checker_cannot_parse(tmp_path: Path, peer: Peer) -> None:
+    with peer("h5py").File(tmp_path / "a.nc", "w", libver="latest") as file:
+        file.create_dataset("v", data=np.ones((100, 64, 64), "f4"), chunks=(50, 64, 64))
+        file.attrs["variable_id"] = "v"
+    assert packing(tmp_path / "a.nc")[0] == 5
+    ours = run_command("check", str(tmp_path / "a.nc"), "--for", "cmip7")
+    assert "error[unread-format]: `/v` has a chunk index of HDF5 1.10" in ours.err
+    assert run_command("convert", str(tmp_path / "a.nc"), str(tmp_path / "b.nc"), "--layout", "cmip7").status == 0
+    assert packing(tmp_path / "b.nc")[0] == 0
+
+
+def test_requests_are_those_that_a_server_counts(tmp_path: Path, peer: Peer) -> None:
+    many_chunks(peer("netCDF4"), tmp_path / "a.nc", variables=40, steps=60)
+    counted = run_command("check", str(tmp_path / "a.nc"), "--for", "cloud")
+    (text,) = [line for line in counted.err.splitlines() if "scattered-metadata" in line]
+    server = RangedServer(tmp_path)
+    try:
+        data = nczarr.open(f"{server.url}/a.nc")
+        for path, parts in data.checked.parts.items():
+            list(parts[""].list_occupied(parts[""].layout.chunks))
+            assert path in data.checked.variables
+        assert f" take {len(server.asked)} requests " in text
+        remote = run_command("check", f"{server.url}/a.nc", "--for", "cloud")
+        assert text in remote.err
+    finally:
+        server.close()
+    nczarr.convert(tmp_path / "a.nc", tmp_path / "b.nc", layout="cloud")
+    assert run_command("check", str(tmp_path / "b.nc"), "--for", "cloud").status == 0
+
+
 @pytest.mark.parametrize("chunks", [57, 58, 1000, 20_000])
 def test_the_block_holds_every_index(chunks: int, tmp_path: Path, peer: Peer) -> None:
     netcdf = peer("netCDF4")

@@ -123,6 +123,17 @@ class Deferred(Protocol):
         """Return the future of the values of a region, which the cluster of this client computes."""
 
 
+class IndexPlace(NamedTuple):
+    """Place of a chunk index in a file, and of the chunks."""
+
+    last: int
+    """Address of the part of the index that is farthest behind; -1 without an index."""
+    first_chunk: int
+    """Lowest address of a chunk."""
+    newer: bool = False
+    """True if the index is of a kind that HDF5 1.8 and pyfive do not know."""
+
+
 class ArraySource:
     """One array, readable in pieces: base of all sources, which are plain descriptions.
 
@@ -251,6 +262,10 @@ class ArraySource:
         """Recorded properties of files and objects, by path or URL as in the manifest: size, time, tag."""
         return {}
 
+    def place_index(self) -> IndexPlace | None:
+        """Return the places of the array's index and chunks in a file; None without stored chunks. Raises OSError."""
+        return None
+
     @property
     def stored(self) -> Stored | None:
         """Encoding of the chunks of `read_encoded` and `place`; None: no chunks, or no known chain."""
@@ -323,6 +338,10 @@ class DerivedSource(ArraySource):
     def together(self) -> tuple[int, ...] | None:
         """Value of the source."""
         return self.source.together
+
+    def place_index(self) -> IndexPlace | None:
+        """Return the places of the source."""
+        return self.source.place_index()
 
     def prefetch(self, regions: Sequence[Selection]) -> Self:
         """Return the array with the regions' data in memory."""

@@ -220,7 +220,8 @@ def _declare_in_block(lib: Library, plan: FilePlan, path: str, report: Report) -
     from nczarr.formats.netcdf4.metadata_block import has_metadata_blocks, metadata_block, metadata_bytes
 
     if not has_metadata_blocks(lib):
-        text = "the layout `cloud` needs the netCDF library 4.10.1 or newer, and netCDF4-python has an older one"
+        needs = f"the layout `{plan.options.layout}` needs the netCDF library 4.10.1 or newer"
+        text = f"{needs}, and netCDF4-python has an older one"
         report.error("missing-library", text, helps=["run `pip install -U netCDF4`"])
         return None
 

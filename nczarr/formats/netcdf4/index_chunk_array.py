@@ -38,15 +38,18 @@ from nczarr.arrays.regions import (
     unravel,
 )
 from nczarr.arrays.sources.decoded_parts import DecodedCells
-from nczarr.arrays.sources.source import ArraySource, Layout, Stored, itemsize
+from nczarr.arrays.sources.source import ArraySource, IndexPlace, Layout, Stored, itemsize
 from nczarr.arrays.sources.strided import AffineArray, FileBytes
-from nczarr.formats.netcdf4.header.chunk_addresses import ChunkIndex, ChunkTable, read_chunks
-from nczarr.formats.netcdf4.header.file_bytes import DAMAGE, header_file, reason_of
+from nczarr.formats.netcdf4.header.chunk_addresses import OLD_TREE, ChunkIndex, ChunkTable, read_chunks
+from nczarr.formats.netcdf4.header.file_bytes import DAMAGE, NotedHeaderFile, header_file, reason_of
 from nczarr.stores import ranges
 from nczarr.stores.ranges import Range
 
 MAPPED = 8 << 20
 """Size in bytes above which an unfiltered chunk is mapped instead of read whole."""
+
+_NOWHERE = 1 << 62
+"""Address behind the end of every file."""
 
 FEW = 32
 """Maximum chunks of a remote file that are looked up one by one."""
@@ -272,6 +275,20 @@ class IndexChunkArray(ChunkGridArray):
         except DAMAGE as error:
             unreadable(self.file.name, f"the places of its chunks cannot be read: {reason_of(error)}")
         return self._mask_beyond(table)
+
+    def place_index(self) -> IndexPlace | None:
+        """Return the places of the index and of the chunks; None without chunks. Raises OSError, CompileError."""
+        first = self._table.offset.min(initial=_NOWHERE)
+        if first == _NOWHERE:
+            return None
+        try:
+            with header_file(str(self.file.path), NotedHeaderFile) as file:
+                file.root()
+                file.farthest = -1
+                read_chunks(file, self.index, self.layout.chunks, self.extent, self.layout.shape)
+                return IndexPlace(file.farthest, int(first), self.index.kind != OLD_TREE)
+        except DAMAGE as error:
+            unreadable(self.file.name, f"the places of its chunks cannot be read: {reason_of(error)}")
 
     def _mask_beyond(self, table: ChunkTable) -> ChunkTable:
         """Return a table in which chunks that exceed the extent have the mask of their filters."""

@@ -1,4 +1,4 @@
-"""One block for all headers and chunk indexes at the beginning of a netCDF-4 file (`--layout cloud`).
+"""One block for all headers and chunk indexes at the beginning of a netCDF-4 file (`--layout cloud` and `cmip7`).
 
 HDF5 puts metadata into blocks of 2 KiB, which lie between the chunks. A block
 that is large enough for all of them comes first, so that a reader of ranges

@@ -58,7 +58,7 @@ def write_data(lib: Library, plan: FilePlan, ids: Ids, chunks: ChunkWriter, coun
 
 
 SMALL = 1 << 20
-"""Bytes of a variable up to which the layout `cloud` puts it before larger ones, near the headers."""
+"""Bytes of a variable up to which the layouts `cloud` and `cmip7` put it before larger ones, near the headers."""
 
 
 def _in_order(plan: FilePlan) -> list[str]:

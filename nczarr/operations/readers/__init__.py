@@ -23,8 +23,10 @@ ROWS: dict[str, str] = {
     "zarr-python": "nczarr.operations.readers.zarr_python:PEER",
     "xarray": "nczarr.operations.readers.xarray:PEER",
     "nz": "nczarr.operations.readers.nz:PEER",
+    "cloud": "nczarr.operations.readers.layouts:CLOUD",
+    "cmip7": "nczarr.operations.readers.layouts:CMIP7",
 }
-"""Readers and conventions by name, in documentation order."""
+"""Readers, conventions and layouts by name, in documentation order."""
 
 
 def find_peer(name: str) -> Peer | None:
@@ -65,6 +67,12 @@ def suits(peer: Peer, source: Source | Store) -> bool:
 
 def check(peer: Peer, source: Source | Store, report: Report) -> int:
     """Report a reader's faults with a source, and return their number. Raises OSError."""
+    if peer.of_datasets:
+        from nczarr.operations.readers.layouts import StoredDataset
+
+        opened = StoredDataset.of(source, report)
+        name = source.name if isinstance(source, Source) else source.path
+        return 0 if opened is None else _report(peer, peer.files or (), peer.find_in_files, opened, name, report)
     if isinstance(source, Source):
         return _check_file(peer, source, report)
     from nczarr.operations.readers.documents import StoreDocuments

@@ -87,6 +87,8 @@ class Peer(NamedTuple):
     """Selected release; empty for the newest."""
     convention: str = ""
     """Name of the convention for `--declare`, if the faults are those of a convention instead of a reader."""
+    of_datasets: bool = False
+    """True if `find_in_files` finds the faults of a source of any format, in `StoredDataset`."""
     reads: Callable[[Any], bool] | None = None
     """Tells whether the faults suit the `StoreDocuments` of a store; None: those of every store."""
 

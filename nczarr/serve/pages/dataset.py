@@ -16,7 +16,7 @@ from nczarr.api.brief import brief
 from nczarr.api.html import More, tree_html
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.values.parts import is_fixed, size
-from nczarr.check.checked import Checked
+from nczarr.check.checked import Checked, find_coordinates
 from nczarr.check.outline import measure_stored
 from nczarr.diagnostics.report import CompileError, Report
 from nczarr.select.indexing import read_outer
@@ -47,15 +47,10 @@ Coordinate = dict[str, Any]
 """One coordinate variable in words, as JSON has it; `label`: its name for people."""
 
 
-def coordinate_paths(checked: Checked) -> list[str]:
-    """Return the coordinate variables: those of one dimension, whose name they have."""
-    return [path for path, each in checked.variables.items() if each.dimensions == (path,)]
-
-
 def coordinates(checked: Checked) -> Iterator[Coordinate]:
     """Yield coordinates in words; those that cost too much have no values. Raises nothing for unreadable ones."""
     left = BUDGET
-    for path in coordinate_paths(checked)[:MOST_COORDINATES]:
+    for path in list(find_coordinates(checked))[:MOST_COORDINATES]:
         length = checked.shapes[path][0]
         attributes = attributes_of(checked, path)
         told: Coordinate = {
@@ -176,7 +171,7 @@ def dataset_page(context: ServerContext, asked: Request, place: ServedPlace, at_
         facts = _facts(opened, context, asked.place)
         return as_wanted(asked, partial(_describe_members, facts), partial(_page, facts))
 
-    return context.now_or_later(opened, work, BUDGET if coordinate_paths(opened.checked) else 0)
+    return context.now_or_later(opened, work, BUDGET if find_coordinates(opened.checked) else 0)
 
 
 def _facts(opened: CachedDataset, context: ServerContext, place: str) -> dict[str, Any]:

@@ -44,6 +44,37 @@ def test_steps_stay_whole_where_they_are_small(shape: tuple[int, ...], itemsize:
     assert step > LARGEST_STEP or lengths[1:] == tuple(max(1, length) for length in shape[1:])
 
 
+def test_a_coordinate_and_its_bounds_are_one_chunk(tmp_path: Path) -> None:
+    """Also where they are larger than other chunks: 700,000 times have 5.6 MB."""
+    length = 700_000
+    text = f"""netcdf t {{ dimensions: time = {length} ; b = 2 ; x = 3 ; variables:
+        double time(time) ; time:bounds = "limits" ; double limits(time, b) ; double v(time, x) ; }}"""
+    data = nczarr.from_cdl(text)
+    for form, name in (("zarr3", "t.zarr"), ("netcdf4", "t.nc")):
+        nczarr.write(data, tmp_path / name, form, chunks="auto", codecs="zlib:1", allow_loss="all")
+        variables = nczarr.open(tmp_path / name).checked.variables
+        assert variables["/time"].storage.chunks == (length,)
+        assert variables["/limits"].storage.chunks == (length, 2)
+        chunks = variables["/v"].storage.chunks
+        assert chunks is not None
+        assert chunks[0] < length
+
+
+def test_convert_says_what_the_layout_would_do_better(tmp_path: Path) -> None:
+    header = "netcdf t { dimensions: x = 300 ; variables: int v(x) ; "
+    data = nczarr.from_cdl(header + "int w(x) ; data: v = 1 ; }")
+    nczarr.write(data, tmp_path / "a.zarr", "zarr3", chunks={"/v": (1,), "/w": (1,)}, allow_loss="all")
+    hint = "`--layout cloud` would write"
+    assert hint not in run_command("convert", str(tmp_path / "a.zarr"), str(tmp_path / "b.zarr")).err
+    full = nczarr.from_cdl(header + "data: v = " + ", ".join(map(str, range(300))) + " ; }")
+    nczarr.write(full, tmp_path / "c.zarr", "zarr3", chunks={"/v": (1,)}, allow_loss="all")
+    source = str(tmp_path / "c.zarr")
+    assert f"{hint} 1 chunk instead of 300" in run_command("convert", source, str(tmp_path / "d.zarr")).err
+    for options in (["--chunks", "auto"], ["--layout", "cloud"], ["-q"]):
+        assert hint not in run_command("convert", source, str(tmp_path / "e.zarr"), "--overwrite", *options).err
+    assert hint not in run_command("convert", source, str(tmp_path / "f.json")).err
+
+
 def test_a_series_touches_fewest_chunks_by_its_own_way() -> None:
     shape = (3650, 720, 1440)
     series, maps = ({}, {})  # type: ignore[var-annotated]

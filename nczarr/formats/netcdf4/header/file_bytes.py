@@ -99,6 +99,8 @@ class HeaderFile:
         """Place of address 0 in the file: after a user block."""
         self.extension = UNDEFINED
         """Address of the superblock's extension."""
+        self.farthest = -1
+        """Highest address that a `NotedHeaderFile` read."""
 
     def read(self, address: int, size: int) -> bytes:
         """Return the bytes at an address."""
@@ -214,6 +216,15 @@ class HeaderFile:
         self.extension = extension
 
 
+class NotedHeaderFile(HeaderFile):
+    """Metadata of a file that note in `farthest` where structures were read."""
+
+    def peek(self, address: int, size: int) -> bytes:
+        """Return the bytes at an address, and note it."""
+        self.farthest = max(self.farthest, self.base + address)
+        return super().peek(address, size)
+
+
 def without_checksum(data: bytes) -> bytes:
     """Return a structure without its last bytes, which are its checksum."""
     body = data[:-CHECKSUM]
@@ -295,15 +306,15 @@ def _sum(data: bytes) -> int:
 
 
 @contextmanager
-def header_file(path: str) -> Iterator[HeaderFile]:
+def header_file(path: str, make: type[HeaderFile] = HeaderFile) -> Iterator[HeaderFile]:
     """Open the metadata of a file. Raises OSError."""
     remote = remote_file.at(path)
     if remote is not None:
-        yield HeaderFile(remote.read, remote.size, remote)
+        yield make(remote.read, remote.size, remote)
         return
     descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0))
     try:
-        yield HeaderFile(partial(_read, descriptor), os.fstat(descriptor).st_size)
+        yield make(partial(_read, descriptor), os.fstat(descriptor).st_size)
     finally:
         os.close(descriptor)
 
