@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.regions import Index, Region, Selection, all_of, every_block, region_or_all
 from nczarr.arrays.sources.memory import Window, fill_array
-from nczarr.arrays.sources.source import ArraySource, Descr, Layout, Parts, numpy_dtype
+from nczarr.arrays.sources.source import ArraySource, Descr, IndexPlace, Layout, Parts, numpy_dtype
 from nczarr.arrays.values.parts import Part, descr, parts
 from nczarr.ast.node import TypeName
 from nczarr.ast.types import UserType
@@ -36,6 +36,10 @@ class VariableSections:
     def distant(self) -> bool:
         """True if sections are read over a network."""
         return False
+
+    def place_index(self) -> IndexPlace | None:
+        """Return the places of the variable's index and chunks in a file; None without stored chunks."""
+        return None
 
     def meeting(self, region: Region) -> Iterator[tuple[Any, Region]]:
         """Yield sections that meet a region, and their cells; for a shared cell the last section counts."""
@@ -84,6 +88,10 @@ class DecodedCells(ArraySource):
     def distant(self) -> bool:
         """Value of the sections."""
         return self.sections.distant
+
+    def place_index(self) -> IndexPlace | None:
+        """Return the places of the variable. Raises OSError."""
+        return self.sections.place_index()
 
     def read(self, selection: Selection) -> NDArray[Any]:
         """Return the values of a region, in its shape and the layout's dtype. Raises OSError."""

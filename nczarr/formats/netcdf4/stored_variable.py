@@ -24,7 +24,16 @@ from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.regions import Region, Selection, all_of, lengths_of, linear_pieces
 from nczarr.arrays.sources import decoded_parts
 from nczarr.arrays.sources.memory import fill_array, fill_source
-from nczarr.arrays.sources.source import ArraySource, Layout, Parts, Stored, itemsize, little_descr, numpy_dtype
+from nczarr.arrays.sources.source import (
+    ArraySource,
+    IndexPlace,
+    Layout,
+    Parts,
+    Stored,
+    itemsize,
+    little_descr,
+    numpy_dtype,
+)
 from nczarr.arrays.sources.strided import AffineArray, FileBytes
 from nczarr.arrays.values.elements import in_order
 from nczarr.arrays.values.parts import descr, is_fixed, parts
@@ -70,6 +79,10 @@ class StoredVariable(decoded_parts.VariableSections):
     def path(self) -> str:
         """Path of the file."""
         return str(self.file.path)
+
+    def place_index(self) -> IndexPlace | None:
+        """Return the places of the elements' index and chunks. Raises OSError, CompileError."""
+        return None if self.elements is None else self.elements.place_index()
 
     def decode(self, section: Selection) -> dict[str, NDArray[Any]]:
         """Return the parts of a nonempty region by path, in their shapes and dtypes.

@@ -111,7 +111,7 @@ class StoredDataset:
     def place_indexes(self) -> Iterator[tuple[str, IndexPlace]]:
         """Yield the places of chunk indexes in a file. Raises OSError."""
         for path, parts in self.checked.parts.items():
-            place = parts[""].place_index() if "" in parts else None
+            place = next(iter(parts.values())).place_index()
             if place is not None:
                 yield path, place
 
@@ -134,9 +134,7 @@ def count_requests(source: Source | Store) -> tuple[int, int] | None:
     file = RemoteFile.of(LocalConnection(path) if remote is None else remote.connection, tail=is_archive)
     checked = pipeline.read(opening.open_ranged(file), Report(), Options())
     for parts in checked.parts.values() if checked is not None else ():
-        for array in parts.values():
-            if array.layout.chunks:
-                next(iter(array.list_occupied(array.layout.chunks)), None)
+        next(iter(parts.values())).place_index()
     return file.requests, file.received
 
 
