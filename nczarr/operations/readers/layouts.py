@@ -31,7 +31,7 @@ from nczarr.stores.remote_file import RemoteFile
 FEW_REQUESTS = 3
 """Requests for the headers of a file that is arranged for reading by ranges."""
 
-LARGEST_REQUEST = 8 << 20
+LARGEST_REQUEST = 1 << 20
 """Bytes of headers for which one request more is due."""
 
 LARGEST_CHUNK = 4 * LARGEST_STEP
