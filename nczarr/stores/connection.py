@@ -448,6 +448,10 @@ def _status(error: BaseException) -> int | None:
 class LocalConnection(FileConnection):
     """A file of the file system that answers as a server of ranges does, to count what a reader would request."""
 
+    def __init__(self, path: str) -> None:
+        super().__init__(path)
+        self.root = path
+
     def read_range(self, begin: int, end: int, size: int | None = None) -> RangeAnswer:
         """Return the bytes of a range; `begin` below 0: so many at the end. Raises OSError."""
         size = os.path.getsize(self.url) if size is None else size

@@ -162,8 +162,10 @@ def test_newer_indexes_are_those_that_the_checker_cannot_parse(tmp_path: Path, p
     assert packing(tmp_path / "b.nc")[0] == 0
 
 
-def test_requests_are_those_that_a_server_counts(tmp_path: Path, peer: Peer) -> None:
+def test_requests_are_those_that_a_server_counts(tmp_path: Path, peer: Peer, monkeypatch: pytest.MonkeyPatch) -> None:
     many_chunks(peer("netCDF4"), tmp_path / "a.nc", variables=40, steps=60)
+    monkeypatch.chdir(tmp_path)
+    assert "scattered-metadata" in run_command("check", "a.nc", "--for", "cloud").err
     counted = run_command("check", str(tmp_path / "a.nc"), "--for", "cloud")
     (text,) = [line for line in counted.err.splitlines() if "scattered-metadata" in line]
     server = RangedServer(tmp_path)
