@@ -16,7 +16,17 @@ from typing import NamedTuple, TypeAlias, TypeVar
 from nczarr.arrays.execution.counts import Counts, Route
 from nczarr.arrays.regions import Index, Selection, every_block, region_of
 from nczarr.arrays.sources.source import ArraySource, itemsize
-from nczarr.arrays.sources.windows import FETCHED, TEXT, TIMES, block_shape, blocks, grid, room_beside, way
+from nczarr.arrays.sources.windows import (
+    FETCHED,
+    TEXT,
+    TIMES,
+    block_shape,
+    blocks,
+    grid,
+    needs_window,
+    room_beside,
+    way,
+)
 from nczarr.ast.rectilinear import shape_of, varies, volume
 from nczarr.plan.plans import PartTarget, StorePlan
 from nczarr.registry import ChunkKeys
@@ -224,8 +234,11 @@ def cut(items: Iterable[T], count: int) -> Iterator[tuple[T, ...]]:
 
 
 def _block_shape(array: WrittenPart, measure: TaskSize) -> tuple[int, ...] | None:
-    """Return the block lengths of an array to rechunk; None if keys are made one by one."""
-    if array.route != "rechunk" or array.source is None or varies(array.unit):
+    """Return the block lengths of an array whose chunks change; None if keys are made one by one."""
+    source = array.source
+    if source is None or array.route not in ("rechunk", "transcode", "gather") or varies(array.unit):
+        return None
+    if not needs_window(source, array.target.layout.chunks):
         return None
     room = room_beside(measure.memory, measure.workers, array.decoded * TIMES) // array.element
-    return block_shape(array.target.layout.shape, array.unit, grid(array.source), room)
+    return block_shape(array.target.layout.shape, array.unit, grid(source), room)

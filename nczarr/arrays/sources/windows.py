@@ -155,8 +155,8 @@ def slab_shape(source: ArraySource, unit: tuple[int, ...], room: int) -> tuple[i
         tuple(min(count * unit_length, length) for count, unit_length, length in zip(units, unit, shape, strict=True))
         for units in (counts, (*counts[:cut], min(shorter, counts[cut]), *counts[cut + 1 :]))
     ]
-    slab = min(reversed(slabs), key=partial(_decodings, source))
-    return slab if _decodings(source, slab) < _decodings(source, unit) else None
+    slab = min(reversed(slabs), key=partial(count_decodings, source))
+    return slab if count_decodings(source, slab) < count_decodings(source, unit) else None
 
 
 def slabs(
@@ -175,7 +175,21 @@ def _cells(source: ArraySource) -> tuple[int, ...]:
     return tuple(max(1, length) for length in largest(grid(source)))
 
 
-def _decodings(source: ArraySource, lengths: tuple[int, ...]) -> float:
+PLAIN = 1.5
+"""Reads of an unencoded source chunk that cost less than a window."""
+
+
+def needs_window(source: ArraySource, chunks: tuple[int, ...]) -> bool:
+    """Return whether target chunks of this shape that are made one by one read source chunks too often."""
+    if source.viewed or grid(source) == chunks:
+        return False
+    plain = source.stored is not None and not source.stored.codecs
+    if source.distant or source.deferred is not None:
+        return not plain
+    return count_decodings(source, chunks) > (PLAIN if plain else 1.0)
+
+
+def count_decodings(source: ArraySource, lengths: tuple[int, ...]) -> float:
     """Return how often a source chunk is decoded on average if regions of these lengths are read one by one."""
     times = 1.0
     blocks = None if source.deferred is None else source.deferred.array.chunks

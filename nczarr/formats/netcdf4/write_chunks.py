@@ -26,7 +26,18 @@ from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.regions import Index, Selection, every_block, region_of, table_of
 from nczarr.arrays.sources.memory import is_all, pad_chunk
 from nczarr.arrays.sources.source import ArraySource, Layout, itemsize, numpy_dtype
-from nczarr.arrays.sources.windows import TIMES, filling, grid, matches, room_beside, slab_shape, slabs, way, window
+from nczarr.arrays.sources.windows import (
+    TIMES,
+    filling,
+    grid,
+    matches,
+    needs_window,
+    room_beside,
+    slab_shape,
+    slabs,
+    way,
+    window,
+)
 from nczarr.arrays.values.elements import in_order
 from nczarr.ast.rectilinear import volume
 from nczarr.formats.netcdf4.fill_values import restore
@@ -309,7 +320,7 @@ def _tasks(source: ArraySource, into: Into, crew: Crew, *, moved: bool) -> Itera
 
 def _slab(source: ArraySource, into: Into, crew: Crew) -> tuple[int, ...] | None:
     """Return the lengths of slabs to read before their chunks are made; None if chunks are read one by one."""
-    if way(source, into.layout) != "rechunk" and source.deferred is None:
+    if way(source, into.layout) == "copy" or not (needs_window(source, into.layout.chunks) or source.deferred):
         return None
     decoded = max(into.size, volume(grid(source)) * itemsize(into.layout.dtype))
     room = room_beside(crew.memory, crew.workers, decoded * TIMES)

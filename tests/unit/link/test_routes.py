@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import struct
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -270,3 +271,41 @@ def test_a_shard_may_be_larger_than_the_memory(tmp_path: Path) -> None:
     assert np.array_equal(whole(again), whole(first))
     (size,) = struct.unpack("<Q", target.content["v/c/0/0"][-4 - 16 * 64 + 8 :][:8])
     assert size > 0
+
+
+class CountingStore(MemoryStore):
+    """A store in memory that counts the reads of each key."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.reads: Counter[str] = Counter()
+
+    def get(self, key: str) -> bytes | None:
+        self.reads[key] += 1
+        return super().get(key)
+
+
+@pytest.mark.parametrize("codecs", ["none", "zlib:1"])
+def test_chunks_without_codecs_are_read_once_within_the_memory(codecs: str) -> None:
+    first = CountingStore()
+    write(dataset((24, 24), (1, 24)), first, "zarr2")
+    data = read(first, Report(), Options())
+    assert data is not None
+    first.reads.clear()
+    target = MemoryStore()
+    write(data, target, "zarr2", chunks={"/v": (24, 2)}, codecs={"": codecs}, memory=1 << 16)
+    assert {key: count for key, count in first.reads.items() if not is_metadata(key) and count > 1} == {}
+    again = read(target, Report(), Options())
+    assert again is not None
+    assert np.array_equal(whole(again), whole(data))
+
+
+def test_target_chunks_of_whole_source_chunks_need_no_window() -> None:
+    first = MemoryStore()
+    write(dataset((24, 24), (4, 3), ZLIB), first)
+    data = read(first, Report(), Options())
+    assert data is not None
+    source = data.parts["/v"][""]
+    assert not windows.needs_window(source, (8, 6))
+    assert not windows.needs_window(source, (24, 12))
+    assert windows.needs_window(source, (6, 6))
