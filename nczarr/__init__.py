@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from nczarr.api.handle import DatasetHandle, from_cdl, from_notation
     from nczarr.api.handle import open_dataset as open  # noqa: A004
     from nczarr.api.node_handles import DimensionHandle, GroupHandle, VariableHandle
+    from nczarr.api.rechunk import rechunk
     from nczarr.api.xarray_objects import from_xarray
     from nczarr.diagnostics.report import CompileError, DataWarning, Diagnostic
     from nczarr.integrations import testing as testing
@@ -53,6 +54,7 @@ _PUBLIC = {
     "from_notation": ("nczarr.api.handle", "from_notation"),
     "from_xarray": ("nczarr.api.xarray_objects", "from_xarray"),
     "open": ("nczarr.api.handle", "open_dataset"),
+    "rechunk": ("nczarr.api.rechunk", "rechunk"),
     "write": ("nczarr.api.convert", "write"),
     "zarr_store": ("nczarr.integrations.zarr_python.open", "zarr_store"),
 }
@@ -78,6 +80,7 @@ __all__ = [
     "from_notation",
     "from_xarray",
     "open",
+    "rechunk",
     "write",
     "zarr_store",
 ]

@@ -169,6 +169,8 @@ class Options(NamedTuple):
     """Read the target again, and publish it only if it holds every value."""
     resume: bool = False
     """Resume a target that the same run has begun."""
+    scratch: str | None = None
+    """Folder for arrays between two passes (`rechunk`); empty: beside the target; None: always one pass."""
     unfinished: bool = False
     """Read unfinished stores."""
     storage: StorageOptions = NO_OPTIONS
@@ -241,17 +243,17 @@ class Option(NamedTuple):
 
 
 _COMBINE = ("combine", "refs combine")
-_WRITE = ("convert", "compile", *_COMBINE)
+_WRITE = ("convert", "compile", "rechunk", *_COMBINE)
 _EXTEND = ("append", "refs append")
-_LINK = ("convert", *_COMBINE, *_EXTEND)
+_LINK = ("convert", "rechunk", *_COMBINE, *_EXTEND)
 _COMPARE = ("diff", "digest")
 _READ = ("serve", "dump", "check", *_COMPARE, "refs verify", "refs expand", "refs compact")
 _OPEN = (*_WRITE, *_EXTEND, *_READ)
 _REPORT = (*_OPEN, "explain", "formats", "completion")
 _SELECT = (*_LINK, *_COMPARE)
-_CUT = ("convert", *_COMBINE)
-_REFER = (*_WRITE, "refs append")
-_CLUSTER = (*_CUT, "refs append")
+_CUT = ("convert", "rechunk", *_COMBINE)
+_REFER = ("convert", "compile", *_COMBINE, "refs append")
+_CLUSTER = ("convert", *_COMBINE, "refs append")
 
 SECTIONS = (
     ARGUMENTS, SOURCE, SELECTION, COMBINATION, COMPARISON, TARGET, CHUNKS, REFERENCES, NETWORK,
@@ -264,7 +266,7 @@ SECTIONS = (
 
 TABLE: tuple[Option, ...] = (
     # sources
-    Option("form", ("convert", "check", "digest", *_COMBINE, *_EXTEND), SOURCE, "--from", "text", "FORMAT",
+    Option("form", ("convert", "rechunk", "check", "digest", *_COMBINE, *_EXTEND), SOURCE, "--from", "text", "FORMAT",
            "format of the sources (default: by content)"),
     Option("storage", _OPEN, SOURCE, "--storage-option", "storage options", "NAME=VALUE",
            "option for the library that opens a URL; a prefix `source.` or `target.` limits it to one side; "
@@ -327,7 +329,7 @@ TABLE: tuple[Option, ...] = (
            ("bytes", "netcdf"), "bytes"),
     Option("tables", _WRITE, TARGET, "--tables", help="write records as Awkward tables, in archives and in lists"),
     Option("xarray"),
-    Option("virtual", _WRITE, TARGET, "--virtual",
+    Option("virtual", _REFER[:-1], TARGET, "--virtual",
            help="in a repository, refer to chunks in the files of the source instead of copying them"),
     Option("message", (*_WRITE, "append"), TARGET, "--message", "text", "TEXT",
            "message of a commit (default: one that names the source)", bytes=False),
@@ -368,7 +370,7 @@ TABLE: tuple[Option, ...] = (
            "chunk lengths by dimension (time/10,lat/20; lon/ for all of it) or of one variable (/g1/temp:1,12) "
            "(nccopy); repeatable"),
     # reference documents
-    Option("writing.metadata", _WRITE, REFERENCES, "--metadata", "documents", None,
+    Option("writing.metadata", _REFER[:-1], REFERENCES, "--metadata", "documents", None,
            "format of the Zarr metadata in a reference document (default: {}) or repository (default: nczarr3)"),
     Option("writing.inline", _REFER, REFERENCES, "--inline", "size", "SIZE",
            "largest chunk to store in the document itself (default: 64)"),
@@ -381,7 +383,7 @@ TABLE: tuple[Option, ...] = (
     Option("writing.home"),
     Option("writing.keep_names"),
     # the run
-    Option("verify", _CLUSTER, RUN, "--verify",
+    Option("verify", (*_CLUSTER, "rechunk"), RUN, "--verify",
            help="read the target again; publish it only if every value is there", bytes=False),
     Option("discard", ("append",), RUN, "--discard",
            help="discard what an interrupted run of another command has written; that run must not be active any more"),
@@ -391,6 +393,8 @@ TABLE: tuple[Option, ...] = (
            help="resume a target that the same command has begun", bytes=False),
     Option("dask", _CLUSTER, RUN, "--dask", "text", "URL",
            "use a dask cluster with the scheduler at this address", bytes=False),
+    Option("scratch", ("rechunk",), RUN, "--scratch", "text", "DIR",
+           "folder for the values between two passes (default: that of the target)", bytes=False),
     Option("dry_run", _LINK, RUN, "--dry-run", help="show the route of each part; write nothing"),
     Option("max_size", _WRITE, LIMITS, "--max-size", "size", "SIZE",
            "refuse a netCDF file or archive whose variables are larger (default: 16GiB)", bytes=False),

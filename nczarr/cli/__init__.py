@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 COMMANDS: dict[str, tuple[str, str]] = {
     "convert": ("nczarr.cli.convert:parser", "convert datasets from any format to any other"),
     "compile": ("nczarr.cli.compile:parser", "compile CDL, NCZarr notation or an AST to a store or file"),
+    "rechunk": ("nczarr.cli.rechunk:parser", "write a dataset in other chunks, in bounded memory"),
     "append": ("nczarr.cli.append:parser", "extend a dataset along a dimension"),
     "combine": ("nczarr.cli.refs_combine:combine", "combine many datasets into one"),
     "serve": ("nczarr.cli.serve:parser", "serve datasets over HTTP, as Zarr and by CDM Remote"),

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from nczarr.cli.parser import Command
 
 TASKS = {
-    "write datasets": ("convert", "compile", "append", "combine", "serve"),
+    "write datasets": ("convert", "compile", "rechunk", "append", "combine", "serve"),
     "inspect datasets": ("dump", "check", "diff", "digest"),
     "work with reference documents": ("refs combine", "refs append", "refs verify", "refs expand", "refs compact"),
     "get help": ("help", "explain", "formats", "completion"),

@@ -38,6 +38,10 @@ def write(
     if the target cannot be written, FileExistsError if it exists and may not be
     overwritten.
     """
+    if plan.options.scratch is not None:
+        from nczarr.link.stages import plan_stages
+
+        plan = plan_stages(plan, path)
     if isinstance(plan, StorePlan):
         return store(plan, path, report, counts, inspect, lock)
     from nczarr.link import files

@@ -115,7 +115,11 @@ def fill(
     capabilities = plan.form.capabilities
     if capabilities.arrays is not None and capabilities.arrays.by_reference:
         numbered = refer(numbered, cast("ReferringStore", store), plan.options.writing.inline, counts)
-    if cluster is None:
+    if cluster is None and plan.stages:
+        from nczarr.link.stages import link_in_stages  # few runs need two passes
+
+        link_in_stages(list(numbered), plan, store, counts)
+    elif cluster is None:
         link(numbered, store, plan.options, counts)
     else:
         cluster.link(numbered, store, plan.options, counts)

@@ -195,6 +195,11 @@ def _missing(array: WrittenPart, store: Store, counts: Counts) -> Iterator[Index
             yield index
 
 
+def is_complete(array: WrittenPart, store: Store) -> bool:
+    """Return whether an earlier run has put all keys of an array."""
+    return next(_missing(array, store, Counts()), None) is None
+
+
 def batches(array: WrittenPart, indices: Iterable[Index], measure: TaskSize) -> Iterator[tuple[Index, ...]]:
     """Group keys into batches that are worth a task."""
     size = volume(array.unit) * array.element

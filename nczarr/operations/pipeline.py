@@ -28,6 +28,7 @@ from nczarr.stores.url import Location, is_remote, location, trim
 
 if TYPE_CHECKING:
     from nczarr.arrays.execution.counts import Step, Watcher
+    from nczarr.link.stages import PartPasses
     from nczarr.plan.plans import Conversion, Plan, StorePlan
     from nczarr.stores.lock import Lock
 
@@ -170,16 +171,18 @@ def write(
     options: Options,
     watch: Watcher | None = None,
     lock: Lock | None = None,
+    announce: Callable[[Plan], None] | None = None,
 ) -> Conversion | None:
     """Write a dataset to a new target, whole or not at all; return the result, None after an error.
 
     With `options.verify` the finished target is read again, and published only
     if it holds every value. `watch` is called with the bytes written. `lock`: that
-    of the target, if the caller has it. Raises OSError if the file system refuses.
+    of the target, if the caller has it. `announce` is called with the plan before the
+    work. Raises OSError if the file system refuses.
     """
     if lock is None:
         with endpoints.lock_place(path, report, options, replaces=options.overwrite or options.resume) as own_lock:
-            return None if own_lock is None else write(checked, path, form, report, options, watch, own_lock)
+            return None if own_lock is None else write(checked, path, form, report, options, watch, own_lock, announce)
     from nczarr import link
     from nczarr.arrays.execution.counts import Counts
     from nczarr.plan.plans import conversion_of
@@ -190,6 +193,8 @@ def write(
     if planned is None or planned.options.target is None:
         return None
     path = planned.options.target
+    if announce is not None:
+        announce(planned)
     counts = Counts(watch)
     readers: tuple[str, ...] = ()
 
@@ -246,6 +251,14 @@ def steps(checked: Checked, path: str, form: Format, report: Report, options: Op
 
     planned = _plan(checked, path, form, report, options)
     return None if planned is None else link.steps(planned, report)
+
+
+def passes(checked: Checked, path: str, form: Format, report: Report, options: Options) -> list[PartPasses] | None:
+    """Return the passes of `write` by part, with its reports; None after an error. Nothing is written."""
+    from nczarr.link.stages import list_passes
+
+    planned = _plan(checked, path, form, report, options)
+    return None if planned is None else list_passes(planned, report)
 
 
 def text(checked: Checked, form: Format, report: Report, options: Options) -> Iterator[bytes] | None:
@@ -326,9 +339,15 @@ class ReadyConversion(NamedTuple):
     """Format of the target."""
     options: Options
 
-    def write(self, report: Report, watch: Watcher | None = None) -> Conversion | None:
+    def write(
+        self, report: Report, watch: Watcher | None = None, announce: Callable[[Plan], None] | None = None
+    ) -> Conversion | None:
         """Write the target, whole or not at all; None after an error. Raises OSError."""
-        return write(self.checked, self.target, self.form, report, self.options, watch)
+        return write(self.checked, self.target, self.form, report, self.options, watch, announce=announce)
+
+    def passes(self, report: Report) -> list[PartPasses] | None:
+        """Return the passes of `write` by part; None after an error. Nothing is written."""
+        return passes(self.checked, self.target, self.form, report, self.options)
 
     def steps(self, report: Report) -> Iterator[Step] | None:
         """Return the data steps of `write` by part; None after an error. Nothing is written."""

@@ -7,12 +7,13 @@ is the result of a run.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from nczarr import names
-from nczarr.arrays.sources.source import Layout, Parts
+from nczarr.arrays.sources.source import ArraySource, Layout, Parts
 from nczarr.ast import Kind, Storage
 from nczarr.ast.rectilinear import varies
 from nczarr.check.checked import Checked
@@ -64,6 +65,10 @@ class PartTarget(NamedTuple):
     """Separator of the indices in a chunk's key; None: the format's default."""
 
 
+Stage: TypeAlias = Callable[[], AbstractContextManager[ArraySource]]
+"""Function that lends an array in other chunks, from a scratch folder that exists as long as the context."""
+
+
 class StorePlan(NamedTuple):
     """Plan of a key-value store. Mappings are by FQN of the variable; those of parts by path within it."""
 
@@ -83,6 +88,8 @@ class StorePlan(NamedTuple):
     """Simple dimension names in the variable's group, unique where two lengths would share one."""
     places: Mapping[tuple[str, str], str] = MappingProxyType({})
     """Key prefixes by FQN and part, for nodes whose names are not their key segments."""
+    stages: Mapping[tuple[str, str], Stage] = MappingProxyType({})
+    """First passes by FQN and part, of arrays that need two."""
 
     @property
     def consolidates(self) -> bool:
@@ -129,6 +136,8 @@ class FilePlan(NamedTuple):
     """Kind of netCDF file."""
     storage: Mapping[str, Storage]
     """Storage of each variable by FQN, as the netCDF library will create it."""
+    stages: Mapping[tuple[str, str], Stage] = MappingProxyType({})
+    """First passes by FQN and part, of arrays that need two."""
 
 
 class StreamPlan(NamedTuple):

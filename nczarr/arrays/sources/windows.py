@@ -103,7 +103,7 @@ def block_shape(
     The axis that cuts source chunks most often grows first; the final lengths
     are even shares.
     """
-    if math.prod(unit) > room:
+    if math.prod(min(length, max(1, extent)) for length, extent in zip(unit, shape, strict=True)) > room:
         return None
     counts = [max(1, -(-length // unit_length)) for length, unit_length in zip(shape, unit, strict=True)]
     block = [1] * len(shape)

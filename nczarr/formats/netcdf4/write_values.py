@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
+from contextlib import nullcontext
 
 from nczarr import names
 from nczarr.arrays.execution.counts import Counts
@@ -44,9 +45,11 @@ def write_data(lib: Library, plan: FilePlan, ids: Ids, chunks: ChunkWriter, coun
     for path in _in_order(plan):
         variable, parts = checked.variables[path], checked.parts.get(path)
         if parts and 0 not in checked.shapes[path]:
-            writer = _ValueWriter(lib, path, variable, plan, ids, counts)
-            if not writer.write_chunks(parts, chunks):
-                writer.write(parts)
+            writer, stage = _ValueWriter(lib, path, variable, plan, ids, counts), plan.stages.get((path, ""))
+            with nullcontext() if stage is None else stage() as scratch:
+                staged = parts if scratch is None else {**parts, "": scratch}
+                if not writer.write_chunks(staged, chunks):
+                    writer.write(staged)
     for path, dimension in checked.dimensions.items():
         if not grows(dimension):
             continue

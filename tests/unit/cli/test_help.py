@@ -38,7 +38,7 @@ data:
 """
 
 METAVARS = {
-    *("A", "ADDRESS", "B", "CODE", "COMMAND | TOPIC", "DST", "FILE", "FORMAT", "KIND", "N", "NAME", "NAME,…"),
+    *("A", "ADDRESS", "B", "CODE", "COMMAND | TOPIC", "DIR", "DST", "FILE", "FORMAT", "KIND", "N", "NAME", "NAME,…"),
     *(
         "NAME=FIRST:LAST",
         "NAME=LOW:HIGH",
