@@ -343,7 +343,7 @@ class ReadyConversion(NamedTuple):
         self, report: Report, watch: Watcher | None = None, announce: Callable[[Plan], None] | None = None
     ) -> Conversion | None:
         """Write the target, whole or not at all; None after an error. Raises OSError."""
-        return write(self.checked, self.target, self.form, report, self.options, watch, announce=announce)
+        return write(self.checked, self.target, self.form, report, self.options, watch, None, announce)
 
     def passes(self, report: Report) -> list[PartPasses] | None:
         """Return the passes of `write` by part; None after an error. Nothing is written."""
