@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from nczarr.api.convert import convert, write
     from nczarr.api.handle import DatasetHandle, from_cdl, from_notation
     from nczarr.api.handle import open_dataset as open  # noqa: A004
+    from nczarr.api.info import info
     from nczarr.api.node_handles import DimensionHandle, GroupHandle, VariableHandle
     from nczarr.api.rechunk import rechunk
     from nczarr.api.xarray_objects import from_xarray
@@ -53,6 +54,7 @@ _PUBLIC = {
     "from_cdl": ("nczarr.api.handle", "from_cdl"),
     "from_notation": ("nczarr.api.handle", "from_notation"),
     "from_xarray": ("nczarr.api.xarray_objects", "from_xarray"),
+    "info": ("nczarr.api.info", "info"),
     "open": ("nczarr.api.handle", "open_dataset"),
     "rechunk": ("nczarr.api.rechunk", "rechunk"),
     "write": ("nczarr.api.convert", "write"),
@@ -79,6 +81,7 @@ __all__ = [
     "from_cdl",
     "from_notation",
     "from_xarray",
+    "info",
     "open",
     "rechunk",
     "write",

@@ -247,7 +247,7 @@ _WRITE = ("convert", "compile", "rechunk", *_COMBINE)
 _EXTEND = ("append", "refs append")
 _LINK = ("convert", "rechunk", *_COMBINE, *_EXTEND)
 _COMPARE = ("diff", "digest")
-_READ = ("serve", "dump", "check", *_COMPARE, "refs verify", "refs expand", "refs compact")
+_READ = ("serve", "dump", "info", "check", *_COMPARE, "refs verify", "refs expand", "refs compact")
 _OPEN = (*_WRITE, *_EXTEND, *_READ)
 _REPORT = (*_OPEN, "explain", "formats", "completion")
 _SELECT = (*_LINK, *_COMPARE)
@@ -266,7 +266,8 @@ SECTIONS = (
 
 TABLE: tuple[Option, ...] = (
     # sources
-    Option("form", ("convert", "rechunk", "check", "digest", *_COMBINE, *_EXTEND), SOURCE, "--from", "text", "FORMAT",
+    Option("form", ("convert", "rechunk", "info", "check", "digest", *_COMBINE, *_EXTEND), SOURCE, "--from", "text",
+           "FORMAT",
            "format of the sources (default: by content)"),
     Option("storage", _OPEN, SOURCE, "--storage-option", "storage options", "NAME=VALUE",
            "option for the library that opens a URL; a prefix `source.` or `target.` limits it to one side; "

@@ -15,6 +15,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from nczarr import names
 from nczarr.arrays.chunks.manifest import Affine, PlaceColumns
@@ -135,20 +136,37 @@ def _sizes(checked: Checked, fqn: str, variable: Variable, shape: tuple[int, ...
     return f"{bytes_text(stored_size)} of {bytes_text(plain)}{ratio}"
 
 
-def measure_stored(parts: Parts) -> int | None:
-    """Return the bytes of a variable's encoded chunks; None if unknown."""
-    total = 0
+class StoredChunks(NamedTuple):
+    """Encoded chunks of a variable."""
+
+    number: int
+    """Chunks that exist."""
+    size: int | None
+    """Their bytes; None if the size of one is unknown."""
+
+
+def count_stored(parts: Parts) -> StoredChunks | None:
+    """Return the encoded chunks of a variable; None if their places are unknown. Raises OSError, CompileError."""
+    number, total = 0, 0
+    known = True
     for source in parts.values():
         match source.manifest():
             case PlaceColumns() as columns:
-                if len(columns.length) and int(columns.length.min()) < 0:  # whole objects of unknown size
-                    return None
+                number += len(columns.length)
+                known = known and not (len(columns.length) and int(columns.length.min()) < 0)  # whole objects
                 total += int(columns.length.sum())
             case Affine() as affine:
+                number += affine.count
                 total += affine.length * affine.count
             case None:
                 return None
-    return total
+    return StoredChunks(number, total if known else None)
+
+
+def measure_stored(parts: Parts) -> int | None:
+    """Return the bytes of a variable's encoded chunks; None if unknown. Raises OSError, CompileError."""
+    stored = count_stored(parts)
+    return None if stored is None else stored.size
 
 
 def _times(lengths: Sequence[int]) -> str:

@@ -30,6 +30,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "combine": ("nczarr.cli.refs_combine:combine", "combine many datasets into one"),
     "serve": ("nczarr.cli.serve:parser", "serve datasets over HTTP, as Zarr and by CDM Remote"),
     "dump": ("nczarr.cli.dump:parser", "print a dataset as text"),
+    "info": ("nczarr.cli.info:parser", "print sizes, coordinates, chunks and the cost of opening"),
     "check": ("nczarr.cli.check:parser", "report errors of datasets, and faults of other readers"),
     "diff": ("nczarr.cli.diff:parser", "print the differences between two datasets"),
     "digest": ("nczarr.cli.digest:parser", "print one hash of model and values, for any format"),

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 TASKS = {
     "write datasets": ("convert", "compile", "rechunk", "append", "combine", "serve"),
-    "inspect datasets": ("dump", "check", "diff", "digest"),
+    "inspect datasets": ("info", "dump", "check", "diff", "digest"),
     "work with reference documents": ("refs combine", "refs append", "refs verify", "refs expand", "refs compact"),
     "get help": ("help", "explain", "formats", "completion"),
 }
@@ -33,7 +33,6 @@ OTHER_NAMES = {
     "ncecat": "combine",
     "cat": "dump",
     "show": "dump",
-    "info": "dump",
     "ls": "dump",
     "list": "dump",
     "print": "dump",

@@ -40,6 +40,9 @@ LARGEST_CHUNK = 4 * LARGEST_STEP
 SMALL_FILE = 1 << 20
 """Bytes of a file that a reader fetches whole."""
 
+MANY_PIECES = 64
+"""Pieces of a small variable that a reader notices."""
+
 _CONVERT = "`nczarr convert SRC DST --layout {}` writes it so"
 
 
@@ -56,6 +59,11 @@ class VariablePieces(NamedTuple):
     def is_small(self) -> bool:
         """True if a piece has less than the least size, even with one step more, as CMIP7 allows."""
         return self.length + self.step < LEAST
+
+    @property
+    def matters(self) -> bool:
+        """True if a reader of all values notices the pieces."""
+        return self.number >= MANY_PIECES or self.number * self.length > SMALL_FILE
 
 
 class StoredDataset:
@@ -180,7 +188,7 @@ def find_chunks(opened: StoredDataset) -> Iterator[Finding]:
         pieces = opened.count_pieces(path)
         if pieces is not None and path in together:
             yield _describe_divided(path, variable, pieces)
-        elif pieces is not None and pieces.is_small:
+        elif pieces is not None and pieces.is_small and pieces.matters:
             yield _describe_small(path, variable, pieces)
         source = opened.find_array(path)
         if source is not None and source.layout.codecs and opened.measure_value(path):

@@ -14,18 +14,17 @@ from urllib.parse import urlencode
 from nczarr import names
 from nczarr.api.brief import brief
 from nczarr.api.html import More, tree_html
-from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.values.parts import is_fixed, size
 from nczarr.check.checked import Checked, find_coordinates
 from nczarr.check.outline import measure_stored
 from nczarr.diagnostics.report import CompileError, Report
-from nczarr.select.indexing import read_outer
-from nczarr.select.physical import Physical, attributes_of, is_numeric, physical, text_of
+from nczarr.select.coordinate_summary import summarize_coordinate
+from nczarr.select.physical import attributes_of, text_of
 from nczarr.serve.answers import HttpAnswer
 from nczarr.serve.context import Answer, DeferredWork, ServerContext, as_wanted, trim
 from nczarr.serve.dataset_cache import CachedDataset
 from nczarr.serve.pages import folder
-from nczarr.serve.pages.markup import VERSIONS, VIEW, fragment, page, plain_text, show
+from nczarr.serve.pages.markup import VERSIONS, VIEW, fragment, page, show
 from nczarr.serve.pages.plane import variable_of
 from nczarr.serve.places import ServedPlace
 from nczarr.serve.protocols.opendap import dap2_mapping
@@ -38,10 +37,6 @@ BUDGET = 8 << 20
 
 MOST_COORDINATES = 200
 """Maximum coordinates of one page."""
-
-STEADY = 1e-4
-"""Deviation of steps, relative to their mean, that is rounding."""
-
 
 Coordinate = dict[str, Any]
 """One coordinate variable in words, as JSON has it; `label`: its name for people."""
@@ -72,11 +67,11 @@ def coordinates(checked: Checked) -> Iterator[Coordinate]:
         else:
             left -= cost(checked, path, (wanted,))
             try:
-                values = read_outer(checked, path, [slice(wanted.start, wanted.stop, wanted.step)])
+                summary = summarize_coordinate(checked, path, wanted)
             except (CompileError, OSError):  # the page says so, and shows the rest
                 yield {**told, "step": "unreadable"}
                 continue
-            yield told | _describe(checked, path, values, whole=wanted.step == 1)
+            yield {**told, "first": summary.first, "last": summary.last, "step": summary.step}
 
 
 def _choices(length: int) -> Iterator[range]:
@@ -84,34 +79,6 @@ def _choices(length: int) -> Iterator[range]:
     yield range(length)
     if length > 2:
         yield range(0, length, length - 1)
-
-
-def _describe(checked: Checked, path: str, values: NDArray[Any], *, whole: bool) -> Coordinate:
-    """Return the first and last value in words, of all values also their step."""
-    if not is_numeric(checked, path):
-        first, last = (value if isinstance(value, bytes) else str(value) for value in (values[0], values[-1]))
-        return {"first": plain_text(first, absent=""), "last": plain_text(last, absent="")}
-    decoding = physical(checked, path)
-    numbers = decoding.floats(values)
-    first, last = (decoding.text(float(numbers[place])) for place in (0, -1))
-    return {"first": first, "last": last, "step": _step(numbers, decoding) if whole else ""}
-
-
-def _step(numbers: NDArray[np.float64], decoding: Physical) -> str:
-    """Return the step of values in words, with the units of times."""
-    if len(numbers) < 2:
-        return ""
-    steps = np.diff(numbers)
-    if np.isnan(steps).any():
-        return "has missing values"
-    mean = float(numbers[-1] - numbers[0]) / len(steps)
-    unit = "\N{NO-BREAK SPACE}" + decoding.units.split(" since ")[0] if decoding.times is not None else ""
-    if np.abs(steps - mean).max() <= STEADY * abs(mean):
-        return f"{mean:.6g}{unit.removesuffix('s') if mean == 1 else unit}"
-    low, high = float(steps.min()), float(steps.max())
-    if low <= 0 <= high:
-        return "not monotonic"
-    return f"{low:.6g} to {high:.6g}{unit}"
 
 
 MOST_VARIABLES = 2000

@@ -90,7 +90,7 @@ def test_combine_takes_its_target_last(days: list[str], tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "meant"),
     [
-        *(("merge", "combine"), ("concat", "combine"), ("cat", "dump"), ("info", "dump"), ("ls", "dump")),
+        *(("merge", "combine"), ("concat", "combine"), ("cat", "dump"), ("ls", "dump")),
         *(("copy", "convert"), ("version", "--version"), ("combin", "combine")),
     ],
 )

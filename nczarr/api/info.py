@@ -1,0 +1,56 @@
+"""`nczarr.info`: facts about a dataset."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+
+def info(
+    source: str | os.PathLike[str], *, from_format: str | None = None, storage_options: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """Return facts about a dataset: sizes, coordinates, chunks, missing chunks, the cost of opening, warnings.
+
+    Coordinates are read; of other values only the places of chunks.
+
+    Parameters
+    ----------
+    source : str or os.PathLike
+        Path or URL.
+    from_format : str, optional
+        Name of the format; by default found by the content.
+    storage_options : Mapping, optional
+        Options of a URL's protocol, as fsspec takes them.
+
+    Returns
+    -------
+    dict
+        What `nczarr info --json` prints: `path`, `format`, `kind`, `title`, `groups`,
+        `dimensions` (length and `unlimited` by path), `coordinates`, `variables` (sizes in
+        bytes, lengths of chunks, codecs), `size` and `stored` (bytes), `opening` (requests
+        and bytes by ranges) and `warnings`.
+
+    Raises
+    ------
+    CompileError
+        If the source has errors.
+    OSError
+        If the source is unreachable.
+
+    Examples
+    --------
+    >>> import nczarr
+    >>> facts = nczarr.info("samples/01-station.cdl")
+    >>> facts["size"], facts["coordinates"][0]["values"]["last"]
+    (102, '2020-01-01 12:00')
+    """
+    from nczarr.api.options import options_from
+    from nczarr.diagnostics.report import CompileError, Report
+    from nczarr.operations.info import InfoRequest, collect_facts
+
+    options, report = options_from(storage_options=storage_options), Report()
+    informed = collect_facts(InfoRequest(os.fspath(source), None, from_format, options), report)
+    if informed is None or report.errors:
+        raise CompileError(report.list_sorted())
+    return informed.facts.record()

@@ -1,0 +1,208 @@
+"""`nczarr info SRC…`: facts about datasets on one screen, as JSON, as an item of STAC, or a checksum of a store."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterator
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from nczarr.cli import write_product
+from nczarr.cli.options import options_of, standard_input
+from nczarr.cli.parser import Command
+from nczarr.cli.shared import Messages
+from nczarr.diagnostics.report import Source
+from nczarr.diagnostics.secrets import show
+from nczarr.options import ARGUMENTS, TEXT
+
+if TYPE_CHECKING:
+    from nczarr.operations.info import CoordinateFacts, DatasetFacts, VariableFacts
+
+EXAMPLES = (
+    ("see sizes, chunks, times with their gaps, and the cost of opening", "info ocean.nc"),
+    ("describe a store for a catalogue", "info ocean.zarr --stac"),
+)
+
+MOST_GAPS = 3
+"""Gaps of a coordinate that are printed."""
+
+MOST_WARNINGS = 10
+"""Warnings that are printed."""
+
+
+def parser() -> Command:
+    """Return the parser of `info`."""
+    subparser = Command(
+        "info",
+        "[OPTION]… SRC…",
+        "Print what a person wants to know of a dataset first: sizes, coordinates with ranges and gaps, chunks, "
+        "codecs, missing chunks, the cost of opening it by ranges, and warnings of check.",
+        EXAMPLES,
+    )
+    subparser.option(ARGUMENTS, "sources", metavar="SRC", nargs="+", help="file, store or URL; - is standard input")
+    subparser.option(TEXT, "--json", action="store_true", help="print one JSON object for each source")
+    subparser.option(
+        TEXT, "--stac", action="store_true", help="print an item of a STAC catalogue with the datacube extension"
+    )
+    subparser.option(
+        TEXT,
+        "--checksum",
+        choices=("zarr",),
+        help="print the checksum of a store's files as DANDI computes it: MD5-FILES--BYTES",
+    )
+    return subparser.complete()
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the facts about each source; return the worst status."""
+    messages = Messages(arguments)
+    return messages.guard(*(partial(_print_facts, arguments, messages, path) for path in arguments.sources))
+
+
+def _print_facts(arguments: argparse.Namespace, messages: Messages, path: str) -> None:
+    """Print the facts about one source. Raises OSError, CompileError."""
+    from nczarr.operations.info import InfoRequest, collect_facts
+
+    report, options = messages.report, options_of(arguments)
+    if arguments.checksum:
+        _print_checksum(path, messages, options)
+        return
+    content = standard_input() if path == "-" else None
+    informed = collect_facts(InfoRequest(path, content, arguments.form, options), report)
+    if len(arguments.sources) > 1:
+        report.annotate(f"of `{show(path)}`")
+    if informed is None:
+        return
+    facts = informed.facts
+    if arguments.stac:
+        from nczarr.operations.stac import make_item
+
+        lines = [_json(make_item(facts, informed.checked, informed.is_store))]
+    elif arguments.json:
+        lines = [_json(facts.record())]
+    else:
+        lines = list(_text_lines(facts))
+    write_product(f"{line}\n".encode("utf-8", "surrogateescape") for line in lines)
+
+
+def _print_checksum(path: str, messages: Messages, options: Any) -> None:
+    """Print the checksum of a store. Reports unknown-format for files."""
+    from nczarr.operations import endpoints
+    from nczarr.operations.zarr_checksum import compute_checksum
+
+    store = endpoints.open_source(path, messages.report, options)
+    if isinstance(store, Source):
+        messages.report.error("unknown-format", f"`{show(path)}` is a file, and a checksum is that of a store's files")
+    elif store is not None:
+        write_product([f"{compute_checksum(store)}  {path}\n".encode("utf-8", "surrogateescape")])
+
+
+def _json(record: Any) -> str:
+    return json.dumps(record, ensure_ascii=True, allow_nan=False)
+
+
+def _text_lines(facts: DatasetFacts) -> Iterator[str]:
+    """Yield the facts on one screen."""
+    from nczarr.arrays.execution.counts import bytes_text
+    from nczarr.diagnostics.render import visible
+    from nczarr.names import readable
+
+    sizes = bytes_text(facts.size)
+    if facts.stored is not None and facts.stored != facts.size:
+        sizes = f"{bytes_text(facts.stored)} for {sizes} of values{_ratio(facts.size, facts.stored)}"
+    kind = f", {facts.kind}" if facts.kind else ""
+    yield f"{show(facts.path)}: {facts.format}{kind}, {sizes}"
+    if facts.title:
+        yield f"  {visible(facts.title)}"
+    axes = (
+        f"{visible(readable(path.lstrip('/')))} {length}{' (unlimited)' if grows else ''}"
+        for path, (length, grows) in facts.dimensions.items()
+    )
+    yield from _fold("dimensions", list(axes))
+    if facts.groups:
+        yield f"groups      {facts.groups}"
+    if facts.opening is not None:
+        requests, received = facts.opening
+        yield f"opening     {requests} request{'s' * (requests != 1)} by ranges, {bytes_text(received)}"
+    if facts.coordinates:
+        yield "coordinates"
+        width = max(len(readable(entry.path.lstrip("/"))) for entry in facts.coordinates)
+        for coordinate in facts.coordinates:
+            yield from _coordinate_lines(coordinate, min(width, 24))
+    if facts.variables:
+        yield "variables"
+        for variable in facts.variables:
+            yield from _variable_lines(variable)
+    if facts.warnings:
+        yield "warnings"
+        yield from (f"  {visible(warning)}" for warning in facts.warnings[:MOST_WARNINGS])
+        if len(facts.warnings) > MOST_WARNINGS:
+            yield f"  and {len(facts.warnings) - MOST_WARNINGS} more: `nczarr check --for cloud`"
+
+
+def _ratio(size: int, stored: int) -> str:
+    return f" ({size / stored:.1f}:1)" if size >= 1.05 * stored > 0 else ""
+
+
+def _fold(title: str, words: list[str]) -> Iterator[str]:
+    """Yield words behind a title, in lines of at most 80 characters."""
+    line = f"{title:<12}"
+    for number, word in enumerate(words):
+        word += "," if number < len(words) - 1 else ""
+        if len(line) + len(word) > 80 and line.strip():
+            yield line.rstrip()
+            line = " " * 12
+        line += word + " "
+    if words:
+        yield line.rstrip()
+
+
+def _coordinate_lines(coordinate: CoordinateFacts, width: int) -> Iterator[str]:
+    from nczarr.diagnostics.render import visible
+    from nczarr.names import readable
+
+    values, name = coordinate.values, readable(coordinate.path.lstrip("/"))
+    words = f"{values.first} to {values.last}" if coordinate.length > 1 else values.first
+    if coordinate.problem:
+        words = coordinate.problem
+    elif not coordinate.length:
+        words = "no values"
+    if values.step:
+        words += f", {'' if values.step.startswith(('not', 'has')) else 'step '}{values.step}"
+    units = f" {coordinate.units}" if coordinate.units and " since " not in coordinate.units else ""
+    yield visible(f"  {name:<{width}}  {coordinate.length} value{'s' * (coordinate.length != 1)}: {words}{units}")
+    for gap in values.gaps[:MOST_GAPS]:
+        yield f"  {'':<{width}}  gap: {gap}"
+    if len(values.gaps) > MOST_GAPS:
+        yield f"  {'':<{width}}  and {len(values.gaps) - MOST_GAPS} more gaps"
+
+
+def _variable_lines(variable: VariableFacts) -> Iterator[str]:
+    from nczarr.arrays.execution.counts import bytes_text
+    from nczarr.diagnostics.render import visible
+    from nczarr.names import readable
+
+    axes = (
+        name if name == str(length) else f"{readable(name)} {length}"
+        for name, length in zip(variable.dimensions, variable.shape, strict=True)
+    )
+    shape = f" ({', '.join(axes)})" if variable.shape else ""
+    yield visible(f"  {readable(variable.path.lstrip('/'))}  {readable(variable.type)}{shape}")
+    words = []
+    if variable.chunks is not None:
+        words.append(f"chunks {'×'.join(map(str, variable.chunks))}")
+    if variable.shards is not None:
+        words.append(f"shards {'×'.join(map(str, variable.shards))}")
+    words += [" ".join(variable.codecs)] if variable.codecs else []
+    if variable.size is not None and variable.stored not in (None, variable.size):
+        assert variable.stored is not None
+        words.append(
+            f"{bytes_text(variable.stored)} of {bytes_text(variable.size)}{_ratio(variable.size, variable.stored)}"
+        )
+    elif variable.size is not None:
+        words.append(bytes_text(variable.size))
+    if variable.missing:
+        words.append(f"{variable.missing} of {variable.grid} chunks missing")
+    if words:
+        yield f"    {', '.join(words)}"
