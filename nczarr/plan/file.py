@@ -18,6 +18,7 @@ from nczarr.check.kinds import check_target, reduce_to_kind
 from nczarr.diagnostics.report import Diagnostic, Label, Report, Severity, Span
 from nczarr.options import AUTO, Options
 from nczarr.plan.chunk_sizes import lengths_of_size
+from nczarr.plan.file_filters import report_plugin_filters, report_pointer_filters
 from nczarr.plan.losses import hdf5_losses, unknown_extensions
 from nczarr.plan.plans import FilePlan, Loss
 from nczarr.plan.requested_storage import StorageRequests, storage_of, storage_requests
@@ -287,6 +288,8 @@ def plan_file(checked: Checked, form: Format, options: Options, report: Report) 
             lost += [Loss("storage", "annotation", path, f"variable `{path}`, {what}", variable.span) for what in unmet]
         lost += hdf5_losses(named)
         check_limits(named, storage, report)
+        report_pointer_filters(named, storage, report)
+        report_plugin_filters(named, storage, report)
     else:
         lost += [
             Loss("storage", "annotation", path, f"variable `{path}`, storage hints", named.variables[path].span)

@@ -73,3 +73,23 @@ def test_codecs_of_the_command_line_are_for_strings_too(codec: str, tmp_path: Pa
     with netcdf.Dataset(target) as file:
         assert [file[each].filters()[name] for each in ("s", "d")] == [True, True]
         assert list(file["s"][:3]) == ["a", "b", "c"]
+
+
+def test_filters_that_need_a_plugin_are_announced(tmp_path: Path) -> None:
+    text = (
+        "netcdf t {\ndimensions:\n  x = 6 ;\nvariables:\n  string s(x) ;\n  double d(x) ;\n"
+        'data:\n  s = "a", "b", "c" ;\n  d = 1, 2 ;\n}\n'
+    )
+    target = tmp_path / "t.nc"
+    done = run_command("compile", "-", "-o", str(target), "--codec", "zstd:5", stdin=text.encode())
+    assert "warning[plugin-filter]: `/s` and 1 more: ncdump" in done.err
+    assert "zstd (32015)" in done.err
+    assert "note[pointer-filter]: `/s`: " in done.err
+    plain = run_command("compile", "-", "-o", str(tmp_path / "p.nc"), "--codec", "/d=zlib:5", stdin=text.encode())
+    assert plain.status == 0
+    assert "-filter]" not in plain.err
+    again = run_command("convert", str(target), str(tmp_path / "a.nc"))  # as readable as its source
+    assert "-filter]" not in again.err
+    assert run_command("convert", str(target), str(tmp_path / "a.zarr")).status == 0
+    back = run_command("convert", str(tmp_path / "a.zarr"), str(tmp_path / "b.nc"))
+    assert "warning[plugin-filter]" in back.err
