@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import math
 import os
+import subprocess
+import sys
+import time
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -30,6 +33,7 @@ from nczarr.options import Options
 from nczarr.plan.plans import Conversion
 from nczarr.select.selection import Subset
 from nczarr.stores.directory import DirectoryTarget
+from tests.conftest import ROOT, run_command
 
 SHAPE, CHUNKS = (40, 60, 60), (1, 60, 60)
 SERIES = (40, 3, 5)
@@ -307,3 +311,39 @@ def test_every_type_arrives(source: str, target: str, tmp_path: Path, monkeypatc
     assert done.losses == ()
     assert nczarr.diff(tmp_path / source, tmp_path / target) == []
     assert sorted(os.listdir(tmp_path)) == sorted([source, target])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("in_second", [False, True])
+@pytest.mark.parametrize("name", ["a.zarr", "a.nc"])
+def test_a_killed_run_goes_on(name: str, in_second: bool, tmp_path: Path) -> None:
+    built = nczarr.DatasetBuilder("t")
+    dimensions = [built.dimension(name, length) for name, length in (("t", 200), ("y", 300), ("x", 300))]
+    built.variable("v", "int", dimensions, chunks=(1, 300, 300))
+    values = np.random.default_rng(1).integers(0, 1000, (200, 300, 300), dtype="i4")
+    nczarr.write(built.finish(data={"/v": values}), tmp_path / "maps.zarr", codecs="zlib:1")
+    command = ["rechunk", str(tmp_path / "maps.zarr"), str(tmp_path / name), "--chunks", "t=200,y=20,x=20"]
+    command += ["--codec", "zlib:6", "--memory", "8MB", "--kind", "nc4", "--resume"]
+    process = subprocess.Popen([sys.executable, "-m", "nczarr", *command], env={**os.environ, "PYTHONPATH": str(ROOT)})
+
+    def is_reached() -> bool:
+        blocks = [path for path in tmp_path.glob("a.*.scratch.partial-*/c/*/*/*") if not path.name.startswith(".")]
+        if not in_second:
+            return len(blocks) > 5
+        chunks = list(tmp_path.glob("a.zarr.partial-*/v/[0-9]*"))
+        return len(chunks) > 20 or any(path.stat().st_size > 10_000_000 for path in tmp_path.glob("a.nc.partial-*"))
+
+    while process.poll() is None and not is_reached():
+        time.sleep(0.001)
+    assert process.poll() is None
+    process.kill()
+    process.wait()
+    blocks = {path.name: path.stat().st_ino for path in tmp_path.glob("a.*.scratch.partial-*/c/*/*/*")}
+    assert blocks
+    assert not (tmp_path / name).exists()
+    done = run_command(*command)
+    assert done.status == 0, done.err
+    assert "2 passes" in done.err
+    assert nczarr.diff(tmp_path / "maps.zarr", tmp_path / name) == []
+    left = [path.name for path in tmp_path.iterdir() if ".scratch" in path.name]
+    assert left == []
