@@ -148,6 +148,10 @@ def unkept(requested: Storage, plain: Storage, *, codecs_too: bool = True) -> li
     return [what for what, lost in checks.items() if lost]
 
 
+INNER = 8 << 20
+"""Maximum bytes of an automatic chunk in a shard for reading by ranges, where a chunk is a request of its own."""
+
+
 class StorageRequests(NamedTuple):
     """Requested storage. The key `""` is the default for all variables."""
 
@@ -247,21 +251,29 @@ def _request_chunks(
         if size == AUTO and path in requests.undivided and fits(shape, itemsize):
             asked = [request or max(1, length) for request, length in zip(asked, shape, strict=True)]
         otherwise = variable.storage.chunks or default_chunks(shape, itemsize)
-        if isinstance(size, int) and not _suits(variable, itemsize, size, requests.access):
-            otherwise = lengths_of_size(shape, itemsize, size, requests.access)
+        if isinstance(size, int) and not _suits(variable, itemsize, size, requests):
+            otherwise = _choose_lengths(shape, itemsize, size, requests)
         if not any(asked) and otherwise == limits and variable.storage.chunks is None:
             return None  # one chunk, which a contiguous array is as well
         lengths = tuple(request or length for request, length in zip(asked, otherwise, strict=True))
     elif isinstance(lengths, int):
-        lengths = lengths_of_size(shape, itemsize, lengths, requests.access)
+        lengths = _choose_lengths(shape, itemsize, lengths, requests)
     lengths = lengths if requests.rectilinear else largest(lengths)
     return tuple(within(chunk, limit) for chunk, limit in zip(lengths, limits, strict=True))
 
 
-def _suits(variable: Variable, itemsize: int, size: int, access: Access) -> bool:
+def _choose_lengths(shape: tuple[int, ...], itemsize: int, size: int, requests: StorageRequests) -> tuple[int, ...]:
+    """Return chunk lengths of a size; automatic ones within shards for reading by ranges are no larger than `INNER`."""
+    lengths = lengths_of_size(shape, itemsize, size, requests.access)
+    if size == AUTO and requests.shards.get("") == "cloud" and math.prod(lengths) * itemsize > INNER:
+        return lengths_of_size(shape, itemsize, INNER, requests.access)
+    return lengths
+
+
+def _suits(variable: Variable, itemsize: int, size: int, requests: StorageRequests) -> bool:
     """Return whether the source's chunks, which can be copied, are as good as automatic ones."""
     chunks = variable.storage.chunks
-    if chunks is None or size != AUTO or access != "map" or varies(chunks):
+    if chunks is None or size != AUTO or requests.access != "map" or varies(chunks):
         return False
     one_longer = math.prod(chunks) + math.prod(chunks[1:])  # CMIP7 allows one step less than the least size
     return one_longer * itemsize >= LEAST and math.prod(chunks) * itemsize <= LARGEST_STEP

@@ -60,6 +60,19 @@ def test_a_coordinate_and_its_bounds_are_one_chunk(tmp_path: Path) -> None:
         assert chunks[0] < length
 
 
+def test_chunks_in_shards_for_reading_by_ranges_have_at_most_eight_mebibytes(tmp_path: Path) -> None:
+    """A step of 12 MB is whole in a file, and split in a shard, where each chunk is a request of its own."""
+    data = nczarr.from_cdl("netcdf t { dimensions: t = 3 ; y = 1500 ; x = 2000 ; variables: float v(t, y, x) ; }")
+    sizes = {}
+    for form, name in (("zarr3", "t.zarr"), ("netcdf4", "t.nc")):
+        nczarr.write(data, tmp_path / name, form, layout="cloud", allow_loss="all")
+        chunks = nczarr.open(tmp_path / name).checked.variables["/v"].storage.chunks
+        assert chunks is not None
+        sizes[form] = math.prod(chunks) * 4
+    assert sizes["netcdf4"] == 12_000_000
+    assert 1 << 20 <= sizes["zarr3"] <= 8 << 20
+
+
 def test_convert_says_what_the_layout_would_do_better(tmp_path: Path) -> None:
     header = "netcdf t { dimensions: x = 300 ; variables: int v(x) ; "
     data = nczarr.from_cdl(header + "int w(x) ; data: v = 1 ; }")
