@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from nczarr.api.convert import convert, write
     from nczarr.api.handle import DatasetHandle, from_cdl, from_notation
     from nczarr.api.handle import open_dataset as open  # noqa: A004
+    from nczarr.api.migrate import migrate
     from nczarr.api.node_handles import DimensionHandle, GroupHandle, VariableHandle
     from nczarr.api.xarray_objects import from_xarray
     from nczarr.diagnostics.report import CompileError, DataWarning, Diagnostic
@@ -52,6 +53,7 @@ _PUBLIC = {
     "from_cdl": ("nczarr.api.handle", "from_cdl"),
     "from_notation": ("nczarr.api.handle", "from_notation"),
     "from_xarray": ("nczarr.api.xarray_objects", "from_xarray"),
+    "migrate": ("nczarr.api.migrate", "migrate"),
     "open": ("nczarr.api.handle", "open_dataset"),
     "write": ("nczarr.api.convert", "write"),
     "zarr_store": ("nczarr.integrations.zarr_python.open", "zarr_store"),
@@ -77,6 +79,7 @@ __all__ = [
     "from_cdl",
     "from_notation",
     "from_xarray",
+    "migrate",
     "open",
     "write",
     "zarr_store",
