@@ -22,7 +22,7 @@ from typing import Any
 from nczarr.arrays.codecs import table
 from nczarr.arrays.codecs.chain import DECODING_ERRORS, dtypes_of
 from nczarr.arrays.codecs.table import CodecKind, Step
-from nczarr.arrays.sources.source import Descr, big_descr, itemsize
+from nczarr.arrays.sources.source import Descr, itemsize
 from nczarr.arrays.values.elements import in_order
 from nczarr.formats.zarr.core.array_metadata import ArrayMetadata
 from nczarr.formats.zarr.core.fill_values import Json
@@ -64,27 +64,24 @@ def _has_bytes(document: Json) -> bool:
 
 
 def _find_little(dtype: Descr) -> Descr:
-    """Return a dtype with little-endian elements, as `data_type` names it. Raises BadDocumentError."""
+    """Return a dtype with little-endian elements, as `data_type` names it. Raises BadDocumentError for records."""
     if isinstance(dtype, str):
         return dtype.replace(">", "|" if dtype[1] == "S" else "<")
-    little = _little_record(dtype)
-    if dtype not in (little, big_descr(little)):
-        raise BadDocumentError("Zarr v3 has one byte order for all fields of a record", "dtype", CODE)
     _check_fields(dtype)
-    return little
-
-
-def _little_record(dtype: Descr) -> Descr:
-    if isinstance(dtype, str):
-        return dtype.replace(">", "<")
-    return tuple((name, _little_record(field), shape) for name, field, shape in dtype)
+    return dtype
 
 
 def _check_fields(dtype: Descr) -> None:
-    """Raise BadDocumentError for a field that is an array: Zarr v3 has no type for it."""
+    """Raise BadDocumentError for a record with a field that Zarr v3 has no type for, or that is big-endian.
+
+    zarr-python 3.1 reads all fields as little-endian, whatever the codec `bytes` says.
+    """
     for name, field, shape in () if isinstance(dtype, str) else dtype:
         if shape:
             raise BadDocumentError(f"Zarr v3 has no type for field `{name}`, which is an array", "dtype", CODE)
+        if field[0] == ">" and field != ">S1":
+            text = f"field `{name}` is big-endian, and readers of Zarr v3 take records for little-endian"
+            raise BadDocumentError(text, "dtype", CODE)
         _check_fields(field)
 
 

@@ -43,13 +43,8 @@ def to_bytes(descr: Descr, *, utf8: bool) -> Json:
         return {"name": "vlen-utf8" if utf8 else "vlen-bytes"}
     if isinstance(descr, str) and (itemsize(descr) == 1 or descr[1] in "SV"):
         return {"name": "bytes"}
-    endian = "big" if _is_big(descr) else "little"
+    endian = "big" if isinstance(descr, str) and descr[0] == ">" else "little"
     return {"name": "bytes", "configuration": {"endian": endian}}
-
-
-def _is_big(descr: Descr) -> bool:
-    """Return whether elements, or the fields of a record, are big-endian."""
-    return descr[0] == ">" if isinstance(descr, str) else any(_is_big(field) for _, field, _ in descr)
 
 
 def step_of(config: Step, size: int) -> Json:
