@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from nczarr.cli.parser import Command
 
 TASKS = {
-    "write datasets": ("convert", "compile", "append", "combine", "serve"),
+    "write datasets": ("convert", "compile", "append", "edit", "combine", "serve"),
     "inspect datasets": ("dump", "check", "diff", "digest"),
     "work with reference documents": ("refs combine", "refs append", "refs verify", "refs expand", "refs compact"),
     "get help": ("help", "explain", "formats", "completion"),
@@ -46,6 +46,11 @@ OTHER_NAMES = {
     "ncks": "convert",
     "ncgen": "compile",
     "extend": "append",
+    "rename": "edit",
+    "set": "edit",
+    "ncatted": "edit",
+    "ncrename": "edit",
+    "modify": "edit",
     "validate": "check",
     "lint": "check",
     "compare": "diff",

@@ -53,6 +53,7 @@ METAVARS = {
         "SHELL",
         "SIZE",
     ),
+    *("PATH", "PATH=NEW", "PATH@NAME=VALUES", "TARGET"),
     *("DOC", "SPEC", "SRC", "T", "TEXT", "UNITS", "URL"),
 }
 """One word for each kind of value, in all commands."""
@@ -130,7 +131,7 @@ def clear_target(words: list[str]) -> None:
     name = " ".join(words[:2]) if " ".join(words[:2]) in COMMANDS else words[0]
     given = parser_of(name).parse_args(words[len(name.split()) :])
     target = Path(getattr(given, "target", None) or getattr(given, "output", None) or "-")
-    if not getattr(given, "overwrite", False) and target.name and not name.endswith("append"):
+    if not getattr(given, "overwrite", False) and target.name and not name.endswith(("append", "edit")):
         shutil.rmtree(target) if target.is_dir() else target.unlink(missing_ok=True)
 
 
@@ -181,7 +182,7 @@ def test_option_texts(name: str) -> None:
 
 def test_an_option_has_one_text_in_all_commands() -> None:
     texts: dict[str, set[str]] = {}
-    different = {"--memory", "--chunks", "--check", "--along", "--to", "--as", "--kind"}
+    different = {"--memory", "--set", "--chunks", "--check", "--along", "--to", "--as", "--kind"}
     different |= {"-s", "-v", "-g", "-n", "-h", "-c", "-o"}
     for name in COMMANDS:
         for action in parser_of(name).actions():
