@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from nczarr.api.combine import combine
     from nczarr.api.compare import check, diff, digest
     from nczarr.api.convert import convert, write
+    from nczarr.api.edit import edit
     from nczarr.api.handle import DatasetHandle, from_cdl, from_notation
     from nczarr.api.handle import open_dataset as open  # noqa: A004
     from nczarr.api.migrate import migrate
@@ -50,6 +51,7 @@ _PUBLIC = {
     "Diagnostic": ("nczarr.diagnostics.report", "Diagnostic"),
     "GroupHandle": ("nczarr.api.node_handles", "GroupHandle"),
     "VariableHandle": ("nczarr.api.node_handles", "VariableHandle"),
+    "edit": ("nczarr.api.edit", "edit"),
     "from_cdl": ("nczarr.api.handle", "from_cdl"),
     "from_notation": ("nczarr.api.handle", "from_notation"),
     "from_xarray": ("nczarr.api.xarray_objects", "from_xarray"),
@@ -76,6 +78,7 @@ __all__ = [
     "convert",
     "diff",
     "digest",
+    "edit",
     "from_cdl",
     "from_notation",
     "from_xarray",

@@ -242,7 +242,7 @@ _WRITE = ("convert", "compile", *_COMBINE)
 _EXTEND = ("append", "refs append")
 _LINK = ("convert", *_COMBINE, *_EXTEND)
 _COMPARE = ("diff", "digest")
-_READ = ("serve", "dump", "check", *_COMPARE, "refs verify", "refs expand", "refs compact")
+_READ = ("edit", "serve", "dump", "check", *_COMPARE, "refs verify", "refs expand", "refs compact")
 _OPEN = (*_WRITE, *_EXTEND, *_READ)
 _CHANGE = ("migrate",)
 _REPORT = (*_OPEN, *_CHANGE, "explain", "formats", "completion")
@@ -391,7 +391,7 @@ TABLE: tuple[Option, ...] = (
            help="resume a target that the same command has begun", bytes=False),
     Option("dask", _CLUSTER, RUN, "--dask", "text", "URL",
            "use a dask cluster with the scheduler at this address", bytes=False),
-    Option("dry_run", _LINK, RUN, "--dry-run", help="show the route of each part; write nothing"),
+    Option("dry_run", (*_LINK, "edit", *_CHANGE), RUN, "--dry-run", help="show what would be written; write nothing"),
     Option("max_size", _WRITE, LIMITS, "--max-size", "size", "SIZE",
            "refuse a netCDF file or archive whose variables are larger (default: 16GiB)", bytes=False),
     Option("memory", (*_WRITE, *_EXTEND, "digest", "refs verify"), LIMITS, "--memory", "size", "SIZE",

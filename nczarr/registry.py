@@ -253,6 +253,8 @@ class Format(NamedTuple):
     """
     extends: str | None = None
     """`(str, Options, Store) -> Store`: a commit on an opened revision, in which keys are replaced and removed."""
+    edits: str | None = None
+    """`(HeaderEdit, Report) -> PreparedEdit | None`: changes of the header in place; None after a reported error."""
     isolates: str | None = None
     """`(way | None) -> None`: make library calls in another process from now on."""
 

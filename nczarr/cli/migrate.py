@@ -10,7 +10,7 @@ from nczarr.cli.options import options_of
 from nczarr.cli.parser import Command
 from nczarr.cli.shared import Messages
 from nczarr.diagnostics.secrets import show
-from nczarr.options import ARGUMENTS, RUN, TARGET
+from nczarr.options import ARGUMENTS, TARGET
 
 if TYPE_CHECKING:
     from nczarr.operations.document_change import DocumentChange
@@ -71,7 +71,6 @@ def parser() -> Command:
     subparser.option(
         TARGET, "--undo-file", metavar="FILE", help="name of the undo file (default: STORE.undo-1.json, or the next)"
     )
-    subparser.option(RUN, "--dry-run", action="store_true", help="print the documents that would change; write nothing")
     return subparser.complete()
 
 

@@ -16,6 +16,7 @@ from nczarr.diagnostics.secrets import show
 from nczarr.options import AUTO, Following, Options
 from nczarr.registry import Format
 from nczarr.stores.base import JOURNAL, ROOT_KEYS, Store
+from nczarr.stores.file_patch import is_unfinished
 from nczarr.stores.url import (
     BadURLError,
     Location,
@@ -44,6 +45,10 @@ def open_source(path: str, report: Report, options: Options) -> Source | Store |
         source = open_path(path, options.storage.of("source"), _is_ranged)
     except (BadURLError, MissingProtocolError) as error:
         unusable(path, error, report)
+        return None
+    if not place.remote and isinstance(source, Source) and not options.unfinished and is_unfinished(source.path):
+        text = f"an edit of `{show(path)}` is not finished"
+        report.error("unfinished-edit", text, helps=[f"`nczarr edit {show(path)} --recover` restores the file"])
         return None
     if place.remote and _is_fetched(source):
         text = f"`{show(path)}` was fetched whole: its server sends no ranges of files"

@@ -1,0 +1,396 @@
+"""`edit`: changes of a dataset's header where it lies, without its values.
+
+The new header is compiled and checked as any dataset, compared with the present
+one, and only the differences are written, by the format of the target
+(`Format.edits`). What needs values written again is refused. After the commit
+the header is read again; a target that does not read as expected is restored.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import Any, NamedTuple
+
+from nczarr import registry
+from nczarr.ast import ATOMIC, Constant
+from nczarr.check import check
+from nczarr.check.checked import Checked
+from nczarr.diagnostics.report import VALUE_LOSSES, Report, Source
+from nczarr.diagnostics.secrets import show
+from nczarr.operations import endpoints, pipeline
+from nczarr.operations.compare.diff import model
+from nczarr.operations.edit.apply_changes import apply_changes
+from nczarr.operations.edit.compare_headers import HeaderComparison, RewriteNeed, compare_headers
+from nczarr.operations.edit.instructions import (
+    AttributeAssignment,
+    Instruction,
+    move_diagnostics,
+    parse_instruction,
+    values_text,
+)
+from nczarr.operations.edit.patch_text import patch_lines
+from nczarr.operations.edit.rename_tree import complete_renames, rename_arrays
+from nczarr.operations.edit.request import EditRequest, EditResult
+from nczarr.operations.edit.resolve_instructions import (
+    NodeInstructions,
+    change_attributes_as_instructed,
+    find_type,
+    resolve_nodes,
+)
+from nczarr.operations.edit.undo_file import FORMS, fingerprint, parse_undo, write_undo
+from nczarr.options import Options
+from nczarr.plan.header_changes import DimensionChange, HeaderEdit, NodeRemoval, PreparedEdit
+from nczarr.registry import Format
+from nczarr.stores.base import Store
+
+__all__ = ["EditRequest", "EditResult", "HeaderText", "Instruction", "edit", "header_text", "parse_instruction"]
+
+
+_INTEGERS = frozenset(name for name, atomic in ATOMIC.items() if atomic.size and not atomic.is_float and name != "char")
+_NUMBERS = _INTEGERS | {"float", "double"}
+"""Types of numbers."""
+
+
+class HeaderText(NamedTuple):
+    """Header of a target as text, to be changed."""
+
+    text: bytes
+    """CDL without data."""
+    fingerprint: str
+    """Digest that an edit compares with the header that it reads."""
+
+
+class _Target(NamedTuple):
+    """A target that was opened and read."""
+
+    source: Source | Store
+    form: Format
+    checked: Checked
+
+
+def edit(request: EditRequest, report: Report) -> EditResult | None:
+    """Change the header of a target, or reverse an edit; None after a reported error.
+
+    Reports bad-edit, ambiguous-rename, data-edit, uneditable-target,
+    unmatched-undo, busy-target, and those of the checks. Raises OSError.
+    """
+    place = endpoints.locate(request.target, report)
+    if place is None:
+        return None
+    if request.rehearsal:
+        return _edit(request, report)
+    with endpoints.lock_place(request.target, report, request.options, replaces=True) as lock:
+        return None if lock is None else _edit(request, report)
+
+
+def header_text(path: str, report: Report, options: Options) -> HeaderText | None:
+    """Return the header of a target as CDL; None after a reported error. Raises OSError."""
+    target = _open_target(path, report, options)
+    if target is None:
+        return None
+    text = _print_header(target.checked)
+    if text is None:
+        _report_unprintable(path, report)
+        return None
+    return HeaderText(text, fingerprint(target.checked))
+
+
+def _edit(request: EditRequest, report: Report) -> EditResult | None:
+    """Change a target that is locked; as `edit`."""
+    recovered = False
+    if not request.rehearsal:
+        from nczarr.stores import file_patch
+
+        recovered = file_patch.recover(request.target)
+    target = _open_target(request.target, report, request.options)
+    if target is None:
+        return None
+    if request.undo is not None:
+        done = _undo(request, target, request.undo, report)
+    elif request.header is None and not request.instructions:
+        done = EditResult(request.target, (), ())
+    else:
+        done = _change(request, target, report)
+    return None if done is None or report.errors else done._replace(recovered=recovered)
+
+
+def _open_target(path: str, report: Report, options: Options) -> _Target | None:
+    """Return the target at a path or URL; None after an error. Raises OSError."""
+    reading = pipeline.for_reading(options._replace(storage=options.storage.of("target")), values=False)
+    source = endpoints.open_source(path, report, reading)
+    if source is None:
+        return None
+    form = endpoints.detect_format(source)
+    if form is not None and form.opens is not None:
+        opened = registry.load(form.opens)(source, report, reading)
+        if opened is None:
+            return None
+        source, form = opened, registry.detect_store(opened, opened=True)
+    checked = pipeline.read(source, report, reading, form)
+    if checked is None or form is None:
+        return None
+    if form.edits is None:
+        text = f"`{show(path)}` has the format `{form.name}`, whose headers cannot be edited"
+        editable = ", ".join(row.name for row in registry.formats() if row.edits)
+        report.error("uneditable-target", text, helps=[f"formats that can be edited: {editable}"])
+        return None
+    return _Target(source, form, checked)
+
+
+# ---- changes ---------------------------------------------------------------------------------------------------------
+def _change(request: EditRequest, target: _Target, report: Report) -> EditResult | None:
+    before = target.checked
+    nodes = resolve_nodes(before, request.instructions, report)
+    compared = _compare(request, before, nodes, report)
+    if compared is None or report.errors:
+        return None
+    compared = compared._replace(changes=tuple(_fit(change, before) for change in compared.changes))
+    _refuse(request.target, [*compared.needs, *_list_used(compared, before)], report)
+    after = None if report.errors else _check_after(before, compared, report)
+    if after is None:
+        return None
+    work = HeaderEdit(
+        request.target, target.source, target.form, before, after, compared.changes, compared.renamed, request.options
+    )
+    if not work.changes:
+        return EditResult(request.target, (), ())
+    assert target.form.edits is not None
+    prepared: PreparedEdit | None = registry.load(target.form.edits)(work, report)
+    if prepared is None or report.errors:
+        return None
+    lines = (*patch_lines(work.changes, compared.detected), *prepared.describe())
+    if request.rehearsal:
+        return EditResult(request.target, work.changes, lines)
+    undo = _commit(request, prepared, before, after, report)
+    return None if undo is None else EditResult(request.target, work.changes, lines, undo)
+
+
+def _compare(request: EditRequest, before: Checked, nodes: NodeInstructions, report: Report) -> HeaderComparison | None:
+    """Return the changes that a request asks for; None after an error."""
+    if request.header is not None:
+        return _compare_text(request, before, nodes, report)
+    instructions = [
+        item._replace(value=_read_value(before, item, report)) if isinstance(item, AttributeAssignment) else item
+        for item in request.instructions
+    ]
+    if report.errors:
+        return None
+    tree = change_attributes_as_instructed(before, instructions, report)
+    if report.errors:
+        return None
+    removals = [NodeRemoval(kind, path) for kind, path in nodes.deleted]
+    tree = apply_changes(tree, removals, complete_renames(tree, nodes.renames))
+    return compare_headers(before.dataset, tree, nodes.renames, nodes.deleted, report)
+
+
+def _compare_text(
+    request: EditRequest, before: Checked, nodes: NodeInstructions, report: Report
+) -> HeaderComparison | None:
+    """Return the changes from the present header, as CDL states it, to another text; None after an error."""
+    assert request.header is not None
+    if any(isinstance(item, AttributeAssignment) or getattr(item, "attribute", None) for item in request.instructions):
+        report.error("bad-edit", "attributes are written in the new header: combine it with names and removals only")
+        return None
+    if request.base not in (None, fingerprint(before)):
+        text = f"the header of `{show(request.target)}` has changed since it was opened for editing"
+        report.error("busy-target", text, helps=["edit the present header"])
+        return None
+    text_now = _print_header(before)
+    stated = None if text_now is None else _compile(Source("header", text_now), Report())
+    if stated is None:
+        _report_unprintable(request.target, report)
+        return None
+    after = _compile(request.header, report)
+    if after is None or report.errors:
+        return None
+    compared = compare_headers(stated.dataset, after.dataset, nodes.renames, nodes.deleted, report)
+    if compared is None:
+        return None
+    values = [RewriteNeed(path, "values", "those of the target", "those of the new header") for path in after.parts]
+    return compared._replace(needs=(*compared.needs, *values))
+
+
+def _print_header(checked: Checked) -> bytes | None:
+    """Return a header as CDL; None if CDL cannot express it."""
+    report, form = Report(), registry.having("dumped")[0]
+    options = Options(header_only=True, allow_loss=VALUE_LOSSES, name=checked.dataset.name or "dataset")
+    pieces = pipeline.dump(checked, form, report, options)
+    text = b"".join(pieces or ())
+    return None if report.errors else text
+
+
+def _report_unprintable(path: str, report: Report) -> None:
+    text = f"the header of `{show(path)}` cannot be written as CDL"
+    report.error("uneditable-target", text, helps=["change it with `--set`, `--delete` and `--rename`"])
+
+
+def _compile(source: Source, report: Report) -> Checked | None:
+    """Return the dataset of a CDL text; None after an error."""
+    return pipeline.read(source, report, Options(), registry.find_format(registry.having("dumped")[0]))
+
+
+def _read_value(checked: Checked, assignment: AttributeAssignment, report: Report) -> Constant | None:
+    """Return the value of an assignment; None after an error."""
+    assignment = assignment._replace(type=find_type(checked, assignment))
+    if assignment.value is not None:
+        return _give_type(assignment.value, assignment.type)
+    types = checked.dataset.model_copy(update={"name": "types"})
+    bare = _only_types(types) if checked.types else None
+    head = "netcdf types {" if bare is None else _print_header(bare)
+    text = head.decode() if isinstance(head, bytes) else head or ""
+    data, offset = values_text(assignment, text.rstrip().removesuffix("}"))
+    own_report = Report()
+    compiled = _compile(Source("--set", data), own_report)
+    move_diagnostics(own_report.list_sorted(), assignment, offset, report)
+    if compiled is None or own_report.errors:
+        return None
+    attributes = compiled.dataset.attributes
+    if [attribute.name for attribute in attributes] != [assignment.name]:
+        text = (
+            f"`{assignment.name}` describes how values are stored"
+            if not attributes
+            else "one list of values is expected"
+        )
+        assert assignment.span is not None
+        report.error("bad-edit", text, assignment.span)
+        return None
+    return attributes[0].value
+
+
+def _give_type(constant: Constant, type_name: str | None) -> Constant:
+    """Return a number of Python in the type of a fill value, if it has that value there."""
+    if type_name is None or type_name == constant.type or not isinstance(constant.data, bytes):
+        return constant
+    if constant.type not in _NUMBERS or type_name not in _NUMBERS:
+        return constant
+    numbers = constant.as_numbers()
+    try:
+        typed = Constant.numbers(type_name, [int(number) if type_name in _INTEGERS else number for number in numbers])
+    except (struct.error, OverflowError, ValueError):
+        return constant
+    exact = type_name not in _INTEGERS or typed.as_numbers() == numbers
+    return typed if exact else constant
+
+
+def _only_types(dataset: Any) -> Checked:
+    """Return a dataset with its groups and types alone."""
+    from nczarr.ast.dataset import map_groups
+    from nczarr.check.checked import tables
+
+    tree = map_groups(dataset, lambda path, group: {"dimensions": (), "variables": (), "attributes": ()})
+    return Checked(tree, **tables(tree)._asdict(), shapes={}, fills={}, parts={})
+
+
+def _fit(change: Any, before: Checked) -> Any:
+    """Return a change with the lengths of the target, which a text leaves open for unlimited dimensions."""
+    if not isinstance(change, DimensionChange):
+        return change
+    present = before.dimensions[change.path]
+    size = present.size if change.after.unlimited else change.after.size
+    return change._replace(before=present, after=change.after.model_copy(update={"size": size}))
+
+
+def _list_used(compared: HeaderComparison, before: Checked) -> list[RewriteNeed]:
+    """Return used dimensions that become fixed at another length than their present one."""
+    used = {reference for variable in before.variables.values() for reference in variable.dimensions}
+    return [
+        RewriteNeed(change.path, "length", str(change.before.size), str(change.after.size))
+        for change in compared.changes
+        if isinstance(change, DimensionChange) and change.before.size != change.after.size and change.path in used
+    ]
+
+
+def _refuse(target: str, needs: list[RewriteNeed], report: Report) -> None:
+    """Report changes that need values written again: data-edit."""
+    for need in needs:
+        text = f"{need.what} of `{need.path}`: {need.before} → {need.after} needs the values written again"
+        helps = [f"`nczarr convert {show(target)} NEW` writes a new dataset", _CONVERSIONS.get(need.what, "")]
+        report.error("data-edit", text, helps=filter(None, helps))
+
+
+_CONVERSIONS = {
+    "chunks": "state chunks with `--chunks`",
+    "codecs": "state codecs with `--codec`",
+    "kind of file": "state the kind with `--kind`",
+}
+"""Options of `convert` by property."""
+
+
+def _check_after(before: Checked, compared: HeaderComparison, report: Report) -> Checked | None:
+    """Return the dataset after the changes; None after an error in it."""
+    tree = apply_changes(before.dataset, compared.changes, compared.renamed)
+    work = rename_arrays(before, tree, compared.renamed["variable"])
+    after = check(work, report)
+    return None if after is None or report.errors else after
+
+
+# ---- commit ----------------------------------------------------------------------------------------------------------
+def _commit(
+    request: EditRequest, prepared: PreparedEdit, before: Checked, after: Checked, report: Report
+) -> str | None:
+    """Write the target and the undo file; return its path, None after an error. Raises OSError."""
+    members = {
+        "target": show(request.target),
+        "header": fingerprint(after),
+        "previous": fingerprint(before),
+        **prepared.undo(),
+    }
+    prepared.commit()
+    try:
+        now = _read_again(request)
+        reason = "it cannot be read" if now is None else _find_difference(after, now)
+        if now is None or reason is not None:
+            report.error("failed-edit", f"`{show(request.target)}` is unchanged: after the edit, {reason}")
+            prepared.abandon()
+            return None
+        path = write_undo(request.target, request.undo_file, {**members, "header": fingerprint(now)})
+    except BaseException:
+        prepared.abandon()
+        raise
+    prepared.conclude()
+    return path
+
+
+def _find_difference(expected: Checked, now: Checked) -> str | None:
+    """Return the first difference of two headers in words; None if they are equal."""
+    difference = next(model(expected, now), None)
+    return None if difference is None else f"`{difference.path}`: {difference.message}"
+
+
+def _read_again(request: EditRequest) -> Checked | None:
+    """Return the target as it reads now; None if it has errors. Raises OSError."""
+    own_report = Report()
+    target = _open_target(request.target, own_report, request.options._replace(unfinished=True))
+    return None if own_report.errors or target is None else target.checked
+
+
+def _undo(request: EditRequest, target: _Target, data: bytes, report: Report) -> EditResult | None:
+    """Reverse an edit; None after an error. Raises OSError."""
+    members = parse_undo(data, report)
+    if members is None:
+        return None
+    if fingerprint(target.checked) != members["header"]:
+        reversed_already = fingerprint(target.checked) == members["previous"]
+        reason = "the edit is reversed already" if reversed_already else "the header has changed since the edit"
+        report.error("unmatched-undo", f"`{show(request.target)}` is not restored: {reason}")
+        return None
+    prepared: PreparedEdit | None = registry.load(FORMS[members["form"]])(
+        request.target, members, report, request.options
+    )
+    if prepared is None or report.errors:
+        return None
+    lines = tuple(prepared.describe())
+    if request.rehearsal:
+        return EditResult(request.target, (), lines)
+    prepared.commit()
+    try:
+        now = _read_again(request)
+        if now is None or fingerprint(now) != members["previous"]:
+            prepared.abandon()
+            report.error("failed-edit", f"`{show(request.target)}` is unchanged: it would not read as before the edit")
+            return None
+    except BaseException:
+        prepared.abandon()
+        raise
+    prepared.conclude()
+    return EditResult(request.target, (), lines)
