@@ -17,13 +17,14 @@ from typing import NamedTuple
 from nczarr.diagnostics.report import Report, Source
 from nczarr.diagnostics.secrets import show
 from nczarr.operations import endpoints
+from nczarr.operations.edit.undo_file import parse_undo, write_undo
 from nczarr.options import Options
 from nczarr.stores import documents, extension
 from nczarr.stores.base import Store
+from nczarr.stores.document_commit import recover
 from nczarr.stores.documents import Action, DocumentPatch, Undo
 from nczarr.stores.lock import Lock, assure, report_changed
 from nczarr.stores.memory import pretty
-from nczarr.stores.url import is_remote
 
 LARGEST_TEXT = 1 << 16
 """Maximum bytes of a document that a rehearsal shows line by line."""
@@ -71,7 +72,7 @@ def open_store(path: str, report: Report, options: Options, *, rehearsal: bool) 
         return None
     if rehearsal:
         return extension.view(source, journal)
-    extension.apply(extension.extensible(path, options.storage), journal)
+    recover(path, source, options.storage)
     again = endpoints.open_source(path, report, reading)
     return None if isinstance(again, Source) else again
 
@@ -97,7 +98,8 @@ def commit(
     path, patch = change.target, change.patch
     if not patch.after:
         return change
-    undo = write_undo(documents.undo_of(patch, command, path), path, undo_file)
+    members = {"target": show(path), "header": "", "previous": "", **documents.undo_of(patch, command).members()}
+    undo = write_undo(path, undo_file, members)
     if _apply(path, patch, command, lock, report, options):
         return change._replace(undo=undo)
     os.unlink(undo)
@@ -120,33 +122,6 @@ def _apply(path: str, patch: DocumentPatch, command: str, lock: Lock, report: Re
     return True
 
 
-def write_undo(undo: Undo, target: str, name: str | None) -> str:
-    """Write an undo file, by default beside a local target, else in the working folder; return its path.
-
-    Raises OSError, FileExistsError for a named file that exists.
-    """
-    if name is not None:
-        _write_new(name, undo.bytes())
-        return name
-    stem = os.path.basename(target.rstrip("/")) if is_remote(target) else os.path.normpath(target)
-    for number in itertools.count(1):
-        path = f"{stem}.undo-{number}.json"
-        try:
-            _write_new(path, undo.bytes())
-        except FileExistsError:
-            continue
-        return path
-    raise AssertionError
-
-
-def _write_new(path: str, data: bytes) -> None:
-    """Write a new file to the disk. Raises OSError."""
-    with open(path, "xb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-
-
 def take_back(path: str, name: str, report: Report, options: Options) -> DocumentChange | None:
     """Restore the documents that an undo file names; None after an error. Raises OSError.
 
@@ -167,14 +142,15 @@ def take_back(path: str, name: str, report: Report, options: Options) -> Documen
             text = f"`{changed[0]}`{more} changed since `nczarr {undo.command}` wrote `{name}`"
             report.error("stale-undo", text, helps=["nothing was restored"])
             return None
-        change = DocumentChange(path, documents.patch_of(store, undo.documents))
+        change = DocumentChange(path, undo.reverse(store))
         return change if _apply(path, change.patch, "undo", lock, report, options) else None
 
 
 def read_undo(name: str, report: Report) -> Undo | None:
     """Return the content of an undo file; None after an error. Reports bad-undo-file. Raises OSError."""
     with open(name, "rb") as file:
-        undo = documents.parse_undo(file.read())
+        members = parse_undo(file.read(), Report())
+    undo = None if members is None else documents.parse_undo(members)
     if undo is None:
         report.error("bad-undo-file", f"`{name}` is not an undo file of a store")
     return undo

@@ -8,6 +8,7 @@ from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report
 from nczarr.options import Options
 from nczarr.plan.keys import check_keys, name_axes
+from nczarr.plan.layout import lay
 from nczarr.plan.losses import losses, report_losses
 from nczarr.plan.plans import PartTarget, StorePlan
 from nczarr.registry import Format
@@ -16,7 +17,7 @@ from nczarr.registry import Format
 def plan_in_place(checked: Checked, source: Format, form: Format, options: Options, report: Report) -> StorePlan | None:
     """Return the plan of a store of the format `source` with the chunks that it has; None after an error.
 
-    Expects arrays with a key for each chunk. No value is read. Attributes of plain
+    Expects arrays with a key for each chunk; variables without arrays are new. No value is read. Attributes of plain
     formats stay as their JSON is, without a loss. Reports losses, unsafe-name,
     reserved-name.
     """
@@ -34,10 +35,13 @@ def plan_in_place(checked: Checked, source: Format, form: Format, options: Optio
             part: PartTarget(_keep_layout(source, fill_needed=arrays.fill_needed), b"", nil=source.nil)
             for part, source in checked.parts[path].items()
         }
-        for path in checked.variables
+        if path in checked.parts
+        else lay(path, variable, checked, arrays, options, variable.storage)[0]
+        for path, variable in checked.variables.items()
     }
+    parts = {path: checked.parts.get(path, {}) for path in checked.variables}
     storage = {path: variable.storage for path, variable in checked.variables.items()}
-    return StorePlan(checked, form, options, lost, storage, targets, checked.parts, axes)
+    return StorePlan(checked, form, options, lost, storage, targets, parts, axes)
 
 
 def _keep_layout(source: ArraySource, *, fill_needed: bool) -> Layout:

@@ -33,6 +33,7 @@ from nczarr.diagnostics.secrets import NO_OPTIONS, StorageOptions
 from nczarr.stores.base import JOURNAL, Store, safe_key
 from nczarr.stores.directory import GROWING, DirectoryStore, DirectoryTarget
 from nczarr.stores.finish import delay_signals
+from nczarr.stores.folder_moves import Moves, StoreWithMoves
 from nczarr.stores.overlay import Overlay
 from nczarr.stores.remote import RemoteStore
 from nczarr.stores.remote_target import RemoteTarget
@@ -73,6 +74,8 @@ class ExtendJournal(NamedTuple):
     """
     verb: str = "append"
     """Command that changes the store."""
+    folders: Moves = ()
+    """Folders that get other names, before everything else, when committed."""
 
     def bytes(self) -> bytes:
         """Return the document."""
@@ -99,13 +102,18 @@ def parse(data: bytes) -> ExtendJournal | None:
             *journal.documents.values(),
             journal.verb,
         ]
+        folders = tuple((safe_key(old), safe_key(new)) for old, new in journal.folders)
         lengths = {path: (int(old), int(new)) for path, (old, new) in journal.lengths.items()}
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
     if journal.state not in ("writing", "committed") or not all(isinstance(text, str) for text in texts):
         return None
     return journal._replace(
-        lengths=lengths, arrays=tuple(journal.arrays), staged=tuple(journal.staged), removed=tuple(journal.removed)
+        folders=folders,
+        lengths=lengths,
+        arrays=tuple(journal.arrays),
+        staged=tuple(journal.staged),
+        removed=tuple(journal.removed),
     )
 
 
@@ -126,6 +134,8 @@ def texts_of(documents: Mapping[str, bytes]) -> dict[str, str]:
 
 def view(store: Store, extension: ExtendJournal) -> Store:
     """Return the state of a store with this journal, which it does not show: as before, or when committed as after."""
+    if extension.folders:
+        store = StoreWithMoves(store, extension.folders)
     if extension.state == "writing":
         return Overlay(store, {}, removed=frozenset({JOURNAL}))
     documents = {key: encode_text(text) for key, text in extension.documents.items()}
@@ -145,6 +155,9 @@ class Extensible(Store, Protocol):
     def move(self, key: str, target: str) -> None:
         """Move a key to another, which is replaced at once; a missing key is in its place. Raises OSError."""
 
+    def move_folder(self, folder: str, target: str) -> None:
+        """Move all keys below a folder at once; a missing one is in its place. Raises OSError."""
+
     def remove(self, keys: Iterable[str]) -> None:
         """Remove keys; missing ones are ignored. Raises OSError."""
 
@@ -161,6 +174,8 @@ def turn(key: str) -> tuple[int, bool, bool]:
 def apply(store: Extensible, extension: ExtendJournal) -> None:
     """Put a committed extension in its place, and remove the journal. Raises OSError."""
     with delay_signals():
+        for old, new in extension.folders:
+            store.move_folder(old, new)
         for key in extension.staged:
             store.move(STAGED + key, key)
         for documents in _turns(extension.documents):
@@ -223,6 +238,12 @@ class ExtensibleFolder(DirectoryTarget):
         with suppress(FileNotFoundError):
             os.replace(f"{self._real}/{safe_key(key)}", f"{self._real}/{target}")
 
+    def move_folder(self, folder: str, target: str) -> None:
+        """Rename a folder; a missing one is in its place. Raises OSError."""
+        with suppress(FileNotFoundError):
+            os.rename(f"{self._real}/{safe_key(folder)}", f"{self._real}/{safe_key(target)}")
+        self._made = {""}
+
     def remove(self, keys: Iterable[str]) -> None:
         """Remove files; missing ones are ignored. Raises OSError."""
         for key in keys:
@@ -282,6 +303,10 @@ class ExtensibleObjects(RemoteTarget):
         if data is not None:
             self._put(safe_key(target), data)
             self.connection.remove([key])
+
+    def move_folder(self, folder: str, target: str) -> None:
+        """Raise OSError: a bucket has no folders that move at once."""
+        raise OSError(errno.EOPNOTSUPP, "keys of a bucket do not move at once", self.path)
 
     def remove(self, keys: Iterable[str]) -> None:
         """Remove objects; missing ones are ignored. Raises OSError."""

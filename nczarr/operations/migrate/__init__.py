@@ -25,7 +25,6 @@ from nczarr.stores import documents
 from nczarr.stores.base import Store
 from nczarr.stores.documents import DocumentPatch
 from nczarr.stores.lock import Lock, NoLock
-from nczarr.stores.overlay import Overlay
 from nczarr.stores.url import trim
 
 COMMAND = "migrate"
@@ -116,7 +115,7 @@ def prove(checked: Checked, store: Store, patch: DocumentPatch, plan: StorePlan,
 
     The header is not compared where the plan has losses, which are reported.
     """
-    after = Overlay(store, patch.puts(), removed=frozenset(patch.removals()))
+    after = patch.view(store)
     reading = Report()
     options = plan.options._replace(masking_fill=False)
     again = pipeline.read(after, reading, options, registry.detect_store(after))

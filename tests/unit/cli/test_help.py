@@ -184,7 +184,18 @@ def test_option_texts(name: str) -> None:
 
 def test_an_option_has_one_text_in_all_commands() -> None:
     texts: dict[str, set[str]] = {}
-    different = {"--memory", "--set", "--undo", "--undo-file", "--chunks", "--check", "--along", "--to", "--as", "--kind"}
+    different = {
+        "--memory",
+        "--set",
+        "--undo",
+        "--undo-file",
+        "--chunks",
+        "--check",
+        "--along",
+        "--to",
+        "--as",
+        "--kind",
+    }
     different |= {"--no-consolidated", "-s", "-v", "-g", "-n", "-h", "-c", "-o"}
     for name in COMMANDS:
         for action in parser_of(name).actions():

@@ -8,7 +8,7 @@ from typing import Any
 
 from nczarr import registry
 from nczarr.arrays.sources.source import is_number
-from nczarr.ast import Constant, Variable
+from nczarr.ast import Constant
 from nczarr.diagnostics.report import Diagnostic, Report, Severity
 from nczarr.formats.common.documents import DocumentCache, Json
 from nczarr.formats.zarr.core.array_metadata import ArrayMetadata
@@ -19,6 +19,7 @@ from nczarr.formats.zarr.v2.frontend import HIDDEN_NAMES, HIDDEN_OBJECTS, Zarr2R
 from nczarr.formats.zarr.v3 import DOCUMENT, dtypes
 from nczarr.formats.zarr.v3.frontend import Zarr3Reader
 from nczarr.plan.plans import StorePlan
+from nczarr.plan.requested_storage import find_fill
 from nczarr.registry import Format
 from nczarr.stores.base import Store, is_metadata
 from nczarr.syntax.json.positions import pointer
@@ -43,6 +44,19 @@ def migrate(store: Store, plan: StorePlan, source: Format, report: Report) -> di
     migration = DocumentMigration(store, plan, source, report)
     documents = migration.documents()
     return None if report.errors > before else documents
+
+
+def emit(plan: StorePlan, report: Report) -> Iterator[tuple[str, Json]]:
+    """Yield the documents that the back end writes for a plan, without consolidated metadata."""
+    form = plan.form
+    arrays, row = form.capabilities.arrays, form.emit
+    assert arrays is not None
+    assert row is not None
+    form = form._replace(capabilities=form.capabilities._replace(arrays=arrays._replace(sidecars=False)))
+    plain = plan._replace(form=form, options=plan.options._replace(consolidated=False))
+    for key, data in registry.load(row)(plain, report):
+        if is_metadata(key):
+            yield key, json.loads(data.decode("utf-8", "surrogateescape"))
 
 
 def encode(document: Any) -> bytes:
@@ -105,14 +119,7 @@ class DocumentMigration:
 
     def _emit(self) -> dict[str, Json]:
         """Return the documents that the back end of the target writes for the dataset."""
-        form = self.plan.form
-        arrays, emit = form.capabilities.arrays, form.emit
-        assert arrays is not None
-        assert emit is not None
-        form = form._replace(capabilities=form.capabilities._replace(arrays=arrays._replace(sidecars=False)))
-        plan = self.plan._replace(form=form, options=self.plan.options._replace(consolidated=False))
-        entries = registry.load(emit)(plan, self.report)
-        return {key: json.loads(data.decode("utf-8", "surrogateescape")) for key, data in entries if is_metadata(key)}
+        return dict(emit(self.plan, self.report))
 
     # ---- nodes -----------------------------------------------------------------------------------------------------
     def _nodes(self, prefix: str) -> Iterator[tuple[str, bool]]:
@@ -214,7 +221,7 @@ class DocumentMigration:
         attributes = self._shown(prefix)
         path = self.variables.get(prefix)
         variable = None if path is None else self.plan.checked.variables[path]
-        fill = None if variable is None else own_fill(variable)
+        fill = None if variable is None else find_fill(variable)
         if fill is not None or "_FillValue" in attributes:
             return state_fill(attributes, fill, metadata)
         if (
@@ -298,12 +305,6 @@ def merge(emitted: Json, original: Json) -> Json:
 def _is_nested(value: Any) -> bool:
     """Return whether an attribute is an object, or a list with objects or lists."""
     return isinstance(value, dict) or (isinstance(value, list) and any(isinstance(item, dict | list) for item in value))
-
-
-def own_fill(variable: Variable) -> Constant | None:
-    """Return the `_FillValue` of a variable, if it has its type."""
-    values = (attribute.value for attribute in variable.attributes if attribute.name == "_FillValue")
-    return next((value for value in values if value.type == variable.type and value.count == 1), None)
 
 
 def state_fill(attributes: Json, fill: Constant | None, metadata: ArrayMetadata) -> Json:

@@ -31,6 +31,7 @@ FORMAT = Format(
     read="nczarr.formats.zarr.v3.frontend:read",
     emit="nczarr.formats.zarr.v3.backend:emit",
     resizes="nczarr.formats.zarr.core.resize:resize",
+    edits="nczarr.formats.zarr.edit.edit:edit",
     migrates="nczarr.formats.zarr.migration.documents:migrate",
     second_reader="zarr",
     served=True,
