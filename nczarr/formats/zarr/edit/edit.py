@@ -27,6 +27,7 @@ from nczarr.stores.document_commit import PreparedDocumentPatch
 from nczarr.stores.documents import DocumentPatch
 from nczarr.stores.folder_moves import move_key, reverse_moves
 from nczarr.stores.url import is_remote, trim
+from nczarr.syntax.json.tolerant import parse
 
 CODE = "uneditable-target"
 """Code of what is not edited in a store."""
@@ -160,8 +161,11 @@ class StoreEditor:
                     continue
                 new = dict(self._change_members(members, changed, prefix, key.endswith(DOCUMENT)))
                 if list(new.items()) != list(members.items()):
-                    content = document if key.endswith(CONSOLIDATED) else document["consolidated_metadata"]
-                    content["metadata"] = new
+                    if key.endswith(CONSOLIDATED):
+                        document = {**document, "metadata": new}
+                    else:
+                        content = {**document["consolidated_metadata"], "metadata": new}
+                        document = {**document, "consolidated_metadata": content}
                     changes[key] = self._get(key), encode(document)
 
     def _change_members(
@@ -261,7 +265,8 @@ def _key(path: str) -> str:
 
 
 def _parse(data: bytes) -> Any:
-    return json.loads(data.decode("utf-8", "surrogateescape").removeprefix("\ufeff"))
+    """Return a document as it is read. It may be shared, and must not be modified."""
+    return parse(data).value
 
 
 def _is_same(one: Json | None, other: Json) -> bool:

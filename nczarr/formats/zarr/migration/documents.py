@@ -23,6 +23,7 @@ from nczarr.plan.requested_storage import find_fill
 from nczarr.registry import Format
 from nczarr.stores.base import Store, is_metadata
 from nczarr.syntax.json.positions import pointer
+from nczarr.syntax.json.tolerant import Real
 
 OLD = (".zarray", ".zattrs", ".zgroup")
 """Documents of a node in Zarr v2."""
@@ -60,8 +61,19 @@ def emit(plan: StorePlan, report: Report) -> Iterator[tuple[str, Json]]:
 
 
 def encode(document: Any) -> bytes:
-    """Encode JSON in one line; NaN and infinities of attributes stay the words that they were."""
-    return json.dumps(document, ensure_ascii=False).encode("utf-8", "surrogateescape")
+    """Encode JSON in one line; numbers, NaN and infinities of attributes keep their spelling."""
+    return _write(document).encode("utf-8", "surrogateescape")
+
+
+def _write(value: Any) -> str:
+    if isinstance(value, dict):
+        return "{" + ", ".join([f"{_dump(key)}: {_write(item)}" for key, item in value.items()]) + "}"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(map(_write, value)) + "]"
+    return value.spelled if isinstance(value, Real) else _dump(value)
+
+
+_dump = json.JSONEncoder(ensure_ascii=False).encode
 
 
 class DocumentMigration:

@@ -38,7 +38,9 @@ def store(folder: Path, attributes: dict[str, Any] | None = None, **members: Any
     (path / "v").mkdir(parents=True)
     document = {**ARRAY, **members}
     (path / ".zgroup").write_text('{"zarr_format": 2}')
-    (path / ".zattrs").write_text('{"title": {"deep": [1, {"b": null}]}, "big": 12345678901234567890123, "nan": NaN}')
+    (path / ".zattrs").write_text(
+        '{"title": {"deep": [1, {"b": null}]}, "big": 12345678901234567890123, "nan": NaN, "e": 1.50e0}'
+    )
     (path / "v/.zarray").write_text(json.dumps(document))
     names = ["y", "x"][: len(document["shape"])]
     (path / "v/.zattrs").write_text(json.dumps({"_ARRAY_DIMENSIONS": names, **(attributes or {})}))
@@ -92,7 +94,7 @@ def test_documents_change_and_chunks_stay(tmp_path: Path) -> None:
         "dimension_names": ["y", "x"],
     }
     root = (path / "zarr.json").read_text()
-    assert '{"title": {"deep": [1, {"b": null}]}, "big": 12345678901234567890123, "nan": NaN}' in root
+    assert '{"title": {"deep": [1, {"b": null}]}, "big": 12345678901234567890123, "nan": NaN, "e": 1.50e0}' in root
 
 
 CODECS: list[tuple[dict[str, Any], list[Any]]] = [
