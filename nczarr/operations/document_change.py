@@ -19,9 +19,9 @@ from nczarr.diagnostics.secrets import show
 from nczarr.operations import endpoints
 from nczarr.operations.edit.undo_file import parse_undo, write_undo
 from nczarr.options import Options
+from nczarr.plan.document_commit import recover
 from nczarr.stores import documents, extension
 from nczarr.stores.base import Store
-from nczarr.stores.document_commit import recover
 from nczarr.stores.documents import Action, DocumentPatch, Undo
 from nczarr.stores.lock import Lock, assure, report_changed
 from nczarr.stores.memory import pretty

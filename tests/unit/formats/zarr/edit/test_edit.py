@@ -274,3 +274,21 @@ def test_differences_of_documents(document: Any, before: Any, after: Any, wanted
     wanted = {"z": 0, "b": {"y": 5, "x": 2}, "c": 3} if wanted is None else wanted
     wanted = {"_nczarr": '{"q": 1, "attr": {"t": 1}}'} if wanted == "text" else wanted
     assert list(apply_difference(document, before, after).items()) == list(wanted.items())
+
+
+def test_a_repository_gets_a_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    icechunk = pytest.importorskip("icechunk")
+    monkeypatch.chdir(tmp_path)
+    dataset = nczarr.from_cdl("netcdf t { dimensions: x = 2 ; variables: int v(x) ; data: v = 1, 2 ; }")
+    nczarr.write(dataset, "icechunk:repo")
+    old = nczarr.digest("repo")
+    done = nczarr.edit("repo", attributes={"/v@units": "K"})
+    assert done.undo_file == "repo.undo-1.json"
+    assert nczarr.open("repo")["v"].attributes["units"] == "K"
+    for changes, text in (({"rename": {"/v": "w"}}, "does not move"), ({"delete": ["/v"]}, "removes the chunks")):
+        with pytest.raises(CompileError, match=text):
+            nczarr.edit("repo", **changes)
+    nczarr.edit("repo", undo=done.undo_file)
+    assert nczarr.digest("repo") == old
+    history = icechunk.Repository.open(icechunk.local_filesystem_storage("repo")).ancestry(branch="main")
+    assert [each.message for each in history][:2] == ["Edit the header"] * 2

@@ -8,20 +8,20 @@ abandon   the journal is removed, and nothing was changed
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from nczarr.diagnostics.report import CompileError, Source
+from nczarr import registry
+from nczarr.diagnostics.report import CompileError, Report, Source
 from nczarr.diagnostics.secrets import StorageOptions, show
+from nczarr.options import Options
 from nczarr.stores import documents, extension
 from nczarr.stores.base import JOURNAL, Store
 from nczarr.stores.documents import DocumentPatch, Undo
 from nczarr.stores.extension import ExtendJournal
 from nczarr.stores.lock import report_changed
 from nczarr.stores.open import open_path
-
-if TYPE_CHECKING:
-    from nczarr.diagnostics.report import Report
-    from nczarr.options import Options
+from nczarr.stores.repository.layout import is_repository
+from nczarr.stores.url import Repository, location, trim
 
 
 class PreparedDocumentPatch:
@@ -71,13 +71,91 @@ class PreparedDocumentPatch:
             extension.apply(extension.extensible(self.path, self.storage), self._journal)
 
 
+class PreparedCommit(PreparedDocumentPatch):
+    """Patch of the documents in a repository, which becomes a commit on a branch."""
+
+    def __init__(
+        self,
+        path: str,
+        store: Store,
+        patch: DocumentPatch,
+        options: Options,
+        undo: Undo | None = None,
+        notes: tuple[str, ...] = (),
+    ) -> None:
+        super().__init__(path, patch, options.storage, undo, notes)
+        self.store = store
+        self.options = options
+
+    def commit(self) -> None:
+        """Make the commit. Raises OSError, CompileError with busy-target if the branch has moved."""
+        form = registry.find_format(registry.REPOSITORY)
+        assert form is not None
+        assert form.extends is not None
+        message = self.options.message or "Edit the header"
+        target = registry.load(form.extends)(self.path, self.options._replace(message=message), self.store)
+        try:
+            for key, data in self.patch.puts().items():
+                target.put(key, data)
+            target.remove(self.patch.removals())
+            target.finish()
+        finally:
+            target.abort()
+
+    def abandon(self) -> None:
+        """Make a commit with the old documents. Raises as `commit`."""
+        store = open_repository(self.path, Report(), self.options)
+        if store is not None:
+            reverse = self._undo.reverse(store)
+            PreparedCommit(self.path, store, reverse, self.options, self._undo).commit()
+
+    def conclude(self) -> None:
+        """Do nothing: the commit is whole."""
+
+
+def find_repository(path: str) -> Repository | None:
+    """Return the repository at a path or URL; None for other targets. Raises BadURLError."""
+    place = location(path)
+    if place.repository is not None or place.remote or not is_repository(place.path):
+        return place.repository
+    return Repository(place.path)
+
+
+def open_repository(path: str, report: Report, options: Options) -> Store | None:
+    """Return the content of a branch; None after an error. Raises OSError, BadURLError."""
+    form = registry.find_format(registry.REPOSITORY)
+    assert form is not None
+    assert form.opens is not None
+    opened: Store | None = registry.load(form.opens)(open_path(path, options.storage.of("target")), report, options)
+    return opened
+
+
+def prepare_patch(
+    path: str,
+    store: Store,
+    patch: DocumentPatch,
+    options: Options,
+    undo: Undo | None = None,
+    notes: tuple[str, ...] = (),
+) -> PreparedDocumentPatch:
+    """Return what applies a patch at a path or URL: a journal, or a commit in a repository."""
+    repository = find_repository(path)
+    if repository is None:
+        return PreparedDocumentPatch(trim(path), patch, options.storage, undo, notes)
+    return PreparedCommit(repository.text, store, patch, options, undo, notes)
+
+
 def prepare_undo(
     path: str, members: Mapping[str, Any], report: Report, options: Options
 ) -> PreparedDocumentPatch | None:
     """Return the patch that an undo file describes; None after an unmatched-undo. Raises OSError."""
     undo = documents.parse_undo(members)
-    storage = options.storage.of("target")
-    store = None if undo is None else open_path(path, storage)
+    repository = find_repository(path)
+    store: Store | Source | None = None
+    if repository is not None:
+        store = open_repository(repository.text, report, options)
+    elif undo is not None:
+        store = open_path(path, options.storage.of("target"))
     if undo is None or store is None or isinstance(store, Source):
         report.error("unmatched-undo", "the undo file is damaged, or not one of this store")
         return None
@@ -87,7 +165,7 @@ def prepare_undo(
         text = f"`{show(path)}` is not restored: `{changed[0]}` has changed since the edit"
         report.error("unmatched-undo", text)
         return None
-    return PreparedDocumentPatch(path, undo.reverse(store), options.storage, undo)
+    return prepare_patch(path, store, undo.reverse(store), options, undo)
 
 
 def recover(path: str, store: Store, storage: StorageOptions) -> bool:
