@@ -18,10 +18,12 @@ from nczarr.stores import documents, extension
 from nczarr.stores.base import JOURNAL, Store
 from nczarr.stores.documents import DocumentPatch, Undo
 from nczarr.stores.extension import ExtendJournal
+from nczarr.stores.file_patch import PreparedFilePatch
 from nczarr.stores.lock import report_changed
 from nczarr.stores.open import open_path
 from nczarr.stores.repository.layout import is_repository
 from nczarr.stores.url import Repository, location, trim
+from nczarr.stores.zip_patch import patch_archive
 
 
 class PreparedDocumentPatch:
@@ -56,7 +58,7 @@ class PreparedDocumentPatch:
 
     def commit(self) -> None:
         """Put the journal. Raises OSError, CompileError with busy-target if another run has one there."""
-        self._journal = documents.commit(extension.extensible(self.path, self.storage), self.patch, "edit")
+        self._journal = documents.commit(extension.extensible(self.path, self.storage), self.patch, self._undo.command)
         if self._journal is None:
             raise CompileError([report_changed(f"`{show(self.path)}`")])
 
@@ -137,8 +139,10 @@ def prepare_patch(
     options: Options,
     undo: Undo | None = None,
     notes: tuple[str, ...] = (),
-) -> PreparedDocumentPatch:
-    """Return what applies a patch at a path or URL: a journal, or a commit in a repository."""
+) -> PreparedDocumentPatch | PreparedFilePatch:
+    """Return what applies a patch at a path or URL: a journal, a commit in a repository, or new bytes of an archive."""
+    if store.archive:
+        return PreparedFilePatch(trim(path), patch_archive(trim(path), patch.after))
     repository = find_repository(path)
     if repository is None:
         return PreparedDocumentPatch(trim(path), patch, options.storage, undo, notes)
@@ -147,7 +151,7 @@ def prepare_patch(
 
 def prepare_undo(
     path: str, members: Mapping[str, Any], report: Report, options: Options
-) -> PreparedDocumentPatch | None:
+) -> PreparedDocumentPatch | PreparedFilePatch | None:
     """Return the patch that an undo file describes; None after an unmatched-undo. Raises OSError."""
     undo = documents.parse_undo(members)
     repository = find_repository(path)

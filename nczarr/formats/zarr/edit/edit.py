@@ -19,8 +19,8 @@ from nczarr.formats.common.documents import Json
 from nczarr.formats.zarr.edit.json_difference import apply_difference
 from nczarr.formats.zarr.migration.documents import CONSOLIDATED, emit, encode
 from nczarr.formats.zarr.v3 import DOCUMENT
-from nczarr.plan.document_commit import PreparedDocumentPatch, find_repository, prepare_patch
-from nczarr.plan.header_changes import HeaderEdit, NodeAddition, NodeRemoval, NodeRename
+from nczarr.plan.document_commit import find_repository, prepare_patch
+from nczarr.plan.header_changes import HeaderEdit, NodeAddition, NodeRemoval, NodeRename, PreparedEdit
 from nczarr.plan.in_place import plan_in_place
 from nczarr.plan.losses import losses
 from nczarr.plan.plans import PartTarget, StorePlan
@@ -35,7 +35,7 @@ CODE = "uneditable-target"
 """Code of what is not edited in a store."""
 
 
-def edit(work: HeaderEdit, report: Report) -> PreparedDocumentPatch | None:
+def edit(work: HeaderEdit, report: Report) -> PreparedEdit | None:
     """Return the prepared edit of a store; None after a reported error. Raises OSError.
 
     Reports uneditable-target, data-edit, and losses of the format.
@@ -82,8 +82,8 @@ class StoreEditor:
 
     def _refuse_places(self) -> None:
         """Report places whose documents cannot be replaced."""
-        if self.store.archive:
-            self._refuse("entries of an archive cannot be replaced")
+        if self.store.archive and is_remote(self.work.target):
+            self._refuse("an archive behind a URL is not changed in place")
         elif self.repository is not None and self.repository.kind != "branch":
             self._refuse(f"an edit is a commit on a branch, and this is a {self.repository.kind}")
         elif self.repository is None and self.store.refers:
@@ -91,9 +91,9 @@ class StoreEditor:
 
     def _refuse_moves(self) -> None:
         """Report new names that need chunks copied, or that are taken."""
-        if self.moves and (self.repository is not None or is_remote(self.work.target)):
-            what = "bucket" if self.repository is None else "repository"
-            self._refuse(f"a new name is a new key of each chunk, and a {what} does not move them at once")
+        if self.moves and (self.repository is not None or self.store.archive or is_remote(self.work.target)):
+            what = "archive" if self.store.archive else "bucket" if self.repository is None else "repository"
+            self._refuse(f"a new name is a new key of each chunk, and the {what} does not move them at once")
         for _, new in self.moves if not self.report.errors else ():
             if self.store.children(f"{new}/") and new not in [old for old, _ in self.moves]:
                 self._refuse(f"the new name `{names.last('/' + new)}` is the name of a folder with other keys")
