@@ -98,6 +98,6 @@ def patch_archive(path: str, documents: Mapping[str, bytes | None]) -> FilePatch
             for key, data in documents.items():
                 if data is not None:
                     archive.writestr(new_entry(prefix + key), data)
-            archive._didModify = True  # type: ignore[attr-defined] (without new entries the directory stays)
+            archive._didModify = True  # type: ignore[attr-defined]
         new = bytes(shown.tail)
     return FilePatch((BytePatch(start, old, new),), start + len(old), start + len(new))
