@@ -12,6 +12,8 @@ import numpy as np
 
 def plain(value: Any) -> Any:
     """A value for comparison: dtype, shape and bytes of arrays."""
+    if value is np.ma.masked:
+        return "masked"
     if isinstance(value, np.ma.MaskedArray):
         return "masked", plain(value.filled()), plain(np.ma.getmaskarray(value))
     if isinstance(value, np.ndarray) and value.dtype.kind != "O":

@@ -34,7 +34,7 @@ def create_group(parent: Any, node: Group) -> Any:
 
 def create_variable(group: Any, link: bytes, path: str, after: Checked, named_type: Any) -> Any:
     """Create the dataset of a variable without values, with its attributes; it is not attached to scales."""
-    from h5py import h5d, h5p, h5s, h5t
+    from h5py import h5d, h5p, h5s, h5t, string_dtype
 
     variable, shape, fill = after.variables[path], after.shapes[path], after.fills[path]
     storage = variable.storage
@@ -48,6 +48,8 @@ def create_variable(group: Any, link: bytes, path: str, after: Checked, named_ty
         kind = h5t.C_S1.copy()
         kind.set_size(h5t.VARIABLE)
         kind.set_cset(h5t.CSET_UTF8)
+        text = b"" if fill is None or not fill.data[0] else fill.data[0]
+        plist.set_fill_value(np.array(text, dtype=string_dtype()))
     elif variable.type == "char":
         kind = h5t.C_S1.copy()
     elif variable.type in ATOMIC:
