@@ -47,7 +47,12 @@ def read_value(checked: Checked, assignment: AttributeAssignment, report: Report
     data, offset = values_text(assignment, text.rstrip().removesuffix("}"))
     own_report = Report()
     compiled = compile_header(Source("--set", data), own_report)
-    move_diagnostics(own_report.list_sorted(), assignment, offset, report)
+    diagnostics = own_report.list_sorted()
+    if any(diagnostic.code == "misplaced-special" for diagnostic in diagnostics):
+        assert assignment.span is not None
+        report.error("bad-edit", f"`{assignment.name}` describes how values are stored", assignment.span)
+        return None
+    move_diagnostics(diagnostics, assignment, offset, report)
     if compiled is None or own_report.errors:
         return None
     attributes = compiled.dataset.attributes
