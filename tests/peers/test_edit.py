@@ -375,3 +375,57 @@ def test_deep_edit(name: str, tmp_path: Path, readers_of_files: None) -> None:
 def without_data(text: str) -> str:
     """A header: the text without its data sections."""
     return re.sub(r"^ *data:\n(?:.*? = .*;\n)+", "", text, flags=re.MULTILINE)
+
+
+@pytest.mark.parametrize("kind", ["nc3", "nc6", "nc5"])
+def test_a_header_with_room(kind: str, tmp_path: Path, readers_of_files: None) -> None:
+    plain, padded = (tmp_path / name for name in ("old.nc", "padded.nc"))
+    compile_cdl(CLASSIC, plain, kind)
+    assert run_command("convert", str(plain), str(padded), "--header-pad", "5000").status == 0
+    assert by_netcdf4(padded) == by_netcdf4(plain)
+    ran = run_command("edit", str(padded), "--set", '@history="' + "z" * 4000 + '"', "--rename", "/temp=temperature")
+    assert ran.status == 0, ran.err
+    shown, text = by_netcdf4(padded), dict(by_netcdf4(padded)["attributes"])["history"]
+    assert (text, [item[0] for item in shown["variables"]][-1]) == (("str", "z" * 4000), "temperature")
+
+
+@pytest.mark.parametrize("version", ["earliest", "v108", "v110", "latest"])
+def test_versions_of_hdf5_stay(version: str, tmp_path: Path, peer: Callable[[str], ModuleType]) -> None:
+    """Files of h5py, without order of creation and with old or new headers, keep their superblock."""
+    h5py, path = peer("h5py"), tmp_path / "a.h5"
+    with h5py.File(path, "w", libver=(version, "latest")) as file:
+        file["x"] = [1.0, 2.0]
+        file["x"].make_scale("x")
+        file["v"] = [1, 2]
+        file["v"].dims[0].attach_scale(file["x"])
+        file["v"].attrs["units"] = "m"
+        file["v"].attrs["b"] = 1
+    old = path.read_bytes()
+    for edit in (("--set", '/v@units="kilometre"'), ("--rename", "/x=y"), ("--rename", "var:/x=y"), ("--delete", "/x")):
+        ran = run_command("edit", str(path), *edit, "--undo-file", str(tmp_path / "undo.json"))
+        assert ran.status == 0, ran.err
+        assert path.read_bytes()[8] == old[8], "the version of the superblock"
+        with h5py.File(path) as file:
+            scale = "y" if edit[1] == "/x=y" else "x"
+            assert [item.name for item in file["v"].dims[0].values()] == [f"/{scale}"]
+            assert list(file["v"]) == [1, 2]
+        assert run_command("edit", str(path), "--undo", str(tmp_path / "undo.json")).status == 0
+        assert path.read_bytes() == old
+
+
+def test_what_hdf5_refuses(tmp_path: Path, peer: Callable[[str], ModuleType]) -> None:
+    """An object takes 65,535 attributes in the order of creation, and an old header no long ones."""
+    h5py, path = peer("h5py"), tmp_path / "a.h5"
+    with h5py.File(path, "w", libver=("earliest", "v108"), track_order=True) as file:
+        file["plain"] = [1, 2]
+        file.create_dataset("full", data=[1, 2], track_order=True)
+        space, kind = h5py.h5s.create(h5py.h5s.SCALAR), h5py.h5t.NATIVE_INT32
+        file["full"].attrs["units"] = "m"  # without any attribute, HDF5 counts from 0 again
+        for _ in range(65534):
+            h5py.h5a.create(file["full"].id, b"a", kind, space)
+            h5py.h5a.delete(file["full"].id, b"a")
+    old = path.read_bytes()
+    for edit in ("/full@b=1", '/plain@b="' + "z" * 70000 + '"'):
+        ran = run_command("edit", str(path), "--set", edit)
+        assert (ran.status, "uneditable-target" in ran.err) == (2, True)
+    assert path.read_bytes() == old

@@ -34,7 +34,11 @@ def edits(dataset: Any) -> list[tuple[str, ...]]:
         listed.append(("--rename", f"{path_text}=renamed_by_test"))
         listed.append(("--rename", f"var:{path_text}=renamed_by_test"))
         listed.append(("--delete", path_text))
-        attributes = [item.name for item in checked.variables[path].attributes if "=" not in item.name]
+        attributes = [
+            item.name
+            for item in checked.variables[path].attributes
+            if item.name != "_FillValue" and item.name.isidentifier()
+        ]
         for name in attributes[:1]:
             listed.append(("--set", f'{path_text}@{name}="x"'))
             listed.append(("--delete", f"{path_text}@{name}"))

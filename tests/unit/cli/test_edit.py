@@ -105,6 +105,20 @@ def test_changes_that_need_values(file: Path) -> None:
     assert "data-edit" in refuse("--header", "-", stdin=header.replace("  float w", "  int added(x) ;\n  float w"))
 
 
+def test_a_header_with_room(file: Path) -> None:
+    assert run_command("convert", "a.nc", "b.nc", "--header-pad", "1KiB").status == 0
+    assert Path("b.nc").stat().st_size == file.stat().st_size + 1024
+    assert nczarr.diff("a.nc", "b.nc") == []
+    old, history = Path("b.nc").read_bytes(), "long" * 200
+    ran = run_command("edit", "b.nc", "--set", f'@history="{history}"')
+    assert ran.status == 0, ran.err
+    assert nczarr.open("b.nc").attributes["history"] == history
+    assert run_command("edit", "b.nc", "--undo", "b.nc.undo-1.json").status == 0
+    assert Path("b.nc").read_bytes() == old
+    ran = run_command("convert", "a.nc", "c.nc", "--header-pad", "2GiB")
+    assert (ran.status, "format-conflict" in ran.err) == (1, True)
+
+
 def test_an_unlimited_dimension_of_the_last_variable(file: Path) -> None:
     header = TEXT.partition("data:")[0].replace("t = UNLIMITED", "t = 2") + "}"
     ran = run_command("edit", "a.nc", "--header", "-", stdin=header.encode())

@@ -16,7 +16,10 @@ from nczarr.stores.url import is_remote
 
 
 def edit(work: HeaderEdit, report: Report) -> PreparedFilePatch | None:
-    """Return the changes of a file's bytes; None after an error. Reports data-edit, uneditable-target."""
+    """Return the changes of a file's bytes; None after an error. Reports data-edit, uneditable-target.
+
+    Raises OSError if the file cannot be read.
+    """
     assert isinstance(work.source, Source)
     if is_remote(work.target):
         text = f"`{show(work.target)}` is a remote file, which cannot be edited"
@@ -27,7 +30,9 @@ def edit(work: HeaderEdit, report: Report) -> PreparedFilePatch | None:
         return PreparedFilePatch(work.source.path, _make_patch(work))
     except RefusedEditError as refusal:
         report.error("data-edit", f"`{show(work.target)}` cannot be edited in its place: {refusal}", helps=helps)
-    except (RuntimeError, ValueError, KeyError, TypeError, OverflowError) as error:
+    except (RuntimeError, ValueError, KeyError, TypeError, OverflowError, OSError) as error:
+        if isinstance(error, OSError) and error.errno:  # the file cannot be read; HDF5's own errors have no number
+            raise
         report.error("uneditable-target", f"`{show(work.target)}`: HDF5 refuses the edit: {error}", helps=helps)
     return None
 

@@ -95,6 +95,8 @@ class HeaderEditor:
         from h5py import h5ds
 
         for path in self.objects.gone["variable"]:
+            if None in self.objects.scales_of(path):
+                raise RefusedEditError(f"`{path}` cannot be removed: its dimensions are not stored in the file")
             if not h5ds.is_scale(self.objects.datasets[path]):
                 scales.detach_all(self.objects.datasets[path], self.objects.scales_of(path))
 
@@ -116,7 +118,8 @@ class HeaderEditor:
         changed = {change.path for change in self.work.changes if isinstance(change, DimensionChange)}
         for path, scale in self.objects.scales.items():
             if scale is None:
-                if path in self.objects.gone["dimension"] or path in self.work.renamed["dimension"]:
+                is_renamed = names.last(self.work.new_path("dimension", path)) != names.last(path)
+                if path in self.objects.gone["dimension"] or is_renamed:
                     raise RefusedEditError(f"dimension `{path}` is not stored in the file: it follows from lengths")
             elif scales.is_without_variable(scale):
                 new_path, link = self.work.new_path("dimension", path), names.last(path).encode()
