@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from nczarr.api.edit import edit
     from nczarr.api.handle import DatasetHandle, from_cdl, from_notation
     from nczarr.api.handle import open_dataset as open  # noqa: A004
+    from nczarr.api.migrate import migrate
     from nczarr.api.node_handles import DimensionHandle, GroupHandle, VariableHandle
     from nczarr.api.xarray_objects import from_xarray
     from nczarr.diagnostics.report import CompileError, DataWarning, Diagnostic
@@ -54,6 +55,7 @@ _PUBLIC = {
     "from_cdl": ("nczarr.api.handle", "from_cdl"),
     "from_notation": ("nczarr.api.handle", "from_notation"),
     "from_xarray": ("nczarr.api.xarray_objects", "from_xarray"),
+    "migrate": ("nczarr.api.migrate", "migrate"),
     "open": ("nczarr.api.handle", "open_dataset"),
     "write": ("nczarr.api.convert", "write"),
     "zarr_store": ("nczarr.integrations.zarr_python.open", "zarr_store"),
@@ -80,6 +82,7 @@ __all__ = [
     "from_cdl",
     "from_notation",
     "from_xarray",
+    "migrate",
     "open",
     "write",
     "zarr_store",

@@ -133,8 +133,8 @@ def readable(store: Store, report: Report, options: Options) -> Store | None:
     append = extension.parse(journal)
     if append is not None:
         state = "before" if append.state == "writing" else "after"
-        helps = ["to complete it, run the same `nczarr append` again"]
-        text = f"`{store.path}` is being extended, or an `append` was interrupted; it is read as {state} that"
+        helps = [f"to complete it, run the same `nczarr {append.verb}` again"]
+        text = f"`{store.path}` is being changed, or `nczarr {append.verb}` was interrupted; it is read as {state} that"
         report.warning("unfinished-append", text, helps=helps)
         return extension.view(store, append)
     if options.unfinished:

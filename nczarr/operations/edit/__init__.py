@@ -45,6 +45,7 @@ from nczarr.plan.header_changes import (
 )
 from nczarr.registry import Format
 from nczarr.stores.base import Store
+from nczarr.stores.url import trim
 
 __all__ = ["EditRequest", "EditResult", "HeaderText", "Instruction", "edit", "header_text", "parse_instruction"]
 
@@ -100,6 +101,7 @@ def _edit(request: EditRequest, report: Report) -> EditResult | None:
         from nczarr.stores import file_patch
 
         recovered = file_patch.recover(request.target)
+        _complete(request)
     target = _open_target(request.target, report, request.options)
     if target is None:
         return None
@@ -110,6 +112,16 @@ def _edit(request: EditRequest, report: Report) -> EditResult | None:
     else:
         done = _change(request, target, report)
     return None if done is None or report.errors else done._replace(recovered=recovered)
+
+
+def _complete(request: EditRequest) -> None:
+    """Complete an interrupted change of a store that was committed. Raises OSError."""
+    from nczarr.stores import document_commit
+
+    storage = request.options.storage
+    source = endpoints.open_source(request.target, Report(), request.options._replace(storage=storage.of("target")))
+    if source is not None and not isinstance(source, Source) and not (source.archive or source.versioned):
+        document_commit.recover(trim(request.target), source, storage)
 
 
 def _open_target(path: str, report: Report, options: Options) -> _Target | None:

@@ -21,7 +21,10 @@ from nczarr.stores.url import is_remote, trim
 
 VERSION = 1
 
-FORMS: Mapping[str, str] = {"bytes": "nczarr.stores.file_patch:prepare_undo"}
+FORMS: Mapping[str, str] = {
+    "bytes": "nczarr.stores.file_patch:prepare_undo",
+    "documents": "nczarr.stores.document_commit:prepare_undo",
+}
 """Functions `(path, members, Report, Options) -> PreparedEdit | None` by form of undo file, as lazy strings."""
 
 
