@@ -111,6 +111,11 @@ class Edit(NamedTuple):
     replaced: tuple[tuple[str, str], ...]
 
 
+def cut(text: str, start: str, end: str) -> str:
+    """The text from one phrase to another."""
+    return text[text.index(start) : text.index(end)]
+
+
 EDITS = {
     "set text": Edit(("--set", '/temp@units="K"'), (('temp:units = "C"', 'temp:units = "K"'),)),
     "set longer": Edit(
@@ -150,8 +155,25 @@ EDITS = {
             ("  v = 1", "  x = 1"),
         ),
     ),
-    "exchange": Edit(("--rename", "/x=y", "--rename", "dim:/y=x"), ()),
-    "remove variable": Edit(("--delete", "/area"), ()),
+    "exchange": Edit(
+        ("--rename", "var:/v=x", "--rename", "var:/x=v"),
+        (
+            ("int v(", "int TMP("),
+            ("v:", "TMP:"),
+            ("  v = 1", "  TMP = 1"),
+            ("double x(", "double v("),
+            ("x:units", "v:units"),
+            ("  x = 10", "  v = 10"),
+            ("TMP", "x"),
+        ),
+    ),
+    "remove variable": Edit(
+        ("--delete", "/area"),
+        (
+            (cut(CLASSIC, "  float area", "  double time(time)"), ""),
+            ("  area = 1, 2, 3, 4, 5, 6 ;\n", ""),
+        ),
+    ),
     "remove dimension": Edit(("--delete", "dim:/spare"), ((" spare = 7 ;", ""),)),
     "lengthen dimension": Edit((), ((" spare = 7 ;", " spare = 9 ;"),)),
     "fill value": Edit(("--set", "/area@_FillValue=2"), (("_FillValue = -1.f", "_FillValue = 2.f"),)),
@@ -219,11 +241,6 @@ def test_edit(name: str, kind: str, tmp_path: Path, readers_of_files: None) -> N
     ran = run_command("edit", str(edited), *edit.arguments, *header, stdin=stdin.encode())
     assert ran.status == 0, ran.err
     check(tmp_path, old, edited, expected, kind)
-
-
-def cut(text: str, start: str, end: str) -> str:
-    """The text from one phrase to another."""
-    return text[text.index(start) : text.index(end)]
 
 
 GROUP = cut(DEEP, "group: g {", "}\n}\n}\n") + "}\n}\n"
@@ -429,3 +446,47 @@ def test_what_hdf5_refuses(tmp_path: Path, peer: Callable[[str], ModuleType]) ->
         ran = run_command("edit", str(path), "--set", edit)
         assert (ran.status, "uneditable-target" in ran.err) == (2, True)
     assert path.read_bytes() == old
+
+
+FIXED = """netcdf a {
+dimensions:
+  x = 3 ; y = 2 ;
+variables:
+  short v(x) ;
+    v:remark = "a rather long remark, so that the header has room for the variables" ;
+  int w(y, x) ;
+data:
+  v = 1, 2, 3 ;
+  w = 1, 2, 3, 4, 5, 6 ;
+}
+"""
+
+
+@pytest.mark.parametrize("kind", ["nc3", "nc6", "nc5"])
+def test_new_variables_of_a_classic_file(kind: str, tmp_path: Path, readers_of_files: None) -> None:
+    """They are filled, at the end of the file; one of a new unlimited dimension has no records."""
+    new = FIXED.replace(f"    {cut(FIXED, 'v:remark', '  int w')}", "    v:a = 1b ;\n").replace(
+        "y = 2 ;", "y = 2 ; t = UNLIMITED ;"
+    )
+    new = new.replace(
+        "(y, x) ;\n", "(y, x) ;\n  byte b(x) ;\n    b:_FillValue = 7b ;\n  double e(x) ;\n  float r(t, x) ;\n"
+    )
+    old = compile_cdl(FIXED, tmp_path / "old.nc", kind)
+    padded = tmp_path / "edited.nc"
+    assert run_command("convert", str(old), str(padded), "--header-pad", "300").status == 0
+    before = padded.read_bytes()
+    expected = compile_cdl(new, tmp_path / "expected.nc", kind)
+    ran = run_command("edit", str(padded), "--header", "-", stdin=without_data(new).encode())
+    assert ran.status == 0, ran.err
+    assert nczarr.diff(padded, expected) == []
+    assert by_netcdf4(padded) == by_netcdf4(expected)
+    import netCDF4
+
+    with netCDF4.Dataset(padded, "a") as dataset:  # the library extends the file where it should
+        dataset["r"][0] = [1, 2, 3]
+    assert nczarr.open(padded)["r"][:].tolist() == [[1, 2, 3]]
+    assert [item for item in nczarr.diff(padded, expected) if item.path in ("/v", "/w", "/b", "/e")] == []
+    padded.write_bytes(before)
+    assert run_command("edit", str(padded), "--header", "-", stdin=without_data(new).encode()).status == 0
+    assert run_command("edit", str(padded), "--undo", f"{padded}.undo-2.json").status == 0
+    assert padded.read_bytes() == before

@@ -57,6 +57,13 @@ def test_a_dry_run_writes_nothing(file: Path) -> None:
     assert (file.read_bytes(), os.listdir()) == (before, ["a.nc"])
 
 
+def test_the_result_as_json(file: Path) -> None:
+    ran = run_command("edit", "a.nc", "--set", '/v@units="K"', "--message-format", "json")
+    result = json.loads(ran.err.splitlines()[-1])
+    assert (result["result"], result["undo_file"], result["recovered"]) == ("edit", "a.nc.undo-1.json", False)
+    assert result["changes"][0] == '~ /v@units: "Celsius" → "K"'
+
+
 def test_errors_of_instructions(file: Path) -> None:
     for arguments in (
         ("--set", "/q@units=1"),
