@@ -154,6 +154,8 @@ class Options(NamedTuple):
     """Print data of these groups only."""
     name: str | None = None
     """Name of the dataset in the text."""
+    header_pad: int = 0
+    """Bytes after the header of a classic netCDF file, which later edits of the header may use."""
     max_size: int = DEFAULT_MAX_SIZE
     """Maximum declared bytes of a netCDF file's or archive's variables."""
     verbose: bool = False
@@ -334,6 +336,8 @@ TABLE: tuple[Option, ...] = (
            "message of a commit (default: one that names the source)", bytes=False),
     Option("author", (*_WRITE, "append"), TARGET, "--author", "text", "NAME",
            "author of a commit (default: none)", bytes=False),
+    Option("header_pad", _WRITE, TARGET, "--header-pad", "size", "SIZE",
+           "room after the header of a classic netCDF file, for later edits of the header (default: 0)"),
     Option("target", bytes=False),
     # chunks and codecs
     Option("chunks", _WRITE, CHUNKS, "--chunks", "chunks", "SPEC",

@@ -7,7 +7,7 @@ import os
 import shlex
 import subprocess
 import tempfile
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nczarr.cli import misuse, write_product
 from nczarr.cli.options import options_of
@@ -24,6 +24,23 @@ EXAMPLES = (
     ("correct an attribute, and rename a variable", "edit ocean.nc --set '/temp@units=\"K\"' --rename /temp=sst"),
     ("see what a new name would change", "edit ocean.nc --rename /time=t --dry-run"),
 )
+
+
+class EditRecord(NamedTuple):
+    """Result of the command."""
+
+    done: EditResult
+    """Result of the edit."""
+
+    def record(self) -> dict[str, Any]:
+        """Return the members of the JSON object."""
+        return {
+            "result": "edit",
+            "target": show(self.done.target),
+            "changes": list(self.done.lines),
+            "undo_file": self.done.undo_file,
+            "recovered": self.done.recovered,
+        }
 
 
 class _Instruction(argparse.Action):
@@ -94,10 +111,14 @@ def run(arguments: argparse.Namespace) -> int:
     if sum(ways) > 1:
         return misuse("edit", "--undo and --recover take no other instructions")
     messages = Messages(arguments)
-    return messages.guard(lambda: _edit(arguments, messages, use_editor=not any(ways)))
+    finished: list[EditResult] = []
+    status = messages.guard(lambda: _edit(arguments, messages, finished, use_editor=not any(ways)))
+    for done in finished:
+        messages.result(f"`{show(arguments.target)}`: {_summarize(arguments, done)}", EditRecord(done))
+    return status
 
 
-def _edit(arguments: argparse.Namespace, messages: Messages, *, use_editor: bool) -> None:
+def _edit(arguments: argparse.Namespace, messages: Messages, finished: list[EditResult], *, use_editor: bool) -> None:
     """Parse, compare, write. Raises OSError."""
     from nczarr.operations.edit import EditRequest, edit, parse_instruction
 
@@ -119,7 +140,7 @@ def _edit(arguments: argparse.Namespace, messages: Messages, *, use_editor: bool
         return
     if not arguments.quiet:
         write_product(f"{line}\n".encode("utf-8", "surrogateescape") for line in done.lines)
-    messages.remark(f"`{show(target)}`: {_summarize(arguments, done)}")
+    finished.append(done)
 
 
 def _read(path: str) -> bytes:

@@ -23,7 +23,7 @@ EXTRAS = {
     "distributed": "dask",
     "fsspec": "remote",
     "google": "ncstream",
-    "h5py": "ragged",
+    "h5py": "netcdf",
     "icechunk": "icechunk",
     "jinja2": "references",
     "netCDF4": "netcdf",

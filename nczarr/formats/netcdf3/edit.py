@@ -42,7 +42,7 @@ def edit(work: HeaderEdit, report: Report) -> PreparedFilePatch | None:
     try:
         return PreparedFilePatch(work.source.path, _Editor(work).patch())
     except UneditableError as refusal:
-        helps = [f"`nczarr convert {show(work.target)} NEW` writes a new file"]
+        helps = [f"`nczarr convert {show(work.target)} NEW --header-pad 64KiB` writes a file whose header has room"]
         report.error("data-edit", f"`{show(work.target)}` cannot be edited in its place: {refusal}", helps=helps)
         return None
 

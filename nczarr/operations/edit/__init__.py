@@ -8,25 +8,22 @@ the header is read again; a target that does not read as expected is restored.
 
 from __future__ import annotations
 
-import struct
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from nczarr import registry
-from nczarr.ast import ATOMIC, Constant
 from nczarr.check import check
 from nczarr.check.checked import Checked
-from nczarr.diagnostics.report import VALUE_LOSSES, Report, Source
+from nczarr.diagnostics.report import Report, Source
 from nczarr.diagnostics.secrets import show
 from nczarr.operations import endpoints, pipeline
 from nczarr.operations.compare.diff import model
 from nczarr.operations.edit.apply_changes import apply_changes
 from nczarr.operations.edit.compare_headers import HeaderComparison, RewriteNeed, compare_headers
+from nczarr.operations.edit.header_cdl import compile_header, print_header, read_value
 from nczarr.operations.edit.instructions import (
     AttributeAssignment,
     Instruction,
-    move_diagnostics,
     parse_instruction,
-    values_text,
 )
 from nczarr.operations.edit.patch_text import patch_lines
 from nczarr.operations.edit.rename_tree import complete_renames, rename_arrays
@@ -34,22 +31,23 @@ from nczarr.operations.edit.request import EditRequest, EditResult
 from nczarr.operations.edit.resolve_instructions import (
     NodeInstructions,
     change_attributes_as_instructed,
-    find_type,
     resolve_nodes,
 )
 from nczarr.operations.edit.undo_file import FORMS, fingerprint, parse_undo, write_undo
 from nczarr.options import Options
-from nczarr.plan.header_changes import DimensionChange, HeaderEdit, NodeRemoval, PreparedEdit
+from nczarr.plan.header_changes import (
+    AttributeOrder,
+    DimensionChange,
+    HeaderChange,
+    HeaderEdit,
+    NodeRemoval,
+    PreparedEdit,
+)
 from nczarr.registry import Format
 from nczarr.stores.base import Store
 from nczarr.stores.url import trim
 
 __all__ = ["EditRequest", "EditResult", "HeaderText", "Instruction", "edit", "header_text", "parse_instruction"]
-
-
-_INTEGERS = frozenset(name for name, atomic in ATOMIC.items() if atomic.size and not atomic.is_float and name != "char")
-_NUMBERS = _INTEGERS | {"float", "double"}
-"""Types of numbers."""
 
 
 class HeaderText(NamedTuple):
@@ -89,7 +87,7 @@ def header_text(path: str, report: Report, options: Options) -> HeaderText | Non
     target = _open_target(path, report, options)
     if target is None:
         return None
-    text = _print_header(target.checked)
+    text = print_header(target.checked)
     if text is None:
         _report_unprintable(path, report)
         return None
@@ -156,8 +154,9 @@ def _change(request: EditRequest, target: _Target, report: Report) -> EditResult
     compared = _compare(request, before, nodes, report)
     if compared is None or report.errors:
         return None
-    compared = compared._replace(changes=tuple(_fit(change, before) for change in compared.changes))
-    _refuse(request.target, [*compared.needs, *_list_used(compared, before)], report)
+    used = frozenset(reference for variable in before.variables.values() for reference in variable.dimensions)
+    compared = compared._replace(changes=tuple(_fit(change, before, used) for change in compared.changes))
+    _refuse(request.target, [*compared.needs, *_list_used(compared, used)], report)
     after = None if report.errors else _check_after(before, compared, report)
     if after is None:
         return None
@@ -173,7 +172,7 @@ def _change(request: EditRequest, target: _Target, report: Report) -> EditResult
     lines = (*patch_lines(work.changes, compared.detected), *prepared.describe())
     if request.rehearsal:
         return EditResult(request.target, work.changes, lines)
-    undo = _commit(request, prepared, before, after, report)
+    undo = _commit(request, prepared, work, report)
     return None if undo is None else EditResult(request.target, work.changes, lines, undo)
 
 
@@ -182,7 +181,7 @@ def _compare(request: EditRequest, before: Checked, nodes: NodeInstructions, rep
     if request.header is not None:
         return _compare_text(request, before, nodes, report)
     instructions = [
-        item._replace(value=_read_value(before, item, report)) if isinstance(item, AttributeAssignment) else item
+        item._replace(value=read_value(before, item, report)) if isinstance(item, AttributeAssignment) else item
         for item in request.instructions
     ]
     if report.errors:
@@ -207,12 +206,12 @@ def _compare_text(
         text = f"the header of `{show(request.target)}` has changed since it was opened for editing"
         report.error("busy-target", text, helps=["edit the present header"])
         return None
-    text_now = _print_header(before)
-    stated = None if text_now is None else _compile(Source("header", text_now), Report())
+    text_now = print_header(before, special=True)
+    stated = None if text_now is None else compile_header(Source("header", text_now), Report())
     if stated is None:
         _report_unprintable(request.target, report)
         return None
-    after = _compile(request.header, report)
+    after = compile_header(request.header, report)
     if after is None or report.errors:
         return None
     compared = compare_headers(stated.dataset, after.dataset, nodes.renames, nodes.deleted, report)
@@ -222,89 +221,22 @@ def _compare_text(
     return compared._replace(needs=(*compared.needs, *values))
 
 
-def _print_header(checked: Checked) -> bytes | None:
-    """Return a header as CDL; None if CDL cannot express it."""
-    report, form = Report(), registry.having("dumped")[0]
-    options = Options(header_only=True, allow_loss=VALUE_LOSSES, name=checked.dataset.name or "dataset")
-    pieces = pipeline.dump(checked, form, report, options)
-    text = b"".join(pieces or ())
-    return None if report.errors else text
-
-
 def _report_unprintable(path: str, report: Report) -> None:
     text = f"the header of `{show(path)}` cannot be written as CDL"
     report.error("uneditable-target", text, helps=["change it with `--set`, `--delete` and `--rename`"])
 
 
-def _compile(source: Source, report: Report) -> Checked | None:
-    """Return the dataset of a CDL text; None after an error."""
-    return pipeline.read(source, report, Options(), registry.find_format(registry.having("dumped")[0]))
-
-
-def _read_value(checked: Checked, assignment: AttributeAssignment, report: Report) -> Constant | None:
-    """Return the value of an assignment; None after an error."""
-    assignment = assignment._replace(type=find_type(checked, assignment))
-    if assignment.value is not None:
-        return _give_type(assignment.value, assignment.type)
-    types = checked.dataset.model_copy(update={"name": "types"})
-    bare = _only_types(types) if checked.types else None
-    head = "netcdf types {" if bare is None else _print_header(bare)
-    text = head.decode() if isinstance(head, bytes) else head or ""
-    data, offset = values_text(assignment, text.rstrip().removesuffix("}"))
-    own_report = Report()
-    compiled = _compile(Source("--set", data), own_report)
-    move_diagnostics(own_report.list_sorted(), assignment, offset, report)
-    if compiled is None or own_report.errors:
-        return None
-    attributes = compiled.dataset.attributes
-    if [attribute.name for attribute in attributes] != [assignment.name]:
-        text = (
-            f"`{assignment.name}` describes how values are stored"
-            if not attributes
-            else "one list of values is expected"
-        )
-        assert assignment.span is not None
-        report.error("bad-edit", text, assignment.span)
-        return None
-    return attributes[0].value
-
-
-def _give_type(constant: Constant, type_name: str | None) -> Constant:
-    """Return a number of Python in the type of a fill value, if it has that value there."""
-    if type_name is None or type_name == constant.type or not isinstance(constant.data, bytes):
-        return constant
-    if constant.type not in _NUMBERS or type_name not in _NUMBERS:
-        return constant
-    numbers = constant.as_numbers()
-    try:
-        typed = Constant.numbers(type_name, [int(number) if type_name in _INTEGERS else number for number in numbers])
-    except (struct.error, OverflowError, ValueError):
-        return constant
-    exact = type_name not in _INTEGERS or typed.as_numbers() == numbers
-    return typed if exact else constant
-
-
-def _only_types(dataset: Any) -> Checked:
-    """Return a dataset with its groups and types alone."""
-    from nczarr.ast.dataset import map_groups
-    from nczarr.check.checked import tables
-
-    tree = map_groups(dataset, lambda path, group: {"dimensions": (), "variables": (), "attributes": ()})
-    return Checked(tree, **tables(tree)._asdict(), shapes={}, fills={}, parts={})
-
-
-def _fit(change: Any, before: Checked) -> Any:
+def _fit(change: HeaderChange, before: Checked, used: frozenset[str | int]) -> HeaderChange:
     """Return a change with the lengths of the target, which a text leaves open for unlimited dimensions."""
     if not isinstance(change, DimensionChange):
         return change
     present = before.dimensions[change.path]
-    size = present.size if change.after.unlimited else change.after.size
+    size = change.after.size if not change.after.unlimited else present.size if change.path in used else 0
     return change._replace(before=present, after=change.after.model_copy(update={"size": size}))
 
 
-def _list_used(compared: HeaderComparison, before: Checked) -> list[RewriteNeed]:
+def _list_used(compared: HeaderComparison, used: frozenset[str | int]) -> list[RewriteNeed]:
     """Return used dimensions that become fixed at another length than their present one."""
-    used = {reference for variable in before.variables.values() for reference in variable.dimensions}
     return [
         RewriteNeed(change.path, "length", str(change.before.size), str(change.after.size))
         for change in compared.changes
@@ -337,20 +269,19 @@ def _check_after(before: Checked, compared: HeaderComparison, report: Report) ->
 
 
 # ---- commit ----------------------------------------------------------------------------------------------------------
-def _commit(
-    request: EditRequest, prepared: PreparedEdit, before: Checked, after: Checked, report: Report
-) -> str | None:
+def _commit(request: EditRequest, prepared: PreparedEdit, work: HeaderEdit, report: Report) -> str | None:
     """Write the target and the undo file; return its path, None after an error. Raises OSError."""
     members = {
         "target": show(request.target),
-        "header": fingerprint(after),
-        "previous": fingerprint(before),
+        "header": fingerprint(work.after),
+        "previous": fingerprint(work.before),
         **prepared.undo(),
     }
     prepared.commit()
     try:
         now = _read_again(request)
-        reason = "it cannot be read" if now is None else _find_difference(after, now)
+        ordered = any(isinstance(change, AttributeOrder) for change in work.changes)
+        reason = "it cannot be read" if now is None else _find_difference(work.after, now, ordered=ordered)
         if now is None or reason is not None:
             report.error("failed-edit", f"`{show(request.target)}` is unchanged: after the edit, {reason}")
             prepared.abandon()
@@ -363,9 +294,13 @@ def _commit(
     return path
 
 
-def _find_difference(expected: Checked, now: Checked) -> str | None:
-    """Return the first difference of two headers in words; None if they are equal."""
-    difference = next(model(expected, now), None)
+def _find_difference(expected: Checked, now: Checked, *, ordered: bool) -> str | None:
+    """Return the first difference of two headers in words; None if they are equal.
+
+    The order of attributes counts only if the edit changes it: some HDF5 objects keep none.
+    """
+    differences = model(expected, now)
+    difference = next((item for item in differences if ordered or item.kind != "attribute-order"), None)
     return None if difference is None else f"`{difference.path}`: {difference.message}"
 
 
