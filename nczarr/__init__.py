@@ -21,9 +21,11 @@ if TYPE_CHECKING:
     from nczarr.api.combine import combine
     from nczarr.api.compare import check, diff, digest
     from nczarr.api.convert import convert, write
+    from nczarr.api.edit import edit
     from nczarr.api.handle import DatasetHandle, from_cdl, from_notation
     from nczarr.api.handle import open_dataset as open  # noqa: A004
     from nczarr.api.info import info
+    from nczarr.api.migrate import migrate
     from nczarr.api.node_handles import DimensionHandle, GroupHandle, VariableHandle
     from nczarr.api.rechunk import rechunk
     from nczarr.api.xarray_objects import from_xarray
@@ -51,10 +53,12 @@ _PUBLIC = {
     "Diagnostic": ("nczarr.diagnostics.report", "Diagnostic"),
     "GroupHandle": ("nczarr.api.node_handles", "GroupHandle"),
     "VariableHandle": ("nczarr.api.node_handles", "VariableHandle"),
+    "edit": ("nczarr.api.edit", "edit"),
     "from_cdl": ("nczarr.api.handle", "from_cdl"),
     "from_notation": ("nczarr.api.handle", "from_notation"),
     "from_xarray": ("nczarr.api.xarray_objects", "from_xarray"),
     "info": ("nczarr.api.info", "info"),
+    "migrate": ("nczarr.api.migrate", "migrate"),
     "open": ("nczarr.api.handle", "open_dataset"),
     "rechunk": ("nczarr.api.rechunk", "rechunk"),
     "write": ("nczarr.api.convert", "write"),
@@ -78,10 +82,12 @@ __all__ = [
     "convert",
     "diff",
     "digest",
+    "edit",
     "from_cdl",
     "from_notation",
     "from_xarray",
     "info",
+    "migrate",
     "open",
     "rechunk",
     "write",

@@ -157,6 +157,8 @@ class Options(NamedTuple):
     """Print data of these groups only."""
     name: str | None = None
     """Name of the dataset in the text."""
+    header_pad: int = 0
+    """Bytes after the header of a classic netCDF file, which later edits of the header may use."""
     max_size: int = DEFAULT_MAX_SIZE
     """Maximum declared bytes of a netCDF file's or archive's variables."""
     verbose: bool = False
@@ -247,9 +249,10 @@ _WRITE = ("convert", "compile", "rechunk", *_COMBINE)
 _EXTEND = ("append", "refs append")
 _LINK = ("convert", "rechunk", *_COMBINE, *_EXTEND)
 _COMPARE = ("diff", "digest")
-_READ = ("serve", "dump", "info", "check", *_COMPARE, "refs verify", "refs expand", "refs compact")
+_READ = ("edit", "serve", "dump", "info", "check", *_COMPARE, "refs verify", "refs expand", "refs compact")
 _OPEN = (*_WRITE, *_EXTEND, *_READ)
-_REPORT = (*_OPEN, "explain", "formats", "completion")
+_CHANGE = ("migrate",)
+_REPORT = (*_OPEN, *_CHANGE, "explain", "formats", "completion")
 _SELECT = (*_LINK, *_COMPARE)
 _CUT = ("convert", "rechunk", *_COMBINE)
 _REFER = ("convert", "compile", *_COMBINE, "refs append")
@@ -269,7 +272,7 @@ TABLE: tuple[Option, ...] = (
     Option("form", ("convert", "rechunk", "info", "check", "digest", *_COMBINE, *_EXTEND), SOURCE, "--from", "text",
            "FORMAT",
            "format of the sources (default: by content)"),
-    Option("storage", _OPEN, SOURCE, "--storage-option", "storage options", "NAME=VALUE",
+    Option("storage", (*_OPEN, *_CHANGE), SOURCE, "--storage-option", "storage options", "NAME=VALUE",
            "option for the library that opens a URL; a prefix `source.` or `target.` limits it to one side; "
            "retries=N sets the number of retries; repeatable", bytes=False),
     Option("following.base", _OPEN, SOURCE, "--source-base", "text", "URL",
@@ -282,7 +285,8 @@ TABLE: tuple[Option, ...] = (
     Option("following.jinja", _OPEN, SOURCE, "--source-jinja",
            help="read templates beyond the built-in grammar by jinja2"),
     Option("following.hidden"),
-    Option("masking_fill"),
+    Option("masking_fill", ("migrate",), SOURCE, "--mask-fill",
+           help="state fill values of Zarr v2 as `_FillValue`, because xarray takes them so"),
     Option("survey", bytes=False),
     Option("unfinished", bytes=False),
     Option("nodes", bytes=False),
@@ -318,11 +322,13 @@ TABLE: tuple[Option, ...] = (
            "check the limits of this kind of netCDF file as well"),
     Option("overwrite", (*_WRITE, "refs expand", "refs compact"), TARGET, "--overwrite",
            help="replace an existing target", bytes=False),
-    Option("allow_loss", (*_WRITE, *_EXTEND), TARGET, "--allow-loss", "losses", "CODE",
+    Option("allow_loss", (*_WRITE, *_EXTEND, *_CHANGE), TARGET, "--allow-loss", "losses", "CODE",
            "accept losses with this diagnostic code, or `all`; repeatable"),
     Option("consolidated", _WRITE, TARGET, "--consolidated", "switch",
            help="write the metadata of all nodes in one key of the root as well (default: in Zarr stores, but not in "
            "references and repositories)"),
+    Option("consolidated", _CHANGE, TARGET, "--consolidated", "switch",
+           help="write the metadata of all nodes in one key of the root as well (default: if the store has them)"),
     Option("declare", _WRITE, TARGET, "--declare", "text", None,
            "declare a convention in the target: nz (NZ-1.0, Zarr v3 only) (default: none)", ("nz",)),
     Option("char_netcdf", _WRITE, TARGET, "--char", "char", None,
@@ -336,6 +342,8 @@ TABLE: tuple[Option, ...] = (
            "message of a commit (default: one that names the source)", bytes=False),
     Option("author", (*_WRITE, "append"), TARGET, "--author", "text", "NAME",
            "author of a commit (default: none)", bytes=False),
+    Option("header_pad", _WRITE, TARGET, "--header-pad", "size", "SIZE",
+           "room after the header of a classic netCDF file, for later edits of the header (default: 0)"),
     Option("target", bytes=False),
     # chunks and codecs
     Option("chunks", _WRITE, CHUNKS, "--chunks", "chunks", "SPEC",
@@ -359,7 +367,7 @@ TABLE: tuple[Option, ...] = (
     Option("separator", _WRITE, CHUNKS, "--separator", "text", None,
            "separator of indices in chunk keys, where the format has a choice (default: that of the source)",
            (".", "/")),
-    Option("zarr_names", _WRITE, CHUNKS, "--zarr-names", "text", None,
+    Option("zarr_names", (*_WRITE, *_CHANGE), CHUNKS, "--zarr-names", "text", None,
            "names of types and codecs in Zarr v3: those that all supported readers know, or registered ones only, "
            "for which chunks are encoded again (default: common)", ("common", "registered")),
     Option("order", _WRITE, CHUNKS, "--order", "text", None,
@@ -396,7 +404,7 @@ TABLE: tuple[Option, ...] = (
            "use a dask cluster with the scheduler at this address", bytes=False),
     Option("scratch", ("rechunk",), RUN, "--scratch", "text", "DIR",
            "folder for the values between two passes (default: that of the target)", bytes=False),
-    Option("dry_run", _LINK, RUN, "--dry-run", help="show the route of each part; write nothing"),
+    Option("dry_run", (*_LINK, "edit", *_CHANGE), RUN, "--dry-run", help="show what would be written; write nothing"),
     Option("max_size", _WRITE, LIMITS, "--max-size", "size", "SIZE",
            "refuse a netCDF file or archive whose variables are larger (default: 16GiB)", bytes=False),
     Option("memory", (*_WRITE, *_EXTEND, "digest", "refs verify"), LIMITS, "--memory", "size", "SIZE",

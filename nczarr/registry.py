@@ -246,8 +246,15 @@ class Format(NamedTuple):
     """`(str, Report, Options) -> bool`: whether a commit can be made at a place; None: targets are files or folders."""
     resizes: str | None = None
     """`(Store, shapes, lengths) -> {key: bytes}`: the documents of a store that change with its lengths."""
+    migrates: str | None = None
+    """`(Store, StorePlan, Format, Report) -> {key: bytes | None} | None`: documents that give a store this format.
+
+    The plan is that of the store in place, the format that which it has; None removes a document.
+    """
     extends: str | None = None
     """`(str, Options, Store) -> Store`: a commit on an opened revision, in which keys are replaced and removed."""
+    edits: str | None = None
+    """`(HeaderEdit, Report) -> PreparedEdit | None`: changes of the header in place; None after a reported error."""
     isolates: str | None = None
     """`(way | None) -> None`: make library calls in another process from now on."""
 

@@ -20,6 +20,7 @@ PROVOKED = {
     "abandoned-target",
     "bad-constant",
     "busy-target",
+    "failed-edit",
     "finished-target",
     "internal-error",
     "many-files",

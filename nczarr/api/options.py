@@ -69,6 +69,8 @@ class TargetOptions(TypedDict, total=False):
     """In a repository, refer to chunks in the files of the source instead of copying them."""
     allow_loss: Iterable[str]
     """Codes of value losses that are accepted; `all` accepts every one."""
+    header_pad: int
+    """Bytes after the header of a classic netCDF file, which `nczarr.edit` may use."""
     max_size: int
     """Bytes that the variables of a netCDF file or archive may declare in all."""
 

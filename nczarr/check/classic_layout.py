@@ -56,7 +56,7 @@ class ClassicLayout(NamedTuple):
     """Layout of a whole file."""
 
     header: int
-    """Size of the header in bytes."""
+    """Size of the header in bytes, with the room after it."""
     places: Mapping[str, VariablePlace]
     """Location of each variable by FQN, in definition order."""
     records: int
@@ -72,9 +72,12 @@ class ClassicLayout(NamedTuple):
         return self.record_begin + self.records * self.record_size
 
 
-def lay_out(checked: Checked, kind: Kind) -> ClassicLayout:
-    """Return the layout for one of `CLASSIC_KINDS`. Raises KeyError for content that such a file cannot hold."""
-    header = header_size(checked, kind)
+def lay_out(checked: Checked, kind: Kind, room: int = 0) -> ClassicLayout:
+    """Return the layout for one of `CLASSIC_KINDS`; `room`: bytes after the header that later edits may use.
+
+    Raises KeyError for content that such a file cannot hold.
+    """
+    header = header_size(checked, kind) + pad(room)
     sizes: dict[str, tuple[int, bool]] = {}
     for path, variable in checked.variables.items():
         shape = checked.shapes[path]
@@ -147,24 +150,24 @@ _RECORDS: dict[Kind, int] = {"nc3": 2**31 - 1, "nc6": 2**31 - 1, "nc5": 2**63 - 
 """Maximum record count in a header (NON_NEG of the specification)."""
 
 
-def check_sizes(checked: Checked, kind: Kind, report: Report) -> None:
-    """Report content too large for a file of this kind; nothing for other than classic kinds."""
+def check_sizes(checked: Checked, kind: Kind, report: Report, room: int = 0) -> None:
+    """Report content too large for a file of this kind; nothing for other than classic kinds. `room`: as `lay_out`."""
     if kind not in CLASSIC_KINDS:
         return
     named = name_dimensions(checked)
-    faults = list(problems(named, kind))
+    faults = list(problems(named, kind, room))
     if not faults:
         return
-    wider = [other for other in CLASSIC_KINDS[CLASSIC_KINDS.index(kind) + 1 :] if not any(problems(named, other))]
+    wider = [other for other in CLASSIC_KINDS[CLASSIC_KINDS.index(kind) + 1 :] if not any(problems(named, other, room))]
     helps = [f"use --kind {' or '.join((*wider, 'nc4'))}"]
     for message, span in faults:
         text = f"{message}; the output format is {KIND_NAMES[kind]}"
         report.error("format-conflict", text, span, helps=helps)
 
 
-def problems(checked: Checked, kind: Kind) -> Iterator[tuple[str, Span]]:
+def problems(checked: Checked, kind: Kind, room: int = 0) -> Iterator[tuple[str, Span]]:
     """Yield violations of limits in definition order: the message, and the place of the declaration."""
-    layout = lay_out(checked, kind)
+    layout = lay_out(checked, kind, room)
     for dimension in checked.dimensions.values():
         longest = _RECORDS[kind] if dimension.unlimited else _LONGEST
         if not dimension.unlimited and not dimension.size:

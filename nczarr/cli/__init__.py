@@ -27,6 +27,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "compile": ("nczarr.cli.compile:parser", "compile CDL, NCZarr notation or an AST to a store or file"),
     "rechunk": ("nczarr.cli.rechunk:parser", "write a dataset in other chunks, in bounded memory"),
     "append": ("nczarr.cli.append:parser", "extend a dataset along a dimension"),
+    "edit": ("nczarr.cli.edit:parser", "change the header of a dataset in its place"),
+    "migrate": ("nczarr.cli.migrate:parser", "give a Zarr store the documents of another format"),
     "combine": ("nczarr.cli.refs_combine:combine", "combine many datasets into one"),
     "serve": ("nczarr.cli.serve:parser", "serve datasets over HTTP, as Zarr and by CDM Remote"),
     "dump": ("nczarr.cli.dump:parser", "print a dataset as text"),

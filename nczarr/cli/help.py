@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from nczarr.cli.parser import Command
 
 TASKS = {
-    "write datasets": ("convert", "compile", "rechunk", "append", "combine", "serve"),
+    "write datasets": ("convert", "compile", "rechunk", "append", "edit", "migrate", "combine", "serve"),
     "inspect datasets": ("info", "dump", "check", "diff", "digest"),
     "work with reference documents": ("refs combine", "refs append", "refs verify", "refs expand", "refs compact"),
     "get help": ("help", "explain", "formats", "completion"),
@@ -45,6 +45,12 @@ OTHER_NAMES = {
     "ncks": "convert",
     "ncgen": "compile",
     "extend": "append",
+    "upgrade": "migrate",
+    "rename": "edit",
+    "set": "edit",
+    "ncatted": "edit",
+    "ncrename": "edit",
+    "modify": "edit",
     "validate": "check",
     "lint": "check",
     "compare": "diff",

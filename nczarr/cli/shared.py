@@ -6,14 +6,13 @@ import argparse
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 
 from nczarr.cli import DONE, FAULTY, INTERRUPTED, MISUSED, UNREACHABLE, clear_fetched, flush_product, give_up
 from nczarr.diagnostics.report import CompileError, Diagnostic, Report, Severity
 from nczarr.diagnostics.secrets import show
 
 if TYPE_CHECKING:
-    from nczarr.cli.progress import CommandResult
     from nczarr.diagnostics.sarif import Log
 
 
@@ -24,7 +23,7 @@ EXTRAS = {
     "distributed": "dask",
     "fsspec": "remote",
     "google": "ncstream",
-    "h5py": "ragged",
+    "h5py": "netcdf",
     "icechunk": "icechunk",
     "jinja2": "references",
     "netCDF4": "netcdf",
@@ -59,6 +58,13 @@ def _diagnostic(text: str, remedy: str) -> Diagnostic:
     return Diagnostic("missing-library", Severity.ERROR, text, helps=(remedy,))
 
 
+class Recordable(Protocol):
+    """Result of a command."""
+
+    def record(self) -> dict[str, Any]:
+        """Return the members of the JSON object."""
+
+
 STATUS = {
     "unknown-target": MISUSED,
     "target-exists": MISUSED,
@@ -67,6 +73,10 @@ STATUS = {
     "bad-url": MISUSED,
     "indivisible-run": MISUSED,
     "unextendable-target": MISUSED,
+    "unchangeable-store": MISUSED,
+    "uneditable-target": MISUSED,
+    "unmatched-undo": MISUSED,
+    "bad-edit": MISUSED,
     "bad-section": MISUSED,
     "unreachable-file": UNREACHABLE,
     "unreachable-target": UNREACHABLE,
@@ -131,7 +141,7 @@ class Messages:
         if not self._quiet and self._format == "human":
             self._write([f"{text}\n"])
 
-    def result(self, text: str, result: CommandResult) -> None:
+    def result(self, text: str, result: Recordable) -> None:
         """Print the result of the command: a line for people, or the last JSON object."""
         self.remark(text)
         if self._format == "json" and not self._quiet:

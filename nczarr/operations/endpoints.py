@@ -16,6 +16,7 @@ from nczarr.diagnostics.secrets import show
 from nczarr.options import AUTO, Following, Options
 from nczarr.registry import Format
 from nczarr.stores.base import JOURNAL, ROOT_KEYS, Store
+from nczarr.stores.file_patch import is_unfinished
 from nczarr.stores.url import (
     BadURLError,
     Location,
@@ -44,6 +45,11 @@ def open_source(path: str, report: Report, options: Options) -> Source | Store |
         source = open_path(path, options.storage.of("source"), _is_ranged)
     except (BadURLError, MissingProtocolError) as error:
         unusable(path, error, report)
+        return None
+    is_file = isinstance(source, Source) or source.archive
+    if is_file and not place.remote and not options.unfinished and is_unfinished(place.path):
+        text = f"an edit of `{show(path)}` is not finished"
+        report.error("unfinished-edit", text, helps=[f"`nczarr edit {show(path)} --recover` restores the file"])
         return None
     if place.remote and _is_fetched(source):
         text = f"`{show(path)}` was fetched whole: its server sends no ranges of files"
@@ -128,8 +134,8 @@ def readable(store: Store, report: Report, options: Options) -> Store | None:
     append = extension.parse(journal)
     if append is not None:
         state = "before" if append.state == "writing" else "after"
-        helps = ["to complete it, run the same `nczarr append` again"]
-        text = f"`{store.path}` is being extended, or an `append` was interrupted; it is read as {state} that"
+        helps = [f"to complete it, run the same `nczarr {append.verb}` again"]
+        text = f"`{store.path}` is being changed, or `nczarr {append.verb}` was interrupted; it is read as {state} that"
         report.warning("unfinished-append", text, helps=helps)
         return extension.view(store, append)
     if options.unfinished:

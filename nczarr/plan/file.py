@@ -267,7 +267,7 @@ def plan_file(checked: Checked, form: Format, options: Options, report: Report) 
     if accepted:
         named = reduce_to_kind(named, kind)
     if report.errors == before:
-        check_sizes(named, kind, report)
+        check_sizes(named, kind, report, options.header_pad)
         if kind == "nc7":
             _check_empty_dimensions(named, report)
     check_size(named, options, report)

@@ -57,7 +57,7 @@ def fill_alone(plan: StorePlan, path: str, variable: Variable) -> bool:
 
 
 def _text_alone(plan: StorePlan, path: str, variable: Variable) -> bool:
-    arrays, whole, value = plan.form.capabilities.arrays, plan.targets[path].get(""), _own_fill(variable)
+    arrays, whole, value = plan.form.capabilities.arrays, plan.targets[path].get(""), find_fill(variable)
     if arrays is None or not arrays.numpy_types or whole is None or value is None or whole.layout.fill is None:
         return False
     dtype = whole.layout.dtype
@@ -71,7 +71,7 @@ def _number_alone(plan: StorePlan, path: str, variable: Variable) -> bool:
     There xarray takes every fill value for `_FillValue`, and VirtualiZarr
     refuses the attribute.
     """
-    arrays, whole, value = plan.form.capabilities.arrays, plan.targets[path].get(""), _own_fill(variable)
+    arrays, whole, value = plan.form.capabilities.arrays, plan.targets[path].get(""), find_fill(variable)
     if arrays is None or not arrays.by_reference or arrays.fill_needed or whole is None or value is None:
         return False
     dtype, fill = whole.layout.dtype, whole.layout.fill
@@ -80,7 +80,7 @@ def _number_alone(plan: StorePlan, path: str, variable: Variable) -> bool:
     return is_element(value.data, dtype) and convert_to_stored(value.data, dtype) == fill
 
 
-def _own_fill(variable: Variable) -> Constant | None:
+def find_fill(variable: Variable) -> Constant | None:
     """Return a `_FillValue` of one value of the variable's type."""
     value = next((attribute.value for attribute in variable.attributes if attribute.name == "_FillValue"), None)
     return None if value is None or value.type != variable.type or value.count != 1 else value

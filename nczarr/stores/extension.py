@@ -1,4 +1,4 @@
-"""Extension of an existing store: its journal, its order of writes, and its completion after an interruption.
+"""Change of an existing store: its journal, its order of writes, and its completion after an interruption.
 
     claim    the journal, `writing`: the lengths before and after
     write    chunks that no reader of the old lengths sees, in their places; all
@@ -6,6 +6,8 @@
     commit   the journal, `committed`: the new documents, and the staged keys
     apply    staged chunks move to their places; documents are put, those of the
              root last; the journal is removed
+
+A change of documents alone begins with the commit (`documents.py`).
 
 The commit is one write. Before it, the store reads as before; after it, our
 readers take the documents and staged chunks from the journal until they are in
@@ -21,14 +23,17 @@ from __future__ import annotations
 import errno
 import json
 import os
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from itertools import groupby
 from typing import Literal, NamedTuple, Protocol
 
 from nczarr.diagnostics.secrets import NO_OPTIONS, StorageOptions
 from nczarr.stores.base import JOURNAL, Store, safe_key
 from nczarr.stores.directory import GROWING, DirectoryStore, DirectoryTarget
 from nczarr.stores.finish import delay_signals
+from nczarr.stores.folder_moves import Moves, StoreWithMoves
 from nczarr.stores.overlay import Overlay
 from nczarr.stores.remote import RemoteStore
 from nczarr.stores.remote_target import RemoteTarget
@@ -39,6 +44,10 @@ VERSION = 2
 
 STAGED = ".nczarr-append/"
 """Prefix of chunks that are not in their places yet."""
+
+
+IN_FLIGHT = 16
+"""Documents that are sent to a server at a time."""
 
 
 class ExtendJournal(NamedTuple):
@@ -61,7 +70,12 @@ class ExtendJournal(NamedTuple):
     staged: tuple[str, ...]
     """Keys whose chunks are below `STAGED`, when committed."""
     removed: tuple[str, ...]
-    """Keys to remove, because their chunks have become fill, when committed."""
+    """Keys to remove, because their chunks have become fill or their documents are replaced by others, when committed.
+    """
+    verb: str = "append"
+    """Command that changes the store."""
+    folders: Moves = ()
+    """Folders that get other names, before everything else, when committed."""
 
     def bytes(self) -> bytes:
         """Return the document."""
@@ -86,27 +100,45 @@ def parse(data: bytes) -> ExtendJournal | None:
             *journal.staged,
             *journal.removed,
             *journal.documents.values(),
+            journal.verb,
         ]
+        folders = tuple((safe_key(old), safe_key(new)) for old, new in journal.folders)
         lengths = {path: (int(old), int(new)) for path, (old, new) in journal.lengths.items()}
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
     if journal.state not in ("writing", "committed") or not all(isinstance(text, str) for text in texts):
         return None
     return journal._replace(
-        lengths=lengths, arrays=tuple(journal.arrays), staged=tuple(journal.staged), removed=tuple(journal.removed)
+        folders=folders,
+        lengths=lengths,
+        arrays=tuple(journal.arrays),
+        staged=tuple(journal.staged),
+        removed=tuple(journal.removed),
     )
+
+
+def decode_text(data: bytes) -> str:
+    """Return a document as text of a JSON file; invalid UTF-8 becomes surrogates."""
+    return data.decode("utf-8", "surrogateescape")
+
+
+def encode_text(text: str) -> bytes:
+    """Invert `decode_text`. Raises UnicodeEncodeError."""
+    return text.encode("utf-8", "surrogateescape")
 
 
 def texts_of(documents: Mapping[str, bytes]) -> dict[str, str]:
     """Return documents for a journal."""
-    return {key: data.decode("utf-8", "surrogateescape") for key, data in documents.items()}
+    return {key: decode_text(data) for key, data in documents.items()}
 
 
 def view(store: Store, extension: ExtendJournal) -> Store:
     """Return the state of a store with this journal, which it does not show: as before, or when committed as after."""
+    if extension.folders:
+        store = StoreWithMoves(store, extension.folders)
     if extension.state == "writing":
         return Overlay(store, {}, removed=frozenset({JOURNAL}))
-    documents = {key: text.encode("utf-8", "surrogateescape") for key, text in extension.documents.items()}
+    documents = {key: encode_text(text) for key, text in extension.documents.items()}
     moved = {key: STAGED + key for key in extension.staged}
     return Overlay(store, documents, moved, frozenset({JOURNAL, *extension.removed}))
 
@@ -117,8 +149,14 @@ class Extensible(Store, Protocol):
     def claim(self, journal: bytes) -> bool:
         """Create the journal; return False if there is one already. Raises OSError."""
 
+    def put_several(self, documents: Mapping[str, bytes]) -> None:
+        """Set keys, in any order. Raises OSError, UnsafeKeyError."""
+
     def move(self, key: str, target: str) -> None:
         """Move a key to another, which is replaced at once; a missing key is in its place. Raises OSError."""
+
+    def move_folder(self, folder: str, target: str) -> None:
+        """Move all keys below a folder at once; a missing one is in its place. Raises OSError."""
 
     def remove(self, keys: Iterable[str]) -> None:
         """Remove keys; missing ones are ignored. Raises OSError."""
@@ -136,12 +174,20 @@ def turn(key: str) -> tuple[int, bool, bool]:
 def apply(store: Extensible, extension: ExtendJournal) -> None:
     """Put a committed extension in its place, and remove the journal. Raises OSError."""
     with delay_signals():
+        for old, new in extension.folders:
+            store.move_folder(old, new)
         for key in extension.staged:
             store.move(STAGED + key, key)
+        for documents in _turns(extension.documents):
+            store.put_several(documents)
         store.remove(extension.removed)
-        for key in sorted(extension.documents, key=turn):
-            store.put(key, extension.documents[key].encode("utf-8", "surrogateescape"))
         store.remove([JOURNAL])
+
+
+def _turns(documents: Mapping[str, str]) -> Iterator[dict[str, bytes]]:
+    """Yield documents in the order of `turn`, those of one turn together."""
+    for _, keys in groupby(sorted(documents, key=turn), turn):
+        yield {key: encode_text(documents[key]) for key in keys}
 
 
 def new_run() -> str:
@@ -181,11 +227,22 @@ class ExtensibleFolder(DirectoryTarget):
                 os.unlink(growing)
         return True
 
+    def put_several(self, documents: Mapping[str, bytes]) -> None:
+        """Write files. Raises OSError, UnsafeKeyError."""
+        for key, data in documents.items():
+            self.put(key, data)
+
     def move(self, key: str, target: str) -> None:
         """Rename a key; a missing one is in its place. Raises OSError."""
         self._make(safe_key(target).rpartition("/")[0])
         with suppress(FileNotFoundError):
             os.replace(f"{self._real}/{safe_key(key)}", f"{self._real}/{target}")
+
+    def move_folder(self, folder: str, target: str) -> None:
+        """Rename a folder; a missing one is in its place. Raises OSError."""
+        with suppress(FileNotFoundError):
+            os.rename(f"{self._real}/{safe_key(folder)}", f"{self._real}/{safe_key(target)}")
+        self._made = {""}
 
     def remove(self, keys: Iterable[str]) -> None:
         """Remove files; missing ones are ignored. Raises OSError."""
@@ -234,12 +291,22 @@ class ExtensibleObjects(RemoteTarget):
             there = self.get(JOURNAL)
         return there == journal
 
+    def put_several(self, documents: Mapping[str, bytes]) -> None:
+        """Set keys, some at a time. Raises OSError, UnsafeKeyError."""
+        with ThreadPoolExecutor(IN_FLIGHT) as threads:
+            for _ in threads.map(self.put, documents, documents.values()):
+                pass
+
     def move(self, key: str, target: str) -> None:
         """Copy an object and remove the first; a missing one is in its place. Raises OSError."""
         data = self.get(key)
         if data is not None:
             self._put(safe_key(target), data)
             self.connection.remove([key])
+
+    def move_folder(self, folder: str, target: str) -> None:
+        """Raise OSError: a bucket has no folders that move at once."""
+        raise OSError(errno.EOPNOTSUPP, "keys of a bucket do not move at once", self.path)
 
     def remove(self, keys: Iterable[str]) -> None:
         """Remove objects; missing ones are ignored. Raises OSError."""

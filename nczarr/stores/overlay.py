@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from nczarr.stores.base import Reference, Store, cut, with_prefix
+from nczarr.stores.base import Reference, Store, cut, next_segments, with_prefix
 from nczarr.stores.ranges import Range
 
 
@@ -72,12 +72,14 @@ class Overlay(Store):
         return iter(sorted(({*self.base.keys(prefix), *with_prefix(self._added, prefix)}) - self.removed))
 
     def children(self, prefix: str) -> list[str]:
-        """Return the next segments after `prefix` in the base, which has all nodes already."""
-        return self.base.children(prefix)
+        """Return the next segments after `prefix`."""
+        return self.entries(prefix)[0]
 
     def entries(self, prefix: str) -> tuple[list[str], list[str]]:
-        """Return the children and links in the base."""
-        return self.base.entries(prefix)
+        """Return the children, and the links in the base."""
+        below, links = self.base.entries(prefix)
+        added = next_segments(with_prefix(self._added, prefix), prefix)
+        return sorted({*below, *added}) if added else below, links
 
     def several(self, keys: Iterable[str]) -> dict[str, bytes]:
         """Return the bytes of keys that few requests of the base can combine."""

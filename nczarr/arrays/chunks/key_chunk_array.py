@@ -30,6 +30,7 @@ from nczarr.arrays.chunks.shards import (
 from nczarr.arrays.chunks.small_chunks import EncodedChunks
 from nczarr.arrays.codecs.chain import DECODING_ERRORS, decode
 from nczarr.arrays.codecs.lengths import is_plain, measure_decoded, measure_encoded, misfit, texts_end
+from nczarr.arrays.codecs.table import of_config_id
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.regions import (
     Index,
@@ -46,7 +47,7 @@ from nczarr.arrays.regions import (
     region_or_all,
 )
 from nczarr.arrays.sources.memory import put_nil
-from nczarr.arrays.sources.source import ArraySource, Stored, itemsize, numpy_dtype
+from nczarr.arrays.sources.source import ArraySource, Descr, Stored, itemsize, numpy_dtype
 from nczarr.ast.rectilinear import largest, varies
 from nczarr.registry import ChunkKeys
 from nczarr.stores import ranges
@@ -76,6 +77,22 @@ class KeyChunkArray(KeyedArray):
     def move(self, chunk_keys: ChunkKeys) -> KeyChunkArray:
         """Return an array of the same description with other keys."""
         return KeyChunkArray(self.layout, self.store, chunk_keys, self.encoding, self.nil, self.undefined)
+
+    @property
+    def element(self) -> Descr:
+        """Stored element of the encoding."""
+        return self.encoding.dtype
+
+    def reads_as(self, other: ArraySource) -> bool:
+        """Return whether another array reads the same keys in the same way.
+
+        An undefined value of missing chunks may be any other.
+        """
+        if not isinstance(other, KeyChunkArray) or (other.undefined and not self.undefined):
+            return False
+        size = itemsize(self.encoding.dtype)
+        one, another = (_describe(array, size) for array in (self, other))
+        return one == another and (self.undefined or self.layout.fill == other.layout.fill)
 
     def clear_missing(self) -> Self:
         """Return the same chunks, with zeros for missing ones."""
@@ -407,3 +424,18 @@ def _elsewhere(described: tuple[Any, ...], keys: str | None) -> KeyChunkArray:
     array = KeyChunkArray(*described)
     array._own.append(array._list(keys))
     return array
+
+
+def _describe(array: KeyChunkArray, size: int) -> tuple[object, ...]:
+    """Return everything that determines how chunks are found and decoded. `size`: bytes of an element."""
+    layout, encoding = array.layout, array.encoding
+    dtype = encoding.dtype
+    if size == 1 and isinstance(dtype, str):  # such elements have no byte order
+        dtype = f"|{dtype[1:]}"
+    steps = []
+    for step in encoding.steps:
+        kind = of_config_id(step.get("id"))
+        steps.append((step.get("id"), step if kind is None else kind.zarr3_configuration(step, size)))
+    index = (encoding.index_steps, encoding.index_first)
+    geometry = (layout.dtype, layout.shape, layout.chunks, layout.shards)
+    return array.chunk_keys, geometry, dtype, steps, encoding.permutation, index, array.nil

@@ -15,6 +15,12 @@ COMPRESSORS = ("blosclz", "lz4", "lz4hc", "snappy", "zlib", "zstd")
 SHUFFLES = ("noshuffle", "shuffle", "bitshuffle")
 """Names of shuffles in Zarr v3 by number."""
 
+AUTOMATIC = -1
+"""Shuffle of numcodecs that depends on the size of elements."""
+
+DEFAULTS = {"cname": "lz4", "clevel": 5, "shuffle": 1, "blocksize": 0}
+"""Parameters of numcodecs that a document may omit."""
+
 LEVELS = (0, 9)
 """Lowest and highest level."""
 
@@ -23,6 +29,7 @@ class Blosc(CodecKind):
     """Blosc, by numcodecs. Four internal parameters of HDF5's filter precede level, shuffle and compressor."""
 
     config_id = "blosc"
+    stage = "bytes"
     registered = True
 
     def is_valid(self, parameters: Parameters) -> bool:
@@ -52,9 +59,12 @@ class Blosc(CodecKind):
         return "`blosc:lz4` (0 to 9; also `blosclz`, `lz4hc`, `zlib`, `zstd`)"
 
     def zarr3_configuration(self, config: Config, itemsize: int) -> dict[str, Any]:
-        configuration = super().zarr3_configuration(config, itemsize)
+        configuration = {**DEFAULTS, **super().zarr3_configuration(config, itemsize)}
         typesize = itemsize if 1 <= itemsize <= 255 else 1
-        return {**configuration, "shuffle": SHUFFLES[config["shuffle"]], "typesize": typesize}
+        shuffle = configuration["shuffle"]
+        if shuffle == AUTOMATIC:
+            shuffle = SHUFFLES.index("bitshuffle" if itemsize == 1 else "shuffle")
+        return {**configuration, "shuffle": SHUFFLES[shuffle], "typesize": typesize}
 
     def from_zarr3(self, configuration: Config) -> Config:
         config = {key: member for key, member in configuration.items() if key != "typesize"}

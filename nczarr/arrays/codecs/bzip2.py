@@ -12,6 +12,7 @@ class Bzip2(LeveledCodec):
     """bzip2, by the standard library."""
 
     config_id = "bz2"
+    stage = "bytes"
     levels = (1, 9)
     default_level = 9
     blosc_compressor = "zstd"

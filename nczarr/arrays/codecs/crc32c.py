@@ -31,6 +31,7 @@ class Crc32c(CodecKind):
     """Checksum of four bytes behind the chunk."""
 
     config_id = "crc32c"
+    stage = "bytes"
     registered = True
     stands_for = frozenset({FLETCHER32})
     length_added = 4

@@ -12,6 +12,7 @@ class Deflate(LeveledCodec):
     """Deflate in the format of zlib."""
 
     config_id = "zlib"
+    stage = "bytes"
     levels = (0, 9)
     default_level = 4
     blosc_compressor = "zlib"

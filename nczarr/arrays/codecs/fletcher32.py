@@ -9,6 +9,7 @@ class Fletcher32(CodecKind):
     """HDF5's checksum, by numcodecs. HDF5 notes parameters of its own."""
 
     config_id = "fletcher32"
+    stage = "bytes"
     length_added = 4
 
     def essence(self, parameters: Parameters) -> Parameters:

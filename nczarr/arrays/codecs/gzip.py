@@ -13,6 +13,7 @@ class Gzip(LeveledCodec):
     """Deflate in the format of gzip, without a time: the same data give the same bytes."""
 
     config_id = "gzip"
+    stage = "bytes"
     registered = True
     levels = (0, 9)
     default_level = 4

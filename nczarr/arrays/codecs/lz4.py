@@ -12,6 +12,7 @@ class Lz4(CodecKind):
     """LZ4 with numcodecs' size prefix, which is read only."""
 
     config_id = "lz4"
+    stage = "bytes"
 
     def decode(self, data: bytes, step: Config, itemsize: int, limit: int) -> bytes:
         return unpack_lz4(data, limit)

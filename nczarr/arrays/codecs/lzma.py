@@ -13,6 +13,7 @@ class Lzma(CodecKind):
     """LZMA in the configured format, which is read only."""
 
     config_id = "lzma"
+    stage = "bytes"
 
     def decode(self, data: bytes, step: Config, itemsize: int, limit: int) -> bytes:
         import lzma as library

@@ -18,18 +18,21 @@ class Crc32(Checksum):
     """CRC-32."""
 
     config_id = "crc32"
+    stage = "bytes"
 
 
 class Adler32(Checksum):
     """Adler-32."""
 
     config_id = "adler32"
+    stage = "bytes"
 
 
 class JenkinsLookup3(CodecKind):
     """Jenkins' checksum."""
 
     config_id = "jenkins_lookup3"
+    stage = "bytes"
 
 
 class Base64(CodecKind):
@@ -42,12 +45,14 @@ class BitRound(CodecKind):
     """Rounding of floats, whose decoding changes nothing."""
 
     config_id = "bitround"
+    stage = "array"
 
 
 class PackBits(CodecKind):
     """Booleans as bits."""
 
     config_id = "packbits"
+    stage = "array"
     expansion = 8
 
 
@@ -55,6 +60,7 @@ class Delta(CodecKind):
     """Differences of neighbours."""
 
     config_id = "delta"
+    stage = "array"
 
     def dtypes(self, step: Config) -> tuple[Any, Any] | None:
         return step.get("astype") or step.get("dtype"), step.get("dtype")
@@ -64,18 +70,21 @@ class FixedScaleOffset(Delta):
     """Scaled numbers as integers."""
 
     config_id = "fixedscaleoffset"
+    stage = "array"
 
 
 class QuantizeFilter(Delta):
     """Numbers of few digits."""
 
     config_id = "quantize"
+    stage = "array"
 
 
 class AsType(CodecKind):
     """Numbers of another type."""
 
     config_id = "astype"
+    stage = "array"
 
     def dtypes(self, step: Config) -> tuple[Any, Any] | None:
         return step.get("encode_dtype"), step.get("decode_dtype")

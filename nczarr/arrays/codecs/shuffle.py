@@ -23,6 +23,7 @@ class Shuffle(CodecKind):
     """HDF5's shuffle. HDF5 notes the item size as a parameter of its own."""
 
     config_id = "shuffle"
+    stage = "bytes"
     length_added = 0
 
     def essence(self, parameters: Parameters) -> Parameters:

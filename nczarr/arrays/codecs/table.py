@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import cache
 from importlib import import_module
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 from nczarr.arrays.lazy_numpy import np
 from nczarr.ast.dataset import (
@@ -96,6 +96,8 @@ class CodecKind:
     """True if the codec finds more in shuffled numbers."""
     substitute: ClassVar[int | None] = None
     """Number of a codec with the same parameters, for targets that lack this one."""
+    stage: ClassVar[Literal["array", "bytes"] | None] = None
+    """Place of a step of Zarr v2 in a chain of Zarr v3: before or behind the codec `bytes`; None: not named there."""
     blosc_compressor: ClassVar[str] = ""
     """Compressor of blosc that stands for this codec behind a shuffle."""
 
@@ -215,6 +217,9 @@ class LeveledCodec(CodecKind):
 
     def parameters(self, config: Config) -> Parameters | None:
         return (int(config.get("level", 1)),)
+
+    def zarr3_configuration(self, config: Config, itemsize: int) -> dict[str, Any]:
+        return {"level": 1, **super().zarr3_configuration(config, itemsize)}
 
     def parse(self, arguments: list[str]) -> Parameters:
         return (parse_level(self.config_id, arguments, self.default_level, self.levels),)

@@ -20,6 +20,7 @@ class Zstd(LeveledCodec):
     """Zstandard, by numcodecs."""
 
     config_id = "zstd"
+    stage = "bytes"
     registered = True
     levels = (0, 22)
     default_level = 3
@@ -30,7 +31,7 @@ class Zstd(LeveledCodec):
         return (self.default_level,)
 
     def zarr3_configuration(self, config: Config, itemsize: int) -> dict[str, Any]:
-        return {**super().zarr3_configuration(config, itemsize), "checksum": False}
+        return {**super().zarr3_configuration(config, itemsize), "checksum": config.get("checksum", False)}
 
     def decode(self, data: bytes, step: Config, itemsize: int, limit: int) -> bytes:
         return unpack_zstd(data, limit)

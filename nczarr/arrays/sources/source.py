@@ -189,6 +189,20 @@ class ArraySource:
         return self
 
     @property
+    def element(self) -> Descr:
+        """Stored element with its byte order; by default that of the layout."""
+        return self.layout.dtype
+
+    def reads_as(self, other: ArraySource) -> bool:
+        """Return whether another array reads the same keys in the same way: False, if that is unknown."""
+        return False
+
+    @property
+    def nil(self) -> tuple[tuple[int, int], ...]:
+        """Runs of NIL strings, as (start, length)."""
+        return ()
+
+    @property
     def extent(self) -> tuple[int, ...]:
         """Lengths of the box from the origin that may have been written; beyond it is the layout's fill."""
         return self.layout.shape

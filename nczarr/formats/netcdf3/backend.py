@@ -1,7 +1,7 @@
 """`write`: plan → a classic netCDF file, front to back, so that it can go to a pipe.
 
-Header of exactly `layout.header` bytes, fixed variables in definition order,
-records, with the bytes of the netCDF library; cells that it leaves undefined
+Header of exactly `layout.header` bytes (with the room of `--header-pad`), fixed
+variables in definition order, records, with the bytes of the netCDF library; cells that it leaves undefined
 (unwritten under `_NoFill`) hold the fill value. Names and values of the header
 are zero-padded to multiples of four. Source: the netCDF file format
 specifications.
@@ -238,8 +238,8 @@ def _fill(block: bytearray, present: list[VariableColumn], first: int, count: in
 def write(plan: FilePlan, report: Report, options: Options) -> Iterator[bytes]:
     """Yield the pieces of the file, whose kind the plan has checked."""
     assert plan.kind is not None
-    layout = lay_out(plan.checked, plan.kind)
-    yield header(plan.checked, plan.kind, layout)
+    layout = lay_out(plan.checked, plan.kind, plan.options.header_pad)
+    yield header(plan.checked, plan.kind, layout).ljust(layout.header, b"\0")
     yield from values(plan.checked, plan.checked.parts, layout)
 
 

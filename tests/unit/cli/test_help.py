@@ -53,7 +53,8 @@ METAVARS = {
         "SHELL",
         "SIZE",
     ),
-    *("DOC", "SPEC", "SRC", "T", "TEXT", "UNITS", "URL"),
+    *("PATH", "PATH=NEW", "PATH@NAME=VALUES", "TARGET"),
+    *("DOC", "SPEC", "SRC", "STORE", "T", "TEXT", "UNITS", "URL"),
 }
 """One word for each kind of value, in all commands."""
 
@@ -96,6 +97,8 @@ def ocean(tmp_path_factory: pytest.TempPathFactory) -> Path:
             assert run_command("compile", f"{name}.cdl", "-o", f"{name}.nc", "--kind", "nc4").status == 0
         made = [
             run_command("convert", "ocean.nc", "ocean.zarr", "--consolidated"),
+            run_command("convert", "ocean.nc", "old.zarr", "--to", "zarr2", "--allow-loss", "all"),
+            run_command("migrate", "old.zarr", "--to", "zarr3"),
             run_command("convert", "ocean.nc", "refs.json", "--relative", "--inline", "0"),
             run_command("convert", "ocean.nc", "ocean.parq", "--relative"),
             run_command("refs", "expand", "refs.json", "-o", "plain.json"),
@@ -130,7 +133,7 @@ def clear_target(words: list[str]) -> None:
     name = " ".join(words[:2]) if " ".join(words[:2]) in COMMANDS else words[0]
     given = parser_of(name).parse_args(words[len(name.split()) :])
     target = Path(getattr(given, "target", None) or getattr(given, "output", None) or "-")
-    if not getattr(given, "overwrite", False) and target.name and not name.endswith("append"):
+    if not getattr(given, "overwrite", False) and target.name and not name.endswith(("append", "edit", "migrate")):
         shutil.rmtree(target) if target.is_dir() else target.unlink(missing_ok=True)
 
 
@@ -181,8 +184,19 @@ def test_option_texts(name: str) -> None:
 
 def test_an_option_has_one_text_in_all_commands() -> None:
     texts: dict[str, set[str]] = {}
-    different = {"--memory", "--chunks", "--check", "--along", "--to", "--as", "--kind"}
-    different |= {"-s", "-v", "-g", "-n", "-h", "-c", "-o"}
+    different = {
+        "--memory",
+        "--set",
+        "--undo",
+        "--undo-file",
+        "--chunks",
+        "--check",
+        "--along",
+        "--to",
+        "--as",
+        "--kind",
+    }
+    different |= {"--no-consolidated", "-s", "-v", "-g", "-n", "-h", "-c", "-o"}
     for name in COMMANDS:
         for action in parser_of(name).actions():
             if action.option_strings and not different & set(action.option_strings):

@@ -36,10 +36,10 @@ _KNOWN = re.compile(
     r"([<>|=]?)(?:([iu][1248]|f[248]|b1|c8|c16)|([SV])([1-9][0-9]{0,8})|(O)|(U1)|U([1-9][0-9]{0,8})|([Mm]8(?:\[[^]]*\])?))"
 )
 _TEXTS = frozenset({"vlen-utf8", "vlen-bytes"})
-_OBJECTS = {"superblock": (".nczarr",), "group": (".nczgroup",), "array": (".nczvar", ".nczarray"),
+HIDDEN_OBJECTS = {"superblock": (".nczarr",), "group": (".nczgroup",), "array": (".nczvar", ".nczarray"),
             "attr": (".nczattr", ".nczattrs")}  # fmt: skip
 """Objects of the first generation."""
-_SPOKEN = {what: (f"_nczarr_{what}", f"_NCZARR_{what.upper()}") for what in _OBJECTS}
+HIDDEN_NAMES = {what: (f"_nczarr_{what}", f"_NCZARR_{what.upper()}") for what in HIDDEN_OBJECTS}
 """Attributes of the later generations."""
 
 
@@ -103,10 +103,10 @@ class Zarr2Reader(NodeReader):
             document = self.documents.get(prefix + holder)
             if document is None:
                 continue
-            for name in _SPOKEN[what]:
+            for name in HIDDEN_NAMES[what]:
                 if isinstance(found := document.get(name), dict):
                     return found, prefix + holder
-        for name in _OBJECTS[what]:
+        for name in HIDDEN_OBJECTS[what]:
             if self.documents.has(prefix + name):
                 return self.documents.get(prefix + name), prefix + name
         return None, prefix + ".zattrs"

@@ -29,24 +29,25 @@ def chain(
 ) -> list[Json]:
     """Return the `codecs` member: array to bytes, then bytes to bytes; in a shard with `inner` chunks."""
     size = itemsize(descr)
-    steps = [_to_bytes(descr, size, utf8=utf8)]
-    steps += [_step(config, size) for config in to_configs(codecs, size)]
+    steps = [to_bytes(descr, utf8=utf8)]
+    steps += [step_of(config, size) for config in to_configs(codecs, size)]
     if inner is None:
         return steps
     configuration = {"chunk_shape": inner, "codecs": steps, "index_codecs": INDEX, "index_location": "end"}
     return [{"name": "sharding_indexed", "configuration": configuration}]
 
 
-def _to_bytes(descr: Descr, size: int, *, utf8: bool) -> Json:
+def to_bytes(descr: Descr, *, utf8: bool) -> Json:
+    """Return the step that makes bytes of elements."""
     if descr == "|O":
         return {"name": "vlen-utf8" if utf8 else "vlen-bytes"}
-    if isinstance(descr, str) and (size == 1 or descr[1] in "SV"):
+    if isinstance(descr, str) and (itemsize(descr) == 1 or descr[1] in "SV"):
         return {"name": "bytes"}
     endian = "big" if isinstance(descr, str) and descr[0] == ">" else "little"
     return {"name": "bytes", "configuration": {"endian": endian}}
 
 
-def _step(config: Step, size: int) -> Json:
+def step_of(config: Step, size: int) -> Json:
     """Return one bytes-to-bytes step for a numcodecs configuration."""
     kind = table.of_config_id(config["id"])
     assert kind is not None

@@ -1,0 +1,142 @@
+"""Instructions of an edit, resolved against the dataset that is edited."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+from nczarr import names
+from nczarr.ast import Attribute, Dataset, Group, Variable
+from nczarr.ast.dataset import map_groups
+from nczarr.check.checked import Checked
+from nczarr.diagnostics.report import NOWHERE, Report, Span
+from nczarr.operations.edit.instructions import AttributeAssignment, Deletion, Instruction, NameAssignment
+from nczarr.plan.header_changes import NODE_KINDS, NodeKind
+
+
+class NodeInstructions(NamedTuple):
+    """New names and removals of nodes."""
+
+    renames: dict[NodeKind, dict[str, str]]
+    """New simple names by kind and FQN."""
+    deleted: frozenset[tuple[NodeKind, str]]
+    """Kind and FQN of removed nodes."""
+
+
+class _AttributeDraft:
+    """Attributes of a group or variable while instructions change them."""
+
+    def __init__(self, attributes: tuple[Attribute, ...]) -> None:
+        self.values = {attribute.name: attribute.value for attribute in attributes}
+
+    def freeze(self) -> tuple[Attribute, ...]:
+        """Return the attributes in order."""
+        return tuple(Attribute(name=name, value=value) for name, value in self.values.items())
+
+    def rename(self, name: str, new: str) -> None:
+        """Rename one attribute in its place."""
+        self.values = {new if other == name else other: value for other, value in self.values.items()}
+
+
+def resolve_nodes(checked: Checked, instructions: Iterable[Instruction], report: Report) -> NodeInstructions:
+    """Return the new names and the removals of nodes. Reports bad-edit."""
+    renames: dict[NodeKind, dict[str, str]] = {kind: {} for kind in NODE_KINDS}
+    deleted: set[tuple[NodeKind, str]] = set()
+    for instruction in instructions:
+        if isinstance(instruction, AttributeAssignment) or instruction.attribute is not None:
+            continue
+        path = instruction.path if instruction.path.startswith("/") else names.join("/", instruction.path)
+        kinds = [kind for kind in NODE_KINDS if path in _table(checked, kind)]
+        if instruction.kind is not None:
+            kinds = [kind for kind in kinds if kind == instruction.kind]
+        if not kinds or path == "/":
+            _report_missing(checked, instruction.kind, path, instruction.span, report)
+        elif isinstance(instruction, NameAssignment):
+            for kind in kinds:
+                if renames[kind].setdefault(path, instruction.new) != instruction.new:
+                    text = f"`{path}` gets two new names, `{renames[kind][path]}` and `{instruction.new}`"
+                    report.error("bad-edit", text, instruction.span)
+        else:
+            deleted.add((next((kind for kind in ("group", "variable") if kind in kinds), kinds[0]), path))
+    for kind, path in sorted(deleted):
+        if path in renames[kind]:
+            report.error("bad-edit", f"`{path}` is renamed and removed")
+    return NodeInstructions(renames, frozenset(deleted))
+
+
+def _table(checked: Checked, kind: NodeKind) -> Mapping[str, Any]:
+    tables: Mapping[NodeKind, Mapping[str, Any]] = {
+        "group": checked.groups,
+        "type": checked.types,
+        "dimension": checked.dimensions,
+        "variable": checked.variables,
+    }
+    return tables[kind]
+
+
+def _report_missing(checked: Checked, kind: NodeKind | None, path: str, span: Span, report: Report) -> None:
+    candidates = [name for one in NODE_KINDS for name in _table(checked, one) if kind in (None, one)]
+    text = "the root group cannot be renamed or removed" if path == "/" else f"there is no {kind or 'object'} `{path}`"
+    report.error("bad-edit", text, span, helps=names.suggest(path, candidates))
+
+
+def change_attributes_as_instructed(checked: Checked, instructions: Iterable[Instruction], report: Report) -> Dataset:
+    """Return the tree with other attributes: first removals, then new names, then values. Reports bad-edit."""
+    owners: dict[str, _AttributeDraft] = {}
+    instructions = list(instructions)
+    for step in (Deletion, NameAssignment, AttributeAssignment):
+        for instruction in instructions:
+            if isinstance(instruction, step):
+                _change_attribute(checked, instruction, owners, report)
+
+    def change_group(path: str, group: Group) -> dict[str, Any]:
+        variables = tuple(_replace(variable, names.join(path, variable.name), owners) for variable in group.variables)
+        return {"variables": variables, "attributes": owners[path].freeze() if path in owners else group.attributes}
+
+    return map_groups(checked.dataset, change_group) if owners else checked.dataset
+
+
+def _replace(variable: Variable, path: str, owners: Mapping[str, _AttributeDraft]) -> Variable:
+    return variable.model_copy(update={"attributes": owners[path].freeze()}) if path in owners else variable
+
+
+def _change_attribute(
+    checked: Checked,
+    instruction: Instruction,
+    owners: dict[str, _AttributeDraft],
+    report: Report,
+) -> None:
+    span = instruction.span or NOWHERE
+    if isinstance(instruction, AttributeAssignment):
+        path, name = instruction.owner, instruction.name
+    elif instruction.attribute is None:
+        return
+    else:
+        path, name = instruction.path, instruction.attribute
+    path = path if path.startswith("/") else names.join("/", path)
+    node = checked.variables.get(path) or checked.groups.get(path)
+    if node is None:
+        helps = names.suggest(path, [*checked.variables, *checked.groups])
+        report.error("bad-edit", f"there is no variable or group `{path}`", span, helps=helps)
+        return
+    owner = owners.setdefault(path, _AttributeDraft(node.attributes))
+    if isinstance(instruction, AttributeAssignment):
+        assert instruction.value is not None
+        owner.values[name] = instruction.value
+    elif name not in owner.values:
+        helps = names.suggest(name, owner.values)
+        report.error("bad-edit", f"`{path}` has no attribute `{name}`", span, helps=helps)
+    elif isinstance(instruction, Deletion):
+        del owner.values[name]
+    elif instruction.new in owner.values:
+        report.error("bad-edit", f"`{path}` has an attribute `{instruction.new}` already", span)
+    else:
+        owner.rename(name, instruction.new)
+
+
+def find_type(checked: Checked, assignment: AttributeAssignment) -> str | None:
+    """Return the type that the values of an assignment must have: `_FillValue` has that of its variable."""
+    path = assignment.owner if assignment.owner.startswith("/") else names.join("/", assignment.owner)
+    if assignment.name == "_FillValue" and assignment.type is None and path in checked.variables:
+        return checked.variables[path].type
+    return assignment.type

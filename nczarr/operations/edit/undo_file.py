@@ -1,0 +1,77 @@
+"""Undo files: JSON documents that reverse an edit.
+
+    {"nczarr_undo": 1, "target": "ocean.nc", "header": "9f…", "previous": "0c…", "form": "bytes", …}
+
+`header` and `previous` are fingerprints of the header after and before the edit.
+The members behind `form` belong to it (`FORMS`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from itertools import count
+from typing import Any
+
+from nczarr.check.checked import Checked
+from nczarr.diagnostics.report import Report
+from nczarr.stores.url import is_remote, location, trim
+
+VERSION = 1
+
+FORMS: Mapping[str, str] = {
+    "bytes": "nczarr.stores.file_patch:prepare_undo",
+    "documents": "nczarr.plan.document_commit:prepare_undo",
+}
+"""Functions `(path, members, Report, Options) -> PreparedEdit | None` by form of undo file, as lazy strings."""
+
+
+def fingerprint(checked: Checked) -> str:
+    """Return a digest of a header: names, types, lengths, attributes and storage."""
+    root = checked.dataset.model_copy(update={"name": ""})
+    return hashlib.sha256(root.model_dump_json().encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def parse_undo(data: bytes, report: Report) -> dict[str, Any] | None:
+    """Return the members of an undo file; None after an unmatched-undo."""
+    try:
+        members = json.loads(data)
+        if members["nczarr_undo"] == VERSION and members["form"] in FORMS:
+            texts = [members[name] for name in ("target", "header", "previous")]
+            if all(isinstance(text, str) for text in texts):
+                return dict(members)
+    except (ValueError, KeyError, TypeError, RecursionError):
+        pass
+    report.error("unmatched-undo", "the undo file is damaged, or not one of this version")
+    return None
+
+
+def write_undo(target: str, path: str | None, members: Mapping[str, Any]) -> str:
+    """Write an undo file and return its path: a new one beside the target if no path is given. Raises OSError."""
+    data = (json.dumps({"nczarr_undo": VERSION, **members}, indent=1) + "\n").encode()
+    if path is not None:
+        _write(path, data, os.O_TRUNC)
+        return path
+    repository = location(target).repository
+    base = (trim(target) if repository is None else repository.place).rstrip("/")
+    if is_remote(base):
+        base = os.path.basename(base) or "dataset"
+    for number in count(1):
+        place = f"{base}.undo-{number}.json"
+        try:
+            _write(place, data, os.O_EXCL)
+        except FileExistsError:
+            continue
+        return place
+    raise AssertionError
+
+
+def _write(path: str, data: bytes, mode: int) -> None:
+    """Write a file so that it survives a crash of the system. Raises OSError."""
+    number = os.open(path, os.O_WRONLY | os.O_CREAT | mode | getattr(os, "O_BINARY", 0), 0o666)
+    with open(number, "wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
