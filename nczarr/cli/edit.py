@@ -30,7 +30,6 @@ class EditRecord(NamedTuple):
     """Result of the command."""
 
     done: EditResult
-    """Result of the edit."""
 
     def record(self) -> dict[str, Any]:
         """Return the members of the JSON object."""
