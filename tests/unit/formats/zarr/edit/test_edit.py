@@ -142,6 +142,20 @@ def test_a_new_fill_value_is_also_that_of_the_array(tmp_path: Path, form: str) -
     assert document["fill_value"] == -5.0
 
 
+def test_the_draft_of_2019(tmp_path: Path) -> None:
+    path = store(tmp_path, "zarr3-2019")
+    before = contents(path)
+    done = nczarr.edit(path, attributes={"/temp@units": "K", "@a": [1, 2]}, delete=["/count"])
+    found = [f"{each.path}: {each.message}" for each in nczarr.diff(nczarr.from_cdl(TEXT % 2), path)]
+    assert len(found) == 3
+    assert done.lines[-1] == "  chunks below data/count/ stay"
+    refused(path, "uneditable-target", "at several places", rename={"/temp": "sst"})
+    added = run_command("dump", "-h", str(path)).out.decode().replace("\tfloat temp", "\tint count(x) ;\n\tfloat temp")
+    refused(path, "uneditable-target", "is the name of a folder with other keys", added)
+    nczarr.edit(path, undo=done.undo_file)
+    assert contents(path) == before
+
+
 def refused(path: Path, code: str, text: str, *arguments: Any, **changes: Any) -> None:
     before = files(path.parent)
     with pytest.raises(CompileError) as caught:
