@@ -145,8 +145,8 @@ class StoreEditor:
         for key in different:
             data = self._get(key)
             document = after[key]
-            if data is not None and key in before:
-                document = apply_difference(_parse(data), before[key], document)
+            if key in before:
+                document = apply_difference({} if data is None else _parse(data), before[key], document)
             changes[key] = data, encode(document)
         for key in gone:
             data = self._get(key)
@@ -221,10 +221,13 @@ class StoreEditor:
     def _refuse_losses(self) -> None:
         """Report what the format cannot hold of the new header, and did not have to hold before."""
         form = self.work.form
-        old = {(loss.kind, loss.path) for loss in losses(self.work.before, form)}
+        renamed = {old: new for names_of_kind in self.work.renamed.values() for old, new in names_of_kind.items()}
+        old = {(loss.kind, renamed.get(loss.path, loss.path)) for loss in losses(self.work.before, form)}
         for loss in losses(self.work.after, form):
-            if loss.kind not in HARMLESS and (loss.kind, loss.path) not in old:
-                self._refuse(f"format `{form.name}` does not hold it: {loss.message}")
+            if loss.kind in HARMLESS or (loss.kind, loss.path) in old:
+                continue
+            remedy = f": remove it as well, `--delete dim:{loss.path}`" if loss.kind == "unused-dimension" else ""
+            self._refuse(f"format `{form.name}` does not hold it: {loss.message}{remedy}")
 
     def _with_fills(self, plan: StorePlan) -> StorePlan:
         """Return the plan with the fill values of arrays whose `_FillValue` changes. Reports data-edit."""

@@ -225,6 +225,22 @@ def test_members_of_other_programs_stay(tmp_path: Path) -> None:
     assert {key for key in after if after[key] != before[key]} == {".zattrs", "v/.zattrs"}
 
 
+def test_arrays_without_names_of_dimensions(tmp_path: Path) -> None:
+    """The back end would name them; an edit does not."""
+    path = tmp_path / "a.zarr"
+    (path / "v").mkdir(parents=True)
+    (path / ".zgroup").write_text('{"zarr_format": 2}')
+    array = {"zarr_format": 2, "shape": [2], "chunks": [2], "dtype": "<i4", "fill_value": 0, "order": "C"}
+    (path / "v/.zarray").write_text(json.dumps({**array, "compressor": None, "filters": None}))
+    before = contents(path)
+    first = nczarr.edit(path, attributes={"/v@units": "km"})
+    second = nczarr.edit(path, rename={"/v": "w"})
+    assert json.loads((path / "w/.zattrs").read_text()) == {"units": "km"}
+    nczarr.edit(path, undo=second.undo_file)
+    nczarr.edit(path, undo=first.undo_file)
+    assert contents(path) == before
+
+
 class Crash(BaseException):
     """End of a process, as far as the store can tell."""
 
@@ -299,6 +315,7 @@ def test_cost_is_linear(tmp_path: Path) -> None:
         ({"z": 0, "a": 1, "b": {"y": 5, "x": 1}}, {"a": 1, "b": {"x": 1}}, {"b": {"x": 2}, "c": 3}, None),
         ({"a": 1.0, "z": 2}, {"a": 1}, {"a": 1}, {"a": 1.0, "z": 2}),
         ({"a": 1, "z": 0, "b": 2}, {"a": 1, "b": 2}, {"b": 2, "a": 1}, {"b": 2, "a": 1, "z": 0}),
+        ({"z": 1}, {"a": 1, "b": 2}, {"a": 1, "b": 3}, {"b": 3, "z": 1}),
         ({"a": [1, 2]}, {"a": [1, 2]}, {"a": [1]}, {"a": [1]}),
         ({"_nczarr": '{"q": 1, "attr": {}}'}, {"_nczarr": '{"attr": {}}'}, {"_nczarr": '{"attr": {"t": 1}}'}, "text"),
     ],
