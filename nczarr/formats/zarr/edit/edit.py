@@ -48,7 +48,9 @@ def edit(work: HeaderEdit, report: Report) -> PreparedEdit | None:
         return None
     removals = (change for change in work.changes if isinstance(change, NodeRemoval))
     removed = [change.path for change in removals if change.kind in ("variable", "group")]
-    notes = tuple(f"  chunks below {_key(path)}/ stay" for path in removed)
+    arrays = work.form.capabilities.arrays
+    assert arrays is not None
+    notes = tuple(f"  chunks below {arrays.chunk_keys.prefix}{_key(path)}/ stay" for path in removed)
     return prepare_patch(work.target, editor.store, patch, work.options, notes=notes)
 
 
@@ -94,6 +96,9 @@ class StoreEditor:
         if self.moves and (self.repository is not None or self.store.archive or is_remote(self.work.target)):
             what = "archive" if self.store.archive else "bucket" if self.repository is None else "repository"
             self._refuse(f"a new name is a new key of each chunk, and the {what} does not move them at once")
+        arrays = self.work.form.capabilities.arrays
+        if self.moves and arrays is not None and arrays.portable_names:
+            self._refuse("a new name is a new key of the document and of each chunk, at several places of the store")
         for _, new in self.moves if not self.report.errors else ():
             if self.store.children(f"{new}/") and new not in [old for old, _ in self.moves]:
                 self._refuse(f"the new name `{names.last('/' + new)}` is the name of a folder with other keys")
@@ -140,8 +145,8 @@ class StoreEditor:
         for key in different:
             data = self._get(key)
             document = after[key]
-            if data is not None and key in before:
-                document = apply_difference(_parse(data), before[key], document)
+            if key in before:
+                document = apply_difference({} if data is None else _parse(data), before[key], document)
             changes[key] = data, encode(document)
         for key in gone:
             data = self._get(key)
@@ -206,18 +211,23 @@ class StoreEditor:
         for change in self.work.changes:
             if not isinstance(change, NodeAddition) or change.kind not in ("variable", "group"):
                 continue
-            if self.store.children(_key(change.path) + "/"):
+            parts = plan.targets.get(change.path, {})
+            places = {_key(change.path) + "/", *(plan.chunk_keys(change.path, part).prefix for part in parts)}
+            if any(map(self.store.children, places)):
                 self._refuse(f"the name of `{change.path}` is the name of a folder with other keys")
-            if not all(target.sparse for target in plan.targets.get(change.path, {}).values()):
+            if not all(target.sparse for target in parts.values()):
                 self._refuse(f"the new variable `{change.path}` needs chunks that say that it is empty")
 
     def _refuse_losses(self) -> None:
         """Report what the format cannot hold of the new header, and did not have to hold before."""
         form = self.work.form
-        old = {(loss.kind, loss.path) for loss in losses(self.work.before, form)}
+        renamed = {old: new for names_of_kind in self.work.renamed.values() for old, new in names_of_kind.items()}
+        old = {(loss.kind, renamed.get(loss.path, loss.path)) for loss in losses(self.work.before, form)}
         for loss in losses(self.work.after, form):
-            if loss.kind not in HARMLESS and (loss.kind, loss.path) not in old:
-                self._refuse(f"format `{form.name}` does not hold it: {loss.message}")
+            if loss.kind in HARMLESS or (loss.kind, loss.path) in old:
+                continue
+            remedy = f": remove it as well, `--delete dim:{loss.path}`" if loss.kind == "unused-dimension" else ""
+            self._refuse(f"format `{form.name}` does not hold it: {loss.message}{remedy}")
 
     def _with_fills(self, plan: StorePlan) -> StorePlan:
         """Return the plan with the fill values of arrays whose `_FillValue` changes. Reports data-edit."""

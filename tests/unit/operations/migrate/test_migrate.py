@@ -257,6 +257,10 @@ def test_old_documents_may_stay(tmp_path: Path) -> None:
     assert found is not None
     assert contents(path).items() > before.items()
     assert nczarr.open(path)["v"].shape == (2, 3)
+    again, _ = moved(path)
+    assert again is not None
+    assert again.change.count_actions() == {"added": 0, "replaced": 0, "removed": 4}
+    assert set(contents(path)) == {"zarr.json", "v/zarr.json", "v/0.0"}
 
 
 def test_documents_that_belong_to_no_node(tmp_path: Path) -> None:

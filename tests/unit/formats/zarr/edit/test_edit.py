@@ -142,6 +142,20 @@ def test_a_new_fill_value_is_also_that_of_the_array(tmp_path: Path, form: str) -
     assert document["fill_value"] == -5.0
 
 
+def test_the_draft_of_2019(tmp_path: Path) -> None:
+    path = store(tmp_path, "zarr3-2019")
+    before = contents(path)
+    done = nczarr.edit(path, attributes={"/temp@units": "K", "@a": [1, 2]}, delete=["/count"])
+    found = [f"{each.path}: {each.message}" for each in nczarr.diff(nczarr.from_cdl(TEXT % 2), path)]
+    assert len(found) == 3
+    assert done.lines[-1] == "  chunks below data/count/ stay"
+    refused(path, "uneditable-target", "at several places", rename={"/temp": "sst"})
+    added = run_command("dump", "-h", str(path)).out.decode().replace("\tfloat temp", "\tint count(x) ;\n\tfloat temp")
+    refused(path, "uneditable-target", "is the name of a folder with other keys", added)
+    nczarr.edit(path, undo=done.undo_file)
+    assert contents(path) == before
+
+
 def refused(path: Path, code: str, text: str, *arguments: Any, **changes: Any) -> None:
     before = files(path.parent)
     with pytest.raises(CompileError) as caught:
@@ -209,6 +223,22 @@ def test_members_of_other_programs_stay(tmp_path: Path) -> None:
     assert json.loads(after[".zattrs"][0]) == {"a": {"deep": [1]}, "b": "y", "c": None}
     assert list(json.loads(after["v/.zattrs"][0]).items())[1:] == [("n", 1000.0), ("units", "km")]
     assert {key for key in after if after[key] != before[key]} == {".zattrs", "v/.zattrs"}
+
+
+def test_arrays_without_names_of_dimensions(tmp_path: Path) -> None:
+    """The back end would name them; an edit does not."""
+    path = tmp_path / "a.zarr"
+    (path / "v").mkdir(parents=True)
+    (path / ".zgroup").write_text('{"zarr_format": 2}')
+    array = {"zarr_format": 2, "shape": [2], "chunks": [2], "dtype": "<i4", "fill_value": 0, "order": "C"}
+    (path / "v/.zarray").write_text(json.dumps({**array, "compressor": None, "filters": None}))
+    before = contents(path)
+    first = nczarr.edit(path, attributes={"/v@units": "km"})
+    second = nczarr.edit(path, rename={"/v": "w"})
+    assert json.loads((path / "w/.zattrs").read_text()) == {"units": "km"}
+    nczarr.edit(path, undo=second.undo_file)
+    nczarr.edit(path, undo=first.undo_file)
+    assert contents(path) == before
 
 
 class Crash(BaseException):
@@ -285,6 +315,7 @@ def test_cost_is_linear(tmp_path: Path) -> None:
         ({"z": 0, "a": 1, "b": {"y": 5, "x": 1}}, {"a": 1, "b": {"x": 1}}, {"b": {"x": 2}, "c": 3}, None),
         ({"a": 1.0, "z": 2}, {"a": 1}, {"a": 1}, {"a": 1.0, "z": 2}),
         ({"a": 1, "z": 0, "b": 2}, {"a": 1, "b": 2}, {"b": 2, "a": 1}, {"b": 2, "a": 1, "z": 0}),
+        ({"z": 1}, {"a": 1, "b": 2}, {"a": 1, "b": 3}, {"b": 3, "z": 1}),
         ({"a": [1, 2]}, {"a": [1, 2]}, {"a": [1]}, {"a": [1]}),
         ({"_nczarr": '{"q": 1, "attr": {}}'}, {"_nczarr": '{"attr": {}}'}, {"_nczarr": '{"attr": {"t": 1}}'}, "text"),
     ],
