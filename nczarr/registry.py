@@ -222,6 +222,8 @@ class Format(NamedTuple):
     """`(str, StorePlan) -> (Store, str)`: a new store that `opens` would return, and its readable place."""
     document: str | None = None
     """`(StorePlan, (Store) -> None) -> Iterator[bytes]`: the text of such a store, filled by the second argument."""
+    patches: str | None = None
+    """`(path, DocumentPatch, removed prefixes) -> FilePatch`: the text of such a store with other documents."""
     inner: tuple[str, ...] = ()
     """Possible document formats of such a store, the default first."""
     second_reader: Literal["libnetcdf", "zarr"] | None = None

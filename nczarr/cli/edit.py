@@ -75,7 +75,7 @@ def parser() -> Command:
         action=_Instruction,
         dest="instructions",
         metavar="PATH@NAME=VALUES",
-        help='set an attribute; values as in CDL ("K", 0f, 100f), with a type before the path if needed '
+        help='set an attribute; values as in CDL ("K", 0.f, 100.f), with a type before the path if needed '
         "('string /v@names=\"a\"'); @NAME is an attribute of the root; repeatable",
     )
     subparser.option(

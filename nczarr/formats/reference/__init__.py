@@ -33,6 +33,7 @@ FORMAT = Format(
     begins="nczarr.formats.reference.target:begin",
     inner=("nczarr", "zarr2", "nczarr3", "zarr3"),
     document="nczarr.formats.reference.target:text",
+    patches="nczarr.formats.reference.document_patch:patch_text",
     resident=True,
     only_reader=True,
 )

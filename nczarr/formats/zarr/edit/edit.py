@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -27,8 +28,9 @@ from nczarr.plan.plans import PartTarget, StorePlan
 from nczarr.plan.requested_storage import find_fill
 from nczarr.stores.base import Store, is_metadata
 from nczarr.stores.documents import DocumentPatch
+from nczarr.stores.file_patch import PreparedFilePatch
 from nczarr.stores.folder_moves import move_key, reverse_moves
-from nczarr.stores.url import is_remote
+from nczarr.stores.url import is_remote, trim
 from nczarr.syntax.json.tolerant import parse
 
 CODE = "uneditable-target"
@@ -48,10 +50,28 @@ def edit(work: HeaderEdit, report: Report) -> PreparedEdit | None:
         return None
     removals = (change for change in work.changes if isinstance(change, NodeRemoval))
     removed = [change.path for change in removals if change.kind in ("variable", "group")]
+    if editor.store.refers and editor.repository is None:
+        return _prepare_text(work, patch, [_key(path) for path in removed], report)
     arrays = work.form.capabilities.arrays
     assert arrays is not None
     notes = tuple(f"  chunks below {arrays.chunk_keys.prefix}{_key(path)}/ stay" for path in removed)
     return prepare_patch(work.target, editor.store, patch, work.options, notes=notes)
+
+
+def _prepare_text(
+    work: HeaderEdit, patch: DocumentPatch, removed: list[str], report: Report
+) -> PreparedFilePatch | None:
+    """Return the edit of the text that holds the references. Reports uneditable-target. Raises OSError."""
+    form = registry.find_format(registry.REFERENCE)
+    assert form is not None
+    assert form.patches is not None
+    path = trim(work.target)
+    try:
+        return PreparedFilePatch(path, registry.load(form.patches)(path, patch, removed))
+    except ValueError as error:
+        helps = [f"write a new document: `nczarr convert {show(work.target)} NEW`, and edit that"]
+        report.error(CODE, f"`{show(work.target)}`: {error}", helps=helps)
+    return None
 
 
 HARMLESS = frozenset(
@@ -88,12 +108,14 @@ class StoreEditor:
             self._refuse("an archive behind a URL is not changed in place")
         elif self.repository is not None and self.repository.kind != "branch":
             self._refuse(f"an edit is a commit on a branch, and this is a {self.repository.kind}")
-        elif self.repository is None and self.store.refers:
-            self._refuse("documents of references are not edited in place")
+        elif self.repository is None and self.store.refers and not os.path.isfile(trim(self.work.target)):
+            self._refuse("references in a folder of tables, or behind a URL, are not edited in place")
 
     def _refuse_moves(self) -> None:
         """Report new names that need chunks copied, or that are taken."""
-        if self.moves and (self.repository is not None or self.store.archive or is_remote(self.work.target)):
+        is_text = self.repository is None and self.store.refers
+        moves_chunks = self.repository is not None or self.store.archive or is_remote(self.work.target)
+        if self.moves and moves_chunks and not is_text:
             what = "archive" if self.store.archive else "bucket" if self.repository is None else "repository"
             self._refuse(f"a new name is a new key of each chunk, and the {what} does not move them at once")
         arrays = self.work.form.capabilities.arrays
