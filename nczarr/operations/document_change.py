@@ -25,6 +25,7 @@ from nczarr.stores import documents, extension, file_patch
 from nczarr.stores.base import Store
 from nczarr.stores.documents import Action, DocumentPatch
 from nczarr.stores.memory import pretty
+from nczarr.stores.url import is_remote
 
 LARGEST_TEXT = 1 << 16
 """Maximum bytes of a document that a rehearsal shows line by line."""
@@ -105,8 +106,9 @@ def commit(
     undo = write_undo(path, undo_file, members)
     try:
         prepared.commit()
-    except CompileError:
-        os.unlink(undo)
+    except (CompileError, OSError) as error:
+        if isinstance(error, CompileError) or not is_remote(path):  # a server may have got the journal in spite of it
+            os.unlink(undo)
         raise
     prepared.conclude()
     return change._replace(undo=undo)

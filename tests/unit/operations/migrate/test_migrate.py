@@ -391,6 +391,35 @@ def test_a_crash_at_any_write(tmp_path: Path) -> None:
         assert contents(place) == old
 
 
+def test_a_store_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = store(tmp_path)
+    before = files(tmp_path)
+
+    def claim(self: ExtensibleFolder, journal: bytes) -> bool:
+        raise PermissionError(13, "Permission denied", self.path)
+
+    monkeypatch.setattr(ExtensibleFolder, "claim", claim)
+    assert run_command("migrate", str(path), "--to", "zarr3").status == 3
+    assert files(tmp_path) == before
+
+
+def test_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("fsspec")
+    monkeypatch.chdir(tmp_path)
+    url = "memory://migrate/a.zarr"
+    nczarr.write(
+        nczarr.from_cdl("netcdf t { dimensions: x = 2 ; variables: int v(x) ; data: v = 1, 2 ; }"), url, "zarr2"
+    )
+    before = nczarr.digest(url)
+    done = nczarr.migrate(url, "zarr3")
+    assert nczarr.digest(url) == before
+    nczarr.edit(url, attributes={"/v@units": "K"}, undo_file="u.json")
+    assert nczarr.open(url)["v"].attributes["units"] == "K"
+    nczarr.edit(url, undo="u.json")
+    nczarr.migrate(url, undo=done.undo)
+    assert nczarr.digest(url) == before
+
+
 @pytest.mark.slow
 def test_a_kill_at_any_step(tmp_path: Path) -> None:
     path = store(tmp_path / "whole")
