@@ -16,6 +16,7 @@ from nczarr.diagnostics.report import Report
 from nczarr.operations import document_change
 from nczarr.operations.migrate import MigrateRequest, Migration, migrate
 from nczarr.options import Options
+from nczarr.stores import file_patch
 from nczarr.stores.extension import ExtensibleFolder
 from tests.conftest import run_command
 from tests.support import stepped
@@ -418,6 +419,30 @@ def test_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     nczarr.edit(url, undo="u.json")
     nczarr.migrate(url, undo=done.undo)
     assert nczarr.digest(url) == before
+
+
+def test_a_crash_within_an_archive(tmp_path: Path) -> None:
+    """Readers refuse an archive with half of its new end; the next migration restores it first."""
+    path = tmp_path / "a.zip"
+    nczarr.write(
+        nczarr.from_cdl("netcdf t { dimensions: x = 2 ; variables: int v(x) ; data: v = 1, 2 ; }"), path, "zarr2"
+    )
+    before, digest = path.read_bytes(), nczarr.digest(path)
+    write = file_patch.write_at
+
+    def crash(number: int, data: bytes, offset: int) -> None:
+        write(number, data[: len(data) // 2], offset)
+        raise Crash
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(file_patch, "write_at", crash)
+        with pytest.raises(Crash):
+            moved(path)
+    assert path.read_bytes() != before
+    assert "unfinished-edit" in run_command("dump", "-h", str(path)).err
+    assert moved(path)[1] == []
+    assert nczarr.digest(path) == digest
+    assert [each.name for each in tmp_path.iterdir() if each.name.endswith(".nczarr-edit")] == []
 
 
 @pytest.mark.slow
