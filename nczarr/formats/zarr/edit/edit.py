@@ -26,7 +26,7 @@ from nczarr.plan.losses import losses
 from nczarr.plan.plans import PartTarget, StorePlan
 from nczarr.plan.requested_storage import find_fill
 from nczarr.stores.base import Store, is_metadata
-from nczarr.stores.documents import DocumentPatch
+from nczarr.stores.documents import DocumentPatch, is_consolidated, list_outer_groups
 from nczarr.stores.folder_moves import move_key, reverse_moves
 from nczarr.stores.url import is_remote
 from nczarr.syntax.json.tolerant import parse
@@ -84,6 +84,12 @@ class StoreEditor:
 
     def _refuse_places(self) -> None:
         """Report places whose documents cannot be replaced."""
+        for outer in list_outer_groups(self.work.target):
+            if is_consolidated(outer):
+                self._refuse(
+                    f"it is a group of `{outer}`, whose consolidated metadata would be stale: edit that"
+                )
+                return
         if self.store.archive and is_remote(self.work.target):
             self._refuse("an archive behind a URL is not changed in place")
         elif self.repository is not None and self.repository.kind != "branch":

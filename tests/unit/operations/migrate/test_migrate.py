@@ -305,6 +305,18 @@ def test_an_archive_gets_new_bytes_at_its_end(tmp_path: Path) -> None:
     assert path.read_bytes() == before
 
 
+def test_a_group_of_a_larger_store(tmp_path: Path) -> None:
+    (tmp_path / ".zgroup").write_text('{"zarr_format": 2}')
+    path = store(tmp_path)
+    found, errors = moved(path)
+    assert found is None
+    assert "is a group of the store" in errors[0]
+    nczarr.edit(path, attributes={"/v@units": "K"})
+    (tmp_path / ".zmetadata").write_text('{"metadata": {}, "zarr_consolidated_format": 1}')
+    with pytest.raises(nczarr.CompileError, match="would be stale"):
+        nczarr.edit(path, attributes={"/v@units": "m"})
+
+
 OLD_DIALECT = {
     ".nczarr": {"zarr_format": 2, "nczarr_version": "1.0.0"},
     ".zgroup": {"zarr_format": 2},
