@@ -30,7 +30,7 @@ class EditRecord(NamedTuple):
     """Result of the command."""
 
     done: EditResult
-    """Result of the edit."""
+    """Changes, and the undo file."""
 
     def record(self) -> dict[str, Any]:
         """Return the members of the JSON object."""
@@ -76,7 +76,7 @@ def parser() -> Command:
         action=_Instruction,
         dest="instructions",
         metavar="PATH@NAME=VALUES",
-        help='set an attribute; values as in CDL ("K", 0f, 100f), with a type before the path if needed '
+        help='set an attribute; values as in CDL ("K", 0.f, 100.f), with a type before the path if needed '
         "('string /v@names=\"a\"'); @NAME is an attribute of the root; repeatable",
     )
     subparser.option(

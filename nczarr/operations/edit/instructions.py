@@ -1,6 +1,6 @@
 r"""Instructions of an edit: `--set`, `--delete` and `--rename`, as texts and as values of Python.
 
-    --set     [TYPE ]PATH@NAME=VALUES   values as CDL writes them: "K"   0f, 100f   1b
+    --set     [TYPE ]PATH@NAME=VALUES   values as CDL writes them: "K"   0.f, 100.f   1b
     --delete  PATH@NAME   PATH   var:PATH   dim:PATH   type:PATH
     --rename  PATH=NAME   PATH@NAME=NAME   with the same prefixes
 

@@ -19,6 +19,7 @@ FORMAT = Format(
     read="nczarr.formats.opendap.dmrpp.frontend:read",
     write="nczarr.formats.opendap.dmrpp.backend:write",
     losses="nczarr.formats.opendap.dmrpp.link_plan:losses",
+    edits="nczarr.formats.opendap.dmrpp.edit:edit",
     resident=True,
     only_reader=True,
 )
