@@ -25,6 +25,7 @@ from nczarr.stores import documents, extension, file_patch
 from nczarr.stores.base import Store
 from nczarr.stores.documents import Action, DocumentPatch
 from nczarr.stores.memory import pretty
+from nczarr.stores.url import is_remote
 
 LARGEST_TEXT = 1 << 16
 """Maximum bytes of a document that a rehearsal shows line by line."""
@@ -60,7 +61,7 @@ def open_store(path: str, report: Report, options: Options, *, rehearsal: bool) 
     source = endpoints.open_source(path, report, reading)
     if source is None:
         return None
-    reason = _refusal(source)
+    reason = _refusal(source) or _find_outer(path)
     if isinstance(source, Source) or reason is not None:
         helps = ["write a new target: `nczarr convert SRC DST`"]
         report.error("unchangeable-store", f"`{show(path)}` {reason}", helps=helps)
@@ -77,6 +78,12 @@ def open_store(path: str, report: Report, options: Options, *, rehearsal: bool) 
     recover(path, source, options.storage)
     again = endpoints.open_source(path, report, reading)
     return None if isinstance(again, Source) else again
+
+
+def _find_outer(path: str) -> str | None:
+    """Return that a target is a group of a larger store, in words; None for a whole one."""
+    outer = next(documents.list_outer_groups(path), None)
+    return None if outer is None else f"is a group of the store `{outer}`, all of which has one format"
 
 
 def _refusal(source: Source | Store) -> str | None:
@@ -105,8 +112,9 @@ def commit(
     undo = write_undo(path, undo_file, members)
     try:
         prepared.commit()
-    except CompileError:
-        os.unlink(undo)
+    except (CompileError, OSError) as error:
+        if isinstance(error, CompileError) or not is_remote(path):  # a server may have got the journal in spite of it
+            os.unlink(undo)
         raise
     prepared.conclude()
     return change._replace(undo=undo)

@@ -27,7 +27,7 @@ from nczarr.plan.losses import losses
 from nczarr.plan.plans import PartTarget, StorePlan
 from nczarr.plan.requested_storage import find_fill
 from nczarr.stores.base import Store, is_metadata
-from nczarr.stores.documents import DocumentPatch
+from nczarr.stores.documents import DocumentPatch, is_consolidated, list_outer_groups
 from nczarr.stores.file_patch import PreparedFilePatch
 from nczarr.stores.folder_moves import move_key, reverse_moves
 from nczarr.stores.url import is_remote, trim
@@ -104,6 +104,10 @@ class StoreEditor:
 
     def _refuse_places(self) -> None:
         """Report places whose documents cannot be replaced."""
+        for outer in list_outer_groups(self.work.target):
+            if is_consolidated(outer):
+                self._refuse(f"it is a group of `{outer}`, whose consolidated metadata would be stale: edit that")
+                return
         if self.store.archive and is_remote(self.work.target):
             self._refuse("an archive behind a URL is not changed in place")
         elif self.repository is not None and self.repository.kind != "branch":
@@ -124,8 +128,17 @@ class StoreEditor:
         for _, new in self.moves if not self.report.errors else ():
             if self.store.children(f"{new}/") and new not in [old for old, _ in self.moves]:
                 self._refuse(f"the new name `{names.last('/' + new)}` is the name of a folder with other keys")
+        for path in self.work.renamed["variable"] if self.moves else ():
+            if "" not in self.work.before.parts.get(path, {"": None}) and self._has_sidecar(path):
+                self._refuse(f"documents for readers of Awkward arrays name the keys of `{path}`")
         if {old for old, _ in self.moves} & {new for _, new in self.moves}:
             self._refuse("a new name is the old name of another node: rename them in two edits")
+
+    def _has_sidecar(self, path: str) -> bool:
+        """Return whether a ragged variable has documents that name its keys."""
+        from nczarr.formats.common.awkward.sidecar import FOLDER  # few datasets have lists
+
+        return FOLDER.rstrip("/") in self.store.children(f"{_key(path)}/")
 
     def prepare(self) -> DocumentPatch | None:
         """Return the patch; None after an error. Raises OSError."""

@@ -16,6 +16,7 @@ from nczarr.diagnostics.report import Report
 from nczarr.operations import document_change
 from nczarr.operations.migrate import MigrateRequest, Migration, migrate
 from nczarr.options import Options
+from nczarr.stores import file_patch
 from nczarr.stores.extension import ExtensibleFolder
 from tests.conftest import run_command
 from tests.support import stepped
@@ -304,6 +305,18 @@ def test_an_archive_gets_new_bytes_at_its_end(tmp_path: Path) -> None:
     assert path.read_bytes() == before
 
 
+def test_a_group_of_a_larger_store(tmp_path: Path) -> None:
+    (tmp_path / ".zgroup").write_text('{"zarr_format": 2}')
+    path = store(tmp_path)
+    found, errors = moved(path)
+    assert found is None
+    assert "is a group of the store" in errors[0]
+    nczarr.edit(path, attributes={"/v@units": "K"})
+    (tmp_path / ".zmetadata").write_text('{"metadata": {}, "zarr_consolidated_format": 1}')
+    with pytest.raises(nczarr.CompileError, match="would be stale"):
+        nczarr.edit(path, attributes={"/v@units": "m"})
+
+
 OLD_DIALECT = {
     ".nczarr": {"zarr_format": 2, "nczarr_version": "1.0.0"},
     ".zgroup": {"zarr_format": 2},
@@ -389,6 +402,59 @@ def test_a_crash_at_any_write(tmp_path: Path) -> None:
             assert contents(place) == new
         assert document_change.take_back(str(place), undo, Report(), Options()) is not None
         assert contents(place) == old
+
+
+def test_a_store_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = store(tmp_path)
+    before = files(tmp_path)
+
+    def claim(self: ExtensibleFolder, journal: bytes) -> bool:
+        raise PermissionError(13, "Permission denied", self.path)
+
+    monkeypatch.setattr(ExtensibleFolder, "claim", claim)
+    assert run_command("migrate", str(path), "--to", "zarr3").status == 3
+    assert files(tmp_path) == before
+
+
+def test_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("fsspec")
+    monkeypatch.chdir(tmp_path)
+    url = "memory://migrate/a.zarr"
+    nczarr.write(
+        nczarr.from_cdl("netcdf t { dimensions: x = 2 ; variables: int v(x) ; data: v = 1, 2 ; }"), url, "zarr2"
+    )
+    before = nczarr.digest(url)
+    done = nczarr.migrate(url, "zarr3")
+    assert nczarr.digest(url) == before
+    nczarr.edit(url, attributes={"/v@units": "K"}, undo_file="u.json")
+    assert nczarr.open(url)["v"].attributes["units"] == "K"
+    nczarr.edit(url, undo="u.json")
+    nczarr.migrate(url, undo=done.undo)
+    assert nczarr.digest(url) == before
+
+
+def test_a_crash_within_an_archive(tmp_path: Path) -> None:
+    """Readers refuse an archive with half of its new end; the next migration restores it first."""
+    path = tmp_path / "a.zip"
+    nczarr.write(
+        nczarr.from_cdl("netcdf t { dimensions: x = 2 ; variables: int v(x) ; data: v = 1, 2 ; }"), path, "zarr2"
+    )
+    before, digest = path.read_bytes(), nczarr.digest(path)
+    write = file_patch.write_at
+
+    def crash(number: int, data: bytes, offset: int) -> None:
+        write(number, data[: len(data) // 2], offset)
+        raise Crash
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(file_patch, "write_at", crash)
+        with pytest.raises(Crash):
+            moved(path)
+    assert path.read_bytes() != before
+    assert "unfinished-edit" in run_command("dump", "-h", str(path)).err
+    assert moved(path)[1] == []
+    assert nczarr.digest(path) == digest
+    assert [each.name for each in tmp_path.iterdir() if each.name.endswith(".nczarr-edit")] == []
 
 
 @pytest.mark.slow

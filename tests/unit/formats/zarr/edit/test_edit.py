@@ -225,6 +225,22 @@ def test_members_of_other_programs_stay(tmp_path: Path) -> None:
     assert {key for key in after if after[key] != before[key]} == {".zattrs", "v/.zattrs"}
 
 
+def test_ragged_variables(tmp_path: Path) -> None:
+    """Their attributes are edited; a new name would make documents stale that name their keys."""
+    text = (
+        "netcdf t { types: int(*) row ; dimensions: x = 2 ; variables: row v(x) ; int w(x) ; data: v = {1}, {2, 3} ; }"
+    )
+    path = tmp_path / "a.zarr"
+    nczarr.write(nczarr.from_cdl(text), path, "nczarr")
+    before = contents(path)
+    assert "v/.awkward0/schema.json" in before
+    refused(path, "uneditable-target", "Awkward arrays name the keys of `/v`", rename={"/v": "u"})
+    done = nczarr.edit(path, attributes={"/v@units": "K"}, rename={"/w": "u"})
+    assert nczarr.open(path)["v"].attributes["units"] == "K"
+    nczarr.edit(path, undo=done.undo_file)
+    assert contents(path) == before
+
+
 def test_arrays_without_names_of_dimensions(tmp_path: Path) -> None:
     """The back end would name them; an edit does not."""
     path = tmp_path / "a.zarr"
