@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import shutil
 from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -26,6 +27,9 @@ EXAMPLES = (
 
 MOST_GAPS = 3
 """Gaps of a coordinate that are printed."""
+
+SHORTEST = 8
+"""Characters of a column that is not cut."""
 
 MOST_WARNINGS = 10
 """Warnings that are printed."""
@@ -131,9 +135,7 @@ def _text_lines(facts: DatasetFacts) -> Iterator[str]:
         for coordinate in facts.coordinates:
             yield from _coordinate_lines(coordinate, min(width, 24))
     if facts.variables:
-        yield "variables"
-        for variable in facts.variables:
-            yield from _variable_lines(variable)
+        yield from _variable_table(facts.variables)
     if facts.warnings:
         yield "warnings"
         yield from (f"  {visible(warning)}" for warning in facts.warnings[:MOST_WARNINGS])
@@ -178,31 +180,40 @@ def _coordinate_lines(coordinate: CoordinateFacts, width: int) -> Iterator[str]:
         yield f"  {'':<{width}}  and {len(values.gaps) - MOST_GAPS} more gaps"
 
 
-def _variable_lines(variable: VariableFacts) -> Iterator[str]:
+def _variable_table(variables: tuple[VariableFacts, ...]) -> Iterator[str]:
+    """Yield a line for each variable, in columns; the widest columns are cut so that lines fit the terminal."""
     from nczarr.arrays.execution.counts import bytes_text
     from nczarr.diagnostics.render import visible
     from nczarr.names import readable
 
-    axes = (
-        name if name == str(length) else f"{readable(name)} {length}"
-        for name, length in zip(variable.dimensions, variable.shape, strict=True)
-    )
-    shape = f" ({', '.join(axes)})" if variable.shape else ""
-    yield visible(f"  {readable(variable.path.lstrip('/'))}  {readable(variable.type)}{shape}")
-    words = []
-    if variable.chunks is not None:
-        words.append(f"chunks {'×'.join(map(str, variable.chunks))}")
-    if variable.shards is not None:
-        words.append(f"shards {'×'.join(map(str, variable.shards))}")
-    words += [" ".join(variable.codecs)] if variable.codecs else []
-    if variable.size is not None and variable.stored not in (None, variable.size):
-        assert variable.stored is not None
-        words.append(
-            f"{bytes_text(variable.stored)} of {bytes_text(variable.size)}{_ratio(variable.size, variable.stored)}"
-        )
-    elif variable.size is not None:
-        words.append(bytes_text(variable.size))
-    if variable.missing:
-        words.append(f"{variable.missing} of {variable.grid} chunks missing")
-    if words:
-        yield f"    {', '.join(words)}"
+    rows = [("variable", "type", "dimensions", "chunks", "codecs", "size")]
+    for variable in variables:
+        size = "" if variable.size is None else bytes_text(variable.size)
+        if variable.stored not in (None, variable.size):
+            assert variable.stored is not None
+            of_size = f" of {size}{_ratio(variable.size or 0, variable.stored)}" if size else ""
+            size = f"{bytes_text(variable.stored)}{of_size}"
+        chunks = _times(variable.chunks or ()) + (f" in {_times(variable.shards)}" if variable.shards else "")
+        name, type_name = readable(variable.path.lstrip("/")), readable(variable.type)
+        axes = ", ".join(map(readable, variable.dimensions))
+        rows.append((name, type_name, axes, chunks, " ".join(variable.codecs), size))
+    used = [column for column in range(len(rows[0])) if any(row[column] for row in rows[1:])]
+    widths = [max(len(row[column]) for row in rows) for column in used]
+    room = max(80, min(120, shutil.get_terminal_size((80, 24)).columns)) - 2
+    while sum(widths) + 2 * (len(widths) - 1) > room and max(widths) > SHORTEST:
+        widths[widths.index(max(widths))] -= 1
+    for row in rows:
+        cells = (_cut(visible(row[column]), width).ljust(width) for column, width in zip(used, widths, strict=True))
+        yield f"  {'  '.join(cells)}".rstrip()
+    for variable in variables:
+        if variable.missing:
+            share = f"{variable.missing:,} of {variable.grid:,}"
+            yield _cut(f"  {visible(readable(variable.path.lstrip('/')))}: {share} chunks missing", room)
+
+
+def _times(lengths: tuple[int, ...]) -> str:
+    return "×".join(map(str, lengths))
+
+
+def _cut(text: str, width: int) -> str:
+    return text if len(text) <= width else text[: width - 1] + "…"

@@ -225,9 +225,9 @@ def _measure(source: Source | Store, variables: tuple[VariableFacts, ...]) -> in
 
 def _list_warnings(checked: Checked, source: Source | Store, form: Format) -> list[str]:
     """Return the advice of `check`, and the faults of `check --for cloud` where the dataset has encoded values."""
-    report = Report()
-    advise(checked, report)
-    cloud = readers.find_peer("cloud")
+    report, cloud = Report(), readers.find_peer("cloud")
     if cloud is not None and (form.binary or not isinstance(source, Source)):
         readers.check(cloud, source, report)
+    else:
+        advise(checked, report)
     return [f"{warning.code}: {warning.message}" for warning in report.list_sorted()]

@@ -11,7 +11,8 @@ import pytest
 import nczarr
 from tests.conftest import run_command
 
-TEXT = """netcdf t { dimensions: x = 4 ; y = 2 ; variables: int v(x) ; v:units = "m" ; v:long_name = "größe" ; v:_ChunkSizes = 2 ;
+TEXT = """netcdf t { dimensions: x = 4 ; y = 2 ; variables: int v(x) ; v:units = "m" ; v:long_name = "größe" ;
+  v:_ChunkSizes = 2 ;
   double w(y) ; data: v = 1, 2, 3, 4 ; w = 5, 6 ; }"""
 
 STYLES: dict[str, dict[str, Any]] = {
