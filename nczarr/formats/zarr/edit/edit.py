@@ -98,8 +98,8 @@ class StoreEditor:
         self._refuse_moves()
         self._refuse_removals()
 
-    def _refuse(self, text: str) -> None:
-        helps = [f"write a new dataset: `nczarr convert {show(self.work.target)} NEW`, and edit that"]
+    def _refuse(self, text: str, remedy: str = "") -> None:
+        helps = [remedy or f"write a new dataset: `nczarr convert {show(self.work.target)} NEW`, and edit that"]
         self.report.error(CODE, f"`{show(self.work.target)}`: {text}", helps=helps)
 
     def _refuse_places(self) -> None:
@@ -261,8 +261,10 @@ class StoreEditor:
         for loss in losses(self.work.after, form):
             if loss.kind in HARMLESS or (loss.kind, loss.path) in old:
                 continue
-            remedy = f": remove it as well, `--delete dim:{loss.path}`" if loss.kind == "unused-dimension" else ""
-            self._refuse(f"format `{form.name}` does not hold it: {loss.message}{remedy}")
+            remedy = "`nczarr migrate` gives the store a format that holds it"
+            if loss.kind == "unused-dimension":
+                remedy = f"remove it as well: `--delete dim:{loss.path}`"
+            self._refuse(f"format `{form.name}` does not hold it: {loss.message}", remedy)
 
     def _with_fills(self, plan: StorePlan) -> StorePlan:
         """Return the plan with the fill values of arrays whose `_FillValue` changes. Reports data-edit."""
