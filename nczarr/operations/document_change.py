@@ -14,17 +14,18 @@ import os
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from nczarr.diagnostics.report import Report, Source
+from nczarr import registry
+from nczarr.diagnostics.report import CompileError, Report, Source
 from nczarr.diagnostics.secrets import show
 from nczarr.operations import endpoints
-from nczarr.operations.edit.undo_file import parse_undo, write_undo
+from nczarr.operations.edit.undo_file import FORMS, parse_undo, write_undo
 from nczarr.options import Options
-from nczarr.stores import documents, extension
+from nczarr.plan.document_commit import prepare_patch, recover
+from nczarr.stores import documents, extension, file_patch
 from nczarr.stores.base import Store
-from nczarr.stores.document_commit import recover
-from nczarr.stores.documents import Action, DocumentPatch, Undo
-from nczarr.stores.lock import Lock, assure, report_changed
+from nczarr.stores.documents import Action, DocumentPatch
 from nczarr.stores.memory import pretty
+from nczarr.stores.url import is_remote
 
 LARGEST_TEXT = 1 << 16
 """Maximum bytes of a document that a rehearsal shows line by line."""
@@ -54,11 +55,13 @@ def open_store(path: str, report: Report, options: Options, *, rehearsal: bool) 
     An interrupted change that was committed is completed, in a rehearsal only
     read as complete. Reports unchangeable-store.
     """
+    if not rehearsal:
+        file_patch.recover(path)
     reading = options._replace(storage=options.storage.of("target"), kind=None)
     source = endpoints.open_source(path, report, reading)
     if source is None:
         return None
-    reason = _refusal(source)
+    reason = _refusal(source) or _find_outer(path)
     if isinstance(source, Source) or reason is not None:
         helps = ["write a new target: `nczarr convert SRC DST`"]
         report.error("unchangeable-store", f"`{show(path)}` {reason}", helps=helps)
@@ -77,83 +80,67 @@ def open_store(path: str, report: Report, options: Options, *, rehearsal: bool) 
     return None if isinstance(again, Source) else again
 
 
+def _find_outer(path: str) -> str | None:
+    """Return that a target is a group of a larger store, in words; None for a whole one."""
+    outer = next(documents.list_outer_groups(path), None)
+    return None if outer is None else f"is a group of the store `{outer}`, all of which has one format"
+
+
 def _refusal(source: Source | Store) -> str | None:
     """Return why documents of a source are not changed in place; None if they are."""
     if isinstance(source, Source):
         return "is a file, not a Zarr store"
     if source.versioned:
         return "is a repository, whose documents are changed by commits"
-    if source.archive:
-        return "is an archive, whose entries cannot be replaced"
+    if source.archive and source.distant:
+        return "is an archive behind a URL, which is not changed in place"
     return "is a set of references" if source.refers else None
 
 
 def commit(
-    change: DocumentChange, command: str, lock: Lock, report: Report, options: Options, undo_file: str | None = None
-) -> DocumentChange | None:
-    """Apply a change; return it with its undo file. None after an error. Raises OSError.
+    change: DocumentChange, store: Store, command: str, report: Report, options: Options, undo_file: str | None = None
+) -> DocumentChange:
+    """Apply a change to a store that is locked; return it with its undo file.
 
-    Reports busy-target.
+    Raises OSError, CompileError with busy-target if another run has changed the store.
     """
     path, patch = change.target, change.patch
     if not patch.after:
         return change
-    members = {"target": show(path), "header": "", "previous": "", **documents.undo_of(patch, command).members()}
+    prepared = prepare_patch(path, store, patch, options, documents.undo_of(patch, command))
+    members = {"target": show(path), "header": "", "previous": "", **prepared.undo()}
     undo = write_undo(path, undo_file, members)
-    if _apply(path, patch, command, lock, report, options):
-        return change._replace(undo=undo)
-    os.unlink(undo)
-    return None
-
-
-def _apply(path: str, patch: DocumentPatch, command: str, lock: Lock, report: Report, options: Options) -> bool:
-    """Apply a patch; return False (reported) if another run has changed the store. Raises OSError.
-
-    A failure after the commit only delays the work: the next run completes it.
-    """
-    if not assure(lock, path, report):
-        return False
-    store = extension.extensible(path, options.storage)
-    journal = documents.commit(store, patch, command)
-    if journal is None:
-        report.add(report_changed(f"`{show(path)}`"))
-        return False
-    extension.apply(store, journal)
-    return True
+    try:
+        prepared.commit()
+    except (CompileError, OSError) as error:
+        if isinstance(error, CompileError) or not is_remote(path):  # a server may have got the journal in spite of it
+            os.unlink(undo)
+        raise
+    prepared.conclude()
+    return change._replace(undo=undo)
 
 
 def take_back(path: str, name: str, report: Report, options: Options) -> DocumentChange | None:
-    """Restore the documents that an undo file names; None after an error. Raises OSError.
+    """Restore the documents that an undo file names; None after an error.
 
     Nothing is restored if a document is not as the command has left it. Reports
-    bad-undo-file, stale-undo, unchangeable-store, busy-target.
+    unmatched-undo, unchangeable-store, busy-target. Raises OSError, CompileError as `commit`.
     """
-    undo = read_undo(name, report)
-    if undo is None:
+    with open(name, "rb") as file:
+        members = parse_undo(file.read(), report)
+    if members is None:
         return None
     with endpoints.lock_place(path, report, options, replaces=True) as lock:
         store = None if lock is None else open_store(path, report, options, rehearsal=False)
-        if lock is None or store is None:
+        if store is None:
             return None
-        store.expect(undo.documents)
-        changed = undo.list_changed(store)
-        if changed:
-            more = f" and {len(changed) - 1} more documents have" if len(changed) > 1 else " has"
-            text = f"`{changed[0]}`{more} changed since `nczarr {undo.command}` wrote `{name}`"
-            report.error("stale-undo", text, helps=["nothing was restored"])
+        prepared = registry.load(FORMS[members["form"]])(path, members, report, options)
+        if prepared is None:
             return None
-        change = DocumentChange(path, undo.reverse(store))
-        return change if _apply(path, change.patch, "undo", lock, report, options) else None
-
-
-def read_undo(name: str, report: Report) -> Undo | None:
-    """Return the content of an undo file; None after an error. Reports bad-undo-file. Raises OSError."""
-    with open(name, "rb") as file:
-        members = parse_undo(file.read(), Report())
-    undo = None if members is None else documents.parse_undo(members)
-    if undo is None:
-        report.error("bad-undo-file", f"`{name}` is not an undo file of a store")
-    return undo
+        prepared.commit()
+        prepared.conclude()
+        patch = getattr(prepared, "patch", None)
+        return DocumentChange(path, patch if isinstance(patch, DocumentPatch) else DocumentPatch({}, {}))
 
 
 def show_patch(change: DocumentChange) -> Iterator[str]:

@@ -46,7 +46,8 @@ def open_source(path: str, report: Report, options: Options) -> Source | Store |
     except (BadURLError, MissingProtocolError) as error:
         unusable(path, error, report)
         return None
-    if not place.remote and isinstance(source, Source) and not options.unfinished and is_unfinished(source.path):
+    is_file = isinstance(source, Source) or source.archive
+    if is_file and not place.remote and not options.unfinished and is_unfinished(place.path):
         text = f"an edit of `{show(path)}` is not finished"
         report.error("unfinished-edit", text, helps=[f"`nczarr edit {show(path)} --recover` restores the file"])
         return None

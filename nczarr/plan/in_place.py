@@ -7,7 +7,7 @@ from nczarr.arrays.values.elements import convert_to_stored
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report
 from nczarr.options import Options
-from nczarr.plan.keys import check_keys, name_axes
+from nczarr.plan.keys import check_keys, name_axes, place_nodes
 from nczarr.plan.layout import lay
 from nczarr.plan.losses import losses, report_losses
 from nczarr.plan.plans import PartTarget, StorePlan
@@ -23,7 +23,8 @@ def plan_in_place(checked: Checked, source: Format, form: Format, options: Optio
     """
     arrays, before = form.capabilities.arrays, report.errors
     assert arrays is not None
-    check_keys(checked, arrays, {}, report)
+    places = place_nodes(checked) if arrays.portable_names else {}
+    check_keys(checked, arrays, places, report)
     plain = not (source.capabilities.typed_attributes or form.capabilities.typed_attributes)
     lost = () if plain else tuple(losses(checked, form))
     report_losses(lost, form, options, report)
@@ -41,7 +42,7 @@ def plan_in_place(checked: Checked, source: Format, form: Format, options: Optio
     }
     parts = {path: checked.parts.get(path, {}) for path in checked.variables}
     storage = {path: variable.storage for path, variable in checked.variables.items()}
-    return StorePlan(checked, form, options, lost, storage, targets, parts, axes)
+    return StorePlan(checked, form, options, lost, storage, targets, parts, axes, places)
 
 
 def _keep_layout(source: ArraySource, *, fill_needed: bool) -> Layout:

@@ -8,14 +8,18 @@ that the store reads as before or as after at any moment.
 from __future__ import annotations
 
 import hashlib
+import json
+import os
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal, NamedTuple
 
 from nczarr.stores import extension
 from nczarr.stores.base import JOURNAL, Store, UnsafeKeyError, safe_key
+from nczarr.stores.directory import DirectoryStore
 from nczarr.stores.extension import ExtendJournal, Extensible, decode_text, encode_text
 from nczarr.stores.folder_moves import Moves, StoreWithMoves, move_key, reverse_moves
 from nczarr.stores.overlay import Overlay
+from nczarr.stores.url import is_remote
 
 FORM = "documents"
 """Form of undo files of stores."""
@@ -72,6 +76,27 @@ def commit(store: Extensible, patch: DocumentPatch, verb: str) -> ExtendJournal 
         None, "", extension.new_run(), "committed", {}, (), documents, (), patch.removals(), verb, patch.moves
     )
     return journal if store.claim(journal.bytes()) else None
+
+
+def list_outer_groups(path: str) -> Iterator[str]:
+    """Yield the folders above a local store that are groups of one store with it, the nearest first."""
+    place = path if is_remote(path) else os.path.realpath(path)
+    while not is_remote(path) and (above := os.path.dirname(place)) != place:
+        if not any(os.path.lexists(os.path.join(above, name)) for name in (".zgroup", "zarr.json")):
+            return
+        yield above
+        place = above
+
+
+def is_consolidated(path: str) -> bool:
+    """Return whether a local group has the documents of all nodes below it. Raises OSError."""
+    store = DirectoryStore(path)
+    if store.get(".zmetadata") is not None:
+        return True
+    try:
+        return bool(json.loads(store.get("zarr.json") or b"{}").get("consolidated_metadata"))
+    except (ValueError, AttributeError, RecursionError):
+        return False
 
 
 def find_journal(store: Store) -> ExtendJournal | None:

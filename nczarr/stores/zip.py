@@ -86,7 +86,7 @@ class ZipStore(Store):
         return sorted(name for name in self._archive.NameToInfo if is_safe(name))
 
     @cached_property
-    def _folder(self) -> str:
+    def folder(self) -> str:
         """Common folder of all entries, with slash, as in the netCDF library's archives; mostly empty."""
         first = self._names[0].partition("/")[0] + "/" if self._names else ""
         if not first or not all(name.startswith(first) for name in self._names):
@@ -123,14 +123,14 @@ class ZipStore(Store):
 
     def lacks(self, key: str) -> bool:
         """Return whether the archive has no such entry. Raises OSError."""
-        if self._folder + key in self._archive.NameToInfo:
+        if self.folder + key in self._archive.NameToInfo:
             return False
         self.confirm_absent(key)
         return True
 
     def get(self, key: str) -> bytes | None:
         """Return the bytes of a key, or None. Raises OSError, UnsafeKeyError."""
-        info = self._archive.NameToInfo.get(self._folder + safe_key(key))
+        info = self._archive.NameToInfo.get(self.folder + safe_key(key))
         if info is None:
             self.confirm_absent(key)
             return None
@@ -152,7 +152,7 @@ class ZipStore(Store):
     def expect(self, keys: Iterable[str]) -> None:
         """Fetch entries of a remote archive in advance. Raises OSError, UnsafeKeyError."""
         if self._remote is not None:
-            entries = (self._archive.NameToInfo.get(self._folder + safe_key(key)) for key in keys)
+            entries = (self._archive.NameToInfo.get(self.folder + safe_key(key)) for key in keys)
             self._fetch([info for info in entries if info is not None])
 
     def several(self, keys: Iterable[str]) -> dict[str, bytes]:
@@ -164,8 +164,8 @@ class ZipStore(Store):
 
     def keys(self, prefix: str = "") -> Iterator[str]:
         """Return all keys with `prefix`, sorted."""
-        cut = len(self._folder)
-        return (name[cut:] for name in with_prefix(self._names, self._folder + prefix))
+        cut = len(self.folder)
+        return (name[cut:] for name in with_prefix(self._names, self.folder + prefix))
 
     def children(self, prefix: str) -> list[str]:
         """Return the next segments after `prefix`."""
@@ -173,7 +173,7 @@ class ZipStore(Store):
 
     def locate(self, key: str) -> Range | None:
         """Return the file range of an uncompressed entry. Raises OSError, UnsafeKeyError."""
-        info = self._archive.NameToInfo.get(self._folder + safe_key(key))
+        info = self._archive.NameToInfo.get(self.folder + safe_key(key))
         if info is None:
             self.confirm_absent(key)
             return None
@@ -191,7 +191,7 @@ class ZipStore(Store):
         Compares the headers of entries whose names differ in one bit, and of no
         others: a missing key costs no look at all entries.
         """
-        for name in _neighbours(self._folder + key):
+        for name in _neighbours(self.folder + key):
             info = self._archive.NameToInfo.get(name)
             if info is not None:
                 self._check_name(info)
@@ -214,7 +214,7 @@ class ZipStore(Store):
 
     def confirm_name(self, key: str) -> None:
         """Raise OSError if the directory of the archive does not name an entry as the entry does."""
-        info = self._archive.NameToInfo.get(self._folder + key)
+        info = self._archive.NameToInfo.get(self.folder + key)
         if info is not None:
             self._check_name(info)
 

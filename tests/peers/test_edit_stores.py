@@ -106,6 +106,51 @@ def test_corpus(source: Path, tmp_path: Path) -> None:
     assert {key: key.read_bytes() for key in path.rglob("*") if key.is_file()} == before
 
 
+def edits_of(source: Path) -> dict[str, tuple[list[str], set[str]]]:
+    """Edits of a store, and the differences that each makes."""
+    checked = nczarr.open(source).checked
+    variables, groups, dimensions = list(checked.variables), [*checked.groups][1:], list(checked.dimensions)
+    found = {}
+    if variables:
+        found["name"] = (["--rename", f"var:{variables[0]}=renamed_v"], {"missing-variable"})
+        found["attribute"] = (["--set", f'{variables[-1]}@added="furlong"'], {"missing-attribute"})
+        found["removal"] = (["--delete", variables[0]], {"missing-variable"})
+    if groups:
+        found["group"] = (["--rename", f"{groups[0]}=renamed_g"], {"missing-group", "variable-dimensions"})
+    if dimensions:
+        found["dimension"] = (
+            ["--rename", f"dim:{dimensions[0]}=renamed_d"],
+            {"missing-dimension", "variable-dimensions"},
+        )
+    return found
+
+
+UNUSED = {"py-groups-pure", "zp2-dims-consolidated", "zp3-dims"}
+"""Stores of plain Zarr, of whose dimensions one would be unused without the first variable."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("source", STORES, ids=[path.parent.name for path in STORES])
+def test_corpus_names(source: Path, tmp_path: Path) -> None:
+    """Names and removals: nothing else is read otherwise, and every byte is restored."""
+    for name, (words, kinds) in edits_of(source).items():
+        path = tmp_path / name / "a.zarr"
+        shutil.copytree(source, path)
+        ran = run_command("edit", str(path), *words)
+        refused = name == "removal" and source.parent.name in UNUSED
+        assert ran.status == (2 if refused else 0), ran.err
+        if refused:
+            assert "remove it as well" in ran.err
+            continue
+        found = {each.kind for each in nczarr.diff(source, path, data=False)}
+        assert found <= kinds
+        assert found
+        undo = run_command("edit", str(path), "--undo", f"{path}.undo-1.json")
+        assert undo.status == 0, undo.err
+        restored = {key.relative_to(path): key.read_bytes() for key in path.rglob("*") if key.is_file()}
+        assert restored == {key.relative_to(source): key.read_bytes() for key in source.rglob("*") if key.is_file()}
+
+
 @pytest.mark.slow
 def test_ten_thousand_variables(tmp_path: Path, peer: Callable[[str], ModuleType]) -> None:
     zarr = peer("zarr")

@@ -116,7 +116,7 @@ def _edit(request: EditRequest, report: Report) -> EditResult | None:
 
 def _complete(request: EditRequest) -> None:
     """Complete an interrupted change of a store that was committed. Raises OSError."""
-    from nczarr.stores import document_commit
+    from nczarr.plan import document_commit
 
     storage = request.options.storage
     source = endpoints.open_source(request.target, Report(), request.options._replace(storage=storage.of("target")))

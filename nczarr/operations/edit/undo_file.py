@@ -17,13 +17,13 @@ from typing import Any
 
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report
-from nczarr.stores.url import is_remote, trim
+from nczarr.stores.url import is_remote, location, trim
 
 VERSION = 1
 
 FORMS: Mapping[str, str] = {
     "bytes": "nczarr.stores.file_patch:prepare_undo",
-    "documents": "nczarr.stores.document_commit:prepare_undo",
+    "documents": "nczarr.plan.document_commit:prepare_undo",
 }
 """Functions `(path, members, Report, Options) -> PreparedEdit | None` by form of undo file, as lazy strings."""
 
@@ -54,7 +54,8 @@ def write_undo(target: str, path: str | None, members: Mapping[str, Any]) -> str
     if path is not None:
         _write(path, data, os.O_TRUNC)
         return path
-    base = trim(target).rstrip("/")
+    repository = location(target).repository
+    base = (trim(target) if repository is None else repository.place).rstrip("/")
     if is_remote(base):
         base = os.path.basename(base) or "dataset"
     for number in count(1):

@@ -24,7 +24,7 @@ from nczarr.registry import Format
 from nczarr.stores import documents
 from nczarr.stores.base import Store
 from nczarr.stores.documents import DocumentPatch
-from nczarr.stores.lock import Lock, NoLock
+from nczarr.stores.lock import Lock, NoLock, assure
 from nczarr.stores.url import trim
 
 COMMAND = "migrate"
@@ -104,10 +104,11 @@ def _migrate(request: MigrateRequest, form: Format, report: Report, lock: Lock) 
     if report.errors:
         return None
     change = DocumentChange(request.target, patch)
-    done: DocumentChange | None = change
-    if not request.rehearsal:
-        done = document_change.commit(change, COMMAND, lock, report, request.options, request.undo_file)
-    return None if done is None else Migration(source.name, form.name, done)
+    if request.rehearsal:
+        return Migration(source.name, form.name, change)
+    if assure(lock, request.target, report):
+        change = document_change.commit(change, store, COMMAND, report, request.options, request.undo_file)
+    return None if report.errors else Migration(source.name, form.name, change)
 
 
 def prove(checked: Checked, store: Store, patch: DocumentPatch, plan: StorePlan, report: Report) -> None:

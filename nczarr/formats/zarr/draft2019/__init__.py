@@ -30,4 +30,5 @@ FORMAT = Format(
     holds="nczarr.formats.zarr.draft2019.frontend:holds",
     read="nczarr.formats.zarr.draft2019.frontend:read",
     emit="nczarr.formats.zarr.draft2019.backend:emit",
+    edits="nczarr.formats.zarr.edit.edit:edit",
 )

@@ -11,29 +11,31 @@ from nczarr.arrays.sources.memory import is_complete
 from nczarr.arrays.sources.source import is_number
 from nczarr.arrays.values.elements import convert_to_stored, is_element
 from nczarr.ast import Constant, Variable
+from nczarr.check import check
+from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report, Source
 from nczarr.diagnostics.secrets import show
 from nczarr.formats.common.documents import Json
 from nczarr.formats.zarr.edit.json_difference import apply_difference
 from nczarr.formats.zarr.migration.documents import CONSOLIDATED, emit, encode
 from nczarr.formats.zarr.v3 import DOCUMENT
-from nczarr.plan.header_changes import HeaderEdit, NodeAddition, NodeRemoval, NodeRename
+from nczarr.plan.document_commit import find_repository, prepare_patch
+from nczarr.plan.header_changes import HeaderEdit, NodeAddition, NodeRemoval, NodeRename, PreparedEdit
 from nczarr.plan.in_place import plan_in_place
 from nczarr.plan.losses import losses
 from nczarr.plan.plans import PartTarget, StorePlan
 from nczarr.plan.requested_storage import find_fill
 from nczarr.stores.base import Store, is_metadata
-from nczarr.stores.document_commit import PreparedDocumentPatch
-from nczarr.stores.documents import DocumentPatch
+from nczarr.stores.documents import DocumentPatch, is_consolidated, list_outer_groups
 from nczarr.stores.folder_moves import move_key, reverse_moves
-from nczarr.stores.url import is_remote, trim
+from nczarr.stores.url import is_remote
 from nczarr.syntax.json.tolerant import parse
 
 CODE = "uneditable-target"
 """Code of what is not edited in a store."""
 
 
-def edit(work: HeaderEdit, report: Report) -> PreparedDocumentPatch | None:
+def edit(work: HeaderEdit, report: Report) -> PreparedEdit | None:
     """Return the prepared edit of a store; None after a reported error. Raises OSError.
 
     Reports uneditable-target, data-edit, and losses of the format.
@@ -46,8 +48,10 @@ def edit(work: HeaderEdit, report: Report) -> PreparedDocumentPatch | None:
         return None
     removals = (change for change in work.changes if isinstance(change, NodeRemoval))
     removed = [change.path for change in removals if change.kind in ("variable", "group")]
-    notes = tuple(f"  chunks below {_key(path)}/ stay" for path in removed)
-    return PreparedDocumentPatch(trim(work.target), patch, work.options.storage, notes=notes)
+    arrays = work.form.capabilities.arrays
+    assert arrays is not None
+    notes = tuple(f"  chunks below {arrays.chunk_keys.prefix}{_key(path)}/ stay" for path in removed)
+    return prepare_patch(work.target, editor.store, patch, work.options, notes=notes)
 
 
 HARMLESS = frozenset(
@@ -63,6 +67,7 @@ class StoreEditor:
         self.work = work
         self.store = store
         self.report = report
+        self.repository = find_repository(work.target)
         self._refuse_places()
         renames = [change for change in work.changes if isinstance(change, NodeRename)]
         self.moves = [
@@ -71,29 +76,47 @@ class StoreEditor:
             if change.kind in ("variable", "group")
         ]
         self._refuse_moves()
+        self._refuse_removals()
 
-    def _refuse(self, text: str) -> None:
-        helps = [f"write a new dataset: `nczarr convert {show(self.work.target)} NEW`, and edit that"]
+    def _refuse(self, text: str, remedy: str = "") -> None:
+        helps = [remedy or f"write a new dataset: `nczarr convert {show(self.work.target)} NEW`, and edit that"]
         self.report.error(CODE, f"`{show(self.work.target)}`: {text}", helps=helps)
 
     def _refuse_places(self) -> None:
         """Report places whose documents cannot be replaced."""
-        if self.store.archive:
-            self._refuse("entries of an archive cannot be replaced")
-        elif self.store.refers:
+        for outer in list_outer_groups(self.work.target):
+            if is_consolidated(outer):
+                self._refuse(f"it is a group of `{outer}`, whose consolidated metadata would be stale: edit that")
+                return
+        if self.store.archive and is_remote(self.work.target):
+            self._refuse("an archive behind a URL is not changed in place")
+        elif self.repository is not None and self.repository.kind != "branch":
+            self._refuse(f"an edit is a commit on a branch, and this is a {self.repository.kind}")
+        elif self.repository is None and self.store.refers:
             self._refuse("documents of references are not edited in place")
-        elif self.store.versioned:
-            self._refuse("documents of a repository are changed by commits")
 
     def _refuse_moves(self) -> None:
         """Report new names that need chunks copied, or that are taken."""
-        if self.moves and is_remote(self.work.target):
-            self._refuse("a new name is a new key of each chunk, and a bucket does not move them at once")
+        if self.moves and (self.repository is not None or self.store.archive or is_remote(self.work.target)):
+            what = "archive" if self.store.archive else "bucket" if self.repository is None else "repository"
+            self._refuse(f"a new name is a new key of each chunk, and the {what} does not move them at once")
+        arrays = self.work.form.capabilities.arrays
+        if self.moves and arrays is not None and arrays.portable_names:
+            self._refuse("a new name is a new key of the document and of each chunk, at several places of the store")
         for _, new in self.moves if not self.report.errors else ():
             if self.store.children(f"{new}/") and new not in [old for old, _ in self.moves]:
                 self._refuse(f"the new name `{names.last('/' + new)}` is the name of a folder with other keys")
+        for path in self.work.renamed["variable"] if self.moves else ():
+            if "" not in self.work.before.parts.get(path, {"": None}) and self._has_sidecar(path):
+                self._refuse(f"documents for readers of Awkward arrays name the keys of `{path}`")
         if {old for old, _ in self.moves} & {new for _, new in self.moves}:
             self._refuse("a new name is the old name of another node: rename them in two edits")
+
+    def _has_sidecar(self, path: str) -> bool:
+        """Return whether a ragged variable has documents that name its keys."""
+        from nczarr.formats.common.awkward.sidecar import FOLDER  # few datasets have lists
+
+        return FOLDER.rstrip("/") in self.store.children(f"{_key(path)}/")
 
     def prepare(self) -> DocumentPatch | None:
         """Return the patch; None after an error. Raises OSError."""
@@ -135,8 +158,8 @@ class StoreEditor:
         for key in different:
             data = self._get(key)
             document = after[key]
-            if data is not None and key in before:
-                document = apply_difference(_parse(data), before[key], document)
+            if key in before:
+                document = apply_difference({} if data is None else _parse(data), before[key], document)
             changes[key] = data, encode(document)
         for key in gone:
             data = self._get(key)
@@ -190,23 +213,36 @@ class StoreEditor:
                 yield own.removesuffix(end), _parse(data)
 
     # ---- what changes beside attributes and names ------------------------------------------------------------------
+    def _refuse_removals(self) -> None:
+        """Report removed nodes of a repository, whose chunks go with them: no undo file would restore them."""
+        for change in self.work.changes if self.repository is not None else ():
+            if isinstance(change, NodeRemoval) and change.kind in ("variable", "group"):
+                self._refuse(f"a repository removes the chunks of {change.kind} `{change.path}` with its document")
+
     def _refuse_additions(self, plan: StorePlan) -> None:
         """Report new nodes with the names of folders that have other keys, and arrays that need chunks."""
         for change in self.work.changes:
             if not isinstance(change, NodeAddition) or change.kind not in ("variable", "group"):
                 continue
-            if self.store.children(_key(change.path) + "/"):
+            parts = plan.targets.get(change.path, {})
+            places = {_key(change.path) + "/", *(plan.chunk_keys(change.path, part).prefix for part in parts)}
+            if any(map(self.store.children, places)):
                 self._refuse(f"the name of `{change.path}` is the name of a folder with other keys")
-            if not all(target.sparse for target in plan.targets.get(change.path, {}).values()):
+            if not all(target.sparse for target in parts.values()):
                 self._refuse(f"the new variable `{change.path}` needs chunks that say that it is empty")
 
     def _refuse_losses(self) -> None:
         """Report what the format cannot hold of the new header, and did not have to hold before."""
         form = self.work.form
-        old = {(loss.kind, loss.path) for loss in losses(self.work.before, form)}
+        renamed = {old: new for names_of_kind in self.work.renamed.values() for old, new in names_of_kind.items()}
+        old = {(loss.kind, renamed.get(loss.path, loss.path)) for loss in losses(self.work.before, form)}
         for loss in losses(self.work.after, form):
-            if loss.kind not in HARMLESS and (loss.kind, loss.path) not in old:
-                self._refuse(f"format `{form.name}` does not hold it: {loss.message}")
+            if loss.kind in HARMLESS or (loss.kind, loss.path) in old:
+                continue
+            remedy = "`nczarr migrate` gives the store a format that holds it"
+            if loss.kind == "unused-dimension":
+                remedy = f"remove it as well: `--delete dim:{loss.path}`"
+            self._refuse(f"format `{form.name}` does not hold it: {loss.message}", remedy)
 
     def _with_fills(self, plan: StorePlan) -> StorePlan:
         """Return the plan with the fill values of arrays whose `_FillValue` changes. Reports data-edit."""
@@ -248,15 +284,31 @@ class StoreEditor:
 
     # ---- proof -----------------------------------------------------------------------------------------------------
     def _prove(self, patch: DocumentPatch) -> None:
-        """Report uneditable-target if the store does not read as the header afterwards. Raises OSError."""
-        work = self.work
-        reading = Report()
-        after = patch.view(self.store)
+        """Report uneditable-target if the store would not read as the header afterwards. Raises OSError."""
+        work, reading = self.work, Report()
         assert work.form.read is not None
-        unchecked = registry.load(work.form.read)(after, reading, work.options)
-        if unchecked is None or reading.errors:
+        unchecked = registry.load(work.form.read)(patch.view(self.store), reading, work.options)
+        again = None if unchecked is None else check(unchecked, reading)
+        if again is None or reading.errors:
             found = next((diagnostic.message for diagnostic in reading.list_sorted()), "")
             self._refuse(f"the documents would not be readable: {found}")
+            return
+        expected, found_nodes = dict(_list_nodes(work.after)), dict(_list_nodes(again))
+        for name in expected.keys() | found_nodes.keys():
+            if expected.get(name) != found_nodes.get(name):
+                self._refuse(f"format `{work.form.name}` does not hold the new {name[0]} `{name[1]}` as it is stated")
+                return
+
+
+def _list_nodes(checked: Checked) -> Iterator[tuple[tuple[str, str], object]]:
+    """Yield the nodes of a header by kind and path, with everything that the format must hold of them."""
+    for path, group in checked.groups.items():
+        yield ("group", path), {attribute.name: attribute.value for attribute in group.attributes}
+    for path, dimension in checked.dimensions.items():
+        yield ("dimension", path), (dimension.size, dimension.unlimited)
+    for path, variable in checked.variables.items():
+        attributes = {attribute.name: attribute.value for attribute in variable.attributes}
+        yield ("variable", path), (variable.type, variable.dimensions, attributes)
 
 
 def _key(path: str) -> str:

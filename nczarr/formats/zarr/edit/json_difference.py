@@ -28,6 +28,8 @@ def apply_difference(document: Any, before: Any, after: Any) -> Any:
     members: dict[str, Any] = {}
     for name in _order(document, before, after):
         value = document.get(name, _MISSING)
+        if value is _MISSING and name in before and before[name] == after.get(name, _MISSING):
+            continue  # a member that only the back end writes
         if name not in after:  # a member that the back end does not write
             members[name] = value
         elif value is _MISSING or name not in before:

@@ -110,13 +110,14 @@ class DocumentMigration:
         if self.has_hidden or self.source_has_hidden:
             self.emitted = self._emit()
         groups = []
+        has_old = self.is_old or any(map(self.cache.has, OLD))  # another program may have left them
         for prefix, is_array in self._nodes(""):
             if is_array:
                 self._write_array(prefix)
             else:
                 groups.append(prefix)
                 self._write_group(prefix)
-            if self.is_old:
+            if has_old:
                 self._remove_old(prefix, is_array=is_array)
         for prefix in reversed(groups):
             self._consolidate(prefix)

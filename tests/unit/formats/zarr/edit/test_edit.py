@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -141,6 +142,20 @@ def test_a_new_fill_value_is_also_that_of_the_array(tmp_path: Path, form: str) -
     assert document["fill_value"] == -5.0
 
 
+def test_the_draft_of_2019(tmp_path: Path) -> None:
+    path = store(tmp_path, "zarr3-2019")
+    before = contents(path)
+    done = nczarr.edit(path, attributes={"/temp@units": "K", "@a": [1, 2]}, delete=["/count"])
+    found = [f"{each.path}: {each.message}" for each in nczarr.diff(nczarr.from_cdl(TEXT % 2), path)]
+    assert len(found) == 3
+    assert done.lines[-1] == "  chunks below data/count/ stay"
+    refused(path, "uneditable-target", "at several places", rename={"/temp": "sst"})
+    added = run_command("dump", "-h", str(path)).out.decode().replace("\tfloat temp", "\tint count(x) ;\n\tfloat temp")
+    refused(path, "uneditable-target", "is the name of a folder with other keys", added)
+    nczarr.edit(path, undo=done.undo_file)
+    assert contents(path) == before
+
+
 def refused(path: Path, code: str, text: str, *arguments: Any, **changes: Any) -> None:
     before = files(path.parent)
     with pytest.raises(CompileError) as caught:
@@ -163,15 +178,33 @@ def test_what_is_refused(tmp_path: Path) -> None:
     refused(path, "uneditable-target", "unlimited", header.replace("time = 2 ;", "time = UNLIMITED ;"))
 
 
-@pytest.mark.parametrize("name", ["a.zip", "a.json"])
-def test_archives_and_references_are_refused(tmp_path: Path, name: str) -> None:
-    path = tmp_path / name
-    text = "netcdf t { dimensions: x = 2 ; variables: int v(x) ; data: v = 1, 2 ; }"
-    nczarr.write(nczarr.from_cdl(text), path, *(["zarr2"] if name == "a.zip" else []))
+def test_references_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    nczarr.write(nczarr.from_cdl("netcdf t { dimensions: x = 2 ; variables: int v(x) ; data: v = 1, 2 ; }"), path)
     before = path.read_bytes()
     with pytest.raises(CompileError) as caught:
         nczarr.edit(path, attributes={"@a": 1})
     assert caught.value.diagnostics[0].code == "uneditable-target"
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_archives(tmp_path: Path, form: str) -> None:
+    path = tmp_path / "a.zip"
+    nczarr.write(nczarr.from_cdl(TEXT % 2), path, form, allow_loss=["all"])
+    before = path.read_bytes()
+    with pytest.raises(CompileError, match="the archive does not move"):
+        nczarr.edit(path, rename={"/temp": "sst"})
+    assert path.read_bytes() == before
+    done = nczarr.edit(path, attributes={"/temp@units": "K"}, delete=["/count"])
+    with nczarr.open(path) as dataset:
+        assert dataset["temp"].attributes["units"] == "K"
+        assert dataset["temp"][:].tolist() == [[1, 2, 3], [4, 5, 6]]
+        assert "count" not in dataset.variables
+    with zipfile.ZipFile(path) as archive:
+        assert archive.testzip() is None
+        assert len(set(archive.namelist())) == len(archive.namelist())
+    nczarr.edit(path, undo=done.undo_file)
     assert path.read_bytes() == before
 
 
@@ -190,6 +223,38 @@ def test_members_of_other_programs_stay(tmp_path: Path) -> None:
     assert json.loads(after[".zattrs"][0]) == {"a": {"deep": [1]}, "b": "y", "c": None}
     assert list(json.loads(after["v/.zattrs"][0]).items())[1:] == [("n", 1000.0), ("units", "km")]
     assert {key for key in after if after[key] != before[key]} == {".zattrs", "v/.zattrs"}
+
+
+def test_ragged_variables(tmp_path: Path) -> None:
+    """Their attributes are edited; a new name would make documents stale that name their keys."""
+    text = (
+        "netcdf t { types: int(*) row ; dimensions: x = 2 ; variables: row v(x) ; int w(x) ; data: v = {1}, {2, 3} ; }"
+    )
+    path = tmp_path / "a.zarr"
+    nczarr.write(nczarr.from_cdl(text), path, "nczarr")
+    before = contents(path)
+    assert "v/.awkward0/schema.json" in before
+    refused(path, "uneditable-target", "Awkward arrays name the keys of `/v`", rename={"/v": "u"})
+    done = nczarr.edit(path, attributes={"/v@units": "K"}, rename={"/w": "u"})
+    assert nczarr.open(path)["v"].attributes["units"] == "K"
+    nczarr.edit(path, undo=done.undo_file)
+    assert contents(path) == before
+
+
+def test_arrays_without_names_of_dimensions(tmp_path: Path) -> None:
+    """The back end would name them; an edit does not."""
+    path = tmp_path / "a.zarr"
+    (path / "v").mkdir(parents=True)
+    (path / ".zgroup").write_text('{"zarr_format": 2}')
+    array = {"zarr_format": 2, "shape": [2], "chunks": [2], "dtype": "<i4", "fill_value": 0, "order": "C"}
+    (path / "v/.zarray").write_text(json.dumps({**array, "compressor": None, "filters": None}))
+    before = contents(path)
+    first = nczarr.edit(path, attributes={"/v@units": "km"})
+    second = nczarr.edit(path, rename={"/v": "w"})
+    assert json.loads((path / "w/.zattrs").read_text()) == {"units": "km"}
+    nczarr.edit(path, undo=second.undo_file)
+    nczarr.edit(path, undo=first.undo_file)
+    assert contents(path) == before
 
 
 class Crash(BaseException):
@@ -266,6 +331,7 @@ def test_cost_is_linear(tmp_path: Path) -> None:
         ({"z": 0, "a": 1, "b": {"y": 5, "x": 1}}, {"a": 1, "b": {"x": 1}}, {"b": {"x": 2}, "c": 3}, None),
         ({"a": 1.0, "z": 2}, {"a": 1}, {"a": 1}, {"a": 1.0, "z": 2}),
         ({"a": 1, "z": 0, "b": 2}, {"a": 1, "b": 2}, {"b": 2, "a": 1}, {"b": 2, "a": 1, "z": 0}),
+        ({"z": 1}, {"a": 1, "b": 2}, {"a": 1, "b": 3}, {"b": 3, "z": 1}),
         ({"a": [1, 2]}, {"a": [1, 2]}, {"a": [1]}, {"a": [1]}),
         ({"_nczarr": '{"q": 1, "attr": {}}'}, {"_nczarr": '{"attr": {}}'}, {"_nczarr": '{"attr": {"t": 1}}'}, "text"),
     ],
@@ -274,3 +340,21 @@ def test_differences_of_documents(document: Any, before: Any, after: Any, wanted
     wanted = {"z": 0, "b": {"y": 5, "x": 2}, "c": 3} if wanted is None else wanted
     wanted = {"_nczarr": '{"q": 1, "attr": {"t": 1}}'} if wanted == "text" else wanted
     assert list(apply_difference(document, before, after).items()) == list(wanted.items())
+
+
+def test_a_repository_gets_a_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    icechunk = pytest.importorskip("icechunk")
+    monkeypatch.chdir(tmp_path)
+    dataset = nczarr.from_cdl("netcdf t { dimensions: x = 2 ; variables: int v(x) ; data: v = 1, 2 ; }")
+    nczarr.write(dataset, "icechunk:repo")
+    old = nczarr.digest("repo")
+    done = nczarr.edit("repo", attributes={"/v@units": "K"})
+    assert done.undo_file == "repo.undo-1.json"
+    assert nczarr.open("repo")["v"].attributes["units"] == "K"
+    for changes, text in (({"rename": {"/v": "w"}}, "does not move"), ({"delete": ["/v"]}, "removes the chunks")):
+        with pytest.raises(CompileError, match=text):
+            nczarr.edit("repo", **changes)
+    nczarr.edit("repo", undo=done.undo_file)
+    assert nczarr.digest("repo") == old
+    history = icechunk.Repository.open(icechunk.local_filesystem_storage("repo")).ancestry(branch="main")
+    assert [each.message for each in history][:2] == ["Edit the header"] * 2
