@@ -490,3 +490,21 @@ def test_new_variables_of_a_classic_file(kind: str, tmp_path: Path, readers_of_f
     assert run_command("edit", str(padded), "--header", "-", stdin=without_data(new).encode()).status == 0
     assert run_command("edit", str(padded), "--undo", f"{padded}.undo-2.json").status == 0
     assert padded.read_bytes() == before
+
+
+def test_a_large_group_moves_few_links(tmp_path: Path, readers_of_files: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    from nczarr.formats.netcdf4.edit import editor
+
+    monkeypatch.setattr(editor, "MOST_MOVED", 2)
+    edited = compile_cdl(DEEP, tmp_path / "edited.nc", "nc4")
+    ran = run_command("edit", str(edited), "--rename", "/x=lon", "--rename", "/temp=t", "--delete", "/text")
+    assert ran.status == 0, ran.err
+    shown = by_netcdf4(edited)
+    assert [item[0] for item in shown["variables"]] == ["y", "z", "time", "ok", "scalar", "w", "lon", "t"]
+    expected = (
+        DEEP.replace("double x(x)", "double lon(x)").replace("x:units", "lon:units").replace("  x = 10", "  lon = 10")
+    )
+    expected = expected.replace(" x = 3", " lon = 3").replace("(x)", "(lon)").replace(", x)", ", lon)")
+    expected = expected.replace("temp(", "t(").replace("temp:", "t:").replace("  temp =", "  t =")
+    expected = expected.replace("  string text(lon) ;\n", "").replace('  text = "a", "bc", "def" ;\n', "")
+    assert nczarr.diff(edited, compile_cdl(expected, tmp_path / "expected.nc", "nc4")) == []

@@ -256,3 +256,24 @@ def test_a_kill_at_any_step(file: Path) -> None:
                 os.unlink(entry)
     assert ends >= {(False, True), (True, True)}
     assert nczarr.open(file)["volume"].attributes["units"] == "K"
+
+
+def test_an_interruption_restores_the_target(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from nczarr.operations import edit as operation
+
+    before = file.read_bytes()
+
+    def interrupt(*arguments: object) -> None:
+        assert Path("a.nc").read_bytes() != before
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(operation, "_read_again", interrupt)
+    assert run_command("edit", "a.nc", "--set", '/v@units="K"').status == 130
+    assert (file.read_bytes(), os.listdir()) == (before, ["a.nc"])
+
+
+def test_a_target_that_does_not_read_as_expected_is_restored(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from nczarr.operations import edit as operation
+
+    monkeypatch.setattr(operation, "_find_difference", lambda *_, **__: "it differs")
+    assert refuse("--set", '/v@units="K"') == "failed-edit"

@@ -29,6 +29,9 @@ from nczarr.plan.header_changes import (
 
 FILL = "_FillValue"
 
+MOST_MOVED = 1000
+"""Maximum links that are moved so that a group keeps its order; HDF5's time grows with their square."""
+
 
 class HeaderEditor:
     """Editor of one open file."""
@@ -145,14 +148,18 @@ class HeaderEditor:
         self._plans.setdefault(names.parent(path), {})[link] = final
 
     def _move_aside(self) -> None:
-        """Give the links that change temporary names, and those that follow them, so that all keep their order."""
+        """Give the links that change temporary names, and those that follow them, so that all keep their order.
+
+        In a large group, the links that change become the last ones, as with the netCDF library.
+        """
         for path, plan in self._plans.items():
             group = self.objects.group(path)
             links = list_links(group)
             first = min((links.index(link) for link, final in plan.items() if final is not None), default=len(links))
+            is_large = len(links) - first > MOST_MOVED
             for number, link in enumerate(links):
                 final = plan.get(link, link)
-                if number < first and final is not None:
+                if final is not None and (number < first or (is_large and link not in plan)):
                     continue
                 aside = f"_nczarr_edit_{number}".encode()
                 group.links.move(link, group, aside)
