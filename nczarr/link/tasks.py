@@ -22,6 +22,7 @@ from nczarr.arrays.sources.windows import (
     TIMES,
     block_shape,
     blocks,
+    cells_of,
     grid,
     needs_window,
     room_beside,
@@ -246,4 +247,4 @@ def _block_shape(array: WrittenPart, measure: TaskSize) -> tuple[int, ...] | Non
     if not needs_window(source, array.target.layout.chunks):
         return None
     room = room_beside(measure.memory, measure.workers, array.decoded * TIMES) // array.element
-    return block_shape(array.target.layout.shape, array.unit, grid(source), room)
+    return block_shape(array.target.layout.shape, array.unit, cells_of(source), room)

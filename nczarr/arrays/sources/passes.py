@@ -17,6 +17,7 @@ from nczarr.arrays.sources.windows import (
     TEXT,
     TIMES,
     block_shape,
+    cells_of,
     count_decodings,
     grid,
     needs_window,
@@ -27,6 +28,9 @@ from nczarr.ast.rectilinear import varies, volume
 
 WORTHWHILE = 1.5
 """Decoded bytes for each byte of values above which two passes cost less than one."""
+
+WORTHWHILE_PAGED = 8
+"""The same of values that are mapped, not decoded: each byte of scratch costs more than one of a mapped page."""
 
 LEAST = 1 << 14
 """Bytes of a scratch chunk, unless a block is smaller: shorter ranges take longer to find than to read."""
@@ -103,12 +107,17 @@ def plan_passes(source: ArraySource, unit: tuple[int, ...], chunks: tuple[int, .
     room = room_beside(budget.memory, budget.workers, decoded * TIMES) // element
     region = slab_shape(source, chunks, room) if budget.ordered else None
     if not budget.ordered and not varies(unit):
-        region = block_shape(shape, unit, grid(source), room)
+        region = block_shape(shape, unit, cells_of(source), room)
     decodings = count_decodings(source, region or chunks)
     in_one = Passes(size, decodings, min(budget.memory, volume(region or ()) * element + alone), None, decodings)
-    if decodings <= WORTHWHILE or not itemsize(source.layout.dtype) or varies(chunks) or varies(grid(source)):
+    if (
+        decodings <= (WORTHWHILE_PAGED if source.paged else WORTHWHILE)
+        or not itemsize(source.layout.dtype)
+        or varies(chunks)
+        or varies(cells_of(source))
+    ):
         return in_one
-    scratch = shape_scratch(shape, grid(source), chunks, element, room)
+    scratch = shape_scratch(shape, cells_of(source), chunks, element, room)
     if scratch is None or (staged := count_decodings(source, scratch.block)) >= decodings:
         return in_one
     memory = min(budget.memory, math.prod(map(min, scratch.block, shape)) * element + alone)

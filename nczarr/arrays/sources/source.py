@@ -223,6 +223,11 @@ class ArraySource:
         return True
 
     @property
+    def paged(self) -> bool:
+        """True if a read costs the pages of a local file that its region touches, although nothing is decoded."""
+        return False
+
+    @property
     def repeats(self) -> bool:
         """True if the values repeat a fill value of several elements."""
         return False

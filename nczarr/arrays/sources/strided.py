@@ -225,6 +225,11 @@ class AffineArray(ArraySource):
         return PlaceColumns((str(self.file.path),), chunk, zeros, offset, zeros + length, zeros.astype(np.int32))
 
     @property
+    def paged(self) -> bool:
+        """True if the bytes are in a local file."""
+        return self.file.path is not None and self.file.remote is None
+
+    @property
     def distant(self) -> bool:
         """True if the file is remote."""
         return self.file.remote is not None

@@ -79,6 +79,19 @@ def grid(source: ArraySource) -> tuple[int, ...]:
     return source.layout.chunks if source.stored is None else source.stored.chunks
 
 
+PAGES = 1 << 16
+"""Bytes that the system maps at once around a byte of a file."""
+
+
+def cells_of(source: ArraySource) -> tuple[int, ...]:
+    """Return the shape in which a source is read: its chunks, or rows of as many bytes as the system maps at once."""
+    if not source.paged:
+        return grid(source)
+    shape = source.layout.shape
+    row = linear_block(shape[1:], max(1, PAGES // (itemsize(source.layout.dtype) or TEXT)))
+    return (1, *row) if shape else ()
+
+
 PIECE = 1 << 20
 """Bytes that one task reads into a window, unless a source chunk is larger."""
 
@@ -172,7 +185,7 @@ def slabs(
 
 def _cells(source: ArraySource) -> tuple[int, ...]:
     """Return the chunk shape in which a source is decoded, of at least one element."""
-    return tuple(max(1, length) for length in largest(grid(source)))
+    return tuple(max(1, length) for length in largest(cells_of(source)))
 
 
 PLAIN = 1.5
@@ -181,6 +194,8 @@ PLAIN = 1.5
 
 def needs_window(source: ArraySource, chunks: tuple[int, ...]) -> bool:
     """Return whether target chunks of this shape that are made one by one read source chunks too often."""
+    if source.paged:
+        return count_decodings(source, chunks) > PLAIN
     if source.viewed or grid(source) == chunks:
         return False
     plain = source.stored is not None and not source.stored.codecs
@@ -255,7 +270,7 @@ def filling(window: Window, source: ArraySource, workers: int, memory: int) -> I
     if source.deferred is not None:
         yield Task(partial(_fill_at_once, window, source, workers, memory), here=True)
         return
-    cells = grid(source)
+    cells = cells_of(source)
     most = PIECE
     if source.distant:
         most = FETCHED if source.together is not None else 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import subprocess
 import sys
 from collections.abc import Callable
@@ -13,6 +14,9 @@ import numpy as np
 import pytest
 
 import nczarr
+from nczarr.arrays.regions import Selection, lengths_of
+from nczarr.arrays.sources.memory import Window
+from nczarr.arrays.sources.source import ArraySource
 from tests.conftest import Ran
 
 SHAPE = (24, 1024, 1024)
@@ -112,3 +116,31 @@ def test_memory_is_bounded(make: Callable[..., Path], tmp_path: Path, kind: str,
     command = [sys.executable, "-c", PEAK, "convert", str(source), str(tmp_path / target), *options]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
     assert int(done.stdout.split()[-1]) < 300  # of 512 MiB
+
+
+@pytest.mark.parametrize("kind", ["nc3", "nc4"])
+@pytest.mark.parametrize("target", ["a.zarr", "a.nc"])
+def test_series_are_read_by_rows(kind: str, target: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Series of a contiguous variable touch every page of its file: they are made from windows, read row by row."""
+    built = nczarr.DatasetBuilder("t")
+    dimensions = [built.dimension(name, length) for name, length in (("t", 40), ("y", 32), ("x", 32))]
+    built.variable("v", "int", dimensions)
+    values = np.arange(40 * 32 * 32, dtype="i4").reshape(40, 32, 32)
+    nczarr.write(built.finish(data={"/v": values}), tmp_path / "s.nc", kind=kind)
+    monkeypatch.setattr("nczarr.arrays.sources.windows.PAGES", 512)
+    filled: list[tuple[int, ...]] = []
+    fill = Window.fill
+
+    def note(window: Window, source: ArraySource, selections: list[Selection]) -> None:
+        filled.extend(map(lengths_of, selections))
+        fill(window, source, selections)
+
+    monkeypatch.setattr(Window, "fill", note)
+    options = {"codecs": "zlib:1", "memory": 1 << 17, "workers": 1, "kind": None if target.endswith("zarr") else "nc4"}
+    nczarr.convert(tmp_path / "s.nc", tmp_path / target, chunks={"t": 40, "y": 4, "x": 4}, **options)
+    assert nczarr.diff(tmp_path / "s.nc", tmp_path / target) == []
+    assert sum(math.prod(lengths) for lengths in filled) == values.size
+    assert all(lengths[-1] >= 16 for lengths in filled), "rows are cut"
+    filled.clear()
+    nczarr.convert(tmp_path / "s.nc", tmp_path / f"maps-{target}", chunks={"t": 1, "y": 32, "x": 32}, **options)
+    assert filled == []
