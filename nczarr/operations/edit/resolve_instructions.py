@@ -61,7 +61,11 @@ def resolve_nodes(checked: Checked, instructions: Iterable[Instruction], report:
     for kind, path in sorted(deleted):
         if path in renames[kind]:
             report.error("bad-edit", f"`{path}` is renamed and removed")
-    return NodeInstructions(renames, frozenset(deleted))
+    new = {
+        kind: {path: name for path, name in named.items() if name != names.last(path)}
+        for kind, named in renames.items()
+    }
+    return NodeInstructions(new, frozenset(deleted))
 
 
 def _table(checked: Checked, kind: NodeKind) -> Mapping[str, Any]:

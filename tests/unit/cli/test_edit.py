@@ -199,6 +199,13 @@ def test_the_editor(file: Path, monkeypatch: pytest.MonkeyPatch, tmp_path_factor
     assert "nothing to change" in run_command("edit", "a.nc").err
 
 
+def test_the_same_name_is_no_change(file: Path) -> None:
+    before = file.read_bytes()
+    ran = run_command("edit", "a.nc", "--rename", "/v=v")
+    assert (ran.status, "nothing to change" in ran.err) == (0, True)
+    assert (file.read_bytes(), os.listdir()) == (before, ["a.nc"])
+
+
 def test_what_cannot_be_edited(file: Path, tmp_path: Path) -> None:
     assert refuse("--undo", "a.nc", "--set", "@a=1", status=2) == ""
     ran = run_command("edit", "missing.nc", "--set", "@a=1")
