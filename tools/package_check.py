@@ -116,6 +116,14 @@ def cases() -> Iterator[tuple[str, str | None]]:
     yield "refs combine s3.nc s3.nc -o o.zarr --new-dim run --along temperature", None
     yield "refs combine s3.nc s3.nc -o o.ncs --new-dim run --along temperature", "ncstream"
     yield "append s3.nc s3.zarr --along time --region auto", None
+    yield "rechunk s3.nc o.zarr --chunks time=1", None
+    yield "edit s3.nc --rename /temperature=temp --dry-run", None
+    yield "edit s.zarr --rename /temperature=t --dry-run", None
+    yield "edit s4.nc --set @n=1 --dry-run", "netcdf"
+    yield "migrate zarr2.zarr --to zarr3 --dry-run", None
+    yield from ((f"info {source}", None) for source in ("s.cdl", "s3.nc", "s4.nc", "s.zarr", "s3.json"))
+    yield "info s.zarr --stac", None
+    yield "info s.zarr --checksum zarr", None
     yield "refs append first.json rest.nc --along time --dry-run", None
     yield "combine s3.nc s3.zarr o.json --along time", None
     yield "refs verify s3.json", None
