@@ -112,7 +112,9 @@ def _diagnostic(peer: Peer, fault: ReaderFault, finding: Finding, path: str) -> 
     ends = [f"since zarr-python {finding.since}"] if finding.since else []
     ends += [f"until zarr-python {finding.until}, which reads it"] if finding.until else []
     seen = f"seen with {peer.title} {fault.seen}" + (f": {', '.join(ends)}" if ends else "")
-    instead, label = finding.instead or fault.instead, Label(finding.span)
+    source = finding.span.source
+    instead = finding.instead or fault.instead
+    label = Label(finding.span, key=None if source is None else source.key)
     if finding.key:
         label = Label(Span(Source(path, b"", key=finding.key), 0, 0), key=finding.key, pointer=finding.pointer)
     return Diagnostic(

@@ -13,8 +13,8 @@ from nczarr.options import Following, Writing
 
 PACKAGE = Path(nczarr.__file__).parent
 
-COMMAND_LINE = {"char", "set", "verbose"}
-"""Options in remedies that no function takes."""
+COMMAND_LINE = {"char", "recover", "rename", "set", "verbose"}
+"""Options in remedies that no function takes, or takes in another form."""
 
 
 @pytest.mark.parametrize(
@@ -37,7 +37,7 @@ def test_an_option_becomes_a_keyword_argument(text: str, expected: str) -> None:
 
 
 def parameters() -> set[str]:
-    functions = (nczarr.open, nczarr.convert, nczarr.append, nczarr.diff, nczarr.digest)
+    functions = (nczarr.open, nczarr.convert, nczarr.append, nczarr.diff, nczarr.digest, nczarr.edit, nczarr.migrate)
     more = (nczarr.refs.combine, nczarr.refs.append, nczarr.refs.expand)
     return {name for function in (*functions, *more) for name in inspect.signature(function).parameters}
 
