@@ -81,7 +81,7 @@ def _describe_dimension(checked: Checked, path: str, length: int) -> dict[str, A
         return {"type": "other", "extent": [0, max(0, length - 1)]}
     attributes, decoding = attributes_of(checked, path), physical(checked, path)
     values = decoding.floats(read_outer(checked, path, [slice(0, length)]))
-    values = values[~np.isnan(values)]
+    values = values[np.isfinite(values)]
     low, high = (float(values.min()), float(values.max())) if len(values) else (None, None)
     if decoding.times is not None:
         dates = [None if value is None else _write_date(decoding.text(value)) for value in (low, high)]

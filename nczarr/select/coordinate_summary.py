@@ -49,9 +49,10 @@ def _write_text(value: object) -> str:
 
 def _describe_step(numbers: NDArray[np.float64], decoding: Physical) -> str:
     """Return the step of at least two values in words, with the units of times."""
-    steps = np.diff(numbers)
-    if np.isnan(steps).any():
-        return "has missing values"
+    with np.errstate(invalid="ignore"):
+        steps = np.diff(numbers)
+    if not np.isfinite(steps).all():
+        return "has missing or infinite values"
     mean = float(numbers[-1] - numbers[0]) / len(steps)
     unit = "\N{NO-BREAK SPACE}" + decoding.units.split(" since ")[0] if decoding.times is not None else ""
     if np.abs(steps - mean).max() <= STEADY * abs(mean):
@@ -64,8 +65,9 @@ def _describe_step(numbers: NDArray[np.float64], decoding: Physical) -> str:
 
 def _find_gaps(numbers: NDArray[np.float64], decoding: Physical) -> tuple[str, ...]:
     """Return the gaps between monotonic times: steps much longer than the median."""
-    steps = np.abs(np.diff(numbers))
-    if decoding.times is None or np.isnan(steps).any() or not steps.all():
+    with np.errstate(invalid="ignore"):
+        steps = np.abs(np.diff(numbers))
+    if decoding.times is None or not np.isfinite(steps).all() or not steps.all():
         return ()
     places = np.flatnonzero(steps > GAP * np.median(steps))
     return tuple(

@@ -67,6 +67,9 @@ class FilePatch(NamedTuple):
             patch = cls(tuple(patches), int(members["old_length"]), int(members["new_length"]))
         except (KeyError, TypeError) as error:
             raise ValueError("not a patch") from error
+        grows = sum(len(one.new) - len(one.old) for one in patches)
+        if min(patch.old_length, patch.new_length) < 0 or patch.new_length - patch.old_length != grows:
+            raise ValueError("the lengths of the file do not follow from the changes")
         end = 0
         for one in patches:
             if one.offset < end:

@@ -87,8 +87,12 @@ class HeaderEditor:
 
     def _check_fill(self, path: str, dataset: Any, change: AttributeChange) -> None:
         """Raise RefusedEditError for a fill value that differs from that of cells without stored values."""
+        from h5py import h5s
+
         if change.after is not None and change.after.data == read_fill(dataset):
             return
+        if h5s.UNLIMITED in (dataset.get_space().get_simple_extent_dims(True) or ()):
+            raise RefusedEditError(f"`_FillValue` of `{path}`: records that are added later would have the old value")
         if not is_fully_written(dataset):
             text = f"`_FillValue` of `{path}`: cells that were never written would no longer be missing"
             raise RefusedEditError(text)

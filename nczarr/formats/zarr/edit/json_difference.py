@@ -19,6 +19,12 @@ from nczarr.ast.plain import CARRIED
 _MISSING = object()
 
 
+def _find_renamed(document: Any, before: Any, after: Any, name: str) -> Any:
+    """Return the value of a new member: as the document spells it, if it had the value under a name that vanishes."""
+    old = [other for other in before if other not in after and before[other] == after[name] and other in document]
+    return document[old[0]] if len(old) == 1 else after[name]
+
+
 def apply_difference(document: Any, before: Any, after: Any) -> Any:
     """Return a document with the changes that lead from `before` to `after`."""
     if before == after and not _is_reordered(before, after):
@@ -33,7 +39,7 @@ def apply_difference(document: Any, before: Any, after: Any) -> Any:
         if name not in after:  # a member that the back end does not write
             members[name] = value
         elif value is _MISSING or name not in before:
-            members[name] = after[name]
+            members[name] = _find_renamed(document, before, after, name)
         elif name == CARRIED:
             members[name] = _apply_in_text(value, before[name], after[name])
         else:

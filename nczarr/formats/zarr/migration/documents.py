@@ -295,11 +295,19 @@ class DocumentMigration:
             had = bool((self.cache.get(prefix + DOCUMENT) or {}).get("consolidated_metadata"))
         asked = None if prefix else self.plan.options.consolidated
         if not (had if asked is None else asked):
+            if had and self.is_old and self.to_old:
+                self.result[prefix + CONSOLIDATED] = None
             return
         own = prefix + DOCUMENT
         below = {key.removeprefix(prefix): key for key in self.all if key.startswith(prefix) and key != own}
         if self.to_old:
-            metadata = {name: self.all[key] for name, key in sorted(below.items())}
+            kept = {key.rpartition("/")[0] for key in below.values()}
+            for folder in kept:  # attributes that stay as they are
+                key = f"{folder}/.zattrs".lstrip("/")
+                if key not in self.all and key not in self.result and self.cache.has(key):
+                    self.all[key] = self.cache.get(key) or {}
+            below = {key.removeprefix(prefix): key for key in self.all if key.startswith(prefix)}
+            metadata = {name: self.all[key] for name, key in sorted(below.items()) if name != CONSOLIDATED}
             self._put(prefix + CONSOLIDATED, {"metadata": metadata, "zarr_consolidated_format": 1})
             return
         nodes = sorted((name.removesuffix("/" + DOCUMENT), self.all[key]) for name, key in below.items())
