@@ -508,3 +508,14 @@ def test_a_large_group_moves_few_links(tmp_path: Path, readers_of_files: None, m
     expected = expected.replace("temp(", "t(").replace("temp:", "t:").replace("  temp =", "  t =")
     expected = expected.replace("  string text(lon) ;\n", "").replace('  text = "a", "bc", "def" ;\n', "")
     assert nczarr.diff(edited, compile_cdl(expected, tmp_path / "expected.nc", "nc4")) == []
+
+
+def test_a_fill_value_of_records_is_refused(tmp_path: Path, peer: Callable[[str], ModuleType]) -> None:
+    """HDF5's own fill value stays as it is, and libnetcdf fills later records with it."""
+    with peer("netCDF4").Dataset(tmp_path / "a.nc", "w") as file:
+        file.createDimension("t", None)
+        file.createVariable("v", "f4", ("t",), fill_value=-9)[:] = [1, 2]
+    before = (tmp_path / "a.nc").read_bytes()
+    ran = run_command("edit", str(tmp_path / "a.nc"), "--set", "/v@_FillValue=-8.f")
+    assert (ran.status, "error[data-edit]" in ran.err) == (1, True)
+    assert (tmp_path / "a.nc").read_bytes() == before

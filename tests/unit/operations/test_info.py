@@ -168,3 +168,11 @@ def test_a_source_that_cannot_be_read(tmp_path: Path) -> None:
     assert (ran.status, ran.out) == (1, b"")
     assert "error[unknown-format]" in ran.err
     assert run_command("info", str(tmp_path / "missing.nc")).status == 3
+
+
+def test_infinite_coordinates(tmp_path: Path) -> None:
+    text = "netcdf t { dimensions: x = 2 ; variables: double x(x) ; data: x = 1, Infinity ; }"
+    nczarr.write(nczarr.from_cdl(text), tmp_path / "t.nc")
+    ran = run_command("info", str(tmp_path / "t.nc"), "--stac")
+    assert (ran.status, ran.err) == (0, "")
+    assert json.loads(ran.out)["properties"]["cube:dimensions"]["x"]["extent"] == [1.0, 1.0]

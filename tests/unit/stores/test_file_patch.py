@@ -153,3 +153,11 @@ def test_compare_bytes() -> None:
     assert content == new
     assert sum(len(patch.new) for patch in patches) < 200
     assert list(compare_bytes(0, bytes(old), bytes(old))) == []
+
+
+def test_lengths_that_do_not_follow_from_the_changes_are_refused() -> None:
+    members = FilePatch((BytePatch(9, b"abc", b"xyz"),), 20, 20).members()
+    assert FilePatch.parse(members).old_length == 20
+    for name in ("old_length", "new_length"):
+        with pytest.raises(ValueError, match="lengths"):
+            FilePatch.parse({**members, name: 5})

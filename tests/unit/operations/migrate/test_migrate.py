@@ -515,3 +515,13 @@ def test_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     }
     again = run_command("migrate", "a.zarr", "--to", "zarr3", "--undo-file", "u.json")
     assert "nothing to change" in again.err
+
+
+def test_consolidated_attributes_stay_where_nothing_changes(tmp_path: Path) -> None:
+    text = 'netcdf t { dimensions: x = 2 ; variables: int v(x) ; v:units = "K" ; :title = "t" ; }'
+    nczarr.write(nczarr.from_cdl(text), tmp_path / "a.zarr", "zarr2", consolidated=True, allow_loss=["all"])
+    before = (tmp_path / "a.zarr" / ".zmetadata").read_bytes()
+    assert run_command("migrate", str(tmp_path / "a.zarr"), "--to", "zarr2").status == 0
+    assert (tmp_path / "a.zarr" / ".zmetadata").read_bytes() == before
+    assert run_command("migrate", str(tmp_path / "a.zarr"), "--to", "zarr2", "--no-consolidated").status == 0
+    assert not (tmp_path / "a.zarr" / ".zmetadata").exists()

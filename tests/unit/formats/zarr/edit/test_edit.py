@@ -358,3 +358,8 @@ def test_a_repository_gets_a_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert nczarr.digest("repo") == old
     history = icechunk.Repository.open(icechunk.local_filesystem_storage("repo")).ancestry(branch="main")
     assert [each.message for each in history][:2] == ["Edit the header"] * 2
+
+
+def test_json_that_the_model_holds_as_text_keeps_its_form_under_a_new_name() -> None:
+    before, after = {"a": '{"x": 1}', "b": 1}, {"c": '{"x": 1}', "b": 1}
+    assert apply_difference({"a": {"x": 1}, "b": 1}, before, after) == {"c": {"x": 1}, "b": 1}
