@@ -61,6 +61,13 @@ def resolve_nodes(checked: Checked, instructions: Iterable[Instruction], report:
     for kind, path in sorted(deleted):
         if path in renames[kind]:
             report.error("bad-edit", f"`{path}` is renamed and removed")
+    gone = [path for kind, path in deleted if kind in ("variable", "group")]
+    for instruction in instructions:
+        if isinstance(instruction, AttributeAssignment) or instruction.attribute is not None:
+            path_text = instruction.owner if isinstance(instruction, AttributeAssignment) else instruction.path
+            owner = names.join("/", path_text.lstrip("/"))
+            if any(owner == path or owner.startswith(f"{path}/") for path in gone):
+                report.error("bad-edit", f"`{owner}` gets other attributes and is removed", instruction.span or NOWHERE)
     new = {
         kind: {path: name for path, name in named.items() if name != names.last(path)}
         for kind, named in renames.items()

@@ -284,3 +284,10 @@ def test_a_target_that_does_not_read_as_expected_is_restored(file: Path, monkeyp
 
     monkeypatch.setattr(operation, "_find_difference", lambda *_, **__: "it differs")
     assert refuse("--set", '/v@units="K"') == "failed-edit"
+
+
+def test_attributes_of_what_is_removed_are_refused(file: Path) -> None:
+    before = file.read_bytes()
+    ran = run_command("edit", "a.nc", "--set", '/v@new="q"', "--delete", "/v")
+    assert (ran.status, "gets other attributes and is removed" in ran.err) == (2, True)
+    assert file.read_bytes() == before

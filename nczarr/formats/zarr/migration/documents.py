@@ -319,8 +319,13 @@ class DocumentMigration:
 
 def merge(emitted: Json, original: Json) -> Json:
     """Return attributes of a back end; JSON that the model holds as a text stays as it was."""
-    nested = {name for name, value in original.items() if _is_nested(value) and name not in SKIPPED}
-    return {name: original[name] if name in nested else value for name, value in emitted.items()}
+    texts = {name for name, value in emitted.items() if isinstance(value, str)}
+    changed = {
+        name
+        for name, value in original.items()
+        if name not in SKIPPED and (_is_nested(value) or (name in texts and not isinstance(value, str)))
+    }
+    return {name: original[name] if name in changed else value for name, value in emitted.items()}
 
 
 def _is_nested(value: Any) -> bool:

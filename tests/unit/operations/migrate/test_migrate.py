@@ -525,3 +525,15 @@ def test_consolidated_attributes_stay_where_nothing_changes(tmp_path: Path) -> N
     assert (tmp_path / "a.zarr" / ".zmetadata").read_bytes() == before
     assert run_command("migrate", str(tmp_path / "a.zarr"), "--to", "zarr2", "--no-consolidated").status == 0
     assert not (tmp_path / "a.zarr" / ".zmetadata").exists()
+
+
+@pytest.mark.parametrize("form", ["nczarr", "nczarr3"])
+def test_attributes_keep_their_json(form: str, tmp_path: Path) -> None:
+    attributes = {"null": None, "mixed": [1, "a"], "object": {"a": [1]}, "text": "x"}
+    (tmp_path / "a.zarr").mkdir()
+    (tmp_path / "a.zarr" / ".zgroup").write_text('{"zarr_format": 2}')
+    (tmp_path / "a.zarr" / ".zattrs").write_text(json.dumps(attributes))
+    assert run_command("migrate", str(tmp_path / "a.zarr"), "--to", form).status == 0
+    written = json.loads((tmp_path / "a.zarr" / (".zattrs" if form == "nczarr" else "zarr.json")).read_text())
+    written = written.get("attributes", written)
+    assert {name: written[name] for name in attributes} == attributes
