@@ -1,4 +1,7 @@
-"""What users of rechunker and of dask do: SOURCE TARGET MEMORY rechunker|p2p, chunks of all steps by 50 × 50 cells."""
+"""Rechunk a store by rechunker or by dask, to chunks of all steps by 50 × 50 cells.
+
+Arguments: SOURCE TARGET MEMORY, and `rechunker` or `p2p`.
+"""
 
 from __future__ import annotations
 

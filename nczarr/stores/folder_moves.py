@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from nczarr.stores.base import Reference, Store
+from nczarr.stores.overlay import DerivedStore
 from nczarr.stores.ranges import Range
 
 Moves = Sequence[tuple[str, str]]
@@ -37,25 +38,12 @@ def list_places(key: str, moves: Moves) -> list[str]:
     return places[::-1]
 
 
-class StoreWithMoves(Store):
+class StoreWithMoves(DerivedStore):
     """A store in which folders have their new names, whether they are moved already or not."""
 
     def __init__(self, base: Store, moves: Moves) -> None:
-        self.base = base
+        super().__init__(base)
         self.moves = tuple(moves)
-        self.path = base.path
-        self.distant, self.listed, self.refers = base.distant, base.listed, base.refers
-        self.archive, self.versioned, self.fill_places = base.archive, base.versioned, base.fill_places
-
-    @property
-    def title(self) -> str:
-        """Value of the base."""
-        return self.base.title
-
-    @property
-    def home(self) -> str:
-        """Value of the base."""
-        return self.base.home
 
     def _find(self, key: str) -> str | None:
         """Return the place of a key in the base; None if its folder has another name now."""
@@ -93,18 +81,10 @@ class StoreWithMoves(Store):
             links += links_here
         return sorted(names), links
 
-    def children(self, prefix: str) -> list[str]:
-        """Return the next segments after `prefix`."""
-        return self.entries(prefix)[0]
-
     def lacks(self, key: str) -> bool:
         """Return whether the name alone shows that the key is absent."""
         place = self._find(key)
         return place is None or self.base.lacks(place)
-
-    def survey(self) -> None:
-        """Prepare to read the whole base."""
-        self.base.survey()
 
     def expect(self, keys: Iterable[str]) -> None:
         """Prepare to read these documents of the base."""

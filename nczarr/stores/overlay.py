@@ -14,22 +14,11 @@ from nczarr.stores.base import Reference, Store, cut, next_segments, with_prefix
 from nczarr.stores.ranges import Range
 
 
-class Overlay(Store):
-    """Another state of the store `base`, which it reads and never changes."""
+class DerivedStore(Store):
+    """Another state of the store `base`, with its properties."""
 
-    def __init__(
-        self,
-        base: Store,
-        documents: Mapping[str, bytes],
-        moved: Mapping[str, str] = MappingProxyType({}),
-        removed: frozenset[str] = frozenset(),
-    ) -> None:
-        """Make the state. `documents`: bytes by key; `moved`: where a key is until it is in its place."""
+    def __init__(self, base: Store) -> None:
         self.base = base
-        self.documents = documents
-        self.moved = moved
-        self.removed = removed
-        self._added = sorted({*documents, *moved})
         self.path = base.path
         self.distant, self.listed, self.refers = base.distant, base.listed, base.refers
         self.archive, self.versioned, self.fill_places = base.archive, base.versioned, base.fill_places
@@ -43,6 +32,32 @@ class Overlay(Store):
     def home(self) -> str:
         """Value of the base."""
         return self.base.home
+
+    def children(self, prefix: str) -> list[str]:
+        """Return the next segments after `prefix`."""
+        return self.entries(prefix)[0]
+
+    def survey(self) -> None:
+        """Prepare to read the whole base."""
+        self.base.survey()
+
+
+class Overlay(DerivedStore):
+    """Another state of the store `base`, which it reads and never changes."""
+
+    def __init__(
+        self,
+        base: Store,
+        documents: Mapping[str, bytes],
+        moved: Mapping[str, str] = MappingProxyType({}),
+        removed: frozenset[str] = frozenset(),
+    ) -> None:
+        """Make the state. `documents`: bytes by key; `moved`: where a key is until it is in its place."""
+        super().__init__(base)
+        self.documents = documents
+        self.moved = moved
+        self.removed = removed
+        self._added = sorted({*documents, *moved})
 
     def _other(self, key: str) -> str:
         """Return the place of a key that is not in its place yet; empty for other keys."""
@@ -71,10 +86,6 @@ class Overlay(Store):
         """Return all keys with `prefix`, sorted."""
         return iter(sorted(({*self.base.keys(prefix), *with_prefix(self._added, prefix)}) - self.removed))
 
-    def children(self, prefix: str) -> list[str]:
-        """Return the next segments after `prefix`."""
-        return self.entries(prefix)[0]
-
     def entries(self, prefix: str) -> tuple[list[str], list[str]]:
         """Return the children, and the links in the base."""
         below, links = self.base.entries(prefix)
@@ -89,10 +100,6 @@ class Overlay(Store):
     def lacks(self, key: str) -> bool:
         """Return whether the name alone shows that the key is absent."""
         return key not in self.documents and key not in self.moved and self.base.lacks(key)
-
-    def survey(self) -> None:
-        """Prepare to read the whole base."""
-        self.base.survey()
 
     def expect(self, keys: Iterable[str]) -> None:
         """Prepare to read these documents of the base."""

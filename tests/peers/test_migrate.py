@@ -66,7 +66,7 @@ def test_corpus(source: Path, form: str, tmp_path: Path, peer: Callable[[str], M
     before = None if refused else nczarr.digest(path)
     try:
         old = values(path, zarr)
-    except ValueError:  # JSON that is none
+    except ValueError:  # the document is not valid JSON
         old = {}
     ran = run_command("migrate", str(path), "--to", form)
     assert ran.status == (1 if refused else 0), ran.err
