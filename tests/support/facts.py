@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import gc
 import itertools
 import re
 from collections.abc import Iterator
@@ -108,6 +109,21 @@ def modules() -> tuple[Module, ...]:
     return tuple(_module(path) for path in sorted(PACKAGE.rglob("*.py")) if "_generated" not in path.parts)
 
 
+def parse(text: str) -> ast.Module:
+    """Parse Python source while no garbage is collected.
+
+    A collected task whose error nobody took is logged with a traceback, which parses source itself; CPython 3.11
+    cannot build two trees in one thread at once and raises `SystemError`.
+    """
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        return ast.parse(text)
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
 def name_of(path: Path) -> str:
     """Return the dotted name of a module."""
     parts = path.relative_to(ROOT).with_suffix("").parts
@@ -116,7 +132,7 @@ def name_of(path: Path) -> str:
 
 def _module(path: Path) -> Module:
     text = path.read_text(encoding="utf-8")
-    tree = ast.parse(text)
+    tree = parse(text)
     nodes = list(ast.walk(tree))
     docstrings = [node for node in nodes if _is_docstring(node)]
     spans = [(node.lineno, node.end_lineno or 0) for node in docstrings]

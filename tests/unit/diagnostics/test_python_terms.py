@@ -10,6 +10,7 @@ import pytest
 import nczarr
 from nczarr.diagnostics.python_terms import KEYWORDS, in_python
 from nczarr.options import Following, Writing
+from tests.support import facts
 
 PACKAGE = Path(nczarr.__file__).parent
 
@@ -56,7 +57,7 @@ def helps_of(path: Path) -> set[str]:
     """Return the options in strings that a module passes as `helps`, or assigns to a name of it."""
     options: set[str] = set()
     source = path.read_text(encoding="utf-8")
-    for node in ast.walk(ast.parse(source)) if "helps" in source and "--" in source else ():
+    for node in ast.walk(facts.parse(source)) if "helps" in source and "--" in source else ():
         values = [node.value] if isinstance(node, ast.keyword) and node.arg == "helps" else []
         if isinstance(node, ast.Assign) and any(
             isinstance(each, ast.Name) and each.id == "helps" for each in node.targets
