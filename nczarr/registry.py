@@ -259,6 +259,8 @@ class Format(NamedTuple):
     """`(HeaderEdit, Report) -> PreparedEdit | None`: changes of the header in place; None after a reported error."""
     isolates: str | None = None
     """`(way | None) -> None`: make library calls in another process from now on."""
+    language: str | None = None
+    """`Language`: names and words of a text that people write, for editors."""
 
     @property
     def readable(self) -> bool:

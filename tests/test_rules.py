@@ -23,6 +23,7 @@ from tests.support.facts import PACKAGE, modules
 ROOMS = (
     "__main__",
     "cli",
+    "lsp",
     "serve",
     "integrations",
     "api",
@@ -85,10 +86,13 @@ LAZY = {
     "jinja2",
     "cachetools",
     "icechunk",
+    "lsprotocol",
+    "pygls",
 }
 """Packages that cost too much to be imported at the top of a module."""
 
 MAY_IMPORT = {
+    "nczarr.lsp": {"lsprotocol", "pygls"},
     "nczarr.formats.reference.jinja_evaluation": {"jinja2"},
     "nczarr.integrations.testing": LAZY,
     "nczarr.integrations.zarr_python": {"zarr"},

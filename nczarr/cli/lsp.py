@@ -1,0 +1,52 @@
+"""`nczarr lsp`: language server for editors, over standard streams."""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import os
+import sys
+
+from nczarr.cli import DONE, FAULTY
+from nczarr.cli.parser import Command
+from nczarr.cli.shared import Messages
+from nczarr.options import OUTPUT
+
+EXAMPLES = (("start the server, as an editor does", "lsp"),)
+
+SWEEPING = (2000, 10, 10)
+"""Thresholds of the garbage collector: commands disable it, but a server would accumulate reference cycles."""
+
+
+def parser() -> Command:
+    """Return the parser of `lsp`."""
+    subparser = Command(
+        "lsp",
+        "[OPTION]…",
+        "Answer an editor by the Language Server Protocol on standard input and output: diagnostics, completion, "
+        "explanations, renaming and more for CDL (.cdl) and the NCZarr notation (.ncz). Editors start it themselves; "
+        "`nczarr help lsp` and the documentation show how.",
+        EXAMPLES,
+    )
+    subparser.option(OUTPUT, "--stdio", action="store_true", help="accepted for editors; there is no other way")
+    return subparser.complete()
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Serve one client; the status is 1 if it left without a farewell."""
+    served: list[bool] = []
+    status = Messages(arguments).guard(lambda: served.append(_serve()))
+    return status or (DONE if served == [True] else FAULTY)
+
+
+def _serve() -> bool:
+    """Serve on the standard streams; whatever else prints goes to standard error. Raises ImportError."""
+    import logging
+
+    from nczarr.lsp.server import serve
+
+    logging.basicConfig(stream=sys.stderr, format="nczarr lsp: %(message)s")
+    gc.set_threshold(*SWEEPING)
+    stdout = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    return serve(sys.stdin.buffer, stdout)
