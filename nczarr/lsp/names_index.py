@@ -240,7 +240,16 @@ class NameIndex:
                 continue
             first, last = start + lexeme.start, start + lexeme.end
             name = names.normal(self._language.read_name(self._data[first:last].decode("utf-8", "replace")))
-            if name in members:
+            if name not in members and "." in name:  # `sky.clear`, as ncdump writes members of several enums
+                for path in types:
+                    head = names.last(path)
+                    if name.startswith(head + ".") and name[len(head) + 1 :] in self._constants.get(path, ()):
+                        middle = first + len(head.encode("utf-8"))
+                        yield IndexEntry(Mention(first, middle, "type", head, mention.scope), Key("type", path))
+                        member = name[len(head) + 1 :]
+                        constant = Mention(middle + 1, last, "constant", member, mention.scope)
+                        yield IndexEntry(constant, Key("constant", path, member))
+            elif name in members:
                 key = Key("constant", members[name], name)
                 enums = [path for path in types if name in self._constants.get(path, ())]
                 if len(enums) > 1:

@@ -17,9 +17,9 @@ from lsprotocol.types import (
 from pygls.exceptions import JsonRpcInvalidParams
 
 from nczarr import names
-from nczarr.diagnostics.report import Source
+from nczarr.diagnostics.report import Severity, Source
 from nczarr.formats.common.language import Role
-from nczarr.lsp.documents import View
+from nczarr.lsp.documents import Analysis, TextVersion, View, analyze
 from nczarr.lsp.names_index import IndexEntry, Key, NameIndex
 
 _NAMESPACES: dict[Role, tuple[Role, ...]] = {
@@ -138,9 +138,11 @@ def _check_meaning(view: View, keys: tuple[Key, ...], name: str, edits: list[tup
                 return key._replace(path=names.join(names.parent(renamed.path), name) + key.path[len(renamed.path) :])
         return key
 
-    before = text.index.entries
-    if len(before) == len(after.entries):
-        pairs = zip(before, after.entries, strict=True)
+    keeps_words = keys[0].role != "attribute"  # the text of an attribute with another name may name no variables
+    before = [entry for entry in text.index.entries if keeps_words or not entry.quoted]
+    later = [entry for entry in after.entries if keeps_words or not entry.quoted]
+    if len(before) == len(later):
+        pairs = zip(before, later, strict=True)
         wrong = next(
             (old for old, new in pairs if change(old.key) != new.key or old.mention.role != new.mention.role), None
         )
@@ -149,3 +151,12 @@ def _check_meaning(view: View, keys: tuple[Key, ...], name: str, edits: list[tup
     if wrong is not None:
         line = text.lines.position(wrong.mention.start).line + 1
         raise _refuse(f"with the name `{name}`, `{wrong.mention.name}` in line {line} would mean something else")
+    if not _list_errors(view.analysis):
+        errors = _list_errors(analyze(TextVersion(text.uri, None, data, text.form, text.encoding)))
+        if errors:
+            raise _refuse(f"with the name `{name}`: {errors[0]}")
+
+
+def _list_errors(analysis: Analysis) -> list[str]:
+    """Return the messages of all errors."""
+    return [finding.message for finding in analysis.diagnostics if finding.severity is Severity.ERROR]

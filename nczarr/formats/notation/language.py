@@ -141,7 +141,7 @@ class _Walk:
     def dimension(self, at: int) -> int:
         """Read a dimension."""
         size = at + 2 + (self.kinds[at + 2] == P.UNLIMITED)
-        has_size = bool(self.kinds[size] == P.SIZE)
+        has_size: bool = self.kinds[size] == P.SIZE
         end = self.tokens[size if has_size else size - 1].end
         value = (self.tokens[size].start, end) if has_size else None
         self._add(at + 1, "dimension", extent=(self.tokens[at].start, end), value=value)
