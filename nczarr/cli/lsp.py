@@ -35,11 +35,11 @@ def parser() -> Command:
 def run(arguments: argparse.Namespace) -> int:
     """Serve one client; the status is 1 if it left without a farewell."""
     served: list[bool] = []
-    status = Messages(arguments).guard(lambda: served.append(_serve()))
+    status = Messages(arguments).guard(lambda: served.append(_serve(strict=arguments.strict)))
     return status or (DONE if served == [True] else FAULTY)
 
 
-def _serve() -> bool:
+def _serve(*, strict: bool) -> bool:
     """Serve on the standard streams; whatever else prints goes to standard error. Raises ImportError."""
     import logging
 
@@ -49,4 +49,4 @@ def _serve() -> bool:
     gc.set_threshold(*SWEEPING)
     stdout = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
-    return serve(sys.stdin.buffer, stdout)
+    return serve(sys.stdin.buffer, stdout, strict=strict)

@@ -10,8 +10,6 @@ from lsprotocol.types import (
     CompletionItemKind,
     CompletionList,
     CompletionParams,
-    MarkupContent,
-    MarkupKind,
     TextEdit,
 )
 
@@ -66,6 +64,8 @@ def complete(view: View, params: CompletionParams) -> CompletionList:
     )
     for number, item in enumerate(ordered[:LIMIT]):
         item.text_edit = TextEdit(view.range(start, offset), item.insert_text or item.label)
+        if isinstance(item.documentation, str):
+            item.documentation = view.explain(item.documentation)
         item.insert_text, item.filter_text, item.sort_text = None, item.label, f"{number:04}"
     return CompletionList(len(ordered) > LIMIT, ordered[:LIMIT])
 
@@ -184,7 +184,7 @@ def _make_item(
         label=label,
         kind=kind,
         detail=detail or None,
-        documentation=MarkupContent(MarkupKind.Markdown, document) if document else None,
+        documentation=document or None,
         insert_text=written or label,
         sort_text=f"{sort}{label}",
     )

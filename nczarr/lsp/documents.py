@@ -12,6 +12,8 @@ from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
 
 from lsprotocol.types import (
+    MarkupContent,
+    MarkupKind,
     Position,
     Range,
     TextDocumentContentChangeEvent,
@@ -114,9 +116,9 @@ class Analysis(NamedTuple):
         return None if self.dataset is None else tables(self.dataset)
 
 
-def analyze(text: TextVersion) -> Analysis:
-    """Read and check a text as every command does."""
-    start, report = time.perf_counter(), Report()
+def analyze(text: TextVersion, *, strict: bool = False) -> Analysis:
+    """Read and check a text as every command does; `strict`: warnings are errors."""
+    start, report = time.perf_counter(), Report(strict=strict)
     trees: list[Dataset] = []
 
     def observe(name: str, dataset: Dataset) -> None:
@@ -135,6 +137,12 @@ class View:
     """The text."""
     analysis: Analysis
     """Result of the pipeline for this text."""
+    has_markdown: bool = True
+    """True if the client shows Markdown."""
+
+    def explain(self, text: str) -> MarkupContent | str:
+        """Return an explanation in a form that the client shows."""
+        return MarkupContent(MarkupKind.Markdown, text) if self.has_markdown else text
 
     def offset(self, position: Position) -> int:
         """Return the byte of a position."""

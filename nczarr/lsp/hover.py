@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from lsprotocol.types import Hover, HoverParams, MarkupContent, MarkupKind
+from lsprotocol.types import Hover, HoverParams
 
 from nczarr import names
 from nczarr.arrays.execution.counts import bytes_text
@@ -38,7 +38,7 @@ def hover(view: View, params: HoverParams) -> Hover | None:
         parts[:0] = _explain_word(view, offset)
     if not parts:
         return None
-    return Hover(MarkupContent(MarkupKind.Markdown, "\n\n---\n\n".join(parts)), view.range(start, end))
+    return Hover(view.explain("\n\n---\n\n".join(parts)), view.range(start, end))
 
 
 def attribute_of_value(view: View, offset: int) -> Mention | None:

@@ -91,17 +91,17 @@ class TextProtocol(LanguageServerProtocol):
     @lsp_method(types.TEXT_DOCUMENT_DID_OPEN)
     def lsp_text_document__did_open(self, params: types.DidOpenTextDocumentParams) -> Generator[Any, Any, None]:
         """Open a document."""
-        return self._pass_on(types.TEXT_DOCUMENT_DID_OPEN, params)
+        yield from self._pass_on(types.TEXT_DOCUMENT_DID_OPEN, params)
 
     @lsp_method(types.TEXT_DOCUMENT_DID_CHANGE)
     def lsp_text_document__did_change(self, params: types.DidChangeTextDocumentParams) -> Generator[Any, Any, None]:
         """Change a document."""
-        return self._pass_on(types.TEXT_DOCUMENT_DID_CHANGE, params)
+        yield from self._pass_on(types.TEXT_DOCUMENT_DID_CHANGE, params)
 
     @lsp_method(types.TEXT_DOCUMENT_DID_CLOSE)
     def lsp_text_document__did_close(self, params: types.DidCloseTextDocumentParams) -> Generator[Any, Any, None]:
         """Close a document."""
-        return self._pass_on(types.TEXT_DOCUMENT_DID_CLOSE, params)
+        yield from self._pass_on(types.TEXT_DOCUMENT_DID_CLOSE, params)
 
 
 class OpenDocument:
@@ -117,17 +117,22 @@ class OpenDocument:
 class TextServer(LanguageServer):
     """Language server of CDL and the notation."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, strict: bool = False) -> None:
         super().__init__("nczarr", __version__, protocol_cls=TextProtocol)
+        self.strict = strict
         self.documents: dict[str, OpenDocument] = {}
         self.was_shut_down = False
         self._thread = ThreadPoolExecutor(1, "nczarr-lsp")
-        self.feature(types.INITIALIZED)(self._prepare)
-        self.feature(types.SHUTDOWN)(self._end)
-        self.feature(types.TEXT_DOCUMENT_DID_OPEN)(self._open)
-        self.feature(types.TEXT_DOCUMENT_DID_CHANGE)(self._change)
-        self.feature(types.TEXT_DOCUMENT_DID_CLOSE)(self._close)
-        self.feature(types.TEXT_DOCUMENT_DID_SAVE)(_ignore)
+        notifications: dict[str, Callable[[Any], None]] = {
+            types.INITIALIZED: self._prepare,
+            types.SHUTDOWN: self._end,
+            types.TEXT_DOCUMENT_DID_OPEN: self._open,
+            types.TEXT_DOCUMENT_DID_CHANGE: self._change,
+            types.TEXT_DOCUMENT_DID_CLOSE: self._close,
+            types.TEXT_DOCUMENT_DID_SAVE: _ignore,
+        }
+        for method, function in notifications.items():
+            self.feature(method)(_wrap(function))
         for feature in FEATURES:
             self.feature(feature.method, feature.options)(self._make_handler(feature.answer))
 
@@ -187,7 +192,7 @@ class TextServer(LanguageServer):
         """Read a document until its newest version is read, and publish its diagnostics."""
         while not opened.is_closed:
             text = opened.text
-            opened.analysis = await self._compute(_analyze_safely, text)
+            opened.analysis = await self._compute(_analyze_safely, text, self.strict)
             if opened.text is text:
                 if not opened.is_closed:
                     view = View(text, opened.analysis)
@@ -212,7 +217,7 @@ class TextServer(LanguageServer):
             while opened is not None and not opened.is_closed:
                 analysis = opened.analysis
                 if analysis is not None and analysis.text is opened.text:
-                    return await self._compute(answer, View(analysis.text, analysis), params)
+                    return await self._compute(answer, View(analysis.text, analysis, self._shows_markdown()), params)
                 self._start(opened)
                 assert opened.reading is not None
                 await asyncio.wait([opened.reading])
@@ -220,28 +225,41 @@ class TextServer(LanguageServer):
 
         return handle
 
+    def _shows_markdown(self) -> bool:
+        """Return whether the client shows Markdown in explanations and completions."""
+        features = self.client_capabilities.text_document
+        hovers, completions = (features.hover, features.completion) if features is not None else (None, None)
+        item = completions.completion_item if completions is not None else None
+        formats = (hovers.content_format if hovers else None, item.documentation_format if item else None)
+        return all(types.MarkupKind.Markdown in (known or ()) for known in formats)
+
     def shutdown(self) -> None:
         """End the thread and the server."""
         self._thread.shutdown(wait=False, cancel_futures=True)
         super().shutdown()  # type: ignore[no-untyped-call]
 
 
+def _wrap(function: Callable[[Any], None]) -> Callable[[Any], None]:
+    """Return a function that pygls can mark, which bound methods refuse."""
+    return lambda params: function(params)
+
+
 def _ignore(params: Any) -> None:
     """Accept a notification that changes nothing."""
 
 
-def _analyze_safely(text: TextVersion) -> Analysis:
+def _analyze_safely(text: TextVersion, strict: bool) -> Analysis:
     """Read a text; a crash becomes a diagnostic."""
     try:
-        return analyze(text)
+        return analyze(text, strict=strict)
     except Exception as error:
         _log.exception("reading `%s` failed", text.uri)
         message = f"nczarr failed ({type(error).__name__}): the language server's log has the details"
         return Analysis(text, [Finding("internal-error", Severity.ERROR, message, Label())], None, 0.0)
 
 
-def serve(stdin: BinaryIO, stdout: BinaryIO) -> bool:
+def serve(stdin: BinaryIO, stdout: BinaryIO, *, strict: bool = False) -> bool:
     """Answer a client until it ends the connection; return whether it asked for the end first."""
-    server = TextServer()
+    server = TextServer(strict=strict)
     server.start_io(stdin, stdout)
     return server.was_shut_down

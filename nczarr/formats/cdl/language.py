@@ -161,6 +161,7 @@ class _Walk:
         if self.kinds[at + 1] not in _NAMES:
             return at + 1
         name, start = self._name(at + 1), self.tokens[at].start
+        self._begin_section(start, "body")
         number = len(self.map.mentions)
         self._declare(at + 1, "group", start, self.tokens[at + 1].end)
         if self.kinds[at + 2] != P.LBRACE:
