@@ -260,7 +260,7 @@ class Format(NamedTuple):
     isolates: str | None = None
     """`(way | None) -> None`: make library calls in another process from now on."""
     language: str | None = None
-    """`Language`: names and words of a text that people write, for editors."""
+    """`Language` (`formats/common/language.py`): names and words of a text that people write, for editors."""
 
     @property
     def readable(self) -> bool:

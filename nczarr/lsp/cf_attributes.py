@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class AttributeDocument(NamedTuple):
-    """What an attribute means."""
+    """Meaning of an attribute."""
 
     text: str
     """One sentence."""

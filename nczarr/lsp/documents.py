@@ -134,7 +134,7 @@ class View:
     """One version of a document as a request sees it."""
 
     text: TextVersion
-    """The text."""
+    """Text that the request is about."""
     analysis: Analysis
     """Result of the pipeline for this text."""
     has_markdown: bool = True

@@ -169,7 +169,9 @@ def explain_variable(path: str, declared: Tables) -> str:
     """Return type, dimensions, shape, size and description of a variable."""
     variable, shape = declared.variables[path], shape_of(declared.variables[path], declared)
     axes = ", ".join(
-        str(axis) if isinstance(axis, int) else names.readable(names.last(axis) if axis.startswith("/") else axis)
+        str(axis)
+        if isinstance(axis, int)
+        else names.readable(names.last(axis) if axis.startswith("/") and axis != "/" else axis)
         for axis in variable.dimensions
     )
     lines = [

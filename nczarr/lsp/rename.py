@@ -151,10 +151,21 @@ def _check_meaning(view: View, keys: tuple[Key, ...], name: str, edits: list[tup
     if wrong is not None:
         line = text.lines.position(wrong.mention.start).line + 1
         raise _refuse(f"with the name `{name}`, `{wrong.mention.name}` in line {line} would mean something else")
-    if not _list_errors(view.analysis):
-        errors = _list_errors(analyze(TextVersion(text.uri, None, data, text.form, text.encoding)))
-        if errors:
-            raise _refuse(f"with the name `{name}`: {errors[0]}")
+    if _list_errors(view.analysis):
+        return
+    analysis = analyze(TextVersion(text.uri, None, data, text.form, text.encoding))
+    errors = _list_errors(analysis)
+    if errors:
+        raise _refuse(f"with the name `{name}`: {errors[0]}")
+    if _count_attributes(view.analysis) != _count_attributes(analysis):
+        raise _refuse("special attributes are words of the format, which are no names")
+
+
+def _count_attributes(analysis: Analysis) -> int:
+    """Return the number of attributes in the tree, to which special ones do not belong."""
+    declared = analysis.tables()
+    owners = () if declared is None else (*declared.groups.values(), *declared.variables.values())
+    return sum(len(owner.attributes) for owner in owners)
 
 
 def _list_errors(analysis: Analysis) -> list[str]:

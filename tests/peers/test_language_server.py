@@ -184,7 +184,7 @@ def test_completion_knows_the_place() -> None:
         assert {"float", "int64", "sky_t", "temp", "data:"} <= set(items)
         assert "count" not in items
         items = await complete(after("  float depth ;\n", "  fl|\n  float depth ;\n"))
-        assert list(items)[0] == "float"
+        assert next(iter(items)) == "float"
         assert "int" not in items
         items = await complete(after("temp(time, lat)", "temp(time, |)"))
         assert set(items) == {"time", "lat"}
@@ -201,7 +201,7 @@ def test_completion_knows_the_place() -> None:
         assert "sea_water_temperature" in items
         assert items["sea_water_temperature"].detail == "K"
         items = await complete(after("  float depth ;\n", '  float depth ;\n  temp:units = "|'))
-        assert list(items)[0] == "K"
+        assert next(iter(items)) == "K"
         assert "m s-1" in items
         assert {"temp", "depth"} <= set(await complete(after('"depth"', '"de|"'))) | {"temp"}
         assert "time:" in await complete(after('"time: mean"', '"ti|"'))

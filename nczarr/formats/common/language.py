@@ -1,4 +1,4 @@
-"""What an editor needs to know of a text format: names with their roles, lexemes, and what can be written where.
+"""Text formats for editors: names with their roles, lexemes, and what can be written where.
 
 The parser of a format makes the tree; the types here keep the places. They are
 filled from the tokens of the format's own scanner, also in a text with faults,
@@ -15,7 +15,7 @@ from nczarr.diagnostics.report import Source
 Role = Literal[
     "dataset", "group", "type", "atomic", "dimension", "variable", "attribute", "field", "constant", "owner",
 ]  # fmt: skip
-"""What a name stands for. `owner`: a variable, else a type, before the colon of an attribute."""
+"""Meaning of a name. `owner`: a variable, else a type, before the colon of an attribute."""
 
 LexemeKind = Literal["comment", "string", "number", "word", "path", "keyword", "atomic", "punctuation"]
 
@@ -75,7 +75,7 @@ class TextMap(NamedTuple):
 
 
 class Completion(NamedTuple):
-    """What can be written at a place."""
+    """Kinds of names and words that can be written at a place."""
 
     wants: tuple[str, ...]
     """Kinds of names: types, dimensions, paths, variables, owners, attributes, constants."""
@@ -107,7 +107,7 @@ class Language(NamedTuple):
     complete: Callable[[bytes, Sequence[Lexeme], int, TextMap], Completion]
     """Return what can be written at an offset; lexemes are those before it."""
     documents: dict[str, str]
-    """What the words of the language mean."""
+    """Meaning of the words of the language."""
 
 
 def section_at(text_map: TextMap, offset: int) -> SectionStart:
