@@ -164,8 +164,10 @@ def _check_meaning(view: View, keys: tuple[Key, ...], name: str, edits: list[tup
 def _count_attributes(analysis: Analysis) -> int:
     """Return the number of attributes in the tree, to which special ones do not belong."""
     declared = analysis.tables()
-    owners = () if declared is None else (*declared.groups.values(), *declared.variables.values())
-    return sum(len(owner.attributes) for owner in owners)
+    if declared is None:
+        return 0
+    of_groups = sum(len(group.attributes) for group in declared.groups.values())
+    return of_groups + sum(len(variable.attributes) for variable in declared.variables.values())
 
 
 def _list_errors(analysis: Analysis) -> list[str]:

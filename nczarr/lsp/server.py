@@ -138,7 +138,7 @@ class TextServer(LanguageServer):
 
     def report_server_error(self, error: Exception, source: Any) -> None:
         """Log an error; a request has its answer already."""
-        _log.error("%s: %s", source.__name__, error)
+        _log.log(logging.ERROR, "%s: %s", source.__name__, error)
 
     # ---- notifications -----------------------------------------------------------------------------------------
     def _prepare(self, params: types.InitializedParams) -> None:
@@ -158,7 +158,7 @@ class TextServer(LanguageServer):
         document, data = params.text_document, to_bytes(params.text_document.text)
         form = find_format(document.uri, document.language_id, data)
         if form is None:
-            _log.warning("`%s` is in no language of this server", document.uri)
+            _log.log(logging.WARNING, "`%s` is in no language of this server", document.uri)
             return
         encoding = self.server_capabilities.position_encoding or "utf-16"
         text = TextVersion(document.uri, document.version, data, form, str(getattr(encoding, "value", encoding)))
