@@ -49,8 +49,11 @@ class Lines:
         while 0 < offset < len(data) and 0x80 <= data[offset] < 0xC0:
             offset += 1 if after else -1
         line = bisect_right(self.starts, offset) - 1
-        start = self.starts[line]
-        return Position(line, self._count(data[start : min(offset, self._end_of(line))]))
+        return Position(line, self.columns(self.starts[line], offset))
+
+    def columns(self, start: int, end: int) -> int:
+        """Return the columns between two bytes of a line."""
+        return self._count(self.data[start:end].rstrip(b"\r\n"))
 
     def range(self, start: int, end: int) -> Range:
         """Return the range of some bytes."""

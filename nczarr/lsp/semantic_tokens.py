@@ -75,8 +75,7 @@ def _encode(view: View, first: int, last: int) -> list[int]:
         while at < end:
             place = lines.position(at)
             stop = lines.starts[place.line + 1] if place.line + 1 < len(lines.starts) else len(data)
-            last_column = lines.position(end).character if end < stop else lines.length_of(place.line)
-            length = last_column - place.character
+            length = lines.columns(at, min(end, stop))
             if length > 0:
                 relative = place.character - column if place.line == line else place.character
                 numbers += [place.line - line, relative, length, _TYPES.index(colour), modifiers]

@@ -20,6 +20,7 @@ from pygls.protocol import LanguageServerProtocol
 from pygls.protocol.language_server import lsp_method
 
 from nczarr import __version__
+from nczarr.ast.dataset import building
 from nczarr.diagnostics.report import Diagnostic as Finding
 from nczarr.diagnostics.report import Label, Severity
 from nczarr.lsp import (
@@ -207,7 +208,7 @@ class TextServer(LanguageServer):
 
     def _compute(self, function: Callable[..., Any], *arguments: Any) -> Awaitable[Any]:
         """Call a function in the thread."""
-        return asyncio.get_running_loop().run_in_executor(self._thread, function, *arguments)
+        return asyncio.get_running_loop().run_in_executor(self._thread, _call, function, *arguments)
 
     def _make_handler(self, answer: Answer) -> Callable[[Any], Awaitable[Any]]:
         """Return the function that answers a request about a document; null for one that is not open."""
@@ -237,6 +238,12 @@ class TextServer(LanguageServer):
         """End the thread and the server."""
         self._thread.shutdown(wait=False, cancel_futures=True)
         super().shutdown()  # type: ignore[no-untyped-call]
+
+
+def _call(function: Callable[..., Any], *arguments: Any) -> Any:
+    """Call a function while no garbage is collected: it makes many objects, and few of them die at once."""
+    with building():
+        return function(*arguments)
 
 
 def _wrap(function: Callable[[Any], None]) -> Callable[[Any], None]:

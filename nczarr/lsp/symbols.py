@@ -49,7 +49,11 @@ def list_symbols(view: View, params: DocumentSymbolParams) -> list[DocumentSymbo
         if holder is None:
             outline.append(symbol)
         else:
-            holder.children = [*(holder.children or ()), symbol]
+            children = holder.children
+            if isinstance(children, list):
+                children.append(symbol)
+            else:
+                holder.children = [symbol]
     for symbol in outline:
         _extend(symbol)
     return outline
