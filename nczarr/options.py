@@ -396,7 +396,7 @@ TABLE: tuple[Option, ...] = (
            help="read the target again; publish it only if every value is there", bytes=False),
     Option("discard", ("append",), RUN, "--discard",
            help="discard what an interrupted run of another command has written; that run must not be active any more"),
-    Option("progress", _LINK, RUN, "--progress", "switch",
+    Option("progress", (*_LINK, "check"), RUN, "--progress", "switch",
            help="show progress (default: on a terminal, for long runs)"),
     Option("resume", _CUT, RUN, "--resume",
            help="resume a target that the same command has begun", bytes=False),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from nczarr.diagnostics.report import CompileError, Report
@@ -19,8 +19,10 @@ if TYPE_CHECKING:
 
 
 def check(
-    source: str | os.PathLike[str],
+    source: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
     *,
+    combine: bool = False,
+    along: str | Iterable[str] = (),
     readers: str | Iterable[str] = (),
     schema: Dataset | None = None,
     kind: str | None = None,
@@ -32,8 +34,16 @@ def check(
 
     Parameters
     ----------
-    source : str or os.PathLike
-        Path or URL.
+    source : str, os.PathLike or Sequence of them
+        Path or URL; several with `combine`.
+    combine : bool
+        Compare the sources with each other before they are joined: types, packing, fill
+        values, filters, chunks, units, lengths, and order, overlap and gaps of the
+        coordinate. Each fault is one diagnostic. Only `along`, `from_format`,
+        `following` and `storage_options` go with it.
+    along : str or Iterable of str
+        With `combine`, dimensions along which the sources are joined; by default the
+        unlimited ones, or those whose coordinates differ.
     readers : str or Iterable of str
         Other readers (`netcdf-c`, `zarr-python`, `xarray`, or a release such as
         `zarr-python@3.1`), whose faults are reported; conventions (`nz`), of which is
@@ -68,6 +78,11 @@ def check(
     []
     >>> [diagnostic.code for diagnostic in nczarr.check("samples/01-station.cdl", readers="zarr3")]
     ['lost-annotations']
+    >>> text = "netcdf d { dimensions: t = 1 ; variables: int t(t) ; data: t = 0 ; }"
+    >>> for day, name in ("0", "one.nc"), ("1", "two.nc"):
+    ...     _ = nczarr.convert(nczarr.from_cdl(text.replace("t = 0", f"t = {day}")), name)
+    >>> nczarr.check(["one.nc", "two.nc"], combine=True, along="t")
+    []
     """
     from nczarr.api.inputs import input_of
     from nczarr.api.options import options_from
@@ -75,6 +90,21 @@ def check(
     from nczarr.operations import check as operation
 
     options = options_from(kind=kind, following=following, storage_options=storage_options)._replace(special=False)
+    report = Report()
+    if combine:
+        if readers or schema is not None or kind is not None:
+            raise ValueError("combine compares sources with each other; check each of them in a call of its own")
+        from nczarr.operations.combine.check_sources import check_sources
+        from nczarr.operations.pipeline import input_at
+
+        sources = [source] if isinstance(source, str | os.PathLike) else source
+        inputs = [input_at(os.fspath(one), options, from_format) for one in sources]
+        if not inputs:
+            raise ValueError("no sources are given")
+        check_sources(inputs, [along] if isinstance(along, str) else list(along), report)
+        return report.list_sorted()
+    if along or not isinstance(source, str | os.PathLike):
+        raise ValueError("several sources, and along, go with combine=True")
     every_reader = [readers] if isinstance(readers, str) else readers
     request = operation.CheckRequest(
         os.fspath(source),
@@ -83,7 +113,6 @@ def check(
         schema=None if schema is None else input_of(schema, options, values=False).read,
         options=options,
     )
-    report = Report()
     operation.check(request, report)
     return report.list_sorted()
 

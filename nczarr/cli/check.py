@@ -6,9 +6,10 @@ import argparse
 from functools import partial
 from typing import TYPE_CHECKING
 
-from nczarr.cli import FAULTY
-from nczarr.cli.options import options_of, read_input, standard_input
+from nczarr.cli import FAULTY, misuse
+from nczarr.cli.options import input_of, options_of, read_input, standard_input
 from nczarr.cli.parser import Command
+from nczarr.cli.progress import counting
 from nczarr.cli.shared import Messages
 from nczarr.options import ARGUMENTS, TARGET
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from nczarr.check.checked import Checked
     from nczarr.diagnostics.report import Report
     from nczarr.operations.readers.rule import Peer
+    from nczarr.options import Options
     from nczarr.registry import Format
 
 EXAMPLES = (
@@ -50,6 +52,22 @@ def parser() -> Command:
     subparser.option(
         TARGET, "--schema", metavar="SRC", help="report deviations from this schema: CDL, notation or any dataset"
     )
+    subparser.option(
+        TARGET,
+        "--combine",
+        action="store_true",
+        help="compare the sources with each other before they are joined: types, packing, fill values, filters, "
+        "chunks, units, lengths, and order, overlap and gaps of the coordinate",
+    )
+    subparser.option(
+        TARGET,
+        "--along",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="with --combine, dimension along which the sources are joined (default: the unlimited one, or the one "
+        "whose coordinate differs); repeatable",
+    )
     return subparser.complete()
 
 
@@ -65,8 +83,14 @@ def reader(text: str) -> Peer | Format:
 
 def run(arguments: argparse.Namespace) -> int:
     """Check each source; return the worst status, 1 if a reader is known to fail."""
+    if arguments.along and not arguments.combine:
+        return misuse("check", "--along belongs to --combine")
+    if arguments.combine and (arguments.readers or arguments.schema):
+        return misuse("check", "--combine compares sources with each other: check each of them in a run of its own")
     messages = Messages(arguments)
     options = options_of(arguments)
+    if arguments.combine:
+        return messages.guard(lambda: _compare_sources(arguments, options, messages))
     schemas: list[Checked | None] = []
     faults = 0
 
@@ -91,3 +115,15 @@ def run(arguments: argparse.Namespace) -> int:
 
     status = messages.guard(*(partial(check_one, path) for path in arguments.sources))
     return max(status, FAULTY) if faults else status
+
+
+def _compare_sources(arguments: argparse.Namespace, options: Options, messages: Messages) -> None:
+    """Report what keeps the sources from being joined. Raises OSError."""
+    from nczarr.operations.combine.check_sources import check_sources
+
+    inputs = [input_of(path, options, arguments.form) for path in arguments.sources]
+    with counting(arguments, "sources", len(inputs)) as step:
+        joined = check_sources(inputs, arguments.along, messages.report, step)
+    if joined is not None and not messages.report.list_sorted():
+        along = ", ".join(f"`{path}`" for path in joined.along)
+        messages.remark(f"{len(joined.names)} sources fit together along {along}: {joined.length:,} values")
