@@ -423,7 +423,8 @@ TABLE: tuple[Option, ...] = (
     # messages
     Option("strict", _REPORT, OUTPUT, "--strict", help="treat warnings as errors"),
     Option("message_format", _REPORT, OUTPUT, "--message-format", "text", None,
-           "form of the diagnostics on standard error (default: human)", ("human", "json", "sarif"), "human"),
+           "form of the diagnostics on standard error (default: human); gcc is for lists of errors in editors",
+           ("human", "json", "sarif", "gcc"), "human"),
     Option("quiet", _REPORT, OUTPUT, "-q --quiet", help="print errors only"),
     Option("verbose", _REPORT, OUTPUT, "--verbose",
            help="list every loss; print the traceback of an internal error", bytes=False),

@@ -209,6 +209,9 @@ class Messages:
         if self._format == "json":
             yield from render.json_lines(diagnostics)
             return
+        if self._format == "gcc":
+            yield from render.gcc_lines(diagnostics)
+            return
         yield from render.human(diagnostics, colour=render.wants_colour(sys.stderr))
 
     def _summary(self, diagnostics: list[Diagnostic]) -> Iterator[str]:
