@@ -201,3 +201,29 @@ def test_lists_of_errors_of_an_editor(repository: Path) -> None:
         "bad.cdl:4:7: note: rename one",
         "bad.cdl:4:7: note: with `--allow-loss duplicate-name` it is read as `v_2`",
     ]
+
+
+def test_a_merge_driver_of_git(repository: Path) -> None:
+    (repository / ".gitattributes").write_text("*.nc merge=nczarr\n")
+    run(repository, "git", "config", "merge.nczarr.driver", "nczarr edit %A --merge %O %B")
+    run(repository, "git", "add", "-A")
+    run(repository, "git", "commit", "-qm", "attributes")
+    run(repository, "git", "branch", "theirs")
+    edit = ("nczarr", "edit", "ocean.nc", "--undo-file", "../undo.json", "--set")
+    run(repository, *edit, '/temp@units="degC"')
+    run(repository, "git", "commit", "-qam", "ours")
+    run(repository, "git", "checkout", "-q", "theirs")
+    run(repository, *edit, "@title=1")
+    run(repository, "git", "commit", "-qam", "theirs")
+    run(repository, "git", "merge", "-q", "main", "-m", "both")
+    shown = run(repository, "ncdump", "-h", "ocean.nc")
+    assert 'temp:units = "degC"' in shown
+    assert ":title = 1" in shown
+    assert run(repository, "git", "status", "--short") == ""
+    run(repository, *edit, '/temp@units="F"')
+    run(repository, "git", "commit", "-qam", "more")
+    run(repository, "git", "checkout", "-q", "main")
+    run(repository, *edit, '/temp@units="R"')
+    run(repository, "git", "commit", "-qam", "less")
+    assert "CONFLICT" in run(repository, "git", "merge", "-q", "theirs", status=1)
+    assert 'temp:units = "R"' in run(repository, "ncdump", "-h", "ocean.nc")
