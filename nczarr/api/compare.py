@@ -24,6 +24,9 @@ def check(
     readers: str | Iterable[str] = (),
     schema: Dataset | None = None,
     kind: str | None = None,
+    cf: bool | str = False,
+    select: Iterable[str] = (),
+    ignore: Iterable[str] = (),
     from_format: str | None = None,
     following: Following = FOLLOWING,
     storage_options: Mapping[str, Any] | None = None,
@@ -42,6 +45,12 @@ def check(
         Schema from which deviations are reported: CDL, notation or any dataset.
     kind : str, optional
         Kind of netCDF file whose limits are checked, in any spelling of `ncgen -k`.
+    cf : bool or str
+        Check the rules of the CF conventions: of this version (`"1.6"` to `"1.13"`), or
+        with True of the one that the dataset declares, else of the newest.
+    select, ignore : Iterable of str
+        Codes, or first words of codes such as `cf`, of the diagnostics that are returned,
+        or that are not. Errors of a dataset that cannot be read are always returned.
     from_format : str, optional
         Format of the source; by default found by its content.
     following : nczarr.refs.Following
@@ -59,7 +68,7 @@ def check(
     OSError
         If the source is unreachable.
     ValueError
-        If a reader or kind does not exist.
+        If a reader, kind, code or version of CF does not exist.
 
     Examples
     --------
@@ -68,11 +77,15 @@ def check(
     []
     >>> [diagnostic.code for diagnostic in nczarr.check("samples/01-station.cdl", readers="zarr3")]
     ['lost-annotations']
+    >>> nczarr.check("samples/01-station.cdl", cf=True, select=["cf"])[0].message
+    '`/lat` has neither `long_name` nor `standard_name` (CF 3.2)'
     """
     from nczarr.api.inputs import input_of
     from nczarr.api.options import options_from
     from nczarr.diagnostics.report import Report
     from nczarr.operations import check as operation
+    from nczarr.operations.cf.rule import parse_version, show_version
+    from nczarr.operations.code_filter import CodeFilter, check_codes
 
     options = options_from(kind=kind, following=following, storage_options=storage_options)._replace(special=False)
     every_reader = [readers] if isinstance(readers, str) else readers
@@ -82,6 +95,8 @@ def check(
         judges=tuple(map(operation.judge, every_reader)),
         schema=None if schema is None else input_of(schema, options, values=False).read,
         options=options,
+        cf=show_version(parse_version(cf)) if isinstance(cf, str) else "" if cf else None,
+        codes=CodeFilter(check_codes(select), check_codes(ignore)),
     )
     report = Report()
     operation.check(request, report)

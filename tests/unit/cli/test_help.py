@@ -44,6 +44,7 @@ METAVARS = {
         "NAME=LOW:HIGH",
         "NAME=TEXT",
         "NAME=VALUE",
+        "VERSION",
         "ORIGIN",
         "READER",
         "ROOT",
