@@ -26,6 +26,9 @@ def check(
     readers: str | Iterable[str] = (),
     schema: Dataset | None = None,
     kind: str | None = None,
+    cf: bool | str = False,
+    select: Iterable[str] = (),
+    ignore: Iterable[str] = (),
     from_format: str | None = None,
     following: Following = FOLLOWING,
     storage_options: Mapping[str, Any] | None = None,
@@ -52,6 +55,12 @@ def check(
         Schema from which deviations are reported: CDL, notation or any dataset.
     kind : str, optional
         Kind of netCDF file whose limits are checked, in any spelling of `ncgen -k`.
+    cf : bool or str
+        Check the rules of the CF conventions: of this version (`"1.6"` to `"1.13"`), or
+        with True of the one that the dataset declares, else of the newest.
+    select, ignore : Iterable of str
+        Codes, or first words of codes such as `cf`, of the diagnostics that are returned,
+        or that are not. Errors of a dataset that cannot be read are always returned.
     from_format : str, optional
         Format of the source; by default found by its content.
     following : nczarr.refs.Following
@@ -69,7 +78,7 @@ def check(
     OSError
         If the source is unreachable.
     ValueError
-        If a reader or kind does not exist.
+        If a reader, kind, code or version of CF does not exist.
 
     Examples
     --------
@@ -83,16 +92,20 @@ def check(
     ...     _ = nczarr.convert(nczarr.from_cdl(text.replace("t = 0", f"t = {day}")), name)
     >>> nczarr.check(["one.nc", "two.nc"], combine=True, along="t")
     []
+    >>> nczarr.check("samples/01-station.cdl", cf=True, select=["cf"])[0].message
+    '`/lat` has neither `long_name` nor `standard_name` (CF 3.2)'
     """
     from nczarr.api.inputs import input_of
     from nczarr.api.options import options_from
     from nczarr.diagnostics.report import Report
     from nczarr.operations import check as operation
+    from nczarr.operations.cf.rule import parse_version, show_version
+    from nczarr.operations.code_filter import CodeFilter, check_codes
 
     options = options_from(kind=kind, following=following, storage_options=storage_options)._replace(special=False)
-    report = Report()
+    report, codes = Report(), CodeFilter(check_codes(select), check_codes(ignore))
     if combine:
-        if readers or schema is not None or kind is not None:
+        if readers or schema is not None or kind is not None or cf:
             raise ValueError("combine compares sources with each other; check each of them in a call of its own")
         from nczarr.operations.combine.check_sources import check_sources
         from nczarr.operations.pipeline import input_at
@@ -101,6 +114,7 @@ def check(
         inputs = [input_at(os.fspath(one), options, from_format) for one in sources]
         if not inputs:
             raise ValueError("no sources are given")
+        report.hides = codes.hides
         check_sources(inputs, [along] if isinstance(along, str) else list(along), report)
         return report.list_sorted()
     if along or not isinstance(source, str | os.PathLike):
@@ -112,6 +126,8 @@ def check(
         judges=tuple(map(operation.judge, every_reader)),
         schema=None if schema is None else input_of(schema, options, values=False).read,
         options=options,
+        cf=show_version(parse_version(cf)) if isinstance(cf, str) else "" if cf else None,
+        codes=codes,
     )
     operation.check(request, report)
     return report.list_sorted()

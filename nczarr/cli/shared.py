@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 EXTRAS = {
     "aiohttp": "remote",
     "awkward": "ragged",
+    "cf_units": "cf",
     "dask": "dask",
     "distributed": "dask",
     "fsspec": "remote",

@@ -1,0 +1,30 @@
+"""Topics of the conformance document, one a module; `load_topics` returns them in the order of the sections."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import import_module
+
+from nczarr.operations.cf.rule import Topic
+
+MODULES = (
+    "conventions",
+    "description",
+    "external_variables",
+    "data_types",
+    "naming",
+    "dimensions",
+    "missing_data",
+    "groups",
+    "units",
+    "long_name",
+    "standard_name",
+    "ancillary_data",
+    "flags",
+)
+
+
+@cache
+def load_topics() -> tuple[Topic, ...]:
+    """Return all topics."""
+    return tuple(import_module(f"{__name__}.{name}").TOPIC for name in MODULES)
