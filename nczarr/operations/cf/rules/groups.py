@@ -39,8 +39,8 @@ RULES = (
     R.should(
         "lateral",
         "A coordinate variable outside of the group and its ancestors is named by a path.",
-        "group: a { dimensions: x = 2 ; variables: float x(x) ; } group: b { variables: float v ; "
-        'v:coordinates = "«x|/a/x»" ; }',
+        "group: a { dimensions: x = 2 ; variables: float x(x) ; } group: b { dimensions: y = 1 ; "
+        'variables: float v(y) ; v:ancillary_variables = "«x|/a/x»" ; }',
         "write the path of the variable",
         since=(1, 8),
     ),
