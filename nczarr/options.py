@@ -396,7 +396,7 @@ TABLE: tuple[Option, ...] = (
            help="read the target again; publish it only if every value is there", bytes=False),
     Option("discard", ("append",), RUN, "--discard",
            help="discard what an interrupted run of another command has written; that run must not be active any more"),
-    Option("progress", _LINK, RUN, "--progress", "switch",
+    Option("progress", (*_LINK, "check"), RUN, "--progress", "switch",
            help="show progress (default: on a terminal, for long runs)"),
     Option("resume", _CUT, RUN, "--resume",
            help="resume a target that the same command has begun", bytes=False),
@@ -423,7 +423,8 @@ TABLE: tuple[Option, ...] = (
     # messages
     Option("strict", _REPORT, OUTPUT, "--strict", help="treat warnings as errors"),
     Option("message_format", _REPORT, OUTPUT, "--message-format", "text", None,
-           "form of the diagnostics on standard error (default: human)", ("human", "json", "sarif"), "human"),
+           "form of the diagnostics on standard error (default: human); gcc is for lists of errors in editors",
+           ("human", "json", "sarif", "gcc"), "human"),
     Option("quiet", _REPORT, OUTPUT, "-q --quiet", help="print errors only"),
     Option("verbose", _REPORT, OUTPUT, "--verbose",
            help="list every loss; print the traceback of an internal error", bytes=False),

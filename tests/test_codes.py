@@ -20,6 +20,7 @@ PROVOKED = {
     "abandoned-target",
     "bad-constant",
     "busy-target",
+    "cf-unjudged",
     "failed-edit",
     "finished-target",
     "internal-error",

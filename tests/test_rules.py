@@ -70,6 +70,7 @@ SHARED = "nczarr.formats.common"
 LAZY = {
     "numpy",
     "awkward",
+    "cf_units",
     "numcodecs",
     "rich",
     "netCDF4",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from nczarr.diagnostics.report import CompileError, Report
@@ -19,11 +19,16 @@ if TYPE_CHECKING:
 
 
 def check(
-    source: str | os.PathLike[str],
+    source: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
     *,
+    combine: bool = False,
+    along: str | Iterable[str] = (),
     readers: str | Iterable[str] = (),
     schema: Dataset | None = None,
     kind: str | None = None,
+    cf: bool | str = False,
+    select: Iterable[str] = (),
+    ignore: Iterable[str] = (),
     from_format: str | None = None,
     following: Following = FOLLOWING,
     storage_options: Mapping[str, Any] | None = None,
@@ -32,8 +37,16 @@ def check(
 
     Parameters
     ----------
-    source : str or os.PathLike
-        Path or URL.
+    source : str, os.PathLike or Sequence of them
+        Path or URL; several with `combine`.
+    combine : bool
+        Compare the sources with each other before they are joined: types, packing, fill
+        values, filters, chunks, units, lengths, and order, overlap and gaps of the
+        coordinate. Each fault is one diagnostic. Only `along`, `from_format`,
+        `following` and `storage_options` go with it.
+    along : str or Iterable of str
+        With `combine`, dimensions along which the sources are joined; by default the
+        unlimited ones, or those whose coordinates differ.
     readers : str or Iterable of str
         Other readers (`netcdf-c`, `zarr-python`, `xarray`, or a release such as
         `zarr-python@3.1`), whose faults are reported; conventions (`nz`), of which is
@@ -42,6 +55,12 @@ def check(
         Schema from which deviations are reported: CDL, notation or any dataset.
     kind : str, optional
         Kind of netCDF file whose limits are checked, in any spelling of `ncgen -k`.
+    cf : bool or str
+        Check the rules of the CF conventions: of this version (`"1.6"` to `"1.13"`), or
+        with True of the one that the dataset declares, else of the newest.
+    select, ignore : Iterable of str
+        Codes, or first words of codes such as `cf`, of the diagnostics that are returned,
+        or that are not. Errors of a dataset that cannot be read are always returned.
     from_format : str, optional
         Format of the source; by default found by its content.
     following : nczarr.refs.Following
@@ -59,7 +78,7 @@ def check(
     OSError
         If the source is unreachable.
     ValueError
-        If a reader or kind does not exist.
+        If a reader, kind, code or version of CF does not exist.
 
     Examples
     --------
@@ -68,13 +87,38 @@ def check(
     []
     >>> [diagnostic.code for diagnostic in nczarr.check("samples/01-station.cdl", readers="zarr3")]
     ['lost-annotations']
+    >>> text = "netcdf d { dimensions: t = 1 ; variables: int t(t) ; data: t = 0 ; }"
+    >>> for day, name in ("0", "one.nc"), ("1", "two.nc"):
+    ...     _ = nczarr.convert(nczarr.from_cdl(text.replace("t = 0", f"t = {day}")), name)
+    >>> nczarr.check(["one.nc", "two.nc"], combine=True, along="t")
+    []
+    >>> nczarr.check("samples/01-station.cdl", cf=True, select=["cf"])[0].message
+    '`/lat` has neither `long_name` nor `standard_name` (CF 3.2)'
     """
     from nczarr.api.inputs import input_of
     from nczarr.api.options import options_from
     from nczarr.diagnostics.report import Report
     from nczarr.operations import check as operation
+    from nczarr.operations.cf.rule import parse_version, show_version
+    from nczarr.operations.code_filter import CodeFilter, check_codes
 
     options = options_from(kind=kind, following=following, storage_options=storage_options)._replace(special=False)
+    report, codes = Report(), CodeFilter(check_codes(select), check_codes(ignore))
+    if combine:
+        if readers or schema is not None or kind is not None or cf:
+            raise ValueError("combine compares sources with each other; check each of them in a call of its own")
+        from nczarr.operations.combine.check_sources import check_sources
+        from nczarr.operations.pipeline import input_at
+
+        sources = [source] if isinstance(source, str | os.PathLike) else source
+        inputs = [input_at(os.fspath(one), options, from_format) for one in sources]
+        if not inputs:
+            raise ValueError("no sources are given")
+        report.hides = codes.hides
+        check_sources(inputs, [along] if isinstance(along, str) else list(along), report)
+        return report.list_sorted()
+    if along or not isinstance(source, str | os.PathLike):
+        raise ValueError("several sources, and along, go with combine=True")
     every_reader = [readers] if isinstance(readers, str) else readers
     request = operation.CheckRequest(
         os.fspath(source),
@@ -82,8 +126,9 @@ def check(
         judges=tuple(map(operation.judge, every_reader)),
         schema=None if schema is None else input_of(schema, options, values=False).read,
         options=options,
+        cf=show_version(parse_version(cf)) if isinstance(cf, str) else "" if cf else None,
+        codes=codes,
     )
-    report = Report()
     operation.check(request, report)
     return report.list_sorted()
 

@@ -13,7 +13,7 @@ circular-type.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 from operator import is_
 
@@ -42,6 +42,23 @@ def resolve(work: Unchecked, report: Report) -> Unchecked:
     resolver = _Resolver(work, report)
     work.dataset = resolver.group(work.dataset, "/")
     return work
+
+
+def list_scopes(group: str) -> tuple[str, ...]:
+    """Return the FQNs of a group and its ancestors, innermost first."""
+    parts = names.split(group)
+    return tuple(names.fqn(parts[:count]) for count in range(len(parts), -1, -1))
+
+
+def find_in_scope(name: str, scopes: Iterable[str], declared: Mapping[str, object]) -> str | None:
+    """Return the FQN of a name in the first of the groups that declares it, or of an absolute path; else None."""
+    if name.startswith("/"):
+        return name if name in declared else None
+    for path in scopes:
+        candidate = names.join(path, name)
+        if candidate in declared:
+            return candidate
+    return None
 
 
 class _Resolver:
@@ -160,21 +177,13 @@ class _Resolver:
         return fqn
 
     def _find(self, name: str, scope: str, declared: Mapping[str, object]) -> str | None:
-        if name.startswith("/"):
-            return name if name in declared else None
-        for path in self._ancestors(scope):
-            candidate = names.join(path, name)
-            if candidate in declared:
-                return candidate
-        return None
+        return find_in_scope(name, self._ancestors(scope), declared)
 
     def _ancestors(self, scope: str) -> tuple[str, ...]:
         """Return the FQNs of a group and its ancestors, innermost first."""
         ancestors = self.scopes.get(scope)
         if ancestors is None:
-            parts = names.split(scope)
-            ancestors = tuple(names.fqn(parts[:count]) for count in range(len(parts), -1, -1))
-            self.scopes[scope] = ancestors
+            ancestors = self.scopes[scope] = list_scopes(scope)
         return ancestors
 
     def _order(self, what: str, declaration: Node, place: Span) -> None:

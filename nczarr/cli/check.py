@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import re
 from functools import partial
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from nczarr.cli import FAULTY
-from nczarr.cli.options import options_of, read_input, standard_input
+from nczarr.cli import FAULTY, misuse
+from nczarr.cli.options import input_of, options_of, read_input, standard_input
 from nczarr.cli.parser import Command
+from nczarr.cli.progress import counting
 from nczarr.cli.shared import Messages
 from nczarr.options import ARGUMENTS, TARGET
 
@@ -16,6 +19,7 @@ if TYPE_CHECKING:
     from nczarr.check.checked import Checked
     from nczarr.diagnostics.report import Report
     from nczarr.operations.readers.rule import Peer
+    from nczarr.options import Options
     from nczarr.registry import Format
 
 EXAMPLES = (
@@ -34,7 +38,7 @@ def parser() -> Command:
         EXAMPLES,
     )
     subparser.option(
-        ARGUMENTS, "sources", metavar="SRC", nargs="+", help="file, store or URL to check; - is standard input"
+        ARGUMENTS, "sources", metavar="SRC", nargs="*", help="file, store or URL to check; - is standard input"
     )
     subparser.option(
         TARGET,
@@ -50,7 +54,70 @@ def parser() -> Command:
     subparser.option(
         TARGET, "--schema", metavar="SRC", help="report deviations from this schema: CDL, notation or any dataset"
     )
+    subparser.option(
+        TARGET,
+        "--combine",
+        action="store_true",
+        help="compare the sources with each other before they are joined: types, packing, fill values, filters, "
+        "chunks, units, lengths, and order, overlap and gaps of the coordinate",
+    )
+    subparser.option(
+        TARGET,
+        "--along",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="with --combine, dimension along which the sources are joined (default: the unlimited one, or the one "
+        "whose coordinate differs); repeatable",
+    )
+    subparser.option(
+        TARGET,
+        "--cf",
+        nargs="?",
+        action=ConventionVersion,
+        metavar="VERSION",
+        help="report what breaks the rules of the CF conventions, version 1.6 to 1.13 (default: the version that the "
+        "dataset declares, else 1.13)",
+    )
+    for flag, what in (("--select", "report only these diagnostics"), ("--ignore", "do not report these diagnostics")):
+        subparser.option(
+            TARGET,
+            flag,
+            type=code,
+            action="append",
+            metavar="CODE",
+            help=f"{what}: a code, or first words of codes such as `cf`; repeatable",
+        )
     return subparser.complete()
+
+
+class ConventionVersion(argparse.Action):
+    """Option with a version of CF. Another word behind it is the first source."""
+
+    def __call__(self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, value: Any, *_: object) -> None:
+        """Store the version; empty: the one that each dataset declares."""
+        namespace.cf = ""
+        if value is None:
+            return
+        if not re.fullmatch(r"(CF-)?[0-9.]+", value):
+            namespace.first_sources = [*getattr(namespace, "first_sources", []), value]
+            return
+        from nczarr.operations.cf.rule import parse_version, show_version
+
+        try:
+            namespace.cf = show_version(parse_version(value))
+        except ValueError as fault:
+            raise argparse.ArgumentError(self, str(fault)) from None
+
+
+def code(text: str) -> str:
+    """Return a code or the first words of one. Raises ArgumentTypeError for others."""
+    from nczarr.operations.code_filter import check_codes
+
+    try:
+        return check_codes((text,))[0]
+    except ValueError as fault:
+        raise argparse.ArgumentTypeError(str(fault)) from None
 
 
 def reader(text: str) -> Peer | Format:
@@ -65,8 +132,26 @@ def reader(text: str) -> Peer | Format:
 
 def run(arguments: argparse.Namespace) -> int:
     """Check each source; return the worst status, 1 if a reader is known to fail."""
+    from nczarr.operations.code_filter import CodeFilter, find_settings
+
+    if arguments.along and not arguments.combine:
+        return misuse("check", "--along belongs to --combine")
+    if arguments.combine and (arguments.readers or arguments.schema or arguments.cf is not None):
+        return misuse("check", "--combine compares sources with each other: check each of them in a run of its own")
+    sources = [*getattr(arguments, "first_sources", []), *arguments.sources]
+    if not sources:
+        return misuse("check", "the following arguments are required: SRC")
+    try:
+        settings = find_settings(Path.cwd())
+    except ValueError as fault:
+        return misuse("check", str(fault))
+    codes = CodeFilter(tuple(arguments.select or settings.select), (*settings.ignore, *(arguments.ignore or ())))
+    version = settings.cf if arguments.cf is None else arguments.cf
     messages = Messages(arguments)
     options = options_of(arguments)
+    if arguments.combine:
+        messages.report.hides = codes.hides
+        return messages.guard(lambda: _compare_sources(sources, arguments, options, messages))
     schemas: list[Checked | None] = []
     faults = 0
 
@@ -86,8 +171,22 @@ def run(arguments: argparse.Namespace) -> int:
             tuple(arguments.readers),
             schema if arguments.schema else None,
             options,
+            version,
+            codes,
         )
         faults += check(request, messages.report)
 
-    status = messages.guard(*(partial(check_one, path) for path in arguments.sources))
+    status = messages.guard(*(partial(check_one, path) for path in sources))
     return max(status, FAULTY) if faults else status
+
+
+def _compare_sources(sources: list[str], arguments: argparse.Namespace, options: Options, messages: Messages) -> None:
+    """Report what keeps the sources from being joined. Raises OSError."""
+    from nczarr.operations.combine.check_sources import check_sources
+
+    inputs = [input_of(path, options, arguments.form) for path in sources]
+    with counting(arguments, "sources", len(inputs)) as step:
+        joined = check_sources(inputs, arguments.along, messages.report, step)
+    if joined is not None and not messages.report.list_sorted():
+        along = ", ".join(f"`{path}`" for path in joined.along)
+        messages.remark(f"{len(joined.names)} sources fit together along {along}: {joined.length:,} values")

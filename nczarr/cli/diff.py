@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -35,6 +36,7 @@ def parser() -> Command:
     )
     subparser.option(ARGUMENTS, "first", metavar="A", help="file, store or URL; - is standard input")
     subparser.option(ARGUMENTS, "second", metavar="B", help="dataset to compare with A")
+    subparser.option(ARGUMENTS, "rest", nargs="*", help=argparse.SUPPRESS)
     subparser.option(COMPARISON, "--data", action=Switch, default=True, help="compare values (default: yes)")
     subparser.option(
         COMPARISON,
@@ -49,21 +51,57 @@ def parser() -> Command:
         metavar="T",
         help="allowed difference of numbers: absolute (1e-6) or relative to the greater one (rel:1e-6) (default: 0)",
     )
+    subparser.option(
+        COMPARISON,
+        "--git",
+        action="store_true",
+        help="take the arguments of a diff driver of git: `git config diff.nczarr.command 'nczarr diff --git'`",
+    )
     return subparser.complete()
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Compare; return 1 if there is a difference, the usual status after an error."""
+    if arguments.git:
+        return _run_for_git(arguments)
+    if arguments.rest:
+        return misuse("diff", "two datasets are compared; --git takes the arguments of git")
+    status, number = _compare(arguments)
+    return status or (FAULTY if number else DONE)
+
+
+def _run_for_git(arguments: argparse.Namespace) -> int:
+    """Compare two states of a file, and return 0: git stops at any other status.
+
+    The arguments are path, old file, its hash and mode, new file, its hash and mode; then the new path of a moved file.
+    """
+    if len(arguments.rest) not in (5, 6, 7):
+        return misuse("diff", "--git takes the seven arguments that git gives to a diff driver")
+    path, old, new = arguments.first, arguments.second, arguments.rest[2]
+    new_path = arguments.rest[5] if len(arguments.rest) > 5 else path
+    write_product([f"nczarr diff a/{path} b/{new_path}\n".encode("utf-8", "surrogateescape")])
+    if os.devnull in (old, new):
+        write_product([f"{'added' if old == os.devnull else 'removed'}\n".encode()])
+        return DONE
+    arguments.first, arguments.second, arguments.rest = old, new, []
+    status, _ = _compare(arguments)
+    if status != DONE:
+        write_product([b"the two states cannot be compared\n"])
+    return DONE
+
+
+def _compare(arguments: argparse.Namespace) -> tuple[int, int]:
+    """Print the differences; return the status of errors, and the number of differences."""
     from nczarr.operations.compare.difference import Tolerance
 
     try:
         tolerance = None if arguments.tolerance is None else Tolerance.parse(arguments.tolerance)
     except ValueError as error:
-        return misuse("diff", f"--tolerance: {error}")
+        return misuse("diff", f"--tolerance: {error}"), 0
     messages = Messages(arguments)
     counted = _Counted()
     status = messages.guard(lambda: _diff(arguments, tolerance, messages, counted))
-    return status or (FAULTY if counted.number else DONE)
+    return status, counted.number
 
 
 class _Counted:

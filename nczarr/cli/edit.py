@@ -98,6 +98,14 @@ def parser() -> Command:
     subparser.option(
         TARGET, "--header", metavar="FILE", help="CDL of the new header (nczarr dump -h), - is standard input"
     )
+    subparser.option(
+        TARGET,
+        "--merge",
+        nargs=2,
+        metavar=("BASE", "OTHER"),
+        help="make the changes of the header that lead from BASE to OTHER, unless TARGET's own ones contradict them; "
+        "a merge driver of git: `git config merge.nczarr.driver 'nczarr edit %%A --merge %%O %%B'`",
+    )
     subparser.option(TARGET, "--undo", metavar="FILE", help="reverse the edit of this undo file")
     subparser.option(TARGET, "--undo-file", metavar="FILE", help="undo file to write (default: TARGET.undo-1.json, …)")
     subparser.option(RUN, "--recover", action="store_true", help="only restore a target whose edit was interrupted")
@@ -106,9 +114,14 @@ def parser() -> Command:
 
 def run(arguments: argparse.Namespace) -> int:
     """Edit; return the status."""
-    ways = [arguments.header is not None or bool(arguments.instructions), arguments.undo is not None, arguments.recover]
+    ways = [
+        arguments.header is not None or bool(arguments.instructions),
+        arguments.merge is not None,
+        arguments.undo is not None,
+        arguments.recover,
+    ]
     if sum(ways) > 1:
-        return misuse("edit", "--undo and --recover take no other instructions")
+        return misuse("edit", "--merge, --undo and --recover take no other instructions")
     messages = Messages(arguments)
     finished: list[EditResult] = []
     status = messages.guard(lambda: _edit(arguments, messages, finished, use_editor=not any(ways)))
@@ -129,6 +142,7 @@ def _edit(arguments: argparse.Namespace, messages: Messages, finished: list[Edit
         target,
         tuple(instruction for instruction in parsed if instruction is not None),
         None if arguments.header is None else _read_header(arguments.header),
+        merge=None if arguments.merge is None else tuple(arguments.merge),
         undo=None if arguments.undo is None else _read(arguments.undo),
         undo_file=arguments.undo_file,
         rehearsal=arguments.dry_run,
@@ -196,5 +210,5 @@ def _summarize(arguments: argparse.Namespace, done: EditResult) -> str:
     number = len(done.changes)
     counted = f"{number} change{'s' * (number != 1)}"
     if done.undo_file is None:
-        return f"{counted}, not written"
+        return f"{recovered}{counted} {'merged' if arguments.merge and not arguments.dry_run else 'not written'}"
     return f"{recovered}{counted}; to reverse: nczarr edit {show(done.target)} --undo {show(done.undo_file)}"

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 EXTRAS = {
     "aiohttp": "remote",
     "awkward": "ragged",
+    "cf_units": "cf",
     "dask": "dask",
     "distributed": "dask",
     "fsspec": "remote",
@@ -210,6 +211,9 @@ class Messages:
 
         if self._format == "json":
             yield from render.json_lines(diagnostics)
+            return
+        if self._format == "gcc":
+            yield from render.gcc_lines(diagnostics)
             return
         yield from render.human(diagnostics, colour=render.wants_colour(sys.stderr))
 

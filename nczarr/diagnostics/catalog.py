@@ -52,6 +52,7 @@ SUBJECTS = (
     "Messages of ncstream",
     "OPeNDAP",
     "Schemas",
+    "CF conventions",
     "Other readers: stores and attributes",
     "Other readers: arrays and dimensions",
     "Other readers: zarr-python and xarray",

@@ -88,6 +88,20 @@ def json_record(diagnostic: Diagnostic) -> dict[str, Any]:
     return record
 
 
+def gcc_lines(diagnostics: Iterable[Diagnostic]) -> Iterator[str]:
+    """Yield lines as compilers of C print them, for lists of errors in editors: `file:line:column: error: text [code]`.
+
+    Other places, notes and remedies follow as lines of the severity `note`.
+    """
+    for diagnostic in diagnostics:
+        home = place(diagnostic.primary) or "nczarr"
+        yield f"{home}: {diagnostic.severity}: {visible(diagnostic.message)} [{diagnostic.code}]\n"
+        for label in diagnostic.others:
+            yield f"{place(label) or home}: note: {visible(label.text or 'see also')}\n"
+        for text in (*diagnostic.notes, *diagnostic.helps):
+            yield f"{home}: note: {visible(text)}\n"
+
+
 def _corners(label: Label) -> tuple[int | None, int | None, int | None, int | None]:
     source = label.span.source
     if source is None or not label.has_lines:

@@ -220,14 +220,16 @@ class Report:
     rest. Errors are stored before value losses, and these before others.
     `strict` turns every warning into an error. `announce` shows what is stored
     so far, where long work begins; it does nothing unless a command sets it.
+    `hides` tells which diagnostics are not stored, as a user asks.
     """
 
-    __slots__ = ("_errors", "_hushed", "_kept", "_worst", "announce", "dropped", "limit", "losses", "strict")
+    __slots__ = ("_errors", "_hushed", "_kept", "_worst", "announce", "dropped", "hides", "limit", "losses", "strict")
 
     def __init__(self, limit: int = 1000, *, strict: bool = False) -> None:
         self.limit = limit
         self.strict = strict
         self.announce: Callable[[], None] = _nothing
+        self.hides: Callable[[Diagnostic], bool] | None = None
         self.dropped = 0
         self.losses: list[Diagnostic] = []
         """Losses in reading that the run allows, `limit` of them at most."""
@@ -237,7 +239,9 @@ class Report:
         self._kept: dict[tuple[object, ...], Diagnostic] = {}
 
     def add(self, diagnostic: Diagnostic) -> None:
-        """Add a diagnostic, unless it is a repetition (same code, place and message)."""
+        """Add a diagnostic, unless it is hidden or a repetition (same code, place and message)."""
+        if self.hides is not None and self.hides(diagnostic):
+            return
         if self.strict and diagnostic.severity is Severity.WARNING:
             diagnostic = diagnostic._replace(severity=Severity.ERROR)
         diagnostic = _with_offsets(diagnostic)

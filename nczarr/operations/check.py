@@ -8,16 +8,18 @@ from typing import NamedTuple
 
 from nczarr import names, registry
 from nczarr.arrays.values.parts import is_fixed, size
-from nczarr.ast import Attribute, Dimension, Group, UserType, Variable
+from nczarr.ast import Dimension, Group, UserType, Variable
 from nczarr.ast.node import Node
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.catalog import CODES
 from nczarr.diagnostics.render import place
-from nczarr.diagnostics.report import Diagnostic, Label, Report, Source
+from nczarr.diagnostics.report import Diagnostic, Report, Source
 from nczarr.names import closest
 from nczarr.operations import endpoints, pipeline, readers
+from nczarr.operations.code_filter import CodeFilter
 from nczarr.operations.compare.diff import definition
 from nczarr.operations.compare.difference import show_pair
+from nczarr.operations.node_label import label_of
 from nczarr.operations.readers.rule import Peer
 from nczarr.options import Options
 from nczarr.registry import Format
@@ -71,8 +73,8 @@ class _Check:
         )
 
     def _add(self, code: str, message: str, here: Node, there: Node | None, helps: list[str] | None = None) -> None:
-        others = () if there is None else (_label(there, "the schema"),)
-        self.report.add(Diagnostic(code, CODES[code].severity, message, _label(here), others, (), tuple(helps or ())))
+        others = () if there is None else (label_of(there, "the schema"),)
+        self.report.add(Diagnostic(code, CODES[code].severity, message, label_of(here), others, (), tuple(helps or ())))
 
     def _differs(self, what: str, actual: object, required: object, here: Node, there: Node) -> None:
         text = f"{what} is {actual}; the schema requires {required}{_place(there)}"
@@ -126,20 +128,8 @@ def _near(name: str, others: list[str]) -> str | None:
 
 
 def _place(node: Node) -> str:
-    where = place(_label(node)) if node.span.source is not None else ""
+    where = place(label_of(node)) if node.span.source is not None else ""
     return f" at {where}" if where else ""
-
-
-def _label(node: Node, text: str = "") -> Label:
-    """Return the place of a node; for a store's attribute, the member of its document."""
-    source = node.span.source
-    key = source.key if source is not None else None
-    pointer = None
-    if key is not None and isinstance(node, Attribute):
-        home = "/attributes/" if key.endswith(".json") else "/"
-        pointer = home + node.name.replace("~", "~0").replace("/", "~1")
-    offset = node.span.start if source is not None and source.binary else None
-    return Label(node.span, text, key=key, pointer=pointer, offset=offset)
 
 
 MANY = 256
@@ -201,6 +191,10 @@ class CheckRequest(NamedTuple):
     """Reader of the schema from which deviations are reported."""
     options: Options = Options()
     """Options of the run; `kind` is a kind of netCDF file whose limits are checked."""
+    cf: str | None = None
+    """Version of the CF conventions whose rules are checked; empty: the one that the dataset declares; None: none."""
+    codes: CodeFilter = CodeFilter()
+    """Diagnostics that are reported."""
 
 
 def judge(name: str) -> Peer | Format:
@@ -222,6 +216,15 @@ def check(request: CheckRequest, report: Report) -> int:
     If only readers are asked for, the rules see the documents alone, whatever our
     own reader says.
     """
+    outer = report.hides
+    report.hides = request.codes.hides
+    try:
+        return _check(request, report)
+    finally:
+        report.hides = outer
+
+
+def _check(request: CheckRequest, report: Report) -> int:
     options = request.options
     peers = [peer for peer in request.judges if isinstance(peer, Peer)]
     source = request.content
@@ -242,20 +245,36 @@ def check(request: CheckRequest, report: Report) -> int:
     for peer in peers:
         if revision is not None and peer not in undeclared:
             faults += readers.check(peer, revision, report)
-    if peers and len(peers) == len(request.judges) and not undeclared and options.kind is None and not request.schema:
+    is_answered = peers and len(peers) == len(request.judges) and not undeclared
+    if is_answered and options.kind is None and not request.schema and request.cf is None:
         return faults
     before = report.errors
+    report.hides = request.codes.hides_warning
     if source is not None:
         checked = pipeline.read(source, report, options, form)
     else:
         checked = pipeline.read_path(request.path, report, options, request.form)
+    report.hides = request.codes.hides
     if checked is None:
         return faults
     faults += sum(_report_undeclared(checked, peer, request, report) for peer in undeclared)
     if report.errors == before:
         advise(checked, report)
         _rehearse(checked, request, report)
+        if request.cf is not None:
+            _check_conventions(checked, request, report)
     return faults
+
+
+def _check_conventions(checked: Checked, request: CheckRequest, report: Report) -> None:
+    """Report the breaches of CF's rules."""
+    from nczarr.operations.cf.check import check_cf
+    from nczarr.operations.cf.rule import parse_version
+
+    span = checked.dataset.span
+    is_file = span.source is not None and span.source.binary and checked.dataset.kind is not None
+    name = request.path.rpartition("/")[2] if is_file and request.content is None else None
+    check_cf(checked, parse_version(request.cf) if request.cf else None, report, name)
 
 
 def _report_undeclared(checked: Checked, peer: Peer, request: CheckRequest, report: Report) -> int:

@@ -30,6 +30,7 @@ from nczarr.stores.ranges import (
     neighbours,
     remote,
 )
+from nczarr.stores.raw_file import SeekableFile
 
 if TYPE_CHECKING:
     from nczarr.stores.connection import FileConnection
@@ -272,34 +273,21 @@ class RemoteFile:
         return io.BufferedReader(_RemoteFileObject(self), BLOCK)
 
 
-class _RemoteFileObject(io.RawIOBase):
+class _RemoteFileObject(SeekableFile):
     """File object of a remote file."""
 
     def __init__(self, file: RemoteFile) -> None:
+        super().__init__()
         self._file = file
-        self._at = 0
 
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
-    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        start = {os.SEEK_SET: 0, os.SEEK_CUR: self._at, os.SEEK_END: self._file.size}[whence]
-        if start + offset < 0:
-            raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
-        self._at = start + offset
-        return self._at
-
-    def tell(self) -> int:
-        return self._at
+    def size(self) -> int:
+        return self._file.size
 
     def readinto(self, buffer: Any) -> int:
         view = memoryview(buffer).cast("B")
-        data = self._file.read(self._at, len(view))
+        data = self._file.read(self.at, len(view))
         view[: len(data)] = data
-        self._at += len(data)
+        self.at += len(data)
         return len(data)
 
 

@@ -6,74 +6,59 @@ a name. The patch restores every byte of the archive.
 
 from __future__ import annotations
 
-import io
-import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, BinaryIO
 
 from nczarr.stores.file_patch import BytePatch, FilePatch
+from nczarr.stores.raw_file import SeekableFile
 from nczarr.stores.zip import new_entry
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
 
 
-class FileWithTail(io.RawIOBase):
+class FileWithTail(SeekableFile):
     """File whose bytes from a place on are in memory, and may change there."""
 
     def __init__(self, file: BinaryIO, start: int, tail: bytes) -> None:
+        super().__init__()
         self.file = file
         self.start = start
         self.tail = bytearray(tail)
-        self._at = 0
-
-    def readable(self) -> bool:
-        """Return True."""
-        return True
 
     def writable(self) -> bool:
         """Return True."""
         return True
 
-    def seekable(self) -> bool:
-        """Return True."""
-        return True
-
-    def tell(self) -> int:
-        """Return the place of the next byte."""
-        return self._at
-
-    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        """Go to a place."""
-        size = self.start + len(self.tail)
-        self._at = offset + (0 if whence == os.SEEK_SET else self._at if whence == os.SEEK_CUR else size)
-        return self._at
+    def size(self) -> int:
+        """Return the length of the file in bytes."""
+        return self.start + len(self.tail)
 
     def read(self, size: int = -1) -> bytes:
         """Return the next bytes. Raises OSError."""
-        end = self.start + len(self.tail) if size < 0 else self._at + size
+        end = self.size() if size < 0 else self.at + size
         data = b""
-        if self._at < self.start:
-            self.file.seek(self._at)
-            data = self.file.read(min(end, self.start) - self._at)
-        first = max(self._at, self.start) - self.start
+        if self.at < self.start:
+            self.file.seek(self.at)
+            data = self.file.read(min(end, self.start) - self.at)
+        first = max(self.at, self.start) - self.start
         data += bytes(self.tail[first : max(first, end - self.start)])
-        self._at += len(data)
+        self.at += len(data)
         return data
 
     def write(self, data: ReadableBuffer) -> int:
         """Put bytes into the tail. Raises ValueError before it."""
-        if self._at < self.start:
+        if self.at < self.start:
             raise ValueError("only the end of the file changes")
         content = bytes(data)
-        first = self._at - self.start
+        first = self.at - self.start
         self.tail[first : first + len(content)] = content
-        self._at += len(content)
+        self.at += len(content)
         return len(content)
 
     def truncate(self, size: int | None = None) -> int:
         """Cut the tail at a place, by default the present one."""
-        end = self._at if size is None else size
+        end = self.at if size is None else size
         del self.tail[end - self.start :]
         return end
 

@@ -61,7 +61,7 @@ def test_random_operations_cost_what_they_touch(folder: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("number", range(8))
+@pytest.mark.parametrize("number", range(10))
 def test_more_random_operations_cost_what_they_touch(number: int, folder: Path) -> None:
     for case in random.Random(f"{SEED} {number}").sample(every_case(), share(80)):
         check(case, folder)

@@ -519,3 +519,18 @@ def test_a_fill_value_of_records_is_refused(tmp_path: Path, peer: Callable[[str]
     ran = run_command("edit", str(tmp_path / "a.nc"), "--set", "/v@_FillValue=-8.f")
     assert (ran.status, "error[data-edit]" in ran.err) == (1, True)
     assert (tmp_path / "a.nc").read_bytes() == before
+
+
+def test_an_object_with_two_names_keeps_its_attributes(tmp_path: Path, peer: Callable[[str], ModuleType]) -> None:
+    h5py, path = peer("h5py"), tmp_path / "a.h5"
+    with h5py.File(path, "w") as file:
+        file["v"], file["single"] = [1, 2], [3, 4]
+        file["w"], file["soft"] = file["v"], h5py.SoftLink("/v")
+    old = path.read_bytes()
+    ran = run_command("edit", str(path), "--set", "/v@a=1")
+    assert ran.status == 1
+    assert "attributes of `/v` are those of `/soft`, `/w` too" in ran.err
+    assert path.read_bytes() == old
+    assert run_command("edit", str(path), "--set", "/single@a=1").status == 0
+    with h5py.File(path) as file:
+        assert (list(file["single"].attrs), list(file["v"].attrs)) == (["a"], [])

@@ -167,6 +167,9 @@ class Aspect(StrEnum):
     DIMENSIONS = "the dimensions"
     ATTRIBUTE = "attribute"
     VALUES = "values"
+    CODECS = "the filters"
+    CHUNKS = "the chunk lengths"
+    ENDIAN = "the byte order"
 
 
 OBJECTS = frozenset({Aspect.GROUP, Aspect.TYPE, Aspect.DIMENSION, Aspect.VARIABLE})
@@ -205,7 +208,7 @@ def findings(one: Checked, other: Checked, way: Way) -> Iterator[SourceDifferenc
     for path, dimension in one.dimensions.items():
         if path in other.dimensions and path not in way.dimensions and other.dimensions[path].size != dimension.size:
             yield SourceDifference(path, Aspect.LENGTH, "", str(dimension.size), str(other.dimensions[path].size))
-    grids = _grid_mappings(one) | _grid_mappings(other)
+    grids = list_grid_mappings(one) | list_grid_mappings(other)
     for path, variable in one.variables.items():
         if path in other.variables:
             yield from _compare_variable(path, variable, other.variables[path], grids)
@@ -250,7 +253,7 @@ def _attributes(
         yield SourceDifference(path, Aspect.ATTRIBUTE, name, one_text, other_text, decides)
 
 
-def _grid_mappings(checked: Checked) -> set[str]:
+def list_grid_mappings(checked: Checked) -> set[str]:
     """Return simple names in the variables' `grid_mapping` attributes."""
     grid_mappings: set[str] = set()
     for variable in checked.variables.values():

@@ -126,6 +126,29 @@ def every_opened(inputs: Sequence[Input], subset: Subset, report: Report) -> Ite
             yield show(source.name), checked
 
 
+def read_each(inputs: Sequence[Input], job: Job, report: Report) -> Iterator[Checked | None]:
+    """Yield each source in order; None after an error, which is reported. Remote sources are read concurrently."""
+    works = (Task(partial(_try_source, source, job), here=not is_remote(source.name)) for source in inputs)
+    with Crew(AT_ONCE if any(is_remote(source.name) for source in inputs) else 1, 1) as crew:
+        for checked, source_report in crew.results(works):
+            for diagnostic in source_report.list_sorted():
+                report.add(diagnostic)
+            yield checked
+
+
+def _try_source(source: Input, job: Job) -> tuple[Checked | None, Report]:
+    """Return a source as `open_source` does; what makes it unreachable is reported."""
+    try:
+        return open_source(source, job)
+    except (OSError, CompileError) as failure:
+        failed = Report(strict=job.strict)
+        for diagnostic in failure.diagnostics if isinstance(failure, CompileError) else ():
+            failed.add(diagnostic)
+        if isinstance(failure, OSError):
+            failed.error("unreachable-file", f"`{show(source.name)}`: {failure.strerror or failure}")
+        return None, failed
+
+
 def examine_source(source: Input, job: Job, model: Model, *, here: bool) -> SourceResult:
     """Return the contribution of a source. `here`: the process of the run, which may keep the source open."""
     fetched = is_remote(source.name) and not here

@@ -25,6 +25,7 @@ from nczarr.operations.edit.instructions import (
     Instruction,
     parse_instruction,
 )
+from nczarr.operations.edit.merge_headers import merge_headers
 from nczarr.operations.edit.patch_text import patch_lines
 from nczarr.operations.edit.rename_tree import complete_renames, rename_arrays
 from nczarr.operations.edit.request import EditRequest, EditResult
@@ -107,7 +108,7 @@ def _edit(request: EditRequest, report: Report) -> EditResult | None:
         return None
     if request.undo is not None:
         done = _undo(request, target, request.undo, report)
-    elif request.header is None and not request.instructions:
+    elif request.header is None and request.merge is None and not request.instructions:
         done = EditResult(request.target, (), ())
     else:
         done = _change(request, target, report)
@@ -172,14 +173,16 @@ def _change(request: EditRequest, target: _Target, report: Report) -> EditResult
     lines = (*patch_lines(work.changes, compared.detected), *prepared.describe())
     if request.rehearsal:
         return EditResult(request.target, work.changes, lines)
-    undo = _commit(request, prepared, work, report)
-    return None if undo is None else EditResult(request.target, work.changes, lines, undo)
+    done = EditResult(request.target, work.changes, lines)
+    return _commit(request, prepared, work, done, report)
 
 
 def _compare(request: EditRequest, before: Checked, nodes: NodeInstructions, report: Report) -> HeaderComparison | None:
     """Return the changes that a request asks for; None after an error."""
     if request.header is not None:
         return _compare_text(request, before, nodes, report)
+    if request.merge is not None:
+        return _compare_states(request.merge, before, request.options, report)
     instructions = [
         item._replace(value=read_value(before, item, report)) if isinstance(item, AttributeAssignment) else item
         for item in request.instructions
@@ -219,6 +222,15 @@ def _compare_text(
         return None
     values = [RewriteNeed(path, "values", "those of the target", "those of the new header") for path in after.parts]
     return compared._replace(needs=(*compared.needs, *values))
+
+
+def _compare_states(
+    paths: tuple[str, str], before: Checked, options: Options, report: Report
+) -> HeaderComparison | None:
+    """Return the changes that another state has made since the base; None after an error. Raises OSError."""
+    states = [pipeline.read_path(path, report, pipeline.for_reading(options)) for path in paths]
+    base, theirs = states
+    return None if base is None or theirs is None else merge_headers(base, before, theirs, report)
 
 
 def _report_unprintable(path: str, report: Report) -> None:
@@ -269,8 +281,10 @@ def _check_after(before: Checked, compared: HeaderComparison, report: Report) ->
 
 
 # ---- commit ----------------------------------------------------------------------------------------------------------
-def _commit(request: EditRequest, prepared: PreparedEdit, work: HeaderEdit, report: Report) -> str | None:
-    """Write the target and the undo file; return its path, None after an error. Raises OSError."""
+def _commit(
+    request: EditRequest, prepared: PreparedEdit, work: HeaderEdit, done: EditResult, report: Report
+) -> EditResult | None:
+    """Write the target and the undo file; return the result with its path, None after an error. Raises OSError."""
     members = {
         "target": show(request.target),
         "header": fingerprint(work.after),
@@ -286,12 +300,14 @@ def _commit(request: EditRequest, prepared: PreparedEdit, work: HeaderEdit, repo
             report.error("failed-edit", f"`{show(request.target)}` is unchanged: after the edit, {reason}")
             prepared.abandon()
             return None
-        path = write_undo(request.target, request.undo_file, {**members, "header": fingerprint(now)})
+        if request.merge is None or request.undo_file is not None:  # a merge leaves both states where they came from
+            place = write_undo(request.target, request.undo_file, {**members, "header": fingerprint(now)})
+            done = done._replace(undo_file=place)
     except BaseException:
         prepared.abandon()
         raise
     prepared.conclude()
-    return path
+    return done
 
 
 def _find_difference(expected: Checked, now: Checked, *, ordered: bool) -> str | None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import struct
 
-from nczarr import registry
+from nczarr import names, registry
 from nczarr.ast import ATOMIC, Constant, Dataset
 from nczarr.ast.dataset import map_groups
 from nczarr.check.checked import Checked, tables
-from nczarr.diagnostics.report import VALUE_LOSSES, Report, Source
+from nczarr.diagnostics.report import NOWHERE, VALUE_LOSSES, Report, Source
 from nczarr.operations import pipeline
 from nczarr.operations.edit.instructions import AttributeAssignment, move_diagnostics, values_text
 from nczarr.operations.edit.resolve_instructions import find_type
@@ -40,6 +40,12 @@ def read_value(checked: Checked, assignment: AttributeAssignment, report: Report
     assignment = assignment._replace(type=find_type(checked, assignment))
     if assignment.value is not None:
         return _give_type(assignment.value, assignment.type)
+    if assignment.type is not None and assignment.type not in ATOMIC and not _is_declared(checked, assignment.type):
+        helps = [*names.suggest(assignment.type, [*ATOMIC, *checked.types])]
+        helps.append("if the blank belongs to a name, write `\\ `")
+        text = f"`{assignment.type}` before the blank is not a type"
+        report.error("bad-edit", text, assignment.span or NOWHERE, helps=helps)
+        return None
     types = checked.dataset.model_copy(update={"name": "types"})
     bare = _only_types(types) if checked.types else None
     head = "netcdf types {" if bare is None else print_header(bare)
@@ -66,6 +72,11 @@ def read_value(checked: Checked, assignment: AttributeAssignment, report: Report
         report.error("bad-edit", text, assignment.span)
         return None
     return attributes[0].value
+
+
+def _is_declared(checked: Checked, name: str) -> bool:
+    """Return whether a type is declared, by its FQN or a simple name of any group."""
+    return name in checked.types or any(names.last(path) == name for path in checked.types)
 
 
 def _give_type(constant: Constant, type_name: str | None) -> Constant:

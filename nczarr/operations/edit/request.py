@@ -19,6 +19,8 @@ class EditRequest(NamedTuple):
     """Attributes to set, names to change, things to remove."""
     header: Source | None = None
     """CDL text of the new header; None: the present one with the instructions."""
+    merge: tuple[str, str] | None = None
+    """Paths of the common base and of another state, whose changes of the header are applied; excludes the others."""
     base: str | None = None
     """Fingerprint of the header from which `header` was made; None: not compared."""
     undo: bytes | None = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from nczarr import names
@@ -61,6 +61,12 @@ def resolve_nodes(checked: Checked, instructions: Iterable[Instruction], report:
     for kind, path in sorted(deleted):
         if path in renames[kind]:
             report.error("bad-edit", f"`{path}` is renamed and removed")
+        if kind == "dimension":
+            _report_uses(checked, path, deleted, report)
+        if any(names.join(names.parent(other), new) == path for other, new in renames[kind].items()):
+            text = f"`{path}` is removed, and its name given to another {kind}, which one edit cannot do"
+            report.error("bad-edit", text, helps=["remove it first, and rename the other in a second edit"])
+    _report_repeated_values(instructions, report)
     gone = [path for kind, path in deleted if kind in ("variable", "group")]
     for instruction in instructions:
         if isinstance(instruction, AttributeAssignment) or instruction.attribute is not None:
@@ -73,6 +79,32 @@ def resolve_nodes(checked: Checked, instructions: Iterable[Instruction], report:
         for kind, named in renames.items()
     }
     return NodeInstructions(new, frozenset(deleted))
+
+
+def _report_uses(checked: Checked, path: str, deleted: Collection[tuple[NodeKind, str]], report: Report) -> None:
+    """Report variables that keep a dimension which is removed."""
+    gone = [place for kind, place in deleted if kind != "dimension"]
+    uses = [
+        name
+        for name, variable in checked.variables.items()
+        if path in variable.dimensions and not any(name == place or name.startswith(f"{place}/") for place in gone)
+    ]
+    if uses:
+        shown = ", ".join(f"`{name}`" for name in uses[:5]) + (f" and {len(uses) - 5} more" if len(uses) > 5 else "")
+        report.error("bad-edit", f"dimension `{path}` cannot be removed: {shown} use it")
+
+
+def _report_repeated_values(instructions: Iterable[Instruction], report: Report) -> None:
+    """Report attributes that get two values."""
+    owners: set[tuple[str, str]] = set()
+    for instruction in instructions:
+        if not isinstance(instruction, AttributeAssignment):
+            continue
+        owner = names.join("/", instruction.owner.lstrip("/"))
+        if (owner, instruction.name) in owners:
+            text = f"attribute `{instruction.name}` of `{owner}` gets two values"
+            report.error("bad-edit", text, instruction.span or NOWHERE)
+        owners.add((owner, instruction.name))
 
 
 def _table(checked: Checked, kind: NodeKind) -> Mapping[str, Any]:

@@ -103,9 +103,12 @@ def _report(
     """Report what is found in a view, fault by fault; return the number of findings."""
     rows = {fault.name: (number, fault) for number, fault in enumerate(faults)}
     findings = [finding for find in finds for finding in find(view) if peer.concerns(finding)]
-    for finding in sorted(findings, key=lambda finding: rows[finding.fault][0]):
-        report.add(_diagnostic(peer, rows[finding.fault][1], finding, path))
-    return len(findings)
+    findings.sort(key=lambda finding: rows[finding.fault][0])
+    diagnostics = [_diagnostic(peer, rows[finding.fault][1], finding, path) for finding in findings]
+    shown = [diagnostic for diagnostic in diagnostics if report.hides is None or not report.hides(diagnostic)]
+    for diagnostic in shown:
+        report.add(diagnostic)
+    return len(shown)
 
 
 def _diagnostic(peer: Peer, fault: ReaderFault, finding: Finding, path: str) -> Diagnostic:

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from nczarr import names
-from nczarr.ast import Attribute, CompoundType, Constant, Dimension, Group, OpaqueType, Variable, VlenType
+from nczarr.ast import Attribute, CompoundType, Dimension, Group, OpaqueType, Variable, VlenType
+from nczarr.ast.plain import python_value
 from nczarr.check.checked import Checked
 from nczarr.operations.readers.rule import Finding, faults
 
@@ -180,7 +181,7 @@ def find_attributes(checked: Checked) -> Iterator[Finding]:
     """Find attributes that change or prevent decoding."""
     for path, variable in checked.variables.items():
         attributes = {attribute.name: attribute for attribute in variable.attributes}
-        plain = {name: _plain(attribute.value) for name, attribute in attributes.items()}
+        plain = {name: python_value(attribute.value) for name, attribute in attributes.items()}
         missing = next((node for name, node in attributes.items() if name in ("_FillValue", "missing_value")), None)
         if variable.type in ("int64", "uint64") and missing is not None:
             yield _at("rounded-integer", missing, f"`{path}` has integers of 64 bits and a missing value")
@@ -193,19 +194,6 @@ def find_attributes(checked: Checked) -> Iterator[Finding]:
         if plain.get("dtype") == "bool" and variable.type not in checked.types:
             text = f"an attribute of `{path}` is `dtype`, of the value `bool`"
             yield _at("hidden-attribute", attributes["dtype"], text)
-
-
-def _plain(value: Constant) -> Any:
-    """Return an attribute value as a Python text, number or list; None for user-defined types."""
-    if value.type == "char" and isinstance(value.data, bytes):
-        return value.data.rstrip(b"\0").decode("utf-8", "replace")
-    if value.type == "string":
-        texts = [text.decode("utf-8", "replace") if isinstance(text, bytes) else "" for text in value.data]
-        return texts[0] if len(texts) == 1 else texts
-    if not isinstance(value.data, bytes) or value.type.startswith("/"):
-        return None
-    numbers = list(value.as_numbers())
-    return numbers[0] if len(numbers) == 1 else numbers
 
 
 FIND = (find_groups, find_types, find_dimensions, find_attributes)

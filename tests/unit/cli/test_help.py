@@ -38,13 +38,30 @@ data:
 """
 
 METAVARS = {
-    *("A", "ADDRESS", "B", "CODE", "COMMAND | TOPIC", "DIR", "DST", "FILE", "FORMAT", "KIND", "N", "NAME", "NAME,…"),
+    *(
+        "A",
+        "ADDRESS",
+        "B",
+        "BASE",
+        "CODE",
+        "COMMAND | TOPIC",
+        "DIR",
+        "DST",
+        "FILE",
+        "FORMAT",
+        "KIND",
+        "N",
+        "NAME",
+        "NAME,…",
+    ),
     *(
         "NAME=FIRST:LAST",
         "NAME=LOW:HIGH",
         "NAME=TEXT",
         "NAME=VALUE",
+        "VERSION",
         "ORIGIN",
+        "OTHER",
         "READER",
         "ROOT",
         "SCHEMA",
@@ -173,7 +190,8 @@ def test_option_texts(name: str) -> None:
         assert said, f"{action.dest} has no help"
         assert not said.endswith(".")
         assert said[:1].islower() or said.startswith(("CDL", "Zarr")), said
-        assert action.metavar is None or action.metavar in METAVARS
+        words = action.metavar if isinstance(action.metavar, tuple) else (action.metavar,)
+        assert {word for word in words if word is not None} <= set(METAVARS)
         if action.nargs is None and not action.choices and action.option_strings:
             assert action.metavar, f"{action.dest} shows the name of a variable"
         plain = action.default in (None, False, argparse.SUPPRESS) or action.default == []

@@ -71,6 +71,7 @@ class HeaderEditor:
         for owner, changes in owners.items():
             is_variable = owner in self.before.variables
             target = self.objects.dataset(owner) if is_variable else self.objects.group(owner)
+            self.objects.check_single_name(owner)
             editor = AttributeEditor(target, owner)
             for change in sorted(changes, key=lambda change: change.position):
                 if is_variable and change.name == FILL:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
+from functools import cached_property
 from typing import Any
 
 from nczarr import names
@@ -74,6 +76,29 @@ class EditedObjects:
             group = self.group(names.parent(path))
             self.datasets[path] = self._open(group, self.variable_link(path).decode(), path)
         return self.datasets[path]
+
+    def check_single_name(self, path: str) -> None:
+        """Raise RefusedEditError if a variable or group is reached by other paths too, which share its attributes."""
+        others = [other for other in self._paths_by_object[self._identify(path)] if other != path]
+        if others:
+            shown = ", ".join(f"`{other}`" for other in others)
+            raise RefusedEditError(f"the attributes of `{path}` are those of {shown} too: both lead to one object")
+
+    @cached_property
+    def _paths_by_object(self) -> dict[tuple[int, int], list[str]]:
+        """FQNs of variables and groups by the object that they lead to."""
+        paths: dict[tuple[int, int], list[str]] = {}
+        for path in (*self.before.groups, *self.before.variables):
+            with suppress(RefusedEditError):  # in another file: no object of this one
+                paths.setdefault(self._identify(path), []).append(path)
+        return paths
+
+    def _identify(self, path: str) -> tuple[int, int]:
+        """Return number of the file and address of the object of a variable or group."""
+        from h5py import h5o
+
+        info = h5o.get_info(self.dataset(path) if path in self.before.variables else self.group(path))
+        return info.fileno, info.addr
 
     def variable_link(self, path: str) -> bytes:
         """Return the name of the link of a variable. Raises RefusedEditError without one."""

@@ -6,17 +6,17 @@ as bytes at places.
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterator
 from typing import Any
 
 from nczarr.stores.file_patch import BytePatch, FilePatch, compare_bytes
+from nczarr.stores.raw_file import SeekableFile
 
 PAGE = 1 << 12
 """Bytes of a page, the unit of memory."""
 
 
-class OverlayFile(io.RawIOBase):
+class OverlayFile(SeekableFile):
     """Bytes of a file, with changes in memory."""
 
     def __init__(self, data: Any) -> None:
@@ -26,47 +26,32 @@ class OverlayFile(io.RawIOBase):
         self._old_length = len(data)
         self._length = self._old_length
         self._pages: dict[int, bytearray] = {}
-        self._at = 0
-
-    def readable(self) -> bool:
-        """Return True."""
-        return True
 
     def writable(self) -> bool:
         """Return True."""
         return True
 
-    def seekable(self) -> bool:
-        """Return True."""
-        return True
-
-    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        """Move to a place; return it."""
-        start = {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self._length}[whence]
-        self._at = start + offset
-        return self._at
-
-    def tell(self) -> int:
-        """Return the place."""
-        return self._at
+    def size(self) -> int:
+        """Return the length in bytes."""
+        return self._length
 
     def readinto(self, buffer: Any) -> int:
         """Fill a buffer from the place; return the number of bytes."""
         view = memoryview(buffer).cast("B")
-        size = max(0, min(len(view), self._length - self._at))
+        size = max(0, min(len(view), self._length - self.at))
         done = 0
         while done < size:
-            number, start = divmod(self._at, PAGE)
+            number, start = divmod(self.at, PAGE)
             count = min(PAGE - start, size - done)
             page = self._pages.get(number)
             if page is not None:
                 view[done : done + count] = page[start : start + count]
             else:
-                content = bytes(self._data[self._at : self._at + count])
+                content = bytes(self._data[self.at : self.at + count])
                 view[done : done + len(content)] = content
                 view[done + len(content) : done + count] = bytes(count - len(content))
             done += count
-            self._at += count
+            self.at += count
         return size
 
     def write(self, buffer: Any) -> int:
@@ -74,17 +59,17 @@ class OverlayFile(io.RawIOBase):
         view = memoryview(buffer).cast("B")
         done = 0
         while done < len(view):
-            number, start = divmod(self._at, PAGE)
+            number, start = divmod(self.at, PAGE)
             count = min(PAGE - start, len(view) - done)
             self._page(number)[start : start + count] = view[done : done + count]
             done += count
-            self._at += count
-        self._length = max(self._length, self._at)
+            self.at += count
+        self._length = max(self._length, self.at)
         return done
 
     def truncate(self, size: int | None = None) -> int:
         """Change the length. Bytes behind the end stay in the file: HDF5 ignores them, and an undo needs them."""
-        self._length = self._at if size is None else size
+        self._length = self.at if size is None else size
         return self._length
 
     def _page(self, number: int) -> bytearray:

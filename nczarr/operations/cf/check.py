@@ -1,0 +1,60 @@
+"""Check of a dataset against the rules of CF."""
+
+from __future__ import annotations
+
+from nczarr.ast.plain import python_value
+from nczarr.check.checked import Checked
+from nczarr.diagnostics.report import Diagnostic, Report, Severity
+from nczarr.operations.cf.rule import NEWEST, OLDEST, Breach, Rule, Version, show_version
+from nczarr.operations.cf.rules import load_topics
+from nczarr.operations.cf.rules.conventions import list_conventions
+from nczarr.operations.cf.udunits import load_units
+from nczarr.operations.cf.view import CFDataset
+from nczarr.operations.node_label import label_word
+
+
+def find_version(checked: Checked) -> Version:
+    """Return the version that `Conventions` names, or the nearest that is known; without one the newest."""
+    for attribute in checked.dataset.attributes:
+        value = python_value(attribute.value)
+        if attribute.name == "Conventions" and isinstance(value, str):
+            for word in list_conventions(value):
+                minor = word.removeprefix("CF-1.")
+                if word.startswith("CF-1.") and minor.isascii() and minor.isdigit():
+                    return min(max((1, int(minor)), OLDEST), NEWEST)
+    return NEWEST
+
+
+def check_cf(checked: Checked, version: Version | None, report: Report, filename: str | None = None) -> None:
+    """Report the breaches of CF's rules.
+
+    `version`: None is the version that the dataset declares. `filename`: name of a
+    netCDF file. Raises OSError and CompileError where coordinates cannot be read.
+    """
+    units = load_units()
+    if units is None:
+        report.warning(
+            "cf-unjudged",
+            "units of measure are not checked: this needs `cf-units`, which is not installed",
+            helps=["run `pip install 'nczarr[cf]'`"],
+        )
+    dataset = CFDataset(checked, version or find_version(checked), units, filename)
+    for topic in load_topics():
+        rules = {rule.name: rule for rule in topic.rules if rule.holds(dataset.version)}
+        for breach in topic.find(dataset):
+            if breach.rule in rules:
+                report.add(_diagnose(rules[breach.rule], breach, dataset.version))
+
+
+def _diagnose(rule: Rule, breach: Breach, version: Version) -> Diagnostic:
+    kind = "requirement" if rule.severity is Severity.ERROR else "recommendation"
+    return Diagnostic(
+        rule.code,
+        rule.severity,
+        f"{breach.what} (CF {rule.number})",
+        label_word(breach.node, breach.word),
+        notes=(
+            f"{kind} of CF {show_version(version)}, section {rule.number}: {rule.text[:1].lower()}{rule.text[1:-1]}",
+        ),
+        helps=breach.helps or (rule.remedy,),
+    )

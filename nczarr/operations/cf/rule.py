@@ -1,0 +1,131 @@
+"""Rules of CF as data: one rule is one requirement or recommendation of the conformance document, with its example.
+
+A topic is a module of `rules/`: its rules have one code, and one function finds
+their breaches in a dataset.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple, TypeAlias
+
+from nczarr.ast.node import Node
+from nczarr.diagnostics.report import Severity
+
+Version: TypeAlias = tuple[int, int]
+
+OLDEST: Version = (1, 6)
+NEWEST: Version = (1, 13)
+VERSIONS: tuple[Version, ...] = tuple((1, minor) for minor in range(OLDEST[1], NEWEST[1] + 1))
+"""Versions of CF whose rules are known."""
+
+_CHOICE = re.compile(r"«([^|»]*)\|([^»]*)»", re.DOTALL)
+
+
+class Rule(NamedTuple):
+    """One requirement or recommendation."""
+
+    code: str
+    """Code of its diagnostics, such as `cf-flags`."""
+    name: str
+    """Word by which the topic's function names it."""
+    number: str
+    """Section of the conformance document."""
+    severity: Severity
+    """Error for a requirement, warning for a recommendation."""
+    text: str
+    """The rule in one sentence."""
+    example: str
+    """CDL in which `«…|…»` encloses a fault and its correction."""
+    remedy: str
+    """Help where the breach has none."""
+    since: Version = OLDEST
+    """First version with the rule."""
+    until: Version = NEWEST
+    """Last version with the rule."""
+
+    def holds(self, version: Version) -> bool:
+        """Return whether a version of CF has the rule."""
+        return self.since <= version <= self.until
+
+    @property
+    def failing(self) -> str:
+        """CDL that breaks the rule."""
+        return _complete(_CHOICE.sub(r"\1", self.example))
+
+    @property
+    def passing(self) -> str:
+        """The same with the correction."""
+        return _complete(_CHOICE.sub(r"\2", self.example))
+
+
+def _complete(body: str) -> str:
+    """Return CDL of the inner part of a dataset; without a section it declares variables."""
+    section = "" if re.match(r"\s*(types|dimensions|variables|group|:)", body) else "variables:\n"
+    lines = [line.strip() for line in re.split(r"\n|(?<=;) ", section + body) if line.strip()]
+    return "netcdf example {\n" + "\n".join(lines) + "\n}\n"
+
+
+class Breach(NamedTuple):
+    """Place where a rule is broken."""
+
+    rule: str
+    """Name of the rule."""
+    what: str
+    """Description of the fault."""
+    node: Node
+    """Variable, attribute, dimension or group."""
+    word: str = ""
+    """Word of the attribute's value that is wrong; empty for the whole value."""
+    helps: tuple[str, ...] = ()
+    """Remedies that replace that of the rule."""
+
+
+Find: TypeAlias = Callable[[Any], Iterator[Breach]]
+"""Function that finds the breaches of a topic in a `CFDataset`."""
+
+
+class Topic(NamedTuple):
+    """Rules with one code, and the function that finds their breaches."""
+
+    rules: tuple[Rule, ...]
+    """Requirements and recommendations, in the order of the document."""
+    find: Find
+    """Yields the breaches of a dataset, in any version."""
+
+    @property
+    def code(self) -> str:
+        """Code of the diagnostics."""
+        return self.rules[0].code
+
+
+class Rules:
+    """Maker of the rules of one section."""
+
+    def __init__(self, code: str, number: str) -> None:
+        self.code = code
+        self.number = number
+
+    def must(self, name: str, text: str, example: str, remedy: str, **others: Version) -> Rule:
+        """Return a requirement; `since` and `until` limit its versions."""
+        return Rule(self.code, name, self.number, Severity.ERROR, text, example, remedy, **others)
+
+    def should(self, name: str, text: str, example: str, remedy: str, **others: Version) -> Rule:
+        """Return a recommendation."""
+        return Rule(self.code, name, self.number, Severity.WARNING, text, example, remedy, **others)
+
+
+def parse_version(text: str) -> Version:
+    """Return the version of a text such as `1.8` or `CF-1.8`. Raises ValueError for an unknown one."""
+    match = re.fullmatch(r"(?:CF-)?1\.([0-9]{1,2})", text.strip())
+    version = (1, int(match[1])) if match else None
+    if version is None or version not in VERSIONS:
+        known_versions = ", ".join(map(show_version, VERSIONS))
+        raise ValueError(f"{text!r} is not a version of CF; known versions: {known_versions}")
+    return version
+
+
+def show_version(version: Version) -> str:
+    """Return a version as text: `1.8`."""
+    return ".".join(map(str, version))

@@ -1,0 +1,42 @@
+"""3.4 Ancillary data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from nczarr.operations.cf.rule import Breach, Rules, Topic
+from nczarr.operations.cf.view import CFDataset
+
+R = Rules("cf-ancillary-variables", "3.4")
+
+RULES = (
+    R.must(
+        "text",
+        "`ancillary_variables` is a text with names of variables.",
+        'float v ; float q ; v:ancillary_variables = «1|"q"» ;',
+        "write the names in one text",
+    ),
+    R.must(
+        "exists",
+        "The variables that `ancillary_variables` names exist.",
+        'float v ; float error ; v:ancillary_variables = "«eror|error»" ;',
+        "correct the name, or remove it",
+    ),
+)
+
+
+def find(dataset: CFDataset) -> Iterator[Breach]:
+    """Find names of missing variables."""
+    for variable in dataset.variables.values():
+        node = variable.attributes.get("ancillary_variables")
+        if node is None:
+            continue
+        if variable.kind("ancillary_variables") != "text":
+            yield Breach("text", f"`ancillary_variables` of `{variable.path}` is not a text", node)
+        for name in variable.text("ancillary_variables").split():
+            if dataset.resolve(name, variable.group) is None and name not in dataset.external:
+                what = f"`ancillary_variables` of `{variable.path}` names `{name}`, which does not exist"
+                yield Breach("exists", what, node, name, dataset.suggest(name, variable.group))
+
+
+TOPIC = Topic(RULES, find)

@@ -1,0 +1,70 @@
+"""4 Coordinate types: the attribute `axis`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from nczarr.operations.cf.axes import units_axis
+from nczarr.operations.cf.breaches import find_no_text
+from nczarr.operations.cf.rule import Breach, Rules, Topic
+from nczarr.operations.cf.view import CFDataset
+
+R = Rules("cf-axis", "4")
+
+RULES = (
+    R.must(
+        "value",
+        "`axis` is X, Y, Z or T.",
+        'dimensions: x = 2 ; variables: float x(x) ; x:axis = "«E|X»" ;',
+        "write one of these letters",
+    ),
+    R.must(
+        "place",
+        "`axis` stands at coordinates.",
+        'float x ; «x|x:long_name = "x" ; »«:axis = "X" ;|»',
+        "remove the attribute",
+    ),
+    R.must(
+        "units",
+        "`axis` agrees with the units and `positive`.",
+        'dimensions: x = 2 ; variables: float x(x) ; x:axis = "«Y|X»" ; x:units = "degrees_east" ;',
+        "correct the axis or the units",
+    ),
+    R.must(
+        "duplicate",
+        "A data variable has only one coordinate for each `axis`.",
+        'dimensions: x = 2 ; y = 2 ; variables: float x(x) ; x:axis = "X" ; float y(y) ; y:axis = "«X|Y»" ; '
+        "float v(y, x) ;",
+        "remove `axis` from one of them",
+    ),
+)
+
+
+def find(dataset: CFDataset) -> Iterator[Breach]:
+    """Find axes that are unknown, contradict the units, or appear twice."""
+    for variable in dataset.variables.values():
+        node = variable.attributes.get("axis")
+        if node is None:
+            continue
+        yield from find_no_text(variable, "axis", "value")
+        letter, implied = variable.text("axis").upper(), units_axis(variable)
+        if letter not in ("X", "Y", "Z", "T"):
+            yield Breach("value", f"`axis` of `{variable.path}` is `{variable.text('axis')}`", node)
+        elif implied and implied != letter:
+            what = f"`axis` of `{variable.path}` is `{letter}`, and its units or `positive` say `{implied}`"
+            yield Breach("units", what, node)
+        if not (dataset.holds_coordinates(variable) or dataset.is_boundary(variable)):
+            yield Breach("place", f"`{variable.path}` has `axis`, and is not a coordinate", node)
+    for variable in dataset.data:
+        letters: dict[str, str] = {}
+        for coordinate in dataset.coordinates_of(variable):
+            letter = coordinate.text("axis").upper()
+            other = letters.setdefault(letter, coordinate.path) if letter else coordinate.path
+            if other != coordinate.path:
+                what = (
+                    f"`{variable.path}` has two coordinates with the axis {letter}: `{other}` and `{coordinate.path}`"
+                )
+                yield Breach("duplicate", what, variable.node)
+
+
+TOPIC = Topic(RULES, find)

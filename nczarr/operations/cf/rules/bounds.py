@@ -1,0 +1,217 @@
+"""7.1 Cell boundaries."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from nczarr.arrays.lazy_numpy import np
+from nczarr.operations.cf.breaches import find_missing, find_no_text, name_dimensions
+from nczarr.operations.cf.references import parse_pairs
+from nczarr.operations.cf.rule import Breach, Rules, Topic
+from nczarr.operations.cf.values import has_values, read_numbers
+from nczarr.operations.cf.view import CFDataset, CFVariable
+
+R = Rules("cf-bounds", "7.1")
+
+AGREEING = ("units", "standard_name", "axis", "positive", "calendar", "leap_month", "leap_year", "month_lengths")
+INHERITABLE = (*AGREEING, "cf_role", "computed_standard_name", "long_name", "units_metadata")
+"""Attributes that bounds take from their coordinate, marked BI in Appendix A."""
+
+_X = "dimensions: x = 2 ; y = 2 ; n = 2 ; k = 4 ; variables: float x(x) ; "
+_B = _X + 'x:units = "m" ; x:bounds = "b" ; float b(x, n) ; '
+
+RULES = (
+    R.must(
+        "text",
+        "`bounds` is the name of one variable.",
+        _X + 'x:bounds = «1|"b"» ; float b(x, n) ;',
+        "write a name",
+    ),
+    R.must(
+        "exists",
+        "The variable that `bounds` names exists.",
+        _X + 'x:bounds = "«x_bnds|b»" ; float b(x, n) ;',
+        "correct the name, or remove the attribute",
+    ),
+    R.must("numeric", "Bounds are numbers.", _X + 'x:bounds = "b" ; «char|float» b(x, n) ;', "store numbers"),
+    R.must(
+        "dimensions",
+        "Bounds have the dimensions of their coordinate, and one more for the vertices.",
+        _X + 'x:bounds = "b" ; float b(«y|x», n) ;',
+        "give the bounds these dimensions",
+    ),
+    R.must(
+        "vertices",
+        "Bounds of one dimension have 2 vertices, others more than 2.",
+        _X + 'x:bounds = "b" ; float b(x, «k|n») ;',
+        "correct the length of the last dimension",
+        since=(1, 12),
+    ),
+    R.must(
+        "agree",
+        "Attributes of bounds agree with those of the coordinate.",
+        _B + 'b:units = "«km|m»" ;',
+        "remove the attribute from the bounds",
+    ),
+    R.must(
+        "inherit",
+        "Bounds have only attributes that their coordinate has as well.",
+        _B + '«b:positive = "up" ;|»',
+        "move the attribute to the coordinate",
+        since=(1, 11),
+    ),
+    R.must(
+        "order",
+        "Bounds increase or decrease as their coordinate does.",
+        _B + "data: x = 1, 2 ; b = «1.5, 0.5, 2.5, 1.5|0.5, 1.5, 1.5, 2.5» ;",
+        "exchange the bounds of each cell",
+        since=(1, 12),
+    ),
+    R.must(
+        "fill",
+        "Fill values of bounds stand behind the vertices of each cell.",
+        "dimensions: x = 1 ; y = 1 ; k = 4 ; variables: float v(y, x) ; float c(y, x) ; "
+        'v:coordinates = "c" ; c:bounds = "b" ; float b(y, x, k) ; b:_FillValue = -9.f ; '
+        "data: c = 1 ; b = 0, «-9, 2, 2|1, 2, -9» ;",
+        "move the fill values to the end of the last dimension",
+        since=(1, 12),
+    ),
+    R.must(
+        "formula",
+        "Bounds of a coordinate with `formula_terms` have the same terms, with bounds for those of its dimension.",
+        'dimensions: z = 2 ; n = 2 ; variables: float z(z) ; float p ; p:units = "Pa" ; z:bounds = "b" ; '
+        'z:standard_name = "atmosphere_ln_pressure_coordinate" ; z:formula_terms = "p0: p lev: z" ; float b(z, n) ; '
+        '«|b:formula_terms = "p0: p lev: b" ;»',
+        "write `formula_terms` of the bounds",
+        since=(1, 7),
+    ),
+    R.should(
+        "enclose",
+        "The values of a coordinate lie within their bounds.",
+        _B + "data: x = 1, «5|2» ; b = 0.5, 1.5, 1.5, 2.5 ;",
+        "correct the bounds or the coordinate",
+    ),
+    R.should(
+        "repeat",
+        "Bounds do not repeat attributes of their coordinate.",
+        _B + '«b:units = "m" ;|»',
+        "remove the attribute from the bounds",
+    ),
+    R.should(
+        "missing",
+        "Bounds have no `_FillValue` and no `missing_value`.",
+        _B + "«b:_FillValue = -9.f ;|»",
+        "remove the attribute",
+        until=(1, 10),
+    ),
+)
+
+
+def find(dataset: CFDataset) -> Iterator[Breach]:
+    """Find bounds that do not suit their coordinate."""
+    for variable in dataset.variables.values():
+        if "bounds" not in variable.attributes:
+            continue
+        text = variable.text("bounds")
+        yield from find_no_text(variable, "bounds")
+        if len(text.split()) > 1:
+            yield Breach("text", f"`bounds` of `{variable.path}` has several words", variable.attributes["bounds"])
+            continue
+        yield from find_missing(dataset, variable, "bounds", text.split())
+        bounds = dataset.resolve(text, variable.group) if text else None
+        if bounds is not None:
+            yield from _find_shape(dataset, variable, bounds)
+            yield from _find_attributes(variable, bounds)
+            yield from _find_formula(dataset, variable, bounds)
+
+
+def _find_shape(dataset: CFDataset, variable: CFVariable, bounds: CFVariable) -> Iterator[Breach]:
+    node = variable.attributes["bounds"]
+    if not bounds.is_numeric:
+        yield Breach("numeric", f"the bounds `{bounds.path}` have the type `{bounds.type}`", node)
+        return
+    if bounds.dimensions[:-1] != variable.dimensions:
+        ours, theirs = (name_dimensions(dataset, one.dimensions) for one in (variable, bounds))
+        what = f"the bounds `{bounds.path}` have the dimensions {theirs}, and `{variable.path}` has {ours}"
+        yield Breach("dimensions", what, node)
+        return
+    rank, vertices = len(variable.dimensions), bounds.shape[-1]
+    if (rank == 1 and vertices != 2) or (rank > 1 and vertices < 3):
+        yield Breach("vertices", f"the bounds `{bounds.path}` have {vertices} vertices", node)
+    elif variable.is_numeric and has_values(dataset, variable) and has_values(dataset, bounds):
+        yield from _find_values(dataset, variable, bounds)
+
+
+def _find_values(dataset: CFDataset, variable: CFVariable, bounds: CFVariable) -> Iterator[Breach]:
+    node = variable.attributes["bounds"]
+    (values, missing), (edges, absent) = read_numbers(dataset, variable), read_numbers(dataset, bounds)
+    if absent.any() and (np.diff(absent.astype("i1"), axis=-1) < 0).any():
+        yield Breach("fill", f"the bounds `{bounds.path}` have fill values between vertices", node)
+    if edges.dtype.kind != "f":
+        edges = edges.astype("f8")
+    edges = np.ma.masked_array(edges, absent)
+    if absent.all(axis=-1).any() or missing.any():
+        return
+    lowest, highest = edges.min(axis=-1), edges.max(axis=-1)
+    slack = np.ma.maximum(abs(lowest), abs(highest)) * 1e-6
+    inside = (values >= lowest - slack) & (values <= highest + slack)
+    is_circular = variable.text("units").startswith("degree") and len(variable.dimensions) > 1
+    if not inside.all() and not is_circular:
+        place = np.unravel_index(int((~inside).argmax()), inside.shape)
+        shown = ", ".join(str(int(index)) for index in place)
+        what = f"the value {values[place]:g} of `{variable.path}` at ({shown}) is not within its bounds"
+        yield Breach("enclose", f"{what}, {lowest[place]:g} to {highest[place]:g}", node)
+    if len(variable.dimensions) == 1 and len(values) > 1 and edges.shape[-1] == 2:
+        ascends = values[-1] > values[0]
+        wrong = edges[:, 0] > edges[:, 1] if ascends else edges[:, 0] < edges[:, 1]
+        if wrong.any():
+            direction = "increases" if ascends else "decreases"
+            what = f"`{variable.path}` {direction}, and its bounds at index {int(wrong.argmax())} do not"
+            yield Breach("order", what, node)
+
+
+def _find_attributes(variable: CFVariable, bounds: CFVariable) -> Iterator[Breach]:
+    for name in INHERITABLE:
+        node = bounds.attributes.get(name)
+        if node is None:
+            continue
+        ours = variable.attributes.get(name)
+        if ours is None:
+            yield Breach("inherit", f"`{bounds.path}` has `{name}`, and `{variable.path}` does not", node)
+        elif bounds.value(name) != variable.value(name) or bounds.kind(name) != variable.kind(name):
+            yield Breach("agree", f"`{name}` of `{bounds.path}` is not that of `{variable.path}`", node)
+        else:
+            yield Breach("repeat", f"`{bounds.path}` has the attribute `{name}` of `{variable.path}`", node)
+    for name in ("_FillValue", "missing_value"):
+        if name in bounds.attributes:
+            yield Breach("missing", f"the bounds `{bounds.path}` have `{name}`", bounds.attributes[name])
+
+
+def _find_formula(dataset: CFDataset, variable: CFVariable, bounds: CFVariable) -> Iterator[Breach]:
+    """Compare the terms of a parametric coordinate with those of its bounds."""
+    if "formula_terms" not in variable.attributes:
+        return
+    node = bounds.attributes.get("formula_terms")
+    if node is None:
+        what = f"the bounds `{bounds.path}` of a coordinate with `formula_terms` have no `formula_terms`"
+        yield Breach("formula", what, variable.attributes["bounds"])
+        return
+    ours, theirs = (dict(parse_pairs(one.text("formula_terms")) or ()) for one in (variable, bounds))
+    for term in sorted(ours.keys() ^ theirs.keys()):
+        where = variable if term in ours else bounds
+        yield Breach("formula", f"only `{where.path}` has the term `{term}`", node)
+    for term in ours.keys() & theirs.keys():
+        first, second = (dataset.resolve(one[term], variable.group) for one in (ours, theirs))
+        is_vertical = first is not None and bool(set(first.dimensions) & set(variable.dimensions))
+        if not is_vertical and ours[term] != theirs[term]:
+            what = f"the term `{term}` of `{bounds.path}` is `{theirs[term]}`, and of `{variable.path}` `{ours[term]}`"
+            yield Breach("formula", what, node, theirs[term])
+        elif is_vertical and ours[term] == theirs[term]:
+            what = f"the term `{term}` of `{bounds.path}` is `{ours[term]}`, which has no bounds"
+            yield Breach("formula", what, node, theirs[term])
+        elif is_vertical and first is not None and second is not None and second.dimensions[:-1] != first.dimensions:
+            what = f"the dimensions of `{second.path}` are not those of `{first.path}` and the vertices"
+            yield Breach("formula", what, node, theirs[term])
+
+
+TOPIC = Topic(RULES, find)

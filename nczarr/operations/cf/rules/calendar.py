@@ -1,0 +1,203 @@
+"""4.4.3 Calendar, and 4.4.4 Explicitly defined calendar (4.4.1 in older versions)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+
+from nczarr.arrays.values.time_units import CALENDARS, Units, date, date_text, dates
+from nczarr.names import suggest
+from nczarr.operations.cf.axes import is_time_coordinate, is_time_reference
+from nczarr.operations.cf.rule import Breach, Rules, Topic
+from nczarr.operations.cf.values import has_values, read_pieces
+from nczarr.operations.cf.view import INTEGERS, CFDataset, CFVariable
+
+R, E = Rules("cf-calendar", "4.4.3"), Rules("cf-calendar", "4.4.4")
+
+ATOMIC = ("utc", "tai")
+"""Calendars with or without leap seconds, since CF 1.12."""
+
+EXPLICIT = ("month_lengths", "leap_year", "leap_month")
+
+_TIME = 'dimensions: time = 1 ; variables: double time(time) ; time:units = "days since 2000-01-01" ; '
+_OLD = 'dimensions: time = 2 ; variables: double time(time) ; time:calendar = "standard" ; '
+
+RULES = (
+    R.must(
+        "value",
+        "`calendar` is one of those of CF, unless `month_lengths` defines another one.",
+        _TIME + 'time:calendar = "«gregorain|standard»" ;',
+        "write a calendar such as `standard`, `proleptic_gregorian`, `noleap` or `360_day`",
+    ),
+    R.must(
+        "place",
+        "`calendar` and the attributes that define one stand at time coordinates.",
+        'float v ; v:units = "m" ; «v:calendar = "standard" ;|»',
+        "remove the attribute",
+    ),
+    R.must(
+        "defined",
+        "A calendar of CF is not defined by `month_lengths`.",
+        _TIME + 'time:calendar = "«standard|martian»" ; time:month_lengths = 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, '
+        "30, 31 ;",
+        "write another name in `calendar`, or remove the other attributes",
+    ),
+    R.must(
+        "times",
+        "Times are valid in the calendar: since 1972 in `utc`, since 1958 in `tai`, since year 0 in `standard`.",
+        'dimensions: time = 1 ; variables: double time(time) ; time:units = "seconds since 1958-01-01" ; '
+        'time:calendar = "tai" ; data: time = «-1|1» ;',
+        "use another calendar",
+        since=(1, 13),
+    ),
+    R.should(
+        "present",
+        "A time coordinate has a `calendar`.",
+        _TIME + '«|time:calendar = "standard" ;»',
+        "write `calendar`",
+    ),
+    R.should(
+        "gregorian",
+        "The name `standard` stands instead of `gregorian`.",
+        _TIME + 'time:calendar = "«gregorian|standard»" ;',
+        "write `standard`",
+        since=(1, 9),
+    ),
+    R.should(
+        "crossing",
+        "Times do not cross 1582-10-15 in the calendar `standard`.",
+        _OLD + 'time:units = "days since 1582-01-01" ; data: time = 0, «400|4» ;',
+        "write the calendar `proleptic_gregorian`",
+        until=(1, 12),
+    ),
+    R.should(
+        "side",
+        "Times of the calendar `standard` and their reference datetime lie on the same side of 1582-10-15.",
+        _OLD + 'time:units = "days since 1582-01-01" ; data: time = 0, «400|4» ;',
+        "choose another reference datetime, or the calendar `proleptic_gregorian`",
+        since=(1, 13),
+    ),
+    E.must(
+        "month-lengths",
+        "`month_lengths` are 12 integers.",
+        _TIME
+        + 'time:calendar = "martian" ; time:month_lengths = «30|31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31» ;',
+        "write the days of the 12 months",
+    ),
+    E.must(
+        "leap",
+        "`leap_year` is an integer, and `leap_month` one from 1 to 12.",
+        _TIME + 'time:calendar = "martian" ; time:month_lengths = 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31 ; '
+        "time:leap_year = 4 ; time:leap_month = «13|2» ;",
+        "write one integer",
+    ),
+    E.should(
+        "leap-month",
+        "`leap_month` stands beside `leap_year`.",
+        _TIME + 'time:calendar = "martian" ; time:month_lengths = 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31 ; '
+        "time:leap_month = 2 ; «|time:leap_year = 4 ;»",
+        "write `leap_year`, or remove `leap_month`",
+    ),
+)
+
+
+def find(dataset: CFDataset) -> Iterator[Breach]:
+    """Find calendars that are unknown, or do not have the times."""
+    for variable in dataset.variables.values():
+        names_of = [name for name in ("calendar", *EXPLICIT) if name in variable.attributes]
+        is_time = is_time_coordinate(dataset, variable)
+        if names_of and not (is_time or is_time_reference(variable) or dataset.is_boundary(variable)):
+            what = f"`{variable.path}` has `{names_of[0]}`, and no time since a datetime"
+            yield Breach("place", what, variable.attributes[names_of[0]])
+        if is_time and not {"calendar", "month_lengths"} & variable.attributes.keys():
+            yield Breach("present", f"`{variable.path}` has no `calendar`", variable.node)
+        yield from _find_calendar(dataset, variable)
+        yield from _find_definition(variable)
+        if is_time and is_time_reference(variable) and has_values(dataset, variable):
+            yield from _find_times(dataset, variable)
+
+
+def _find_calendar(dataset: CFDataset, variable: CFVariable) -> Iterator[Breach]:
+    node = variable.attributes.get("calendar")
+    if node is None:
+        return
+    calendar = variable.text("calendar").lower()
+    allowed = {*CALENDARS, "none", *(ATOMIC if dataset.version >= (1, 12) else ())}
+    if calendar == "gregorian":
+        yield Breach("gregorian", f"`calendar` of `{variable.path}` is `gregorian`", node)
+    defined = [name for name in EXPLICIT if name in variable.attributes]
+    if calendar in allowed and defined:
+        what = f"`{variable.path}` has the calendar `{calendar}` and `{defined[0]}`"
+        yield Breach("defined", what, variable.attributes[defined[0]])
+    if calendar not in allowed and "month_lengths" not in variable.attributes:
+        what = f"`calendar` of `{variable.path}` is `{variable.text('calendar')}`"
+        yield Breach("value", what, node, "", tuple(suggest(calendar, allowed)))
+
+
+def _find_definition(variable: CFVariable) -> Iterator[Breach]:
+    for name, count, rule in (
+        ("month_lengths", 12, "month-lengths"),
+        ("leap_year", 1, "leap"),
+        ("leap_month", 1, "leap"),
+    ):
+        node = variable.attributes.get(name)
+        if node is None:
+            continue
+        numbers = variable.numbers(name)
+        is_month = name != "leap_month" or all(1 <= number <= 12 for number in numbers)
+        if node.value.type not in INTEGERS or len(numbers) != count or not is_month:
+            yield Breach(rule, f"`{name}` of `{variable.path}` is not {'12 integers' if count > 1 else 'valid'}", node)
+    if "leap_month" in variable.attributes and "leap_year" not in variable.attributes:
+        what = f"`{variable.path}` has `leap_month` without `leap_year`"
+        yield Breach("leap-month", what, variable.attributes["leap_month"])
+
+
+FIRST = {"utc": "1972-01-01", "tai": "1958-01-01"}
+SWITCH = date("1582-10-15", "standard")
+
+
+def _find_times(dataset: CFDataset, variable: CFVariable) -> Iterator[Breach]:
+    calendar = variable.text("calendar").lower() or "standard"
+    encoding = dates(variable.text("units"), "proleptic_gregorian" if calendar in ATOMIC else calendar)
+    if encoding is None or not (calendar in ATOMIC or CALENDARS[calendar] in ("standard", "julian")):
+        return
+    times = _read_extent(dataset, variable, encoding)
+    if times is None:
+        return
+    earliest, latest = times
+    node = variable.attributes.get("calendar", variable.node)
+    if CALENDARS.get(calendar) == "standard":
+        if earliest < SWITCH <= latest:
+            what = f"`{variable.path}` goes from {_show(earliest)} to {_show(latest)}"
+            yield Breach("crossing", what, node)
+        if (encoding.start < SWITCH) != (earliest < SWITCH) or (encoding.start < SWITCH) != (latest < SWITCH):
+            what = f"`{variable.path}` goes from {_show(earliest)} to {_show(latest)}"
+            what = f"{what}, and counts from {_show(encoding.start)}"
+            yield Breach("side", what, node)
+    first = (
+        date(FIRST[calendar], "proleptic_gregorian") if calendar in FIRST else date("-0001-01-01", CALENDARS[calendar])
+    )
+    if earliest < first:
+        what = f"`{variable.path}` has the time {_show(earliest)}, which the calendar `{calendar}` does not have"
+        yield Breach("times", what, node)
+
+
+def _show(seconds: Fraction) -> str:
+    return date_text(seconds, "standard")
+
+
+def _read_extent(dataset: CFDataset, variable: CFVariable, encoding: Units) -> tuple[Fraction, Fraction] | None:
+    """Return the earliest and the latest time, in seconds; None without times."""
+    low, high = [], []
+    for values, missing in read_pieces(dataset, variable):
+        present = values[~missing]
+        if present.size:
+            low.append(float(present.min()))
+            high.append(float(present.max()))
+    if not low or not all(abs(value) < 1e18 for value in (*low, *high)):
+        return None
+    earliest, latest = (encoding.start + encoding.unit * Fraction(value) for value in (min(low), max(high)))
+    return earliest, latest
+
+
+TOPIC = Topic(RULES, find)

@@ -1,0 +1,205 @@
+"""7.6 Geometries (7.5 before CF 1.13)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from nczarr.arrays.lazy_numpy import NDArray, np
+from nczarr.operations.cf.breaches import find_missing, find_no_text
+from nczarr.operations.cf.rule import Breach, Rule, Rules, Topic
+from nczarr.operations.cf.values import has_values, read_numbers
+from nczarr.operations.cf.view import CFDataset, CFVariable
+
+R = Rules("cf-geometry", "7.6")
+
+LEAST = {"point": 1, "line": 2, "polygon": 3}
+"""Least number of nodes of each type."""
+
+_HEAD = "dimensions: i = 1 ; n = 4 ; m = 3 ; p = 1 ; variables: float v(i) ; v:geometry = "
+_G = 'int g ; g:geometry_type = "polygon" ; g:node_coordinates = "x y" ; g:node_count = "c" ; int c(i) ; '
+_XY = 'float x(n) ; x:axis = "X" ; float y(n) ; y:axis = "Y" ; '
+_DATA = "data: c = 4 ; x = 0, 1, 1, 0 ; y = 0, 0, 1, 1 ;"
+_PARTS = 'int k(p) ; int r(p) ; g:interior_ring = "r" ; g:part_node_count = "k" ; '
+_RINGS = _HEAD + '"g" ; ' + _G + _PARTS + _XY + _DATA
+
+
+def _must(name: str, text: str, example: str, remedy: str) -> Rule:
+    return R.must(name, text, example, remedy, since=(1, 8))
+
+
+RULES = (
+    _must("exists", "The variables of a geometry exist.", _HEAD + '"«h|g»" ; ' + _G + _XY + _DATA, "correct the name"),
+    _must("container", "A container has `geometry_type` and `node_coordinates`.",
+          _HEAD + '"g" ; ' + _G.replace('g:geometry_type = "polygon" ;', '«|g:geometry_type = "polygon" ;»')
+          + _XY + _DATA, "write the attribute"),
+    _must("type", "`geometry_type` is `point`, `line` or `polygon`.",
+          _HEAD + '"g" ; ' + _G.replace("polygon", "«poly|polygon»") + _XY + _DATA, "write one of these words"),
+    _must("axis", "Node coordinates have different `axis`.",
+          _HEAD + '"g" ; ' + _G + _XY.replace('y:axis = "Y"', 'y:axis = "«X|Y»"') + _DATA, "write X, Y and Z"),
+    _must("nodes", "Node coordinates have the same single dimension.",
+          _HEAD + '"g" ; ' + _G + _XY.replace("y(n)", "y(«m|n»)") + "data: c = 4 ;", "give them the same dimension"),
+    _must("dimension", "A data variable has the dimension of its geometries.",
+          _HEAD.replace("v(i)", "v(«p|i»)") + '"g" ; ' + _G + _XY + _DATA, "give it the dimension of `node_count`"),
+    _must("least", "Lines have two nodes at least, polygons three.",
+          _HEAD + '"g" ; ' + _G + _XY + _DATA.replace("c = 4", "c = «2|4»"), "add nodes, or choose another type"),
+    _must("carried", "`grid_mapping` and `coordinates` of a container stand at the data variable as well.",
+          _HEAD + '"g" ; ' + _G + _XY + 'float lat(i) ; g:coordinates = "lat" ; «|v:coordinates = "lat" ; »' + _DATA,
+          "write the attribute at the data variable"),
+    _must("named", "`nodes` of a coordinate names a node coordinate variable.",
+          _HEAD + '"g" ; v:coordinates = "lat" ; ' + _G + _XY + 'float lat(i) ; lat:nodes = "«c|y»" ; ' + _DATA,
+          "name the variable with the nodes"),
+    _must("counts", "`node_count` is missing only for points, each with one node.",
+          _HEAD.replace("i = 1", "i = 2")
+          + '"g" ; int g ; g:geometry_type = "polygon" ; g:node_coordinates = "x y" ; int c(i) ; '
+          + '«|g:node_count = "c" ; »' + _XY + "data: c = 4, 4 ;", "write `node_count`"),
+    _must("sum", "The counts of parts and of geometries have the same sum.",
+          _HEAD + '"g" ; ' + _G + 'int k(p) ; g:part_node_count = "k" ; ' + _XY + _DATA + " k = «3|4» ;",
+          "count the nodes of all parts"),
+    _must("ring-parts", "`part_node_count` stands beside `interior_ring`.",
+          _RINGS.replace('g:part_node_count = "k" ;', '«|g:part_node_count = "k" ;»') + " k = 4 ; r = 0 ;",
+          "write `part_node_count`"),
+    _must("ring-values", "`interior_ring` has 0 for exterior rings and 1 for interior ones.",
+          _RINGS + " k = 4 ; r = «2|0» ;", "write 0 or 1"),
+    _must("ring-dimension", "Rings have the dimension of the counts of parts.",
+          _RINGS.replace("r(p)", "r(«i|p»)") + " k = 4 ; r = 0 ;", "give both the same dimension"),
+    _must("orientation", "Exterior rings are anticlockwise, interior ones clockwise.",
+          _HEAD + '"g" ; ' + _G + _XY + "data: c = 4 ; x = «0, 0, 1, 1|0, 1, 1, 0» ; y = «0, 1, 1, 0|0, 0, 1, 1» ;",
+          "reverse the nodes of the ring"),
+)  # fmt: skip
+
+
+def find(dataset: CFDataset) -> Iterator[Breach]:
+    """Find geometries whose variables are missing or do not agree."""
+    containers: dict[str, CFVariable] = {}
+    for variable in dataset.variables.values():
+        if "geometry" in variable.attributes:
+            yield from find_no_text(variable, "geometry", "exists")
+            name = variable.text("geometry")
+            yield from find_missing(dataset, variable, "geometry", [name] if name else [])
+            container = dataset.resolve(name, variable.group) if name else None
+            if container is not None:
+                containers[container.path] = container
+                yield from _find_carried(dataset, variable, container)
+        elif "geometry_type" in variable.attributes:
+            containers[variable.path] = variable
+        if "nodes" in variable.attributes:
+            node, name = variable.attributes["nodes"], variable.text("nodes")
+            other = dataset.resolve(name, variable.group) if name else None
+            if other is None or not dataset.is_named_by(other, "node_coordinates"):
+                yield Breach("named", f"`nodes` of `{variable.path}` is `{name}`, no node coordinate", node, name)
+    for container in containers.values():
+        yield from _find_container(dataset, container)
+
+
+def _one(dataset: CFDataset, container: CFVariable, attribute: str) -> CFVariable | None:
+    return next(iter(dataset.list_named(container, attribute)), None)
+
+
+def _find_carried(dataset: CFDataset, variable: CFVariable, container: CFVariable) -> Iterator[Breach]:
+    for name in ("grid_mapping", "coordinates"):
+        if name in container.attributes and name not in variable.attributes:
+            what = f"the container `{container.path}` has `{name}`, and `{variable.path}` has not"
+            yield Breach("carried", what, container.attributes[name])
+    counts = _one(dataset, container, "node_count") or _one(dataset, container, "node_coordinates")
+    if counts is None or not counts.dimensions or "sample_dimension" in counts.attributes:
+        return
+    if not set(counts.dimensions) & set(variable.dimensions):
+        what = f"`{variable.path}` has not the dimension `{dataset.label(counts.dimensions[0])}` of its geometries"
+        yield Breach("dimension", what, variable.attributes["geometry"])
+
+
+def _find_container(dataset: CFDataset, container: CFVariable) -> Iterator[Breach]:
+    path, kind = container.path, container.text("geometry_type").lower()
+    for name in ("geometry_type", "node_coordinates"):
+        if name not in container.attributes:
+            yield Breach("container", f"the container `{path}` has no `{name}`", container.node)
+    if kind and kind not in LEAST:
+        what = f"`geometry_type` of `{path}` is `{container.text('geometry_type')}`"
+        yield Breach("type", what, container.attributes["geometry_type"])
+    for name in ("node_coordinates", "node_count", "part_node_count", "interior_ring"):
+        if name in container.attributes:
+            yield from find_missing(dataset, container, name, container.text(name).split())
+    nodes = dataset.list_named(container, "node_coordinates")
+    axes = [node.text("axis").upper() for node in nodes]
+    if nodes and (len(set(axes)) < len(axes) or "" in axes):
+        yield Breach("axis", f"the node coordinates of `{path}` have not one `axis` each",
+                     container.attributes["node_coordinates"])  # fmt: skip
+    if len({node.dimensions for node in nodes}) > 1 or any(len(node.dimensions) > 1 for node in nodes):
+        what = f"the node coordinates of `{path}` have different dimensions"
+        yield Breach("nodes", what, container.attributes["node_coordinates"])
+        return
+    counts, parts = _one(dataset, container, "node_count"), _one(dataset, container, "part_node_count")
+    rings = _one(dataset, container, "interior_ring")
+    if counts is None and kind in ("line", "polygon") and _has_several(dataset, container):
+        yield Breach("counts", f"the container `{path}` of several geometries has no `node_count`", container.node)
+    if rings is not None and parts is None:
+        yield Breach("ring-parts", f"the container `{path}` has `interior_ring` without `part_node_count`",
+                     container.attributes["interior_ring"])  # fmt: skip
+    elif rings is not None and parts is not None and rings.dimensions != parts.dimensions:
+        what = f"`{rings.path}` has another dimension than `{parts.path}`"
+        yield Breach("ring-dimension", what, container.attributes["interior_ring"])
+        return
+    yield from _find_values(dataset, container, counts, parts, rings)
+
+
+def _has_several(dataset: CFDataset, container: CFVariable) -> bool:
+    """Return whether data variables have more than one geometry."""
+    owners = dataset.referrers["geometry"].get(container.path, [])
+    return any(length > 1 for owner in owners for length in owner.shape[:1])
+
+
+def _read(dataset: CFDataset, variable: CFVariable | None) -> NDArray[np.float64] | None:
+    if variable is None or not variable.is_numeric or not has_values(dataset, variable):
+        return None
+    return read_numbers(dataset, variable)[0].reshape(-1).astype("f8")
+
+
+def _find_values(
+    dataset: CFDataset,
+    container: CFVariable,
+    counts: CFVariable | None,
+    parts: CFVariable | None,
+    rings: CFVariable | None,
+) -> Iterator[Breach]:
+    kind = container.text("geometry_type").lower()
+    each_count, each_part, each_ring = (_read(dataset, variable) for variable in (counts, parts, rings))
+    if each_count is not None and kind in LEAST and (each_count < LEAST[kind]).any():
+        what = f"a {kind} of `{container.path}` has {each_count.min():g} nodes"
+        yield Breach("least", what, container.attributes["node_count"])
+        return
+    if each_count is not None and each_part is not None and each_count.sum() != each_part.sum():
+        what = (
+            f"the parts of `{container.path}` have {each_part.sum():g} nodes, and the geometries {each_count.sum():g}"
+        )
+        yield Breach("sum", what, container.attributes["part_node_count"])
+        return
+    if each_ring is not None and not np.isin(each_ring, (0, 1)).all():
+        yield Breach("ring-values", f"`interior_ring` of `{container.path}` has other values than 0 and 1",
+                     container.attributes["interior_ring"])  # fmt: skip
+    if kind != "polygon":
+        return
+    nodes = {node.text("axis").upper(): node for node in dataset.list_named(container, "node_coordinates")}
+    x, y = _read(dataset, nodes.get("X")), _read(dataset, nodes.get("Y"))
+    if x is None or y is None:
+        return
+    lengths = each_part if each_part is not None else each_count if each_count is not None else np.array([len(x)])
+    if lengths.sum() != len(x):
+        return
+    ends = np.cumsum(lengths).astype(int)
+    for place, (start, stop) in enumerate(zip([0, *ends[:-1]], ends, strict=True)):
+        is_interior = each_ring is not None and place < len(each_ring) and each_ring[place] == 1
+        area = _compute_area(x[start:stop], y[start:stop])
+        if area and (area > 0) == is_interior:
+            direction = "clockwise" if area < 0 else "anticlockwise"
+            kind_of = "interior" if is_interior else "exterior"
+            what = f"the {kind_of} ring {place} of `{container.path}` is {direction}"
+            yield Breach("orientation", what, container.node)
+            return
+
+
+def _compute_area(x: NDArray[np.float64], y: NDArray[np.float64]) -> float:
+    """Return twice the area of a ring: positive if it is anticlockwise."""
+    return float(np.sum(x * np.roll(y, -1) - np.roll(x, -1) * y))
+
+
+TOPIC = Topic(RULES, find)

@@ -1,0 +1,46 @@
+"""6.1 Labels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from nczarr.operations.cf.rule import Breach, Rules, Topic
+from nczarr.operations.cf.view import CFDataset
+
+R = Rules("cf-label", "6.1")
+
+RULES = (
+    R.must(
+        "dimensions",
+        "A label has one dimension of its data variable at most, and one for the characters.",
+        'dimensions: x = 2 ; y = 2 ; n = 3 ; variables: float v(x, y) ; v:coordinates = "c" ; char c(«x, |»y, n) ;',
+        "give the label one dimension of the data variable",
+    ),
+    R.must(
+        "match",
+        "The dimension of a label is one of its data variable.",
+        'dimensions: x = 2 ; y = 2 ; n = 3 ; variables: float v(x) ; v:coordinates = "c" ; char c(«y|x», n) ;',
+        "give the label a dimension of the data variable",
+    ),
+)
+
+
+def find(dataset: CFDataset) -> Iterator[Breach]:
+    """Find labels with other dimensions than their data variables have."""
+    for variable in dataset.variables.values():
+        if dataset.is_container(variable) and not dataset.is_domain(variable):
+            continue
+        for label in dataset.list_named(variable, "coordinates"):
+            if label.type not in ("char", "string"):
+                continue
+            node = variable.attributes["coordinates"]
+            if len(label.axes) > 1:
+                what = f"the label `{label.path}` has {len(label.dimensions)} dimensions"
+                yield Breach("dimensions", what, node, label.name)
+            allowed = dataset.find_spanned(variable) | {dataset.sampled.get(axis) for axis in variable.dimensions}
+            if len(label.axes) == 1 and label.axes[0] not in allowed and not dataset.is_domain(variable):
+                what = f"the label `{label.path}` has the dimension `{dataset.label(label.axes[0])}`"
+                yield Breach("match", f"{what}, which `{variable.path}` does not have", node, label.name)
+
+
+TOPIC = Topic(RULES, find)

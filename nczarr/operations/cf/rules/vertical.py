@@ -1,0 +1,46 @@
+"""4.3 Vertical coordinate: the attribute `positive`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from nczarr.operations.cf.rule import Breach, Rules, Topic
+from nczarr.operations.cf.view import CFDataset
+
+R = Rules("cf-vertical", "4.3")
+
+RULES = (
+    R.must(
+        "positive",
+        "`positive` is `up` or `down`.",
+        'dimensions: z = 2 ; variables: float z(z) ; z:positive = "«above|up»" ;',
+        "write the direction in which the values increase",
+    ),
+    R.should(
+        "direction",
+        "`positive` agrees with the standard name.",
+        'dimensions: z = 2 ; variables: float z(z) ; z:units = "m" ; z:standard_name = "depth" ; '
+        'z:positive = "«up|down»" ;',
+        "correct `positive`, or choose another standard name",
+        since=(1, 7),
+    ),
+)
+
+DIRECTIONS = {"depth": "down", "height": "up", "altitude": "up"}
+
+
+def find(dataset: CFDataset) -> Iterator[Breach]:
+    """Find directions that are unknown, or contradict the standard name."""
+    for variable in dataset.variables.values():
+        node = variable.attributes.get("positive")
+        if node is None:
+            continue
+        direction, name = variable.text("positive").lower(), variable.standard_name
+        expected = DIRECTIONS.get(name.split("_")[0]) if name.split("_")[1:2] in ([], ["above"], ["below"]) else None
+        if direction not in ("up", "down"):
+            yield Breach("positive", f"`positive` of `{variable.path}` is `{variable.text('positive')}`", node)
+        elif expected is not None and direction != expected:
+            yield Breach("direction", f"`{variable.path}` is a `{name}`, and its `positive` is `{direction}`", node)
+
+
+TOPIC = Topic(RULES, find)
