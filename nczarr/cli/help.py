@@ -19,6 +19,7 @@ TASKS = {
     "write datasets": ("convert", "compile", "rechunk", "append", "edit", "migrate", "combine", "serve"),
     "inspect datasets": ("info", "dump", "check", "diff", "digest"),
     "work with reference documents": ("refs combine", "refs append", "refs verify", "refs expand", "refs compact"),
+    "write schemas": ("lsp",),
     "get help": ("help", "explain", "formats", "completion"),
 }
 """Commands by task."""

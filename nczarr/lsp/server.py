@@ -122,7 +122,8 @@ class TextServer(LanguageServer):
         super().__init__("nczarr", __version__, protocol_cls=TextProtocol)
         self.strict = strict
         self.documents: dict[str, OpenDocument] = {}
-        self.was_shut_down = False
+        self.has_ended = True
+        """True before a session begins, and after its farewell."""
         self._thread = ThreadPoolExecutor(1, "nczarr-lsp")
         notifications: dict[str, Callable[[Any], None]] = {
             types.INITIALIZED: self._prepare,
@@ -144,6 +145,7 @@ class TextServer(LanguageServer):
     # ---- notifications -----------------------------------------------------------------------------------------
     def _prepare(self, params: types.InitializedParams) -> None:
         """Load what the first text needs, while the client opens it."""
+        self.has_ended = False
         form = find_format("warm.cdl", "", b"")
         if form is not None:
             warm = TextVersion(
@@ -153,7 +155,7 @@ class TextServer(LanguageServer):
 
     def _end(self, params: None) -> None:
         """Remember that the client asked for the end."""
-        self.was_shut_down = True
+        self.has_ended = True
 
     def _open(self, params: types.DidOpenTextDocumentParams) -> None:
         document, data = params.text_document, to_bytes(params.text_document.text)
@@ -266,7 +268,7 @@ def _analyze_safely(text: TextVersion, strict: bool) -> Analysis:
 
 
 def serve(stdin: BinaryIO, stdout: BinaryIO, *, strict: bool = False) -> bool:
-    """Answer a client until it ends the connection; return whether it asked for the end first."""
+    """Answer a client until it leaves; return whether it asked for the end first, or never began."""
     server = TextServer(strict=strict)
     server.start_io(stdin, stdout)
-    return server.was_shut_down
+    return server.has_ended

@@ -482,8 +482,9 @@ def message(method: str, params: Any, number: int | None = None) -> bytes:
 @pytest.mark.parametrize(("farewell", "status"), [(True, 0), (False, 1)])
 def test_the_status_tells_whether_the_client_said_farewell(farewell: bool, status: int) -> None:
     sent = message("initialize", {"processId": None, "rootUri": None, "capabilities": {}}, 1)
+    sent += message("initialized", {}) + b"Content-Length: 5\r\n\r\nhello" + b"Content-Length: 2\r\n\r\n[]"
     if farewell:
-        sent += message("initialized", {}) + message("shutdown", None, 2) + message("exit", None)
+        sent += message("shutdown", None, 2) + message("exit", None)
     command = [sys.executable, "-m", "nczarr", "lsp"]
     done = subprocess.run(
         command, input=sent, capture_output=True, cwd=ROOT, check=False, env={**os.environ}, timeout=60
