@@ -21,6 +21,9 @@ from nczarr.lsp.documents import View
 from nczarr.lsp.hover import explain_variable
 from nczarr.operations.cf.standard_name_table import area_types, find_standard_name, standard_names
 
+_LISTED = (CompletionItemKind.Constant, CompletionItemKind.EnumMember)
+"""Kinds of items that are offered at once behind a comma: dimensions and members of enums."""
+
 LIMIT = 200
 """Maximum number of items; a client asks again when more letters are typed."""
 
@@ -56,7 +59,10 @@ def complete(view: View, params: CompletionParams) -> CompletionList:
         start = context.quoted if context.attribute in _ENTIRE else max(start, context.quoted)
     typed = text.data[start:offset].decode("utf-8", "replace")
     items: dict[str, CompletionItem] = {}
+    listed = params.context is not None and params.context.trigger_character == ","
     for item in _list_items(view, context):
+        if listed and context.quoted is None and item.kind not in _LISTED:
+            continue  # the comma is one between numbers
         if _matches(item.label, typed):
             items.setdefault(item.label, item)
     ordered = sorted(

@@ -32,6 +32,9 @@ from nczarr.operations.endpoints import detect_format
 from nczarr.options import Options
 from nczarr.registry import Format
 
+LONG_LIST = 1 << 18
+"""Bytes above which a list of values has no colours, and is no place for completion."""
+
 
 def to_bytes(text: str) -> bytes:
     """Return a text of the client in UTF-8; half of a pair of surrogates becomes bytes that the scanners report."""
@@ -75,8 +78,15 @@ class TextVersion:
 
     @cached_property
     def lexemes(self) -> list[Lexeme]:
-        """All lexemes."""
-        return self.language.split(self.data)
+        """All lexemes, except those of long lists of values."""
+        long = [one.value for one in self.text_map.mentions if one.value and one.value[1] - one.value[0] > LONG_LIST]
+        lexemes: list[Lexeme] = []
+        at = 0
+        for start, end in [*long, (len(self.data), len(self.data))]:
+            found = self.language.split(self.data[at:start])
+            lexemes += found if not at else [Lexeme(at + one.start, at + one.end, one.kind) for one in found]
+            at = end
+        return lexemes
 
     @cached_property
     def index(self) -> NameIndex:

@@ -17,6 +17,9 @@ from nczarr import names
 from nczarr.formats.common.language import Language, Mention, Role, TextMap, pieces_of_path
 from nczarr.select.sections import RELATED
 
+LONGEST_LIST = 1 << 20
+"""Bytes above which a list of values is not searched for members of enums."""
+
 _STRING = re.compile(rb'"([^"\\]*+)"')
 _WORD = re.compile(rb"[^\s\"]+")
 _MENTIONING = RELATED | {"cell_methods", "compress", "instance_dimension", "sample_dimension"}
@@ -235,6 +238,9 @@ class NameIndex:
         if not members or mention.value is None:
             return
         start, end = mention.value
+        if end - start > LONGEST_LIST:
+            self.unsure.update(Key("constant", path, name) for path in types for name in self._constants.get(path, ()))
+            return
         for lexeme in self._language.split(self._data[start:end]):
             if lexeme.kind not in ("word", "keyword", "atomic"):
                 continue

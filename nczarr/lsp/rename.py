@@ -77,7 +77,9 @@ def _check_name(view: View, key: Key, name: str) -> None:
         raise _refuse(problem)
     index = view.text.index
     if key in index.unsure:
-        raise _refuse(f"`{key.name}` is a member of several enums of one type, so its uses cannot be told apart")
+        raise _refuse(
+            f"the uses of `{key.name}` are not known: an enum beside it has the name too, or values are very long"
+        )
     if key.member:
         if key._replace(member=name) in index.by_key and name != key.member:
             raise _refuse(f"there is another {key.role} `{name}`")

@@ -61,7 +61,7 @@ FEATURES = (
     Feature(
         types.TEXT_DOCUMENT_COMPLETION,
         completion.complete,
-        types.CompletionOptions(trigger_characters=[":", '"', "(", ",", " ", "/", "="]),
+        types.CompletionOptions(trigger_characters=[":", '"', "(", ",", "/"]),
     ),
     Feature(types.TEXT_DOCUMENT_DEFINITION, navigation.define),
     Feature(types.TEXT_DOCUMENT_REFERENCES, navigation.list_references),
@@ -195,18 +195,14 @@ class TextServer(LanguageServer):
         """Read a document until its newest version is read, and publish its diagnostics."""
         while not opened.is_closed:
             text = opened.text
-            opened.analysis = await self._compute(_analyze_safely, text, self.strict)
+            analysis, diagnostics = await self._compute(_read_safely, text, self.strict)
+            opened.analysis = analysis
             if opened.text is text:
                 if not opened.is_closed:
-                    view = View(text, opened.analysis)
-                    found = await self._compute(list_diagnostics, view)
-                    if not opened.is_closed and opened.text is text:
-                        self.text_document_publish_diagnostics(
-                            types.PublishDiagnosticsParams(text.uri, found, text.version)
-                        )
-                        return
-                continue
-            await asyncio.sleep(min(opened.analysis.seconds / 2, LONGEST_PAUSE))
+                    params = types.PublishDiagnosticsParams(text.uri, diagnostics, text.version)
+                    self.text_document_publish_diagnostics(params)
+                return
+            await asyncio.sleep(min(analysis.seconds / 2, LONGEST_PAUSE))
 
     def _compute(self, function: Callable[..., Any], *arguments: Any) -> Awaitable[Any]:
         """Call a function in the thread."""
@@ -223,7 +219,7 @@ class TextServer(LanguageServer):
                     return await self._compute(answer, View(analysis.text, analysis, self._shows_markdown()), params)
                 self._start(opened)
                 assert opened.reading is not None
-                await asyncio.wait([opened.reading])
+                await asyncio.shield(opened.reading)
             return None
 
         return handle
@@ -257,14 +253,16 @@ def _ignore(params: Any) -> None:
     """Accept a notification that changes nothing."""
 
 
-def _analyze_safely(text: TextVersion, strict: bool) -> Analysis:
-    """Read a text; a crash becomes a diagnostic."""
+def _read_safely(text: TextVersion, strict: bool) -> tuple[Analysis, list[types.Diagnostic]]:
+    """Read a text, and list its diagnostics; a crash becomes one."""
     try:
-        return analyze(text, strict=strict)
+        analysis = analyze(text, strict=strict)
+        return analysis, list_diagnostics(View(text, analysis))
     except Exception as error:
         _log.exception("reading `%s` failed", text.uri)
         message = f"nczarr failed ({type(error).__name__}): the language server's log has the details"
-        return Analysis(text, [Finding("internal-error", Severity.ERROR, message, Label())], None, 0.0)
+        failure = Analysis(text, [Finding("internal-error", Severity.ERROR, message, Label())], None, 0.0)
+        return failure, list_diagnostics(View(text, failure))
 
 
 def serve(stdin: BinaryIO, stdout: BinaryIO, *, strict: bool = False) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Iterator
 from pathlib import Path
@@ -25,7 +26,7 @@ from tests.conftest import ROOT, shared_folder
 NEW_NAMES = ("abc_new", "x y", "é", "1st", "data", "_", "zz.a", "int", "a/b", "", "time", "lat")
 PIECES = (
     '"', ";", "{", "}", "(", ":", "=", "\\", "/", "é", "𝒳", "\0", "//", "/*", "group: ", "data:", "x", "\r", "\u2028",
-    ",", "enum", "\x0c",
+    "\ud83d", ",", "enum", "\x0c",
 )  # fmt: skip
 LONGEST = 200_000
 
@@ -71,6 +72,10 @@ def make_params(method: str, text: TextVersion, draw: random.Random) -> Any:
     match method:
         case types.TEXT_DOCUMENT_REFERENCES:
             return types.ReferenceParams(**members, context=types.ReferenceContext(True))
+        case types.TEXT_DOCUMENT_COMPLETION:
+            trigger = draw.choice((None, ",", ":", '"'))
+            kind = types.CompletionTriggerKind.Invoked
+            return types.CompletionParams(**members, context=types.CompletionContext(kind, trigger))
         case types.TEXT_DOCUMENT_RENAME:
             return types.RenameParams(**members, new_name=draw.choice(NEW_NAMES))
         case types.TEXT_DOCUMENT_CODE_ACTION:
@@ -138,7 +143,7 @@ def try_texts(seed: int, number: int) -> int:
                 except JsonRpcInvalidParams:
                     continue
                 check_places(text, answer)
-                CONVERTER.unstructure(answer)
+                json.dumps(CONVERTER.unstructure(answer), ensure_ascii=False).encode()
                 answered += bool(answer)
     return answered
 
