@@ -11,9 +11,9 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from nczarr import registry
+from nczarr.ast.dataset import building
 from nczarr.diagnostics.report import HEAD, Report, Source, Span
 from nczarr.diagnostics.secrets import NO_OPTIONS, show
-from nczarr.names import closest
 from nczarr.options import Options
 
 if TYPE_CHECKING:
@@ -22,32 +22,34 @@ if TYPE_CHECKING:
     from nczarr.registry import Format
 
 
-def reformat(source: Source, report: Report, form: str | None = None) -> bytes | None:
+def reformat(source: Source, report: Report) -> bytes | None:
     """Return a text in the style of its format; None after a reported error.
 
-    `form`: name of the format; None: found by content, then by suffix. Reports
-    unknown-format, the errors of a text that does not parse, and internal-error if
-    the result would not be the same dataset.
+    The format is found by content, then by suffix. Reports unknown-format, the
+    errors of a text that does not parse, and internal-error if the result would not
+    be the same dataset.
     """
-    found_format = _find_format(source, form, report)
-    if found_format is None:
+    form = _find_format(source, report)
+    if form is None:
         return None
-    assert found_format.read is not None and found_format.reformat is not None
-    read, lay_out = registry.load(found_format.read), registry.load(found_format.reformat)
-    before: Unchecked | None = read(source, report, Options())
-    if before is None or report.errors:
-        return None
-    layout: TextLayout = lay_out(source)
-    result = Source(source.name, layout.text)
-    reread = Report()
-    after: Unchecked | None = read(result, reread, Options())
-    again: TextLayout | None = None if reread.errors else lay_out(result)
-    if again is None or after is None or _differs(before, after) or again != layout:
-        message = f"the formatted text of `{show(source.name)}` would not be the same"
-        notes = ["this is a fault of nczarr; please report it with the input", "nothing was written"]
-        report.error("internal-error", message, Span(source, 0, 0), notes=notes)
-        return None
-    return layout.text
+    assert form.read is not None
+    assert form.reformat is not None
+    read, lay_out = registry.load(form.read), registry.load(form.reformat)
+    with building():
+        before: Unchecked | None = read(source, report, Options())
+        if before is None or report.errors:
+            return None
+        layout: TextLayout = lay_out(source)
+        result = Source(source.name, layout.text)
+        reread = Report()
+        after: Unchecked | None = read(result, reread, Options())
+        is_same = not reread.errors and after is not None and not _differs(before, after) and lay_out(result) == layout
+    if is_same:
+        return layout.text
+    message = f"the formatted text of `{show(source.name)}` would not be the same"
+    notes = ["this is a fault of nczarr; please report it with the input", "nothing was written"]
+    report.error("internal-error", message, Span(source, 0, 0), notes=notes)
+    return None
 
 
 def _differs(before: Unchecked, after: Unchecked) -> bool:
@@ -56,20 +58,16 @@ def _differs(before: Unchecked, after: Unchecked) -> bool:
     return before.dataset != after.dataset or lists[0] != lists[1]
 
 
-def _find_format(source: Source, name: str | None, report: Report) -> Format | None:
+def _find_format(source: Source, report: Report) -> Format | None:
     """Return the format of a text that can be formatted; None after a reported error."""
-    form = registry.find_format(name) if name else registry.detect(source.name, bytes(source.data[:HEAD]))
+    form = registry.detect(source.name, bytes(source.data[:HEAD]))
     if form is not None and form.reformat:
         return form
-    formatted = registry.having("reformat")
-    words = " and ".join(formatted)
-    if name and form is None:
-        near = closest(name, formatted)
-        helps = [f"did you mean `{near}`?"] if near else [f"the formats are {words}"]
-        report.error("unknown-format", f"`{name}` is not a format", helps=helps)
-    else:
-        what = "not a text of a known format" if form is None else f"of format {form.name}"
-        report.error("unknown-format", f"`{show(source.name)}` is {what}; formatted are {words}")
+    what = "its format is unknown" if form is None else f"its format is {form.name}"
+    texts = " and ".join(f"`{name}`" for name in registry.having("reformat"))
+    report.error(
+        "unknown-format", f"`{show(source.name)}` cannot be formatted: {what}", helps=[f"formatted are {texts}"]
+    )
     return None
 
 

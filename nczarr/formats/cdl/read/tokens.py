@@ -246,7 +246,7 @@ class FastTokens:
         begin = next((token.start for token in reversed(self.tokens) if token.type == P.VARIABLES), None)
         if begin is None:
             return False
-        declared = re.compile(rb"[\s,]%s\s*[(,;]" % word)
+        declared = re.compile(rb"[\s,]%s\s*[(,;]" % re.escape(word))
         return declared.search(self.source.data, begin, self.tokens[-1].stop + 1) is not None
 
     def _report_bad_character(self, character: str, start: int, end: int) -> None:

@@ -11,7 +11,7 @@ import hashlib
 from collections.abc import Iterator
 
 from nczarr.diagnostics.report import Report, Source
-from nczarr.formats.cdl.read.patterns import SECTIONS
+from nczarr.formats.cdl.read.patterns import PRIMITIVES, SECTIONS
 from nczarr.formats.cdl.read.tokens import FastTokens
 from nczarr.formats.cdl.write.reformat_values import place_values, value_tokens
 from nczarr.formats.common.text_layout import TextComposer, TextLayout, TokenPlace
@@ -131,39 +131,30 @@ class _Arrangement:
 
     def _statement(self, at: int, end: int, base: bytes) -> Iterator[TokenPlace]:
         """Yield the places of a statement's tokens."""
-        is_attribute = self._is_attribute(at)
+        is_attribute, compound = self._is_attribute(at), self._tokens[at].type == P.COMPOUND
         indent = base + (_ATTRIBUTE if is_attribute else _MEMBERS[self._section])
         margin = indent + (b"  " if self._section == P.TYPES and not is_attribute else b"\t")
-        compound = self._tokens[at].type == P.COMPOUND
-        inside = False
         for number in range(at, end):
             token, before = self._tokens[number], self._tokens[number - 1].type
             if token.type == P.VALUES:
-                is_data = not is_attribute
-                margin = base + b"    " if is_data else margin
+                row = None if is_attribute else b"  "
+                margin = margin if is_attribute else base + b"    "
                 width = len(base) + 4 + len(self._text(number - 2).decode("utf-8", "replace"))
-                yield from place_values(
-                    self._data, token.start, token.end, margin, row=b"  " if is_data else None, width=width
-                )
+                yield from place_values(self._data, token.start, token.end, margin, row=row, width=width)
                 continue
-            place = self._token(number)._replace(
-                margin=margin,
-                blank=number == at or self._has_blank(number, compound=compound),
-                keeps_break=before == P.COMMA,
-            )
+            line, inner, outer = None, None, None
             if number == at:
-                outer = base if is_attribute and self._is_ownerless(at) else None
+                line = indent
                 inner = base + _ATTRIBUTE if self._section == P.VARIABLES and not is_attribute else None
-                place = place._replace(indent=indent, inner=inner, outer=outer)
+                outer = base if is_attribute and self._is_ownerless(at) else None
             elif compound and token.type == P.RBRACE:
-                inside = False
-                place = place._replace(indent=indent, inner=indent + b"  ")
+                line, inner = indent, indent + b"  "
             elif compound and before in (P.LBRACE, P.SEMICOLON):
-                inside = True
-                place = place._replace(indent=indent + b"  ")
-            elif inside:
-                place = place._replace(margin=margin + b"  ")
-            yield place
+                line = indent + b"  "
+                margin = line + b"  "
+            has_blank = line is not None or self._has_blank(number, compound=compound)
+            text = self._data[token.start : token.end]
+            yield TokenPlace(token.start, token.end, text, line, margin, has_blank, before == P.COMMA, inner, outer)
 
     def _is_ownerless(self, at: int) -> bool:
         """Return whether an attribute belongs to its group."""
@@ -172,7 +163,7 @@ class _Arrangement:
         return self._tokens[at + 1].type == P.COLON and self._is_type(at)
 
     def _is_type(self, number: int) -> bool:
-        return self._tokens[number].type == P.PRIMITIVE or self._text(number) in self._types
+        return self._text(number) in self._types or self._text(number) in PRIMITIVES
 
     def _has_blank(self, number: int, *, compound: bool) -> bool:
         """Return whether a blank stands between a token and the one before it."""
@@ -188,5 +179,5 @@ class _Arrangement:
         if kind in _NO_BLANK_BEFORE or before in _NO_BLANK_AFTER:
             return False
         if compound:
-            return not (kind == P.SEMICOLON and before == P.RBRACE)
-        return before != P.LBRACE and kind != P.RBRACE  # of an enum
+            return bool(kind != P.SEMICOLON or before != P.RBRACE)
+        return bool(before != P.LBRACE and kind != P.RBRACE)  # of an enum

@@ -12,13 +12,16 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from nczarr.formats.cdl.write.value_texts import fold
-from nczarr.formats.common.text_layout import TokenPlace, column
+from nczarr.formats.common.text_layout import TokenPlace, indentation
 
 WIDEST = 120
 """Columns of a line of values that is left as it is."""
 
-_CONSTANT = rb"""\"[^\"\\]*+(?:\\(?s:.)[^\"\\]*+)*\"|'(?:[^'\\]|\\(?s:.))?'|'|\\(?s:.)"""
-"""What keeps its blanks: a string, a character, an escaped character."""
+_CONSTANT = (
+    rb"""\"[^\"\\]*+(?:\\(?s:.)[^\"\\]*+)*\"|'(?:[^'\\]|\\(?s:.))?'|'(?:[^'\"\\\r\n/]|\\(?s:.)|/(?![/*]))*'|'"""
+    rb"""|\\(?s:.)"""
+)
+"""Constants whose blanks stay: a string, a character or several of them, a single quote, an escaped character."""
 
 _COMMENT = rb"//[^\r\n]*+|/\*(?s:.*?)\*/"
 _SPECIAL = re.compile(rb"[\"'\\/]")
@@ -53,7 +56,7 @@ def place_values(
         gap = data[before:first]
         is_line = b"\n" in gap or b"\r" in gap
         if row is not None and is_line:
-            here = column(data, first)
+            here = indentation(data, first)
             base = here if number == 0 else base
             indent = row if here <= base else margin
         text = space_values(data[first:last]) + comma
@@ -75,13 +78,18 @@ def _cut_lines(data: bytes, start: int, end: int) -> list[tuple[int, int, bytes]
         spans = [match.span(1) for match in _LINE.finditer(data, start, end) if match[1]]
     lines: list[tuple[int, int, bytes]] = []
     for first, last in spans:
-        if data[first : first + 1] == b"," and lines and not data[lines[-1][1] : first].strip():
+        if data[first : first + 1] == b"," and lines and _lacks_comma(data, lines[-1], first):
             lines[-1] = (*lines[-1][:2], b",")
             rest = _PLAIN_LINE.search(data, first + 1, last)
             first = last if rest is None else rest.start()
         if first < last:
             lines.append((first, last, b""))
     return lines
+
+
+def _lacks_comma(data: bytes, line: tuple[int, int, bytes], here: int) -> bool:
+    """Return whether a line does not end with a comma, and only blanks stand between it and `here`."""
+    return not line[2] and data[line[1] - 1 : line[1]] != b"," and not data[line[1] : here].strip()
 
 
 def space_values(text: bytes) -> bytes:
@@ -113,7 +121,7 @@ def _fold(text: bytes, start: int, margin: bytes) -> bytes:
     items = _split_items(text)
     words = not any(b" " in item or not item.isascii() for item in items)
     folded = fold([item.decode("utf-8", "surrogateescape") for item in items], start, len(margin) - 4, words=words)[0]
-    return re.sub(rb" +\n", b"\n", folded.encode("utf-8", "surrogateescape"))
+    return re.sub(rb" +\n", b"\n", folded.encode("utf-8", "surrogateescape").lstrip(b"\n "))
 
 
 def _split_items(text: bytes) -> list[bytes]:
