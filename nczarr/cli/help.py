@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 TASKS = {
     "write datasets": ("convert", "compile", "rechunk", "append", "edit", "migrate", "combine", "serve"),
     "inspect datasets": ("info", "dump", "check", "diff", "digest"),
+    "write schemas": ("fmt",),
     "work with reference documents": ("refs combine", "refs append", "refs verify", "refs expand", "refs compact"),
     "get help": ("help", "explain", "formats", "completion"),
 }
@@ -51,6 +52,8 @@ OTHER_NAMES = {
     "ncatted": "edit",
     "ncrename": "edit",
     "modify": "edit",
+    "format": "fmt",
+    "reformat": "fmt",
     "validate": "check",
     "lint": "check",
     "compare": "diff",
