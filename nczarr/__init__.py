@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from nczarr.api.migrate import migrate
     from nczarr.api.node_handles import DimensionHandle, GroupHandle, VariableHandle
     from nczarr.api.rechunk import rechunk
+    from nczarr.api.reformat import reformat
     from nczarr.api.xarray_objects import from_xarray
     from nczarr.diagnostics.report import CompileError, DataWarning, Diagnostic
     from nczarr.integrations import testing as testing
@@ -61,6 +62,7 @@ _PUBLIC = {
     "migrate": ("nczarr.api.migrate", "migrate"),
     "open": ("nczarr.api.handle", "open_dataset"),
     "rechunk": ("nczarr.api.rechunk", "rechunk"),
+    "reformat": ("nczarr.api.reformat", "reformat"),
     "write": ("nczarr.api.convert", "write"),
     "zarr_store": ("nczarr.integrations.zarr_python.open", "zarr_store"),
 }
@@ -90,6 +92,7 @@ __all__ = [
     "migrate",
     "open",
     "rechunk",
+    "reformat",
     "write",
     "zarr_store",
 ]

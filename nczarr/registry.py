@@ -257,6 +257,8 @@ class Format(NamedTuple):
     """`(str, Options, Store) -> Store`: a commit on an opened revision, in which keys are replaced and removed."""
     edits: str | None = None
     """`(HeaderEdit, Report) -> PreparedEdit | None`: changes of the header in place; None after a reported error."""
+    reformat: str | None = None
+    """`(Source) -> TextLayout`: a text without errors in the one style of the format."""
     isolates: str | None = None
     """`(way | None) -> None`: make library calls in another process from now on."""
     language: str | None = None

@@ -123,6 +123,7 @@ def cases() -> Iterator[tuple[str, str | None]]:
     yield "migrate zarr2.zarr --to zarr3 --dry-run", None
     yield from ((f"info {source}", None) for source in ("s.cdl", "s3.nc", "s4.nc", "s.zarr", "s3.json"))
     yield "info s.zarr --stac", None
+    yield "fmt --diff s.cdl", None
     yield "info s.zarr --checksum zarr", None
     yield "refs append first.json rest.nc --along time --dry-run", None
     yield "combine s3.nc s3.zarr o.json --along time", None

@@ -34,6 +34,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "dump": ("nczarr.cli.dump:parser", "print a dataset as text"),
     "info": ("nczarr.cli.info:parser", "print sizes, coordinates, chunks and the cost of opening"),
     "check": ("nczarr.cli.check:parser", "report errors of datasets, and faults of other readers"),
+    "fmt": ("nczarr.cli.fmt:parser", "format CDL and NCZarr notation in one style"),
     "diff": ("nczarr.cli.diff:parser", "print the differences between two datasets"),
     "digest": ("nczarr.cli.digest:parser", "print one hash of model and values, for any format"),
     "refs combine": ("nczarr.cli.refs_combine:parser", "the same as combine, with the target behind -o"),

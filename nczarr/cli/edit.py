@@ -210,5 +210,5 @@ def _summarize(arguments: argparse.Namespace, done: EditResult) -> str:
     number = len(done.changes)
     counted = f"{number} change{'s' * (number != 1)}"
     if done.undo_file is None:
-        return f"{recovered}{counted} {'merged' if arguments.merge and not arguments.dry_run else 'not written'}"
+        return f"{recovered}{counted}{' merged' if arguments.merge and not arguments.dry_run else ', not written'}"
     return f"{recovered}{counted}; to reverse: nczarr edit {show(done.target)} --undo {show(done.undo_file)}"

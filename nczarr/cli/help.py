@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 TASKS = {
     "write datasets": ("convert", "compile", "rechunk", "append", "edit", "migrate", "combine", "serve"),
     "inspect datasets": ("info", "dump", "check", "diff", "digest"),
+    "write schemas": ("fmt", "lsp"),
     "work with reference documents": ("refs combine", "refs append", "refs verify", "refs expand", "refs compact"),
-    "write schemas": ("lsp",),
     "get help": ("help", "explain", "formats", "completion"),
 }
 """Commands by task."""
@@ -52,6 +52,8 @@ OTHER_NAMES = {
     "ncatted": "edit",
     "ncrename": "edit",
     "modify": "edit",
+    "format": "fmt",
+    "reformat": "fmt",
     "validate": "check",
     "lint": "check",
     "compare": "diff",

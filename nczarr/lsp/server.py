@@ -26,6 +26,7 @@ from nczarr.diagnostics.report import Label, Severity
 from nczarr.lsp import (
     code_actions,
     completion,
+    formatting,
     hover,
     inlay_hints,
     navigation,
@@ -78,6 +79,7 @@ FEATURES = (
         types.CodeActionOptions(code_action_kinds=[types.CodeActionKind.QuickFix]),
     ),
     Feature(types.TEXT_DOCUMENT_INLAY_HINT, inlay_hints.list_hints),
+    Feature(types.TEXT_DOCUMENT_FORMATTING, formatting.format_text),
 )
 """All requests about a document."""
 

@@ -7,23 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import ROOT, run_command, shared_folder
+from tests.conftest import run_command
 from tests.support.fuzz_limits import judge
+from tests.support.mutants import corpus, mutate
 from tests.support.proof import PART, PARTS
 from tests.support.work import counted
 
 """The part of the slow cases that is run: `1/10` is a fixed tenth."""
-
-
-def own() -> list[Path]:
-    return sorted((ROOT / "samples").glob("*.cdl"))
-
-
-def corpus() -> list[Path]:
-    """Small real CDL files, ours first."""
-    folder = shared_folder()
-    shared = [] if folder is None else sorted((folder / "data" / "netcdf-c" / "cdl").rglob("*.cdl"))
-    return [*own(), *(path for path in shared if path.stat().st_size < 4000)]
 
 
 def short(paths: list[Path], count: int) -> list[Path]:
@@ -42,36 +32,6 @@ def test_cut_off_at_every_byte(path: Path) -> None:
         accepted = judge(data[:length])
         assert not (accepted and length < end and data[end - 1 : end] == b"}"), f"accepted without its end, at {length}"
     assert isinstance(whole, bool)
-
-
-def mutate(data: bytes, pick: random.Random) -> bytes:
-    """One to four random changes: a byte, a deletion, a repetition, a swap, a token of the language."""
-    out = bytearray(data)
-    for _ in range(pick.randint(1, 4)):
-        at = pick.randrange(len(out) + 1)
-        match pick.randrange(6):
-            case 0 if at < len(out):
-                out[at] = pick.randrange(256)
-            case 1:
-                del out[at : at + pick.randint(1, 20)]
-            case 2:
-                out[at:at] = out[at : at + pick.randint(1, 40)]
-            case 3:
-                other = pick.randrange(len(out) + 1)
-                out[at:at] = out[other : other + pick.randint(1, 40)]
-            case 4:
-                out[at:at] = pick.choice(TOKENS)
-            case _:
-                out[at:at] = bytes(pick.randrange(256) for _ in range(pick.randint(1, 4)))
-    return bytes(out)
-
-
-WORDS = "{ } ( ) ; : = , _ \" ' \\ / /* */ // 0x NaN NIL * netcdf group: data: types: UNLIMITED compound"
-TOKENS = [
-    *(word.encode() for word in f"{WORDS} enum opaque string char :_FillValue= :_ChunkSizes=".split()),
-    b"9" * 400,
-    b"-1", b"1e999", b"99999999999", b"\xff", b"\x00", b"\xed\xa0\x80", b"(" * 300, b"{" * 3000, b"\xef\xbb\xbf",
-]  # fmt: skip
 
 
 @pytest.mark.slow

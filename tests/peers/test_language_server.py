@@ -414,6 +414,29 @@ def test_sizes_stand_beside_arrays() -> None:
     converse(scenario)
 
 
+def test_formatting_is_that_of_fmt() -> None:
+    from lsprotocol import types
+
+    from nczarr.diagnostics.report import Report, Source
+    from nczarr.operations.reformat import reformat
+
+    async def scenario(s: Any) -> None:
+        for text, name in ((CDL, "a.cdl"), (NOTATION, "a.ncz"), (CDL.replace(" ;", ";").replace("  ", "\t"), "b.cdl")):
+            uri = s.open(text, name)
+            options = types.FormattingOptions(4, True)
+            params = types.DocumentFormattingParams(types.TextDocumentIdentifier(uri), options)
+            edits = await s.ask(types.TEXT_DOCUMENT_FORMATTING, params)
+            formatted = reformat(Source(name, text.encode()), Report())
+            assert formatted is not None
+            assert s.edited(uri, edits) == formatted.decode() != text
+            s.replace(uri, formatted.decode())
+            assert list(await s.ask(types.TEXT_DOCUMENT_FORMATTING, params)) == []
+            s.replace(uri, text[:100])
+            assert await s.ask(types.TEXT_DOCUMENT_FORMATTING, params) is None
+
+    converse(scenario)
+
+
 def test_the_server_survives() -> None:
     from lsprotocol import types
     from pygls.exceptions import JsonRpcException

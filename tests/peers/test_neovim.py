@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from nczarr.diagnostics.report import Report, Source
+from nczarr.operations.reformat import reformat
 from tests.conftest import ROOT
 
 pytestmark = pytest.mark.peer
@@ -34,7 +36,6 @@ def test_neovim_shows_diagnostics_hover_and_formatted_text(tool: Callable[[str],
         "PYTHONPATH": str(ROOT),
         "NCZARR_LSP": "\n".join([sys.executable, "-m", "nczarr", "lsp"]),
         "NCZARR_SEEN": str(seen_file),
-        "NCZARR_FORMAT": "0",
         "XDG_STATE_HOME": str(tmp_path),
         "XDG_DATA_HOME": str(tmp_path),
     }
@@ -50,3 +51,6 @@ def test_neovim_shows_diagnostics_hover_and_formatted_text(tool: Callable[[str],
     assert seen["left"] == 0
     assert seen["definition"] == 5
     assert done.returncode == 0, done.stderr
+    formatted = reformat(Source("ocean.cdl", TEXT.replace("latt", "lat").encode()), Report())
+    assert formatted is not None
+    assert "\n".join([*seen["text"], ""]).encode() == formatted != TEXT.encode()

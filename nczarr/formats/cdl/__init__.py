@@ -15,6 +15,7 @@ FORMAT = Format(
     read="nczarr.formats.cdl.read.frontend:read",
     write="nczarr.formats.cdl.write.backend:write",
     losses="nczarr.formats.cdl.write.losses:losses",
+    reformat="nczarr.formats.cdl.write.reformat:reformat",
     language="nczarr.formats.cdl.language:LANGUAGE",
     dumped=True,
     resident=True,

@@ -15,6 +15,7 @@ FORMAT = Format(
     detects=r"(?:\s|//[^\n]*\n|\xef\xbb\xbf)*dataset(?![!#-.0-\[\]-z|~\x80-\xff])",
     read="nczarr.formats.notation.frontend:read",
     write="nczarr.formats.notation.backend:write",
+    reformat="nczarr.formats.notation.reformat:reformat",
     language="nczarr.formats.notation.language:LANGUAGE",
     dumped=True,
     resident=True,

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from nczarr.check.checked import Checked
-from nczarr.diagnostics.report import CompileError, Report
+from nczarr.diagnostics.report import CompileError, Diagnostic, Report
 from nczarr.diagnostics.secrets import NO_OPTIONS, show
 from nczarr.operations.combine.agreement import OBJECTS, Aspect, CombineSpec, settle
 from nczarr.operations.combine.combination import CHOOSE, NAMED, SAME_UNITS
@@ -93,10 +93,11 @@ def check_sources(
     """
     survey: _Survey | None = None
     waiting: list[tuple[str, Checked]] = []  # the first source, until the second one tells which dimensions grow
-    job = Job("", inputs[0], Subset(), CombineSpec(tuple(along)), report.strict, NO_OPTIONS)
-    for source, checked in zip(inputs, read_each(inputs, job, report), strict=True):
+    job, alike = Job("", inputs[0], Subset(), CombineSpec(tuple(along)), report.strict, NO_OPTIONS), _AlikeFindings()
+    for source, (checked, source_report) in zip(inputs, read_each(inputs, job), strict=True):
         if step is not None:
             step(1)
+        alike.add(show(source.name), source_report)
         if checked is None:
             continue
         waiting.append((show(source.name), checked))
@@ -106,6 +107,7 @@ def check_sources(
             chosen = tuple(along) or _infer(waiting)
             way = settle(waiting[0][0], waiting[0][1], CombineSpec(chosen), report)
             if way is None:
+                alike.report(report)
                 return None
             survey = _Survey(way.dimensions)
         for name, dataset in waiting:
@@ -114,6 +116,7 @@ def check_sources(
             except (OSError, CompileError) as failure:
                 report.error("unreadable-array", f"the coordinates of `{name}` cannot be read: {failure}")
         waiting.clear()
+    alike.report(report)
     return None if survey is None or survey.first is None else survey.finish(report)
 
 
@@ -129,6 +132,29 @@ def _infer(sources: Sequence[tuple[str, Checked]]) -> tuple[str, ...]:
     first, second = (make_profile(checked, frozenset()) for _, checked in sources[:2])
     differing = {path for path, aspect, _ in second.differences(first) if aspect in (Aspect.VALUES, Aspect.LENGTH)}
     return tuple(sorted(differing))
+
+
+class _AlikeFindings:
+    """Findings of the readers of all sources: those with the same words but for the name of the source are one."""
+
+    def __init__(self) -> None:
+        self._findings: dict[tuple[str, str], tuple[Diagnostic, list[str]]] = {}
+
+    def add(self, name: str, source_report: Report) -> None:
+        """Add the findings of a source."""
+        for diagnostic in source_report.list_sorted():
+            key = (diagnostic.code, diagnostic.message.replace(name, ""))
+            self._findings.setdefault(key, (diagnostic, []))[1].append(name)
+
+    def report(self, report: Report) -> None:
+        """Report all findings."""
+        for diagnostic, names in self._findings.values():
+            if len(names) > 1:
+                others = ", ".join(f"`{name}`" for name in names[1 : SHOWN + 1])
+                more = f" and {len(names) - SHOWN - 1} more" if len(names) > SHOWN + 1 else ""
+                notes = (*diagnostic.notes, f"the same in {others}{more}")
+                diagnostic = diagnostic._replace(notes=notes)
+            report.add(diagnostic)
 
 
 class _Survey:

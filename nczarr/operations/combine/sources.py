@@ -126,14 +126,11 @@ def every_opened(inputs: Sequence[Input], subset: Subset, report: Report) -> Ite
             yield show(source.name), checked
 
 
-def read_each(inputs: Sequence[Input], job: Job, report: Report) -> Iterator[Checked | None]:
-    """Yield each source in order; None after an error, which is reported. Remote sources are read concurrently."""
+def read_each(inputs: Sequence[Input], job: Job) -> Iterator[tuple[Checked | None, Report]]:
+    """Yield each source in order, None after an error, with its findings. Remote sources are read concurrently."""
     works = (Task(partial(_try_source, source, job), here=not is_remote(source.name)) for source in inputs)
     with Crew(AT_ONCE if any(is_remote(source.name) for source in inputs) else 1, 1) as crew:
-        for checked, source_report in crew.results(works):
-            for diagnostic in source_report.list_sorted():
-                report.add(diagnostic)
-            yield checked
+        yield from crew.results(works)
 
 
 def _try_source(source: Input, job: Job) -> tuple[Checked | None, Report]:

@@ -59,12 +59,10 @@ for _, answer in pairs(answers or {}) do
   seen.definition = answer.result.range.start.line
 end
 
-if vim.env.NCZARR_FORMAT == "1" then
-  if vim.lsp.buf.format then
-    vim.lsp.buf.format({ timeout_ms = 30000 })
-  else
-    vim.lsp.buf.formatting_sync(nil, 30000)
-  end
+if vim.lsp.buf.format then
+  vim.lsp.buf.format({ timeout_ms = 30000 })
+else
+  vim.lsp.buf.formatting_sync(nil, 30000)
 end
 seen.text = vim.api.nvim_buf_get_lines(0, 0, -1, false)
 

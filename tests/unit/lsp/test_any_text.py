@@ -17,9 +17,11 @@ from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report, Source
 from nczarr.lsp.diagnostic_list import list_diagnostics
 from nczarr.lsp.documents import TextVersion, View, analyze, find_format, to_bytes
+from nczarr.lsp.formatting import list_edits
 from nczarr.lsp.rename import apply_edits, rename
 from nczarr.lsp.server import FEATURES
 from nczarr.operations import pipeline
+from nczarr.operations.reformat import reformat
 from nczarr.options import Options
 from tests.conftest import ROOT, shared_folder
 
@@ -146,6 +148,24 @@ def try_texts(seed: int, number: int) -> int:
                 json.dumps(CONVERTER.unstructure(answer), ensure_ascii=False).encode()
                 answered += bool(answer)
     return answered
+
+
+def test_formatting_edits_make_the_formatted_text() -> None:
+    draw = random.Random(0)
+    formatted = 0
+    for path in draw.sample(files(), 60):
+        data = path.read_bytes()
+        form = find_format(path.as_uri(), "", data)
+        assert form is not None
+        text = TextVersion(path.as_uri(), 1, data, form, "utf-8")
+        result = reformat(Source(path.as_uri(), data), Report())
+        if result is None:
+            continue
+        edits = list_edits(View(text, analyze(text)), result)
+        changes = [(*map(text.lines.offset, (one.range.start, one.range.end)), one.new_text.encode()) for one in edits]
+        assert apply_edits(data, changes) == result
+        formatted += bool(changes)
+    assert formatted > 30
 
 
 def test_some_damaged_texts_answer_every_request() -> None:

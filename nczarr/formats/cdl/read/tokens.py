@@ -51,10 +51,11 @@ _INSTEAD = {
 
 
 class FastTokens:
-    """Scanner of one source into `tokens`; faults go to the report."""
+    """Scanner of one source into `tokens`; faults go to the report. `simple`: make SIMPLE tokens."""
 
-    def __init__(self, source: Source, report: Report) -> None:
+    def __init__(self, source: Source, report: Report, *, simple: bool = True) -> None:
         self.source = source
+        self.simple = simple
         self.report = report
         self.tokens: list[Token] = []
         self.length = len(source.data)
@@ -91,7 +92,7 @@ class FastTokens:
             at = space.end() if space else at
             if at >= self.length:
                 return
-            if fresh and not self.inner and (run := simple_run(self.section)) is not None:
+            if self.simple and fresh and not self.inner and (run := simple_run(self.section)) is not None:
                 match = run.match(data, at)
                 if match is not None:
                     self._add(P.SIMPLE, at, match.end())

@@ -180,3 +180,15 @@ def test_memory_follows_the_differences(tmp_path: Path, monkeypatch: pytest.Monk
     (survey,) = surveys
     assert {trait[2]: list(texts) for trait, texts in survey.unequal.items()} == {"scale_factor": [4]}
     assert survey.others == {}
+
+
+def test_sources_that_fail_alike_are_one_finding(tmp_path: Path) -> None:
+    paths = [write(tmp_path, day) for day in range(9)]
+    for path in paths[2:]:
+        path.unlink()
+    joined, findings = run(paths)
+    assert joined is not None
+    assert list(findings) == ["unreachable-file"]
+    ((text, notes),) = findings["unreachable-file"]
+    assert text == "`d002.nc`: No such file or directory"
+    assert notes[-1] == "the same in `d003.nc`, `d004.nc`, `d005.nc`, `d006.nc` and 2 more"

@@ -1,0 +1,94 @@
+"""Formatting of texts: the one style of a format, with the same tokens, comments and tree.
+
+Each run proves that only blanks and line breaks change, and that a second run
+would change nothing, before a file is replaced.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from nczarr import registry
+from nczarr.ast.dataset import building
+from nczarr.diagnostics.report import HEAD, Report, Source, Span
+from nczarr.diagnostics.secrets import NO_OPTIONS, show
+from nczarr.options import Options
+
+if TYPE_CHECKING:
+    from nczarr.check.checked import Unchecked
+    from nczarr.formats.common.text_layout import TextLayout
+    from nczarr.registry import Format
+
+
+def reformat(source: Source, report: Report) -> bytes | None:
+    """Return a text in the style of its format; None after a reported error.
+
+    The format is found by content, then by suffix. Reports unknown-format, the
+    errors of a text that does not parse, and internal-error if the result would not
+    be the same dataset.
+    """
+    form = _find_format(source, report)
+    if form is None:
+        return None
+    assert form.read is not None
+    assert form.reformat is not None
+    read, lay_out = registry.load(form.read), registry.load(form.reformat)
+    with building():
+        before: Unchecked | None = read(source, report, Options())
+        if before is None or report.errors:
+            return None
+        layout: TextLayout = lay_out(source)
+        result = Source(source.name, layout.text)
+        reread = Report()
+        after: Unchecked | None = read(result, reread, Options())
+        is_same = not reread.errors and after is not None and not _differs(before, after) and lay_out(result) == layout
+    if is_same:
+        return layout.text
+    message = f"the formatted text of `{show(source.name)}` would not be the same"
+    notes = ["this is a fault of nczarr; please report it with the input", "nothing was written"]
+    report.error("internal-error", message, Span(source, 0, 0), notes=notes)
+    return None
+
+
+def _differs(before: Unchecked, after: Unchecked) -> bool:
+    """Return whether two trees differ. Values in lists are compared by their tokens."""
+    lists = (before.lists, before.attribute_lists), (after.lists, after.attribute_lists)
+    return before.dataset != after.dataset or lists[0] != lists[1]
+
+
+def _find_format(source: Source, report: Report) -> Format | None:
+    """Return the format of a text that can be formatted; None after a reported error."""
+    form = registry.detect(source.name, bytes(source.data[:HEAD]))
+    if form is not None and form.reformat:
+        return form
+    what = "its format is unknown" if form is None else f"its format is {form.name}"
+    texts = " and ".join(f"`{name}`" for name in registry.having("reformat"))
+    report.error(
+        "unknown-format", f"`{show(source.name)}` cannot be formatted: {what}", helps=[f"formatted are {texts}"]
+    )
+    return None
+
+
+def replace_text(path: str, text: bytes, report: Report) -> bool:
+    """Replace the content of a file at once, of that which a link names; return False after a reported error.
+
+    The file keeps its mode. Reports busy-target. Raises OSError.
+    """
+    from nczarr.stores.finish import lock_target
+    from nczarr.stores.open import beside
+
+    target = os.path.realpath(path)
+    with lock_target(target, report, NO_OPTIONS, replaces=True) as lock:
+        if lock is None:
+            return False
+        mode = os.stat(target).st_mode & 0o7777
+        with beside(target) as unfinished:
+            with open(unfinished.path, "xb") as file:
+                file.write(text)
+                file.flush()
+                os.fsync(file.fileno())
+            with suppress(OSError):
+                os.chmod(unfinished.path, mode)
+    return True
