@@ -261,6 +261,8 @@ class Format(NamedTuple):
     """`(Source) -> TextLayout`: a text without errors in the one style of the format."""
     isolates: str | None = None
     """`(way | None) -> None`: make library calls in another process from now on."""
+    language: str | None = None
+    """`Language` (`formats/common/language.py`): names and words of a text that people write, for editors."""
 
     @property
     def readable(self) -> bool:

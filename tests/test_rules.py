@@ -23,6 +23,7 @@ from tests.support.facts import PACKAGE, modules
 ROOMS = (
     "__main__",
     "cli",
+    "lsp",
     "serve",
     "integrations",
     "api",
@@ -86,10 +87,13 @@ LAZY = {
     "jinja2",
     "cachetools",
     "icechunk",
+    "lsprotocol",
+    "pygls",
 }
 """Packages that cost too much to be imported at the top of a module."""
 
 MAY_IMPORT = {
+    "nczarr.lsp": {"lsprotocol", "pygls"},
     "nczarr.formats.reference.jinja_evaluation": {"jinja2"},
     "nczarr.integrations.testing": LAZY,
     "nczarr.integrations.zarr_python": {"zarr"},
@@ -113,6 +117,7 @@ LAZY_MODULES = {
     "nczarr.formats.reference": "generators, templates and Parquet: only where the document has them",
     "nczarr.formats.zarr": "layouts and readers that few stores need",
     "nczarr.integrations": "zarr-python, which the package does without",
+    "nczarr.lsp": "the language server",
     "nczarr.link": "the linker, loaded when a plan is ready; clusters only with `--dask`",
     "nczarr.names": "in the start of the process, before the package is needed",
     "nczarr.operations": "everything that converts, appends and compares; not needed for `--help`",
@@ -209,9 +214,9 @@ def test_heavy_packages_are_imported_inside_functions() -> None:
     for module in modules():
         if module.name in PROGRAMS:
             continue
-        room = ".".join(module.name.split(".")[:3])
         heavy = LAZY.intersection(used.split(".")[0] for used in module.imported(top=True))
-        forbidden = sorted(heavy - MAY_IMPORT.get(room, set()) - MAY_IMPORT.get(module.name, set()))
+        rooms = {".".join(module.name.split(".")[:length]) for length in (2, 3, None)}
+        forbidden = sorted(heavy.difference(*(MAY_IMPORT.get(room, set()) for room in rooms)))
         wrong += [f"{module.name} imports {name} at its top" for name in forbidden]
     assert not wrong
 

@@ -135,6 +135,7 @@ def cases() -> Iterator[tuple[str, str | None]]:
     yield "refs compact s4.parq -o o.json", "references"
     yield "serve .", "serve"
     yield "completion bash", "completion"
+    yield "lsp", "lsp"
     yield "explain", None
     yield "explain missing-library", None
     yield "formats", None

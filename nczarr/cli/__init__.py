@@ -42,6 +42,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "refs verify": ("nczarr.cli.refs_verify:parser", "verify the targets and ranges of references"),
     "refs expand": ("nczarr.cli.refs:expand", "write templates and generators out"),
     "refs compact": ("nczarr.cli.refs:compact", "find templates and generators"),
+    "lsp": ("nczarr.cli.lsp:parser", "answer an editor: language server for CDL and the notation"),
     "help": ("nczarr.cli.help:parser", "explain a command or a topic"),
     "explain": ("nczarr.cli.explain:parser", "explain a diagnostic code"),
     "formats": ("nczarr.cli.formats:parser", "list the formats that can be read and written"),

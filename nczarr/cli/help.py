@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 TASKS = {
     "write datasets": ("convert", "compile", "rechunk", "append", "edit", "migrate", "combine", "serve"),
     "inspect datasets": ("info", "dump", "check", "diff", "digest"),
-    "write schemas": ("fmt",),
+    "write schemas": ("fmt", "lsp"),
     "work with reference documents": ("refs combine", "refs append", "refs verify", "refs expand", "refs compact"),
     "get help": ("help", "explain", "formats", "completion"),
 }

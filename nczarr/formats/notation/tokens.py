@@ -281,6 +281,8 @@ class NotationRecovery(Recovery):
 
     def sync(self, recognizer: Any) -> None:
         """Skip tokens at a loop's first iteration too, as the runtime does later, instead of ending the rule."""
+        if self.fits(recognizer):
+            return
         state = recognizer._interp.atn.states[recognizer.state]
         entering = state.stateType == ATNState.STAR_LOOP_ENTRY and not self.inErrorRecoveryMode(recognizer)
         if entering and self.is_unwanted(recognizer, state):

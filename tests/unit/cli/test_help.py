@@ -141,6 +141,8 @@ def test_examples_work(name: str, call: str, ocean: Path, tmp_path: Path, monkey
     clear_target(words)
     done = run_command(*words)
     assert done.status == 0, done.err
+    if words[0] == "lsp":
+        return  # its client, the empty standard input, has left
     assert "error" not in done.err
     assert done.out or done.err or words[0] in ("check", "compile", "diff", "refs"), "the example shows nothing"
 

@@ -51,6 +51,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 CASES = {
+    "pygls": ("lsp", ["lsp", "lsp --strict"]),
     "netCDF4": ("netcdf", ["dump filtered.h5", "convert filtered.h5 o.zarr", "convert t.zarr o.nc --kind nc4",
                            "digest filtered.h5"]),
     "google.protobuf": (

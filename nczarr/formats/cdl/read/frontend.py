@@ -293,7 +293,7 @@ class CdlExplainer:
                 return FaultAnswer("expected-token", "a vlen type is written `int(*) t`", helps=(help_,))
             case _:
                 pass
-        if culprit.type == P.SEMICOLON and previous is not None and previous.type == P.SEMICOLON:
+        if culprit.type == P.SEMICOLON and previous is not None and previous.type in (P.SEMICOLON, P.SIMPLE):
             return FaultAnswer(
                 "expected-token", "empty statement: one `;` ends a statement", helps=("remove this `;`",)
             )

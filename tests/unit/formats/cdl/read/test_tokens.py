@@ -97,3 +97,18 @@ def test_values_are_one_token_whatever_they_hold() -> None:
     tokens = FastTokens(Source("t.cdl", text), Report()).scan()
     values = [text[token.start : token.end].strip() for token in tokens if token.type == P.VALUES]
     assert values == [b"\"a;b\", {1, 2}, ';' /* ; */", b"1"]
+
+
+@pytest.mark.parametrize("word", ["\\l", "a.+", "\\["])
+def test_a_word_before_a_colon_is_no_pattern(word: str) -> None:
+    report = Report()
+    text = f"netcdf a {{\nvariables:\n int x ;\n{word}:\n int y ;\n}}\n"
+    read(Source("a.cdl", text.encode()), report)
+    assert report.errors
+
+
+def test_an_empty_statement_has_its_remedy() -> None:
+    report = Report()
+    read(Source("a.cdl", b"netcdf a { variables: float x ;; float y ; }"), report)
+    (diagnostic,) = report.list_sorted()
+    assert diagnostic.helps == ("remove this `;`",)

@@ -1,0 +1,141 @@
+"""Text formats for editors: names with their roles, lexemes, and what can be written where.
+
+The parser of a format makes the tree; the types here keep the places. They are
+filled from the tokens of the format's own scanner, also in a text with faults,
+and resolve no name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Literal, NamedTuple
+
+from nczarr.diagnostics.report import Source
+
+Role = Literal[
+    "dataset", "group", "type", "atomic", "dimension", "variable", "attribute", "field", "constant", "owner",
+]  # fmt: skip
+"""Meaning of a name. `owner`: a variable, else a type, before the colon of an attribute."""
+
+LexemeKind = Literal["comment", "string", "number", "word", "path", "keyword", "atomic", "punctuation"]
+
+
+class Lexeme(NamedTuple):
+    """Smallest unit of a text, comments included."""
+
+    start: int
+    """First byte."""
+    end: int
+    """Byte after the last."""
+    kind: LexemeKind
+
+
+class Mention(NamedTuple):
+    """A name in a text: a declaration or a use."""
+
+    start: int
+    """First byte."""
+    end: int
+    """Byte after the last."""
+    role: Role
+    name: str
+    """Name without escapes and in NFC; for a path its FQN."""
+    scope: str
+    """FQN of the group in which the mention stands."""
+    owner: str = ""
+    """Name of the variable or type that a member belongs to, or of the variable with a dimension; `` for a group's."""
+    type: str = ""
+    """Type of a variable, field or attribute as written, if it states one."""
+    extent: tuple[int, int] | None = None
+    """Bytes of the whole declaration; None for a use."""
+    value: tuple[int, int] | None = None
+    """Bytes of the values or of the size that follow."""
+
+
+class SectionStart(NamedTuple):
+    """Place from which another section of a group, or another group, goes on."""
+
+    start: int
+    """First byte."""
+    section: str
+    """Name of the section; `body` before the first one and after a group."""
+    scope: str
+    """FQN of the group."""
+
+
+class TextMap(NamedTuple):
+    """All names of a text in order, and its structure."""
+
+    mentions: list[Mention]
+    """Names, ordered by place."""
+    sections: list[SectionStart]
+    """Sections, ordered by place."""
+    blocks: list[tuple[int, int]]
+    """Bytes of groups and types with braces."""
+
+
+class Completion(NamedTuple):
+    """Kinds of names and words that can be written at a place."""
+
+    wants: tuple[str, ...]
+    """Kinds of names: types, dimensions, paths, variables, owners, attributes, constants."""
+    words: tuple[str, ...] = ()
+    """Words of the language."""
+    scope: str = "/"
+    """FQN of the enclosing group."""
+    owner: str | None = None
+    """Variable or type of the attribute that is written; `` for the group's, None outside of attributes."""
+    attribute: str = ""
+    """Name of the attribute whose value is written."""
+    quoted: int | None = None
+    """First byte of the text in the string that contains the place."""
+
+
+class Language(NamedTuple):
+    """Row of a format that people write by hand."""
+
+    read: Callable[[Source], TextMap]
+    """Return the names of a text."""
+    split: Callable[[bytes], list[Lexeme]]
+    """Return the lexemes of a text."""
+    spell: Callable[[str, Role], str]
+    """Return a name as it is written in this role."""
+    spell_path: Callable[[str], str]
+    """Return a FQN as it is written."""
+    read_name: Callable[[str], str]
+    """Return the name that a text spells."""
+    complete: Callable[[bytes, Sequence[Lexeme], int, TextMap], Completion]
+    """Return what can be written at an offset; lexemes are those before it."""
+    documents: dict[str, str]
+    """Meaning of the words of the language."""
+
+
+def section_at(text_map: TextMap, offset: int) -> SectionStart:
+    """Return the section and the group of an offset."""
+    before = [start for start in text_map.sections if start.start <= offset]
+    return before[-1] if before else SectionStart(0, "", "/")
+
+
+def statement_before(lexemes: Sequence[Lexeme], data: bytes, stops: bytes) -> list[Lexeme]:
+    """Return the last lexemes after one of the punctuation marks `stops`, without comments."""
+    statement: list[Lexeme] = []
+    for lexeme in reversed(lexemes):
+        if lexeme.kind == "punctuation" and data[lexeme.start] in stops:
+            break
+        if lexeme.kind != "comment":
+            statement.append(lexeme)
+    return statement[::-1]
+
+
+def pieces_of_path(data: bytes, mention: Mention) -> Iterator[tuple[int, int]]:
+    """Yield the bytes of each name of a path, without its slash."""
+    start, at = mention.start + 1, mention.start + 1
+    while at < mention.end:
+        if data[at] == 0x5C:
+            at += 2
+            continue
+        if data[at] == 0x2F:
+            yield start, at
+            start = at + 1
+        at += 1
+    yield start, mention.end
