@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nczarr.arrays.lazy_numpy import np
+from nczarr.operations.cf.axes import LONGITUDE_UNITS
 from nczarr.operations.cf.breaches import find_missing, find_no_text, name_dimensions
 from nczarr.operations.cf.references import parse_pairs
 from nczarr.operations.cf.rule import Breach, Rules, Topic
@@ -42,7 +43,7 @@ RULES = (
     ),
     R.must(
         "vertices",
-        "Bounds of one dimension have 2 vertices, others more than 2.",
+        "Bounds of coordinate variables have 2 vertices, those of several dimensions more than 2.",
         _X + 'x:bounds = "b" ; float b(x, «k|n») ;',
         "correct the length of the last dimension",
         since=(1, 12),
@@ -121,7 +122,7 @@ def find(dataset: CFDataset) -> Iterator[Breach]:
         bounds = dataset.resolve(text, variable.group) if text else None
         if bounds is not None:
             yield from _find_shape(dataset, variable, bounds)
-            yield from _find_attributes(variable, bounds)
+            yield from _find_attributes(variable, bounds, INHERITABLE if dataset.version >= (1, 11) else AGREEING)
             yield from _find_formula(dataset, variable, bounds)
 
 
@@ -136,9 +137,9 @@ def _find_shape(dataset: CFDataset, variable: CFVariable, bounds: CFVariable) ->
         yield Breach("dimensions", what, node)
         return
     rank, vertices = len(variable.dimensions), bounds.shape[-1]
-    if (rank == 1 and vertices != 2) or (rank > 1 and vertices < 3):
+    if (variable.is_coordinate and vertices != 2) or (rank > 1 and vertices < 3):
         yield Breach("vertices", f"the bounds `{bounds.path}` have {vertices} vertices", node)
-    elif variable.is_numeric and has_values(dataset, variable) and has_values(dataset, bounds):
+    if variable.is_numeric and has_values(dataset, variable) and has_values(dataset, bounds):
         yield from _find_values(dataset, variable, bounds)
 
 
@@ -155,8 +156,10 @@ def _find_values(dataset: CFDataset, variable: CFVariable, bounds: CFVariable) -
     lowest, highest = edges.min(axis=-1), edges.max(axis=-1)
     slack = np.ma.maximum(abs(lowest), abs(highest)) * 1e-6
     inside = (values >= lowest - slack) & (values <= highest + slack)
-    is_circular = variable.text("units").startswith("degree") and len(variable.dimensions) > 1
-    if not inside.all() and not is_circular:
+    if variable.standard_name == "longitude" or variable.text("units") in LONGITUDE_UNITS:
+        half = 180.0 if variable.text("units").startswith("deg") else np.pi
+        inside |= (highest - lowest > half) | (abs(values - lowest) > half)  # cells across the end of the circle
+    if not inside.all():
         place = np.unravel_index(int((~inside).argmax()), inside.shape)
         shown = ", ".join(str(int(index)) for index in place)
         what = f"the value {values[place]:g} of `{variable.path}` at ({shown}) is not within its bounds"
@@ -170,8 +173,8 @@ def _find_values(dataset: CFDataset, variable: CFVariable, bounds: CFVariable) -
             yield Breach("order", what, node)
 
 
-def _find_attributes(variable: CFVariable, bounds: CFVariable) -> Iterator[Breach]:
-    for name in INHERITABLE:
+def _find_attributes(variable: CFVariable, bounds: CFVariable, inheritable: tuple[str, ...]) -> Iterator[Breach]:
+    for name in inheritable:
         node = bounds.attributes.get(name)
         if node is None:
             continue

@@ -79,7 +79,9 @@ def _find_measure(dataset: CFDataset, variable: CFVariable, measure: str, other:
     if expected is None:
         return
     if "units" not in other.attributes or (dataset.units and not dataset.units.is_equivalent(units, expected)):
-        what = f"the {measure} `{other.path}` has {f'the units `{units}`' if units else 'no units'}"
+        what = (
+            f"the {measure} `{other.path}` of `{variable.path}` has {f'the units `{units}`' if units else 'no units'}"
+        )
         yield Breach("units", what, node, other.name, (f"write units that are equivalent to `{expected}`",))
 
 

@@ -35,7 +35,7 @@ def find(dataset: CFDataset) -> Iterator[Breach]:
         if repeated is not None:
             text = f"`{variable.path}` has the dimension `{dataset.label(repeated)}` twice"
             yield Breach("distinct", text, variable.node)
-    for variable in dataset.data:
+    for variable in dataset.variables.values():
         axes = []
         for dimension in variable.dimensions:
             coordinate = dataset.coordinate_of(dimension, variable.group)

@@ -24,6 +24,12 @@ RULES = (
         "write a word for each value",
     ),
     R.must(
+        "values",
+        "`flag_values` or `flag_masks` stand beside `flag_meanings`.",
+        'byte q ; «|q:flag_values = 1b ;» q:flag_meanings = "good" ;',
+        "write a value or mask for each word",
+    ),
+    R.must(
         "words",
         "`flag_meanings` is a text of words of letters, digits and `_-.+@`.",
         'byte q ; q:flag_values = 1b ; q:flag_meanings = "«good!|good»" ;',
@@ -77,8 +83,7 @@ def find(dataset: CFDataset) -> Iterator[Breach]:
 
 def _find_values(variable: CFVariable, name: str) -> Iterator[Breach]:
     node, path = variable.attributes[name], variable.path
-    is_text = variable.type in ("char", "string") and variable.kind(name) == "text"
-    if node.value.type != variable.type and not is_text:
+    if not variable.has_type(name, variable.type):
         text = f"`{name}` of `{path}` has the type `{node.value.type}`, not `{variable.type}`"
         yield Breach("type", text, node)
     count = node.value.count
@@ -105,6 +110,8 @@ def _find_words(variable: CFVariable) -> Iterator[Breach]:
     node = variable.attributes["flag_meanings"]
     if variable.kind("flag_meanings") != "text":
         yield Breach("words", f"`flag_meanings` of `{variable.path}` is not a text", node)
+    if not {"flag_values", "flag_masks"} & variable.attributes.keys():
+        yield Breach("values", f"`{variable.path}` has `flag_meanings` without `flag_values` and `flag_masks`", node)
     for word in variable.text("flag_meanings").split():
         if not _WORD.fullmatch(word):
             yield Breach("words", f"`{word}` of `{variable.path}` has characters that no meaning has", node, word)

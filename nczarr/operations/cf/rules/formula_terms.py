@@ -197,7 +197,7 @@ def _find_terms(
     for word, name in pairs:
         term = by_term.get(word.lower())
         if term is None:
-            what = f"`{variable.standard_name}` has no term `{word}`"
+            what = f"`{variable.path}` is `{variable.standard_name}`, which has no term `{word}`"
             yield Breach("term", what, node, word, tuple(suggest(word, formula.units)))
             continue
         other = dataset.resolve(name, variable.group)

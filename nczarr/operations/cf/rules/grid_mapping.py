@@ -168,7 +168,8 @@ def find(dataset: CFDataset) -> Iterator[Breach]:
     for variable in dataset.variables.values():
         if "grid_mapping" in variable.attributes:
             yield from _find_reference(dataset, variable)
-        if "grid_mapping_name" in variable.attributes or dataset.is_named_by(variable, "grid_mapping"):
+        is_unused = "grid_mapping_name" in variable.attributes and not variable.dimensions
+        if is_unused or dataset.is_named_by(variable, "grid_mapping"):
             yield from _find_parameters(dataset, variable)
         if variable.standard_name == "healpix_index":
             yield from _find_indices(dataset, variable)

@@ -76,16 +76,12 @@ def find(dataset: CFDataset) -> Iterator[Breach]:
             text = f"`{path}` has `valid_range` and `{limits[0]}`"
             yield Breach("range", text, attributes[limits[0]])
         for name in ("_FillValue", "missing_value"):
-            if name in attributes and attributes[name].value.type != variable.type and not _both_texts(variable, name):
+            if name in attributes and not variable.has_type(name, variable.type):
                 text = f"`{name}` of `{path}` has the type `{attributes[name].value.type}`, not `{variable.type}`"
                 yield Breach("fill-type", text, attributes[name])
         yield from _find_fills(variable)
         if "actual_range" in attributes:
             yield from _find_actual(dataset, variable)
-
-
-def _both_texts(variable: CFVariable, name: str) -> bool:
-    return variable.type in ("char", "string") and variable.kind(name) == "text"
 
 
 def _valid_range(variable: CFVariable) -> tuple[float, float]:
@@ -112,7 +108,7 @@ def _find_actual(dataset: CFDataset, variable: CFVariable) -> Iterator[Breach]:
     node, actual, path = variable.attributes["actual_range"], variable.numbers("actual_range"), variable.path
     packing = variable.kind("scale_factor") or variable.kind("add_offset")
     expected = packing or variable.type
-    if node.value.type != expected:
+    if not variable.has_type("actual_range", expected):
         text = f"`actual_range` of `{path}` has the type `{node.value.type}`, not `{expected}`"
         yield Breach("actual-type", text, node)
     if len(actual) != 2:

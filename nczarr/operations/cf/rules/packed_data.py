@@ -66,6 +66,8 @@ def find(dataset: CFDataset) -> Iterator[Breach]:
 
 def _find_types(variable: CFVariable, names_of: Sequence[str]) -> Iterator[Breach]:
     node, kinds = variable.attributes[names_of[0]], [variable.kind(name) for name in names_of]
+    if not variable.is_typed and "text" not in kinds:
+        return  # JSON has no types of numbers
     what = f"`{names_of[0]}` of `{variable.path}` has the type `{kinds[0]}`"
     if len(set(kinds)) > 1:
         yield Breach("equal", f"{what}, and `{names_of[1]}` the type `{kinds[1]}`", node)

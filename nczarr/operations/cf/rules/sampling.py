@@ -50,6 +50,12 @@ RULES = (
         "write one of these words",
     ),
     C.should(
+        "identified",
+        "A variable with `cf_role` identifies the features.",
+        'int i ; «|i:cf_role = "timeseries_id" ;» :featureType = "timeSeries" ;',
+        "write `cf_role` at the variable with their names",
+    ),
+    C.should(
         "single",
         "There is one `cf_role`, or two for profiles along time series and trajectories.",
         'int i ; i:cf_role = "timeseries_id" ; int j ; «j:cf_role = "profile_id" ;|» :featureType = "timeSeries" ;',
@@ -82,6 +88,8 @@ def find(dataset: CFDataset) -> Iterator[Breach]:
         elif "cf_role" in variable.attributes and role not in MESH_ROLES and not role.endswith("_connectivity"):
             what = f"`cf_role` of `{variable.path}` is `{role}`"
             yield Breach("role", what, variable.attributes["cf_role"], "", tuple(suggest(role, ROLES)))
+    if node is not None and not roles and feature.lower() != "point":
+        yield Breach("identified", f"`featureType` is `{feature}`, and no variable has `cf_role`", node)
     allowed = 2 if feature.lower().endswith("profile") and feature.lower() != "profile" else 1
     if node is not None and len(roles) > allowed:
         what = f"{len(roles)} variables have `cf_role`, and `featureType` is `{feature}`"
