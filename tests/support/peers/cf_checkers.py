@@ -50,8 +50,8 @@ def by_compliance_checker(path: str, version: str) -> list[list[str]]:
     for results, errors in suite.run_all(dataset, [newest], None, None).values():
         for result in results:
             section = re.match(r"§?([0-9.]+)?", str(result.name if isinstance(result.name, str) else result.name[0]))
-            for text in result.msgs or ():
-                found.append([str(result.weight), (section[1] or "") if section else "", str(text)])
+            number = (section[1] or "") if section else ""
+            found += [[str(result.weight), number, str(text)] for text in result.msgs or ()]
         found += [["0", "", f"{name}: {error}"] for name, error in errors.items()]
     dataset.close()
     return found
