@@ -6,8 +6,9 @@ import gzip
 import os
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -109,9 +110,9 @@ def interpreter() -> str:
 
 
 @pytest.fixture(autouse=True)
-def units() -> None:
-    if not __import__("importlib").util.find_spec("cf_units"):
-        missing_peer("cf-units")
+def units(peer: Callable[[str], ModuleType]) -> None:
+    """The library that judges our units."""
+    peer("cf_units")
 
 
 @pytest.fixture(scope="module")
@@ -185,7 +186,7 @@ def corpus(shared: Path, folder: Path) -> Iterator[Path]:
         elif path.suffix == ".nc":
             yield Path(shutil.copy(path, folder))
         elif path.suffix == ".cdl":
-            target = folder / f"{path.stem}.nc"
+            target = folder / f"{path.name}.nc"
             nczarr.convert(path, target)
             yield target
 
@@ -193,7 +194,7 @@ def corpus(shared: Path, folder: Path) -> Iterator[Path]:
 def declared(path: Path) -> str:
     """The version that a file declares, or 1.8."""
     with nczarr.open(path) as dataset:
-        match = re.search(r"CF-1\.([0-9]+)", str(dataset.attrs.get("Conventions", "")))
+        match = re.search(r"CF-1\.([0-9]+)", str(dataset.attributes.get("Conventions", "")))
     return f"1.{min(max(int(match[1]), 6), 11)}" if match else "1.8"
 
 
