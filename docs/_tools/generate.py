@@ -28,6 +28,8 @@ from nczarr.ast.json import schema  # noqa: E402
 from nczarr.cli import formats  # noqa: E402
 from nczarr.diagnostics.catalog import CODES  # noqa: E402
 from nczarr.operations import readers as peers  # noqa: E402
+from nczarr.operations.cf.rule import NEWEST, OLDEST, show_version  # noqa: E402
+from nczarr.operations.cf.rules import load_topics  # noqa: E402
 from tests.support.peers import ncgen  # noqa: E402
 
 
@@ -68,6 +70,24 @@ def faults() -> str:
     return "".join(lines)
 
 
+def cf_rules() -> str:
+    """The rules of CF, topic by topic."""
+    lines = []
+    for topic in load_topics():
+        lines.append(
+            f"\n## {topic.code}\n\n{CODES[topic.code].meaning}\n\n| section | | rule | versions |\n|---|---|---|---|\n"
+        )
+        for rule in topic.rules:
+            first, last = (
+                "" if end == limit else show_version(end)
+                for end, limit in zip((rule.since, rule.until), (OLDEST, NEWEST), strict=True)
+            )
+            versions = f"{first or show_version(OLDEST)} to {last}" if last else f"since {first}" if first else ""
+            cells = (rule.number, str(rule.severity), rule.text, versions)
+            lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |\n")
+    return "".join(lines)
+
+
 def options() -> str:
     """The options of `nczarr.convert`, with what the source says of each."""
     source = ast.parse((ROOT / "nczarr" / "api" / "options.py").read_text(encoding="utf-8"))
@@ -88,6 +108,7 @@ def pages() -> Iterator[tuple[Path, str]]:
     yield ROOT / "docs" / "reference" / "ast.schema.json", json.dumps(schema(), indent=1, ensure_ascii=False) + "\n"
     yield ROOT / "docs" / "reference" / "types.md", types_page.page()
     yield inserted("docs/reference/peers.md", "peers", faults())
+    yield inserted("docs/reference/cf.md", "rules", cf_rules())
     yield inserted("docs/how-to/convert.md", "options", options())
     yield inserted("README.md", "formats", table())
     yield inserted("docs/reference/formats/index.md", "formats", table())

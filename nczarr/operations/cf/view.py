@@ -8,7 +8,7 @@ from typing import Any
 
 from nczarr import names
 from nczarr.ast import Attribute, Dimension, Variable
-from nczarr.ast.plain import python_value
+from nczarr.ast.plain import guess_constant, plain, python_value
 from nczarr.check.checked import Checked
 from nczarr.check.resolve import find_in_scope, list_scopes
 from nczarr.operations.cf import references
@@ -23,8 +23,9 @@ TEXTS = frozenset(("char", "string"))
 class AttributeOwner:
     """Node with attributes: a group or a variable."""
 
-    def __init__(self, path: str, attributes: tuple[Attribute, ...]) -> None:
+    def __init__(self, path: str, attributes: tuple[Attribute, ...], *, is_typed: bool = True) -> None:
         self.path = path
+        self.is_typed = is_typed
         self.attributes = {attribute.name: attribute for attribute in attributes}
         self._values: dict[str, Any] = {}
 
@@ -52,12 +53,21 @@ class AttributeOwner:
         kind = "" if attribute is None else attribute.value.type
         return "text" if kind in TEXTS else kind
 
+    def has_type(self, name: str, type_name: str) -> bool:
+        """Return whether an attribute has a type, or may have it where the source stores numbers without types."""
+        kind = self.kind(name)
+        if kind == type_name or (kind == "text" and type_name in TEXTS):
+            return True
+        if self.is_typed or kind == "text":
+            return False
+        return type_name in REALS or all(isinstance(number, int) for number in self.numbers(name))
+
 
 class CFVariable(AttributeOwner):
     """One variable."""
 
-    def __init__(self, path: str, node: Variable, shape: tuple[int, ...]) -> None:
-        super().__init__(path, node.attributes)
+    def __init__(self, path: str, node: Variable, shape: tuple[int, ...], *, is_typed: bool = True) -> None:
+        super().__init__(path, node.attributes, is_typed=is_typed)
         self.node = node
         self.shape = shape
         self.name = node.name
@@ -101,8 +111,10 @@ class CFDataset:
         self.units = units
         self.filename = filename
         self.root = AttributeOwner("/", checked.dataset.attributes)
+        is_typed = _has_types(checked)
         self.variables = {
-            path: CFVariable(path, node, checked.shapes[path]) for path, node in checked.variables.items()
+            path: CFVariable(path, node, checked.shapes[path], is_typed=is_typed)
+            for path, node in checked.variables.items()
         }
 
     @property
@@ -203,7 +215,7 @@ class CFDataset:
         """Return whether a variable holds only attributes: grid mappings, geometries, domains, meshes and the like."""
         marks = ("grid_mapping_name", "crs_wkt", "geometry_type", "interpolation_name", "interpolation_description")
         return (
-            any(mark in variable.attributes for mark in marks)
+            (not variable.dimensions and any(mark in variable.attributes for mark in marks))
             or self.is_domain(variable)
             or ("cf_role" in variable.attributes and variable.text("cf_role").endswith(("_topology", "_connectivity")))
             or self.is_named_by(variable, "grid_mapping", "geometry", "quantization")
@@ -272,6 +284,20 @@ class CFDataset:
                 if instance is not None:
                     table[variable.dimensions[0]] = instance
         return table
+
+
+def _has_types(checked: Checked) -> bool:
+    """Return whether the source stores types of attributes; plain documents of Zarr do so for fill values alone."""
+    from_documents = False
+    for variable in checked.variables.values():
+        for attribute in variable.attributes:
+            source = attribute.span.source
+            if source is None or source.key is None:
+                return True
+            from_documents = True
+            if attribute.name != "_FillValue" and guess_constant(plain(attribute.value).value) != attribute.value:
+                return True
+    return not from_documents
 
 
 def _find_path(name: str, group: str, declared: Mapping[str, Any]) -> str | None:

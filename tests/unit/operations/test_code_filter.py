@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -26,7 +28,8 @@ def codes(path: Path, *options: str) -> list[str]:
 
 
 @pytest.fixture
-def schema(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def schema(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, peer: Callable[[str], ModuleType]) -> Path:
+    peer("cf_units")
     monkeypatch.chdir(tmp_path)
     path = tmp_path / "t.cdl"
     path.write_text(TEXT)

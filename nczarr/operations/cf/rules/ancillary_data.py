@@ -10,19 +10,11 @@ from nczarr.operations.cf.view import CFDataset
 R = Rules("cf-ancillary-variables", "3.4")
 
 RULES = (
-    R.must(
-        "text",
-        "`ancillary_variables` is a text with names of variables.",
-        'float v ; float q ; v:ancillary_variables = «1|"q"» ;',
-        "write the names in one text",
-    ),
-    R.must(
-        "exists",
-        "The variables that `ancillary_variables` names exist.",
-        'float v ; float error ; v:ancillary_variables = "«eror|error»" ;',
-        "correct the name, or remove it",
-    ),
-)
+    R.must("text", "`ancillary_variables` is a text with names of variables.",
+        'float v ; float q ; v:ancillary_variables = «1|"q"» ;', "write the names in one text"),
+    R.must("exists", "The variables that `ancillary_variables` names exist.",
+        'float v ; float error ; v:ancillary_variables = "«eror|error»" ;', "correct the name, or remove it"),
+)  # fmt: skip
 
 
 def find(dataset: CFDataset) -> Iterator[Breach]:

@@ -10,19 +10,11 @@ from nczarr.operations.cf.view import CFDataset
 R = Rules("cf-attribute", "Appendix A")
 
 RULES = (
-    R.must(
-        "text",
-        "Attributes that CF defines as texts are texts.",
-        'float v ; v:long_name = «1|"one"» ;',
-        "write a text",
-    ),
-    R.must(
-        "number",
-        "Attributes that CF defines as numbers are numbers.",
-        'float v ; v:valid_min = «"0"|0.f» ;',
-        "write the number without quotation marks",
-    ),
-)
+    R.must("text", "Attributes that CF defines as texts are texts.", 'float v ; v:long_name = «1|"one"» ;',
+        "write a text"),
+    R.must("number", "Attributes that CF defines as numbers are numbers.", 'float v ; v:valid_min = «"0"|0.f» ;',
+        "write the number without quotation marks"),
+)  # fmt: skip
 
 TEXTS = ("axis", "calendar", "cf_role", "computed_standard_name", "formula_terms", "geometry_type",
          "instance_dimension", "interior_ring", "long_name", "node_coordinates", "node_count", "nodes",

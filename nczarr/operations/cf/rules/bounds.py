@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nczarr.arrays.lazy_numpy import np
+from nczarr.operations.cf.axes import LONGITUDE_UNITS
 from nczarr.operations.cf.breaches import find_missing, find_no_text, name_dimensions
 from nczarr.operations.cf.references import parse_pairs
 from nczarr.operations.cf.rule import Breach, Rules, Topic
@@ -21,90 +22,39 @@ _X = "dimensions: x = 2 ; y = 2 ; n = 2 ; k = 4 ; variables: float x(x) ; "
 _B = _X + 'x:units = "m" ; x:bounds = "b" ; float b(x, n) ; '
 
 RULES = (
-    R.must(
-        "text",
-        "`bounds` is the name of one variable.",
-        _X + 'x:bounds = «1|"b"» ; float b(x, n) ;',
-        "write a name",
-    ),
-    R.must(
-        "exists",
-        "The variable that `bounds` names exists.",
-        _X + 'x:bounds = "«x_bnds|b»" ; float b(x, n) ;',
-        "correct the name, or remove the attribute",
-    ),
+    R.must("text", "`bounds` is the name of one variable.", _X + 'x:bounds = «1|"b"» ; float b(x, n) ;',
+        "write a name"),
+    R.must("exists", "The variable that `bounds` names exists.", _X + 'x:bounds = "«x_bnds|b»" ; float b(x, n) ;',
+        "correct the name, or remove the attribute"),
     R.must("numeric", "Bounds are numbers.", _X + 'x:bounds = "b" ; «char|float» b(x, n) ;', "store numbers"),
-    R.must(
-        "dimensions",
-        "Bounds have the dimensions of their coordinate, and one more for the vertices.",
-        _X + 'x:bounds = "b" ; float b(«y|x», n) ;',
-        "give the bounds these dimensions",
-    ),
-    R.must(
-        "vertices",
-        "Bounds of one dimension have 2 vertices, others more than 2.",
-        _X + 'x:bounds = "b" ; float b(x, «k|n») ;',
-        "correct the length of the last dimension",
-        since=(1, 12),
-    ),
-    R.must(
-        "agree",
-        "Attributes of bounds agree with those of the coordinate.",
-        _B + 'b:units = "«km|m»" ;',
-        "remove the attribute from the bounds",
-    ),
-    R.must(
-        "inherit",
-        "Bounds have only attributes that their coordinate has as well.",
-        _B + '«b:positive = "up" ;|»',
-        "move the attribute to the coordinate",
-        since=(1, 11),
-    ),
-    R.must(
-        "order",
-        "Bounds increase or decrease as their coordinate does.",
-        _B + "data: x = 1, 2 ; b = «1.5, 0.5, 2.5, 1.5|0.5, 1.5, 1.5, 2.5» ;",
-        "exchange the bounds of each cell",
-        since=(1, 12),
-    ),
-    R.must(
-        "fill",
-        "Fill values of bounds stand behind the vertices of each cell.",
+    R.must("dimensions", "Bounds have the dimensions of their coordinate, and one more for the vertices.", _X
+        + 'x:bounds = "b" ; float b(«y|x», n) ;', "give the bounds these dimensions"),
+    R.must("vertices", "Bounds of coordinate variables have 2 vertices, those of several dimensions more than 2.", _X
+        + 'x:bounds = "b" ; float b(x, «k|n») ;', "correct the length of the last dimension", since=(1, 12)),
+    R.must("agree", "Attributes of bounds agree with those of the coordinate.", _B + 'b:units = "«km|m»" ;',
+        "remove the attribute from the bounds"),
+    R.must("inherit", "Bounds have only attributes that their coordinate has as well.", _B + '«b:positive = "up" ;|»',
+        "move the attribute to the coordinate", since=(1, 11)),
+    R.must("order", "Bounds increase or decrease as their coordinate does.", _B
+        + "data: x = 1, 2 ; b = «1.5, 0.5, 2.5, 1.5|0.5, 1.5, 1.5, 2.5» ;", "exchange the bounds of each cell",
+        since=(1, 12)),
+    R.must("fill", "Fill values of bounds stand behind the vertices of each cell.",
         "dimensions: x = 1 ; y = 1 ; k = 4 ; variables: float v(y, x) ; float c(y, x) ; "
         'v:coordinates = "c" ; c:bounds = "b" ; float b(y, x, k) ; b:_FillValue = -9.f ; '
-        "data: c = 1 ; b = 0, «-9, 2, 2|1, 2, -9» ;",
-        "move the fill values to the end of the last dimension",
-        since=(1, 12),
-    ),
-    R.must(
-        "formula",
+        "data: c = 1 ; b = 0, «-9, 2, 2|1, 2, -9» ;", "move the fill values to the end of the last dimension",
+        since=(1, 12)),
+    R.must("formula",
         "Bounds of a coordinate with `formula_terms` have the same terms, with bounds for those of its dimension.",
         'dimensions: z = 2 ; n = 2 ; variables: float z(z) ; float p ; p:units = "Pa" ; z:bounds = "b" ; '
         'z:standard_name = "atmosphere_ln_pressure_coordinate" ; z:formula_terms = "p0: p lev: z" ; float b(z, n) ; '
-        '«|b:formula_terms = "p0: p lev: b" ;»',
-        "write `formula_terms` of the bounds",
-        since=(1, 7),
-    ),
-    R.should(
-        "enclose",
-        "The values of a coordinate lie within their bounds.",
-        _B + "data: x = 1, «5|2» ; b = 0.5, 1.5, 1.5, 2.5 ;",
-        "correct the bounds or the coordinate",
-    ),
-    R.should(
-        "repeat",
-        "Bounds do not repeat attributes of their coordinate.",
-        _B + '«b:units = "m" ;|»',
-        "remove the attribute from the bounds",
-    ),
-    R.should(
-        "missing",
-        "Bounds have no `_FillValue` and no `missing_value`.",
-        _B + "«b:_FillValue = -9.f ;|»",
-        "remove the attribute",
-        until=(1, 10),
-    ),
-)
+        '«|b:formula_terms = "p0: p lev: b" ;»', "write `formula_terms` of the bounds", since=(1, 7)),
+    R.should("enclose", "The values of a coordinate lie within their bounds.", _B
+        + "data: x = 1, «5|2» ; b = 0.5, 1.5, 1.5, 2.5 ;", "correct the bounds or the coordinate"),
+    R.should("repeat", "Bounds do not repeat attributes of their coordinate.", _B + '«b:units = "m" ;|»',
+        "remove the attribute from the bounds"),
+    R.should("missing", "Bounds have no `_FillValue` and no `missing_value`.", _B + "«b:_FillValue = -9.f ;|»",
+        "remove the attribute", until=(1, 10)),
+)  # fmt: skip
 
 
 def find(dataset: CFDataset) -> Iterator[Breach]:
@@ -121,7 +71,7 @@ def find(dataset: CFDataset) -> Iterator[Breach]:
         bounds = dataset.resolve(text, variable.group) if text else None
         if bounds is not None:
             yield from _find_shape(dataset, variable, bounds)
-            yield from _find_attributes(variable, bounds)
+            yield from _find_attributes(variable, bounds, INHERITABLE if dataset.version >= (1, 11) else AGREEING)
             yield from _find_formula(dataset, variable, bounds)
 
 
@@ -136,9 +86,9 @@ def _find_shape(dataset: CFDataset, variable: CFVariable, bounds: CFVariable) ->
         yield Breach("dimensions", what, node)
         return
     rank, vertices = len(variable.dimensions), bounds.shape[-1]
-    if (rank == 1 and vertices != 2) or (rank > 1 and vertices < 3):
+    if (variable.is_coordinate and vertices != 2) or (rank > 1 and vertices < 3):
         yield Breach("vertices", f"the bounds `{bounds.path}` have {vertices} vertices", node)
-    elif variable.is_numeric and has_values(dataset, variable) and has_values(dataset, bounds):
+    if variable.is_numeric and has_values(dataset, variable) and has_values(dataset, bounds):
         yield from _find_values(dataset, variable, bounds)
 
 
@@ -155,8 +105,10 @@ def _find_values(dataset: CFDataset, variable: CFVariable, bounds: CFVariable) -
     lowest, highest = edges.min(axis=-1), edges.max(axis=-1)
     slack = np.ma.maximum(abs(lowest), abs(highest)) * 1e-6
     inside = (values >= lowest - slack) & (values <= highest + slack)
-    is_circular = variable.text("units").startswith("degree") and len(variable.dimensions) > 1
-    if not inside.all() and not is_circular:
+    if variable.standard_name == "longitude" or variable.text("units") in LONGITUDE_UNITS:
+        half = 180.0 if variable.text("units").startswith("deg") else np.pi
+        inside |= (highest - lowest > half) | (abs(values - lowest) > half)  # cells across the end of the circle
+    if not inside.all():
         place = np.unravel_index(int((~inside).argmax()), inside.shape)
         shown = ", ".join(str(int(index)) for index in place)
         what = f"the value {values[place]:g} of `{variable.path}` at ({shown}) is not within its bounds"
@@ -170,8 +122,8 @@ def _find_values(dataset: CFDataset, variable: CFVariable, bounds: CFVariable) -
             yield Breach("order", what, node)
 
 
-def _find_attributes(variable: CFVariable, bounds: CFVariable) -> Iterator[Breach]:
-    for name in INHERITABLE:
+def _find_attributes(variable: CFVariable, bounds: CFVariable, inheritable: tuple[str, ...]) -> Iterator[Breach]:
+    for name in inheritable:
         node = bounds.attributes.get(name)
         if node is None:
             continue

@@ -17,33 +17,18 @@ UNITS = {"area": "m2", "volume": "m3"}
 _V = 'dimensions: x = 2 ; y = 2 ; variables: float v(x) ; float a(x) ; a:units = "m2" ; v:cell_measures = '
 
 RULES = (
-    R.must(
-        "form",
-        "`cell_measures` is a text of pairs `measure: variable`.",
-        _V + '"area«|:» a" ;',
-        "write `area: NAME` or `volume: NAME`",
-    ),
+    R.must("form", "`cell_measures` is a text of pairs `measure: variable`.", _V + '"area«|:» a" ;',
+        "write `area: NAME` or `volume: NAME`"),
     R.must("measure", "The measures are `area` and `volume`.", _V + '"«aera|area»: a" ;', "write one of these words"),
-    R.must(
-        "exists",
-        "The variables of cell measures exist, or `external_variables` names them.",
-        _V + '"area: «areacella|a»" ;',
-        "correct the name, or add it to `external_variables`",
-    ),
-    R.must(
-        "dimensions",
-        "A measure has only dimensions of its variable.",
+    R.must("exists", "The variables of cell measures exist, or `external_variables` names them.", _V
+        + '"area: «areacella|a»" ;', "correct the name, or add it to `external_variables`"),
+    R.must("dimensions", "A measure has only dimensions of its variable.",
         'dimensions: x = 2 ; y = 2 ; variables: float v(x) ; float a(«y|x») ; a:units = "m2" ; '
-        'v:cell_measures = "area: a" ;',
-        "give the measure the dimensions of the data variable",
-    ),
-    R.must(
-        "units",
-        "Areas are in units of square metres, volumes in cubic metres.",
+        'v:cell_measures = "area: a" ;', "give the measure the dimensions of the data variable"),
+    R.must("units", "Areas are in units of square metres, volumes in cubic metres.",
         'dimensions: x = 2 ; variables: float v(x) ; float a(x) ; a:units = "«m|km2»" ; v:cell_measures = "area: a" ;',
-        "correct the units",
-    ),
-)
+        "correct the units"),
+)  # fmt: skip
 
 
 def find(dataset: CFDataset) -> Iterator[Breach]:
@@ -79,7 +64,9 @@ def _find_measure(dataset: CFDataset, variable: CFVariable, measure: str, other:
     if expected is None:
         return
     if "units" not in other.attributes or (dataset.units and not dataset.units.is_equivalent(units, expected)):
-        what = f"the {measure} `{other.path}` has {f'the units `{units}`' if units else 'no units'}"
+        what = (
+            f"the {measure} `{other.path}` of `{variable.path}` has {f'the units `{units}`' if units else 'no units'}"
+        )
         yield Breach("units", what, node, other.name, (f"write units that are equivalent to `{expected}`",))
 
 

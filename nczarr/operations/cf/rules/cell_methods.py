@@ -35,44 +35,23 @@ _V = (
 )
 
 RULES = (
-    R.must(
-        "form",
-        "`cell_methods` is a text of entries `name: method`.",
-        _V + '"«mean|time: mean»" ;',
-        "write `name: method [where type [over type]] [within|over days|years] [(comment)]`",
-    ),
-    R.must(
-        "name",
-        "The names are dimensions, scalar coordinates, standard names, or `area`.",
-        _V + '"«tiem|time»: mean" ;',
-        "write a dimension of the variable",
-    ),
-    R.must(
-        "method",
-        "The methods are those of Appendix E.",
-        _V + '"time: «average|mean»" ;',
-        "write a method of Appendix E",
-    ),
-    R.must(
-        "type",
-        "The word behind `where` or `over` is an area type, or a variable with the standard name `area_type`.",
-        _V + '"time: mean area: mean where «lnad|land»" ;',
-        "write a word of the table of area types",
-    ),
+    R.must("form", "`cell_methods` is a text of entries `name: method`.", _V + '"«mean|time: mean»" ;',
+        "write `name: method [where type [over type]] [within|over days|years] [(comment)]`"),
+    R.must("name", "The names are dimensions, scalar coordinates, standard names, or `area`.", _V
+        + '"«tiem|time»: mean" ;', "write a dimension of the variable"),
+    R.must("method", "The methods are those of Appendix E.", _V + '"time: «average|mean»" ;',
+        "write a method of Appendix E"),
+    R.must("type",
+        "The word behind `where` or `over` is an area type, or a variable with the standard name `area_type`.", _V
+        + '"time: mean area: mean where «lnad|land»" ;', "write a word of the table of area types"),
     R.must("once", "Each dimension has one entry.", _V + '"time: mean« time: maximum|»" ;', "join the entries"),
-    R.must(
-        "interval",
-        "An interval in a comment is a number and a unit; an entry has no, one, or one for each name.",
+    R.must("interval", "An interval in a comment is a number and a unit; an entry has no, one, or one for each name.",
         _V + '"time: mean (interval: «one hour|1 hour»)" ;',
-        "write `(interval: 1 hour)`, and `comment:` before other text",
-    ),
-    R.should(
-        "bounds",
-        "Coordinates with a method other than `point` have bounds.",
+        "write `(interval: 1 hour)`, and `comment:` before other text"),
+    R.should("bounds", "Coordinates with a method other than `point` have bounds.",
         _V.replace('time:bounds = "b" ; ', '«|time:bounds = "b" ; »') + '"time: mean" ;',
-        "write bounds of the coordinate",
-    ),
-)
+        "write bounds of the coordinate"),
+)  # fmt: skip
 
 
 class Method(NamedTuple):

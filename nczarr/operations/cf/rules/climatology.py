@@ -15,39 +15,20 @@ _T = 'dimensions: time = 2 ; n = 2 ; k = 3 ; variables: double time(time) ; time
 _C = _T + 'time:climatology = "c" ; double c(time, n) ; '
 
 RULES = (
-    R.must(
-        "place",
-        "`climatology` stands at a time coordinate.",
-        _T + 'double c(time, n) ; float v(time) ; «v|time»:climatology = "c" ;',
-        "move the attribute to the time coordinate",
-    ),
-    R.must("text", "`climatology` is the name of one variable.",
-           _T + 'time:climatology = «1|"c"» ; double c(time, n) ;', "write a name"),
-    R.must(
-        "exists",
-        "The variable that `climatology` names exists.",
-        _T + 'time:climatology = "«clim|c»" ; double c(time, n) ;',
-        "correct the name, or remove the attribute",
-    ),
-    R.must(
-        "dimensions",
-        "Climatological bounds have the dimension of time, and one of length 2.",
-        _C.replace("c(time, n)", "c(time, «k|n»)"),
-        "give the bounds these dimensions",
-    ),
+    R.must("place", "`climatology` stands at a time coordinate.", _T
+        + 'double c(time, n) ; float v(time) ; «v|time»:climatology = "c" ;',
+        "move the attribute to the time coordinate"),
+    R.must("text", "`climatology` is the name of one variable.", _T
+        + 'time:climatology = «1|"c"» ; double c(time, n) ;', "write a name"),
+    R.must("exists", "The variable that `climatology` names exists.", _T
+        + 'time:climatology = "«clim|c»" ; double c(time, n) ;', "correct the name, or remove the attribute"),
+    R.must("dimensions", "Climatological bounds have the dimension of time, and one of length 2.",
+        _C.replace("c(time, n)", "c(time, «k|n»)"), "give the bounds these dimensions"),
     R.must("numeric", "Climatological bounds are numbers.", _C.replace("double c", "«char|double» c"), "store numbers"),
-    R.must(
-        "agree",
-        "Attributes of climatological bounds agree with those of time.",
-        _C + 'c:units = "days since «1999|2000»-01-01" ;',
-        "remove the attribute from the bounds",
-    ),
-    R.must(
-        "fill",
-        "Climatological bounds have no `_FillValue` and no `missing_value`.",
-        _C + "«c:_FillValue = -9. ;|»",
-        "remove the attribute",
-    ),
+    R.must("agree", "Attributes of climatological bounds agree with those of time.", _C
+        + 'c:units = "days since «1999|2000»-01-01" ;', "remove the attribute from the bounds"),
+    R.must("fill", "Climatological bounds have no `_FillValue` and no `missing_value`.", _C + "«c:_FillValue = -9. ;|»",
+        "remove the attribute"),
 )  # fmt: skip
 
 

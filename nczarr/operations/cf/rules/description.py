@@ -12,20 +12,11 @@ R = Rules("cf-description", "2.6.2")
 TEXTS = ("title", "history", "institution", "source", "references", "comment")
 
 RULES = (
-    R.must(
-        "text",
-        "`title`, `history`, `institution`, `source`, `references` and `comment` are texts.",
-        ':title = «1|"one"» ;',
-        "write a text",
-    ),
-    R.should(
-        "global",
-        "`title` and `history` are attributes of the dataset or of groups.",
-        'float v ; «v|»:title = "t" ;',
-        "move it to the dataset",
-        since=(1, 8),
-    ),
-)
+    R.must("text", "`title`, `history`, `institution`, `source`, `references` and `comment` are texts.",
+        ':title = «1|"one"» ;', "write a text"),
+    R.should("global", "`title` and `history` are attributes of the dataset or of groups.",
+        'float v ; «v|»:title = "t" ;', "move it to the dataset", since=(1, 8)),
+)  # fmt: skip
 
 
 def find(dataset: CFDataset) -> Iterator[Breach]:

@@ -11,20 +11,12 @@ from nczarr.operations.cf.view import CFDataset
 R = Rules("cf-dimension", "2.4")
 
 RULES = (
-    R.must(
-        "distinct",
-        "The dimensions of a variable have different names.",
-        "dimensions: x = 2 ; y = 2 ; variables: float v(x, «x|y») ;",
-        "define a second dimension of the same length",
-    ),
-    R.should(
-        "order",
-        "Dimensions of time, height, latitude and longitude stand in the order T, Z, Y, X.",
+    R.must("distinct", "The dimensions of a variable have different names.",
+        "dimensions: x = 2 ; y = 2 ; variables: float v(x, «x|y») ;", "define a second dimension of the same length"),
+    R.should("order", "Dimensions of time, height, latitude and longitude stand in the order T, Z, Y, X.",
         'dimensions: lat = 2 ; lon = 2 ; variables: float lat(lat) ; lat:units = "degrees_north" ; '
-        'float lon(lon) ; lon:units = "degrees_east" ; float v(«lon, lat|lat, lon») ;',
-        "transpose the variable",
-    ),
-)
+        'float lon(lon) ; lon:units = "degrees_east" ; float v(«lon, lat|lat, lon») ;', "transpose the variable"),
+)  # fmt: skip
 
 
 def find(dataset: CFDataset) -> Iterator[Breach]:
@@ -35,7 +27,7 @@ def find(dataset: CFDataset) -> Iterator[Breach]:
         if repeated is not None:
             text = f"`{variable.path}` has the dimension `{dataset.label(repeated)}` twice"
             yield Breach("distinct", text, variable.node)
-    for variable in dataset.data:
+    for variable in dataset.variables.values():
         axes = []
         for dimension in variable.dimensions:
             coordinate = dataset.coordinate_of(dimension, variable.group)

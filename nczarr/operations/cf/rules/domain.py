@@ -17,42 +17,19 @@ DATA_ONLY = ("ancillary_variables", "cell_methods", "flag_masks", "flag_meanings
 _AXES = 'dimensions: x = 2 ; y = 2 ; variables: char d ; d:long_name = "domain" ; '
 
 RULES = (
-    R.must(
-        "text",
-        "`dimensions` is a text with names of dimensions; it may be empty.",
-        _AXES + 'd:dimensions = «1|"x"» ;',
-        "write the names in one text",
-        since=(1, 9),
-    ),
-    R.must(
-        "exists",
-        "The dimensions of a domain exist.",
-        _AXES + 'd:dimensions = "«z|x»" ;',
-        "correct the name",
-        since=(1, 9),
-    ),
-    R.must(
-        "coordinates",
-        "Coordinates and cell measures of a domain have only its dimensions.",
-        _AXES + 'd:dimensions = "x" ; d:coordinates = "c" ; float c(«y|x») ;',
-        "add the dimension to `dimensions`",
-        since=(1, 9),
-    ),
-    R.should(
-        "described",
-        "A domain variable has `long_name`.",
+    R.must("text", "`dimensions` is a text with names of dimensions; it may be empty.", _AXES
+        + 'd:dimensions = «1|"x"» ;', "write the names in one text", since=(1, 9)),
+    R.must("exists", "The dimensions of a domain exist.", _AXES + 'd:dimensions = "«z|x»" ;', "correct the name",
+        since=(1, 9)),
+    R.must("coordinates", "Coordinates and cell measures of a domain have only its dimensions.", _AXES
+        + 'd:dimensions = "x" ; d:coordinates = "c" ; float c(«y|x») ;', "add the dimension to `dimensions`",
+        since=(1, 9)),
+    R.should("described", "A domain variable has `long_name`.",
         'dimensions: x = 2 ; variables: char d ; d:dimensions = "x" ; «|d:long_name = "domain" ;»',
-        "describe the domain",
-        since=(1, 9),
-    ),
-    R.should(
-        "attributes",
-        "A domain variable has no attributes of data variables.",
-        _AXES + 'd:dimensions = "x" ; «d:units = "m" ;|»',
-        "remove the attribute",
-        since=(1, 9),
-    ),
-)
+        "describe the domain", since=(1, 9)),
+    R.should("attributes", "A domain variable has no attributes of data variables.", _AXES
+        + 'd:dimensions = "x" ; «d:units = "m" ;|»', "remove the attribute", since=(1, 9)),
+)  # fmt: skip
 
 
 def find(dataset: CFDataset) -> Iterator[Breach]:

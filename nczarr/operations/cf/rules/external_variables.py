@@ -10,21 +10,11 @@ from nczarr.operations.cf.view import CFDataset
 R = Rules("cf-external-variables", "2.6.3")
 
 RULES = (
-    R.must(
-        "text",
-        "`external_variables` is a text with names of variables.",
-        ':external_variables = «1|"areacella"» ;',
-        "write the names in one text",
-        since=(1, 7),
-    ),
-    R.must(
-        "absent",
-        "A variable that `external_variables` names is not in the dataset.",
-        'float area ; :external_variables = "«area|volume»" ;',
-        "remove the name",
-        since=(1, 7),
-    ),
-)
+    R.must("text", "`external_variables` is a text with names of variables.", ':external_variables = «1|"areacella"» ;',
+        "write the names in one text", since=(1, 7)),
+    R.must("absent", "A variable that `external_variables` names is not in the dataset.",
+        'float area ; :external_variables = "«area|volume»" ;', "remove the name", since=(1, 7)),
+)  # fmt: skip
 
 
 def find(dataset: CFDataset) -> Iterator[Breach]:

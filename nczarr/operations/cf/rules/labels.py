@@ -10,19 +10,13 @@ from nczarr.operations.cf.view import CFDataset
 R = Rules("cf-label", "6.1")
 
 RULES = (
-    R.must(
-        "dimensions",
-        "A label has one dimension of its data variable at most, and one for the characters.",
+    R.must("dimensions", "A label has one dimension of its data variable at most, and one for the characters.",
         'dimensions: x = 2 ; y = 2 ; n = 3 ; variables: float v(x, y) ; v:coordinates = "c" ; char c(«x, |»y, n) ;',
-        "give the label one dimension of the data variable",
-    ),
-    R.must(
-        "match",
-        "The dimension of a label is one of its data variable.",
+        "give the label one dimension of the data variable"),
+    R.must("match", "The dimension of a label is one of its data variable.",
         'dimensions: x = 2 ; y = 2 ; n = 3 ; variables: float v(x) ; v:coordinates = "c" ; char c(«y|x», n) ;',
-        "give the label a dimension of the data variable",
-    ),
-)
+        "give the label a dimension of the data variable"),
+)  # fmt: skip
 
 
 def find(dataset: CFDataset) -> Iterator[Breach]:

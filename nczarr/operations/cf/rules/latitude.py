@@ -11,21 +11,15 @@ from nczarr.operations.cf.view import CFDataset
 ACCEPTED = {"latitude": LATITUDE_UNITS, "longitude": LONGITUDE_UNITS}
 
 RULES = (
-    Rules("cf-latitude-longitude", "4.1").should(
-        "latitude",
+    Rules("cf-latitude-longitude", "4.1").should("latitude",
         "The units of latitude are `degrees_north`, or another spelling of it.",
         'dimensions: y = 2 ; variables: float y(y) ; y:standard_name = "latitude" ; '
-        'y:units = "«degrees|degrees_north»" ;',
-        "write `degrees_north`",
-    ),
-    Rules("cf-latitude-longitude", "4.2").should(
-        "longitude",
+        'y:units = "«degrees|degrees_north»" ;', "write `degrees_north`"),
+    Rules("cf-latitude-longitude", "4.2").should("longitude",
         "The units of longitude are `degrees_east`, or another spelling of it.",
         'dimensions: x = 2 ; variables: float x(x) ; x:standard_name = "longitude" ; '
-        'x:units = "«degrees|degrees_east»" ;',
-        "write `degrees_east`",
-    ),
-)
+        'x:units = "«degrees|degrees_east»" ;', "write `degrees_east`"),
+)  # fmt: skip
 
 
 def find(dataset: CFDataset) -> Iterator[Breach]:

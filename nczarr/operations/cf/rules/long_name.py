@@ -10,13 +10,9 @@ from nczarr.operations.cf.view import CFDataset
 R = Rules("cf-long-name", "3.2")
 
 RULES = (
-    R.should(
-        "described",
-        "Variables have `long_name` or `standard_name`.",
-        'float t ; «|t:long_name = "temperature" ;»',
-        "write a `standard_name` of the table, or a `long_name`",
-    ),
-)
+    R.should("described", "Variables have `long_name` or `standard_name`.",
+        'float t ; «|t:long_name = "temperature" ;»', "write a `standard_name` of the table, or a `long_name`"),
+)  # fmt: skip
 
 
 def find(dataset: CFDataset) -> Iterator[Breach]:

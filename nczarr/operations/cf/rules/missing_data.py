@@ -12,59 +12,26 @@ from nczarr.operations.cf.view import CFDataset, CFVariable
 R = Rules("cf-missing-data", "2.5.1")
 
 RULES = (
-    R.must(
-        "range",
-        "`valid_range` is not present together with `valid_min` or `valid_max`.",
-        "float v ; v:valid_range = 0.f, 1.f ; «v:valid_min = 0.f ;|»",
-        "remove `valid_min` and `valid_max`",
-    ),
-    R.must(
-        "fill-type",
-        "`_FillValue` has the type of its variable.",
-        "float v ; v:missing_value = «-1|-1.f» ;",
-        "write the value in the type of the variable",
-    ),
-    R.must(
-        "actual-type",
-        "`actual_range` has the type of its variable, or that of `scale_factor` and `add_offset`.",
-        "float v ; v:actual_range = «1, 1|1.f, 1.f» ; data: v = 1 ;",
-        "write the values in this type",
-        since=(1, 7),
-    ),
-    R.must(
-        "actual-range",
-        "`actual_range` is the smallest and the largest value that is not missing.",
-        "float v ; v:actual_range = «0.f|1.f», 1.f ; data: v = 1 ;",
-        "write the smallest and the largest value",
-        since=(1, 7),
-    ),
-    R.must(
-        "actual-missing",
-        "There is no `actual_range` if all values are missing.",
+    R.must("range", "`valid_range` is not present together with `valid_min` or `valid_max`.",
+        "float v ; v:valid_range = 0.f, 1.f ; «v:valid_min = 0.f ;|»", "remove `valid_min` and `valid_max`"),
+    R.must("fill-type", "`_FillValue` has the type of its variable.", "float v ; v:missing_value = «-1|-1.f» ;",
+        "write the value in the type of the variable"),
+    R.must("actual-type", "`actual_range` has the type of its variable, or that of `scale_factor` and `add_offset`.",
+        "float v ; v:actual_range = «1, 1|1.f, 1.f» ; data: v = 1 ;", "write the values in this type", since=(1, 7)),
+    R.must("actual-range", "`actual_range` is the smallest and the largest value that is not missing.",
+        "float v ; v:actual_range = «0.f|1.f», 1.f ; data: v = 1 ;", "write the smallest and the largest value",
+        since=(1, 7)),
+    R.must("actual-missing", "There is no `actual_range` if all values are missing.",
         "float v ; v:_FillValue = 0.f ; v:actual_range = «0.f, 0.f|1.f, 1.f» ; data: v = «0|1» ;",
-        "remove the attribute",
-        since=(1, 7),
-    ),
-    R.must(
-        "actual-valid",
-        "The values of `actual_range` are valid values.",
+        "remove the attribute", since=(1, 7)),
+    R.must("actual-valid", "The values of `actual_range` are valid values.",
         "float v ; v:valid_min = «2.f|0.f» ; v:actual_range = 1.f, 1.f ; data: v = 1 ;",
-        "correct the valid range, or the values",
-        since=(1, 7),
-    ),
-    R.should(
-        "fill-valid",
-        "`_FillValue` is outside of the valid range.",
-        "float v ; v:_FillValue = «1.f|9.f» ; v:valid_max = 2.f ;",
-        "choose a fill value outside of the range",
-    ),
-    R.should(
-        "fill-equal",
-        "`missing_value` and `_FillValue` are equal if both are present.",
-        "float v ; v:_FillValue = 9.f ; v:missing_value = «8.f|9.f» ;",
-        "write the same value in both",
-    ),
-)
+        "correct the valid range, or the values", since=(1, 7)),
+    R.should("fill-valid", "`_FillValue` is outside of the valid range.",
+        "float v ; v:_FillValue = «1.f|9.f» ; v:valid_max = 2.f ;", "choose a fill value outside of the range"),
+    R.should("fill-equal", "`missing_value` and `_FillValue` are equal if both are present.",
+        "float v ; v:_FillValue = 9.f ; v:missing_value = «8.f|9.f» ;", "write the same value in both"),
+)  # fmt: skip
 
 
 def find(dataset: CFDataset) -> Iterator[Breach]:
@@ -76,16 +43,12 @@ def find(dataset: CFDataset) -> Iterator[Breach]:
             text = f"`{path}` has `valid_range` and `{limits[0]}`"
             yield Breach("range", text, attributes[limits[0]])
         for name in ("_FillValue", "missing_value"):
-            if name in attributes and attributes[name].value.type != variable.type and not _both_texts(variable, name):
+            if name in attributes and not variable.has_type(name, variable.type):
                 text = f"`{name}` of `{path}` has the type `{attributes[name].value.type}`, not `{variable.type}`"
                 yield Breach("fill-type", text, attributes[name])
         yield from _find_fills(variable)
         if "actual_range" in attributes:
             yield from _find_actual(dataset, variable)
-
-
-def _both_texts(variable: CFVariable, name: str) -> bool:
-    return variable.type in ("char", "string") and variable.kind(name) == "text"
 
 
 def _valid_range(variable: CFVariable) -> tuple[float, float]:
@@ -112,7 +75,7 @@ def _find_actual(dataset: CFDataset, variable: CFVariable) -> Iterator[Breach]:
     node, actual, path = variable.attributes["actual_range"], variable.numbers("actual_range"), variable.path
     packing = variable.kind("scale_factor") or variable.kind("add_offset")
     expected = packing or variable.type
-    if node.value.type != expected:
+    if not variable.has_type("actual_range", expected):
         text = f"`actual_range` of `{path}` has the type `{node.value.type}`, not `{expected}`"
         yield Breach("actual-type", text, node)
     if len(actual) != 2:

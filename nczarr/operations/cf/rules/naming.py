@@ -17,19 +17,11 @@ SYSTEM = frozenset(("_FillValue", "_Unsigned", "_Encoding", "_Storage", "_ChunkS
 """Attributes of netCDF itself, whose names begin with an underscore."""
 
 RULES = (
-    R.should(
-        "characters",
-        "Names begin with a letter and consist of letters, digits and underscores.",
-        "float «_v|v» ;",
-        "rename it",
-    ),
-    R.should(
-        "case",
-        "No two names of variables are equal when case is ignored.",
-        "float v ; float «V|w» ;",
-        "rename one of them",
-    ),
-)
+    R.should("characters", "Names begin with a letter and consist of letters, digits and underscores.",
+        "float «_v|v» ;", "rename it"),
+    R.should("case", "No two names of variables are equal when case is ignored.", "float v ; float «V|w» ;",
+        "rename one of them"),
+)  # fmt: skip
 
 
 def find(dataset: CFDataset) -> Iterator[Breach]:

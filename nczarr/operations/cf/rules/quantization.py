@@ -30,24 +30,21 @@ def _must(name: str, text: str, example: str, remedy: str) -> Rule:
 
 
 RULES = (
-    _must(
-        "container",
-        "The container of a quantization has `algorithm` and `implementation`.",
+    _must("container", "The container of a quantization has `algorithm` and `implementation`.",
         'char q ; q:algorithm = "bitround" ; «|q:implementation = "libnetcdf version 4.9.4" ; »' + _V,
-        "write both attributes",
-    ),
+        "write both attributes"),
     _must("algorithm", "`algorithm` is one of this section.", _Q.replace('"bitround"', '"«bitrounding|bitround»"') + _V,
-          "write `bitround`, `bitgroom`, `digitround` or `granular_bitround`"),
+        "write `bitround`, `bitgroom`, `digitround` or `granular_bitround`"),
     _must("implementation", "`implementation` names a software and its version.",
-          _Q.replace("libnetcdf version", "libnetcdf« | version »").replace("version » 4", "version »4") + _V,
-          "write `NAME version VERSION (INFORMATION)`"),
+        _Q.replace("libnetcdf version", "libnetcdf« | version »").replace("version » 4", "version »4") + _V,
+        "write `NAME version VERSION (INFORMATION)`"),
     _must("real", "Only floating-point variables are quantized.", _Q + _V.replace("float", "«int|float»"),
-          "remove the attributes"),
+        "remove the attributes"),
     _must("exists", "`quantization` names a variable.", _Q + _V.replace('"q"', '"«p|q»"'), "correct the name"),
     _must("count", "The number of bits or digits is an integer that the type has.", _Q + _V.replace("9", "«24|9»"),
-          "write the number of significant bits or digits"),
-    _must("coordinates", "Coordinates, formula terms and cell measures are not quantized.",
-          _Q + _V + 'float w ; «w:coordinates = "v" ;|»', "remove the attributes"),
+        "write the number of significant bits or digits"),
+    _must("coordinates", "Coordinates, formula terms and cell measures are not quantized.", _Q + _V
+        + 'float w ; «w:coordinates = "v" ;|»', "remove the attributes"),
 )  # fmt: skip
 
 _IMPLEMENTATION = re.compile(r"\S.*? version \S+(?: \(.*\))?")

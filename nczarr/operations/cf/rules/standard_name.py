@@ -22,38 +22,22 @@ MODIFIERS = ("detection_minimum", "number_of_observations", "standard_error", "s
 DEPRECATED = ("number_of_observations", "status_flag")
 
 RULES = (
-    R.must(
-        "text",
-        "`standard_name` is a text: a standard name, and perhaps a modifier.",
+    R.must("text", "`standard_name` is a text: a standard name, and perhaps a modifier.",
         'float t ; t:units = "K" ; t:standard_name = «1|"air_temperature"» ;',
-        "write a name of the table, or remove the attribute",
-    ),
-    R.must(
-        "table",
-        "The standard name is in the table of standard names.",
+        "write a name of the table, or remove the attribute"),
+    R.must("table", "The standard name is in the table of standard names.",
         'float t ; t:units = "K" ; t:standard_name = "«air_temprature|air_temperature»" ;',
-        "choose a name of the table, or describe the variable by `long_name`",
-    ),
-    R.must(
-        "modifier",
-        "The modifier is one of Appendix C.",
+        "choose a name of the table, or describe the variable by `long_name`"),
+    R.must("modifier", "The modifier is one of Appendix C.",
         'float t ; t:units = "K" ; t:standard_name = "air_temperature «error|standard_error»" ;',
-        "the modifiers are `detection_minimum`, `standard_error`, `number_of_observations` and `status_flag`",
-    ),
-    R.must(
-        "words",
-        "Values of `region` and `area_type` are those of the lists.",
+        "the modifiers are `detection_minimum`, `standard_error`, `number_of_observations` and `status_flag`"),
+    R.must("words", "Values of `region` and `area_type` are those of the lists.",
         'dimensions: n = 6 ; variables: char r(n) ; r:standard_name = "region" ; data: r = "«afrika|africa»" ;',
-        "choose a word of the list",
-    ),
-    R.should(
-        "deprecated",
-        "The modifiers `status_flag` and `number_of_observations` are deprecated.",
+        "choose a word of the list"),
+    R.should("deprecated", "The modifiers `status_flag` and `number_of_observations` are deprecated.",
         'float t ; t:standard_name = "«air_temperature number_of_observations|number_of_observations»" ;',
-        "write the modifier alone: it is a standard name",
-        since=(1, 7),
-    ),
-)
+        "write the modifier alone: it is a standard name", since=(1, 7)),
+)  # fmt: skip
 
 
 def find(dataset: CFDataset) -> Iterator[Breach]:

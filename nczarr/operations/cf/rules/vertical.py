@@ -10,21 +10,13 @@ from nczarr.operations.cf.view import CFDataset
 R = Rules("cf-vertical", "4.3")
 
 RULES = (
-    R.must(
-        "positive",
-        "`positive` is `up` or `down`.",
+    R.must("positive", "`positive` is `up` or `down`.",
         'dimensions: z = 2 ; variables: float z(z) ; z:positive = "«above|up»" ;',
-        "write the direction in which the values increase",
-    ),
-    R.should(
-        "direction",
-        "`positive` agrees with the standard name.",
+        "write the direction in which the values increase"),
+    R.should("direction", "`positive` agrees with the standard name.",
         'dimensions: z = 2 ; variables: float z(z) ; z:units = "m" ; z:standard_name = "depth" ; '
-        'z:positive = "«up|down»" ;',
-        "correct `positive`, or choose another standard name",
-        since=(1, 7),
-    ),
-)
+        'z:positive = "«up|down»" ;', "correct `positive`, or choose another standard name", since=(1, 7)),
+)  # fmt: skip
 
 DIRECTIONS = {"depth": "down", "height": "up", "altitude": "up"}
 

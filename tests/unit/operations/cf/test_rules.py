@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from types import ModuleType
+
 import pytest
 
 from nczarr.check.checked import Checked
@@ -36,9 +39,8 @@ def breaches(text: str, version: Version) -> list[tuple[str, str, str]]:
 
 
 @pytest.mark.parametrize("rule", [rule for rule in RULES if rule.example], ids=lambda rule: f"{rule.code}:{rule.name}")
-def test_examples(rule: Rule) -> None:
-    if load_units() is None:
-        pytest.skip("cf-units is not installed")
+def test_examples(rule: Rule, peer: Callable[[str], ModuleType]) -> None:
+    peer("cf_units")
     version = min(rule.until, NEWEST)
     broken = {(code, name) for code, name, _ in breaches(rule.failing, version)}
     assert (rule.code, rule.name) in broken
