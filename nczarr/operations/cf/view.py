@@ -264,6 +264,8 @@ class CFDataset:
     def find_spanned(self, variable: CFVariable) -> set[object]:
         """Return the dimensions that auxiliary variables may have: also those compressed by gathering."""
         allowed: set[object] = set(variable.dimensions)
+        for name in variable.text("aggregated_dimensions").split():
+            allowed.add(self.resolve_dimension(name, variable.group))
         for dimension in variable.dimensions:
             coordinate = self.coordinate_of(dimension, variable.group)
             if coordinate is not None and "compress" in coordinate.attributes:
