@@ -273,6 +273,17 @@ class CFDataset:
                     allowed.add(self.resolve_dimension(name, coordinate.group))
         return allowed
 
+    def find_instances(self, variable: CFVariable) -> set[object]:
+        """Return the dimensions of instances to which the elements of a ragged array belong, on both levels."""
+        instances: set[object] = set()
+        waiting: list[object] = [*variable.dimensions]
+        while waiting:
+            axis = self.sampled.get(waiting.pop())
+            if axis is not None and axis not in instances:
+                instances.add(axis)
+                waiting.append(axis)
+        return instances
+
     @cached_property
     def sampled(self) -> dict[object, object]:
         """Dimensions of elements of ragged arrays, with their dimensions of instances."""

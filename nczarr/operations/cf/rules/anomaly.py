@@ -71,12 +71,13 @@ def _find_norm(dataset: CFDataset, variable: CFVariable, method: Method) -> Iter
         yield Breach("coordinates", f"the norm `{norm.path}` has the coordinate `{shown}` of the anomaly", node)
         return
     others = set(variable.dimensions) - axes
+    own_axes = {axis for axis in norm.dimensions if dataset.length(axis) != 1}
     if any("climatology" in other.attributes for other in dataset.coordinates_of(norm)):
         return  # a norm along a climatology, whose coordinate has `select`
-    if method.names != ("area",) and not others <= set(norm.dimensions) and set(norm.dimensions) & others != set():
+    if method.names != ("area",) and own_axes & others and not others <= set(norm.dimensions):
         yield Breach("dimensions", f"the norm `{norm.path}` has not all other dimensions of `{variable.path}`", node)
         return
-    if set(norm.dimensions) - others - {axis for axis in norm.dimensions if dataset.length(axis) == 1}:
+    if own_axes - others:
         yield Breach("dimensions", f"the norm `{norm.path}` has dimensions that `{variable.path}` has not", node)
         return
     yield from _find_coordinates(dataset, variable, norm, anomalous)
