@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from nczarr.ast.plain import python_value
 from nczarr.check.checked import Checked
-from nczarr.diagnostics.report import Diagnostic, Report, Severity
+from nczarr.diagnostics.report import CompileError, Diagnostic, Report, Severity
 from nczarr.operations.cf.rule import NEWEST, OLDEST, Breach, Rule, Version, show_version
 from nczarr.operations.cf.rules import load_topics
 from nczarr.operations.cf.rules.conventions import list_conventions
@@ -29,7 +29,7 @@ def check_cf(checked: Checked, version: Version | None, report: Report, filename
     """Report the breaches of CF's rules.
 
     `version`: None is the version that the dataset declares. `filename`: name of a
-    netCDF file. Raises OSError and CompileError where coordinates cannot be read.
+    netCDF file. Raises OSError where coordinates cannot be read.
     """
     units = load_units()
     if units is None:
@@ -41,9 +41,13 @@ def check_cf(checked: Checked, version: Version | None, report: Report, filename
     dataset = CFDataset(checked, version or find_version(checked), units, filename)
     for topic in load_topics():
         rules = {rule.name: rule for rule in topic.rules if rule.holds(dataset.version)}
-        for breach in topic.find(dataset):
-            if breach.rule in rules:
-                report.add(_diagnose(rules[breach.rule], breach, dataset.version))
+        try:
+            for breach in topic.find(dataset):
+                if breach.rule in rules:
+                    report.add(_diagnose(rules[breach.rule], breach, dataset.version))
+        except CompileError as error:  # damaged values
+            for diagnostic in error.diagnostics:
+                report.add(diagnostic)
 
 
 def _diagnose(rule: Rule, breach: Breach, version: Version) -> Diagnostic:

@@ -264,12 +264,25 @@ class CFDataset:
     def find_spanned(self, variable: CFVariable) -> set[object]:
         """Return the dimensions that auxiliary variables may have: also those compressed by gathering."""
         allowed: set[object] = set(variable.dimensions)
+        for name in variable.text("aggregated_dimensions").split():
+            allowed.add(self.resolve_dimension(name, variable.group))
         for dimension in variable.dimensions:
             coordinate = self.coordinate_of(dimension, variable.group)
             if coordinate is not None and "compress" in coordinate.attributes:
                 for name in coordinate.text("compress").split():
                     allowed.add(self.resolve_dimension(name, coordinate.group))
         return allowed
+
+    def find_instances(self, variable: CFVariable) -> set[object]:
+        """Return the dimensions of instances to which the elements of a ragged array belong, on both levels."""
+        instances: set[object] = set()
+        waiting: list[object] = [*variable.dimensions]
+        while waiting:
+            axis = self.sampled.get(waiting.pop())
+            if axis is not None and axis not in instances:
+                instances.add(axis)
+                waiting.append(axis)
+        return instances
 
     @cached_property
     def sampled(self) -> dict[object, object]:
