@@ -16,6 +16,7 @@ FORMAT = Format(
     write="nczarr.formats.cdl.write.backend:write",
     losses="nczarr.formats.cdl.write.losses:losses",
     reformat="nczarr.formats.cdl.write.reformat:reformat",
+    words="nczarr.formats.cdl.words:WORDS",
     dumped=True,
     resident=True,
     only_reader=True,

@@ -16,6 +16,7 @@ FORMAT = Format(
     read="nczarr.formats.notation.frontend:read",
     write="nczarr.formats.notation.backend:write",
     reformat="nczarr.formats.notation.reformat:reformat",
+    words="nczarr.formats.notation.words:WORDS",
     dumped=True,
     resident=True,
     only_reader=True,
