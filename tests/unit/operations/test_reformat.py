@@ -203,6 +203,13 @@ def test_long_lists_of_data_are_folded_if_they_are_on_one_line() -> None:
     assert f" v = {numbers},\n    {numbers} ;" in two.decode()
 
 
+def test_a_block_comment_before_the_first_row() -> None:
+    text = b"netcdf t { dimensions: x = 4; variables: int v(x); data: v =\n/* a\nb */ 1,\n/* c */ 2,\n  3,\n4;}"
+    result = assert_formats(text)
+    assert result is not None
+    assert b" v =\n  /* a\nb */ 1,\n  /* c */ 2,\n    3,\n  4 ;" in result
+
+
 def test_a_name_may_look_like_a_comment() -> None:
     text, _ = format_text(b"netcdf a // b \n  {\n:c = 1;}")
     assert text == b"netcdf a // b\n{\n\t\t:c = 1 ;\n}\n"
