@@ -104,14 +104,20 @@ class CFDataset:
     """A checked dataset with the version of CF that is applied."""
 
     def __init__(
-        self, checked: Checked, version: Version = NEWEST, units: UnitSystem | None = None, filename: str | None = None
+        self,
+        checked: Checked,
+        version: Version = NEWEST,
+        units: UnitSystem | None = None,
+        filename: str | None = None,
+        *,
+        is_typed: bool | None = None,
     ) -> None:
         self.checked = checked
         self.version = version
         self.units = units
         self.filename = filename
         self.root = AttributeOwner("/", checked.dataset.attributes)
-        is_typed = _has_types(checked)
+        is_typed = has_types(checked) if is_typed is None else is_typed
         self.variables = {
             path: CFVariable(path, node, checked.shapes[path], is_typed=is_typed)
             for path, node in checked.variables.items()
@@ -299,8 +305,8 @@ class CFDataset:
         return table
 
 
-def _has_types(checked: Checked) -> bool:
-    """Return whether the source stores types of attributes; plain documents of Zarr do so for fill values alone."""
+def has_types(checked: Checked) -> bool:
+    """Return whether the source surely stores types of attributes; plain Zarr does so for fill values alone."""
     from_documents = False
     for variable in checked.variables.values():
         for attribute in variable.attributes:
