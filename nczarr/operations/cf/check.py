@@ -25,11 +25,19 @@ def find_version(checked: Checked) -> Version:
     return NEWEST
 
 
-def check_cf(checked: Checked, version: Version | None, report: Report, filename: str | None = None) -> None:
+def check_cf(
+    checked: Checked,
+    version: Version | None,
+    report: Report,
+    filename: str | None = None,
+    *,
+    is_typed: bool | None = None,
+) -> None:
     """Report the breaches of CF's rules.
 
     `version`: None is the version that the dataset declares. `filename`: name of a
-    netCDF file. Raises OSError where coordinates cannot be read.
+    netCDF file. `is_typed`: whether the source stores the types of attributes; None:
+    as the attributes look. Raises OSError where coordinates cannot be read.
     """
     units = load_units()
     if units is None:
@@ -38,7 +46,7 @@ def check_cf(checked: Checked, version: Version | None, report: Report, filename
             "units of measure are not checked: this needs `cf-units`, which is not installed",
             helps=["run `pip install 'nczarr[cf]'`"],
         )
-    dataset = CFDataset(checked, version or find_version(checked), units, filename)
+    dataset = CFDataset(checked, version or find_version(checked), units, filename, is_typed=is_typed)
     for topic in load_topics():
         rules = {rule.name: rule for rule in topic.rules if rule.holds(dataset.version)}
         try:
