@@ -79,7 +79,8 @@ def complete(data: bytes, before: Sequence[Lexeme], offset: int, text_map: TextM
         if b"=" not in texts[colon:]:
             return Completion(("attributes",), scope=scope, owner=owner)
         name = texts[colon + 1].decode("utf-8", "replace") if len(texts) > colon + 1 else ""
-        return Completion(("constants",), ("NaN", "Infinity"), scope, owner, name, quoted)
+        type_name = unescape_cdl(texts[colon - 2].decode("utf-8", "replace")) if colon > 1 else ""
+        return Completion(("constants",), ("NaN", "Infinity"), scope, owner, name, type_name, quoted)
     if quoted is not None or section == "":
         return Completion((), ("netcdf",) if not texts and quoted is None else ())
     if b"=" in texts and section == "data":
@@ -105,6 +106,7 @@ LANGUAGE = Language(
     spell_path=spelling.path,
     read_name=unescape_cdl,
     complete=complete,
+    atomic=frozenset(word.decode() for word in PRIMITIVES),
     documents={
         "netcdf": "Begins a dataset: `netcdf NAME { … }`.",
         "types:": "User-defined types of the group: enum, compound, opaque and vlen.",
