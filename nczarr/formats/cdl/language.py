@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Sequence
 
 from nczarr.formats.cdl import spelling
@@ -69,7 +70,8 @@ def complete(data: bytes, before: Sequence[Lexeme], offset: int, text_map: TextM
     quoted = None
     if before and before[-1].kind == "string" and before[-1].end >= offset and data[before[-1].start] == 0x22:
         quoted, before = before[-1].start + 1, before[:-1]
-    statement = statement_before(before, data, b";{}" if section else b"")
+    before = before[bisect_left(before, place.start, key=lambda lexeme: lexeme.start) :]
+    statement = statement_before(before, data, b";" if section in ("variables", "data") else b";{}" if section else b"")
     texts = [data[lexeme.start : lexeme.end] for lexeme in statement]
     while texts[1:2] == [b":"] and texts[0] in _SECTION_WORDS and statement[0].kind == "keyword":
         del texts[:2]
