@@ -36,6 +36,8 @@ def list_words(text: TextVersion) -> Iterator[tuple[IndexEntry, str]]:
             if mention.extent is not None and is_single and mention.name in ATTRIBUTES:
                 yield entry, mention.name
         elif entry.key is not None and mention.extent is None and not entry.quoted and entry.key.role != "group":
+            if text.data[mention.start - 1 : mention.start] == b".":
+                continue  # `sky.clear`
             is_second = mention.role == "variable" and mention.value is None  # of `T v:a`, where a new name may stand
             if not is_second:
                 yield entry, entry.key.name
