@@ -185,7 +185,12 @@ def free(name: str, is_taken: Callable[[str], bool]) -> str:
 
 def closest(name: str, candidates: Iterable[str]) -> str | None:
     """Return the probably intended candidate, or None."""
-    choices = list(candidates)[:5000]
+    return _find_closest(name, tuple(candidates)[:5000])
+
+
+@lru_cache(maxsize=64)  # a name that is wrong once is often wrong everywhere
+def _find_closest(name: str, choices: tuple[str, ...]) -> str | None:
+    """Return the probably intended choice, or None."""
     lowered = {candidate.lower(): candidate for candidate in choices}
     if name.lower() in lowered:
         return lowered[name.lower()]

@@ -4,6 +4,14 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from nczarr.arrays.values.time_units import CALENDARS
+from nczarr.operations.cf.rule import VERSIONS, show_version
+from nczarr.operations.cf.rules.calendar import ATOMIC
+from nczarr.operations.cf.rules.cell_methods import METHODS
+from nczarr.operations.cf.rules.geometries import LEAST
+from nczarr.operations.cf.rules.grid_mapping import MAPPINGS
+from nczarr.operations.cf.rules.sampling import FEATURES, ROLES
+
 
 class AttributeDocument(NamedTuple):
     """Meaning of an attribute."""
@@ -19,21 +27,7 @@ class AttributeDocument(NamedTuple):
 
 
 _A = AttributeDocument
-_CALENDARS = (
-    "standard", "gregorian", "proleptic_gregorian", "julian", "utc", "tai", "noleap", "365_day", "all_leap", "366_day",
-    "360_day", "none",
-)  # fmt: skip
-_MAPPINGS = (
-    "albers_conical_equal_area", "azimuthal_equidistant", "geostationary", "healpix", "lambert_azimuthal_equal_area",
-    "lambert_conformal_conic", "lambert_cylindrical_equal_area", "latitude_longitude", "mercator",
-    "oblique_mercator", "orthographic", "polar_stereographic", "rotated_latitude_longitude", "sinusoidal",
-    "stereographic", "transverse_mercator", "vertical_perspective",
-)  # fmt: skip
-_METHODS = (
-    "point", "sum", "mean", "maximum", "minimum", "mid_range", "standard_deviation", "variance", "mode", "median",
-    "maximum_absolute_value", "minimum_absolute_value", "mean_absolute_value", "mean_of_upper_decile", "range",
-    "root_mean_square", "sum_of_squares",
-)  # fmt: skip
+_CONVENTIONS = tuple(f"CF-{show_version(version)}" for version in reversed(VERSIONS))
 UNITS = (
     "1", "K", "degC", "degree", "degrees_north", "degrees_east", "radian", "m", "cm", "mm", "km", "m2", "m3", "s", "h",
     "day", "days since 1970-01-01", "hours since 1900-01-01", "seconds since 1970-01-01 00:00:00", "m s-1", "m s-2",
@@ -43,25 +37,21 @@ UNITS = (
 """Usual units; those of standard names are added."""
 
 ATTRIBUTES: dict[str, AttributeDocument] = {
-    "Conventions": _A("Conventions that the dataset follows.", "g", ("CF-1.13", "CF-1.12", "CF-1.11", "CF-1.8")),
+    "Conventions": _A("Conventions that the dataset follows.", "g", _CONVENTIONS),
     "title": _A("A short description of the dataset.", "g"),
     "institution": _A("Where the data were produced.", "vg"),
     "source": _A("How the data were produced: model and version, or instrument.", "vg"),
     "history": _A("Changes of the data, with times and commands.", "g"),
     "references": _A("Publications or pages that describe the data.", "vg"),
     "comment": _A("Other information.", "vg"),
-    "featureType": _A(
-        "Kind of discrete sampling geometry.",
-        "g",
-        ("point", "timeSeries", "trajectory", "profile", "timeSeriesProfile", "trajectoryProfile"),
-    ),
+    "featureType": _A("Kind of discrete sampling geometry.", "g", FEATURES),
     "external_variables": _A("Names of variables in other files.", "g"),
     "units": _A("Units of the values, as UDUNITS understands them; `1` for numbers without a dimension."),
     "standard_name": _A("Name of the quantity from CF's table of standard names."),
     "long_name": _A("Description of the variable for people and plots."),
     "axis": _A("Axis of a coordinate variable.", words=("X", "Y", "Z", "T")),
     "positive": _A("Direction in which values of a vertical coordinate increase.", words=("up", "down")),
-    "calendar": _A("Calendar of a time coordinate.", words=_CALENDARS),
+    "calendar": _A("Calendar of a time coordinate.", words=(*CALENDARS, *ATOMIC, "none")),
     "units_metadata": _A(
         "How units of temperature or of time are meant.",
         words=(
@@ -76,14 +66,14 @@ ATTRIBUTES: dict[str, AttributeDocument] = {
     "cell_measures": _A(
         "Names of variables with areas or volumes: `area: areacella`.", words=("area:", "volume:"), mentions=True
     ),
-    "cell_methods": _A("How a value represents its cell: `time: mean`.", words=_METHODS),
+    "cell_methods": _A("How a value represents its cell: `time: mean`.", words=METHODS),
     "grid_mapping": _A("Name of the variable with the map projection.", mentions=True),
-    "grid_mapping_name": _A("Name of the map projection.", words=_MAPPINGS),
+    "grid_mapping_name": _A("Name of the map projection.", words=tuple(MAPPINGS)),
     "formula_terms": _A("Variables of the formula of a vertical coordinate: `a: a b: b ps: ps`.", mentions=True),
     "computed_standard_name": _A("Standard name of what `formula_terms` computes."),
     "compress": _A("Names of the dimensions that are compressed by gathering."),
     "geometry": _A("Name of the variable that contains the geometries.", mentions=True),
-    "geometry_type": _A("Kind of geometry.", words=("point", "line", "polygon")),
+    "geometry_type": _A("Kind of geometry.", words=tuple(LEAST)),
     "node_coordinates": _A("Names of the coordinates of nodes.", mentions=True),
     "node_count": _A("Name of the variable with the number of nodes of each geometry.", mentions=True),
     "part_node_count": _A("Name of the variable with the number of nodes of each part.", mentions=True),
@@ -91,7 +81,7 @@ ATTRIBUTES: dict[str, AttributeDocument] = {
     "nodes": _A("Name of the variable with the nodes of a coordinate.", mentions=True),
     "instance_dimension": _A("Name of the dimension whose index each element has."),
     "sample_dimension": _A("Name of the dimension along which the elements are counted."),
-    "cf_role": _A("Role in a discrete sampling geometry.", words=("timeseries_id", "profile_id", "trajectory_id")),
+    "cf_role": _A("Role in a discrete sampling geometry.", words=ROLES),
     "flag_values": _A("Values of flags, in the type of the variable."),
     "flag_masks": _A("Bits of flags, in the type of the variable."),
     "flag_meanings": _A("A word for each of `flag_values` or `flag_masks`."),

@@ -15,7 +15,8 @@ from lsprotocol.types import (
 
 from nczarr import names
 from nczarr.ast import ATOMIC
-from nczarr.formats.common.language import Completion
+from nczarr.check.checked import Tables
+from nczarr.formats.common.language import Completion, Role
 from nczarr.lsp.cf_attributes import ATTRIBUTES, UNITS
 from nczarr.lsp.documents import View
 from nczarr.lsp.hover import explain_variable
@@ -27,8 +28,7 @@ _LISTED = (CompletionItemKind.Constant, CompletionItemKind.EnumMember)
 LIMIT = 200
 """Maximum number of items; a client asks again when more letters are typed."""
 
-_TYPED = re.compile(rb"(?:[A-Za-z0-9_.@+\-\x80-\xff]|\\[^\r\n])*\Z")
-_PATH = re.compile(rb"(?:[A-Za-z0-9_.@+\-/\x80-\xff]|\\[^\r\n])*\Z")
+_TYPED = re.compile(rb"(?:[A-Za-z0-9_.@+\-/\x80-\xff]|\\[^\r\n])*\Z")
 
 _ENTIRE = frozenset(
     ("standard_name", "computed_standard_name", "units", "units_metadata", "calendar", "grid_mapping_name", "_Format")
@@ -39,25 +39,22 @@ _ENTIRE = frozenset(
 def complete(view: View, params: CompletionParams) -> CompletionList:
     """Return what can be written at the cursor."""
     offset, text = view.offset(params.position), view.text
-    before = text.lexemes_before(offset)
-    if (
-        before
-        and before[-1].kind == "comment"
-        and offset <= before[-1].end
-        and not _is_behind(view, before[-1].end, offset)
-    ):
-        return CompletionList(False, [])
-    typed_word = bool(before) and before[-1].end >= offset and before[-1].kind in ("word", "keyword", "atomic", "path")
-    context = text.language.complete(text.data, before[:-1] if typed_word else before, offset, text.text_map)
-    line = text.data[
-        text.lines.starts[params.position.line] if params.position.line < len(text.lines.starts) else 0 : offset
-    ]
-    pattern = _PATH if "paths" in context.wants else _TYPED
-    match = pattern.search(line)
+    line = text.data[text.lines.starts[text.lines.position(offset).line] : offset]
+    match = _TYPED.search(line)
     start = offset - len(match.group()) if match is not None else offset
+    before = text.lexemes_before(start)
+    if before and before[-1].kind == "comment" and start <= before[-1].end:
+        is_behind = start == before[-1].end and text.data[start - 2 : start] == b"*/"
+        if not is_behind:
+            return CompletionList(False, [])
+    context = text.language.complete(text.data, before, start, text.text_map)
     if context.quoted is not None:
-        start = context.quoted if context.attribute in _ENTIRE else max(start, context.quoted)
+        start = context.quoted if context.attribute in _ENTIRE else start
+    elif text.data[start : start + 1] != b"/" and "paths" not in context.wants:
+        start += max(text.data[start:offset].rfind(b"/") + 1, 0)
     typed = text.data[start:offset].decode("utf-8", "replace")
+    if typed.startswith("/"):
+        context = context._replace(wants=(*context.wants, "paths"))
     items: dict[str, CompletionItem] = {}
     listed = params.context is not None and params.context.trigger_character == ","
     for item in _list_items(view, context):
@@ -74,11 +71,6 @@ def complete(view: View, params: CompletionParams) -> CompletionList:
             item.documentation = view.explain(item.documentation)
         item.insert_text, item.filter_text, item.sort_text = None, item.label, f"{number:04}"
     return CompletionList(len(ordered) > LIMIT, ordered[:LIMIT])
-
-
-def _is_behind(view: View, end: int, offset: int) -> bool:
-    """Return whether an offset is behind a comment that is closed."""
-    return offset == end and view.text.data[end - 2 : end] == b"*/"
 
 
 def _matches(label: str, typed: str) -> bool:
@@ -102,32 +94,38 @@ def _list_items(view: View, context: Completion) -> Iterator[CompletionItem]:
             yield _make_item(atomic.name, CompletionItemKind.Keyword, "2", "", width)
 
 
+_NAMES: dict[str, tuple[Role, Role, CompletionItemKind]] = {
+    "types": ("type", "type", CompletionItemKind.Struct),
+    "dimensions": ("dimension", "dimension", CompletionItemKind.Constant),
+    "variables": ("variable", "variable", CompletionItemKind.Variable),
+    "owners": ("variable", "owner", CompletionItemKind.Variable),
+}
+"""Kinds of names with the role of the items, that of the word, and their symbol."""
+
+
 def _list_names(view: View, context: Completion) -> Iterator[CompletionItem]:
     """Yield declared names."""
     text, index, declared = view.text, view.text.index, view.analysis.tables()
-    if "types" in context.wants:
-        for name, path in index.visible("type", context.scope).items():
-            yield _make_item(name, CompletionItemKind.Struct, "1", "", path, text.language.spell(name, "type"))
-    for wants in {"dimensions", "paths"}.intersection(context.wants):
-        for name, path in index.visible("dimension", context.scope).items():
-            node = declared.dimensions.get(path) if declared is not None else None
-            length = "" if node is None else f"unlimited ({node.size})" if node.unlimited else str(node.size)
-            is_path = wants == "paths"
-            spelled = text.language.spell_path(path) if is_path else text.language.spell(name, "dimension")
-            yield _make_item(path if is_path else name, CompletionItemKind.Constant, "1", "", length, spelled)
-    for role in {"variables", "owners"}.intersection(context.wants):
-        for name, path in index.visible("variable", context.scope).items():
-            document = explain_variable(path, declared) if declared is not None and path in declared.variables else ""
-            spelled = text.language.spell(name, "owner" if role == "owners" else "variable")
-            yield _make_item(name, CompletionItemKind.Variable, "1", document, index.type_of(path, "/"), spelled)
+    for wants, (role, written, kind) in _NAMES.items():
+        if wants not in context.wants:
+            continue
+        is_path = "paths" in context.wants
+        around = role != "variable"
+        reached = index.visible(role, context.scope, around=around)
+        for name, path in ((path, path) for path in index.declared[role]) if is_path else reached.items():
+            spelled = text.language.spell_path(path) if is_path else text.language.spell(name, written)
+            yield _make_item(name, kind, "1", *_describe(role, path, declared), spelled)
     if "constants" in context.wants and context.quoted is None and context.owner is not None:
-        type_name = index.type_of(context.owner, context.scope)
+        type_name = context.type or context.owner  # the word before the colon may be a type
+        if not context.type and context.attribute in ("", "_FillValue", "missing_value", "flag_values"):
+            type_name = index.type_of(context.owner, context.scope) or type_name
         for name, path in index.enum_members(type_name, context.scope).items():
             spelled = text.language.spell(name, "constant")
             yield _make_item(name, CompletionItemKind.EnumMember, "1", "", f"of {path}", spelled)
     if "attributes" in context.wants:
-        taken = _list_attributes(view, context)
-        side = "v" if context.owner else "g"
+        owner = index.find_owner(context.owner, context.scope) if context.owner else context.scope
+        taken = {key.member for key in index.by_key if key.role == "attribute" and key.path == owner}
+        side = "g" if owner == context.scope else "v"
         for name, row in ATTRIBUTES.items():
             if (
                 side in row.owners
@@ -137,11 +135,16 @@ def _list_names(view: View, context: Completion) -> Iterator[CompletionItem]:
                 yield _make_item(name, CompletionItemKind.Property, "1", row.text)
 
 
-def _list_attributes(view: View, context: Completion) -> set[str]:
-    """Return the names of the attributes that the owner has."""
-    index, owner = view.text.index, context.owner or ""
-    path = context.scope if not owner else owner if owner.startswith("/") else names.join(context.scope, owner)
-    return {key.member for key in index.by_key if key.role == "attribute" and key.path == path}
+def _describe(role: Role, path: str, declared: Tables | None) -> tuple[str, str]:
+    """Return explanation and detail of an item."""
+    if declared is None:
+        return "", ""
+    if role == "dimension" and path in declared.dimensions:
+        node = declared.dimensions[path]
+        return "", f"unlimited ({node.size})" if node.unlimited else str(node.size)
+    if role == "variable" and path in declared.variables:
+        return explain_variable(path, declared), names.readable(declared.variables[path].type)
+    return "", path
 
 
 def _list_values(view: View, context: Completion) -> Iterator[CompletionItem]:
@@ -174,8 +177,10 @@ def _list_values(view: View, context: Completion) -> Iterator[CompletionItem]:
         return
     for number, word in enumerate(row.words):
         yield make(word, CompletionItemKind.EnumMember, f"{number:03}")
-    if row.mentions:
-        for variable_name in view.text.index.visible("variable", context.scope):
+    if row.mentions or name == "cell_methods":
+        index = view.text.index
+        reached = index.visible("variable", context.scope)
+        for variable_name in index.declared["variable"] if "paths" in context.wants else reached:
             yield make(variable_name, CompletionItemKind.Variable, variable_name)
     if name in ("cell_methods", "compress", "instance_dimension", "sample_dimension"):
         for dimension in view.text.index.visible("dimension", context.scope):

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
 
@@ -27,10 +28,12 @@ from nczarr.diagnostics.report import HEAD, Diagnostic, Report, Source
 from nczarr.formats.common.language import Language, Lexeme, TextMap
 from nczarr.lsp.names_index import NameIndex
 from nczarr.lsp.positions import Lines
-from nczarr.operations import pipeline
+from nczarr.operations.check import CheckRequest, check
+from nczarr.operations.code_filter import CheckSettings, CodeFilter, find_settings
 from nczarr.operations.endpoints import detect_format
-from nczarr.options import Options
 from nczarr.registry import Format
+
+_log = logging.getLogger(__name__)
 
 LONG_LIST = 1 << 18
 """Bytes above which a list of values has no colours, and is no place for completion."""
@@ -127,16 +130,29 @@ class Analysis(NamedTuple):
 
 
 def analyze(text: TextVersion, *, strict: bool = False) -> Analysis:
-    """Read and check a text as every command does; `strict`: warnings are errors."""
+    """Read and check a text as `nczarr check` does in its folder; `strict`: warnings are errors."""
     start, report = time.perf_counter(), Report(strict=strict)
     trees: list[Dataset] = []
 
     def observe(name: str, dataset: Dataset) -> None:
         trees[:] = [dataset]
 
-    source = Source(unquote(urlsplit(text.uri).path) or text.uri, text.data)
-    pipeline.read(source, report, Options(), text.form, observe)
+    address = urlsplit(text.uri)
+    path = unquote(address.path) or text.uri
+    settings = _find_settings(path) if address.scheme == "file" else CheckSettings()
+    codes = CodeFilter(settings.select, settings.ignore)
+    source = Source(path, text.data)
+    check(CheckRequest(path, source, text.form.name, cf=settings.cf, codes=codes, observe=observe), report)
     return Analysis(text, report.list_sorted(), trees[0] if trees else None, time.perf_counter() - start)
+
+
+def _find_settings(path: str) -> CheckSettings:
+    """Return the settings of the project that a file belongs to; none for invalid ones, which are logged."""
+    try:
+        return find_settings(Path(path).parent)
+    except (ValueError, OSError) as fault:
+        _log.log(logging.WARNING, "%s", fault)
+        return CheckSettings()
 
 
 @dataclass(slots=True)

@@ -105,15 +105,20 @@ class NameIndex:
             return key, other
         return (key,)
 
-    def visible(self, role: Role, scope: str) -> dict[str, str]:
-        """Return the FQNs of the items that a bare name reaches from a group, by name."""
+    def visible(self, role: Role, scope: str, *, around: bool = True) -> dict[str, str]:
+        """Return the FQNs of the items that a bare name reaches from a group, by name.
+
+        `around`: also those of the groups around it.
+        """
         found: dict[str, str] = {}
-        for group in _ancestors(scope):
+        for group in _ancestors(scope) if around else (scope,):
             for path in self.declared[role]:
                 if names.parent(path) == group:
                     found.setdefault(names.last(path), path)
-            if role == "variable":
-                break
+        if role == "type":
+            for name, paths in self._types_by_name.items():
+                if len(paths) == 1:
+                    found.setdefault(name, paths[0])
         return found
 
     def enum_members(self, type_name: str, scope: str) -> dict[str, str]:
@@ -183,7 +188,7 @@ class NameIndex:
         if role in ("field", "constant"):
             return Key(role, names.join(scope, mention.owner), name)
         if role == "attribute":
-            return Key(role, self._find_owner(mention.owner, scope) if mention.owner else scope, name)
+            return Key(role, self.find_owner(mention.owner, scope) if mention.owner else scope, name)
         if mention.extent is not None:
             return Key(role, names.join(scope, name))
         if role == "owner":
@@ -218,10 +223,10 @@ class NameIndex:
         path = name if name.startswith("/") else names.join(scope, name)
         return path if path in self.declared["variable"] else None
 
-    def _find_owner(self, name: str, scope: str) -> str:
+    def find_owner(self, name: str, scope: str) -> str:
         """Return the FQN of an attribute's owner: of a variable, else of the group, as the word is then a type."""
         path = self._find_variable(name, scope)
-        if path is None and self._find_type(name, scope) is None:
+        if path is None and name not in self._language.atomic and self._find_type(name, scope) is None:
             return name if name.startswith("/") else names.join(scope, name)
         return scope if path is None else path
 
@@ -284,7 +289,7 @@ class NameIndex:
     def _find_mentioned(self, name: str, mention: Mention) -> Key | None:
         dimensional = ("cell_methods", "compress", "instance_dimension", "sample_dimension")
         roles: tuple[Role, ...] = ("dimension", "variable") if mention.name in dimensional else ("variable",)
-        owner = self._find_owner(mention.owner, mention.scope) if mention.owner else mention.scope
+        owner = self.find_owner(mention.owner, mention.scope) if mention.owner else mention.scope
         scope = names.parent(owner) if mention.owner and owner != "/" else mention.scope
         for role in roles:
             path = self._find(name, scope, role)

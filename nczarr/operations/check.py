@@ -10,7 +10,7 @@ from nczarr import names, registry
 from nczarr.arrays.values.parts import is_fixed, size
 from nczarr.ast import Dimension, Group, UserType, Variable
 from nczarr.ast.node import Node
-from nczarr.check.checked import Checked
+from nczarr.check.checked import Checked, Observer
 from nczarr.diagnostics.catalog import CODES
 from nczarr.diagnostics.render import place
 from nczarr.diagnostics.report import Diagnostic, Report, Source
@@ -195,6 +195,8 @@ class CheckRequest(NamedTuple):
     """Version of the CF conventions whose rules are checked; empty: the one that the dataset declares; None: none."""
     codes: CodeFilter = CodeFilter()
     """Diagnostics that are reported."""
+    observe: Observer | None = None
+    """Callback after each pass over `content`, with its name and the tree."""
 
 
 def judge(name: str) -> Peer | Format:
@@ -251,7 +253,7 @@ def _check(request: CheckRequest, report: Report) -> int:
     before = report.errors
     report.hides = request.codes.hides_warning
     if source is not None:
-        checked = pipeline.read(source, report, options, form)
+        checked = pipeline.read(source, report, options, form, request.observe)
     else:
         checked = pipeline.read_path(request.path, report, options, request.form)
     report.hides = request.codes.hides

@@ -115,6 +115,26 @@ def test_diagnostics_appear_move_and_go() -> None:
     converse(scenario)
 
 
+def test_the_settings_of_the_project_and_comments_count(tmp_path: Path) -> None:
+    text = "netcdf d {\ndimensions:\n  n = 0 ;\nvariables:\n  float v(n) ;\n    v:units = 7 ;\n}\n"
+
+    async def read(s: Any, content: str, name: str) -> set[str]:
+        return {one.code for one in await s.diagnostics(s.open(content, str(tmp_path / name)))}
+
+    async def scenario(s: Any) -> None:
+        assert await read(s, text, "a.cdl") == {"zero-dimension"}
+        assert await read(s, text.replace("0 ;", "0 ; // nczarr: ignore[zero-dimension]"), "b.cdl") == set()
+        settings = tmp_path / "nczarr.toml"
+        settings.write_text('ignore = ["zero-dimension"]\ncf = true\n', "utf-8")
+        found = await read(s, text, "c.cdl")
+        assert "zero-dimension" not in found
+        assert "cf-units" in found
+        settings.write_text("nonsense = 1\n", "utf-8")
+        assert await read(s, text, "d.cdl") == {"zero-dimension"}
+
+    converse(scenario)
+
+
 @pytest.mark.parametrize(("encoding", "column"), [("utf-16", 18), ("utf-8", 21), ("utf-32", 17)])
 def test_columns_are_in_the_units_of_the_client(encoding: str, column: int) -> None:
     async def scenario(s: Any) -> None:

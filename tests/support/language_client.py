@@ -30,8 +30,8 @@ class Session:
         self.published: list[types.PublishDiagnosticsParams] = []
 
     def open(self, text: str, name: str = "a.cdl", language: str = "cdl") -> str:
-        """Open a text; return its URI."""
-        uri = f"file:///texts/{name}"
+        """Open a text; return its URI. A name may be a path."""
+        uri = Path("/texts", name).as_uri()
         self.texts[uri], self.versions[uri] = text, 1
         item = types.TextDocumentItem(uri, language, 1, text)
         self.client.text_document_did_open(types.DidOpenTextDocumentParams(item))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Sequence
 
 from nczarr.formats.cdl import spelling
@@ -69,7 +70,8 @@ def complete(data: bytes, before: Sequence[Lexeme], offset: int, text_map: TextM
     quoted = None
     if before and before[-1].kind == "string" and before[-1].end >= offset and data[before[-1].start] == 0x22:
         quoted, before = before[-1].start + 1, before[:-1]
-    statement = statement_before(before, data, b";{}" if section else b"")
+    before = before[bisect_left(before, place.start, key=lambda lexeme: lexeme.start) :]
+    statement = statement_before(before, data, b";" if section in ("variables", "data") else b";{}" if section else b"")
     texts = [data[lexeme.start : lexeme.end] for lexeme in statement]
     while texts[1:2] == [b":"] and texts[0] in _SECTION_WORDS and statement[0].kind == "keyword":
         del texts[:2]
@@ -79,7 +81,8 @@ def complete(data: bytes, before: Sequence[Lexeme], offset: int, text_map: TextM
         if b"=" not in texts[colon:]:
             return Completion(("attributes",), scope=scope, owner=owner)
         name = texts[colon + 1].decode("utf-8", "replace") if len(texts) > colon + 1 else ""
-        return Completion(("constants",), ("NaN", "Infinity"), scope, owner, name, quoted)
+        type_name = unescape_cdl(texts[colon - 2].decode("utf-8", "replace")) if colon > 1 else ""
+        return Completion(("constants",), ("NaN", "Infinity"), scope, owner, name, type_name, quoted)
     if quoted is not None or section == "":
         return Completion((), ("netcdf",) if not texts and quoted is None else ())
     if b"=" in texts and section == "data":
@@ -105,6 +108,7 @@ LANGUAGE = Language(
     spell_path=spelling.path,
     read_name=unescape_cdl,
     complete=complete,
+    atomic=frozenset(word.decode() for word in PRIMITIVES),
     documents={
         "netcdf": "Begins a dataset: `netcdf NAME { … }`.",
         "types:": "User-defined types of the group: enum, compound, opaque and vlen.",

@@ -78,7 +78,7 @@ class Completion(NamedTuple):
     """Kinds of names and words that can be written at a place."""
 
     wants: tuple[str, ...]
-    """Kinds of names: types, dimensions, paths, variables, owners, attributes, constants."""
+    """Kinds of names: types, dimensions, variables, owners, attributes, constants; with `paths` they are paths."""
     words: tuple[str, ...] = ()
     """Words of the language."""
     scope: str = "/"
@@ -87,6 +87,8 @@ class Completion(NamedTuple):
     """Variable or type of the attribute that is written; `` for the group's, None outside of attributes."""
     attribute: str = ""
     """Name of the attribute whose value is written."""
+    type: str = ""
+    """Type that the attribute states, as written."""
     quoted: int | None = None
     """First byte of the text in the string that contains the place."""
 
@@ -106,6 +108,8 @@ class Language(NamedTuple):
     """Return the name that a text spells."""
     complete: Callable[[bytes, Sequence[Lexeme], int, TextMap], Completion]
     """Return what can be written at an offset; lexemes are those before it."""
+    atomic: frozenset[str]
+    """Words for atomic types."""
     documents: dict[str, str]
     """Meaning of the words of the language."""
 

@@ -75,7 +75,8 @@ def complete(data: bytes, before: Sequence[Lexeme], offset: int, text_map: TextM
         if count == 2:
             return Completion(("types",), (), place.scope)
         name = statement[1].decode("utf-8", "replace")
-        return Completion(("constants",), () if quoted else words, place.scope, owner, name, quoted)
+        type_name = statement[2].decode("utf-8", "replace")
+        return Completion(("constants",), () if quoted else words, place.scope, owner, name, type_name, quoted)
     if quoted is not None:
         return Completion((), ())
     if head in _AFTER and count == 1:
@@ -85,7 +86,7 @@ def complete(data: bytes, before: Sequence[Lexeme], offset: int, text_map: TextM
     if head in (b"variable", b"enum", b"vlen") and count == 2:
         return Completion(("types",), (), place.scope)
     if head == b"variable" and count > 2:
-        return Completion(("paths",), _DECLARATIONS, place.scope)
+        return Completion(("dimensions", "paths"), _DECLARATIONS, place.scope)
     if head == b"dimension" and count == 2:
         return Completion((), ("unlimited",), place.scope)
     if head in (b"variable", b"dimension", b"group", b"compound", b"enum", b"opaque", b"vlen") and count == 1:
@@ -108,6 +109,7 @@ LANGUAGE = Language(
     spell_path=write_fqn,
     read_name=_read_written,
     complete=complete,
+    atomic=frozenset(ATOMIC),
     documents={
         "dataset": "Begins a dataset: `dataset name 2.0.0 { … }`.",
         "dimension": "A dimension: `dimension lat 180`, `dimension time unlimited 0`.",

@@ -35,8 +35,10 @@ class NotationMentions:
         at = 0
         while self.kinds[at] != P.EOF:
             at = max(self._read_statement(at), at + 1)
+        sections = len(self.map.sections)
         while self.open:
             self._close(self.tokens[-1].end)
+        del self.map.sections[sections:]  # what is typed at the end belongs to what is open there
         return self.map
 
     def _name(self, at: int) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -23,7 +22,7 @@ from nczarr.lsp.server import FEATURES
 from nczarr.operations import pipeline
 from nczarr.operations.reformat import reformat
 from nczarr.options import Options
-from tests.conftest import ROOT, shared_folder
+from tests.support.written_texts import list_texts
 
 NEW_NAMES = ("abc_new", "x y", "é", "1st", "data", "_", "zz.a", "int", "a/b", "", "time", "lat")
 PIECES = (
@@ -31,17 +30,6 @@ PIECES = (
     "\ud83d", ",", "enum", "\x0c",
 )  # fmt: skip
 LONGEST = 200_000
-
-
-def files() -> list[Path]:
-    folder = shared_folder()
-    own = [
-        *(ROOT / "samples").glob("*.cdl"),
-        *(ROOT / "tests" / "golden").glob("*.ncz"),
-        *(ROOT / "tests").rglob("*.cdl"),
-    ]
-    paths = own if folder is None else [*own, *(folder / "data").rglob("*.cdl")]
-    return sorted(path for path in paths if path.stat().st_size <= LONGEST)
 
 
 def damage(text: str, draw: random.Random) -> str:
@@ -127,7 +115,7 @@ CONVERTER = converters.get_converter()
 
 def try_texts(seed: int, number: int) -> int:
     """Ask everything about some texts; return how many answers were not empty."""
-    draw, paths, answered = random.Random(seed), files(), 0
+    draw, paths, answered = random.Random(seed), list_texts(LONGEST), 0
     for _ in range(number):
         path = draw.choice(paths)
         written = path.read_bytes().decode("utf-8", "replace")
@@ -153,7 +141,7 @@ def try_texts(seed: int, number: int) -> int:
 def test_formatting_edits_make_the_formatted_text() -> None:
     draw = random.Random(0)
     formatted = 0
-    for path in draw.sample(files(), 60):
+    for path in draw.sample(list_texts(LONGEST), 60):
         data = path.read_bytes()
         form = find_format(path.as_uri(), "", data)
         assert form is not None
@@ -190,7 +178,7 @@ def names_in(checked: Checked) -> list[tuple[str, ...]]:
 
 def rename_some(seed: int, number: int) -> int:
     """Rename random items of valid texts: the dataset is the same but for the name; return how many were renamed."""
-    draw, paths, renamed = random.Random(seed), files(), 0
+    draw, paths, renamed = random.Random(seed), list_texts(LONGEST), 0
     while number:
         path = draw.choice(paths)
         data = path.read_bytes()

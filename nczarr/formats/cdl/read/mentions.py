@@ -54,8 +54,10 @@ class CdlMentions:
         at = 3
         while at < len(self.tokens):
             at = max(self._read_statement(at), at + 1)
+        sections = len(self.map.sections)
         while len(self.groups) > 1:
             self._close_group(self.tokens[-1].end)
+        del self.map.sections[sections:]  # what is typed at the end belongs to the groups that are open there
         return self.map
 
     @property
