@@ -19,9 +19,8 @@ syntax match cdlNetcdf ~\%(netcdf\|NETCDF\|netCDF\)~ contained
 syntax match cdlEscape ~\\\%(x\x\x\|\o\{1,3}\|.\)~ contained
 syntax region cdlString start=~\"~ skip=~\\.~ end=~\"~ contains=cdlEscape,@Spell
 syntax match cdlCharacter ~'\%([^'\\]\|\\.\)*'~ contains=cdlEscape
-syntax match cdlComment +//.*$+ contains=cdlTodo,@Spell
-syntax region cdlComment start=+/\*+ end=+\*/+ contains=cdlTodo,@Spell
-syntax keyword cdlTodo TODO FIXME contained
+syntax match cdlComment +//.*$+ contains=@Spell
+syntax region cdlComment start=+/\*+ end=+\*/+ contains=@Spell
 
 highlight default link cdlUserType Type
 highlight default link cdlNumber Number
@@ -37,5 +36,4 @@ highlight default link cdlEscape SpecialChar
 highlight default link cdlString String
 highlight default link cdlCharacter Character
 highlight default link cdlComment Comment
-highlight default link cdlTodo Todo
 let b:current_syntax = "cdl"
