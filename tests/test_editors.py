@@ -58,6 +58,19 @@ def test_textmate_grammars(name: str) -> None:
         re.compile(pattern)
 
 
+def test_the_extension_names_files_that_are_there() -> None:
+    folder = EDITORS / "vscode"
+    package = json.loads((folder / "package.json").read_text("utf-8"))
+    languages = package["contributes"]["languages"]
+    paths = [package["main"], *(language["configuration"] for language in languages)]
+    assert all((folder / path).is_file() for path in paths)
+    assert {suffix for language in languages for suffix in language["extensions"]} == {".cdl", ".ncz"}
+    rules = json.loads((folder / "language-configuration.json").read_text("utf-8"))["indentationRules"]
+    assert re.search(rules["increaseIndentPattern"], "variables: // c")
+    assert re.search(rules["increaseIndentPattern"], "group: g {")
+    assert not re.search(rules["increaseIndentPattern"], "int v ;")
+
+
 def test_the_words_are_those_of_the_package() -> None:
     form = registry.for_target("a.cdl")
     assert form is not None

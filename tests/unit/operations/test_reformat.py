@@ -336,6 +336,12 @@ def test_a_text_with_errors_is_refused(tmp_path: Path) -> None:
         nczarr.reformat("netcdf a { variables: int v }")
 
 
+def test_errors_other_than_of_syntax_are_no_obstacle() -> None:
+    text = format_text(b"netcdf a { variables: byte v(x); v:a = 300b; w:b = 1; data: v = {; }")[0]
+    assert text == b"netcdf a {\nvariables:\n\tbyte v(x) ;\n\t\tv:a = 300b ;\n\t\tw:b = 1 ;\ndata:\n v = { ;\n}\n"
+    assert format_text(b"dataset a 2.0.0{variable v /t attribute b byte 300}", "t.ncz")[0] is not None
+
+
 def test_files_of_other_formats_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "a.json"
     path.write_text("{}")
@@ -348,7 +354,7 @@ def test_an_unequal_result_is_not_written(tmp_path: Path, monkeypatch: pytest.Mo
     path = tmp_path / "a.cdl"
     path.write_text("netcdf a { :b = 1 ; }")
 
-    def lose(source: Source) -> TextLayout:
+    def lose(source: Source, report: Report) -> TextLayout:
         return TextLayout(b"netcdf a {\n\t\t:b = 2 ;\n}\n", b"", ())
 
     load = registry.load
