@@ -124,12 +124,15 @@ class CFDataset:
         self.version = version
         self.units = units
         self.filename = filename
-        self.root = AttributeOwner("/", checked.dataset.attributes)
+        groups = {path: AttributeOwner(path, group.attributes) for path, group in checked.groups.items()}
+        self.root = groups["/"]
         is_typed = has_types(checked) if is_typed is None else is_typed
         self.variables = {
             path: CFVariable(path, node, checked.shapes[path], is_typed=is_typed)
             for path, node in checked.variables.items()
         }
+        self.owners: list[AttributeOwner] = [*groups.values(), *self.variables.values()]
+        """Groups and variables."""
 
     @property
     def dimensions(self) -> Mapping[str, Dimension]:

@@ -39,7 +39,7 @@ def find(dataset: CFDataset) -> Iterator[Breach]:
         if variable.type == "string" and [dataset.label(axis) for axis in variable.dimensions] == [variable.name]:
             text = f"`{variable.path}` holds texts and has the name of its dimension"
             yield Breach("label", text, variable.node)
-    for owner in (dataset.root, *dataset.variables.values()):
+    for owner in dataset.owners:
         for attribute in owner.attributes.values():
             yield from _find_in(attribute, owner)
 
