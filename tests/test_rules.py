@@ -85,11 +85,13 @@ LAZY = {
     "jinja2",
     "cachetools",
     "icechunk",
+    "pygments",
 }
 """Packages that cost too much to be imported at the top of a module."""
 
 MAY_IMPORT = {
     "nczarr.formats.reference.jinja_evaluation": {"jinja2"},
+    "nczarr.integrations.pygments": {"pygments"},
     "nczarr.integrations.testing": LAZY,
     "nczarr.integrations.zarr_python": {"zarr"},
     "nczarr.integrations.xarray": {"numpy", "xarray"},
