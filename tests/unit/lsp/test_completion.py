@@ -38,6 +38,9 @@ def list_words(text: TextVersion) -> Iterator[tuple[IndexEntry, str]]:
         elif entry.key is not None and mention.extent is None and not entry.quoted and entry.key.role != "group":
             if b"." in (text.data[mention.start - 1 : mention.start], text.data[mention.end : mention.end + 1]):
                 continue  # `sky.clear`
+            declared = text.index.declaration(entry.key)
+            if declared is None or declared.start > mention.start:
+                continue  # the notation has types before their declaration
             is_second = mention.role == "variable" and mention.value is None  # of `T v:a`, where a new name may stand
             if not is_second:
                 yield entry, entry.key.name
