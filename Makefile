@@ -56,6 +56,10 @@ types: $(READY) ## mypy --strict
 docs: $(READY) ## regenerate the tables and pages that the code makes
 	@$(RUN) docs/_tools/generate.py
 
+.PHONY: editors
+editors: $(READY) ## write the syntax files of editors from the words of the package
+	@$(RUN) tools/editors.py
+
 docs-check: $(READY) ## are the generated pages current?
 	@$(RUN) docs/_tools/generate.py --check
 

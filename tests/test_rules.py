@@ -424,6 +424,7 @@ TOLD = {
     "nczarr": "`nczarr.awkward0` and `nczarr.ncstream` are public modules",
     "nczarr.api.handle": "`from_cdl`, `to_cdl` and their like are methods for one format each",
     "nczarr.formats.common.awkward.expressions": "`awkward0` is the library that documents name",
+    "nczarr.integrations.pygments.lexers": "`cdl` and `notation` are names of lexers",
     "nczarr.serve.protocols.cdmremote": "`cdl` and `ncstream` are words of CDM Remote's queries",
     "nczarr.cli.shared": "`ncstream` is an extra of the package",
 }

@@ -14,6 +14,7 @@ circular-type.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 from itertools import chain
 from operator import is_
 
@@ -44,6 +45,7 @@ def resolve(work: Unchecked, report: Report) -> Unchecked:
     return work
 
 
+@lru_cache(maxsize=1 << 10)
 def list_scopes(group: str) -> tuple[str, ...]:
     """Return the FQNs of a group and its ancestors, innermost first."""
     parts = names.split(group)

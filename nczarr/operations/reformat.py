@@ -25,25 +25,21 @@ if TYPE_CHECKING:
 def reformat(source: Source, report: Report) -> bytes | None:
     """Return a text in the style of its format; None after a reported error.
 
-    The format is found by content, then by suffix. Reports unknown-format, the
-    errors of a text that does not parse, and internal-error if the result would not
-    be the same dataset.
+    The format is found by content, then by suffix. Reports unknown-format, faults of
+    syntax, and internal-error if the result would not be the same dataset. Other
+    errors of the dataset, such as undefined names, are no obstacle.
     """
     form = _find_format(source, report)
     if form is None:
         return None
-    assert form.read is not None
     assert form.reformat is not None
-    read, lay_out = registry.load(form.read), registry.load(form.reformat)
+    lay_out = registry.load(form.reformat)
     with building():
-        before: Unchecked | None = read(source, report, Options())
-        if before is None or report.errors:
+        layout: TextLayout | None = lay_out(source, report)
+        if layout is None:
             return None
-        layout: TextLayout = lay_out(source)
         result = Source(source.name, layout.text)
-        reread = Report()
-        after: Unchecked | None = read(result, reread, Options())
-        is_same = not reread.errors and after is not None and not _differs(before, after) and lay_out(result) == layout
+        is_same = _is_equal(source, result, form) and lay_out(result, Report()) == layout
     if is_same:
         return layout.text
     message = f"the formatted text of `{show(source.name)}` would not be the same"
@@ -52,10 +48,20 @@ def reformat(source: Source, report: Report) -> bytes | None:
     return None
 
 
-def _differs(before: Unchecked, after: Unchecked) -> bool:
-    """Return whether two trees differ. Values in lists are compared by their tokens."""
-    lists = (before.lists, before.attribute_lists), (after.lists, after.attribute_lists)
-    return before.dataset != after.dataset or lists[0] != lists[1]
+def _is_equal(one: Source, other: Source, form: Format) -> bool:
+    """Return whether two texts have equal trees and errors. Values in lists are compared by their tokens."""
+    assert form.read is not None
+    read = registry.load(form.read)
+    reports = Report(), Report()
+    trees: list[Unchecked | None] = [
+        read(text, report, Options()) for text, report in zip((one, other), reports, strict=True)
+    ]
+    codes = [[diagnostic.code for diagnostic in report.list_sorted()] for report in reports]
+    before, after = trees
+    if before is None or after is None or codes[0] != codes[1]:
+        return False
+    lists = [(tree.lists, tree.attribute_lists) for tree in (before, after)]
+    return before.dataset == after.dataset and lists[0] == lists[1]
 
 
 def _find_format(source: Source, report: Report) -> Format | None:

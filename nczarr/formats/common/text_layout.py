@@ -127,19 +127,6 @@ class TextComposer:
 
 def column(data: bytes, offset: int) -> int:
     """Return the column of an offset, from 0, with tabs to multiples of eight."""
-    return _width(data[_line_start(data, offset) : offset])
-
-
-def indentation(data: bytes, offset: int) -> int:
-    """Return the column of the first text on the line of an offset."""
-    line = data[_line_start(data, offset) : offset]
-    return _width(line[: len(line) - len(line.lstrip(b" \t\f"))])
-
-
-def _line_start(data: bytes, offset: int) -> int:
     start = data.rfind(b"\n", 0, offset) + 1
-    return max(start, data.rfind(b"\r", start, offset) + 1)
-
-
-def _width(text: bytes) -> int:
-    return len(text.decode("utf-8", "replace").expandtabs(8))
+    start = max(start, data.rfind(b"\r", start, offset) + 1)
+    return len(data[start:offset].decode("utf-8", "replace").expandtabs(8))

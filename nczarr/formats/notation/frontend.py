@@ -37,7 +37,7 @@ from nczarr.formats.notation.literals import WrittenConstant
 from nczarr.formats.notation.tokens import EscapeError, NotationExplainer, NotationRecovery, read_name, scan
 from nczarr.formats.notation.typedefs import TypeTable, Written, declarations
 from nczarr.syntax._generated.NCZarrParser import NCZarrParser as P
-from nczarr.syntax.tokens import ListStream
+from nczarr.syntax.tokens import ListStream, Token
 
 if TYPE_CHECKING:
     from nczarr.options import Options
@@ -176,13 +176,17 @@ def read(source: Source, report: Report, options: Options | None = None) -> Unch
         return None
     if report.errors > errors and any(diagnostic.code == "too-deep-nesting" for diagnostic in report.list_sorted()):
         return None
+    tree, broken = parse(source, tokens, report)
+    return Unchecked(_NotationReader(source, report).dataset(tree), forward=True, broken=frozenset(broken))
+
+
+def parse(source: Source, tokens: list[Token], report: Report) -> tuple[Any, set[str]]:
+    """Return the parse tree, and the names in faulty statements; faults of syntax are reported."""
     stream = ListStream(tokens)
     parser = P(stream)
     parser.removeErrorListeners()
     parser._errHandler = strategy = NotationRecovery(source, report, NotationExplainer(source, stream))
-    tree = parser.dataset()
-    broken = frozenset(strategy.finish(stream))
-    return Unchecked(_NotationReader(source, report).dataset(tree), forward=True, broken=broken)
+    return parser.dataset(), strategy.finish(stream)
 
 
 class _NotationReader(Written):

@@ -12,9 +12,10 @@ from typing import Any
 
 from nczarr.diagnostics.report import Report, Source
 from nczarr.formats.common.text_layout import TextComposer, TextLayout, TokenPlace
+from nczarr.formats.notation.frontend import parse
 from nczarr.formats.notation.tokens import scan
 from nczarr.syntax._generated.NCZarrParser import NCZarrParser as P
-from nczarr.syntax.tokens import ListStream, Token
+from nczarr.syntax.tokens import Token
 
 INDENT = b"  "
 
@@ -25,15 +26,18 @@ _BLOCKS = (P.DatasetContext, P.GroupContext, P.CompoundContext, P.EnumContext, P
 """Productions whose braces hold lines."""
 
 
-def reformat(source: Source) -> TextLayout:
-    """Return a text without errors in the one style of the notation."""
-    tokens = scan(source, Report())
+def reformat(source: Source, report: Report) -> TextLayout | None:
+    """Return a text in the one style of the notation; None after reported faults of its syntax."""
+    tokens = scan(source, report)
+    tree = parse(source, tokens, report)[0]
+    if report.errors:
+        return None
     digest = hashlib.sha256()
     data = bytes(source.data)
     for token in tokens:
         digest.update(b"%d %s\0" % (token.type, data[token.start : token.end]))
     composer = TextComposer(data)
-    text = composer.compose(_arrange(data, tokens))
+    text = composer.compose(_arrange(data, tokens, tree))
     return TextLayout(text, digest.digest(), tuple(composer.comments))
 
 
@@ -72,11 +76,9 @@ class _LineTable:
                 self._visit(child, depth)
 
 
-def _arrange(data: bytes, tokens: list[Token]) -> Iterator[TokenPlace]:
+def _arrange(data: bytes, tokens: list[Token], tree: Any) -> Iterator[TokenPlace]:
     """Yield the place of each token."""
-    parser = P(ListStream(tokens))
-    parser.removeErrorListeners()
-    table = _LineTable(parser.dataset())
+    table = _LineTable(tree)
     depth, before = 0, tokens[0]
     for number, token in enumerate(tokens[:-1]):
         line = table.first.get(number)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from nczarr.ast.plain import python_value
 from nczarr.check.checked import Checked
-from nczarr.diagnostics.report import Diagnostic, Report, Severity
+from nczarr.diagnostics.report import CompileError, Diagnostic, Report, Severity
 from nczarr.operations.cf.rule import NEWEST, OLDEST, Breach, Rule, Version, show_version
 from nczarr.operations.cf.rules import load_topics
 from nczarr.operations.cf.rules.conventions import list_conventions
@@ -25,11 +25,19 @@ def find_version(checked: Checked) -> Version:
     return NEWEST
 
 
-def check_cf(checked: Checked, version: Version | None, report: Report, filename: str | None = None) -> None:
+def check_cf(
+    checked: Checked,
+    version: Version | None,
+    report: Report,
+    filename: str | None = None,
+    *,
+    is_typed: bool | None = None,
+) -> None:
     """Report the breaches of CF's rules.
 
     `version`: None is the version that the dataset declares. `filename`: name of a
-    netCDF file. Raises OSError and CompileError where coordinates cannot be read.
+    netCDF file. `is_typed`: whether the source stores the types of attributes; None:
+    as the attributes look. Raises OSError where coordinates cannot be read.
     """
     units = load_units()
     if units is None:
@@ -38,12 +46,16 @@ def check_cf(checked: Checked, version: Version | None, report: Report, filename
             "units of measure are not checked: this needs `cf-units`, which is not installed",
             helps=["run `pip install 'nczarr[cf]'`"],
         )
-    dataset = CFDataset(checked, version or find_version(checked), units, filename)
+    dataset = CFDataset(checked, version or find_version(checked), units, filename, is_typed=is_typed)
     for topic in load_topics():
         rules = {rule.name: rule for rule in topic.rules if rule.holds(dataset.version)}
-        for breach in topic.find(dataset):
-            if breach.rule in rules:
-                report.add(_diagnose(rules[breach.rule], breach, dataset.version))
+        try:
+            for breach in topic.find(dataset):
+                if breach.rule in rules:
+                    report.add(_diagnose(rules[breach.rule], breach, dataset.version))
+        except CompileError as error:  # damaged values
+            for diagnostic in error.diagnostics:
+                report.add(diagnostic)
 
 
 def _diagnose(rule: Rule, breach: Breach, version: Version) -> Diagnostic:

@@ -40,7 +40,8 @@ class UnitSystem:
         if stripped.lower() in _UNKNOWN:
             return None
         try:
-            return self._library.Unit(stripped or "1")
+            with self._library.suppress_errors():  # which the C library prints
+                return self._library.Unit(stripped or "1")
         except ValueError:
             return None
 
@@ -53,7 +54,8 @@ class UnitSystem:
         first, second = self._parse(text), self._parse(other)
         if first is None or second is None or text in UNJUDGED or other in UNJUDGED:
             return True
-        return self.is_reference(text) == self.is_reference(other) and bool(first.is_convertible(second))
+        with self._library.suppress_errors():
+            return self.is_reference(text) == self.is_reference(other) and bool(first.is_convertible(second))
 
     def is_reference(self, text: str) -> bool:
         """Return whether a unit counts time since a datetime."""
@@ -64,11 +66,6 @@ class UnitSystem:
         """Return whether a unit has a factor of temperature."""
         unit = self._parse(text)
         return unit is not None and not self.is_reference(text) and re.search(r"\bK\b", unit.definition) is not None
-
-    def is_exactly(self, text: str, other: str) -> bool:
-        """Return whether two units have the same size."""
-        first, second = self._parse(text), self._parse(other)
-        return first is not None and second is not None and bool(first == second)
 
 
 def load_units() -> UnitSystem | None:

@@ -9,6 +9,7 @@ from typing import Any
 from nczarr import names
 from nczarr.ast import Attribute, Dimension, Variable
 from nczarr.ast.plain import guess_constant, plain, python_value
+from nczarr.ast.values import SPECIAL_FLOATS
 from nczarr.check.checked import Checked
 from nczarr.check.resolve import find_in_scope, list_scopes
 from nczarr.operations.cf import references
@@ -33,7 +34,12 @@ class AttributeOwner:
         """Return an attribute as a Python value; None if it is missing or of a user-defined type."""
         if name not in self._values:
             attribute = self.attributes.get(name)
-            self._values[name] = None if attribute is None else python_value(attribute.value)
+            value = None if attribute is None else python_value(attribute.value)
+            words = value if isinstance(value, list) else [value]
+            if not self.is_typed and words and all(word in SPECIAL_FLOATS for word in words):
+                value = [SPECIAL_FLOATS[str(word)] for word in words]  # JSON has texts for them
+                value = value[0] if len(value) == 1 else value
+            self._values[name] = value
         return self._values[name]
 
     def text(self, name: str) -> str:
@@ -51,7 +57,9 @@ class AttributeOwner:
         """Return the type of an attribute, `text` for both types of texts; empty if it is missing."""
         attribute = self.attributes.get(name)
         kind = "" if attribute is None else attribute.value.type
-        return "text" if kind in TEXTS else kind
+        if kind in TEXTS:
+            return "double" if self.numbers(name) else "text"
+        return kind
 
     def has_type(self, name: str, type_name: str) -> bool:
         """Return whether an attribute has a type, or may have it where the source stores numbers without types."""
@@ -104,18 +112,27 @@ class CFDataset:
     """A checked dataset with the version of CF that is applied."""
 
     def __init__(
-        self, checked: Checked, version: Version = NEWEST, units: UnitSystem | None = None, filename: str | None = None
+        self,
+        checked: Checked,
+        version: Version = NEWEST,
+        units: UnitSystem | None = None,
+        filename: str | None = None,
+        *,
+        is_typed: bool | None = None,
     ) -> None:
         self.checked = checked
         self.version = version
         self.units = units
         self.filename = filename
-        self.root = AttributeOwner("/", checked.dataset.attributes)
-        is_typed = _has_types(checked)
+        groups = {path: AttributeOwner(path, group.attributes) for path, group in checked.groups.items()}
+        self.root = groups["/"]
+        is_typed = has_types(checked) if is_typed is None else is_typed
         self.variables = {
             path: CFVariable(path, node, checked.shapes[path], is_typed=is_typed)
             for path, node in checked.variables.items()
         }
+        self.owners: list[AttributeOwner] = [*groups.values(), *self.variables.values()]
+        """Groups and variables."""
 
     @property
     def dimensions(self) -> Mapping[str, Dimension]:
@@ -264,12 +281,25 @@ class CFDataset:
     def find_spanned(self, variable: CFVariable) -> set[object]:
         """Return the dimensions that auxiliary variables may have: also those compressed by gathering."""
         allowed: set[object] = set(variable.dimensions)
+        for name in variable.text("aggregated_dimensions").split():
+            allowed.add(self.resolve_dimension(name, variable.group))
         for dimension in variable.dimensions:
             coordinate = self.coordinate_of(dimension, variable.group)
             if coordinate is not None and "compress" in coordinate.attributes:
                 for name in coordinate.text("compress").split():
                     allowed.add(self.resolve_dimension(name, coordinate.group))
         return allowed
+
+    def find_instances(self, variable: CFVariable) -> set[object]:
+        """Return the dimensions of instances to which the elements of a ragged array belong, on both levels."""
+        instances: set[object] = set()
+        waiting: list[object] = [*variable.dimensions]
+        while waiting:
+            axis = self.sampled.get(waiting.pop())
+            if axis is not None and axis not in instances:
+                instances.add(axis)
+                waiting.append(axis)
+        return instances
 
     @cached_property
     def sampled(self) -> dict[object, object]:
@@ -286,8 +316,8 @@ class CFDataset:
         return table
 
 
-def _has_types(checked: Checked) -> bool:
-    """Return whether the source stores types of attributes; plain documents of Zarr do so for fill values alone."""
+def has_types(checked: Checked) -> bool:
+    """Return whether the source surely stores types of attributes; plain Zarr does so for fill values alone."""
     from_documents = False
     for variable in checked.variables.values():
         for attribute in variable.attributes:

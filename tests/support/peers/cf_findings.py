@@ -82,7 +82,7 @@ class PeerFindings(NamedTuple):
         if self.cfchecker is None or self.compliance_checker is None:
             return set()
         first = {found.section for found in self.cfchecker}
-        return first & {found.section for found in self.compliance_checker}
+        return (first & {found.section for found in self.compliance_checker}) - {""}
 
     @property
     def is_clean(self) -> bool:

@@ -343,14 +343,29 @@ def parse(
     if not tokens or tokens[0].type != P.NETCDF:
         return None
     with building():
-        stream = ListStream(tokens)
-        parser = P(stream)
-        parser.removeErrorListeners()
-        parser._errHandler = strategy = CdlRecovery(
-            source, report, CdlExplainer(source, tokens[2].start), sound, refused
-        )
-        tree = parser.ncdesc()
-        return _gather(tree, source, tokens, report, strategy.finish(stream))
+        tree, broken = _parse_tokens(source, tokens, report, sound, refused)
+        return _gather(tree, source, tokens, report, broken)
+
+
+def _parse_tokens(
+    source: Source, tokens: list[Token], report: Report, sound: int | None, refused: Sequence[int]
+) -> tuple[Any, set[str]]:
+    """Return the parse tree, and the names in faulty statements."""
+    stream = ListStream(tokens)
+    parser = P(stream)
+    parser.removeErrorListeners()
+    parser._errHandler = strategy = CdlRecovery(source, report, CdlExplainer(source, tokens[2].start), sound, refused)
+    return parser.ncdesc(), strategy.finish(stream)
+
+
+def check_syntax(source: Source, report: Report) -> bool:
+    """Return whether a text has no faults of syntax; report them."""
+    scanner = FastTokens(source, report)
+    tokens = scanner.scan()
+    if tokens[0].type == P.NETCDF:
+        with building():
+            _parse_tokens(source, tokens, report, scanner.sound, scanner.refused)
+    return not report.errors
 
 
 def _gather(context: Any, source: Source, tokens: list[Token], report: Report, broken: set[str]) -> Unchecked:

@@ -1,8 +1,8 @@
 """Formatter of CDL: the form of ncdump, with the author's comments, spellings and line breaks in value lists.
 
-Expects a text without errors. Every token keeps its text; only blanks and line
-breaks between tokens change. Of the text between `netcdf` and the brace, which
-is a name as it stands, only the blanks around it change.
+Every token keeps its text; only blanks and line breaks between tokens change.
+The text between `netcdf` and the brace is a name as it stands; only the blanks
+around it change.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import hashlib
 from collections.abc import Iterator
 
 from nczarr.diagnostics.report import Report, Source
+from nczarr.formats.cdl.read.frontend import check_syntax
 from nczarr.formats.cdl.read.patterns import PRIMITIVES, SECTIONS
 from nczarr.formats.cdl.read.tokens import FastTokens
 from nczarr.formats.cdl.write.reformat_values import place_values, value_tokens
@@ -26,8 +27,10 @@ _NO_BLANK_BEFORE = frozenset((P.COMMA, P.LPAREN, P.RPAREN, P.COLON))
 _NO_BLANK_AFTER = frozenset((P.LPAREN, P.COLON))
 
 
-def reformat(source: Source) -> TextLayout:
-    """Return a text without errors in the one style of CDL."""
+def reformat(source: Source, report: Report) -> TextLayout | None:
+    """Return a text in the one style of CDL; None after reported faults of its syntax."""
+    if not check_syntax(source, report):
+        return None
     tokens = FastTokens(source, Report(), simple=False).scan()
     data = bytes(source.data)
     composer = TextComposer(data)

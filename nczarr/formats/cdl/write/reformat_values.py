@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from nczarr.formats.cdl.write.value_texts import fold
-from nczarr.formats.common.text_layout import TokenPlace, indentation
+from nczarr.formats.common.text_layout import TokenPlace
 
 WIDEST = 120
 """Columns of a line of values that is left as it is."""
@@ -24,6 +24,7 @@ _CONSTANT = (
 """Constants whose blanks stay: a string, a character or several of them, a single quote, an escaped character."""
 
 _COMMENT = rb"//[^\r\n]*+|/\*(?s:.*?)\*/"
+_COMMENTS = re.compile(_COMMENT)
 _SPECIAL = re.compile(rb"[\"'\\/]")
 _PLAIN_LINE = re.compile(rb"[^ \t\r\n\f](?:[^\r\n]*[^ \t\r\n\f])?")
 _WORD = rb"[^ \t\r\n\f\"'/\\]++|%s|/(?![/*])" % _CONSTANT
@@ -53,10 +54,9 @@ def place_values(
     before = start
     for number, (first, last, comma) in enumerate(lines):
         indent = margin
-        gap = data[before:first]
-        is_line = b"\n" in gap or b"\r" in gap
-        if row is not None and is_line:
-            here = indentation(data, first)
+        here = _measure_indentation(data[before:first])
+        is_line = here is not None
+        if row is not None and here is not None:
             base = here if number == 0 else base
             indent = row if here <= base else margin
         text = space_values(data[first:last]) + comma
@@ -64,6 +64,18 @@ def place_values(
             text = _fold(text, len(indent) if is_line else width, margin)
         yield TokenPlace(first, last, text, margin=indent, blank=not text.startswith(b","), keeps_break=True)
         before = last
+
+
+def _measure_indentation(gap: bytes) -> int | None:
+    """Return the columns before the line of a piece, None if it is on the line of the piece before.
+
+    `gap`: text between both pieces. A line begins outside of comments.
+    """
+    if b"/" in gap:
+        gap = _COMMENTS.sub(lambda match: b"#" * len(match.group()), gap)
+    end = max(gap.rfind(b"\n"), gap.rfind(b"\r"))
+    line = gap[end + 1 :]
+    return None if end < 0 else len(line[: len(line) - len(line.lstrip())].expandtabs(8))
 
 
 def _cut_lines(data: bytes, start: int, end: int) -> list[tuple[int, int, bytes]]:

@@ -27,7 +27,7 @@ NUMBERS = ("actual_range", "add_offset", "leap_month", "leap_year", "month_lengt
 
 def find(dataset: CFDataset) -> Iterator[Breach]:
     """Find texts that are numbers, and numbers that are texts."""
-    for owner in (dataset.root, *dataset.variables.values()):
+    for owner in dataset.owners:
         for name, attribute in owner.attributes.items():
             kind = owner.kind(name)
             if name in TEXTS and kind != "text":

@@ -80,7 +80,7 @@ def _find_shape(dataset: CFDataset, variable: CFVariable, bounds: CFVariable) ->
     if not bounds.is_numeric:
         yield Breach("numeric", f"the bounds `{bounds.path}` have the type `{bounds.type}`", node)
         return
-    if bounds.dimensions[:-1] != variable.dimensions:
+    if bounds.dimensions[:-1] != variable.dimensions or not bounds.dimensions:
         ours, theirs = (name_dimensions(dataset, one.dimensions) for one in (variable, bounds))
         what = f"the bounds `{bounds.path}` have the dimensions {theirs}, and `{variable.path}` has {ours}"
         yield Breach("dimensions", what, node)

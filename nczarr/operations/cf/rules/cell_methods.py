@@ -131,7 +131,7 @@ def find(dataset: CFDataset) -> Iterator[Breach]:
 def _coordinates(dataset: CFDataset, variable: CFVariable) -> dict[str, CFVariable | None]:
     """Return the names that entries may have, with their coordinates."""
     allowed: dict[str, CFVariable | None] = {}
-    for axis in variable.dimensions:
+    for axis in (*variable.dimensions, *(dataset.find_spanned(variable) - set(variable.dimensions))):
         allowed[dataset.label(axis)] = dataset.coordinate_of(axis, variable.group)
     for name in variable.text("coordinates").split():
         other = dataset.resolve(name, variable.group)
@@ -151,10 +151,11 @@ def _find_names(
             )
             yield Breach("name", what, node, name, tuple(suggest(name, [*allowed, "area"])))
         before = counted.setdefault(name, method)
-        if before is not method and name in allowed and not (before.is_climatological or method.is_climatological):
+        is_repeatable = before.is_climatological or method.is_climatological or method.norm
+        if before is not method and name in allowed and not is_repeatable:
             yield Breach("once", f"`cell_methods` of `{variable.path}` has `{name}` twice", node, name)
         coordinate = allowed.get(name)
-        if method.method == "point" or coordinate is None or not coordinate.is_numeric:
+        if method.method in ("point", "anomaly_wrt") or coordinate is None or not coordinate.is_numeric:
             continue
         if not {"bounds", "climatology"} & coordinate.attributes.keys():
             what = f"`{coordinate.path}` has no bounds, and `cell_methods` of `{variable.path}` its `{method.method}`"
@@ -165,6 +166,9 @@ def _find_types(dataset: CFDataset, variable: CFVariable, method: Method) -> Ite
     for word in method.types:
         other = dataset.resolve(word, variable.group)
         if other is not None and other.standard_name == "area_type":
+            if word in method.types[1:] and not set(other.shape[: len(other.axes)]) <= {1}:
+                what = f"`{word}` behind `over` in `cell_methods` of `{variable.path}` has several values"
+                yield Breach("type", what, variable.attributes["cell_methods"], word)
             continue
         if word not in area_types():
             what = f"`{word}` in `cell_methods` of `{variable.path}` is not an area type"

@@ -90,8 +90,7 @@ def find_disorder(dataset: CFDataset, variable: CFVariable) -> str:
 
 
 def _find_dimensions(dataset: CFDataset, variable: CFVariable) -> Iterator[Breach]:
-    allowed = dataset.find_spanned(variable)
-    allowed |= {dataset.sampled[axis] for axis in variable.dimensions if axis in dataset.sampled}
+    allowed = dataset.find_spanned(variable) | dataset.find_instances(variable)
     for name in variable.text("coordinates").split():
         other = dataset.resolve(name, variable.group)
         if other is None or other is variable:

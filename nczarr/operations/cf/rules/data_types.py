@@ -39,17 +39,18 @@ def find(dataset: CFDataset) -> Iterator[Breach]:
         if variable.type == "string" and [dataset.label(axis) for axis in variable.dimensions] == [variable.name]:
             text = f"`{variable.path}` holds texts and has the name of its dimension"
             yield Breach("label", text, variable.node)
-    for owner in (dataset.root, *dataset.variables.values()):
+    for owner in dataset.owners:
         for attribute in owner.attributes.values():
             yield from _find_in(attribute, owner)
 
 
 def _find_in(attribute: Attribute, owner: AttributeOwner) -> Iterator[Breach]:
     constant = attribute.value
-    if constant.type == "string" and constant.count > 1 and attribute.name not in ("flag_values", "_FillValue"):
+    is_text = owner.kind(attribute.name) == "text"
+    if constant.type == "string" and constant.count > 1 and is_text and attribute.name != "flag_values":
         text = f"attribute `{attribute.name}` of `{owner.path}` is an array of {constant.count} strings"
         yield Breach("scalar", text, attribute)
-    value = owner.value(attribute.name) if constant.type in ("char", "string") else None
+    value = owner.value(attribute.name)
     if isinstance(value, str) and not value.isascii() and unicodedata.normalize("NFC", value) != value:
         text = f"attribute `{attribute.name}` of `{owner.path}` is not in Normalization Form C"
         yield Breach("utf8", text, attribute)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nczarr.operations.cf.rule import Breach, Rules, Topic
-from nczarr.operations.cf.view import CFDataset
+from nczarr.operations.cf.view import CFDataset, CFVariable
 
 R = Rules("cf-description", "2.6.2")
 
@@ -21,14 +21,14 @@ RULES = (
 
 def find(dataset: CFDataset) -> Iterator[Breach]:
     """Find descriptions that are no texts, or stand at a variable."""
-    for owner in (dataset.root, *dataset.variables.values()):
+    for owner in dataset.owners:
         for name in TEXTS:
             node = owner.attributes.get(name)
             if node is None:
                 continue
             if owner.kind(name) != "text":
                 yield Breach("text", f"attribute `{name}` of `{owner.path}` is not a text", node)
-            if owner is not dataset.root and name in ("title", "history"):
+            if isinstance(owner, CFVariable) and name in ("title", "history"):
                 yield Breach("global", f"`{owner.path}` has the attribute `{name}`", node)
 
 

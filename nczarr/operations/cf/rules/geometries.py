@@ -99,7 +99,9 @@ def _find_carried(dataset: CFDataset, variable: CFVariable, container: CFVariabl
     counts = _one(dataset, container, "node_count") or _one(dataset, container, "node_coordinates")
     if counts is None or not counts.dimensions or "sample_dimension" in counts.attributes:
         return
-    if not set(counts.dimensions) & set(variable.dimensions):
+    words = variable.text("dimensions").split()
+    axes = {*variable.dimensions, *(dataset.resolve_dimension(word, variable.group) for word in words)}
+    if not set(counts.dimensions) & axes:
         what = f"`{variable.path}` has not the dimension `{dataset.label(counts.dimensions[0])}` of its geometries"
         yield Breach("dimension", what, variable.attributes["geometry"])
 

@@ -31,7 +31,7 @@ def find(dataset: CFDataset) -> Iterator[Breach]:
             if len(label.axes) > 1:
                 what = f"the label `{label.path}` has {len(label.dimensions)} dimensions"
                 yield Breach("dimensions", what, node, label.name)
-            allowed = dataset.find_spanned(variable) | {dataset.sampled.get(axis) for axis in variable.dimensions}
+            allowed = dataset.find_spanned(variable) | dataset.find_instances(variable)
             if len(label.axes) == 1 and label.axes[0] not in allowed and not dataset.is_domain(variable):
                 what = f"the label `{label.path}` has the dimension `{dataset.label(label.axes[0])}`"
                 yield Breach("match", f"{what}, which `{variable.path}` does not have", node, label.name)

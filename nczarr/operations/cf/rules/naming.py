@@ -47,7 +47,7 @@ def _names(dataset: CFDataset) -> Iterator[tuple[str, str, str, Node]]:
         yield "dimension", dimension.name, path, dimension
     for variable in dataset.variables.values():
         yield "variable", variable.name, variable.path, variable.node
-    for owner in (dataset.root, *dataset.variables.values()):
+    for owner in dataset.owners:
         for name, attribute in owner.attributes.items():
             yield "attribute", name, owner.path, attribute
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from nczarr.operations.cf.axes import PRESSURE_UNITS, axis_of
 from nczarr.operations.cf.rule import Breach, Rules, Topic
+from nczarr.operations.cf.udunits import UNJUDGED
 from nczarr.operations.cf.view import CFDataset
 
 R = Rules("cf-vertical", "4.3")
@@ -13,6 +15,9 @@ RULES = (
     R.must("positive", "`positive` is `up` or `down`.",
         'dimensions: z = 2 ; variables: float z(z) ; z:positive = "«above|up»" ;',
         "write the direction in which the values increase"),
+    R.should("required", "A vertical coordinate in units other than pressure has `positive`.",
+        'dimensions: z = 2 ; variables: float z(z) ; z:standard_name = "height" ; z:units = "m" ; '
+        '«|z:positive = "up" ;»', "write `up` or `down`"),
     R.should("direction", "`positive` agrees with the standard name.",
         'dimensions: z = 2 ; variables: float z(z) ; z:units = "m" ; z:standard_name = "depth" ; '
         'z:positive = "«up|down»" ;', "correct `positive`, or choose another standard name", since=(1, 7)),
@@ -26,6 +31,11 @@ def find(dataset: CFDataset) -> Iterator[Breach]:
     for variable in dataset.variables.values():
         node = variable.attributes.get("positive")
         if node is None:
+            units = variable.text("units")
+            is_vertical = dataset.holds_coordinates(variable) and axis_of(variable) == "Z" and variable.is_numeric
+            if is_vertical and units not in ("", "1", *UNJUDGED) and not PRESSURE_UNITS.fullmatch(units):
+                what = f"the vertical coordinate `{variable.path}` in `{units}` has no `positive`"
+                yield Breach("required", what, variable.node)
             continue
         direction, name = variable.text("positive").lower(), variable.standard_name
         expected = DIRECTIONS.get(name.split("_")[0]) if name.split("_")[1:2] in ([], ["above"], ["below"]) else None

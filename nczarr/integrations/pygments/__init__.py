@@ -1,0 +1,1 @@
+"""Lexers of Pygments for CDL and the NCZarr notation, found by their entry points. Pygments is not required."""

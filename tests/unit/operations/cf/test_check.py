@@ -1,0 +1,139 @@
+"""The check as a whole: places, versions, values that are read, sources without types, the missing library."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+import nczarr
+from nczarr.diagnostics.report import Diagnostic
+from nczarr.operations.cf import values
+from nczarr.operations.cf.check import find_version
+from tests.conftest import run_command
+
+TEXT = """netcdf t {
+dimensions:
+  x = 3 ;
+  y = 2 ;
+variables:
+  float x(x) ;
+    x:long_name = "x" ;
+    x:units = "1" ;
+  float v(y, x) ;
+    v:long_name = "v" ;
+    v:units = "1" ;
+    v:flag_values = 1.f, 2.f ;
+    v:flag_meanings = "good b@d wr!ng" ;
+    v:missing_value = NaNf ;
+    v:coordinates = "x z" ;
+  :Conventions = "CF-1.8" ;
+data:
+  x = 1, 2, 2 ;
+  v = 1, 2, 3, 4, 5, 6 ;
+}
+"""
+
+
+@pytest.fixture
+def text(tmp_path: Path, peer: Callable[[str], ModuleType]) -> Path:
+    peer("cf_units")
+    path = tmp_path / "t.cdl"
+    path.write_text(TEXT)
+    return path
+
+
+def check(path: Path, **options: Any) -> list[Diagnostic]:
+    return nczarr.check(path, cf=True, select=["cf"], **options)
+
+
+def test_places_in_a_text(text: Path) -> None:
+    source = text.read_bytes()
+    marked = [(found.code, source[found.primary.span.start : found.primary.span.end].decode()) for found in check(text)]
+    assert marked == [
+        ("cf-coordinates", "x"),
+        ("cf-flags", '"good b@d wr!ng"'),
+        ("cf-flags", "wr!ng"),
+        ("cf-coordinates", "z"),
+    ]
+
+
+def test_places_in_a_store(text: Path, tmp_path: Path) -> None:
+    store = tmp_path / "t.zarr"
+    nczarr.convert(text, store)
+    found = {(one.code, one.primary.key, one.primary.pointer) for one in check(store)}
+    assert found == {
+        ("cf-coordinates", "x/.zarray", None),
+        ("cf-coordinates", "v/.zattrs", "/coordinates"),
+        ("cf-flags", "v/.zattrs", "/flag_meanings"),
+    }
+
+
+def test_numbers_without_types(text: Path, tmp_path: Path) -> None:
+    """A plain store has NaN as a text, and no types of numbers."""
+    store = tmp_path / "t.zarr"
+    nczarr.convert(text, store, "zarr3", allow_loss="all")
+    document = json.loads((store / "v" / "zarr.json").read_text())
+    assert document["attributes"]["missing_value"] == "NaN"
+    assert {one.message for one in check(store)} == {one.message for one in check(text)}
+    document["attributes"]["flag_values"] = ["a", "b"]
+    (store / "v" / "zarr.json").write_text(json.dumps(document))
+    (store / "zarr.json").write_text('{"zarr_format": 3, "node_type": "group", "attributes": {}}')
+    assert any("`flag_values` of `/v` has the type" in one.message for one in check(store))
+
+
+def test_only_values_that_rules_are_about_are_read(text: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    read_paths = []
+    opened = values.reader_of
+    monkeypatch.setattr(values, "reader_of", lambda checked, path: read_paths.append(path) or opened(checked, path))
+    check(text)
+    assert read_paths == ["/x"]
+
+
+def test_long_arrays_are_not_read(text: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(values, "LARGEST", 2)
+    assert "is not monotonic" not in str([one.message for one in check(text)])
+
+
+def test_pieces_are_compared_across_their_ends(text: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(values, "BLOCK", 1)
+    assert any("2 at index 1, 2 at 2" in one.message for one in check(text))
+    text.write_text(TEXT.replace("x = 1, 2, 2", "x = 3, 2, 1"))
+    assert not any("monotonic" in one.message for one in check(text))
+
+
+@pytest.mark.parametrize(
+    ("conventions", "version"),
+    [
+        ("CF-1.7", (1, 7)),
+        ("ACDD-1.3, CF-1.11", (1, 11)),
+        ("CF-1.0", (1, 6)),
+        ("CF-1.99", (1, 13)),
+        ("COARDS", (1, 13)),
+        ("CF-1.x", (1, 13)),
+    ],
+)
+def test_versions_of_datasets(text: Path, conventions: str, version: tuple[int, int]) -> None:
+    text.write_text(TEXT.replace("CF-1.8", conventions))
+    assert find_version(nczarr.open(text).checked) == version
+
+
+def test_without_the_library_of_units(text: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "cf_units", None)
+    text.write_text(TEXT.replace('v:units = "1"', 'v:units = "metter"'))
+    ran = run_command("check", "--cf", str(text), str(text))
+    assert ran.err.count("warning[cf-unjudged]") == 1
+    assert "pip install 'nczarr[cf]'" in ran.err
+    assert "metter" not in ran.err
+
+
+def test_name_of_a_file(text: Path, tmp_path: Path) -> None:
+    for name, faults in (("t.nc", 0), ("t.nc4", 1), ("t.cdl", 0)):
+        if name != "t.cdl":
+            nczarr.convert(text, tmp_path / name, "netcdf", kind="nc3")
+        assert sum("does not end in `.nc`" in one.message for one in check(tmp_path / name)) == faults
