@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Coroutine
@@ -520,6 +521,19 @@ def message(method: str, params: Any, number: int | None = None) -> bytes:
         body["id"] = number
     data = json.dumps(body).encode()
     return b"Content-Length: %d\r\n\r\n%s" % (len(data), data)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_the_server(number: signal.Signals) -> None:
+    command = [sys.executable, "-m", "nczarr", "lsp"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=ROOT) as server:
+        assert server.stdin is not None
+        assert server.stdout is not None
+        server.stdin.write(message("initialize", {"processId": None, "rootUri": None, "capabilities": {}}, 1))
+        server.stdin.flush()
+        assert server.stdout.readline().startswith(b"Content-Length")
+        server.send_signal(number)
+        server.wait(timeout=60)  # while its standard input stays open
 
 
 @pytest.mark.parametrize(("farewell", "status"), [(True, 0), (False, 1)])
