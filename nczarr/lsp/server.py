@@ -235,9 +235,9 @@ class TextServer(LanguageServer):
         return all(types.MarkupKind.Markdown in (known or ()) for known in formats)
 
     def shutdown(self) -> None:
-        """End the thread and the server."""
-        self._thread.shutdown(wait=False, cancel_futures=True)
-        super().shutdown()  # type: ignore[no-untyped-call]
+        """End the threads without waiting: one of them reads standard input, which a client may keep open."""
+        for threads in (self._thread, self.thread_pool):
+            threads.shutdown(wait=False, cancel_futures=True)
 
 
 def _call(function: Callable[..., Any], *arguments: Any) -> Any:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import random
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Coroutine
@@ -457,6 +459,39 @@ def test_formatting_is_that_of_fmt() -> None:
     converse(scenario)
 
 
+def test_the_text_of_the_server_follows_every_edit() -> None:
+    """Random edits of real texts: the last diagnostics are those of the text that the client has."""
+    from lsprotocol import types
+
+    from nczarr.lsp.diagnostic_list import list_diagnostics
+    from nczarr.lsp.documents import TextVersion, View, analyze, find_format
+    from tests.support.written_texts import list_texts
+
+    draw = random.Random(5)
+
+    async def scenario(s: Any) -> None:
+        for path in draw.sample(list_texts(30_000), 8):
+            text = path.read_bytes().decode("utf-8", "replace")
+            uri = s.open(text, path.name)
+            for _ in range(12):
+                data = text.encode()
+                lines = TextVersion(uri, 1, data, find_format(uri, "", data), "utf-16").lines  # type: ignore[arg-type]
+                first = draw.randint(0, len(data))
+                start = lines.position(first)
+                end = lines.position(min(len(data), first + draw.choice((0, 1, 3, 30))), after=True)
+                new = draw.choice(("", "x", " ;\n", '"', "{", "é𝒳", "\r\n", ": a = 1 ;"))
+                s.change(uri, [types.TextDocumentContentChangePartial(types.Range(start, end), new)])
+                text = (data[: lines.offset(start)] + new.encode() + data[lines.offset(end) :]).decode()
+            form = find_format(uri, "", text.encode())
+            assert form is not None
+            version = TextVersion(uri, 1, text.encode(), form, "utf-16")
+            expected = list_diagnostics(View(version, analyze(version)))
+            found = await s.diagnostics(uri)
+            assert [(one.code, one.range) for one in found] == [(one.code, one.range) for one in expected], path
+
+    converse(scenario)
+
+
 def test_the_server_survives() -> None:
     from lsprotocol import types
     from pygls.exceptions import JsonRpcException
@@ -520,6 +555,19 @@ def message(method: str, params: Any, number: int | None = None) -> bytes:
         body["id"] = number
     data = json.dumps(body).encode()
     return b"Content-Length: %d\r\n\r\n%s" % (len(data), data)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_the_server(number: signal.Signals) -> None:
+    command = [sys.executable, "-m", "nczarr", "lsp"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=ROOT) as server:
+        assert server.stdin is not None
+        assert server.stdout is not None
+        server.stdin.write(message("initialize", {"processId": None, "rootUri": None, "capabilities": {}}, 1))
+        server.stdin.flush()
+        assert server.stdout.readline().startswith(b"Content-Length")
+        server.send_signal(number)
+        server.wait(timeout=60)  # while its standard input stays open
 
 
 @pytest.mark.parametrize(("farewell", "status"), [(True, 0), (False, 1)])

@@ -75,6 +75,8 @@ def complete(data: bytes, before: Sequence[Lexeme], offset: int, text_map: TextM
     texts = [data[lexeme.start : lexeme.end] for lexeme in statement]
     while texts[1:2] == [b":"] and texts[0] in _SECTION_WORDS and statement[0].kind == "keyword":
         del texts[:2]
+    while section == "types" and b"*" in texts and len(texts) > texts.index(b"*") + 2:
+        del texts[: texts.index(b"*") + 3]  # a vlen, whose semicolon is optional
     if b":" in texts:
         colon = texts.index(b":")
         owner = unescape_cdl(texts[colon - 1].decode("utf-8", "replace")) if colon else ""

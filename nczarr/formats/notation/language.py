@@ -68,7 +68,10 @@ def complete(data: bytes, before: Sequence[Lexeme], offset: int, text_map: TextM
     if not place.section and not statement:
         return Completion((), ("dataset",))
     if place.section in ("enum", "compound"):
-        return Completion(("types",) if place.section == "compound" and count % 2 else (), (), place.scope)
+        is_named = False
+        for text in statement:
+            is_named = not is_named and not text[:1].isdigit() and text[:1] != b"@"
+        return Completion(("types",) if place.section == "compound" and is_named else (), (), place.scope)
     if head == b"attribute":
         if count == 1:
             return Completion(("attributes",), (), place.scope, owner)

@@ -36,8 +36,11 @@ def list_words(text: TextVersion) -> Iterator[tuple[IndexEntry, str]]:
             if mention.extent is not None and is_single and mention.name in ATTRIBUTES:
                 yield entry, mention.name
         elif entry.key is not None and mention.extent is None and not entry.quoted and entry.key.role != "group":
-            if text.data[mention.start - 1 : mention.start] == b".":
+            if b"." in (text.data[mention.start - 1 : mention.start], text.data[mention.end : mention.end + 1]):
                 continue  # `sky.clear`
+            declared = text.index.declaration(entry.key)
+            if declared is None or declared.start > mention.start:
+                continue  # the notation has types before their declaration
             is_second = mention.role == "variable" and mention.value is None  # of `T v:a`, where a new name may stand
             if not is_second:
                 yield entry, entry.key.name
@@ -45,7 +48,7 @@ def list_words(text: TextVersion) -> Iterator[tuple[IndexEntry, str]]:
 
 def try_words(paths: list[Path], number: int, draw: random.Random) -> int:
     """Look for some words of each text; return how many."""
-    tried = 0
+    tried, misses = 0, []
     for path in paths:
         data = path.read_bytes()
         form = find_format(path.as_uri(), "", data)
@@ -60,8 +63,10 @@ def try_words(paths: list[Path], number: int, draw: random.Random) -> int:
             for typed in (0, 1):
                 for rest in (data[end:], b""):
                     offered = offer(data[: start + typed] + rest, form, start + typed)
-                    assert labels & set(offered), (path, name, start, typed, rest[:20], offered[:10])
+                    if not labels & set(offered):
+                        misses.append((path.name, name, start, typed, rest[:20], offered[:10]))
             tried += 1
+    assert misses == []
     return tried
 
 
