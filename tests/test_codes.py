@@ -12,6 +12,7 @@ import pytest
 import nczarr
 from nczarr.diagnostics.catalog import CODES, KINDS, SUBJECTS, Code
 from nczarr.diagnostics.report import VALUE_LOSSES, Diagnostic, Report, Severity, Source
+from nczarr.operations.cf.rules import load_topics
 from nczarr.options import Options
 from tests.conftest import run_command
 from tests.support.facts import Module, modules
@@ -102,6 +103,7 @@ def test_severities_are_those_declared() -> None:
 @pytest.mark.slow
 def test_declared_codes_are_used() -> None:
     used = {text for module in sources() for _, text in module.strings}
+    used |= {rule.code for topic in load_topics() for rule in topic.rules}
     assert not set(CODES) - used
 
 

@@ -1,13 +1,15 @@
 """Rules of CF as data: one rule is one requirement or recommendation of the conformance document, with its example.
 
-A topic is a module of `rules/`: its rules have one code, and one function finds
-their breaches in a dataset.
+A topic is a module of `rules/` and the TOML file of its name: the file has the
+rules, which share one code, and a function of the module finds their breaches.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
+from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 from nczarr.ast.node import Node
@@ -21,6 +23,9 @@ VERSIONS: tuple[Version, ...] = tuple((1, minor) for minor in range(OLDEST[1], N
 """Versions of CF whose rules are known."""
 
 _SECTION = re.compile(r"(?:types|dimensions|variables|data):|group: .*|\}")
+_FOLDER = Path(__file__).parent / "rules"
+
+_LINE_END = re.compile(r"(?<=[;{}])\s+|(?<=\bdimensions:)\s+|(?<=\bvariables:)\s+|(?<=\bdata:)\s+")
 _CHOICE = re.compile(r"«([^|»]*)\|([^»]*)»", re.DOTALL)
 
 
@@ -66,7 +71,9 @@ def _complete(body: str) -> str:
     section = "" if re.match(r"\s*(types|dimensions|variables|group|:)", body) else "variables: "
     lines = [
         line.strip()
-        for line in re.split(r"(?<=[;{}]) |(?<=\bdimensions:) |(?<=\bvariables:) |(?<=\bdata:) ", section + body)
+        for line in re.split(
+            r"(?<=[;{}])\s+|(?<=\bdimensions:)\s+|(?<=\bvariables:)\s+|(?<=\bdata:)\s+", section + body
+        )
     ]
     indented = (line if _SECTION.fullmatch(line) else f"  {line}" for line in lines if line)
     return "netcdf example {\n" + "\n".join(indented) + "\n}\n"
@@ -105,20 +112,24 @@ class Topic(NamedTuple):
         return self.rules[0].code
 
 
-class Rules:
-    """Maker of the rules of one section."""
+@cache
+def load_rules(topic: str) -> tuple[Rule, ...]:
+    """Return the rules of a topic from `rules/TOPIC.toml`, whose keys are the fields of a rule."""
+    import tomllib
 
-    def __init__(self, code: str, number: str) -> None:
-        self.code = code
-        self.number = number
+    table = tomllib.loads((_FOLDER / f"{topic}.toml").read_text(encoding="utf-8"))
+    common = {key: table[key] for key in ("code", "number")}
+    return tuple(_make_rule({**common, **rule}) for rule in table["rules"])
 
-    def must(self, name: str, text: str, example: str, remedy: str, **others: Version) -> Rule:
-        """Return a requirement; `since` and `until` limit its versions."""
-        return Rule(self.code, name, self.number, Severity.ERROR, text, example, remedy, **others)
 
-    def should(self, name: str, text: str, example: str, remedy: str, **others: Version) -> Rule:
-        """Return a recommendation."""
-        return Rule(self.code, name, self.number, Severity.WARNING, text, example, remedy, **others)
+def _make_rule(entry: Mapping[str, str]) -> Rule:
+    severity = Severity.ERROR if entry["kind"] == "requirement" else Severity.WARNING
+    since, until = (parse_version(entry[key]) if key in entry else None for key in ("since", "until"))
+    identity, texts = (
+        (entry["code"], entry["name"], entry["number"]),
+        (entry["text"], entry["example"], entry["remedy"]),
+    )
+    return Rule(*identity, severity, *texts, since or OLDEST, until or NEWEST)
 
 
 def parse_version(text: str) -> Version:

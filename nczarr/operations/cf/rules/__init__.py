@@ -1,4 +1,4 @@
-"""Topics of the conformance document, one a module; `load_topics` returns them in the order of the sections."""
+"""Topics of the conformance document: a module and a TOML file each; `load_topics` returns them in its order."""
 
 from __future__ import annotations
 

@@ -8,46 +8,12 @@ from collections.abc import Iterator
 from nczarr.arrays.lazy_numpy import np
 from nczarr.operations.cf.breaches import find_missing, find_missing_dimensions, find_no_text
 from nczarr.operations.cf.references import parse_pairs
-from nczarr.operations.cf.rule import NEWEST, Breach, Rule, Rules, Topic
+from nczarr.operations.cf.rule import Breach, Topic, load_rules
 from nczarr.operations.cf.values import has_values, read_numbers, read_texts
 from nczarr.operations.cf.view import INTEGERS, TEXTS, CFDataset, CFVariable
 
-R = Rules("cf-aggregation", "2.8")
-
 FEATURES = ({"map", "uris", "identifiers"}, {"map", "unique_values"})
 _URI = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:\S+|[^\s:]+(?::\S*)?")
-
-_HEAD = "dimensions: t = 3 ; f = 2 ; one = 1 ; variables: float v ; "
-_DATA = 'v:aggregated_dimensions = "t" ; v:aggregated_data = "map: m uris: u identifiers: i" ; '
-_PARTS = 'int m(one, f) ; string u(f) ; string i ; data: m = 1, 2 ; u = "a.nc", "b.nc" ; i = "v" ;'
-
-
-def _must(name: str, text: str, example: str, remedy: str) -> Rule:
-    return R.must(name, text, example, remedy, since=NEWEST)
-
-
-RULES = (
-    _must("dimensions", "`aggregated_dimensions` is a text with names of dimensions.", _HEAD
-        + _DATA.replace('"t"', '"«z|t»"') + _PARTS, "correct the name"),
-    _must("scalar", "An aggregation variable is a scalar.", _HEAD.replace("v ;", "v«(one)|» ;") + _DATA + _PARTS,
-        "remove its dimensions"),
-    _must("data", "`aggregated_data` has the features `map`, `uris` and `identifiers`, or `map` and `unique_values`.",
-        _HEAD + _DATA.replace(" identifiers: i", "«| identifiers: i»") + _PARTS, "name a variable for each feature"),
-    _must("exists", "The variables of `aggregated_data` exist.", _HEAD + _DATA.replace("uris: u", "uris: «w|u»")
-        + _PARTS, "correct the name"),
-    _must("types", "`map` has integers, `uris` texts.", _HEAD + _DATA + _PARTS.replace("int m", "«float|int» m"),
-        "store integers or texts"),
-    _must("shape", "Fragments have a dimension for each aggregated one, and `map` a row.", _HEAD + _DATA
-        + _PARTS.replace("string u(f)", "string u(«one, |»f)"), "correct the dimensions"),
-    _must("sum", "Each row of `map` adds up to the length of its dimension.", _HEAD + _DATA
-        + _PARTS.replace("m = 1, 2", "m = 1, «1|2»"), "write the lengths of the fragments"),
-    _must("missing", "`uris` and `identifiers` have no missing values.", _HEAD + _DATA
-        + _PARTS.replace('"b.nc"', '"«|b.nc»"'), "write the place of each fragment"),
-    _must("uri", "`uris` are absolute URIs or relative paths.", _HEAD + _DATA
-        + _PARTS.replace('"b.nc"', '"«b c.nc|b.nc»"'), "escape blanks as `%20`"),
-    R.should("kind", "Containers are not aggregation variables.", _HEAD + _DATA
-        + '«v:grid_mapping_name = "latitude_longitude" ;|» ' + _PARTS, "write the variable itself", since=NEWEST),
-)  # fmt: skip
 
 
 def find(dataset: CFDataset) -> Iterator[Breach]:
@@ -109,4 +75,4 @@ def _find_parts(
                     yield Breach("uri", f"`{text}` of `{part.path}` is not a URI", node, part.name)
 
 
-TOPIC = Topic(RULES, find)
+TOPIC = Topic(load_rules("aggregation"), find)

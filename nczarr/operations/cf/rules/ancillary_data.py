@@ -4,17 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nczarr.operations.cf.rule import Breach, Rules, Topic
+from nczarr.operations.cf.rule import Breach, Topic, load_rules
 from nczarr.operations.cf.view import CFDataset
-
-R = Rules("cf-ancillary-variables", "3.4")
-
-RULES = (
-    R.must("text", "`ancillary_variables` is a text with names of variables.",
-        'float v ; float q ; v:ancillary_variables = «1|"q"» ;', "write the names in one text"),
-    R.must("exists", "The variables that `ancillary_variables` names exist.",
-        'float v ; float error ; v:ancillary_variables = "«eror|error»" ;', "correct the name, or remove it"),
-)  # fmt: skip
 
 
 def find(dataset: CFDataset) -> Iterator[Breach]:
@@ -31,4 +22,4 @@ def find(dataset: CFDataset) -> Iterator[Breach]:
                 yield Breach("exists", what, node, name, dataset.suggest(name, variable.group))
 
 
-TOPIC = Topic(RULES, find)
+TOPIC = Topic(load_rules("ancillary_data"), find)

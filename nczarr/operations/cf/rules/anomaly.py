@@ -4,45 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nczarr.operations.cf.rule import NEWEST, Breach, Rule, Rules, Topic
+from nczarr.operations.cf.rule import Breach, Topic, load_rules
 from nczarr.operations.cf.rules.cell_methods import Method, parse_methods
 from nczarr.operations.cf.view import CFDataset, CFVariable
-
-R = Rules("cf-anomaly", "7.5")
-
-
-def _must(name: str, text: str, example: str, remedy: str) -> Rule:
-    return R.must(name, text, example, remedy, since=NEWEST)
-
-
-_A = (
-    'dimensions: time = 2 ; n = 2 ; lat = 2 ; variables: double time(time) ; time:units = "days since 2000-01-01" ; '
-    'time:standard_name = "time" ; double ref ; ref:units = "days since 2000-01-01" ; ref:standard_name = "time" ; '
-    'ref:bounds = "b" ; double b(n) ; float v(time, lat) ; v:cell_methods = "time: anomaly_wrt norm" ; '
-    'v:ancillary_variables = "norm" ; float norm(lat) ; norm:coordinates = "ref" ; norm:cell_methods = "ref: mean" ; '
-)
-
-RULES = (
-    _must("norm", "The norm of an anomaly is a variable that `ancillary_variables` names.",
-        _A.replace('ancillary_variables = "norm"', 'ancillary_variables = "«time|norm»"'),
-        "name the norm in `ancillary_variables`"),
-    _must("named", "The coordinates of an anomaly have standard names.",
-        _A.replace('time:standard_name = "time"', '«time:long_name|time:standard_name» = "time"', 1),
-        "write `standard_name`"),
-    _must("standard-name", "Anomaly and norm have the same standard name, which does not end in `_anomaly`.", _A
-        + 'v:units = "K" ; norm:units = "K" ; v:standard_name = "air_temperature" ; '
-        'norm:standard_name = "«surface|air»_temperature" ;', "write the same name"),
-    _must("coordinates", "The coordinates of an anomaly are no coordinates of its norm.",
-        _A.replace("norm(lat)", "norm(«time, |»lat)"), "remove the dimension from the norm"),
-    _must("dimensions",
-        "The norm has all other dimensions of the data variable, no dimension, or that of a climatology.",
-        _A.replace("norm(lat)", "norm(«n|lat»)"), "give the norm the other dimensions of the data variable"),
-    _must("norm-coordinates",
-        "The norm has a coordinate of one value, with bounds, for each coordinate of the anomaly.",
-        _A.replace('ref:bounds = "b" ; ', '«|ref:bounds = "b" ; »'), "write a scalar coordinate with bounds"),
-    _must("norm-methods", "`cell_methods` of the norm refers to its coordinates.",
-        _A.replace('"ref: mean"', '"«lat|ref»: mean"'), "name the coordinate in `cell_methods`"),
-)  # fmt: skip
 
 
 def find(dataset: CFDataset) -> Iterator[Breach]:
@@ -113,4 +77,4 @@ def _find_coordinates(
             yield Breach("norm-methods", what, norm.attributes.get("cell_methods", norm.node))
 
 
-TOPIC = Topic(RULES, find)
+TOPIC = Topic(load_rules("anomaly"), find)

@@ -4,17 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nczarr.operations.cf.rule import Breach, Rules, Topic
+from nczarr.operations.cf.rule import Breach, Topic, load_rules
 from nczarr.operations.cf.view import CFDataset
-
-R = Rules("cf-attribute", "Appendix A")
-
-RULES = (
-    R.must("text", "Attributes that CF defines as texts are texts.", 'float v ; v:long_name = «1|"one"» ;',
-        "write a text"),
-    R.must("number", "Attributes that CF defines as numbers are numbers.", 'float v ; v:valid_min = «"0"|0.f» ;',
-        "write the number without quotation marks"),
-)  # fmt: skip
 
 TEXTS = ("axis", "calendar", "cf_role", "computed_standard_name", "formula_terms", "geometry_type",
          "instance_dimension", "interior_ring", "long_name", "node_coordinates", "node_count", "nodes",
@@ -36,4 +27,4 @@ def find(dataset: CFDataset) -> Iterator[Breach]:
                 yield Breach("number", f"`{name}` of `{owner.path}` is a text, not a number", attribute)
 
 
-TOPIC = Topic(RULES, find)
+TOPIC = Topic(load_rules("attributes"), find)

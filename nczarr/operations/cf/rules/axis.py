@@ -6,23 +6,8 @@ from collections.abc import Iterator
 
 from nczarr.operations.cf.axes import units_axis
 from nczarr.operations.cf.breaches import find_no_text
-from nczarr.operations.cf.rule import Breach, Rules, Topic
+from nczarr.operations.cf.rule import Breach, Topic, load_rules
 from nczarr.operations.cf.view import CFDataset
-
-R = Rules("cf-axis", "4")
-
-RULES = (
-    R.must("value", "`axis` is X, Y, Z or T.", 'dimensions: x = 2 ; variables: float x(x) ; x:axis = "«E|X»" ;',
-        "write one of these letters"),
-    R.must("place", "`axis` stands at coordinates.", 'float x ; «x|x:long_name = "x" ; »«:axis = "X" ;|»',
-        "remove the attribute"),
-    R.must("units", "`axis` agrees with the units and `positive`.",
-        'dimensions: x = 2 ; variables: float x(x) ; x:axis = "«Y|X»" ; x:units = "degrees_east" ;',
-        "correct the axis or the units"),
-    R.must("duplicate", "A data variable has only one coordinate for each `axis`.",
-        'dimensions: x = 2 ; y = 2 ; variables: float x(x) ; x:axis = "X" ; float y(y) ; y:axis = "«X|Y»" ; '
-        "float v(y, x) ;", "remove `axis` from one of them"),
-)  # fmt: skip
 
 
 def find(dataset: CFDataset) -> Iterator[Breach]:
@@ -52,4 +37,4 @@ def find(dataset: CFDataset) -> Iterator[Breach]:
                 yield Breach("duplicate", what, variable.node)
 
 
-TOPIC = Topic(RULES, find)
+TOPIC = Topic(load_rules("axis"), find)

@@ -8,53 +8,13 @@ from nczarr.arrays.lazy_numpy import np
 from nczarr.operations.cf.axes import LONGITUDE_UNITS
 from nczarr.operations.cf.breaches import find_missing, find_no_text, name_dimensions
 from nczarr.operations.cf.references import parse_pairs
-from nczarr.operations.cf.rule import Breach, Rules, Topic
+from nczarr.operations.cf.rule import Breach, Topic, load_rules
 from nczarr.operations.cf.values import has_values, read_numbers
 from nczarr.operations.cf.view import CFDataset, CFVariable
-
-R = Rules("cf-bounds", "7.1")
 
 AGREEING = ("units", "standard_name", "axis", "positive", "calendar", "leap_month", "leap_year", "month_lengths")
 INHERITABLE = (*AGREEING, "cf_role", "computed_standard_name", "long_name", "units_metadata")
 """Attributes that bounds take from their coordinate, marked BI in Appendix A."""
-
-_X = "dimensions: x = 2 ; y = 2 ; n = 2 ; k = 4 ; variables: float x(x) ; "
-_B = _X + 'x:units = "m" ; x:bounds = "b" ; float b(x, n) ; '
-
-RULES = (
-    R.must("text", "`bounds` is the name of one variable.", _X + 'x:bounds = «1|"b"» ; float b(x, n) ;',
-        "write a name"),
-    R.must("exists", "The variable that `bounds` names exists.", _X + 'x:bounds = "«x_bnds|b»" ; float b(x, n) ;',
-        "correct the name, or remove the attribute"),
-    R.must("numeric", "Bounds are numbers.", _X + 'x:bounds = "b" ; «char|float» b(x, n) ;', "store numbers"),
-    R.must("dimensions", "Bounds have the dimensions of their coordinate, and one more for the vertices.", _X
-        + 'x:bounds = "b" ; float b(«y|x», n) ;', "give the bounds these dimensions"),
-    R.must("vertices", "Bounds of coordinate variables have 2 vertices, those of several dimensions more than 2.", _X
-        + 'x:bounds = "b" ; float b(x, «k|n») ;', "correct the length of the last dimension", since=(1, 12)),
-    R.must("agree", "Attributes of bounds agree with those of the coordinate.", _B + 'b:units = "«km|m»" ;',
-        "remove the attribute from the bounds"),
-    R.must("inherit", "Bounds have only attributes that their coordinate has as well.", _B + '«b:positive = "up" ;|»',
-        "move the attribute to the coordinate", since=(1, 11)),
-    R.must("order", "Bounds increase or decrease as their coordinate does.", _B
-        + "data: x = 1, 2 ; b = «1.5, 0.5, 2.5, 1.5|0.5, 1.5, 1.5, 2.5» ;", "exchange the bounds of each cell",
-        since=(1, 12)),
-    R.must("fill", "Fill values of bounds stand behind the vertices of each cell.",
-        "dimensions: x = 1 ; y = 1 ; k = 4 ; variables: float v(y, x) ; float c(y, x) ; "
-        'v:coordinates = "c" ; c:bounds = "b" ; float b(y, x, k) ; b:_FillValue = -9.f ; '
-        "data: c = 1 ; b = 0, «-9, 2, 2|1, 2, -9» ;", "move the fill values to the end of the last dimension",
-        since=(1, 12)),
-    R.must("formula",
-        "Bounds of a coordinate with `formula_terms` have the same terms, with bounds for those of its dimension.",
-        'dimensions: z = 2 ; n = 2 ; variables: float z(z) ; float p ; p:units = "Pa" ; z:bounds = "b" ; '
-        'z:standard_name = "atmosphere_ln_pressure_coordinate" ; z:formula_terms = "p0: p lev: z" ; float b(z, n) ; '
-        '«|b:formula_terms = "p0: p lev: b" ;»', "write `formula_terms` of the bounds", since=(1, 7)),
-    R.should("enclose", "The values of a coordinate lie within their bounds.", _B
-        + "data: x = 1, «5|2» ; b = 0.5, 1.5, 1.5, 2.5 ;", "correct the bounds or the coordinate"),
-    R.should("repeat", "Bounds do not repeat attributes of their coordinate.", _B + '«b:units = "m" ;|»',
-        "remove the attribute from the bounds", since=(1, 7)),
-    R.should("missing", "Bounds have no `_FillValue` and no `missing_value`.", _B + "«b:_FillValue = -9.f ;|»",
-        "remove the attribute", since=(1, 7), until=(1, 10)),
-)  # fmt: skip
 
 
 def find(dataset: CFDataset) -> Iterator[Breach]:
@@ -171,4 +131,4 @@ def _find_formula(dataset: CFDataset, variable: CFVariable, bounds: CFVariable) 
             yield Breach("formula", what, node, theirs[term])
 
 
-TOPIC = Topic(RULES, find)
+TOPIC = Topic(load_rules("bounds"), find)

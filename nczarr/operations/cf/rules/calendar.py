@@ -8,54 +8,14 @@ from fractions import Fraction
 from nczarr.arrays.values.time_units import CALENDARS, Units, date, date_text, dates
 from nczarr.names import suggest
 from nczarr.operations.cf.axes import is_time_coordinate, is_time_reference
-from nczarr.operations.cf.rule import Breach, Rules, Topic
+from nczarr.operations.cf.rule import Breach, Topic, load_rules
 from nczarr.operations.cf.values import has_values, read_pieces
 from nczarr.operations.cf.view import INTEGERS, CFDataset, CFVariable
-
-R, E = Rules("cf-calendar", "4.4.3"), Rules("cf-calendar", "4.4.4")
 
 ATOMIC = ("utc", "tai")
 """Calendars with or without leap seconds, since CF 1.12."""
 
 EXPLICIT = ("month_lengths", "leap_year", "leap_month")
-
-_TIME = 'dimensions: time = 1 ; variables: double time(time) ; time:units = "days since 2000-01-01" ; '
-_OLD = 'dimensions: time = 2 ; variables: double time(time) ; time:calendar = "standard" ; '
-
-RULES = (
-    R.must("value", "`calendar` is one of those of CF, unless `month_lengths` defines another one.", _TIME
-        + 'time:calendar = "«gregorain|standard»" ;',
-        "write a calendar such as `standard`, `proleptic_gregorian`, `noleap` or `360_day`"),
-    R.must("place", "`calendar` and the attributes that define one stand at time coordinates.",
-        'float v ; v:units = "m" ; «v:calendar = "standard" ;|»', "remove the attribute"),
-    R.must("defined", "A calendar of CF is not defined by `month_lengths`.", _TIME
-        + 'time:calendar = "«standard|martian»" ; time:month_lengths = 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, '
-        "30, 31 ;", "write another name in `calendar`, or remove the other attributes"),
-    R.must("times",
-        "Times are valid in the calendar: since 1972 in `utc`, since 1958 in `tai`, since year 0 in `standard`.",
-        'dimensions: time = 1 ; variables: double time(time) ; time:units = "seconds since 1958-01-01" ; '
-        'time:calendar = "tai" ; data: time = «-1|1» ;', "use another calendar", since=(1, 13)),
-    R.should("present", "A time coordinate has a `calendar`.", _TIME + '«|time:calendar = "standard" ;»',
-        "write `calendar`"),
-    R.should("gregorian", "The name `standard` stands instead of `gregorian`.", _TIME
-        + 'time:calendar = "«gregorian|standard»" ;', "write `standard`", since=(1, 9)),
-    R.should("crossing", "Times do not cross 1582-10-15 in the calendar `standard`.", _OLD
-        + 'time:units = "days since 1582-01-01" ; data: time = 0, «400|4» ;',
-        "write the calendar `proleptic_gregorian`", until=(1, 12)),
-    R.should("side",
-        "Times of the calendar `standard` and their reference datetime lie on the same side of 1582-10-15.", _OLD
-        + 'time:units = "days since 1582-01-01" ; data: time = 0, «400|4» ;',
-        "choose another reference datetime, or the calendar `proleptic_gregorian`", since=(1, 13)),
-    E.must("month-lengths", "`month_lengths` are 12 integers.", _TIME
-        + 'time:calendar = "martian" ; time:month_lengths = «30|31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31» ;',
-        "write the days of the 12 months"),
-    E.must("leap", "`leap_year` is an integer, and `leap_month` one from 1 to 12.", _TIME
-        + 'time:calendar = "martian" ; time:month_lengths = 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31 ; '
-        "time:leap_year = 4 ; time:leap_month = «13|2» ;", "write one integer"),
-    E.should("leap-month", "`leap_month` stands beside `leap_year`.", _TIME
-        + 'time:calendar = "martian" ; time:month_lengths = 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31 ; '
-        "time:leap_month = 2 ; «|time:leap_year = 4 ;»", "write `leap_year`, or remove `leap_month`"),
-)  # fmt: skip
 
 
 def find(dataset: CFDataset) -> Iterator[Breach]:
@@ -157,4 +117,4 @@ def _read_extent(dataset: CFDataset, variable: CFVariable, encoding: Units) -> t
     return earliest, latest
 
 
-TOPIC = Topic(RULES, find)
+TOPIC = Topic(load_rules("calendar"), find)

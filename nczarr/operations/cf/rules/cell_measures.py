@@ -7,28 +7,10 @@ from collections.abc import Iterator
 from nczarr.names import suggest
 from nczarr.operations.cf.breaches import find_no_text, name_dimensions
 from nczarr.operations.cf.references import parse_pairs
-from nczarr.operations.cf.rule import Breach, Rules, Topic
+from nczarr.operations.cf.rule import Breach, Topic, load_rules
 from nczarr.operations.cf.view import CFDataset, CFVariable
 
-R = Rules("cf-cell-measures", "7.2")
-
 UNITS = {"area": "m2", "volume": "m3"}
-
-_V = 'dimensions: x = 2 ; y = 2 ; variables: float v(x) ; float a(x) ; a:units = "m2" ; v:cell_measures = '
-
-RULES = (
-    R.must("form", "`cell_measures` is a text of pairs `measure: variable`.", _V + '"area«|:» a" ;',
-        "write `area: NAME` or `volume: NAME`"),
-    R.must("measure", "The measures are `area` and `volume`.", _V + '"«aera|area»: a" ;', "write one of these words"),
-    R.must("exists", "The variables of cell measures exist, or `external_variables` names them.", _V
-        + '"area: «areacella|a»" ;', "correct the name, or add it to `external_variables`"),
-    R.must("dimensions", "A measure has only dimensions of its variable.",
-        'dimensions: x = 2 ; y = 2 ; variables: float v(x) ; float a(«y|x») ; a:units = "m2" ; '
-        'v:cell_measures = "area: a" ;', "give the measure the dimensions of the data variable"),
-    R.must("units", "Areas are in units of square metres, volumes in cubic metres.",
-        'dimensions: x = 2 ; variables: float v(x) ; float a(x) ; a:units = "«m|km2»" ; v:cell_measures = "area: a" ;',
-        "correct the units"),
-)  # fmt: skip
 
 
 def find(dataset: CFDataset) -> Iterator[Breach]:
@@ -70,4 +52,4 @@ def _find_measure(dataset: CFDataset, variable: CFVariable, measure: str, other:
         yield Breach("units", what, node, other.name, (f"write units that are equivalent to `{expected}`",))
 
 
-TOPIC = Topic(RULES, find)
+TOPIC = Topic(load_rules("cell_measures"), find)

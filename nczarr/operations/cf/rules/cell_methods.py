@@ -7,11 +7,9 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from nczarr.names import suggest
-from nczarr.operations.cf.rule import Breach, Rules, Topic
+from nczarr.operations.cf.rule import Breach, Topic, load_rules
 from nczarr.operations.cf.standard_name_table import area_types, find_standard_name
 from nczarr.operations.cf.view import CFDataset, CFVariable
-
-R = Rules("cf-cell-methods", "7.3")
 
 OLD_METHODS = (
     "point",
@@ -28,34 +26,6 @@ OLD_METHODS = (
 METHODS = (*OLD_METHODS, "maximum_absolute_value", "minimum_absolute_value", "mean_absolute_value",
            "mean_of_upper_decile", "range", "root_mean_square", "sum_of_squares")  # fmt: skip
 """Methods since CF 1.7; `anomaly_wrt` is one since 1.13."""
-
-_V = (
-    'dimensions: time = 2 ; n = 2 ; variables: double time(time) ; time:units = "days since 2000-01-01" ; '
-    'time:bounds = "b" ; double b(time, n) ; float v(time) ; v:cell_methods = '
-)
-
-RULES = (
-    R.must("form", "`cell_methods` is a text of entries `name: method`.", _V + '"«mean|time: mean»" ;',
-        "write `name: method [where type [over type]] [within|over days|years] [(comment)]`"),
-    R.must("name", "The names are dimensions, scalar coordinates, standard names, or `area`.", _V
-        + '"«tiem|time»: mean" ;', "write a dimension of the variable"),
-    R.must("method", "The methods are those of Appendix E.", _V + '"time: «average|mean»" ;',
-        "write a method of Appendix E"),
-    R.must("type",
-        "The word behind `where` or `over` is an area type, or a variable with the standard name `area_type`.", _V
-        + '"time: mean area: mean where «lnad|land»" ;', "write a word of the table of area types"),
-    R.must("once", "Each dimension has one entry.", _V + '"time: mean« time: maximum|»" ;', "join the entries"),
-    R.must("interval", "An interval in a comment is a number and a unit; an entry has no, one, or one for each name.",
-        _V + '"time: mean (interval: «one hour|1 hour»)" ;',
-        "write `(interval: 1 hour)`, and `comment:` before other text"),
-    R.must("climatology", "Entries with `within` and `over` are about a climatological time.",
-        _V.replace('time:bounds = "b"', 'time:«bounds|climatology» = "b"')
-        + '"time: mean within days time: mean over days" ;',
-        "write `climatology` instead of `bounds` at the time coordinate"),
-    R.should("bounds", "Coordinates with a method other than `point` have bounds.",
-        _V.replace('time:bounds = "b" ; ', '«|time:bounds = "b" ; »') + '"time: mean" ;',
-        "write bounds of the coordinate"),
-)  # fmt: skip
 
 
 class Method(NamedTuple):
@@ -209,4 +179,4 @@ def _find_intervals(dataset: CFDataset, variable: CFVariable, method: Method) ->
             yield Breach("interval", what, node, match["unit"])
 
 
-TOPIC = Topic(RULES, find)
+TOPIC = Topic(load_rules("cell_methods"), find)

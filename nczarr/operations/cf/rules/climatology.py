@@ -6,30 +6,8 @@ from collections.abc import Iterator
 
 from nczarr.operations.cf.axes import is_time_coordinate, is_time_reference
 from nczarr.operations.cf.breaches import find_missing, find_no_text
-from nczarr.operations.cf.rule import Breach, Rules, Topic
+from nczarr.operations.cf.rule import Breach, Topic, load_rules
 from nczarr.operations.cf.view import CFDataset, CFVariable
-
-R = Rules("cf-climatology", "7.4")
-
-_T = 'dimensions: time = 2 ; n = 2 ; k = 3 ; variables: double time(time) ; time:units = "days since 2000-01-01" ; '
-_C = _T + 'time:climatology = "c" ; double c(time, n) ; '
-
-RULES = (
-    R.must("place", "`climatology` stands at a time coordinate.", _T
-        + 'double c(time, n) ; float v(time) ; «v|time»:climatology = "c" ;',
-        "move the attribute to the time coordinate"),
-    R.must("text", "`climatology` is the name of one variable.", _T
-        + 'time:climatology = «1|"c"» ; double c(time, n) ;', "write a name"),
-    R.must("exists", "The variable that `climatology` names exists.", _T
-        + 'time:climatology = "«clim|c»" ; double c(time, n) ;', "correct the name, or remove the attribute"),
-    R.must("dimensions", "Climatological bounds have the dimension of time, and one of length 2.",
-        _C.replace("c(time, n)", "c(time, «k|n»)"), "give the bounds these dimensions"),
-    R.must("numeric", "Climatological bounds are numbers.", _C.replace("double c", "«char|double» c"), "store numbers"),
-    R.must("agree", "Attributes of climatological bounds agree with those of time.", _C
-        + 'c:units = "days since «1999|2000»-01-01" ;', "remove the attribute from the bounds"),
-    R.must("fill", "Climatological bounds have no `_FillValue` and no `missing_value`.", _C + "«c:_FillValue = -9. ;|»",
-        "remove the attribute"),
-)  # fmt: skip
 
 
 def find(dataset: CFDataset) -> Iterator[Breach]:
@@ -64,4 +42,4 @@ def _find_bounds(variable: CFVariable, bounds: CFVariable) -> Iterator[Breach]:
             yield Breach("fill", f"the bounds `{bounds.path}` have `{name}`", bounds.attributes[name])
 
 
-TOPIC = Topic(RULES, find)
+TOPIC = Topic(load_rules("climatology"), find)

@@ -4,20 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nczarr.operations.cf.rule import NEWEST, Breach, Rules, Topic, show_version
+from nczarr.operations.cf.rule import NEWEST, Breach, Topic, load_rules, show_version
 from nczarr.operations.cf.view import CFDataset
-
-R = Rules("cf-conventions", "2.6.1")
-
-RULES = (
-    Rules("cf-conventions", "2.1").must("suffix", "The name of a netCDF file ends in `.nc`.", "", "rename the file"),
-    R.must("text", "`Conventions` is one text of names, separated by blanks or commas.",
-        ':Conventions = «1.13|"CF-1.13"» ;', 'write a text such as `"CF-1.8, ACDD-1.3"`'),
-    R.must("version", "`Conventions` names the version of CF.", ':Conventions = "«CF|CF-1.13»" ;',
-        "name the version, such as `CF-1.8`"),
-    R.should("requested", "`Conventions` names the version by which the dataset is checked.",
-        ':Conventions = "CF-«1.0|1.13»" ;', "check with `--cf` and the version that the dataset names, from 1.6 on"),
-)  # fmt: skip
 
 KNOWN = frozenset(f"CF-1.{minor}" for minor in range(NEWEST[1] + 1))
 """Names of all versions."""
@@ -51,4 +39,4 @@ def list_conventions(text: str) -> list[str]:
     return text.replace(",", " ").split()
 
 
-TOPIC = Topic(RULES, find)
+TOPIC = Topic(load_rules("conventions"), find)

@@ -7,35 +7,9 @@ from collections.abc import Iterator
 from nczarr.arrays.lazy_numpy import np
 from nczarr.operations.cf.axes import axis_of, units_axis
 from nczarr.operations.cf.breaches import find_missing, find_no_text, name_dimensions
-from nczarr.operations.cf.rule import Breach, Rules, Topic
+from nczarr.operations.cf.rule import Breach, Topic, load_rules
 from nczarr.operations.cf.values import has_values, read_pieces
 from nczarr.operations.cf.view import CFDataset, CFVariable
-
-R = Rules("cf-coordinates", "5")
-
-RULES = (
-    R.must("monotonic", "The values of a coordinate variable increase or decrease strictly.",
-        "dimensions: x = 3 ; variables: float x(x) ; data: x = 1, 2, «2|3» ;",
-        "sort the values, or store them in an auxiliary coordinate variable"),
-    R.must("fill", "A coordinate variable has no `_FillValue` and no `missing_value`.",
-        "dimensions: x = 1 ; variables: float x(x) ; «x:_FillValue = -1.f ;|»", "remove the attribute"),
-    R.must("text", "`coordinates` is a text with names of variables.", 'float v ; v:coordinates = «1|"z"» ; float z ;',
-        "write the names in one text"),
-    R.must("exists", "The variables that `coordinates` names exist.",
-        'float v ; v:coordinates = "«hight|height»" ; float height ;', "correct the name, or remove it"),
-    R.must("dimensions", "Auxiliary coordinates have only dimensions of their data variable.",
-        'dimensions: x = 2 ; y = 2 ; variables: float v(x) ; v:coordinates = "c" ; float c(«y|x») ;',
-        "remove the name from `coordinates`, or add the dimension to the data variable"),
-    R.must("present", "Dimensions of latitude, longitude, height and time have coordinate variables.",
-        'dimensions: lat = 2 ; variables: float v(lat) ; float «y|lat»(lat) ; «y|lat»:units = "degrees_north" ; '
-        'v:coordinates = "«y|lat»" ;', "give the variable the name of the dimension"),
-    R.should("multidimensional", "A multidimensional coordinate does not have the name of one of its dimensions.",
-        "dimensions: lat = 2 ; x = 2 ; variables: float «lat|latitude»(lat, x) ; float v(lat, x) ; "
-        'v:coordinates = "«lat|latitude»" ;', "rename the variable or the dimension"),
-    R.should("axis", "Horizontal coordinate variables other than latitude and longitude have `axis`.",
-        'dimensions: x = 1 ; variables: float x(x) ; x:units = "m" ; x:standard_name = "projection_x_coordinate" ; '
-        '«|x:axis = "X" ;»', "write `axis`"),
-)  # fmt: skip
 
 
 def find(dataset: CFDataset) -> Iterator[Breach]:
@@ -121,4 +95,4 @@ NAMES = {"lat": "Y", "latitude": "Y", "lon": "X", "longitude": "X", "time": "T",
          "lev": "Z", "level": "Z", "plev": "Z"}  # fmt: skip
 """Names of dimensions that say their axis."""
 
-TOPIC = Topic(RULES, find)
+TOPIC = Topic(load_rules("coordinates"), find)

@@ -6,27 +6,11 @@ import unicodedata
 from collections.abc import Iterator
 
 from nczarr.ast import Attribute
-from nczarr.operations.cf.rule import Breach, Rules, Topic
+from nczarr.operations.cf.rule import Breach, Topic, load_rules
 from nczarr.operations.cf.view import AttributeOwner, CFDataset
-
-R = Rules("cf-data-type", "2.2")
 
 CLASSIC = frozenset(("char", "byte", "short", "int", "float", "double"))
 LATER = CLASSIC | {"ubyte", "ushort", "uint", "int64", "uint64", "string"}
-
-RULES = (
-    R.must("type", "The type of a variable is one of those of CF.",
-        "types: int «enum e|(*) l» «{a = 1};|;» variables: «e|int» v ;", "write a variable of an atomic type"),
-    R.must("unsigned", "Before CF 1.9, variables have the types of classic netCDF files, or `string`.",
-        "«uint|int» v ;", "use a signed type, or conform to CF 1.9", until=(1, 8)),
-    R.must("utf8", "Text is in Unicode Normalization Form C and encoded in UTF-8.",
-        'float v ; v:long_name = "«e\u0301lan|élan»" ;', "write the text in Normalization Form C", since=(1, 12)),
-    R.must("scalar", "A text attribute is one text, not an array of strings.",
-        'float v ; string v:comment = "a"«, "b"|» ;', "join the strings"),
-    R.must("label", "A one-dimensional string-valued variable does not have the name of its dimension.",
-        "dimensions: x = 1 ; variables: string «x|label»(x) ;",
-        "give the variable another name, and name it in `coordinates`", since=(1, 12)),
-)  # fmt: skip
 
 
 def find(dataset: CFDataset) -> Iterator[Breach]:
@@ -58,4 +42,4 @@ def _find_in(attribute: Attribute, owner: AttributeOwner) -> Iterator[Breach]:
         yield Breach("utf8", f"attribute `{attribute.name}` of `{owner.path}` is not encoded in UTF-8", attribute)
 
 
-TOPIC = Topic(RULES, find)
+TOPIC = Topic(load_rules("data_types"), find)

@@ -4,19 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nczarr.operations.cf.rule import Breach, Rules, Topic
+from nczarr.operations.cf.rule import Breach, Topic, load_rules
 from nczarr.operations.cf.view import CFDataset, CFVariable
 
-R = Rules("cf-description", "2.6.2")
-
 TEXTS = ("title", "history", "institution", "source", "references", "comment")
-
-RULES = (
-    R.must("text", "`title`, `history`, `institution`, `source`, `references` and `comment` are texts.",
-        ':title = «1|"one"» ;', "write a text"),
-    R.should("global", "`title` and `history` are attributes of the dataset or of groups.",
-        'float v ; «v|»:title = "t" ;', "move it to the dataset", since=(1, 8)),
-)  # fmt: skip
 
 
 def find(dataset: CFDataset) -> Iterator[Breach]:
@@ -32,4 +23,4 @@ def find(dataset: CFDataset) -> Iterator[Breach]:
                 yield Breach("global", f"`{owner.path}` has the attribute `{name}`", node)
 
 
-TOPIC = Topic(RULES, find)
+TOPIC = Topic(load_rules("description"), find)

@@ -5,18 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nczarr.operations.cf.axes import axis_of
-from nczarr.operations.cf.rule import Breach, Rules, Topic
+from nczarr.operations.cf.rule import Breach, Topic, load_rules
 from nczarr.operations.cf.view import CFDataset
-
-R = Rules("cf-dimension", "2.4")
-
-RULES = (
-    R.must("distinct", "The dimensions of a variable have different names.",
-        "dimensions: x = 2 ; y = 2 ; variables: float v(x, «x|y») ;", "define a second dimension of the same length"),
-    R.should("order", "Dimensions of time, height, latitude and longitude stand in the order T, Z, Y, X.",
-        'dimensions: lat = 2 ; lon = 2 ; variables: float lat(lat) ; lat:units = "degrees_north" ; '
-        'float lon(lon) ; lon:units = "degrees_east" ; float v(«lon, lat|lat, lon») ;', "transpose the variable"),
-)  # fmt: skip
 
 
 def find(dataset: CFDataset) -> Iterator[Breach]:
@@ -39,4 +29,4 @@ def find(dataset: CFDataset) -> Iterator[Breach]:
             yield Breach("order", text, variable.node)
 
 
-TOPIC = Topic(RULES, find)
+TOPIC = Topic(load_rules("dimensions"), find)

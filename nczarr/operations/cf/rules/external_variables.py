@@ -4,17 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nczarr.operations.cf.rule import Breach, Rules, Topic
+from nczarr.operations.cf.rule import Breach, Topic, load_rules
 from nczarr.operations.cf.view import CFDataset
-
-R = Rules("cf-external-variables", "2.6.3")
-
-RULES = (
-    R.must("text", "`external_variables` is a text with names of variables.", ':external_variables = «1|"areacella"» ;',
-        "write the names in one text", since=(1, 7)),
-    R.must("absent", "A variable that `external_variables` names is not in the dataset.",
-        'float area ; :external_variables = "«area|volume»" ;', "remove the name", since=(1, 7)),
-)  # fmt: skip
 
 
 def find(dataset: CFDataset) -> Iterator[Breach]:
@@ -30,4 +21,4 @@ def find(dataset: CFDataset) -> Iterator[Breach]:
             yield Breach("absent", text, node, name)
 
 
-TOPIC = Topic(RULES, find)
+TOPIC = Topic(load_rules("external_variables"), find)

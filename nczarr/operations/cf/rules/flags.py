@@ -5,33 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from nczarr.operations.cf.rule import Breach, Rules, Topic
+from nczarr.operations.cf.rule import Breach, Topic, load_rules
 from nczarr.operations.cf.view import INTEGERS, CFDataset, CFVariable
-
-R = Rules("cf-flags", "3.5")
-
-RULES = (
-    R.must("type", "`flag_values` and `flag_masks` have the type of their variable.",
-        'byte q ; q:flag_values = «1|1b» ; q:flag_meanings = "good" ;', "write the values in the type of the variable"),
-    R.must("meanings", "`flag_meanings` stands beside `flag_values`.",
-        'byte q ; q:flag_values = 1b ; «|q:flag_meanings = "good" ;»', "write a word for each value"),
-    R.must("values", "`flag_values` or `flag_masks` stand beside `flag_meanings`.",
-        'byte q ; «|q:flag_values = 1b ;» q:flag_meanings = "good" ;', "write a value or mask for each word"),
-    R.must("words", "`flag_meanings` is a text of words of letters, digits and `_-.+@`.",
-        'byte q ; q:flag_values = 1b ; q:flag_meanings = "«good!|good»" ;', "replace the other characters"),
-    R.must("count", "`flag_meanings` has as many words as there are `flag_values` and `flag_masks`.",
-        'byte q ; q:flag_values = 1b, 2b ; q:flag_meanings = "good«| bad»" ;',
-        "write a word for each value; join the words of one meaning by `_`"),
-    R.must("bits", "Variables with `flag_masks` are integers or characters.",
-        '«float|int» q ; q:flag_masks = «1.f|1» ; q:flag_meanings = "good" ;', "store the flags as integers"),
-    R.must("zero", "`flag_masks` are not zero.", 'byte q ; q:flag_masks = «0b|1b» ; q:flag_meanings = "good" ;',
-        "give each meaning a bit"),
-    R.must("distinct", "`flag_values` are different from each other.",
-        'byte q ; q:flag_values = 1b, «1b|2b» ; q:flag_meanings = "good bad" ;', "give each meaning its own value"),
-    R.should("masked", "Each of `flag_values` has only bits of its mask.",
-        'byte q ; q:flag_masks = 1b ; q:flag_values = «2b|1b» ; q:flag_meanings = "good" ;',
-        "correct the mask or the value"),
-)  # fmt: skip
 
 _WORD = re.compile(r"[A-Za-z0-9_\-.+@]+")
 
@@ -93,4 +68,4 @@ def _find_masks(variable: CFVariable) -> Iterator[Breach]:
             yield Breach("masked", text, variable.attributes["flag_values"], str(value))
 
 
-TOPIC = Topic(RULES, find)
+TOPIC = Topic(load_rules("flags"), find)

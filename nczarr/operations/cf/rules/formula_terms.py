@@ -8,7 +8,7 @@ from typing import NamedTuple
 from nczarr.names import suggest
 from nczarr.operations.cf.breaches import find_missing
 from nczarr.operations.cf.references import parse_pairs
-from nczarr.operations.cf.rule import Breach, Rules, Topic
+from nczarr.operations.cf.rule import Breach, Topic, load_rules
 from nczarr.operations.cf.values import has_values, read_numbers
 from nczarr.operations.cf.view import CFDataset, CFVariable
 
@@ -71,53 +71,6 @@ FORMULAS = {
     "ocean_double_sigma_coordinate": _ocean(sigma="1", depth="m", z1="m", z2="m", a="m", href="m", k_c="1"),
 }
 """Definitions of Appendix D by standard name."""
-
-R = Rules("cf-formula-terms", "4.3.3")
-
-_SIGMA = (
-    'dimensions: z = 2 ; variables: float z(z) ; float ps ; ps:units = "Pa" ; float top ; top:units = "Pa" ; '
-    'z:standard_name = "atmosphere_sigma_coordinate" ; '
-)
-_SIGMA_TERMS = 'z:formula_terms = "sigma: z ps: ps ptop: top" ; '
-
-RULES = (
-    R.must("place", "`formula_terms` stands at a coordinate variable.",
-        'dimensions: z = 2 ; variables: float «s|z»(z) ; «s|z»:standard_name = "atmosphere_ln_pressure_coordinate" ; '
-        'float p ; p:units = "Pa" ; «s|z»:formula_terms = "p0: p lev: «s|z»" ;',
-        "give the variable the name of its dimension, or name it in `coordinates`"),
-    R.must("name", "The coordinate with `formula_terms` has a standard name of Appendix D.",
-        _SIGMA.replace("atmosphere_sigma_coordinate", "«model_level_number|atmosphere_sigma_coordinate»")
-        + _SIGMA_TERMS, "write the standard name of the formula"),
-    R.must("form", "`formula_terms` is a text of pairs `term: variable`.", _SIGMA
-        + 'z:formula_terms = "sigma: z «ps|ps: ps»" ;', "write a colon and a blank behind each term"),
-    R.must("term", "The terms are those of the formula.", _SIGMA + 'z:formula_terms = "sigma: z «p: ps|ps: ps»" ;',
-        "write a term of the definition in Appendix D"),
-    R.must("exists", "The variables of the terms exist.", _SIGMA + 'z:formula_terms = "sigma: z ps: «psurf|ps»" ;',
-        "correct the name"),
-    R.must("term-name", "The standard names of the terms are those of the formula, and agree with each other.", _SIGMA
-        + _SIGMA_TERMS + 'ps:standard_name = "«air_pressure|surface_air_pressure»" ;',
-        "correct the standard name of the variable", since=(1, 7)),
-    R.must("computed-place", "`computed_standard_name` stands beside `formula_terms`.", _SIGMA
-        + 'z:computed_standard_name = "air_pressure" ; «|' + _SIGMA_TERMS + "»",
-        "write `formula_terms`, or remove the attribute", since=(1, 7)),
-    R.must("computed", "`computed_standard_name` is that of the formula.", _SIGMA + _SIGMA_TERMS
-        + 'z:computed_standard_name = "«altitude|air_pressure»" ;', "write the name that Appendix D has", since=(1, 7)),
-    R.must("units", "The units of the terms are equivalent to those of the formula.",
-        _SIGMA.replace('ps:units = "Pa"', 'ps:units = "«m|hPa»"') + _SIGMA_TERMS, "correct the units", since=(1, 10)),
-    Rules("cf-formula-terms", "Appendix D").must("sigma-z",
-        "At each level of `ocean_sigma_z_coordinate` either `sigma` or `zlev` is missing.",
-        'dimensions: z = 2 ; variables: float z(z) ; z:standard_name = "ocean_sigma_z_coordinate" ; '
-        "float s(z) ; s:_FillValue = -9.f ; float l(z) ; l:_FillValue = -9.f ; "
-        'l:units = "m" ; z:formula_terms = "sigma: s zlev: l" ; data: s = -1, -9 ; l = -9, «-9|-20» ; z = -1, -20 ;',
-        "write the fill value in one of them", since=(1, 9)),
-    Rules("cf-formula-terms", "Appendix D").should("defective",
-        "Versions before 1.9 are not used for `ocean_sigma_z_coordinate`, which they define incompletely.",
-        'dimensions: z = 2 ; variables: float z(z) ; z:standard_name = "ocean_sigma«_z|»_coordinate" ; '
-        'z:formula_terms = "sigma: z" ;', "conform to CF 1.9", until=(1, 8)),
-    Rules("cf-formula-terms", "Appendix D").should("nsigma", "The term `nsigma` is omitted.",
-        'dimensions: z = 2 ; variables: float z(z) ; z:standard_name = "ocean_sigma_z_coordinate" ; '
-        'int n ; z:formula_terms = "sigma: z« nsigma: n|»" ;', "remove the term", since=(1, 9)),
-)  # fmt: skip
 
 
 def find(dataset: CFDataset) -> Iterator[Breach]:
@@ -220,4 +173,4 @@ def _find_levels(dataset: CFDataset, variable: CFVariable, terms: dict[str, CFVa
         yield Breach("sigma-z", what, variable.attributes["formula_terms"])
 
 
-TOPIC = Topic(RULES, find)
+TOPIC = Topic(load_rules("formula_terms"), find)

@@ -6,25 +6,9 @@ import math
 from collections.abc import Iterator
 
 from nczarr.operations.cf.breaches import find_missing_dimensions, find_no_text
-from nczarr.operations.cf.rule import Breach, Rules, Topic
+from nczarr.operations.cf.rule import Breach, Topic, load_rules
 from nczarr.operations.cf.values import has_values, read_pieces
 from nczarr.operations.cf.view import INTEGERS, CFDataset
-
-R = Rules("cf-gathering", "8.2")
-
-_L = "dimensions: x = 2 ; y = 3 ; land = 1 ; n = 2 ; variables: int land(land) ; land:compress = "
-
-RULES = (
-    R.must("place", "`compress` stands at a coordinate variable of integers.", _L.replace("int", "«float|int»")
-        + '"y x" ; data: land = 1 ;', "give the variable the name of its dimension, and store integers"),
-    R.must("text", "`compress` is a text with names of dimensions.", _L + '«1|"y x"» ; data: land = 1 ;',
-        "write the names in one text"),
-    R.must("exists", "The compressed dimensions exist.", _L + '"«z|y» x" ; data: land = 1 ;', "correct the name"),
-    R.must("range", "The indices are from 0 to the number of cells of the compressed dimensions less 1.", _L
-        + '"y x" ; data: land = «6|5» ;', "count the cells from 0"),
-    R.must("bounds", "A variable with `compress` has no bounds.", _L
-        + '"y x" ; «land:bounds = "b" ;|» int b(land, n) ; data: land = 1 ;', "remove the bounds", since=(1, 11)),
-)  # fmt: skip
 
 
 def find(dataset: CFDataset) -> Iterator[Breach]:
@@ -53,4 +37,4 @@ def find(dataset: CFDataset) -> Iterator[Breach]:
                 break
 
 
-TOPIC = Topic(RULES, find)
+TOPIC = Topic(load_rules("gathering"), find)

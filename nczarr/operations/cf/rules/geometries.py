@@ -6,62 +6,12 @@ from collections.abc import Iterator
 
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.operations.cf.breaches import find_missing, find_no_text
-from nczarr.operations.cf.rule import Breach, Rule, Rules, Topic
+from nczarr.operations.cf.rule import Breach, Topic, load_rules
 from nczarr.operations.cf.values import has_values, read_numbers
 from nczarr.operations.cf.view import CFDataset, CFVariable
 
-R = Rules("cf-geometry", "7.6")
-
 LEAST = {"point": 1, "line": 2, "polygon": 3}
 """Least number of nodes of each type."""
-
-_HEAD = "dimensions: i = 1 ; n = 4 ; m = 3 ; p = 1 ; variables: float v(i) ; v:geometry = "
-_G = 'int g ; g:geometry_type = "polygon" ; g:node_coordinates = "x y" ; g:node_count = "c" ; int c(i) ; '
-_XY = 'float x(n) ; x:axis = "X" ; float y(n) ; y:axis = "Y" ; '
-_DATA = "data: c = 4 ; x = 0, 1, 1, 0 ; y = 0, 0, 1, 1 ;"
-_PARTS = 'int k(p) ; int r(p) ; g:interior_ring = "r" ; g:part_node_count = "k" ; '
-_RINGS = _HEAD + '"g" ; ' + _G + _PARTS + _XY + _DATA
-
-
-def _must(name: str, text: str, example: str, remedy: str) -> Rule:
-    return R.must(name, text, example, remedy, since=(1, 8))
-
-
-RULES = (
-    _must("exists", "The variables of a geometry exist.", _HEAD + '"«h|g»" ; ' + _G + _XY + _DATA, "correct the name"),
-    _must("container", "A container has `geometry_type` and `node_coordinates`.", _HEAD + '"g" ; '
-        + _G.replace('g:geometry_type = "polygon" ;', '«|g:geometry_type = "polygon" ;»') + _XY + _DATA,
-        "write the attribute"),
-    _must("type", "`geometry_type` is `point`, `line` or `polygon`.", _HEAD + '"g" ; '
-        + _G.replace("polygon", "«poly|polygon»") + _XY + _DATA, "write one of these words"),
-    _must("axis", "Node coordinates have different `axis`.", _HEAD + '"g" ; ' + _G
-        + _XY.replace('y:axis = "Y"', 'y:axis = "«X|Y»"') + _DATA, "write X, Y and Z"),
-    _must("nodes", "Node coordinates have the same single dimension.", _HEAD + '"g" ; ' + _G
-        + _XY.replace("y(n)", "y(«m|n»)") + "data: c = 4 ;", "give them the same dimension"),
-    _must("dimension", "A data variable has the dimension of its geometries.", _HEAD.replace("v(i)", "v(«p|i»)")
-        + '"g" ; ' + _G + _XY + _DATA, "give it the dimension of `node_count`"),
-    _must("least", "Lines have two nodes at least, polygons three.", _HEAD + '"g" ; ' + _G + _XY
-        + _DATA.replace("c = 4", "c = «2|4»"), "add nodes, or choose another type"),
-    _must("carried", "`grid_mapping` and `coordinates` of a container stand at the data variable as well.", _HEAD
-        + '"g" ; ' + _G + _XY + 'float lat(i) ; g:coordinates = "lat" ; «|v:coordinates = "lat" ; »' + _DATA,
-        "write the attribute at the data variable"),
-    _must("named", "`nodes` of a coordinate names a node coordinate variable.", _HEAD + '"g" ; v:coordinates = "lat" ; '
-        + _G + _XY + 'float lat(i) ; lat:nodes = "«c|y»" ; ' + _DATA, "name the variable with the nodes"),
-    _must("counts", "`node_count` is missing only for points, each with one node.", _HEAD.replace("i = 1", "i = 2")
-        + '"g" ; int g ; g:geometry_type = "polygon" ; g:node_coordinates = "x y" ; int c(i) ; '
-        + '«|g:node_count = "c" ; »' + _XY + "data: c = 4, 4 ;", "write `node_count`"),
-    _must("sum", "The counts of parts and of geometries have the same sum.", _HEAD + '"g" ; ' + _G
-        + 'int k(p) ; g:part_node_count = "k" ; ' + _XY + _DATA + " k = «3|4» ;", "count the nodes of all parts"),
-    _must("ring-parts", "`part_node_count` stands beside `interior_ring`.",
-        _RINGS.replace('g:part_node_count = "k" ;', '«|g:part_node_count = "k" ;»') + " k = 4 ; r = 0 ;",
-        "write `part_node_count`"),
-    _must("ring-values", "`interior_ring` has 0 for exterior rings and 1 for interior ones.", _RINGS
-        + " k = 4 ; r = «2|0» ;", "write 0 or 1"),
-    _must("ring-dimension", "Rings have the dimension of the counts of parts.", _RINGS.replace("r(p)", "r(«i|p»)")
-        + " k = 4 ; r = 0 ;", "give both the same dimension"),
-    _must("orientation", "Exterior rings are anticlockwise, interior ones clockwise.", _HEAD + '"g" ; ' + _G + _XY
-        + "data: c = 4 ; x = «0, 0, 1, 1|0, 1, 1, 0» ; y = «0, 1, 1, 0|0, 0, 1, 1» ;", "reverse the nodes of the ring"),
-)  # fmt: skip
 
 
 def find(dataset: CFDataset) -> Iterator[Breach]:
@@ -200,4 +150,4 @@ def _compute_area(x: NDArray[np.float64], y: NDArray[np.float64]) -> float:
     return float(np.sum(x * np.roll(y, -1) - np.roll(x, -1) * y))
 
 
-TOPIC = Topic(RULES, find)
+TOPIC = Topic(load_rules("geometries"), find)

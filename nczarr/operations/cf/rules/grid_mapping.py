@@ -7,11 +7,9 @@ from collections.abc import Iterator
 from nczarr.names import suggest
 from nczarr.operations.cf.breaches import find_missing, find_no_text
 from nczarr.operations.cf.references import parse_grid_mapping
-from nczarr.operations.cf.rule import Breach, Rules, Topic
+from nczarr.operations.cf.rule import Breach, Topic, load_rules
 from nczarr.operations.cf.values import has_values, read_pieces
 from nczarr.operations.cf.view import INTEGERS, CFDataset, CFVariable
-
-R = Rules("cf-grid-mapping", "5.6")
 
 _CENTRAL = ("longitude_of_central_meridian", "latitude_of_projection_origin")
 _ORIGIN = ("longitude_of_projection_origin", "latitude_of_projection_origin")
@@ -56,52 +54,6 @@ NUMBERS = ("azimuth_of_central_line", "earth_radius", "false_easting", "false_no
            "scale_factor_at_projection_origin", "semi_major_axis", "semi_minor_axis", "standard_parallel",
            "straight_vertical_longitude_from_pole", "towgs84")  # fmt: skip
 
-_CRS = 'float v ; v:grid_mapping = "crs" ; int crs ; crs:grid_mapping_name = '
-
-RULES = (
-    R.must("form", "`grid_mapping` is the name of a variable, or a list `name: coordinate …`.",
-        'float v ; v:grid_mapping = "crs« other|»" ; int crs ; crs:grid_mapping_name = "latitude_longitude" ;',
-        "write one name, or the coordinates of each behind a colon"),
-    R.must("exists", "The grid mapping variables and their coordinates exist.",
-        'float v ; v:grid_mapping = "«csr|crs»" ; int crs ; crs:grid_mapping_name = "latitude_longitude" ;',
-        "correct the name, or remove the attribute"),
-    R.must("listed", "Auxiliary coordinates in `grid_mapping` stand in `coordinates` as well.",
-        'float v ; v:grid_mapping = "crs: lat lon" ; v:coordinates = "lat«| lon»" ; float lat ; float lon ; '
-        'int crs ; crs:grid_mapping_name = "latitude_longitude" ;', "add the name to `coordinates`", since=(1, 7)),
-    R.must("named", "A grid mapping variable has `grid_mapping_name`.",
-        'float v ; v:grid_mapping = "crs" ; int crs ; «|crs:grid_mapping_name = "latitude_longitude" ;»',
-        "write a name of Appendix F"),
-    R.must("name", "`grid_mapping_name` is one of Appendix F.", _CRS + '"«latitude_longtude|latitude_longitude»" ;',
-        "write a name of Appendix F"),
-    R.must("type", "The parameters have the types of Appendix F.", _CRS
-        + '"latitude_longitude" ; crs:semi_major_axis = «"6371229"|6371229.» ;',
-        "write numbers without quotation marks, and names as texts"),
-    R.must("datum", "The names of ellipsoid, prime meridian, datum and geographic system are all present, or none.",
-        _CRS + '"latitude_longitude" ; «crs:horizontal_datum_name = "WGS_1984" ;|»', "write all four names",
-        since=(1, 7)),
-    R.must("projected", "`geographic_crs_name` stands beside `projected_crs_name`.", _CRS
-        + '"latitude_longitude" ; «crs:projected_crs_name = "British National Grid" ;|»',
-        "write `geographic_crs_name`, and the names that belong to it", since=(1, 7)),
-    R.must("wkt", "`crs_wkt` is a text in the form of OGC's WKT-CRS.", _CRS
-        + '"latitude_longitude" ; crs:crs_wkt = "«EPSG:4326|GEODCRS[]»" ;',
-        "write the coordinate reference system as WKT", since=(1, 7)),
-    R.must("parameters", "The parameters that the grid mapping needs are present.", _CRS
-        + '"sinusoidal" ; «|crs:longitude_of_projection_origin = 0. ;»', "write the parameter of Appendix F",
-        since=(1, 7)),
-    R.must("refinement", "`refinement_level` suits `indexing_scheme`, and is an integer from 0 to 29.", _CRS
-        + '"healpix" ; crs:indexing_scheme = "nested" ; crs:refinement_level = «30|8» ;',
-        "write the level beside `nested` and `ring` alone", since=(1, 13)),
-    R.must("healpix-index", "A variable with the standard name `healpix_index` holds integers that are not negative.",
-        'dimensions: c = 1 ; variables: int c(c) ; c:units = "1" ; c:standard_name = "healpix_index" ; '
-        "data: c = «-1|1» ;", "write the indices of HEALPix", since=(1, 13)),
-    R.should("scalar", "A grid mapping variable has no dimensions.",
-        'dimensions: x = 1 ; variables: float v ; v:grid_mapping = "crs" ; int crs«(x)|» ; '
-        'crs:grid_mapping_name = "latitude_longitude" ;', "write a scalar"),
-    R.should("deprecated", "Deprecated parameters are not used.", _CRS
-        + '"polar_stereographic" ; crs:latitude_of_projection_origin = 90. ; crs:standard_parallel = 70. ; '
-        "crs:«straight_vertical_longitude_from_pole|longitude_of_projection_origin» = 0. ;",
-        "write the parameter that replaces it", since=(1, 11)),
-)  # fmt: skip
 
 DEPRECATED = {
     ("lambert_cylindrical_equal_area", "scale_factor_at_projection_origin"): "standard_parallel",
@@ -206,4 +158,4 @@ def _find_indices(dataset: CFDataset, variable: CFVariable) -> Iterator[Breach]:
         yield Breach("healpix-index", f"`{variable.path}` has negative values", variable.node)
 
 
-TOPIC = Topic(RULES, find)
+TOPIC = Topic(load_rules("grid_mapping"), find)

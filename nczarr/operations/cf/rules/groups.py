@@ -8,26 +8,8 @@ from collections.abc import Iterator
 from nczarr import names
 from nczarr.check.resolve import list_scopes
 from nczarr.operations.cf import references
-from nczarr.operations.cf.rule import Breach, Rules, Topic
+from nczarr.operations.cf.rule import Breach, Topic, load_rules
 from nczarr.operations.cf.view import CFDataset, CFVariable
-
-R = Rules("cf-group", "2.7")
-
-RULES = (
-    R.must("root-only", "`Conventions` and `external_variables` are attributes of the root group.",
-        'group: g { :«Conventions|title» = "CF-1.13" ; }', "move it to the root group", since=(1, 8)),
-    R.must("dimension", "A variable of another group with a dimension of the same name has the same dimension.",
-        "group: a { dimensions: x = 2 ; variables: float c(x) ; } group: b { dimensions: «x|y» = 2 ; variables: "
-        'float v(«x|y») ; v:ancillary_variables = "/a/c" ; }', "use one dimension in a common ancestor group",
-        since=(1, 8)),
-    R.must("path", "A path consists of words of letters, digits and underscores, separated by slashes.",
-        'float v ; v:ancillary_variables = "«/g//w|/w»" ; float w ;',
-        "write a path such as `/group/variable` or `../variable`", since=(1, 8)),
-    R.should("lateral", "A coordinate variable outside of the group and its ancestors is named by a path.",
-        "group: a { dimensions: x = 2 ; variables: float x(x) ; } group: b { dimensions: y = 1 ; "
-        'variables: float v(y) ; v:ancillary_variables = "«x|/a/x»" ; }', "write the path of the variable",
-        since=(1, 8)),
-)  # fmt: skip
 
 _PATH = re.compile(r"(?:\.\.?/|/)?(?:(?:\.\.|\w+)/)*\w+", re.ASCII)
 
@@ -61,4 +43,4 @@ def _find_reference(dataset: CFDataset, variable: CFVariable, attribute: str, na
             yield Breach("dimension", text, node, name)
 
 
-TOPIC = Topic(RULES, find)
+TOPIC = Topic(load_rules("groups"), find)

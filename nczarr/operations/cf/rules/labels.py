@@ -4,19 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nczarr.operations.cf.rule import Breach, Rules, Topic
+from nczarr.operations.cf.rule import Breach, Topic, load_rules
 from nczarr.operations.cf.view import CFDataset
-
-R = Rules("cf-label", "6.1")
-
-RULES = (
-    R.must("dimensions", "A label has one dimension of its data variable at most, and one for the characters.",
-        'dimensions: x = 2 ; y = 2 ; n = 3 ; variables: float v(x, y) ; v:coordinates = "c" ; char c(«x, |»y, n) ;',
-        "give the label one dimension of the data variable"),
-    R.must("match", "The dimension of a label is one of its data variable.",
-        'dimensions: x = 2 ; y = 2 ; n = 3 ; variables: float v(x) ; v:coordinates = "c" ; char c(«y|x», n) ;',
-        "give the label a dimension of the data variable"),
-)  # fmt: skip
 
 
 def find(dataset: CFDataset) -> Iterator[Breach]:
@@ -37,4 +26,4 @@ def find(dataset: CFDataset) -> Iterator[Breach]:
                 yield Breach("match", f"{what}, which `{variable.path}` does not have", node, label.name)
 
 
-TOPIC = Topic(RULES, find)
+TOPIC = Topic(load_rules("labels"), find)

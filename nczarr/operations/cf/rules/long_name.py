@@ -4,15 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nczarr.operations.cf.rule import Breach, Rules, Topic
+from nczarr.operations.cf.rule import Breach, Topic, load_rules
 from nczarr.operations.cf.view import CFDataset
-
-R = Rules("cf-long-name", "3.2")
-
-RULES = (
-    R.should("described", "Variables have `long_name` or `standard_name`.",
-        'float t ; «|t:long_name = "temperature" ;»', "write a `standard_name` of the table, or a `long_name`"),
-)  # fmt: skip
 
 
 def find(dataset: CFDataset) -> Iterator[Breach]:
@@ -25,4 +18,4 @@ def find(dataset: CFDataset) -> Iterator[Breach]:
         yield Breach("described", f"`{variable.path}` has neither `long_name` nor `standard_name`", variable.node)
 
 
-TOPIC = Topic(RULES, find)
+TOPIC = Topic(load_rules("long_name"), find)

@@ -5,33 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nczarr.arrays.lazy_numpy import np
-from nczarr.operations.cf.rule import Breach, Rules, Topic
+from nczarr.operations.cf.rule import Breach, Topic, load_rules
 from nczarr.operations.cf.values import has_values, read_pieces
 from nczarr.operations.cf.view import CFDataset, CFVariable
-
-R = Rules("cf-missing-data", "2.5.1")
-
-RULES = (
-    R.must("range", "`valid_range` is not present together with `valid_min` or `valid_max`.",
-        "float v ; v:valid_range = 0.f, 1.f ; «v:valid_min = 0.f ;|»", "remove `valid_min` and `valid_max`"),
-    R.must("fill-type", "`_FillValue` has the type of its variable.", "float v ; v:missing_value = «-1|-1.f» ;",
-        "write the value in the type of the variable"),
-    R.must("actual-type", "`actual_range` has the type of its variable, or that of `scale_factor` and `add_offset`.",
-        "float v ; v:actual_range = «1, 1|1.f, 1.f» ; data: v = 1 ;", "write the values in this type", since=(1, 7)),
-    R.must("actual-range", "`actual_range` is the smallest and the largest value that is not missing.",
-        "float v ; v:actual_range = «0.f|1.f», 1.f ; data: v = 1 ;", "write the smallest and the largest value",
-        since=(1, 7)),
-    R.must("actual-missing", "There is no `actual_range` if all values are missing.",
-        "float v ; v:_FillValue = 0.f ; v:actual_range = «0.f, 0.f|1.f, 1.f» ; data: v = «0|1» ;",
-        "remove the attribute", since=(1, 7)),
-    R.must("actual-valid", "The values of `actual_range` are valid values.",
-        "float v ; v:valid_min = «2.f|0.f» ; v:actual_range = 1.f, 1.f ; data: v = 1 ;",
-        "correct the valid range, or the values", since=(1, 7)),
-    R.should("fill-valid", "`_FillValue` is outside of the valid range.",
-        "float v ; v:_FillValue = «1.f|9.f» ; v:valid_max = 2.f ;", "choose a fill value outside of the range"),
-    R.should("fill-equal", "`missing_value` and `_FillValue` are equal if both are present.",
-        "float v ; v:_FillValue = 9.f ; v:missing_value = «8.f|9.f» ;", "write the same value in both"),
-)  # fmt: skip
 
 
 def find(dataset: CFDataset) -> Iterator[Breach]:
@@ -105,4 +81,4 @@ def _are_equal(values: tuple[float, float], actual: list[float], *, exact: bool)
     return values == tuple(actual) if exact else bool(np.allclose(values, actual, rtol=1e-5))
 
 
-TOPIC = Topic(RULES, find)
+TOPIC = Topic(load_rules("missing_data"), find)

@@ -6,22 +6,13 @@ import re
 from collections.abc import Iterator
 
 from nczarr.ast.node import Node
-from nczarr.operations.cf.rule import Breach, Rules, Topic
+from nczarr.operations.cf.rule import Breach, Topic, load_rules
 from nczarr.operations.cf.view import CFDataset
-
-R = Rules("cf-name", "2.3")
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 
 SYSTEM = frozenset(("_FillValue", "_Unsigned", "_Encoding", "_Storage", "_ChunkSizes", "_Coordinate", "_DeflateLevel"))
 """Attributes of netCDF itself, whose names begin with an underscore."""
-
-RULES = (
-    R.should("characters", "Names begin with a letter and consist of letters, digits and underscores.",
-        "float «_v|v» ;", "rename it"),
-    R.should("case", "No two names of variables are equal when case is ignored.", "float v ; float «V|w» ;",
-        "rename one of them"),
-)  # fmt: skip
 
 
 def find(dataset: CFDataset) -> Iterator[Breach]:
@@ -52,4 +43,4 @@ def _names(dataset: CFDataset) -> Iterator[tuple[str, str, str, Node]]:
             yield "attribute", name, owner.path, attribute
 
 
-TOPIC = Topic(RULES, find)
+TOPIC = Topic(load_rules("naming"), find)

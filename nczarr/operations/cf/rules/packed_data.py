@@ -4,27 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from nczarr.operations.cf.rule import Breach, Rules, Topic
+from nczarr.operations.cf.rule import Breach, Topic, load_rules
 from nczarr.operations.cf.view import REALS, CFDataset, CFVariable
-
-R = Rules("cf-packing", "8.1")
-
-RULES = (
-    R.must("equal", "`scale_factor` and `add_offset` have the same type.",
-        "short v ; v:scale_factor = 0.1 ; v:add_offset = «1.f|1.» ;", "write both in the type of the unpacked values"),
-    R.must("unpacked", "`scale_factor` and `add_offset` are float or double, or have the type of the variable.",
-        "short v ; v:scale_factor = «2|2.» ;", "write a number with a decimal point", until=(1, 10)),
-    R.must("packed", "A variable with another type than `scale_factor` and `add_offset` is byte, short or int.",
-        "«float|short» v ; v:scale_factor = 0.1 ;", "store integers, or remove the attributes", until=(1, 10)),
-    R.must("real", "`scale_factor` and `add_offset` are float or double.", "short v ; v:scale_factor = «2s|2.» ;",
-        "write a number with a decimal point", since=(1, 11)),
-    R.must("range",
-        "Variables unpacked to float are byte or short, those unpacked to double also int, with or without sign.",
-        "«int|short» v ; v:scale_factor = 0.1f ;", "write the attributes as double, or store shorter integers",
-        since=(1, 11)),
-    R.should("precision", "A variable unpacked to float is not int.", "«int|short» v ; v:scale_factor = 0.1f ;",
-        "write the attributes as double", until=(1, 10)),
-)  # fmt: skip
 
 SHORT = frozenset(("byte", "ubyte", "short", "ushort"))
 
@@ -57,4 +38,4 @@ def _find_types(variable: CFVariable, names_of: Sequence[str]) -> Iterator[Breac
         yield Breach("precision", f"{what}, and the variable `{variable.type}`", node)
 
 
-TOPIC = Topic(RULES, find)
+TOPIC = Topic(load_rules("packed_data"), find)

@@ -7,10 +7,8 @@ from collections.abc import Iterator
 
 from nczarr.names import suggest
 from nczarr.operations.cf.breaches import find_missing, find_no_text
-from nczarr.operations.cf.rule import Breach, Rule, Rules, Topic, Version
+from nczarr.operations.cf.rule import Breach, Topic, load_rules
 from nczarr.operations.cf.view import INTEGERS, REALS, CFDataset, CFVariable
-
-R = Rules("cf-quantization", "8.4")
 
 ALGORITHMS = {"bitround": "quantization_nsb", "bitgroom": "quantization_nsd", "digitround": "quantization_nsd",
               "granular_bitround": "quantization_nsd"}  # fmt: skip
@@ -19,33 +17,6 @@ ALGORITHMS = {"bitround": "quantization_nsb", "bitgroom": "quantization_nsd", "d
 MOST = {("quantization_nsb", "float"): 23, ("quantization_nsb", "double"): 52,
         ("quantization_nsd", "float"): 7, ("quantization_nsd", "double"): 15}  # fmt: skip
 
-FIRST: Version = (1, 12)
-
-_Q = 'char q ; q:algorithm = "bitround" ; q:implementation = "libnetcdf version 4.9.4" ; '
-_V = 'float v ; v:quantization = "q" ; v:quantization_nsb = 9 ; '
-
-
-def _must(name: str, text: str, example: str, remedy: str) -> Rule:
-    return R.must(name, text, example, remedy, since=FIRST)
-
-
-RULES = (
-    _must("container", "The container of a quantization has `algorithm` and `implementation`.",
-        'char q ; q:algorithm = "bitround" ; «|q:implementation = "libnetcdf version 4.9.4" ; »' + _V,
-        "write both attributes"),
-    _must("algorithm", "`algorithm` is one of this section.", _Q.replace('"bitround"', '"«bitrounding|bitround»"') + _V,
-        "write `bitround`, `bitgroom`, `digitround` or `granular_bitround`"),
-    _must("implementation", "`implementation` names a software and its version.",
-        _Q.replace("libnetcdf version", "libnetcdf« | version »").replace("version » 4", "version »4") + _V,
-        "write `NAME version VERSION (INFORMATION)`"),
-    _must("real", "Only floating-point variables are quantized.", _Q + _V.replace("float", "«int|float»"),
-        "remove the attributes"),
-    _must("exists", "`quantization` names a variable.", _Q + _V.replace('"q"', '"«p|q»"'), "correct the name"),
-    _must("count", "The number of bits or digits is an integer that the type has.", _Q + _V.replace("9", "«24|9»"),
-        "write the number of significant bits or digits"),
-    _must("coordinates", "Coordinates, formula terms and cell measures are not quantized.", _Q + _V
-        + 'float w ; «w:coordinates = "v" ;|»', "remove the attributes"),
-)  # fmt: skip
 
 _IMPLEMENTATION = re.compile(r"\S.*? version \S+(?: \(.*\))?")
 
@@ -91,4 +62,4 @@ def _find_variable(dataset: CFDataset, variable: CFVariable) -> Iterator[Breach]
         yield Breach("count", what, variable.attributes.get(attribute, variable.node))
 
 
-TOPIC = Topic(RULES, find)
+TOPIC = Topic(load_rules("quantization"), find)

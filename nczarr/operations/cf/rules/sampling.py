@@ -6,37 +6,12 @@ from collections.abc import Iterator
 
 from nczarr.names import suggest
 from nczarr.operations.cf.breaches import find_missing_dimensions
-from nczarr.operations.cf.rule import Breach, Rules, Topic
+from nczarr.operations.cf.rule import Breach, Topic, load_rules
 from nczarr.operations.cf.view import INTEGERS, CFDataset
 
 FEATURES = ("point", "timeSeries", "trajectory", "profile", "timeSeriesProfile", "trajectoryProfile")
 ROLES = ("timeseries_id", "profile_id", "trajectory_id")
 MESH_ROLES = ("mesh_topology", "location_index_set", "parent_mesh_topology")
-
-S, F = Rules("cf-sampling", "9.3"), Rules("cf-sampling", "9.4")
-C = Rules("cf-sampling", "9.5")
-
-_V = "dimensions: s = 2 ; o = 4 ; variables: "
-
-RULES = (
-    F.must("feature", "`featureType` is one of Table 9.1.", 'float v ; :featureType = "«timeserie|timeSeries»" ;',
-        "write `point`, `timeSeries`, `trajectory`, `profile`, `timeSeriesProfile` or `trajectoryProfile`"),
-    F.must("featureless", "A dataset with ragged arrays has `featureType`.", _V
-        + 'int n(s) ; n:sample_dimension = "o" ; float v(o) ; «|:featureType = "timeSeries" ;»', "write `featureType`"),
-    S.must("exists", "`sample_dimension` and `instance_dimension` name dimensions.", _V
-        + 'int n(s) ; n:sample_dimension = "«obs|o»" ; float v(o) ; :featureType = "timeSeries" ;', "correct the name"),
-    S.must("index", "Counts and indices of ragged arrays are integers of one dimension.", _V
-        + '«float|int» n(s) ; n:sample_dimension = "o" ; float v(o) ; :featureType = "timeSeries" ;',
-        "store integers, one for each instance or element"),
-    C.must("role", "`cf_role` is `timeseries_id`, `profile_id` or `trajectory_id`.",
-        'int i ; i:cf_role = "«station_id|timeseries_id»" ;', "write one of these words"),
-    C.should("identified", "A variable with `cf_role` identifies the features.",
-        'int i ; «|i:cf_role = "timeseries_id" ;» :featureType = "timeSeries" ;',
-        "write `cf_role` at the variable with their names"),
-    C.should("single", "There is one `cf_role`, or two for profiles along time series and trajectories.",
-        'int i ; i:cf_role = "timeseries_id" ; int j ; «j:cf_role = "profile_id" ;|» :featureType = "timeSeries" ;',
-        "remove the attribute from one of the variables"),
-)  # fmt: skip
 
 
 def find(dataset: CFDataset) -> Iterator[Breach]:
@@ -72,4 +47,4 @@ def find(dataset: CFDataset) -> Iterator[Breach]:
         yield Breach("single", what, roles[-1].attributes["cf_role"])
 
 
-TOPIC = Topic(RULES, find)
+TOPIC = Topic(load_rules("sampling"), find)

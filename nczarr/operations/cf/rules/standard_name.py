@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nczarr.names import closest, suggest
-from nczarr.operations.cf.rule import Breach, Rules, Topic
+from nczarr.operations.cf.rule import Breach, Topic, load_rules
 from nczarr.operations.cf.standard_name_table import (
     area_types,
     find_standard_name,
@@ -16,28 +16,8 @@ from nczarr.operations.cf.standard_name_table import (
 from nczarr.operations.cf.values import has_values, read_texts
 from nczarr.operations.cf.view import CFDataset, CFVariable
 
-R = Rules("cf-standard-name", "3.3")
-
 MODIFIERS = ("detection_minimum", "number_of_observations", "standard_error", "status_flag")
 DEPRECATED = ("number_of_observations", "status_flag")
-
-RULES = (
-    R.must("text", "`standard_name` is a text: a standard name, and perhaps a modifier.",
-        'float t ; t:units = "K" ; t:standard_name = «1|"air_temperature"» ;',
-        "write a name of the table, or remove the attribute"),
-    R.must("table", "The standard name is in the table of standard names.",
-        'float t ; t:units = "K" ; t:standard_name = "«air_temprature|air_temperature»" ;',
-        "choose a name of the table, or describe the variable by `long_name`"),
-    R.must("modifier", "The modifier is one of Appendix C.",
-        'float t ; t:units = "K" ; t:standard_name = "air_temperature «error|standard_error»" ;',
-        "the modifiers are `detection_minimum`, `standard_error`, `number_of_observations` and `status_flag`"),
-    R.must("words", "Values of `region` and `area_type` are those of the lists.",
-        'dimensions: n = 6 ; variables: char r(n) ; r:standard_name = "region" ; data: r = "«afrika|africa»" ;',
-        "choose a word of the list"),
-    R.should("deprecated", "The modifiers `status_flag` and `number_of_observations` are deprecated.",
-        'float t ; t:standard_name = "«air_temperature number_of_observations|number_of_observations»" ;',
-        "write the modifier alone: it is a standard name", since=(1, 7)),
-)  # fmt: skip
 
 
 def find(dataset: CFDataset) -> Iterator[Breach]:
@@ -76,4 +56,4 @@ def _find_words(dataset: CFDataset, variable: CFVariable, name: str) -> Iterator
             yield Breach("words", f"`{variable.path}` has the unknown {name} `{word}`", variable.node, "", helps)
 
 
-TOPIC = Topic(RULES, find)
+TOPIC = Topic(load_rules("standard_name"), find)

@@ -14,48 +14,12 @@ from nczarr.arrays.lazy_numpy import np
 from nczarr.names import suggest
 from nczarr.operations.cf.breaches import find_missing, find_missing_dimensions
 from nczarr.operations.cf.references import parse_pairs
-from nczarr.operations.cf.rule import Breach, Rule, Rules, Topic
+from nczarr.operations.cf.rule import Breach, Topic, load_rules
 from nczarr.operations.cf.values import has_values, read_numbers
 from nczarr.operations.cf.view import INTEGERS, CFDataset, CFVariable
 
-R = Rules("cf-subsampling", "8.3")
-
 METHODS = ("linear", "bi_linear", "quadratic", "quadratic_latitude_longitude", "bi_quadratic_latitude_longitude")
 
-
-def _must(name: str, text: str, example: str, remedy: str) -> Rule:
-    return R.must(name, text, example, remedy, since=(1, 9))
-
-
-_HEAD = "dimensions: x = 9 ; t = 3 ; z = 2 ; variables: float v(x) ; float tx(t) ; int k(t) ; char l ; "
-_V = 'v:coordinate_interpolation = "tx: l" ; '
-_L = 'l:interpolation_name = "linear" ; l:computational_precision = "64" ; l:tie_point_mapping = "x: k t" ; '
-_DATA = "data: k = 0, 4, 8 ;"
-
-RULES = (
-    _must("form", "`coordinate_interpolation` is a list `tie_point_variable: … interpolation_variable`.", _HEAD
-        + _V.replace("tx: l", "tx«|:» l") + _L + _DATA, "write a colon behind each tie point variable"),
-    _must("exists", "Tie point variables, interpolation variables and their variables exist.", _HEAD
-        + _V.replace("tx: l", "«ty|tx»: l") + _L + _DATA, "correct the name"),
-    _must("method", "An interpolation variable has either `interpolation_name`, one of Appendix J, or a description.",
-        _HEAD + _V + _L.replace('"linear"', '"«cubic|linear»"') + _DATA, "write a name of Appendix J"),
-    _must("precision", "`computational_precision` is `32` or `64`.", _HEAD + _V + _L.replace('"64"', '"«16|64»"')
-        + _DATA, "write the bits of the numbers with which coordinates were computed"),
-    _must("mapping", "`tie_point_mapping` is a list `dimension: index_variable dimension [dimension]`.", _HEAD + _V
-        + _L.replace("x: k t", "x: k«| t»") + _DATA, "name index variable and subsampled dimension"),
-    _must("dimensions", "Tie point variables have subsampled dimensions instead of the interpolated ones.",
-        _HEAD.replace("tx(t)", "tx(«x|t»)") + _V + _L + _DATA, "give them the subsampled dimension"),
-    _must("index", "A tie point index has integers of the subsampled dimension.",
-        _HEAD.replace("int k", "«float|int» k") + _V + _L + _DATA, "store integers"),
-    _must("values", "Tie point indices begin with 0 and do not decrease.", _HEAD + _V + _L
-        + _DATA.replace("0, 4, 8", "«1|0», 4, 8"), "count the cells of the interpolated dimension from 0"),
-    _must("areas", "A subarea dimension has as many cells as there are intervals within continuous areas.", _HEAD + _V
-        + _L.replace("k t", "k t «t|z»") + _DATA, "correct the length of the dimension"),
-    _must("bounds", "Bounds tie points are numbers with the dimensions of the tie points, without fill values.", _HEAD
-        + 'tx:bounds_tie_points = "c" ; float c(«z|t») ; ' + _V + _L + _DATA, "give them the same dimensions"),
-    R.should("scalar", "An interpolation variable has no dimensions.", _HEAD.replace("char l", "char l«(z)|»") + _V + _L
-        + _DATA, "write a scalar", since=(1, 9)),
-)  # fmt: skip
 
 _GROUP = re.compile(r"\s*((?:[^\s:]+:\s+)+)([^\s:]+)(?=\s|$)")
 _MAPPING = re.compile(r"\s*([^\s:]+):\s+([^\s:]+)\s+([^\s:]+)(?!:)(?:\s+([^\s:]+)(?!\S))?(?=\s|$)")
@@ -160,4 +124,4 @@ def _find_index(
         yield Breach("areas", what, node, subarea)
 
 
-TOPIC = Topic(RULES, find)
+TOPIC = Topic(load_rules("subsampling"), find)

@@ -7,46 +7,9 @@ from collections.abc import Iterator
 
 from nczarr.arrays.values.time_units import CALENDARS, date
 from nczarr.operations.cf.axes import is_time_coordinate
-from nczarr.operations.cf.rule import Breach, Rules, Topic
+from nczarr.operations.cf.rule import Breach, Topic, load_rules
 from nczarr.operations.cf.udunits import REFERENCE
 from nczarr.operations.cf.view import CFDataset, CFVariable
-
-R = Rules("cf-time", "4.4.2")
-
-_TIME = "dimensions: time = 1 ; variables: double time(time) ; time:units = "
-
-RULES = (
-    R.must("reference", "The units of a time coordinate have a reference datetime.", _TIME
-        + '"days« | since 2000-01-01»" ; time:standard_name = "time" ;', "write units such as `days since 2000-01-01`"),
-    R.must("datetime", "The reference datetime has the form of a date, and perhaps time and offset.", _TIME
-        + '"days since «new year|2000-01-01»" ;', "write a date such as `2000-01-01` or `2000-01-01 12:00:00`"),
-    R.must("complete", "The reference datetime has a complete date, and an offset only behind a time.", _TIME
-        + '"days since «2000|2000-01-01»" ;', "write year, month and day", since=(1, 13)),
-    R.must("exists", "The reference datetime exists in the calendar.", _TIME + '"days since 2001-02-«30|28»" ;',
-        "write a date of the calendar"),
-    R.must("zone-calendar", "The calendars `utc` and `tai` have no offset.", _TIME
-        + '"s since 2000-01-01 00:00 «+1:00|»" ; time:calendar = "tai" ;',
-        "convert the datetime, and remove the offset", since=(1, 13)),
-    R.should("zone", "The reference datetime has no offset.", _TIME + '"days since 2000-01-01 00:00«+01:00|»" ;',
-        "convert the datetime, and remove the offset", since=(1, 13)),
-    R.should("year-zero", "There is no year 0 in the calendars `standard` and `julian`.", _TIME
-        + '"days since «0000|0001»-01-01" ;',
-        "use `climatology` for climatological time, and another reference datetime"),
-    R.should("month", "Units are not years and months, whose length UDUNITS fixes.", _TIME
-        + '"«months|days» since 2000-01-01" ;', "count days"),
-    R.should("since", "The word before the reference datetime is `since`.", _TIME + '"days «after|since» 2000-01-01" ;',
-        "write `since`", since=(1, 11)),
-    R.should("prefix", "Only seconds have decimal prefixes.", _TIME + '"«kilodays|days» since 2000-01-01" ;',
-        "remove the prefix", since=(1, 13)),
-    R.should("utc-unit", "Times of the calendar `utc` are counted in seconds.", _TIME
-        + '"«days|seconds» since 2000-01-01" ; time:calendar = "utc" ;', "count seconds", since=(1, 13)),
-    Rules("cf-time", "4.4.3").must("leap-calendar", "Only times of the real-world calendars have `units_metadata`.",
-        _TIME + '"days since 2000-01-01" ; time:calendar = "«360_day|standard»" ; time:units_metadata = '
-        '"leap_seconds: none" ;', "remove `units_metadata`", since=(1, 12), until=(1, 12)),
-    Rules("cf-time", "4.4.3").should("leap-metadata", "Times of the real-world calendars have `units_metadata`.", _TIME
-        + '"days since 2000-01-01" ; «|time:units_metadata = "leap_seconds: unknown" ;»',
-        "write `leap_seconds: none`, `leap_seconds: utc` or `leap_seconds: unknown`", since=(1, 12), until=(1, 12)),
-)  # fmt: skip
 
 _DATETIME = re.compile(
     r"(?P<year>[+-]?[0-9]{1,9})(?:-(?P<month>[0-9]{1,2})(?:-(?P<day>[0-9]{1,2}))?)?"
@@ -127,4 +90,4 @@ def _find_datetime(variable: CFVariable, text: str) -> Iterator[Breach]:
         yield Breach("exists", what, node, text)
 
 
-TOPIC = Topic(RULES, find)
+TOPIC = Topic(load_rules("time_units"), find)

@@ -6,50 +6,16 @@ import re
 from collections.abc import Iterator
 
 from nczarr.operations.cf.axes import is_time_reference
-from nczarr.operations.cf.rule import Breach, Rules, Topic
+from nczarr.operations.cf.rule import Breach, Topic, load_rules
 from nczarr.operations.cf.standard_name_table import find_standard_name
 from nczarr.operations.cf.udunits import UNJUDGED, UnitSystem, unit_of
 from nczarr.operations.cf.view import REALS, CFDataset, CFVariable
-
-R = Rules("cf-units", "3.1")
 
 METADATA = tuple(f"temperature: {word}" for word in ("on_scale", "difference", "unknown"))
 LEAP_SECONDS = tuple(f"leap_seconds: {word}" for word in ("none", "utc", "unknown"))
 VOLUME_FRACTIONS = frozenset(("ppv", "ppmv", "ppbv", "pptv", "ppqv"))
 SQUARES = re.compile(r":\s+(?:variance|sum_of_squares)\b")
 SPREADS = re.compile(r":\s+(?:range|standard_deviation|variance)\b")
-
-RULES = (
-    R.must("present", "Variables of dimensional quantities have `units`.",
-        'float t ; t:standard_name = "air_temperature" ; «|t:units = "K" ;»', "write the units"),
-    R.must("text", "`units` is a text.", 'float t ; t:units = «1|"1"» ;', "write a text"),
-    R.must("valid", "UDUNITS recognises the units.", 'float t ; t:units = "«metter|meter»" ;',
-        "write units such as `m s-1`, `degC` or `days since 2000-01-01`"),
-    R.must("volume-fraction", "`ppv`, `ppmv`, `ppbv`, `pptv` and `ppqv` do not stand beside a standard name.",
-        'float t ; t:standard_name = "mole_fraction_of_ozone_in_air" ; t:units = "«ppmv|1e-6»" ;',
-        "write a number, such as `1e-6` for `ppmv`", since=(1, 11)),
-    R.must("canonical", "The units are equivalent to those of the standard name.",
-        'float t ; t:standard_name = "air_temperature" ; t:units = "«m|degC»" ;',
-        "correct the units or the standard name"),
-    R.must("metadata", "`units_metadata` has one of the words of this section.",
-        'float t ; t:units = "K" ; t:units_metadata = "temperature: «scale|on_scale»" ;', "write one of these words",
-        since=(1, 11)),
-    R.must("metadata-units", "`units_metadata` stands beside units of temperature, or of time since a datetime.",
-        'float t ; t:units = "«m|K»" ; t:units_metadata = "temperature: on_scale" ;', "remove `units_metadata`",
-        since=(1, 11)),
-    R.must("metadata-difference",
-        "`units_metadata` of a range, deviation, variance or standard error of temperatures is a difference.",
-        'float t ; t:units = "K" ; t:cell_methods = "area: range" ; '
-        't:units_metadata = "temperature: «on_scale|difference»" ;', "write `temperature: difference`", since=(1, 11)),
-    R.should("deprecated", "The units `level`, `layer` and `sigma_level` are deprecated.",
-        'float z ; z:units = "«level|1»" ;', "write `1`"),
-    R.should("stated", "Real numbers and coordinates say their units, also if these are `1`.",
-        'float t ; «|t:units = "1" ;»', "write `units`; of a number without dimension they are `1`"),
-    R.should("temperature", "Variables with units of temperature have `units_metadata`.",
-        'float t ; t:units = "K" ; «|t:units_metadata = "temperature: on_scale" ;»',
-        "write whether they are temperatures or differences: `temperature: on_scale` or `temperature: difference`",
-        since=(1, 11)),
-)  # fmt: skip
 
 
 def find(dataset: CFDataset) -> Iterator[Breach]:
@@ -135,4 +101,4 @@ def _find_metadata(dataset: CFDataset, variable: CFVariable) -> Iterator[Breach]
             yield Breach("metadata-difference", f"`units_metadata` of `{variable.path}` is `{text}`", node)
 
 
-TOPIC = Topic(RULES, find)
+TOPIC = Topic(load_rules("units"), find)

@@ -5,23 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nczarr.operations.cf.axes import PRESSURE_UNITS, axis_of
-from nczarr.operations.cf.rule import Breach, Rules, Topic
+from nczarr.operations.cf.rule import Breach, Topic, load_rules
 from nczarr.operations.cf.udunits import UNJUDGED
 from nczarr.operations.cf.view import CFDataset
-
-R = Rules("cf-vertical", "4.3")
-
-RULES = (
-    R.must("positive", "`positive` is `up` or `down`.",
-        'dimensions: z = 2 ; variables: float z(z) ; z:positive = "«above|up»" ;',
-        "write the direction in which the values increase"),
-    R.should("required", "A vertical coordinate in units other than pressure has `positive`.",
-        'dimensions: z = 2 ; variables: float z(z) ; z:standard_name = "height" ; z:units = "m" ; '
-        '«|z:positive = "up" ;»', "write `up` or `down`"),
-    R.should("direction", "`positive` agrees with the standard name.",
-        'dimensions: z = 2 ; variables: float z(z) ; z:units = "m" ; z:standard_name = "depth" ; '
-        'z:positive = "«up|down»" ;', "correct `positive`, or choose another standard name", since=(1, 7)),
-)  # fmt: skip
 
 DIRECTIONS = {"depth": "down", "height": "up", "altitude": "up"}
 
@@ -45,4 +31,4 @@ def find(dataset: CFDataset) -> Iterator[Breach]:
             yield Breach("direction", f"`{variable.path}` is a `{name}`, and its `positive` is `{direction}`", node)
 
 
-TOPIC = Topic(RULES, find)
+TOPIC = Topic(load_rules("vertical"), find)
