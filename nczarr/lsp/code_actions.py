@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from lsprotocol.types import CodeAction, CodeActionKind, CodeActionParams, TextEdit, WorkspaceEdit
 
+from nczarr import names
 from nczarr.ast import ATOMIC
 from nczarr.diagnostics.report import Diagnostic
 from nczarr.formats.common.language import Role
@@ -62,19 +63,23 @@ def _list_fixes(view: View, diagnostic: Diagnostic) -> Iterator[tuple[str, int, 
             place = _find_wrong(view, diagnostic)
             if place is not None:
                 name = match["name"] or match["text"]
-                yield f"change to `{name}`", *place, _spell(view, diagnostic, name)
-        written = _WRITE.match(text)
+                yield f"change to `{name}`", *place, _spell(view, diagnostic, name, place[0])
+        written = _WRITE.match(text) if diagnostic.code != "nul-byte" else None  # it may stand outside of strings
         if written is not None and "_" not in written["text"] and not text.startswith("write `netcdf"):
             yield f"change to `{written['text']}`", span.start, span.end, written["text"]
 
 
-def _spell(view: View, diagnostic: Diagnostic, name: str) -> str:
-    """Return a name as it is written; words with punctuation stay as they are."""
+def _spell(view: View, diagnostic: Diagnostic, name: str, start: int) -> str:
+    """Return a name as it is written at a place; words with punctuation stay as they are."""
     if name.startswith("/") and len(name) > 1:
         return view.text.language.spell_path(name)
     role = _NAMING.get(diagnostic.code)
     if name.endswith(":") or role is None or (role == "type" and name in ATOMIC):
         return name
+    entry = view.text.index.at(start + 1)
+    if view.text.data[start : start + 1] == b"/" and entry is not None:
+        path = view.text.index.visible(role, entry.mention.scope).get(name) if role != "group" else None
+        return view.text.language.spell_path(path or names.join("/", name))
     return view.text.language.spell(name, role)
 
 
