@@ -90,16 +90,18 @@ def _whole_parentheses(data: bytes, start: int, end: int) -> tuple[int, int]:
 
 
 def _find_wrong(view: View, diagnostic: Diagnostic) -> tuple[int, int] | None:
-    """Return the bytes of the wrong word: the place of a diagnostic, or the word in it that its message quotes."""
-    span, language = diagnostic.primary.span, view.text.language
-    text = view.text.data[span.start : span.end]
+    """Return the bytes of the word that a message quotes: at the place of the diagnostic, else in its declaration."""
+    span, language, data = diagnostic.primary.span, view.text.language, view.text.data
     quoted = re.search("`(.+?)`", diagnostic.message)
-    lexemes = [lexeme for lexeme in language.split(text) if lexeme.kind != "comment"]
-    if len(lexemes) < 2 or quoted is None:
-        return (span.start, span.end) if text else None
-    spelled = quoted[1].encode("utf-8", "surrogatepass")
-    for lexeme in lexemes:
-        word = text[lexeme.start : lexeme.end]
-        if spelled in (word, language.read_name(word.decode("utf-8", "replace")).encode("utf-8", "surrogatepass")):
-            return span.start + lexeme.start, span.start + lexeme.end
-    return (span.start, span.end) if spelled.rstrip(b":") == text.rstrip(b":") else None
+    if quoted is None:
+        return (span.start, span.end) if span.end > span.start else None
+    entry = view.text.index.at(span.start)
+    extent = entry.mention.extent if entry is not None else None
+    for start, end in ((span.start, span.end), extent or (0, 0)):
+        if data[start:end].decode("utf-8", "replace") == quoted[1]:  # also a section with its colon
+            return start, end
+        for lexeme in language.split(data[start:end]):
+            word = data[start + lexeme.start : start + lexeme.end].decode("utf-8", "replace")
+            if lexeme.kind != "comment" and quoted[1] in (word, language.read_name(word)):
+                return start + lexeme.start, start + lexeme.end
+    return None

@@ -426,6 +426,7 @@ def test_quick_fixes_make_the_text_right(old: str, new: str, title: str | None) 
         ("/time /lat {", "/time /latt {", "change to `lat`"),
         ("/lat {\n    attribute", "lat {\n    attribute", None),
         ("sky sky_t", "sky sky", "change to `sky_t`"),
+        ("title string", "title strng", "change to `string`"),
         ("deflate", "deflat", "change to `deflate`"),
         ("variable temp", "variabel temp", "change to `variable`"),
     ],
