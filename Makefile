@@ -60,6 +60,10 @@ docs: $(READY) ## regenerate the tables and pages that the code makes
 editors: $(READY) ## write the syntax files of editors from the words of the package
 	@$(RUN) tools/editors.py
 
+.PHONY: extension
+extension: editors ## build the extension of VS Code (needs Node.js)
+	@cd editors/vscode && npm install --no-audit --no-fund && npm run package
+
 docs-check: $(READY) ## are the generated pages current?
 	@$(RUN) docs/_tools/generate.py --check
 

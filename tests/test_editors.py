@@ -107,6 +107,34 @@ def test_vim_loads_the_syntax_of_the_notation(tool: Callable[[str], str], tmp_pa
     assert groups >= {"nczComment", "nczDeclaration", "nczDeclared", "nczType", "nczPath", "nczProperty", "nczNumber"}
 
 
+FORMAT = """
+set nocompatible
+set runtimepath^={editors}/vim
+filetype plugin on
+let g:nczarr_command = "{python} -m nczarr"
+edit {path}
+NczarrFormat
+write
+qall!
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("netcdf a{\n:b=1;\n\n\n\n}", "netcdf a {\n\t\t:b = 1 ;\n\n}\n"),
+        ("netcdf a { :b = 1 }\n", "netcdf a { :b = 1 }\n"),
+    ],
+)
+def test_vim_formats_the_buffer(before: str, after: str, tool: Callable[[str], str], tmp_path: Path) -> None:
+    path, script = tmp_path / "a.cdl", tmp_path / "format.vim"
+    path.write_text(before)
+    script.write_text(FORMAT.format(editors=EDITORS, python=sys.executable, path=path))
+    command = [tool("vim"), "-u", "NONE", "-N", "-n", "-es", "-S", str(script)]
+    subprocess.run(command, cwd=ROOT, stdin=subprocess.DEVNULL, capture_output=True, check=False, timeout=60)
+    assert path.read_text() == after
+
+
 def test_neovim_starts_the_server(tool: Callable[[str], str], tmp_path: Path) -> None:
     """The command of the server is run with a buffer of CDL."""
     mark = tmp_path / "started"

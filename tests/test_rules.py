@@ -89,12 +89,14 @@ LAZY = {
     "icechunk",
     "lsprotocol",
     "pygls",
+    "pygments",
 }
 """Packages that cost too much to be imported at the top of a module."""
 
 MAY_IMPORT = {
     "nczarr.lsp": {"lsprotocol", "pygls"},
     "nczarr.formats.reference.jinja_evaluation": {"jinja2"},
+    "nczarr.integrations.pygments": {"pygments"},
     "nczarr.integrations.testing": LAZY,
     "nczarr.integrations.zarr_python": {"zarr"},
     "nczarr.integrations.xarray": {"numpy", "xarray"},

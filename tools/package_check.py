@@ -111,6 +111,7 @@ def cases() -> Iterator[tuple[str, str | None]]:
     yield "check s.zarr --for netcdf3", None
     yield "check s.zarr --for ncstream", None
     yield "check s.zarr --schema s.cdl", None
+    yield "check s.cdl --cf", None
     yield "digest --check digests.txt", None
     yield "refs combine s3.nc s3.zarr -o o.json --along time", None
     yield "refs combine s3.nc s3.nc -o o.zarr --new-dim run --along temperature", None

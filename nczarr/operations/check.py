@@ -274,18 +274,14 @@ def _check_conventions(checked: Checked, request: CheckRequest, report: Report) 
     from nczarr.operations.cf.rule import parse_version
     from nczarr.operations.cf.view import has_types
 
-    span = checked.dataset.span
-    is_file = span.source is not None and span.source.binary and checked.dataset.kind is not None
-    name = request.path.rpartition("/")[2] if is_file and request.content is None else None
-    version = parse_version(request.cf) if request.cf else None
-    check_cf(checked, version, report, name, is_typed=has_types(checked) or _stores_types(request))
-
-
-def _stores_types(request: CheckRequest) -> bool:
-    """Return whether the format of the source stores the types of attributes."""
-    source = request.content or endpoints.open_source(request.path, Report(), request.options)
-    form = endpoints.detect_format(source) if source is not None else None
-    return form is not None and form.capabilities.typed_attributes
+    version, is_typed, name = parse_version(request.cf) if request.cf else None, has_types(checked), None
+    if not is_typed or checked.dataset.kind is not None:
+        source = request.content or endpoints.open_source(request.path, Report(), request.options)
+        form = endpoints.detect_format(source) if source is not None else None
+        is_typed = is_typed or (form is not None and form.capabilities.typed_attributes)
+        if form is not None and form.second_reader == "libnetcdf" and request.content is None:
+            name = request.path.rpartition("/")[2]
+    check_cf(checked, version, report, name, is_typed=is_typed)
 
 
 def _report_undeclared(checked: Checked, peer: Peer, request: CheckRequest, report: Report) -> int:

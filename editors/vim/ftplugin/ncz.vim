@@ -1,4 +1,4 @@
-" Comments, and formatting by `gq` and `:%!nczarr fmt -`.
+" Comments, and :NczarrFormat for the buffer. A part of a text cannot be formatted, so `gq` stays Vim's own.
 if exists("b:did_ftplugin")
   finish
 endif
@@ -6,7 +6,5 @@ let b:did_ftplugin = 1
 setlocal commentstring=//\ %s
 setlocal comments=://
 setlocal formatoptions-=t
-if executable("nczarr")
-  let &l:formatprg = "nczarr fmt -"
-endif
-let b:undo_ftplugin = "setlocal commentstring< comments< formatoptions< formatprg<"
+command! -buffer NczarrFormat call nczarr#Format()
+let b:undo_ftplugin = "setlocal commentstring< comments< formatoptions< | delcommand -buffer NczarrFormat"

@@ -20,6 +20,7 @@ NEWEST: Version = (1, 13)
 VERSIONS: tuple[Version, ...] = tuple((1, minor) for minor in range(OLDEST[1], NEWEST[1] + 1))
 """Versions of CF whose rules are known."""
 
+_SECTION = re.compile(r"(?:types|dimensions|variables|data):|group: .*|\}")
 _CHOICE = re.compile(r"«([^|»]*)\|([^»]*)»", re.DOTALL)
 
 
@@ -62,9 +63,13 @@ class Rule(NamedTuple):
 
 def _complete(body: str) -> str:
     """Return CDL of the inner part of a dataset; without a section it declares variables."""
-    section = "" if re.match(r"\s*(types|dimensions|variables|group|:)", body) else "variables:\n"
-    lines = [line.strip() for line in re.split(r"\n|(?<=;) ", section + body) if line.strip()]
-    return "netcdf example {\n" + "\n".join(lines) + "\n}\n"
+    section = "" if re.match(r"\s*(types|dimensions|variables|group|:)", body) else "variables: "
+    lines = [
+        line.strip()
+        for line in re.split(r"(?<=[;{}]) |(?<=\bdimensions:) |(?<=\bvariables:) |(?<=\bdata:) ", section + body)
+    ]
+    indented = (line if _SECTION.fullmatch(line) else f"  {line}" for line in lines if line)
+    return "netcdf example {\n" + "\n".join(indented) + "\n}\n"
 
 
 class Breach(NamedTuple):

@@ -216,10 +216,6 @@ class CFDataset:
         """Return whether one of these attributes of any variable names this one."""
         return any(variable.path in self.referrers[attribute] for attribute in attributes)
 
-    def is_auxiliary(self, variable: CFVariable) -> bool:
-        """Return whether a variable is an auxiliary or scalar coordinate variable."""
-        return not variable.is_coordinate and self.is_named_by(variable, "coordinates")
-
     def holds_coordinates(self, variable: CFVariable) -> bool:
         """Return whether a variable contains coordinates of any kind."""
         return variable.is_coordinate or self.is_named_by(variable, "coordinates", "node_coordinates")

@@ -51,9 +51,9 @@ RULES = (
     R.should("enclose", "The values of a coordinate lie within their bounds.", _B
         + "data: x = 1, «5|2» ; b = 0.5, 1.5, 1.5, 2.5 ;", "correct the bounds or the coordinate"),
     R.should("repeat", "Bounds do not repeat attributes of their coordinate.", _B + '«b:units = "m" ;|»',
-        "remove the attribute from the bounds"),
+        "remove the attribute from the bounds", since=(1, 7)),
     R.should("missing", "Bounds have no `_FillValue` and no `missing_value`.", _B + "«b:_FillValue = -9.f ;|»",
-        "remove the attribute", until=(1, 10)),
+        "remove the attribute", since=(1, 7), until=(1, 10)),
 )  # fmt: skip
 
 
@@ -100,7 +100,12 @@ def _find_values(dataset: CFDataset, variable: CFVariable, bounds: CFVariable) -
     if edges.dtype.kind != "f":
         edges = edges.astype("f8")
     edges = np.ma.masked_array(edges, absent)
-    if absent.all(axis=-1).any() or missing.any():
+    boundless = absent.all(axis=-1) & ~missing
+    if boundless.any():
+        cell = int(boundless.reshape(-1).argmax())
+        yield Breach("enclose", f"the bounds of cell {cell} of `{variable.path}` are missing", node)
+        return
+    if missing.any():
         return
     lowest, highest = edges.min(axis=-1), edges.max(axis=-1)
     slack = np.ma.maximum(abs(lowest), abs(highest)) * 1e-6

@@ -48,6 +48,10 @@ RULES = (
     R.must("interval", "An interval in a comment is a number and a unit; an entry has no, one, or one for each name.",
         _V + '"time: mean (interval: «one hour|1 hour»)" ;',
         "write `(interval: 1 hour)`, and `comment:` before other text"),
+    R.must("climatology", "Entries with `within` and `over` are about a climatological time.",
+        _V.replace('time:bounds = "b"', 'time:«bounds|climatology» = "b"')
+        + '"time: mean within days time: mean over days" ;',
+        "write `climatology` instead of `bounds` at the time coordinate"),
     R.should("bounds", "Coordinates with a method other than `point` have bounds.",
         _V.replace('time:bounds = "b" ; ', '«|time:bounds = "b" ; »') + '"time: mean" ;',
         "write bounds of the coordinate"),
@@ -124,6 +128,8 @@ def find(dataset: CFDataset) -> Iterator[Breach]:
                 what = f"`cell_methods` of `{variable.path}` has the method `{method.method}`"
                 yield Breach("method", what, node, method.method, tuple(suggest(method.method, allowed)))
             yield from _find_names(dataset, variable, method, counted)
+            if method.is_climatological:
+                yield from _find_climatology(dataset, variable, method)
             yield from _find_types(dataset, variable, method)
             yield from _find_intervals(dataset, variable, method)
 
@@ -160,6 +166,14 @@ def _find_names(
         if not {"bounds", "climatology"} & coordinate.attributes.keys():
             what = f"`{coordinate.path}` has no bounds, and `cell_methods` of `{variable.path}` its `{method.method}`"
             yield Breach("bounds", what, node, name)
+
+
+def _find_climatology(dataset: CFDataset, variable: CFVariable, method: Method) -> Iterator[Breach]:
+    coordinates = _coordinates(dataset, variable)
+    named = [coordinate for name in method.names if (coordinate := coordinates.get(name)) is not None]
+    if named and not any("climatology" in coordinate.attributes for coordinate in named):
+        what = f"`cell_methods` of `{variable.path}` has `within` or `over`, and `{named[0].path}` no `climatology`"
+        yield Breach("climatology", what, variable.attributes["cell_methods"], named[0].name)
 
 
 def _find_types(dataset: CFDataset, variable: CFVariable, method: Method) -> Iterator[Breach]:

@@ -110,6 +110,10 @@ RULES = (
         "float s(z) ; s:_FillValue = -9.f ; float l(z) ; l:_FillValue = -9.f ; "
         'l:units = "m" ; z:formula_terms = "sigma: s zlev: l" ; data: s = -1, -9 ; l = -9, «-9|-20» ; z = -1, -20 ;',
         "write the fill value in one of them", since=(1, 9)),
+    Rules("cf-formula-terms", "Appendix D").should("defective",
+        "Versions before 1.9 are not used for `ocean_sigma_z_coordinate`, which they define incompletely.",
+        'dimensions: z = 2 ; variables: float z(z) ; z:standard_name = "ocean_sigma«_z|»_coordinate" ; '
+        'z:formula_terms = "sigma: z" ;', "conform to CF 1.9", until=(1, 8)),
     Rules("cf-formula-terms", "Appendix D").should("nsigma", "The term `nsigma` is omitted.",
         'dimensions: z = 2 ; variables: float z(z) ; z:standard_name = "ocean_sigma_z_coordinate" ; '
         'int n ; z:formula_terms = "sigma: z« nsigma: n|»" ;', "remove the term", since=(1, 9)),
@@ -158,6 +162,8 @@ def _find_terms(
         other = dataset.resolve(name, variable.group)
         if other is not None:
             terms[term] = other
+    if variable.standard_name == "ocean_sigma_z_coordinate":
+        yield Breach("defective", f"`{variable.path}` is an `ocean_sigma_z_coordinate`", node)
     if "nsigma" in terms:
         yield Breach("nsigma", f"`{variable.path}` has the term `nsigma`", node, "nsigma")
     yield from _find_names(variable, formula, terms)
@@ -201,7 +207,11 @@ def _find_levels(dataset: CFDataset, variable: CFVariable, terms: dict[str, CFVa
     sigma, level = terms["sigma"], terms["zlev"]
     if sigma.shape != level.shape or not (has_values(dataset, sigma) and has_values(dataset, level)):
         return
-    both = read_numbers(dataset, sigma)[1] == read_numbers(dataset, level)[1]
+    both = read_numbers(dataset, sigma)[1] == (absent := read_numbers(dataset, level)[1])
+    count = terms.get("nsigma")
+    if count is not None and has_values(dataset, count) and read_numbers(dataset, count)[0].item(0) != absent.sum():
+        what = f"the term `nsigma` of `{variable.path}` is not the number of missing values of `{level.name}`"
+        yield Breach("sigma-z", what, variable.attributes["formula_terms"], count.name)
     if both.any():
         place = int(both.argmax())
         what = (

@@ -9,7 +9,7 @@ from nczarr.operations.cf.axes import is_time_reference
 from nczarr.operations.cf.rule import Breach, Rules, Topic
 from nczarr.operations.cf.standard_name_table import find_standard_name
 from nczarr.operations.cf.udunits import UNJUDGED, UnitSystem, unit_of
-from nczarr.operations.cf.view import CFDataset, CFVariable
+from nczarr.operations.cf.view import REALS, CFDataset, CFVariable
 
 R = Rules("cf-units", "3.1")
 
@@ -43,8 +43,8 @@ RULES = (
         't:units_metadata = "temperature: «on_scale|difference»" ;', "write `temperature: difference`", since=(1, 11)),
     R.should("deprecated", "The units `level`, `layer` and `sigma_level` are deprecated.",
         'float z ; z:units = "«level|1»" ;', "write `1`"),
-    R.should("stated", "Variables say their units, also if these are `1`.", 'float t ; «|t:units = "1" ;»',
-        "write `units`; of a number without dimension they are `1`"),
+    R.should("stated", "Real numbers and coordinates say their units, also if these are `1`.",
+        'float t ; «|t:units = "1" ;»', "write `units`; of a number without dimension they are `1`"),
     R.should("temperature", "Variables with units of temperature have `units_metadata`.",
         'float t ; t:units = "K" ; «|t:units_metadata = "temperature: on_scale" ;»',
         "write whether they are temperatures or differences: `temperature: on_scale` or `temperature: difference`",
@@ -78,7 +78,11 @@ def _find_missing(dataset: CFDataset, variable: CFVariable) -> Iterator[Breach]:
     if entry is not None and entry.units not in ("1", "") and not modifier:
         text = f"`{variable.path}` is `{entry.name}`, and has no units"
         yield Breach("present", text, variable.node, "", (f"write units that are equivalent to `{entry.units}`",))
-    elif entry is None and not any(name in variable.attributes for name in ("flag_values", "flag_masks", "cf_role")):
+    elif (
+        entry is None
+        and (variable.type in REALS or dataset.holds_coordinates(variable))
+        and not ({"flag_values", "flag_masks", "cf_role"} & variable.attributes.keys())
+    ):  # integers are often identifiers
         yield Breach("stated", f"`{variable.path}` has no units", variable.node)
 
 

@@ -132,8 +132,9 @@ def test_without_the_library_of_units(text: Path, monkeypatch: pytest.MonkeyPatc
     assert "metter" not in ran.err
 
 
-def test_name_of_a_file(text: Path, tmp_path: Path) -> None:
-    for name, faults in (("t.nc", 0), ("t.nc4", 1), ("t.cdl", 0)):
-        if name != "t.cdl":
-            nczarr.convert(text, tmp_path / name, "netcdf", kind="nc3")
+def test_name_of_a_file(text: Path, tmp_path: Path, peer: Callable[[str], ModuleType]) -> None:
+    peer("netCDF4")
+    for name, kind, faults in (("t.nc", "nc3", 0), ("t.nc3", "nc3", 1), ("t.nc4", "nc4", 1), ("t.cdl", "", 0)):
+        if kind:
+            nczarr.convert(text, tmp_path / name, "netcdf", kind=kind)
         assert sum("does not end in `.nc`" in one.message for one in check(tmp_path / name)) == faults
