@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from lsprotocol.types import CodeAction, CodeActionKind, CodeActionParams, TextEdit, WorkspaceEdit
 
+from nczarr import names
 from nczarr.ast import ATOMIC
 from nczarr.diagnostics.report import Diagnostic
 from nczarr.formats.common.language import Role
@@ -62,19 +63,23 @@ def _list_fixes(view: View, diagnostic: Diagnostic) -> Iterator[tuple[str, int, 
             place = _find_wrong(view, diagnostic)
             if place is not None:
                 name = match["name"] or match["text"]
-                yield f"change to `{name}`", *place, _spell(view, diagnostic, name)
-        written = _WRITE.match(text)
+                yield f"change to `{name}`", *place, _spell(view, diagnostic, name, place[0])
+        written = _WRITE.match(text) if diagnostic.code != "nul-byte" else None  # it may stand outside of strings
         if written is not None and "_" not in written["text"] and not text.startswith("write `netcdf"):
             yield f"change to `{written['text']}`", span.start, span.end, written["text"]
 
 
-def _spell(view: View, diagnostic: Diagnostic, name: str) -> str:
-    """Return a name as it is written; words with punctuation stay as they are."""
+def _spell(view: View, diagnostic: Diagnostic, name: str, start: int) -> str:
+    """Return a name as it is written at a place; words with punctuation stay as they are."""
     if name.startswith("/") and len(name) > 1:
         return view.text.language.spell_path(name)
     role = _NAMING.get(diagnostic.code)
     if name.endswith(":") or role is None or (role == "type" and name in ATOMIC):
         return name
+    entry = view.text.index.at(start + 1)
+    if view.text.data[start : start + 1] == b"/" and entry is not None:
+        path = view.text.index.visible(role, entry.mention.scope).get(name) if role != "group" else None
+        return view.text.language.spell_path(path or names.join("/", name))
     return view.text.language.spell(name, role)
 
 
@@ -85,16 +90,18 @@ def _whole_parentheses(data: bytes, start: int, end: int) -> tuple[int, int]:
 
 
 def _find_wrong(view: View, diagnostic: Diagnostic) -> tuple[int, int] | None:
-    """Return the bytes of the wrong word: the place of a diagnostic, or the word in it that its message quotes."""
-    span, language = diagnostic.primary.span, view.text.language
-    text = view.text.data[span.start : span.end]
+    """Return the bytes of the word that a message quotes: at the place of the diagnostic, else in its declaration."""
+    span, language, data = diagnostic.primary.span, view.text.language, view.text.data
     quoted = re.search("`(.+?)`", diagnostic.message)
-    lexemes = [lexeme for lexeme in language.split(text) if lexeme.kind != "comment"]
-    if len(lexemes) < 2 or quoted is None:
-        return (span.start, span.end) if text else None
-    spelled = quoted[1].encode("utf-8", "surrogatepass")
-    for lexeme in lexemes:
-        word = text[lexeme.start : lexeme.end]
-        if spelled in (word, language.read_name(word.decode("utf-8", "replace")).encode("utf-8", "surrogatepass")):
-            return span.start + lexeme.start, span.start + lexeme.end
-    return (span.start, span.end) if spelled.rstrip(b":") == text.rstrip(b":") else None
+    if quoted is None:
+        return (span.start, span.end) if span.end > span.start else None
+    entry = view.text.index.at(span.start)
+    extent = entry.mention.extent if entry is not None else None
+    for start, end in ((span.start, span.end), extent or (0, 0)):
+        if data[start:end].decode("utf-8", "replace") == quoted[1]:  # also a section with its colon
+            return start, end
+        for lexeme in language.split(data[start:end]):
+            word = data[start + lexeme.start : start + lexeme.end].decode("utf-8", "replace")
+            if lexeme.kind != "comment" and quoted[1] in (word, language.read_name(word)):
+                return start + lexeme.start, start + lexeme.end
+    return None

@@ -420,6 +420,35 @@ def test_quick_fixes_make_the_text_right(old: str, new: str, title: str | None) 
     converse(scenario)
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "title"),
+    [
+        ("/time /lat {", "/time /latt {", "change to `lat`"),
+        ("/lat {\n    attribute", "lat {\n    attribute", None),
+        ("sky sky_t", "sky sky", "change to `sky_t`"),
+        ("title string", "title strng", "change to `string`"),
+        ("deflate", "deflat", "change to `deflate`"),
+        ("variable temp", "variabel temp", "change to `variable`"),
+    ],
+)
+def test_quick_fixes_make_the_notation_right(old: str, new: str, title: str | None) -> None:
+    from lsprotocol import types
+
+    async def scenario(s: Any) -> None:
+        assert old in NOTATION
+        uri = s.open(NOTATION.replace(old, new, 1), "a.ncz")
+        assert await s.diagnostics(uri)
+        params = types.CodeActionParams(**s.all_of(uri), context=types.CodeActionContext([]))
+        actions = {one.title: one for one in await s.ask(types.TEXT_DOCUMENT_CODE_ACTION, params)}
+        if title is None:
+            assert actions == {}
+            return
+        s.replace(uri, s.edited(uri, actions[title].edit.changes[uri]))
+        assert await s.diagnostics(uri) == []
+
+    converse(scenario)
+
+
 def test_sizes_stand_beside_arrays() -> None:
     from lsprotocol import types
 

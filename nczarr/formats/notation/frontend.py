@@ -177,7 +177,8 @@ def read(source: Source, report: Report, options: Options | None = None) -> Unch
     if report.errors > errors and any(diagnostic.code == "too-deep-nesting" for diagnostic in report.list_sorted()):
         return None
     tree, broken = parse(source, tokens, report)
-    return Unchecked(_NotationReader(source, report).dataset(tree), forward=True, broken=frozenset(broken))
+    reader = _NotationReader(source, report)
+    return Unchecked(reader.dataset(tree), forward=True, broken=frozenset(broken), uses=reader.uses)
 
 
 def parse(source: Source, tokens: list[Token], report: Report) -> tuple[Any, set[str]]:
@@ -276,25 +277,29 @@ class _NotationReader(Written):
                 attributes.append(self._fill(inner, type_name))
             elif inner is not None:
                 storage.take(inner)
+        references = list(self._dimrefs(context))
+        places = (self.span(context.type_()), *(place for _, place in references))
+        self.uses.setdefault(names.join(scope, name), places)
         return Variable(
             name=name,
             type=type_name,
-            dimensions=tuple(self._dimrefs(context)),
+            dimensions=tuple(reference for reference, _ in references),
             attributes=_sound(attributes),
             storage=storage.build(),
             span=self.span(context.name()),
         )
 
-    def _dimrefs(self, context: Any) -> Iterator[DimensionRef]:
+    def _dimrefs(self, context: Any) -> Iterator[tuple[DimensionRef, Span]]:
+        """Yield the dimensions of a variable, each with its place."""
         for dimref in context.getTypedRuleContexts(P.DimrefContext):
             if dimref.SIZE() is not None:
                 size = self.size(dimref.SIZE())
                 if size is not None:
-                    yield size
+                    yield size, self.span(dimref)
             elif dimref.FQN() is not None:
                 path = self.path(self.spelt(dimref), self.span(dimref))
                 if path is not None:
-                    yield path
+                    yield path, self.span(dimref)
 
     def attribute(self, context: Any, scope: str) -> Attribute | None:
         """Return an attribute; None if its name, type or value is invalid."""

@@ -26,6 +26,8 @@ class Written:
     def __init__(self, source: Source, report: Report) -> None:
         self.source = source
         self.report = report
+        self.uses: dict[str, tuple[Span, ...]] = {}
+        """Places of types and dimensions by the FQN of what uses them, as in `Unchecked`."""
 
     def span(self, context: Any) -> Span:
         """Return the span of a rule."""
@@ -156,12 +158,17 @@ class TypeTable:
                 return OpaqueType(name=name, size=size, span=span) if size else None
             case P.VlenContext():
                 base = self.use(context.type_(), scope)
+                if base is not None:
+                    self._reader.uses.setdefault(names.join(scope, name), (self._reader.span(context.type_()),))
                 return VlenType(name=name, base=base, span=span) if base is not None else None
             case P.EnumContext():
                 return self._enum(name, context, scope)
             case _:
-                fields = [self._field(child, scope) for child in context.getTypedRuleContexts(P.FieldContext)]
-                sound = tuple(field for field in fields if field is not None)
+                written = context.getTypedRuleContexts(P.FieldContext)
+                fields = [(child, self._field(child, scope)) for child in written]
+                sound = tuple(field for _, field in fields if field is not None)
+                places = (self._reader.span(child.fixed_size_type()) for child, field in fields if field is not None)
+                self._reader.uses.setdefault(names.join(scope, name), tuple(places))
                 return CompoundType(name=name, fields=sound, size=self._offset(context) or None, span=span)
 
     def _size(self, context: Any, code: str, why: str) -> int | None:
