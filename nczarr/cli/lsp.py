@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import gc
 import os
+import signal
 import sys
 
 from nczarr.cli import DONE, FAULTY
@@ -39,6 +40,11 @@ def run(arguments: argparse.Namespace) -> int:
     return status or (DONE if ends == [True] else FAULTY)
 
 
+def _leave(number: int, _: object) -> None:
+    """End the process at once: it leaves nothing behind, and a thread that reads standard input would hold it."""
+    os._exit(128 + number)
+
+
 def _serve(*, strict: bool) -> bool:
     """Serve on the standard streams; return whether the session ended in order. Raises ImportError.
 
@@ -52,6 +58,8 @@ def _serve(*, strict: bool) -> bool:
         sys.stderr.write("nczarr lsp: waiting for messages of an editor; Ctrl-C ends\n")
     logging.basicConfig(stream=sys.stderr, format="nczarr lsp: %(message)s")
     gc.set_threshold(*SWEEPING)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, _leave)
     sys.stdout.flush()
     saved = os.dup(1)
     stdout = os.fdopen(os.dup(1), "wb")

@@ -91,7 +91,7 @@ def _report_uses(checked: Checked, path: str, deleted: Collection[tuple[NodeKind
     ]
     if uses:
         shown = ", ".join(f"`{name}`" for name in uses[:5]) + (f" and {len(uses) - 5} more" if len(uses) > 5 else "")
-        report.error("bad-edit", f"dimension `{path}` cannot be removed: {shown} use it")
+        report.error("bad-edit", f"dimension `{path}` cannot be removed: {shown} use{'s' * (len(uses) == 1)} it")
 
 
 def _report_repeated_values(instructions: Iterable[Instruction], report: Report) -> None:

@@ -15,7 +15,7 @@ TEXT = "netcdf a { dimensions: x = 2 ; variables: int temp(x) ; temp:u = 1 ; flo
             "`/temp` is removed, and its name given to another variable",
         ),
         ({"delete": ["dim:/x"]}, "dimension `/x` cannot be removed: `/temp`, `/two` use it"),
-        ({"delete": ["dim:/x", "/temp"]}, "dimension `/x` cannot be removed: `/two` use"),
+        ({"delete": ["dim:/x", "/temp"]}, "dimension `/x` cannot be removed: `/two` uses it"),
         ({"delete": ["/temp"], "rename": {"/temp": "b"}}, "`/temp` is renamed and removed"),
     ],
 )

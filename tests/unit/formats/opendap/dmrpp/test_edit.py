@@ -112,7 +112,7 @@ def test_removals(document: Path) -> None:
     ("arguments", "code"),
     [
         (("--set", "/temp@_FillValue=1.f"), "data-edit"),
-        (("--delete", "dim:/x"), "undefined-dimension"),
+        (("--rename", "/temp=a/b"), "slash-in-name"),
         (("--set", "/temp@units=5", "--rename", "/temp=time"), "duplicate-name"),
     ],
 )
