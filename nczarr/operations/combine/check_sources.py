@@ -108,7 +108,10 @@ def check_sources(
             chosen = tuple(along) or _infer(waiting)
             if not chosen and len(waiting) > 1:
                 text = "no dimension is unlimited, and no coordinate differs between the first two sources"
-                helps = ["name the dimension along which the sources are joined with `--along`"]
+                helps = [
+                    "name the dimension along which the sources are joined with `--along`",
+                    "sources without one are stacked by `nczarr combine SRC… DST --new-dim NAME`",
+                ]
                 report.error("unmatched-dimension", text, helps=helps)
                 return None
             way = settle(waiting[0][0], waiting[0][1], CombineSpec(chosen), report)
@@ -136,8 +139,15 @@ def _infer(sources: Sequence[tuple[str, Checked]]) -> tuple[str, ...]:
     if unlimited or len(sources) == 1:
         return tuple(unlimited)
     first, second = (make_profile(checked, frozenset()) for _, checked in sources[:2])
-    differing = {path for path, aspect, _ in second.differences(first) if aspect in (Aspect.VALUES, Aspect.LENGTH)}
-    return tuple(sorted(differing))
+    traits = second.differences(first)
+    differing = frozenset(path for path, aspect, _ in traits if aspect in (Aspect.VALUES, Aspect.LENGTH))
+    one, other = (make_profile(checked, differing).spans for _, checked in sources[:2])
+    apart = [
+        path
+        for path in one.keys() & other.keys()
+        if one[path].high < other[path].low or other[path].high < one[path].low
+    ]
+    return tuple(sorted(apart or differing))  # a coordinate that is slightly shifted is a fault
 
 
 class _AlikeFindings:

@@ -14,7 +14,8 @@ R = Rules("cf-missing-data", "2.5.1")
 RULES = (
     R.must("range", "`valid_range` is not present together with `valid_min` or `valid_max`.",
         "float v ; v:valid_range = 0.f, 1.f ; «v:valid_min = 0.f ;|»", "remove `valid_min` and `valid_max`"),
-    R.must("fill-type", "`_FillValue` and `missing_value` have the type of their variable.", "float v ; v:missing_value = «-1|-1.f» ;",
+    R.must("fill-type", "`_FillValue` and `missing_value` have the type of their variable.",
+        "float v ; v:missing_value = «-1|-1.f» ;",
         "write the value in the type of the variable"),
     R.must("actual-type", "`actual_range` has the type of its variable, or that of `scale_factor` and `add_offset`.",
         "float v ; v:actual_range = «1, 1|1.f, 1.f» ; data: v = 1 ;", "write the values in this type", since=(1, 7)),

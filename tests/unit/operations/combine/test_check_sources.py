@@ -270,3 +270,12 @@ def test_no_dimension_to_join_along(tmp_path: Path) -> None:
     joined, findings = run([path, path])
     text = "no dimension is unlimited, and no coordinate differs between the first two sources"
     assert (joined, findings) == (None, {"unmatched-dimension": [(text, ())]})
+
+
+def test_a_shifted_coordinate_is_not_the_joined_one(tmp_path: Path) -> None:
+    paths = [write(tmp_path, day, time=1, lats=f"10, 20, {30 + day * 1e-9:.10f}") for day in range(2)]
+    joined, findings = run(paths)
+    assert joined is not None
+    assert joined.along == ("/time",)
+    ((message, _),) = findings["unequal-sources"]
+    assert message == "values of `/lat` differ in 1 of 2 sources"
