@@ -92,6 +92,8 @@ def parse_instruction(option: str, text: str, report: Report) -> Instruction | N
         if attribute == "" or (attribute is None and path == "/"):
             raise ValueError("a name is missing")
         if option == "--set":
+            if not match["values"].strip():
+                raise ValueError('a value is missing (an empty text is `""`)')
             start = len(text[: match.start("values")].encode("utf-8", "surrogateescape"))
             place = Span(source, start, len(source.data))
             return AttributeAssignment(path, attribute or "", None, _parse_type(match["type"]), place)

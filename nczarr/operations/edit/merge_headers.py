@@ -167,10 +167,13 @@ class _Translation:
         self._base = base
         self._by_ours = by_ours
         self._renamed = renamed
+        self._added = {(change.kind, change.path) for change in by_theirs.changes if isinstance(change, NodeAddition)}
         self._old = {kind: {new: old for old, new in by_theirs.renamed[kind].items()} for kind in NODE_KINDS}
 
     def _final(self, kind: NodeKind, path: str) -> str:
         """Return the FQN in the result of a node with an FQN in theirs."""
+        if (kind, path) in self._added:
+            return names.join(self._final("group", names.parent(path)), names.last(path))
         in_ours = _in_ours(kind, self._old[kind].get(path, path), self._by_ours)
         return self._renamed[kind].get(in_ours, in_ours)
 
@@ -184,9 +187,8 @@ class _Translation:
                 path = _in_ours(change.kind, change.path, self._by_ours)
                 return change._replace(path=path, new_path=self._renamed[change.kind].get(path, path))
             case NodeAddition():
-                parent = self._final("group", names.parent(change.path))
                 return change._replace(
-                    path=names.join(parent, change.node.name), node=self._move_references(change.node)
+                    path=self._final(change.kind, change.path), node=self._move_references(change.node)
                 )
             case DimensionChange():
                 return change._replace(path=_in_ours("dimension", change.path, self._by_ours))

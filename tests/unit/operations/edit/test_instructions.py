@@ -53,6 +53,7 @@ def test_delete_and_rename() -> None:
         ("--set", "units"),
         ("--set", "/v@=1"),
         ("--set", "/v=1"),
+        ("--set", "/v@a="),
         ("--delete", "/"),
         ("--delete", ""),
         ("--rename", "/a/b=/c/b"),

@@ -162,3 +162,16 @@ def test_the_order_of_a_store_is_no_conflict(tmp_path: Path) -> None:
         nczarr.convert(nczarr.from_cdl("netcdf a { variables: int a ; float b ; }"), path, "zarr3")
     merge(states, ["--set", "/b@n=1"], ["--rename", "/a=z"])
     assert set(nczarr.open(states[1]).checked.variables) == {"/b", "/z"}
+
+
+@pytest.mark.parametrize("form", ["netcdf4", "nczarr3"])
+def test_new_groups_in_a_group_with_another_name(form: str, tmp_path: Path) -> None:
+    text = "netcdf a {{ group: {name} {{ dimensions: y = 2 ; variables: int w(y) ; {more} }} }}"
+    more = "group: n { dimensions: z = 3 ; variables: int v(y, z) ; }"
+    states = [str(tmp_path / f"{name}.{'zarr' if 'zarr' in form else 'nc'}") for name in ("base", "ours", "theirs")]
+    for path, values in zip(states, (("g", ""), ("gg", ""), ("g", more)), strict=True):
+        nczarr.convert(nczarr.from_cdl(text.format(name=values[0], more=values[1])), path, form)
+    ran = run_command("edit", states[1], "--merge", states[0], states[2])
+    assert ran.status == 0, ran.err
+    merged = nczarr.open(states[1]).checked
+    assert merged.variables["/gg/n/v"].dimensions == ("/gg/y", "/gg/n/z")
