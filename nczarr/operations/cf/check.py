@@ -59,7 +59,8 @@ def check_cf(
 
 
 def _diagnose(rule: Rule, breach: Breach, version: Version) -> Diagnostic:
-    text = rule.text[:-1] if rule.text[:2].isupper() else rule.text[:1].lower() + rule.text[1:-1]
+    first = rule.text.split()[0]
+    text = rule.text[:-1] if len(first) > 1 and first.isupper() else rule.text[:1].lower() + rule.text[1:-1]
     kind = "requirement" if rule.severity is Severity.ERROR else "recommendation"
     return Diagnostic(
         rule.code,
