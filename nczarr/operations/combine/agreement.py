@@ -256,9 +256,12 @@ def _attributes(
 
 def calendar_of(value: Constant | None) -> Constant | None:
     """Return an attribute `calendar` with one name for each calendar; None for the standard one, as without it."""
-    if value is None or not isinstance(value.data, bytes):
+    if value is None or not value.data or value.type not in ("char", "string"):
         return value
-    name = CALENDARS.get(value.data.decode("utf-8", "replace").rstrip("\0").lower())
+    text = value.data if isinstance(value.data, bytes) else value.data[0]
+    if not isinstance(text, bytes) or (value.type == "string" and value.count > 1):
+        return value
+    name = CALENDARS.get(text.decode("utf-8", "replace").rstrip("\0").lower())
     return value if name is None else None if name == CALENDARS["standard"] else Constant.text(name.encode())
 
 

@@ -226,11 +226,12 @@ def test_values_that_are_not_joined(body: str, one: str, other: str, note: str, 
         nczarr.combine([*map(str, paths)], tmp_path / "all.zarr", along=["time"])
 
 
-@pytest.mark.parametrize("calendar", ["standard", "gregorian", "Standard"])
+@pytest.mark.parametrize("calendar", ["standard", "gregorian", "Standard", "string"])
 def test_names_of_the_standard_calendar_are_equal(calendar: str, tmp_path: Path) -> None:
     """CF 4.4.1: without the attribute, the calendar is `standard`, which has another name."""
     paths = [make_text(tmp_path, "a", "", "time = 0, 1 ;")]
-    paths.append(make_text(tmp_path, "b", f'time:calendar = "{calendar}" ;', "time = 2, 3 ;"))
+    attribute = f'time:calendar = "{calendar}" ;' if calendar != "string" else 'string time:calendar = "standard" ;'
+    paths.append(make_text(tmp_path, "b", attribute, "time = 2, 3 ;"))
     assert run(paths)[1] == {}
     assert run(paths[::-1])[1].keys() == {"unordered-coordinate"}
     nczarr.combine([*map(str, paths)], tmp_path / "all.zarr", along=["time"])
