@@ -190,4 +190,6 @@ def _compare_sources(sources: list[str], arguments: argparse.Namespace, options:
         joined = check_sources(inputs, arguments.along, messages.report, step)
     if joined is not None and not messages.report.list_sorted():
         along = ", ".join(f"`{path}`" for path in joined.along)
-        messages.remark(f"{len(joined.names)} sources fit together along {along}: {joined.length:,} values")
+        count = len(joined.names)
+        fit = "source fits" if count == 1 else "sources fit together"
+        messages.remark(f"{count} {fit} along {along}: {joined.length:,} values")

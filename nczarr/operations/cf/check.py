@@ -59,14 +59,14 @@ def check_cf(
 
 
 def _diagnose(rule: Rule, breach: Breach, version: Version) -> Diagnostic:
+    first = rule.text.split()[0]
+    text = rule.text[:-1] if len(first) > 1 and first.isupper() else rule.text[:1].lower() + rule.text[1:-1]
     kind = "requirement" if rule.severity is Severity.ERROR else "recommendation"
     return Diagnostic(
         rule.code,
         rule.severity,
         f"{breach.what} (CF {rule.number})",
         label_word(breach.node, breach.word),
-        notes=(
-            f"{kind} of CF {show_version(version)}, section {rule.number}: {rule.text[:1].lower()}{rule.text[1:-1]}",
-        ),
+        notes=(f"{kind} of CF {show_version(version)}, section {rule.number}: {text}",),
         helps=breach.helps or (rule.remedy,),
     )

@@ -18,7 +18,8 @@ from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.regions import all_of, region_of
 from nczarr.arrays.sources.source import ArraySource, itemsize
 from nczarr.arrays.values.parts import is_fixed
-from nczarr.ast import Attribute, Variable
+from nczarr.arrays.values.time_units import CALENDARS
+from nczarr.ast import Attribute, Constant, Variable
 from nczarr.ast.types import is_number
 from nczarr.check.checked import Checked, whole_parts
 from nczarr.diagnostics.report import Report
@@ -242,7 +243,7 @@ def _attributes(
     here, there = ({attribute.name: attribute.value for attribute in attributes} for attributes in (one, other))
     for name in dict.fromkeys([*here, *there]):
         first, second = here.get(name), there.get(name)
-        if first == second:
+        if first == second or (name == "calendar" and calendar_of(first) == calendar_of(second)):
             continue
         from nczarr.operations.compare.difference import show_constant, show_pair
 
@@ -251,6 +252,17 @@ def _attributes(
             one_text, other_text = show_pair(first, second)
         decides = decisive is None or name in decisive
         yield SourceDifference(path, Aspect.ATTRIBUTE, name, one_text, other_text, decides)
+
+
+def calendar_of(value: Constant | None) -> Constant | None:
+    """Return an attribute `calendar` with one name for each calendar; None for the standard one, as without it."""
+    if value is None or not value.data or value.type not in ("char", "string"):
+        return value
+    text = value.data if isinstance(value.data, bytes) else value.data[0]
+    if not isinstance(text, bytes) or (value.type == "string" and value.count > 1):
+        return value
+    name = CALENDARS.get(text.decode("utf-8", "replace").rstrip("\0").lower())
+    return value if name is None else None if name == CALENDARS["standard"] else Constant.text(name.encode())
 
 
 def list_grid_mappings(checked: Checked) -> set[str]:

@@ -8,6 +8,7 @@ Sources are read one by one; of each one its differences stay.
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
@@ -105,6 +106,14 @@ def check_sources(
             if not along and len(waiting) == 1 and len(inputs) > 1 and not _list_unlimited(checked):
                 continue
             chosen = tuple(along) or _infer(waiting)
+            if not chosen and len(waiting) > 1:
+                text = "no dimension is unlimited, and no coordinate differs between the first two sources"
+                helps = [
+                    "name the dimension along which the sources are joined with `--along`",
+                    "sources without one are stacked by `nczarr combine SRC… DST --new-dim NAME`",
+                ]
+                report.error("unmatched-dimension", text, helps=helps)
+                return None
             way = settle(waiting[0][0], waiting[0][1], CombineSpec(chosen), report)
             if way is None:
                 alike.report(report)
@@ -114,7 +123,7 @@ def check_sources(
             try:
                 survey.add(name, make_profile(dataset, survey.along, survey.first))
             except (OSError, CompileError) as failure:
-                report.error("unreadable-array", f"the coordinates of `{name}` cannot be read: {failure}")
+                report.error("unreadable-array", f"the values of `{name}` cannot be read: {failure}")
         waiting.clear()
     alike.report(report)
     return None if survey is None or survey.first is None else survey.finish(report)
@@ -130,8 +139,15 @@ def _infer(sources: Sequence[tuple[str, Checked]]) -> tuple[str, ...]:
     if unlimited or len(sources) == 1:
         return tuple(unlimited)
     first, second = (make_profile(checked, frozenset()) for _, checked in sources[:2])
-    differing = {path for path, aspect, _ in second.differences(first) if aspect in (Aspect.VALUES, Aspect.LENGTH)}
-    return tuple(sorted(differing))
+    traits = second.differences(first)
+    differing = frozenset(path for path, aspect, _ in traits if aspect in (Aspect.VALUES, Aspect.LENGTH))
+    one, other = (make_profile(checked, differing).spans for _, checked in sources[:2])
+    apart = [
+        path
+        for path in one.keys() & other.keys()
+        if one[path].high < other[path].low or other[path].high < one[path].low
+    ]
+    return tuple(sorted(apart or differing))  # a coordinate that is slightly shifted is a fault
 
 
 class _AlikeFindings:
@@ -272,8 +288,10 @@ class _Survey:
         """Report sources whose coordinate is not ordered, overlaps, leaves gaps, or comes too early."""
         broken = [number for number, span in spans if span.order == 0]
         if broken:
-            text = f"the values of `{path}` neither increase nor decrease in {len(broken)} of {len(self.names)} sources"
+            where = f"in {len(broken)} of {len(self.names)} sources"
+            text = f"some values of `{path}` are missing, or they neither increase nor decrease, {where}"
             report.warning("unordered-coordinate", text, notes=[self._list(broken)])
+        spans = [item for item in spans if not math.isnan(item[1].low)]
         orders = {span.order for _, span in spans if span.order}
         if orders == {1, -1} and any(span.step is not None for _, span in spans):
             falling = [number for number, span in spans if span.order == -1]

@@ -1,28 +1,35 @@
 """Profile of a source: what must be equal in all sources of a combination, as texts, and where its coordinates lie.
 
 A profile is made from the header, and from the values of one-dimensional
-coordinates. Of each source only its differences from the first one are kept.
+coordinates and of variables that are not joined. Of each source only its differences from the first one are kept.
 """
 
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from nczarr import names
 from nczarr.arrays.lazy_numpy import NDArray, np
+from nczarr.arrays.regions import all_of
+from nczarr.arrays.sources.source import little
 from nczarr.arrays.values.time_units import dates
 from nczarr.ast import Attribute, Variable
-from nczarr.check.checked import Checked
+from nczarr.check.checked import Checked, whole_parts
 from nczarr.check.outline import codec_text
-from nczarr.operations.combine.agreement import DECISIVE, Aspect, list_grid_mappings
+from nczarr.operations.combine.agreement import DECISIVE, OBJECTS, Aspect, calendar_of, list_grid_mappings
+from nczarr.operations.compare.diff import definition
 from nczarr.operations.compare.difference import show_constant
 from nczarr.select.indexing import read_outer
 from nczarr.select.physical import Physical, is_numeric, physical
 
 MOST_VALUES = 1 << 22
 """Maximum length of a coordinate whose values are read."""
+
+MOST_UNJOINED = 1 << 17
+"""Maximum number of values of another variable that is not joined: all sources are read for them."""
 
 Trait = tuple[str, Aspect, str]
 """FQN of an object, the property of it, and the name of the attribute if that is the property."""
@@ -32,7 +39,7 @@ class CoordinateSpan(NamedTuple):
     """Values of a coordinate in one source, in seconds since 1970 if they are dates, else as stored or unpacked."""
 
     low: float
-    """Smallest value."""
+    """Smallest value; NaN if all are missing."""
     high: float
     """Largest value."""
     step: float | None
@@ -64,17 +71,13 @@ class SourceProfile(NamedTuple):
 
         A missing variable stands for its properties, and another length of a dimension for the chunks along it.
         """
-        lacking = {
-            path
-            for path, aspect, _ in self.traits.keys() ^ first.traits.keys()
-            if aspect in (Aspect.VARIABLE, Aspect.DIMENSION)
-        }
+        lacking = {path for path, aspect, _ in self.traits.keys() ^ first.traits.keys() if aspect in OBJECTS}
         unequal: dict[Trait, str | None] = {}
         for trait in [*first.traits, *(trait for trait in self.traits if trait not in first.traits)]:
             text = self.traits.get(trait)
             if text == first.traits.get(trait):
                 continue
-            if trait[0] in lacking and trait[1] not in (Aspect.VARIABLE, Aspect.DIMENSION):
+            if trait[0] in lacking and trait[1] not in OBJECTS:
                 continue
             unequal[trait] = text
         return {trait: text for trait, text in unequal.items() if not _is_consequence(trait, unequal, first)}
@@ -85,12 +88,15 @@ IN_TYPE = frozenset({"_FillValue", "missing_value", "valid_min", "valid_max", "v
 
 
 def _is_consequence(trait: Trait, unequal: Mapping[Trait, str | None], first: SourceProfile) -> bool:
-    """Return whether a difference follows from another length of a dimension, or another type of the variable."""
+    """Return whether a difference follows from another length of a dimension, type of the variable, or group."""
     path, aspect, attribute = trait
-    if aspect is Aspect.CHUNKS:
-        return any((dimension, Aspect.LENGTH, "") in unequal for dimension in _dimensions_in(first, path))
-    if aspect is Aspect.VALUES:
-        return (path, Aspect.LENGTH, "") in unequal
+    if aspect in OBJECTS:
+        return (names.parent(path), Aspect.GROUP, "") in unequal
+    if aspect in (Aspect.CHUNKS, Aspect.VALUES):
+        if any((dimension, Aspect.LENGTH, "") in unequal for dimension in _dimensions_in(first, path)):
+            return True
+        changed = (Aspect.ELEMENT_TYPE, Aspect.DIMENSIONS) if aspect is Aspect.VALUES else ()
+        return any((path, other, "") in unequal for other in changed)
     return attribute in IN_TYPE and (path, Aspect.ELEMENT_TYPE, "") in unequal
 
 
@@ -106,6 +112,9 @@ def make_profile(checked: Checked, along: frozenset[str], first: SourceProfile |
     grids = list_grid_mappings(checked)
     traits: dict[Trait, str] = {}
     others: dict[tuple[str, str], bytes] = {}
+    for path, declared in checked.types.items():
+        traits[path, Aspect.TYPE, ""] = "present"
+        traits[path, Aspect.DEFINITION, ""] = definition(declared, storage=True)
     for path, dimension in checked.dimensions.items():
         traits[path, Aspect.DIMENSION, ""] = "present"
         if path not in along:
@@ -115,12 +124,16 @@ def make_profile(checked: Checked, along: frozenset[str], first: SourceProfile |
         decisive = None if names.last(path) in grids else DECISIVE
         _add_attributes(path, variable.attributes, decisive, traits, others)
     for path, group in checked.groups.items():
+        traits[path, Aspect.GROUP, ""] = "present"
         _add_attributes(path, group.attributes, frozenset(), traits, others)
     spans: dict[str, CoordinateSpan] = {}
     for path, variable in checked.variables.items():
-        if variable.dimensions != (path,) or not is_numeric(checked, path):
+        count = math.prod(checked.shapes[path])
+        if not 0 < count <= MOST_VALUES:
             continue
-        if not 0 < checked.shapes[path][0] <= MOST_VALUES:
+        if variable.dimensions != (path,) or not is_numeric(checked, path):
+            if along and along.isdisjoint(variable.dimensions) and count <= MOST_UNJOINED:
+                traits[path, Aspect.VALUES, ""] = _describe_values(checked, path)
             continue
         decoding = physical(checked, path)
         numbers = decoding.floats(read_outer(checked, path, [slice(None)]))
@@ -131,6 +144,19 @@ def make_profile(checked: Checked, along: frozenset[str], first: SourceProfile |
             ends = " to ".join(decoding.text(float(numbers[place])) for place in (0, -1))
             traits[path, Aspect.VALUES, ""] = f"{ends}, {len(numbers)} values with the digest {digest}"
     return SourceProfile(traits, others, {path: checked.dimensions[path].size for path in checked.dimensions}, spans)
+
+
+def _describe_values(checked: Checked, path: str) -> str:
+    """Return the values of a variable that is not joined: their number and a digest, in which all NaNs are equal."""
+    digest = hashlib.sha256()
+    for _, source in sorted(whole_parts(checked, path).items()):
+        values = little(source.read(all_of(source.layout.shape)))
+        if values.dtype.kind == "f":
+            values = np.where(np.isnan(values), values.dtype.type(np.nan), values)
+        digest.update(repr(values.tolist()).encode() if values.dtype.hasobject else values.tobytes())
+        if values.size == 1 and values.dtype.kind in "iuf":
+            return str(values.item())
+    return f"{math.prod(checked.shapes[path])} values with the digest {digest.hexdigest()[:8]}"
 
 
 def _describe_variable(path: str, variable: Variable, checked: Checked) -> Iterator[tuple[Trait, str]]:
@@ -160,7 +186,9 @@ def _add_attributes(
     """Add attributes to the properties that must be equal, or to those that may differ."""
     for attribute in attributes:
         if decisive is None or attribute.name in decisive:
-            value = attribute.value
+            value = attribute.value if attribute.name != "calendar" else calendar_of(attribute.value)
+            if value is None:
+                continue
             traits[path, Aspect.ATTRIBUTE, attribute.name] = f"{show_constant(value)} ({value.type})"
         else:
             text = repr((attribute.value.type, attribute.value.data)).encode("utf-8", "surrogatepass")
@@ -177,13 +205,15 @@ def _in_calendar(decoding: Physical, path: str, first: SourceProfile | None) -> 
 
 def _measure(numbers: NDArray[np.float64], decoding: Physical) -> CoordinateSpan:
     """Return where the values of a coordinate lie."""
-    texts = decoding.text(float(np.nanmin(numbers))), decoding.text(float(np.nanmax(numbers)))
+    present = numbers[~np.isnan(numbers)]
+    if not len(present):
+        return CoordinateSpan(math.nan, math.nan, None, 0, "", "")
+    texts = decoding.text(float(present.min())), decoding.text(float(present.max()))
     calendar = None if decoding.times is None else decoding.times.calendar
     if decoding.times is not None:
-        numbers = float(decoding.times.start) + float(decoding.times.unit) * numbers
-    low, high = float(np.nanmin(numbers)), float(np.nanmax(numbers))
-    if len(numbers) == 1:
-        return CoordinateSpan(low, high, None, 1, *texts, calendar)
-    steps = np.diff(numbers)
+        present = float(decoding.times.start) + float(decoding.times.unit) * present
+    low, high = float(present.min()), float(present.max())
+    steps = np.diff(present)
     order = 1 if (steps > 0).all() else -1 if (steps < 0).all() else 0
-    return CoordinateSpan(low, high, float(np.nanmedian(np.abs(steps))), order, *texts, calendar)
+    step = float(np.median(np.abs(steps))) if len(steps) else None
+    return CoordinateSpan(low, high, step, order if len(present) == len(numbers) else 0, *texts, calendar)

@@ -166,7 +166,7 @@ class _Comparison:
             common = set(orders[0]) & set(orders[1])
             first, second = ([name for name in order if name in common] for order in orders)
             if first != second:
-                self._need("group", path, f"order of {member}", ", ".join(first), ", ".join(second))
+                self._need("group", path, f"{ORDER}{member}", ", ".join(first), ", ".join(second))
 
     def _compare_variables(self, path: str, before: Variable, after: Variable) -> None:
         if before.type != after.type:
@@ -180,6 +180,9 @@ class _Comparison:
                 self._need("variable", path, member.replace("_", " "), str(old), str(new))
         self._compare_attributes("variable", path, before, after)
 
+
+ORDER = "order of "
+"""Begin of the subject of a difference in the order of definitions."""
 
 _STORAGE = ("layout", "chunks", "codecs", "endian", "no_fill", "quantize", "element")
 """Members of a storage, in which a header states only what differs from the default."""

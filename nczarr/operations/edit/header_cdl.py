@@ -46,6 +46,11 @@ def read_value(checked: Checked, assignment: AttributeAssignment, report: Report
         text = f"`{assignment.type}` before the blank is not a type"
         report.error("bad-edit", text, assignment.span or NOWHERE, helps=helps)
         return None
+    span = assignment.span
+    is_blank = span is not None and span.source is not None and not span.source.text(span.start, span.end).strip()
+    if span is not None and is_blank and assignment.type is None:
+        report.error("bad-edit", f"`{assignment.name}` has no value", span, helps=['an empty text is `""`'])
+        return None
     types = checked.dataset.model_copy(update={"name": "types"})
     bare = _only_types(types) if checked.types else None
     head = "netcdf types {" if bare is None else print_header(bare)

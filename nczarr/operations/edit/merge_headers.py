@@ -16,9 +16,10 @@ from nczarr.ast import Variable
 from nczarr.check import check
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report
+from nczarr.operations.compare.difference import show_constant
 from nczarr.operations.compare.values import values
 from nczarr.operations.edit.apply_changes import apply_changes
-from nczarr.operations.edit.compare_headers import HeaderComparison, compare_headers
+from nczarr.operations.edit.compare_headers import ORDER, HeaderComparison, compare_headers
 from nczarr.operations.edit.rename_tree import Renames, complete_renames, rename_arrays
 from nczarr.plan.header_changes import (
     NODE_KINDS,
@@ -63,22 +64,27 @@ def _in_ours(kind: NodeKind, path: str, by_ours: HeaderComparison) -> str:
 # ---- conflicts -------------------------------------------------------------------------------------------------------
 def _report_values(base: Checked, theirs: Checked, by_theirs: HeaderComparison, report: Report) -> None:
     """Report values and storage of theirs that differ from the base: they stay behind."""
-    for need in by_theirs.needs:
+    needs = [need for need in by_theirs.needs if not need.what.startswith(ORDER)]  # the order of ours stays
+    for need in needs:
         text = (
             f"{need.what} of `{need.path}` is {need.before} in the base, {need.after} in theirs: values are not merged"
         )
         report.error("merge-conflict", text)
-    if by_theirs.needs:
+    if needs:
         return
     tree = apply_changes(base.dataset, by_theirs.changes, by_theirs.renamed)
     renamed = check(rename_arrays(base, tree, by_theirs.renamed["variable"]), report)
     if renamed is None:
         return
     added = {change.path for change in by_theirs.changes if isinstance(change, NodeAddition)}
-    for path in theirs.variables:
-        if path in added and path in theirs.parts:
-            report.error("merge-conflict", f"the new variable `{path}` of theirs has values, which are not merged")
-        elif path not in added:
+    for path, shape in theirs.shapes.items():
+        if path in added:
+            if path in theirs.parts and values(theirs._replace(parts={}), theirs, path) is not None:
+                report.error("merge-conflict", f"the new variable `{path}` of theirs has values, which are not merged")
+        elif renamed.shapes[path] != shape:  # records: a header that says UNLIMITED leaves their number open
+            text = f"`{path}` has the shape {renamed.shapes[path]} in the base, {shape} in theirs"
+            report.error("merge-conflict", f"{text}: values are not merged")
+        else:
             difference = values(renamed, theirs, path)
             if difference is not None:
                 report.error(
@@ -141,8 +147,8 @@ def _exclude(one: HeaderChange, other: HeaderChange) -> bool:
 def _describe(change: HeaderChange) -> str:
     match change:
         case AttributeChange():
-            verb = "removes" if change.after is None else "sets"
-            return f"{verb} attribute `{change.name}` of `{change.owner}`"
+            text = f"attribute `{change.name}` of `{change.owner}`"
+            return f"removes {text}" if change.after is None else f"sets {text} to {show_constant(change.after)}"
         case NodeRename():
             return f"renames {change.kind} `{change.path}` to `{names.last(change.new_path)}`"
         case NodeRemoval():
@@ -161,10 +167,13 @@ class _Translation:
         self._base = base
         self._by_ours = by_ours
         self._renamed = renamed
+        self._added = {(change.kind, change.path) for change in by_theirs.changes if isinstance(change, NodeAddition)}
         self._old = {kind: {new: old for old, new in by_theirs.renamed[kind].items()} for kind in NODE_KINDS}
 
     def _final(self, kind: NodeKind, path: str) -> str:
         """Return the FQN in the result of a node with an FQN in theirs."""
+        if (kind, path) in self._added:
+            return names.join(self._final("group", names.parent(path)), names.last(path))
         in_ours = _in_ours(kind, self._old[kind].get(path, path), self._by_ours)
         return self._renamed[kind].get(in_ours, in_ours)
 
@@ -178,9 +187,8 @@ class _Translation:
                 path = _in_ours(change.kind, change.path, self._by_ours)
                 return change._replace(path=path, new_path=self._renamed[change.kind].get(path, path))
             case NodeAddition():
-                parent = self._final("group", names.parent(change.path))
                 return change._replace(
-                    path=names.join(parent, change.node.name), node=self._move_references(change.node)
+                    path=self._final(change.kind, change.path), node=self._move_references(change.node)
                 )
             case DimensionChange():
                 return change._replace(path=_in_ours("dimension", change.path, self._by_ours))

@@ -78,6 +78,7 @@ def test_errors_of_instructions(file: Path) -> None:
         ("--set", "/v@a=1 ; :b = 2"),
         ("--set", "/v@a=1", "--set", "v@a=2"),
         ("--set", "sp /v@a=1"),
+        ("--set", "/v@a="),
         ("--delete", "dim:/x"),
     ):
         assert "bad-edit" in refuse(*arguments, status=2), arguments

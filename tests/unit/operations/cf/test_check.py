@@ -138,3 +138,15 @@ def test_name_of_a_file(text: Path, tmp_path: Path, peer: Callable[[str], Module
         if kind:
             nczarr.convert(text, tmp_path / name, "netcdf", kind=kind)
         assert sum("does not end in `.nc`" in one.message for one in check(tmp_path / name)) == faults
+
+
+def test_words_of_rules_in_notes(text: Path) -> None:
+    """The first word of a rule is in lower case, unless it is an abbreviation."""
+    time = 'double time(time) ; time:units = "days since 2000-01-01" ;'
+    variable = 'float v ; v:units = "metter" ; v:missing_value = 1 ; v:valid_min = "a" ;'
+    text.write_text(f"netcdf a {{ dimensions: time = 2 ; variables: {time} {variable} }}")
+    rules = {found.code: found.notes[0].split(": ", 1)[1] for found in check(text)}
+    assert rules["cf-units"] == "UDUNITS recognises the units"
+    assert rules["cf-missing-data"] == "`_FillValue` and `missing_value` have the type of their variable"
+    assert rules["cf-calendar"] == "a time coordinate has a `calendar`"
+    assert rules["cf-attribute"].startswith("attributes that")

@@ -192,3 +192,91 @@ def test_sources_that_fail_alike_are_one_finding(tmp_path: Path) -> None:
     ((text, notes),) = findings["unreachable-file"]
     assert text == "`d002.nc`: No such file or directory"
     assert notes[-1] == "the same in `d003.nc`, `d004.nc`, `d005.nc`, `d006.nc` and 2 more"
+
+
+def make_text(folder: Path, name: str, body: str, data: str) -> Path:
+    """Return the path of a text with two times in days."""
+    path = folder / f"{name}.cdl"
+    text = f'variables: double time(time) ; time:units = "days since 2000-01-01" ; {body} data: {data}'
+    path.write_text(f"netcdf a {{ dimensions: time = UNLIMITED ; x = 2 ; {text} }}\n")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("body", "one", "other", "note"),
+    [
+        ("double height ;", "height = 2 ;", "height = 10 ;", "10.0: `b.cdl`"),
+        ("string x(x) ;", 'x = "a", "b" ;', 'x = "a", "c" ;', "2 values with the digest"),
+        ("char name(x) ;", 'name = "ab" ;', 'name = "ac" ;', "2 values with the digest"),
+        ("float mask(x) ;", "mask = NaN, 1 ;", "mask = 1, NaN ;", "2 values with the digest"),
+    ],
+)
+def test_values_that_are_not_joined(body: str, one: str, other: str, note: str, tmp_path: Path) -> None:
+    paths = [
+        make_text(tmp_path, name, body, f"{values} time = {days} ;")
+        for name, values, days in (("a", one, "0, 1"), ("b", other, "2, 3"), ("c", one, "4, 5"))
+    ]
+    _, findings = run(paths)
+    ((message, notes),) = findings["unequal-sources"]
+    assert message.startswith("values of `/")
+    assert message.endswith("differ in 1 of 3 sources")
+    assert notes[1].startswith(note)
+    assert "unequal-sources" not in run([paths[0], paths[2]])[1]
+    with pytest.raises(nczarr.CompileError, match="unequal-sources"):
+        nczarr.combine([*map(str, paths)], tmp_path / "all.zarr", along=["time"])
+
+
+@pytest.mark.parametrize("calendar", ["standard", "gregorian", "Standard", "string"])
+def test_names_of_the_standard_calendar_are_equal(calendar: str, tmp_path: Path) -> None:
+    """CF 4.4.1: without the attribute, the calendar is `standard`, which has another name."""
+    paths = [make_text(tmp_path, "a", "", "time = 0, 1 ;")]
+    attribute = f'time:calendar = "{calendar}" ;' if calendar != "string" else 'string time:calendar = "standard" ;'
+    paths.append(make_text(tmp_path, "b", attribute, "time = 2, 3 ;"))
+    assert run(paths)[1] == {}
+    assert run(paths[::-1])[1].keys() == {"unordered-coordinate"}
+    nczarr.combine([*map(str, paths)], tmp_path / "all.zarr", along=["time"])
+    assert nczarr.open(tmp_path / "all.zarr")["/time"][:].tolist() == [0, 1, 2, 3]
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("times", ["_, 3", "_, _", "NaN, NaN", "2, _, 4, 5"])
+@pytest.mark.parametrize("order", [1, -1])
+def test_missing_times(times: str, order: int, tmp_path: Path) -> None:
+    fill = "time:_FillValue = -9. ;"
+    paths = [make_text(tmp_path, "a", fill, "time = 0, 1 ;"), make_text(tmp_path, "b", fill, f"time = {times} ;")]
+    _, findings = run(paths[::order])
+    text = "some values of `/time` are missing, or they neither increase nor decrease, in 1 of 2 sources"
+    assert (text, ("`b.cdl`",)) in findings["unordered-coordinate"]
+
+
+def test_types_and_groups(tmp_path: Path) -> None:
+    texts = ["good = 0, bad = 1", "good = 0, bad = 2", "good = 0, bad = 1"]
+    paths = []
+    for number, members in enumerate(texts):
+        group = "group: g { variables: int v(time) ; }" if number else ""
+        paths.append(tmp_path / f"{number}.cdl")
+        paths[-1].write_text(
+            f"netcdf a {{ types: byte enum q {{{members}}} ; dimensions: time = UNLIMITED ; variables: int v(time) ; "
+            f"data: v = 1 ; {group} }}"
+        )
+    messages = [message for message, _ in run(paths)[1]["unequal-sources"]]
+    assert messages == [
+        "group `/g` is missing in 1 of 3 sources", "the definition of `/q` differs in 1 of 3 sources",
+    ]  # fmt: skip
+
+
+def test_no_dimension_to_join_along(tmp_path: Path) -> None:
+    path = tmp_path / "a.cdl"
+    path.write_text("netcdf a { dimensions: x = 1 ; variables: int v(x) ; data: v = 1 ; }")
+    joined, findings = run([path, path])
+    text = "no dimension is unlimited, and no coordinate differs between the first two sources"
+    assert (joined, findings) == (None, {"unmatched-dimension": [(text, ())]})
+
+
+def test_a_shifted_coordinate_is_not_the_joined_one(tmp_path: Path) -> None:
+    paths = [write(tmp_path, day, time=1, lats=f"10, 20, {30 + day * 1e-9:.10f}") for day in range(2)]
+    joined, findings = run(paths)
+    assert joined is not None
+    assert joined.along == ("/time",)
+    ((message, _),) = findings["unequal-sources"]
+    assert message == "values of `/lat` differ in 1 of 2 sources"

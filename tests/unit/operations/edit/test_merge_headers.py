@@ -92,7 +92,7 @@ def test_the_same_change_in_both(states: list[str]) -> None:
         (
             ["--set", "/v@n=2"],
             ["--set", "/v@n=3"],
-            "theirs sets attribute `n` of `/v`, ours sets",
+            "theirs sets attribute `n` of `/v` to 3, ours sets attribute `n` of `/v` to 2",
         ),
         (["--delete", "/v@n"], ["--set", "/v@n=3"], "ours removes attribute `n` of `/v`"),
         (
@@ -100,7 +100,7 @@ def test_the_same_change_in_both(states: list[str]) -> None:
             ["--rename", "/w=b"],
             "theirs renames variable `/w` to `b`, ours renames",
         ),
-        (["--delete", "/w"], ["--set", "/w@q=1"], "theirs sets attribute `q` of `/w`, ours removes variable `/w`"),
+        (["--delete", "/w"], ["--set", "/w@q=1"], "theirs sets attribute `q` of `/w` to 1, ours removes variable `/w`"),
         (["--set", "/g/u@q=1"], ["--delete", "/g"], "theirs removes group `/g`, ours sets attribute `q` of `/g/u`"),
     ],
 )
@@ -126,3 +126,52 @@ def test_values_are_not_merged(old: str, new: str, said: str, states: list[str])
     ran = run_command("edit", states[1], "--merge", states[0], states[2])
     assert ran.status == 1
     assert said in ran.err
+
+
+RECORDS = """netcdf a {{ dimensions: t = UNLIMITED ; x = 2 ; {dimensions}
+variables: int v(t, x) ; {variables} data: v = {values} ; }}
+"""
+
+
+@pytest.mark.parametrize("form", ["netcdf3", "netcdf4", "nczarr3"])
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"values": "1, 2, 3, 4, 5, 6"}, "values are not merged"),  # a further record
+        ({"values": "1, 2"}, "values are not merged"),
+        ({"dimensions": "n = 3 ;", "variables": "int new(n) ;"}, ""),  # only fill values
+        ({"dimensions": "n = 3 ;", "variables": "int new(n) ;", "values": "1, 2, 3, 4 ; new = 1, 2, 3"}, "has values"),
+    ],
+)
+def test_records_and_new_variables(form: str, changes: dict[str, str], said: str, tmp_path: Path) -> None:
+    plain = {"dimensions": "", "variables": "", "values": "1, 2, 3, 4"}
+    states = [str(tmp_path / f"{name}.{'zarr' if 'zarr' in form else 'nc'}") for name in ("base", "ours", "theirs")]
+    for path, values in zip(states, (plain, plain, {**plain, **changes}), strict=True):
+        nczarr.convert(nczarr.from_cdl(RECORDS.format(**values)), path, form, header_pad=4096)
+    ran = run_command("edit", states[1], "--merge", states[0], states[2])
+    if form == "netcdf3" and not said:
+        said = "`/new` would follow the records, which grow"
+    assert (ran.status, said in ran.err) == (1 if said else 0, True), ran.err
+    assert ("/new" in nczarr.open(states[1]).checked.variables) == (not said)
+
+
+def test_the_order_of_a_store_is_no_conflict(tmp_path: Path) -> None:
+    """Stores list variables by name: another name is another order."""
+    states = [str(tmp_path / name) for name in ("base.zarr", "ours.zarr", "theirs.zarr")]
+    for path in states:
+        nczarr.convert(nczarr.from_cdl("netcdf a { variables: int a ; float b ; }"), path, "zarr3")
+    merge(states, ["--set", "/b@n=1"], ["--rename", "/a=z"])
+    assert set(nczarr.open(states[1]).checked.variables) == {"/b", "/z"}
+
+
+@pytest.mark.parametrize("form", ["netcdf4", "nczarr3"])
+def test_new_groups_in_a_group_with_another_name(form: str, tmp_path: Path) -> None:
+    text = "netcdf a {{ group: {name} {{ dimensions: y = 2 ; variables: int w(y) ; {more} }} }}"
+    more = "group: n { dimensions: z = 3 ; variables: int v(y, z) ; }"
+    states = [str(tmp_path / f"{name}.{'zarr' if 'zarr' in form else 'nc'}") for name in ("base", "ours", "theirs")]
+    for path, values in zip(states, (("g", ""), ("gg", ""), ("g", more)), strict=True):
+        nczarr.convert(nczarr.from_cdl(text.format(name=values[0], more=values[1])), path, form)
+    ran = run_command("edit", states[1], "--merge", states[0], states[2])
+    assert ran.status == 0, ran.err
+    merged = nczarr.open(states[1]).checked
+    assert merged.variables["/gg/n/v"].dimensions == ("/gg/y", "/gg/n/z")
