@@ -13,10 +13,10 @@ from __future__ import annotations
 import itertools
 import os
 import pickle
-from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, nullcontext
 from functools import partial
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from nczarr.arrays.execution.thread_pool import DISTANT_WORKERS, Crew, Task, processors
 from nczarr.check.checked import Checked
@@ -28,6 +28,8 @@ from nczarr.operations.pipeline import Input
 from nczarr.select.selection import Subset
 from nczarr.stores.spool import passing
 from nczarr.stores.url import is_remote
+
+T = TypeVar("T")
 
 AT_ONCE = 8
 """Remote sources that a process reads concurrently."""
@@ -116,9 +118,8 @@ def every_opened(inputs: Sequence[Input], subset: Subset, report: Report) -> Ite
     Remote sources are read concurrently. Raises OSError, CompileError.
     """
     job = Job("", inputs[0], subset, CombineSpec(()), report.strict, NO_OPTIONS)
-    works = (Task(partial(open_source, source, job), here=not is_remote(source.name)) for source in inputs)
-    with Crew(AT_ONCE if any(is_remote(source.name) for source in inputs) else 1, 1) as crew:
-        for source, (checked, source_report) in zip(inputs, crew.results(works), strict=True):
+    with closing(_in_order(partial(open_source, job=job), inputs)) as opened:
+        for source, (checked, source_report) in zip(inputs, opened, strict=True):
             for diagnostic in source_report.list_sorted():
                 report.add(diagnostic)
             if checked is None:
@@ -128,7 +129,12 @@ def every_opened(inputs: Sequence[Input], subset: Subset, report: Report) -> Ite
 
 def read_each(inputs: Sequence[Input], job: Job) -> Iterator[tuple[Checked | None, Report]]:
     """Yield each source in order, None after an error, with its findings. Remote sources are read concurrently."""
-    works = (Task(partial(_try_source, source, job), here=not is_remote(source.name)) for source in inputs)
+    yield from _in_order(partial(_try_source, job=job), inputs)
+
+
+def _in_order(call: Callable[[Input], T], inputs: Sequence[Input]) -> Generator[T, None, None]:
+    """Yield what a function makes of each source, in order; it is called for remote ones concurrently."""
+    works = (Task(partial(call, source), here=not is_remote(source.name)) for source in inputs)
     with Crew(AT_ONCE if any(is_remote(source.name) for source in inputs) else 1, 1) as crew:
         yield from crew.results(works)
 
@@ -196,12 +202,7 @@ def examine(job: Job, batch: Sequence[Input]) -> list[SourceResult]:
 
 def _by_threads(batch: Sequence[Input], job: Job, model: Model, *, here: bool) -> Iterator[SourceResult]:
     """Yield the results of sources in order; remote ones are read concurrently."""
-    works = (
-        Task(partial(examine_source, source, job, model, here=here), here=not is_remote(source.name))
-        for source in batch
-    )
-    with Crew(AT_ONCE if any(is_remote(source.name) for source in batch) else 1, 1) as crew:
-        yield from crew.results(works)
+    yield from _in_order(partial(examine_source, job=job, model=model, here=here), batch)
 
 
 def results(
