@@ -32,7 +32,6 @@ CORRECT = "if only the attribute is wrong, correct it with `nczarr edit SRC --se
 SHOWN = 4
 """Maximum values, and sources of each, in the notes of a finding."""
 
-
 PROVENANCE = frozenset({
     "history", "NCO", "creation_date", "date_created", "date_modified", "tracking_id", "uuid", "id", "title",
     "time_coverage_start", "time_coverage_end", "_NCProperties",
@@ -41,6 +40,9 @@ PROVENANCE = frozenset({
 
 FEW = 5
 """Number of sources below which an attribute that differs in all of them is reported."""
+
+MANY_VALUES = 64
+"""Number of values above which they are not counted."""
 
 
 class _OwnValues:
@@ -63,10 +65,6 @@ class _OwnValues:
     def is_own(self, total: int) -> bool:
         """Return whether most sources have a value of their own, as with the time of writing."""
         return total >= FEW and len(self._digests) >= min(MANY_VALUES, total // 2)
-
-
-MANY_VALUES = 64
-"""Number of values above which they are not counted."""
 
 
 class JoinedSources(NamedTuple):
@@ -113,6 +111,7 @@ def check_sources(
                     "sources without one are stacked by `nczarr combine SRC… DST --new-dim NAME`",
                 ]
                 report.error("unmatched-dimension", text, helps=helps)
+                alike.report(report)
                 return None
             way = settle(waiting[0][0], waiting[0][1], CombineSpec(chosen), report)
             if way is None:
