@@ -112,8 +112,8 @@ def modules() -> tuple[Module, ...]:
 def parse(text: str) -> ast.Module:
     """Parse Python source while no garbage is collected.
 
-    A collected task whose error nobody took is logged with a traceback, which parses source itself; CPython 3.11
-    cannot build two trees in one thread at once and raises `SystemError`.
+    The collector may find an asyncio task whose exception was never read. Its traceback is then logged, and logging
+    parses source. CPython 3.11 cannot parse while it builds another tree, and raises `SystemError`.
     """
     was_enabled = gc.isenabled()
     gc.disable()

@@ -71,7 +71,7 @@ def write_tables(folder: Path) -> list[str]:
 
 
 class PeerFindings(NamedTuple):
-    """What both checkers find in a file; None where one fails."""
+    """Findings of both checkers in a file; None for a checker that fails."""
 
     cfchecker: list[CFFinding] | None
     compliance_checker: list[CFFinding] | None

@@ -46,7 +46,7 @@ def merged(files: list[Path], target: Path) -> Any:
 
 
 def values(target: Path) -> dict[str, Any]:
-    """What a reference document leads to."""
+    """Return the values of `v` and `time` that a reference document refers to."""
     import xarray
 
     with xarray.open_dataset(
