@@ -18,6 +18,7 @@ from nczarr.options import ARGUMENTS, TARGET
 if TYPE_CHECKING:
     from nczarr.check.checked import Checked
     from nczarr.diagnostics.report import Report
+    from nczarr.operations.code_filter import CheckSettings
     from nczarr.operations.readers.rule import Peer
     from nczarr.options import Options
     from nczarr.registry import Format
@@ -132,7 +133,7 @@ def reader(text: str) -> Peer | Format:
 
 def run(arguments: argparse.Namespace) -> int:
     """Check each source; return the worst status, 1 if a reader is known to fail."""
-    from nczarr.operations.code_filter import CodeFilter, find_settings
+    from nczarr.operations.code_filter import CodeFilter
 
     if arguments.along and not arguments.combine:
         return misuse("check", "--along belongs to --combine")
@@ -142,8 +143,8 @@ def run(arguments: argparse.Namespace) -> int:
     if not sources:
         return misuse("check", "the following arguments are required: SRC")
     try:
-        settings = find_settings(Path.cwd())
-    except ValueError as fault:
+        settings = _find_settings_here()
+    except (ValueError, OSError) as fault:
         return misuse("check", str(fault))
     codes = CodeFilter(tuple(arguments.select or settings.select), (*settings.ignore, *(arguments.ignore or ())))
     version = settings.cf if arguments.cf is None else arguments.cf
@@ -179,6 +180,17 @@ def run(arguments: argparse.Namespace) -> int:
 
     status = messages.guard(*(partial(check_one, path) for path in sources))
     return max(status, FAULTY) if faults else status
+
+
+def _find_settings_here() -> CheckSettings:
+    """Return the settings of the project around the working folder. Raises ValueError, OSError."""
+    from nczarr.operations.code_filter import CheckSettings, find_settings
+
+    try:
+        folder = Path.cwd()
+    except FileNotFoundError:  # it was removed
+        return CheckSettings()
+    return find_settings(folder)
 
 
 def _compare_sources(sources: list[str], arguments: argparse.Namespace, options: Options, messages: Messages) -> None:

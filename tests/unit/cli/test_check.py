@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -197,3 +199,13 @@ def test_a_format_that_the_source_cannot_have(more: list[str], tmp_path: Path) -
         assert ran.err.count("unknown-format") == 1
         ran = run_command("check", place, "--from", "cld", *more, stdin=given)
         assert "unknown format `cld`" in ran.err
+
+
+def test_a_working_folder_that_is_gone(tmp_path: Path) -> None:
+    schema, gone = tmp_path / "a.cdl", tmp_path / "gone"
+    schema.write_text("netcdf a { variables: int v(x) ; }")
+    gone.mkdir()
+    script = "import os, sys; os.rmdir(os.getcwd()); from nczarr.__main__ import main; sys.exit(main(sys.argv[1:]))"
+    command = [sys.executable, "-c", script, "check", str(schema)]
+    done = subprocess.run(command, cwd=gone, capture_output=True, text=True, check=False)
+    assert (done.returncode, "undefined-dimension" in done.stderr) == (1, True), done.stderr
