@@ -253,20 +253,12 @@ class CDLParser ( Parser ):
         self._predicates = None
 
 
-
-
     class NcdescContext(ParserRuleContext):
         __slots__ = 'parser'
 
         def __init__(self, parser, parent:ParserRuleContext=None, invokingState:int=-1):
             super().__init__(parent, invokingState)
             self.parser = parser
-
-        def NETCDF(self):
-            return self.getToken(CDLParser.NETCDF, 0)
-
-        def DATASET_NAME(self):
-            return self.getToken(CDLParser.DATASET_NAME, 0)
 
         def LBRACE(self):
             return self.getToken(CDLParser.LBRACE, 0)
@@ -278,13 +270,8 @@ class CDLParser ( Parser ):
         def RBRACE(self):
             return self.getToken(CDLParser.RBRACE, 0)
 
-        def EOF(self):
-            return self.getToken(CDLParser.EOF, 0)
-
         def getRuleIndex(self):
             return CDLParser.RULE_ncdesc
-
-
 
 
     def ncdesc(self):
@@ -339,8 +326,6 @@ class CDLParser ( Parser ):
             return CDLParser.RULE_body
 
 
-
-
     def body(self):
 
         localctx = CDLParser.BodyContext(self, self._ctx, self.state)
@@ -384,49 +369,6 @@ class CDLParser ( Parser ):
             super().__init__(parent, invokingState)
             self.parser = parser
 
-        def TYPES(self):
-            return self.getToken(CDLParser.TYPES, 0)
-
-        def typestatement(self, i:int=None):
-            if i is None:
-                return self.getTypedRuleContexts(CDLParser.TypestatementContext)
-            else:
-                return self.getTypedRuleContext(CDLParser.TypestatementContext,i)
-
-
-        def DIMENSIONS(self):
-            return self.getToken(CDLParser.DIMENSIONS, 0)
-
-        def dimstatement(self, i:int=None):
-            if i is None:
-                return self.getTypedRuleContexts(CDLParser.DimstatementContext)
-            else:
-                return self.getTypedRuleContext(CDLParser.DimstatementContext,i)
-
-
-        def VARIABLES(self):
-            return self.getToken(CDLParser.VARIABLES, 0)
-
-        def varstatement(self, i:int=None):
-            if i is None:
-                return self.getTypedRuleContexts(CDLParser.VarstatementContext)
-            else:
-                return self.getTypedRuleContext(CDLParser.VarstatementContext,i)
-
-
-        def DATA(self):
-            return self.getToken(CDLParser.DATA, 0)
-
-        def datastatement(self, i:int=None):
-            if i is None:
-                return self.getTypedRuleContexts(CDLParser.DatastatementContext)
-            else:
-                return self.getTypedRuleContext(CDLParser.DatastatementContext,i)
-
-
-        def GROUP(self):
-            return self.getToken(CDLParser.GROUP, 0)
-
         def name(self):
             return self.getTypedRuleContext(CDLParser.NameContext,0)
 
@@ -450,8 +392,6 @@ class CDLParser ( Parser ):
 
         def getRuleIndex(self):
             return CDLParser.RULE_section
-
-
 
 
     def section(self):
@@ -565,9 +505,6 @@ class CDLParser ( Parser ):
             super().__init__(parent, invokingState)
             self.parser = parser
 
-        def SIMPLE(self):
-            return self.getToken(CDLParser.SIMPLE, 0)
-
         def SEMICOLON(self):
             return self.getToken(CDLParser.SEMICOLON, 0)
 
@@ -584,8 +521,6 @@ class CDLParser ( Parser ):
 
         def getRuleIndex(self):
             return CDLParser.RULE_attstatement
-
-
 
 
     def attstatement(self):
@@ -655,9 +590,6 @@ class CDLParser ( Parser ):
             super().__init__(parent, invokingState)
             self.parser = parser
 
-        def COLON(self):
-            return self.getToken(CDLParser.COLON, 0)
-
         def name(self):
             return self.getTypedRuleContext(CDLParser.NameContext,0)
 
@@ -665,14 +597,8 @@ class CDLParser ( Parser ):
         def EQUALS(self):
             return self.getToken(CDLParser.EQUALS, 0)
 
-        def datalist(self):
-            return self.getTypedRuleContext(CDLParser.DatalistContext,0)
-
-
         def getRuleIndex(self):
             return CDLParser.RULE_attdecl
-
-
 
 
     def attdecl(self):
@@ -712,9 +638,6 @@ class CDLParser ( Parser ):
             super().__init__(parent, invokingState)
             self.parser = parser
 
-        def SIMPLE(self):
-            return self.getToken(CDLParser.SIMPLE, 0)
-
         def attdecl(self):
             return self.getTypedRuleContext(CDLParser.AttdeclContext,0)
 
@@ -725,15 +648,9 @@ class CDLParser ( Parser ):
         def OPAQUE(self):
             return self.getToken(CDLParser.OPAQUE, 0)
 
-        def LPAREN(self):
-            return self.getToken(CDLParser.LPAREN, 0)
-
         def size(self):
             return self.getTypedRuleContext(CDLParser.SizeContext,0)
 
-
-        def RPAREN(self):
-            return self.getToken(CDLParser.RPAREN, 0)
 
         def name(self):
             return self.getTypedRuleContext(CDLParser.NameContext,0)
@@ -772,8 +689,6 @@ class CDLParser ( Parser ):
 
         def getRuleIndex(self):
             return CDLParser.RULE_typestatement
-
-
 
 
     def typestatement(self):
@@ -915,9 +830,6 @@ class CDLParser ( Parser ):
             super().__init__(parent, invokingState)
             self.parser = parser
 
-        def ENUM(self):
-            return self.getToken(CDLParser.ENUM, 0)
-
         def name(self):
             return self.getTypedRuleContext(CDLParser.NameContext,0)
 
@@ -935,16 +847,8 @@ class CDLParser ( Parser ):
                 return self.getTypedRuleContext(CDLParser.EnumconstContext,i)
 
 
-        def COMMA(self, i:int=None):
-            if i is None:
-                return self.getTokens(CDLParser.COMMA)
-            else:
-                return self.getToken(CDLParser.COMMA, i)
-
         def getRuleIndex(self):
             return CDLParser.RULE_enumdef
-
-
 
 
     def enumdef(self):
@@ -977,7 +881,6 @@ class CDLParser ( Parser ):
                     self.state = 184
                     self._errHandler.sync(self)
                     _la = self._input.LA(1)
-
 
 
             self.state = 187
@@ -1013,8 +916,6 @@ class CDLParser ( Parser ):
             return CDLParser.RULE_enumconst
 
 
-
-
     def enumconst(self):
 
         localctx = CDLParser.EnumconstContext(self, self._ctx, self.state)
@@ -1043,23 +944,12 @@ class CDLParser ( Parser ):
             super().__init__(parent, invokingState)
             self.parser = parser
 
-        def LPAREN(self):
-            return self.getToken(CDLParser.LPAREN, 0)
-
-        def STAR(self):
-            return self.getToken(CDLParser.STAR, 0)
-
-        def RPAREN(self):
-            return self.getToken(CDLParser.RPAREN, 0)
-
         def name(self):
             return self.getTypedRuleContext(CDLParser.NameContext,0)
 
 
         def getRuleIndex(self):
             return CDLParser.RULE_vlendef
-
-
 
 
     def vlendef(self):
@@ -1106,16 +996,8 @@ class CDLParser ( Parser ):
         def SEMICOLON(self):
             return self.getToken(CDLParser.SEMICOLON, 0)
 
-        def COMMA(self, i:int=None):
-            if i is None:
-                return self.getTokens(CDLParser.COMMA)
-            else:
-                return self.getToken(CDLParser.COMMA, i)
-
         def getRuleIndex(self):
             return CDLParser.RULE_field
-
-
 
 
     def field(self):
@@ -1163,9 +1045,6 @@ class CDLParser ( Parser ):
             return self.getTypedRuleContext(CDLParser.NameContext,0)
 
 
-        def LPAREN(self):
-            return self.getToken(CDLParser.LPAREN, 0)
-
         def size(self, i:int=None):
             if i is None:
                 return self.getTypedRuleContexts(CDLParser.SizeContext)
@@ -1173,19 +1052,8 @@ class CDLParser ( Parser ):
                 return self.getTypedRuleContext(CDLParser.SizeContext,i)
 
 
-        def RPAREN(self):
-            return self.getToken(CDLParser.RPAREN, 0)
-
-        def COMMA(self, i:int=None):
-            if i is None:
-                return self.getTokens(CDLParser.COMMA)
-            else:
-                return self.getToken(CDLParser.COMMA, i)
-
         def getRuleIndex(self):
             return CDLParser.RULE_fieldspec
-
-
 
 
     def fieldspec(self):
@@ -1237,9 +1105,6 @@ class CDLParser ( Parser ):
             super().__init__(parent, invokingState)
             self.parser = parser
 
-        def SIMPLE(self):
-            return self.getToken(CDLParser.SIMPLE, 0)
-
         def SEMICOLON(self):
             return self.getToken(CDLParser.SEMICOLON, 0)
 
@@ -1261,12 +1126,6 @@ class CDLParser ( Parser ):
             return self.getTypedRuleContext(CDLParser.SizeContext,0)
 
 
-        def COMMA(self, i:int=None):
-            if i is None:
-                return self.getTokens(CDLParser.COMMA)
-            else:
-                return self.getToken(CDLParser.COMMA, i)
-
         def dimdef(self, i:int=None):
             if i is None:
                 return self.getTypedRuleContexts(CDLParser.DimdefContext)
@@ -1276,8 +1135,6 @@ class CDLParser ( Parser ):
 
         def getRuleIndex(self):
             return CDLParser.RULE_dimstatement
-
-
 
 
     def dimstatement(self):
@@ -1381,8 +1238,6 @@ class CDLParser ( Parser ):
             return CDLParser.RULE_dimdef
 
 
-
-
     def dimdef(self):
 
         localctx = CDLParser.DimdefContext(self, self._ctx, self.state)
@@ -1414,31 +1269,11 @@ class CDLParser ( Parser ):
         def UNLIMITED(self):
             return self.getToken(CDLParser.UNLIMITED, 0)
 
-        def INT(self):
-            return self.getToken(CDLParser.INT, 0)
-
-        def FLOAT(self):
-            return self.getToken(CDLParser.FLOAT, 0)
-
-        def HEX(self):
-            return self.getToken(CDLParser.HEX, 0)
-
-        def STRING(self):
-            return self.getToken(CDLParser.STRING, 0)
-
-        def CHAR(self):
-            return self.getToken(CDLParser.CHAR, 0)
-
-        def STAR(self):
-            return self.getToken(CDLParser.STAR, 0)
-
         def NAME(self):
             return self.getToken(CDLParser.NAME, 0)
 
         def getRuleIndex(self):
             return CDLParser.RULE_size
-
-
 
 
     def size(self):
@@ -1471,9 +1306,6 @@ class CDLParser ( Parser ):
             super().__init__(parent, invokingState)
             self.parser = parser
 
-        def SIMPLE(self):
-            return self.getToken(CDLParser.SIMPLE, 0)
-
         def SEMICOLON(self):
             return self.getToken(CDLParser.SEMICOLON, 0)
 
@@ -1492,12 +1324,6 @@ class CDLParser ( Parser ):
             return self.getTypedRuleContext(CDLParser.ShapeContext,0)
 
 
-        def COMMA(self, i:int=None):
-            if i is None:
-                return self.getTokens(CDLParser.COMMA)
-            else:
-                return self.getToken(CDLParser.COMMA, i)
-
         def varspec(self, i:int=None):
             if i is None:
                 return self.getTypedRuleContexts(CDLParser.VarspecContext)
@@ -1507,8 +1333,6 @@ class CDLParser ( Parser ):
 
         def getRuleIndex(self):
             return CDLParser.RULE_varstatement
-
-
 
 
     def varstatement(self):
@@ -1621,8 +1445,6 @@ class CDLParser ( Parser ):
             return CDLParser.RULE_varspec
 
 
-
-
     def varspec(self):
 
         localctx = CDLParser.VarspecContext(self, self._ctx, self.state)
@@ -1656,12 +1478,6 @@ class CDLParser ( Parser ):
             super().__init__(parent, invokingState)
             self.parser = parser
 
-        def LPAREN(self):
-            return self.getToken(CDLParser.LPAREN, 0)
-
-        def RPAREN(self):
-            return self.getToken(CDLParser.RPAREN, 0)
-
         def dimref(self, i:int=None):
             if i is None:
                 return self.getTypedRuleContexts(CDLParser.DimrefContext)
@@ -1669,16 +1485,8 @@ class CDLParser ( Parser ):
                 return self.getTypedRuleContext(CDLParser.DimrefContext,i)
 
 
-        def COMMA(self, i:int=None):
-            if i is None:
-                return self.getTokens(CDLParser.COMMA)
-            else:
-                return self.getToken(CDLParser.COMMA, i)
-
         def getRuleIndex(self):
             return CDLParser.RULE_shape
-
-
 
 
     def shape(self):
@@ -1709,7 +1517,6 @@ class CDLParser ( Parser ):
                     _la = self._input.LA(1)
 
 
-
             self.state = 294
             self.match(CDLParser.RPAREN)
         except RecognitionException as re:
@@ -1732,22 +1539,8 @@ class CDLParser ( Parser ):
             return self.getTypedRuleContext(CDLParser.WordContext,0)
 
 
-        def INT(self):
-            return self.getToken(CDLParser.INT, 0)
-
-        def FLOAT(self):
-            return self.getToken(CDLParser.FLOAT, 0)
-
-        def STRING(self):
-            return self.getToken(CDLParser.STRING, 0)
-
-        def STAR(self):
-            return self.getToken(CDLParser.STAR, 0)
-
         def getRuleIndex(self):
             return CDLParser.RULE_dimref
-
-
 
 
     def dimref(self):
@@ -1802,9 +1595,6 @@ class CDLParser ( Parser ):
             super().__init__(parent, invokingState)
             self.parser = parser
 
-        def SIMPLE(self):
-            return self.getToken(CDLParser.SIMPLE, 0)
-
         def SEMICOLON(self):
             return self.getToken(CDLParser.SEMICOLON, 0)
 
@@ -1822,14 +1612,8 @@ class CDLParser ( Parser ):
         def EQUALS(self):
             return self.getToken(CDLParser.EQUALS, 0)
 
-        def datalist(self):
-            return self.getTypedRuleContext(CDLParser.DatalistContext,0)
-
-
         def getRuleIndex(self):
             return CDLParser.RULE_datastatement
-
-
 
 
     def datastatement(self):
@@ -1912,26 +1696,8 @@ class CDLParser ( Parser ):
             super().__init__(parent, invokingState)
             self.parser = parser
 
-        def VALUES(self):
-            return self.getToken(CDLParser.VALUES, 0)
-
-        def dataitem(self, i:int=None):
-            if i is None:
-                return self.getTypedRuleContexts(CDLParser.DataitemContext)
-            else:
-                return self.getTypedRuleContext(CDLParser.DataitemContext,i)
-
-
-        def COMMA(self, i:int=None):
-            if i is None:
-                return self.getTokens(CDLParser.COMMA)
-            else:
-                return self.getToken(CDLParser.COMMA, i)
-
         def getRuleIndex(self):
             return CDLParser.RULE_datalist
-
-
 
 
     def datalist(self):
@@ -1990,55 +1756,12 @@ class CDLParser ( Parser ):
         def RBRACE(self):
             return self.getToken(CDLParser.RBRACE, 0)
 
-        def dataitem(self, i:int=None):
-            if i is None:
-                return self.getTypedRuleContexts(CDLParser.DataitemContext)
-            else:
-                return self.getTypedRuleContext(CDLParser.DataitemContext,i)
-
-
-        def COMMA(self, i:int=None):
-            if i is None:
-                return self.getTokens(CDLParser.COMMA)
-            else:
-                return self.getToken(CDLParser.COMMA, i)
-
-        def INT(self):
-            return self.getToken(CDLParser.INT, 0)
-
-        def FLOAT(self):
-            return self.getToken(CDLParser.FLOAT, 0)
-
-        def HEX(self):
-            return self.getToken(CDLParser.HEX, 0)
-
-        def STRING(self):
-            return self.getToken(CDLParser.STRING, 0)
-
-        def CHAR(self):
-            return self.getToken(CDLParser.CHAR, 0)
-
-        def FILL(self):
-            return self.getToken(CDLParser.FILL, 0)
-
-        def constant_word(self):
-            return self.getTypedRuleContext(CDLParser.Constant_wordContext,0)
-
-
         def word(self):
             return self.getTypedRuleContext(CDLParser.WordContext,0)
 
 
-        def LPAREN(self):
-            return self.getToken(CDLParser.LPAREN, 0)
-
-        def RPAREN(self):
-            return self.getToken(CDLParser.RPAREN, 0)
-
         def getRuleIndex(self):
             return CDLParser.RULE_dataitem
-
-
 
 
     def dataitem(self):
@@ -2071,7 +1794,6 @@ class CDLParser ( Parser ):
                         self.state = 341
                         self._errHandler.sync(self)
                         _la = self._input.LA(1)
-
 
 
                 self.state = 344
@@ -2163,15 +1885,6 @@ class CDLParser ( Parser ):
         def NAME(self):
             return self.getToken(CDLParser.NAME, 0)
 
-        def PATH(self):
-            return self.getToken(CDLParser.PATH, 0)
-
-        def PRIMITIVE(self):
-            return self.getToken(CDLParser.PRIMITIVE, 0)
-
-        def ENUM(self):
-            return self.getToken(CDLParser.ENUM, 0)
-
         def OPAQUE(self):
             return self.getToken(CDLParser.OPAQUE, 0)
 
@@ -2181,22 +1894,8 @@ class CDLParser ( Parser ):
         def UNLIMITED(self):
             return self.getToken(CDLParser.UNLIMITED, 0)
 
-        def NETCDF(self):
-            return self.getToken(CDLParser.NETCDF, 0)
-
-        def FILL(self):
-            return self.getToken(CDLParser.FILL, 0)
-
-        def SPECIAL_FLOAT(self):
-            return self.getToken(CDLParser.SPECIAL_FLOAT, 0)
-
-        def NIL(self):
-            return self.getToken(CDLParser.NIL, 0)
-
         def getRuleIndex(self):
             return CDLParser.RULE_name
-
-
 
 
     def name(self):
@@ -2232,22 +1931,11 @@ class CDLParser ( Parser ):
         def NAME(self):
             return self.getToken(CDLParser.NAME, 0)
 
-        def PATH(self):
-            return self.getToken(CDLParser.PATH, 0)
-
-        def PRIMITIVE(self):
-            return self.getToken(CDLParser.PRIMITIVE, 0)
-
         def UNLIMITED(self):
             return self.getToken(CDLParser.UNLIMITED, 0)
 
-        def NETCDF(self):
-            return self.getToken(CDLParser.NETCDF, 0)
-
         def getRuleIndex(self):
             return CDLParser.RULE_word
-
-
 
 
     def word(self):
@@ -2280,16 +1968,8 @@ class CDLParser ( Parser ):
             super().__init__(parent, invokingState)
             self.parser = parser
 
-        def SPECIAL_FLOAT(self):
-            return self.getToken(CDLParser.SPECIAL_FLOAT, 0)
-
-        def NIL(self):
-            return self.getToken(CDLParser.NIL, 0)
-
         def getRuleIndex(self):
             return CDLParser.RULE_constant_word
-
-
 
 
     def constant_word(self):
@@ -2313,8 +1993,5 @@ class CDLParser ( Parser ):
         finally:
             self.exitRule()
         return localctx
-
-
-
 
 

@@ -127,8 +127,6 @@ class DAP2Parser ( Parser ):
         self._predicates = None
 
 
-
-
     class DdsContext(ParserRuleContext):
         __slots__ = 'parser'
 
@@ -136,17 +134,11 @@ class DAP2Parser ( Parser ):
             super().__init__(parent, invokingState)
             self.parser = parser
 
-        def DATASET(self):
-            return self.getToken(DAP2Parser.DATASET, 0)
-
         def LBRACE(self):
             return self.getToken(DAP2Parser.LBRACE, 0)
 
         def RBRACE(self):
             return self.getToken(DAP2Parser.RBRACE, 0)
-
-        def EOF(self):
-            return self.getToken(DAP2Parser.EOF, 0)
 
         def declaration(self, i:int=None):
             if i is None:
@@ -159,13 +151,8 @@ class DAP2Parser ( Parser ):
             return self.getTypedRuleContext(DAP2Parser.NameContext,0)
 
 
-        def SEMI(self):
-            return self.getToken(DAP2Parser.SEMI, 0)
-
         def getRuleIndex(self):
             return DAP2Parser.RULE_dds
-
-
 
 
     def dds(self):
@@ -245,8 +232,6 @@ class DAP2Parser ( Parser ):
             return DAP2Parser.RULE_declaration
 
 
-
-
     def declaration(self):
 
         localctx = DAP2Parser.DeclarationContext(self, self._ctx, self.state)
@@ -301,9 +286,6 @@ class DAP2Parser ( Parser ):
             return self.getTypedRuleContext(DAP2Parser.NameContext,0)
 
 
-        def SEMI(self):
-            return self.getToken(DAP2Parser.SEMI, 0)
-
         def dimension(self, i:int=None):
             if i is None:
                 return self.getTypedRuleContexts(DAP2Parser.DimensionContext)
@@ -313,8 +295,6 @@ class DAP2Parser ( Parser ):
 
         def getRuleIndex(self):
             return DAP2Parser.RULE_plain
-
-
 
 
     def plain(self):
@@ -356,9 +336,6 @@ class DAP2Parser ( Parser ):
             super().__init__(parent, invokingState)
             self.parser = parser
 
-        def STRUCTURE(self):
-            return self.getToken(DAP2Parser.STRUCTURE, 0)
-
         def LBRACE(self):
             return self.getToken(DAP2Parser.LBRACE, 0)
 
@@ -368,9 +345,6 @@ class DAP2Parser ( Parser ):
         def name(self):
             return self.getTypedRuleContext(DAP2Parser.NameContext,0)
 
-
-        def SEMI(self):
-            return self.getToken(DAP2Parser.SEMI, 0)
 
         def declaration(self, i:int=None):
             if i is None:
@@ -388,8 +362,6 @@ class DAP2Parser ( Parser ):
 
         def getRuleIndex(self):
             return DAP2Parser.RULE_structure
-
-
 
 
     def structure(self):
@@ -445,9 +417,6 @@ class DAP2Parser ( Parser ):
             super().__init__(parent, invokingState)
             self.parser = parser
 
-        def SEQUENCE(self):
-            return self.getToken(DAP2Parser.SEQUENCE, 0)
-
         def LBRACE(self):
             return self.getToken(DAP2Parser.LBRACE, 0)
 
@@ -457,9 +426,6 @@ class DAP2Parser ( Parser ):
         def name(self):
             return self.getTypedRuleContext(DAP2Parser.NameContext,0)
 
-
-        def SEMI(self):
-            return self.getToken(DAP2Parser.SEMI, 0)
 
         def declaration(self, i:int=None):
             if i is None:
@@ -477,8 +443,6 @@ class DAP2Parser ( Parser ):
 
         def getRuleIndex(self):
             return DAP2Parser.RULE_sequence
-
-
 
 
     def sequence(self):
@@ -534,14 +498,8 @@ class DAP2Parser ( Parser ):
             super().__init__(parent, invokingState)
             self.parser = parser
 
-        def GRID(self):
-            return self.getToken(DAP2Parser.GRID, 0)
-
         def LBRACE(self):
             return self.getToken(DAP2Parser.LBRACE, 0)
-
-        def ARRAY(self):
-            return self.getToken(DAP2Parser.ARRAY, 0)
 
         def declaration(self, i:int=None):
             if i is None:
@@ -550,9 +508,6 @@ class DAP2Parser ( Parser ):
                 return self.getTypedRuleContext(DAP2Parser.DeclarationContext,i)
 
 
-        def MAPS(self):
-            return self.getToken(DAP2Parser.MAPS, 0)
-
         def RBRACE(self):
             return self.getToken(DAP2Parser.RBRACE, 0)
 
@@ -560,13 +515,8 @@ class DAP2Parser ( Parser ):
             return self.getTypedRuleContext(DAP2Parser.NameContext,0)
 
 
-        def SEMI(self):
-            return self.getToken(DAP2Parser.SEMI, 0)
-
         def getRuleIndex(self):
             return DAP2Parser.RULE_grid
-
-
 
 
     def grid(self):
@@ -618,26 +568,15 @@ class DAP2Parser ( Parser ):
             super().__init__(parent, invokingState)
             self.parser = parser
 
-        def LBRACKET(self):
-            return self.getToken(DAP2Parser.LBRACKET, 0)
-
         def name(self):
             return self.getTypedRuleContext(DAP2Parser.NameContext,0)
 
-
-        def RBRACKET(self):
-            return self.getToken(DAP2Parser.RBRACKET, 0)
-
-        def EQUAL(self):
-            return self.getToken(DAP2Parser.EQUAL, 0)
 
         def WORD(self):
             return self.getToken(DAP2Parser.WORD, 0)
 
         def getRuleIndex(self):
             return DAP2Parser.RULE_dimension
-
-
 
 
     def dimension(self):
@@ -679,15 +618,6 @@ class DAP2Parser ( Parser ):
             super().__init__(parent, invokingState)
             self.parser = parser
 
-        def EOF(self):
-            return self.getToken(DAP2Parser.EOF, 0)
-
-        def ATTRIBUTES(self, i:int=None):
-            if i is None:
-                return self.getTokens(DAP2Parser.ATTRIBUTES)
-            else:
-                return self.getToken(DAP2Parser.ATTRIBUTES, i)
-
         def LBRACE(self, i:int=None):
             if i is None:
                 return self.getTokens(DAP2Parser.LBRACE)
@@ -700,9 +630,6 @@ class DAP2Parser ( Parser ):
             else:
                 return self.getToken(DAP2Parser.RBRACE, i)
 
-        def SEMI(self):
-            return self.getToken(DAP2Parser.SEMI, 0)
-
         def entry(self, i:int=None):
             if i is None:
                 return self.getTypedRuleContexts(DAP2Parser.EntryContext)
@@ -712,8 +639,6 @@ class DAP2Parser ( Parser ):
 
         def getRuleIndex(self):
             return DAP2Parser.RULE_das
-
-
 
 
     def das(self):
@@ -788,9 +713,6 @@ class DAP2Parser ( Parser ):
         def RBRACE(self):
             return self.getToken(DAP2Parser.RBRACE, 0)
 
-        def SEMI(self):
-            return self.getToken(DAP2Parser.SEMI, 0)
-
         def entry(self, i:int=None):
             if i is None:
                 return self.getTypedRuleContexts(DAP2Parser.EntryContext)
@@ -805,16 +727,8 @@ class DAP2Parser ( Parser ):
                 return self.getTypedRuleContext(DAP2Parser.ValueContext,i)
 
 
-        def COMMA(self, i:int=None):
-            if i is None:
-                return self.getTokens(DAP2Parser.COMMA)
-            else:
-                return self.getToken(DAP2Parser.COMMA, i)
-
         def getRuleIndex(self):
             return DAP2Parser.RULE_entry
-
-
 
 
     def entry(self):
@@ -867,7 +781,6 @@ class DAP2Parser ( Parser ):
                         _la = self._input.LA(1)
 
 
-
                 self.state = 152
                 self.match(DAP2Parser.SEMI)
                 pass
@@ -898,8 +811,6 @@ class DAP2Parser ( Parser ):
             return DAP2Parser.RULE_value
 
 
-
-
     def value(self):
 
         localctx = DAP2Parser.ValueContext(self, self._ctx, self.state)
@@ -927,34 +838,8 @@ class DAP2Parser ( Parser ):
         def WORD(self):
             return self.getToken(DAP2Parser.WORD, 0)
 
-        def TEXT(self):
-            return self.getToken(DAP2Parser.TEXT, 0)
-
-        def DATASET(self):
-            return self.getToken(DAP2Parser.DATASET, 0)
-
-        def ATTRIBUTES(self):
-            return self.getToken(DAP2Parser.ATTRIBUTES, 0)
-
-        def STRUCTURE(self):
-            return self.getToken(DAP2Parser.STRUCTURE, 0)
-
-        def SEQUENCE(self):
-            return self.getToken(DAP2Parser.SEQUENCE, 0)
-
-        def GRID(self):
-            return self.getToken(DAP2Parser.GRID, 0)
-
-        def ARRAY(self):
-            return self.getToken(DAP2Parser.ARRAY, 0)
-
-        def MAPS(self):
-            return self.getToken(DAP2Parser.MAPS, 0)
-
         def getRuleIndex(self):
             return DAP2Parser.RULE_name
-
-
 
 
     def name(self):
@@ -978,8 +863,5 @@ class DAP2Parser ( Parser ):
         finally:
             self.exitRule()
         return localctx
-
-
-
 
 

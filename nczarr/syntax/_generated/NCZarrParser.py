@@ -245,17 +245,12 @@ class NCZarrParser ( Parser ):
         self._predicates = None
 
 
-
-
     class DatasetContext(ParserRuleContext):
         __slots__ = 'parser'
 
         def __init__(self, parser, parent:ParserRuleContext=None, invokingState:int=-1):
             super().__init__(parent, invokingState)
             self.parser = parser
-
-        def DATASET(self):
-            return self.getToken(NCZarrParser.DATASET, 0)
 
         def ZARRVERSION(self):
             return self.getToken(NCZarrParser.ZARRVERSION, 0)
@@ -265,9 +260,6 @@ class NCZarrParser ( Parser ):
 
         def RBRACE(self):
             return self.getToken(NCZarrParser.RBRACE, 0)
-
-        def EOF(self):
-            return self.getToken(NCZarrParser.EOF, 0)
 
         def name(self):
             return self.getTypedRuleContext(NCZarrParser.NameContext,0)
@@ -286,8 +278,6 @@ class NCZarrParser ( Parser ):
 
         def getRuleIndex(self):
             return NCZarrParser.RULE_dataset
-
-
 
 
     def dataset(self):
@@ -349,9 +339,6 @@ class NCZarrParser ( Parser ):
             super().__init__(parent, invokingState)
             self.parser = parser
 
-        def GROUP(self):
-            return self.getToken(NCZarrParser.GROUP, 0)
-
         def name(self):
             return self.getTypedRuleContext(NCZarrParser.NameContext,0)
 
@@ -371,8 +358,6 @@ class NCZarrParser ( Parser ):
 
         def getRuleIndex(self):
             return NCZarrParser.RULE_group
-
-
 
 
     def group(self):
@@ -436,10 +421,6 @@ class NCZarrParser ( Parser ):
             return self.getTypedRuleContext(NCZarrParser.CompoundContext,0)
 
 
-        def opaque(self):
-            return self.getTypedRuleContext(NCZarrParser.OpaqueContext,0)
-
-
         def enum(self):
             return self.getTypedRuleContext(NCZarrParser.EnumContext,0)
 
@@ -450,8 +431,6 @@ class NCZarrParser ( Parser ):
 
         def getRuleIndex(self):
             return NCZarrParser.RULE_declaration
-
-
 
 
     def declaration(self):
@@ -521,9 +500,6 @@ class NCZarrParser ( Parser ):
             super().__init__(parent, invokingState)
             self.parser = parser
 
-        def ATTRIBUTE(self):
-            return self.getToken(NCZarrParser.ATTRIBUTE, 0)
-
         def name(self):
             return self.getTypedRuleContext(NCZarrParser.NameContext,0)
 
@@ -541,8 +517,6 @@ class NCZarrParser ( Parser ):
 
         def getRuleIndex(self):
             return NCZarrParser.RULE_attribute
-
-
 
 
     def attribute(self):
@@ -584,9 +558,6 @@ class NCZarrParser ( Parser ):
             super().__init__(parent, invokingState)
             self.parser = parser
 
-        def DIMENSION(self):
-            return self.getToken(NCZarrParser.DIMENSION, 0)
-
         def name(self):
             return self.getTypedRuleContext(NCZarrParser.NameContext,0)
 
@@ -599,8 +570,6 @@ class NCZarrParser ( Parser ):
 
         def getRuleIndex(self):
             return NCZarrParser.RULE_dimension
-
-
 
 
     def dimension(self):
@@ -640,9 +609,6 @@ class NCZarrParser ( Parser ):
             super().__init__(parent, invokingState)
             self.parser = parser
 
-        def VARIABLE(self):
-            return self.getToken(NCZarrParser.VARIABLE, 0)
-
         def name(self):
             return self.getTypedRuleContext(NCZarrParser.NameContext,0)
 
@@ -664,17 +630,8 @@ class NCZarrParser ( Parser ):
         def RBRACE(self):
             return self.getToken(NCZarrParser.RBRACE, 0)
 
-        def property_(self, i:int=None):
-            if i is None:
-                return self.getTypedRuleContexts(NCZarrParser.PropertyContext)
-            else:
-                return self.getTypedRuleContext(NCZarrParser.PropertyContext,i)
-
-
         def getRuleIndex(self):
             return NCZarrParser.RULE_variable
-
-
 
 
     def variable(self):
@@ -746,8 +703,6 @@ class NCZarrParser ( Parser ):
             return NCZarrParser.RULE_dimref
 
 
-
-
     def dimref(self):
 
         localctx = NCZarrParser.DimrefContext(self, self._ctx, self.state)
@@ -786,8 +741,6 @@ class NCZarrParser ( Parser ):
             return NCZarrParser.RULE_type
 
 
-
-
     def type_(self):
 
         localctx = NCZarrParser.TypeContext(self, self._ctx, self.state)
@@ -812,18 +765,8 @@ class NCZarrParser ( Parser ):
             super().__init__(parent, invokingState)
             self.parser = parser
 
-        def atomic_type(self):
-            return self.getTypedRuleContext(NCZarrParser.Atomic_typeContext,0)
-
-
-        def typeref(self):
-            return self.getTypedRuleContext(NCZarrParser.TyperefContext,0)
-
-
         def getRuleIndex(self):
             return NCZarrParser.RULE_value_type
-
-
 
 
     def value_type(self):
@@ -863,17 +806,8 @@ class NCZarrParser ( Parser ):
             super().__init__(parent, invokingState)
             self.parser = parser
 
-        def fixed_atomic_type(self):
-            return self.getTypedRuleContext(NCZarrParser.Fixed_atomic_typeContext,0)
-
-
-        def STRING_T(self):
-            return self.getToken(NCZarrParser.STRING_T, 0)
-
         def getRuleIndex(self):
             return NCZarrParser.RULE_atomic_type
-
-
 
 
     def atomic_type(self):
@@ -913,43 +847,8 @@ class NCZarrParser ( Parser ):
             super().__init__(parent, invokingState)
             self.parser = parser
 
-        def BYTE_T(self):
-            return self.getToken(NCZarrParser.BYTE_T, 0)
-
-        def UBYTE_T(self):
-            return self.getToken(NCZarrParser.UBYTE_T, 0)
-
-        def SHORT_T(self):
-            return self.getToken(NCZarrParser.SHORT_T, 0)
-
-        def USHORT_T(self):
-            return self.getToken(NCZarrParser.USHORT_T, 0)
-
-        def INT_T(self):
-            return self.getToken(NCZarrParser.INT_T, 0)
-
-        def UINT_T(self):
-            return self.getToken(NCZarrParser.UINT_T, 0)
-
-        def INT64_T(self):
-            return self.getToken(NCZarrParser.INT64_T, 0)
-
-        def UINT64_T(self):
-            return self.getToken(NCZarrParser.UINT64_T, 0)
-
-        def CHAR_T(self):
-            return self.getToken(NCZarrParser.CHAR_T, 0)
-
-        def FLOAT_T(self):
-            return self.getToken(NCZarrParser.FLOAT_T, 0)
-
-        def DOUBLE_T(self):
-            return self.getToken(NCZarrParser.DOUBLE_T, 0)
-
         def getRuleIndex(self):
             return NCZarrParser.RULE_fixed_atomic_type
-
-
 
 
     def fixed_atomic_type(self):
@@ -982,18 +881,8 @@ class NCZarrParser ( Parser ):
             super().__init__(parent, invokingState)
             self.parser = parser
 
-        def atomic_type(self):
-            return self.getTypedRuleContext(NCZarrParser.Atomic_typeContext,0)
-
-
-        def typeref(self):
-            return self.getTypedRuleContext(NCZarrParser.TyperefContext,0)
-
-
         def getRuleIndex(self):
             return NCZarrParser.RULE_fixed_size_type
-
-
 
 
     def fixed_size_type(self):
@@ -1058,8 +947,6 @@ class NCZarrParser ( Parser ):
 
         def getRuleIndex(self):
             return NCZarrParser.RULE_compound
-
-
 
 
     def compound(self):
@@ -1132,8 +1019,6 @@ class NCZarrParser ( Parser ):
             return NCZarrParser.RULE_field
 
 
-
-
     def field(self):
 
         localctx = NCZarrParser.FieldContext(self, self._ctx, self.state)
@@ -1193,8 +1078,6 @@ class NCZarrParser ( Parser ):
             return NCZarrParser.RULE_opaque
 
 
-
-
     def opaque(self):
 
         localctx = NCZarrParser.OpaqueContext(self, self._ctx, self.state)
@@ -1233,8 +1116,6 @@ class NCZarrParser ( Parser ):
             return NCZarrParser.RULE_typeref
 
 
-
-
     def typeref(self):
 
         localctx = NCZarrParser.TyperefContext(self, self._ctx, self.state)
@@ -1265,9 +1146,6 @@ class NCZarrParser ( Parser ):
             super().__init__(parent, invokingState)
             self.parser = parser
 
-        def ENUM(self):
-            return self.getToken(NCZarrParser.ENUM, 0)
-
         def name(self):
             return self.getTypedRuleContext(NCZarrParser.NameContext,0)
 
@@ -1282,17 +1160,8 @@ class NCZarrParser ( Parser ):
         def RBRACE(self):
             return self.getToken(NCZarrParser.RBRACE, 0)
 
-        def enumerator(self, i:int=None):
-            if i is None:
-                return self.getTypedRuleContexts(NCZarrParser.EnumeratorContext)
-            else:
-                return self.getTypedRuleContext(NCZarrParser.EnumeratorContext,i)
-
-
         def getRuleIndex(self):
             return NCZarrParser.RULE_enum
-
-
 
 
     def enum(self):
@@ -1352,8 +1221,6 @@ class NCZarrParser ( Parser ):
             return NCZarrParser.RULE_enumerator
 
 
-
-
     def enumerator(self):
 
         localctx = NCZarrParser.EnumeratorContext(self, self._ctx, self.state)
@@ -1386,9 +1253,6 @@ class NCZarrParser ( Parser ):
             super().__init__(parent, invokingState)
             self.parser = parser
 
-        def VLEN(self):
-            return self.getToken(NCZarrParser.VLEN, 0)
-
         def name(self):
             return self.getTypedRuleContext(NCZarrParser.NameContext,0)
 
@@ -1399,8 +1263,6 @@ class NCZarrParser ( Parser ):
 
         def getRuleIndex(self):
             return NCZarrParser.RULE_vlen
-
-
 
 
     def vlen(self):
@@ -1431,17 +1293,12 @@ class NCZarrParser ( Parser ):
             super().__init__(parent, invokingState)
             self.parser = parser
 
-        def KIND(self):
-            return self.getToken(NCZarrParser.KIND, 0)
-
         def name(self):
             return self.getTypedRuleContext(NCZarrParser.NameContext,0)
 
 
         def getRuleIndex(self):
             return NCZarrParser.RULE_kind
-
-
 
 
     def kind(self):
@@ -1482,20 +1339,8 @@ class NCZarrParser ( Parser ):
             return self.getTypedRuleContext(NCZarrParser.ChunksContext,0)
 
 
-        def codec(self):
-            return self.getTypedRuleContext(NCZarrParser.CodecContext,0)
-
-
         def layout(self):
             return self.getTypedRuleContext(NCZarrParser.LayoutContext,0)
-
-
-        def endian(self):
-            return self.getTypedRuleContext(NCZarrParser.EndianContext,0)
-
-
-        def quantize(self):
-            return self.getTypedRuleContext(NCZarrParser.QuantizeContext,0)
 
 
         def element(self):
@@ -1504,8 +1349,6 @@ class NCZarrParser ( Parser ):
 
         def getRuleIndex(self):
             return NCZarrParser.RULE_property
-
-
 
 
     def property_(self):
@@ -1575,20 +1418,12 @@ class NCZarrParser ( Parser ):
             super().__init__(parent, invokingState)
             self.parser = parser
 
-        def FILL(self):
-            return self.getToken(NCZarrParser.FILL, 0)
-
-        def NONE(self):
-            return self.getToken(NCZarrParser.NONE, 0)
-
         def constant(self):
             return self.getTypedRuleContext(NCZarrParser.ConstantContext,0)
 
 
         def getRuleIndex(self):
             return NCZarrParser.RULE_fill
-
-
 
 
     def fill(self):
@@ -1629,9 +1464,6 @@ class NCZarrParser ( Parser ):
             super().__init__(parent, invokingState)
             self.parser = parser
 
-        def CHUNKS(self):
-            return self.getToken(NCZarrParser.CHUNKS, 0)
-
         def SIZE(self, i:int=None):
             if i is None:
                 return self.getTokens(NCZarrParser.SIZE)
@@ -1647,8 +1479,6 @@ class NCZarrParser ( Parser ):
 
         def getRuleIndex(self):
             return NCZarrParser.RULE_chunks
-
-
 
 
     def chunks(self):
@@ -1721,8 +1551,6 @@ class NCZarrParser ( Parser ):
             return NCZarrParser.RULE_lengths
 
 
-
-
     def lengths(self):
 
         localctx = NCZarrParser.LengthsContext(self, self._ctx, self.state)
@@ -1790,8 +1618,6 @@ class NCZarrParser ( Parser ):
             return NCZarrParser.RULE_run
 
 
-
-
     def run(self):
 
         localctx = NCZarrParser.RunContext(self, self._ctx, self.state)
@@ -1822,9 +1648,6 @@ class NCZarrParser ( Parser ):
             super().__init__(parent, invokingState)
             self.parser = parser
 
-        def CODEC(self):
-            return self.getToken(NCZarrParser.CODEC, 0)
-
         def NAME(self):
             return self.getToken(NCZarrParser.NAME, 0)
 
@@ -1836,8 +1659,6 @@ class NCZarrParser ( Parser ):
 
         def getRuleIndex(self):
             return NCZarrParser.RULE_codec
-
-
 
 
     def codec(self):
@@ -1882,16 +1703,11 @@ class NCZarrParser ( Parser ):
             super().__init__(parent, invokingState)
             self.parser = parser
 
-        def LAYOUT(self):
-            return self.getToken(NCZarrParser.LAYOUT, 0)
-
         def NAME(self):
             return self.getToken(NCZarrParser.NAME, 0)
 
         def getRuleIndex(self):
             return NCZarrParser.RULE_layout
-
-
 
 
     def layout(self):
@@ -1920,16 +1736,11 @@ class NCZarrParser ( Parser ):
             super().__init__(parent, invokingState)
             self.parser = parser
 
-        def ENDIAN(self):
-            return self.getToken(NCZarrParser.ENDIAN, 0)
-
         def NAME(self):
             return self.getToken(NCZarrParser.NAME, 0)
 
         def getRuleIndex(self):
             return NCZarrParser.RULE_endian
-
-
 
 
     def endian(self):
@@ -1958,9 +1769,6 @@ class NCZarrParser ( Parser ):
             super().__init__(parent, invokingState)
             self.parser = parser
 
-        def QUANTIZE(self):
-            return self.getToken(NCZarrParser.QUANTIZE, 0)
-
         def NAME(self):
             return self.getToken(NCZarrParser.NAME, 0)
 
@@ -1969,8 +1777,6 @@ class NCZarrParser ( Parser ):
 
         def getRuleIndex(self):
             return NCZarrParser.RULE_quantize
-
-
 
 
     def quantize(self):
@@ -2001,16 +1807,11 @@ class NCZarrParser ( Parser ):
             super().__init__(parent, invokingState)
             self.parser = parser
 
-        def ELEMENT(self):
-            return self.getToken(NCZarrParser.ELEMENT, 0)
-
         def NAME(self):
             return self.getToken(NCZarrParser.NAME, 0)
 
         def getRuleIndex(self):
             return NCZarrParser.RULE_element
-
-
 
 
     def element(self):
@@ -2045,24 +1846,6 @@ class NCZarrParser ( Parser ):
         def INTEGER(self):
             return self.getToken(NCZarrParser.INTEGER, 0)
 
-        def FLOAT(self):
-            return self.getToken(NCZarrParser.FLOAT, 0)
-
-        def NAN(self):
-            return self.getToken(NCZarrParser.NAN, 0)
-
-        def INFINITY(self):
-            return self.getToken(NCZarrParser.INFINITY, 0)
-
-        def HEX(self):
-            return self.getToken(NCZarrParser.HEX, 0)
-
-        def STRING(self):
-            return self.getToken(NCZarrParser.STRING, 0)
-
-        def NIL(self):
-            return self.getToken(NCZarrParser.NIL, 0)
-
         def NAME(self):
             return self.getToken(NCZarrParser.NAME, 0)
 
@@ -2081,8 +1864,6 @@ class NCZarrParser ( Parser ):
 
         def getRuleIndex(self):
             return NCZarrParser.RULE_constant
-
-
 
 
     def constant(self):
@@ -2178,112 +1959,17 @@ class NCZarrParser ( Parser ):
         def NAME(self):
             return self.getToken(NCZarrParser.NAME, 0)
 
-        def DATASET(self):
-            return self.getToken(NCZarrParser.DATASET, 0)
-
-        def GROUP(self):
-            return self.getToken(NCZarrParser.GROUP, 0)
-
-        def ATTRIBUTE(self):
-            return self.getToken(NCZarrParser.ATTRIBUTE, 0)
-
-        def DIMENSION(self):
-            return self.getToken(NCZarrParser.DIMENSION, 0)
-
-        def VARIABLE(self):
-            return self.getToken(NCZarrParser.VARIABLE, 0)
-
         def COMPOUND(self):
             return self.getToken(NCZarrParser.COMPOUND, 0)
 
         def OPAQUE(self):
             return self.getToken(NCZarrParser.OPAQUE, 0)
 
-        def ENUM(self):
-            return self.getToken(NCZarrParser.ENUM, 0)
-
-        def VLEN(self):
-            return self.getToken(NCZarrParser.VLEN, 0)
-
         def UNLIMITED(self):
             return self.getToken(NCZarrParser.UNLIMITED, 0)
 
-        def KIND(self):
-            return self.getToken(NCZarrParser.KIND, 0)
-
-        def FILL(self):
-            return self.getToken(NCZarrParser.FILL, 0)
-
-        def NONE(self):
-            return self.getToken(NCZarrParser.NONE, 0)
-
-        def CHUNKS(self):
-            return self.getToken(NCZarrParser.CHUNKS, 0)
-
-        def CODEC(self):
-            return self.getToken(NCZarrParser.CODEC, 0)
-
-        def LAYOUT(self):
-            return self.getToken(NCZarrParser.LAYOUT, 0)
-
-        def ENDIAN(self):
-            return self.getToken(NCZarrParser.ENDIAN, 0)
-
-        def QUANTIZE(self):
-            return self.getToken(NCZarrParser.QUANTIZE, 0)
-
-        def ELEMENT(self):
-            return self.getToken(NCZarrParser.ELEMENT, 0)
-
-        def NAN(self):
-            return self.getToken(NCZarrParser.NAN, 0)
-
-        def INFINITY(self):
-            return self.getToken(NCZarrParser.INFINITY, 0)
-
-        def NIL(self):
-            return self.getToken(NCZarrParser.NIL, 0)
-
-        def BYTE_T(self):
-            return self.getToken(NCZarrParser.BYTE_T, 0)
-
-        def UBYTE_T(self):
-            return self.getToken(NCZarrParser.UBYTE_T, 0)
-
-        def SHORT_T(self):
-            return self.getToken(NCZarrParser.SHORT_T, 0)
-
-        def USHORT_T(self):
-            return self.getToken(NCZarrParser.USHORT_T, 0)
-
-        def INT_T(self):
-            return self.getToken(NCZarrParser.INT_T, 0)
-
-        def UINT_T(self):
-            return self.getToken(NCZarrParser.UINT_T, 0)
-
-        def INT64_T(self):
-            return self.getToken(NCZarrParser.INT64_T, 0)
-
-        def UINT64_T(self):
-            return self.getToken(NCZarrParser.UINT64_T, 0)
-
-        def CHAR_T(self):
-            return self.getToken(NCZarrParser.CHAR_T, 0)
-
-        def FLOAT_T(self):
-            return self.getToken(NCZarrParser.FLOAT_T, 0)
-
-        def DOUBLE_T(self):
-            return self.getToken(NCZarrParser.DOUBLE_T, 0)
-
-        def STRING_T(self):
-            return self.getToken(NCZarrParser.STRING_T, 0)
-
         def getRuleIndex(self):
             return NCZarrParser.RULE_name
-
-
 
 
     def name(self):
@@ -2307,8 +1993,5 @@ class NCZarrParser ( Parser ):
         finally:
             self.exitRule()
         return localctx
-
-
-
 
 
