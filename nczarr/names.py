@@ -216,6 +216,11 @@ def name_problem(name: str) -> str | None:
     return None if fault is None else fault[1]
 
 
+def list_texts(texts: str | Iterable[str]) -> tuple[str, ...]:
+    """Return texts as a tuple; a text alone is one of them, not its characters."""
+    return (texts,) if isinstance(texts, str) else tuple(texts)
+
+
 def stem(path: str) -> str:
     """Return the default dataset name: the file name without its last suffix."""
     base = os.path.basename(os.path.normpath(path))

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
+from nczarr.names import list_texts
 from nczarr.options import DEFAULT_MEMORY, FOLLOWING, Following
 
 if TYPE_CHECKING:
@@ -114,7 +115,7 @@ def append(
         inputs_of(sources, options),
         path,
         (along,) if isinstance(along, str) else tuple(along),
-        Subset(tuple(variables), tuple(groups), related=coordinates),
+        Subset(list_texts(variables), list_texts(groups), related=coordinates),
         options,
         region == "auto",
         discard=discard,

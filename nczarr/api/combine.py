@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Unpack, overload
 
 from nczarr.api.options import ConvertOptions, takes
+from nczarr.names import list_texts
 from nczarr.options import FOLLOWING, WRITING, Following, Writing
 
 if TYPE_CHECKING:
@@ -239,7 +240,7 @@ def append(
         inputs_of(sources, options),
         path,
         (along,) if isinstance(along, str) else tuple(along),
-        Subset(tuple(variables), tuple(groups), related=coordinates),
+        Subset(list_texts(variables), list_texts(groups), related=coordinates),
         options,
         recoding=Recoding(units) if units is not None or decode_times else None,
         document=True,

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from nczarr.diagnostics.report import CompileError, Report
+from nczarr.names import list_texts
 from nczarr.operations.compare.difference import Difference, Tolerance
 from nczarr.options import DEFAULT_MEMORY, FOLLOWING, UNREAD, Following, Options
 from nczarr.select.selection import Subset
@@ -103,7 +104,7 @@ def check(
     from nczarr.operations.code_filter import CodeFilter, check_codes
 
     options = options_from(kind=kind, following=following, storage_options=storage_options)._replace(special=False)
-    report, codes = Report(), CodeFilter(check_codes(select), check_codes(ignore))
+    report, codes = Report(), CodeFilter(check_codes(list_texts(select)), check_codes(list_texts(ignore)))
     if combine:
         if readers or schema is not None or kind is not None or cf:
             raise ValueError("combine compares sources with each other; check each of them in a call of its own")
@@ -115,15 +116,14 @@ def check(
         if not inputs:
             raise ValueError("no sources are given")
         report.hides = codes.hides
-        check_sources(inputs, [along] if isinstance(along, str) else list(along), report)
+        check_sources(inputs, list_texts(along), report)
         return report.list_sorted()
-    if along or not isinstance(source, str | os.PathLike):
+    if along or (not isinstance(source, str) and isinstance(source, Iterable)):
         raise ValueError("several sources, and along, go with combine=True")
-    every_reader = [readers] if isinstance(readers, str) else readers
     request = operation.CheckRequest(
         os.fspath(source),
         form=from_format,
-        judges=tuple(map(operation.judge, every_reader)),
+        judges=tuple(map(operation.judge, list_texts(readers))),
         schema=None if schema is None else input_of(schema, options, values=False).read,
         options=options,
         cf=show_version(parse_version(cf)) if isinstance(cf, str) else "" if cf else None,
@@ -193,7 +193,7 @@ def diff(
     limit = None if tolerance is None else Tolerance.parse(str(tolerance))
     report = Report()
     one, other = (_open(dataset, storage_options).checked for dataset in (first, second))
-    sides = choose_parts(one, other, Subset(tuple(variables), tuple(groups)), report)
+    sides = choose_parts(one, other, Subset(list_texts(variables), list_texts(groups)), report)
     if sides is None:
         raise CompileError(report.list_sorted())
     return list(differences(*sides, data=data, storage=storage, tolerance=limit))
@@ -250,7 +250,9 @@ def digest(
     from nczarr.operations.compare.digest import digest as digest_of
 
     report = Report()
-    checked = choose_part(_complete(dataset, storage_options), Subset(tuple(variables), tuple(groups)), report)
+    checked = choose_part(
+        _complete(dataset, storage_options), Subset(list_texts(variables), list_texts(groups)), report
+    )
     if checked is None:
         raise CompileError(report.list_sorted())
     return digest_of(checked, Options(memory=memory, workers=workers)).whole

@@ -214,13 +214,13 @@ def _chunks(chunks: Mapping[str, Sequence[int] | int | str] | str | None) -> dic
 def subset_from(report: Report, **arguments: Unpack[ConvertOptions]) -> Subset:
     """Return the requested part of a source. Reports bad-section. Raises TypeError, ValueError."""
     sections_of_texts: list[Section] = []
-    for text in arguments.get("sections", ()):
+    for text in names.list_texts(arguments.get("sections", ())):
         from nczarr.select.selection_syntax import sections
 
         sections_of_texts += sections(text, report, "section")
     subset = Subset(
-        tuple(arguments.get("variables", ())),
-        tuple(arguments.get("groups", ())),
+        names.list_texts(arguments.get("variables", ())),
+        names.list_texts(arguments.get("groups", ())),
         tuple(sections_of_texts),
         related=arguments.get("coordinates", True),
     )
@@ -282,7 +282,7 @@ def _lengths(lengths: Sequence[int] | int) -> tuple[int, ...]:
 
 def _losses(words: Iterable[str]) -> frozenset[str]:
     """Return the accepted losses. Raises ValueError for an unknown one."""
-    accepted = frozenset([words] if isinstance(words, str) else words)
+    accepted = frozenset(names.list_texts(words))
     if accepted:
         from nczarr.diagnostics.report import ALLOWED, not_allowed
 

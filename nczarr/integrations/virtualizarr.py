@@ -82,8 +82,8 @@ class Parser:
         following: Following = FOLLOWING,
     ) -> None:
         self._group = names.fqn(part for part in (group or "").split("/") if part)
-        self._dropped = frozenset([drop_variables] if isinstance(drop_variables, str) else drop_variables)
-        lost = {allow_loss} if isinstance(allow_loss, str) else set(allow_loss)
+        self._dropped = frozenset(names.list_texts(drop_variables))
+        lost = set(names.list_texts(allow_loss))
         options = options_from(
             kind=kind, allow_loss=lost | UNREAD, storage_options=storage_options, following=following
         )

@@ -239,4 +239,4 @@ class DataStore(AbstractDataStore):
 
 def list_dropped(names_given: str | Iterable[str] | None) -> frozenset[str]:
     """Return the names in xarray's option `drop_variables`."""
-    return frozenset([names_given] if isinstance(names_given, str) else names_given or ())
+    return frozenset(names.list_texts(names_given or ()))

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 import nczarr
-from nczarr.api.options import ConvertOptions, TargetOptions, WriteOptions, options_from
+from nczarr.api.options import ConvertOptions, TargetOptions, WriteOptions, options_from, subset_from
 from nczarr.api.refs import Writing
+from nczarr.diagnostics.report import Report
 from nczarr.options import Options
 
 
@@ -70,3 +71,13 @@ def test_other_objects_are_not_written(tmp_path: Path) -> None:
 def test_storage_options_are_a_dictionary_with_names(options: Any, tmp_path: Path) -> None:
     with pytest.raises(TypeError, match="storage_options must be a dictionary with names of options"):
         nczarr.open(tmp_path / "a.zarr", storage_options=options)
+
+
+def test_a_text_alone_is_one_name_and_not_its_characters() -> None:
+    one = nczarr.from_cdl("netcdf d { variables: int vv ; int other ; data: vv = 1 ; other = 1 ; }")
+    two = nczarr.from_cdl("netcdf d { variables: int vv ; int other ; data: vv = 2 ; other = 3 ; }")
+    assert [difference.path for difference in nczarr.diff(one, two, variables="vv")] == ["/vv"]
+    assert nczarr.digest(one, variables="vv") == nczarr.digest(one, variables=["vv"])
+    report = Report()
+    assert subset_from(report, variables="vv", sections="vv(0:1)").variables == ("vv",)
+    assert not report.list_sorted()
