@@ -27,6 +27,7 @@ from nczarr.serve.metrics import KIND, Finished, Metrics
 from nczarr.serve.pages import dataset, download, folder, markup, view
 from nczarr.serve.places import ServedPlace
 from nczarr.serve.protocols import cdmremote, opendap, zarr
+from nczarr.serve.protocols.erddap import answers as erddap
 from nczarr.serve.refusals import RefusedRequestError, describe_refusal
 from nczarr.serve.request import Request, Sites, below_base, direct, first_segment, header, request
 from nczarr.serve.resources import BusyServerError, Limits, Share, Workers
@@ -66,6 +67,7 @@ ROUTES = (
     ServerRoute(markup.CDMREMOTE, cdmremote.answer),
     ServerRoute(markup.DAP2, opendap.answer, opendap.dap2_refusal),
     ServerRoute(markup.DAP4, opendap.answer, opendap.dap4_refusal),
+    ServerRoute(markup.ERDDAP, erddap.answer, opendap.dap2_refusal),
     ServerRoute(markup.VIEW, view.answer),
     ServerRoute(markup.DOWNLOAD, download.answer),
     ServerRoute(markup.FILE, folder.file),

@@ -82,7 +82,7 @@ def answer(context: ServerContext, asked: Request, opened: CachedDataset) -> Ans
         if suffix == ".csv":
             body = whole(limit_size(_csv(checked, ranges), limits), context.disk)
         else:
-            body = _file(opened, suffix, subset, size, context)
+            body = write_download(checked, opened.place.segments[-1], suffix, subset, size, context)
         check_same(opened)
         name = names.stem(opened.place.segments[-1]) or "data"
         if len(ranges) == 1:
@@ -101,8 +101,10 @@ def _with_coordinates(checked: Checked, paths: Mapping[str, object]) -> Iterator
                 yield each
 
 
-def _file(opened: CachedDataset, suffix: str, subset: Subset, size: int, context: ServerContext) -> Spool:
-    """Return a finished file of a format that has these suffixes. Raises RefusedRequestError, OSError."""
+def write_download(
+    checked: Checked, name: str, suffix: str, subset: Subset, size: int, context: ServerContext
+) -> Spool:
+    """Return a finished file; `name`: name of the dataset. Raises RefusedRequestError, OSError."""
     from nczarr.operations.endpoints import target_format
 
     report = Report(limit=100)
@@ -111,11 +113,11 @@ def _file(opened: CachedDataset, suffix: str, subset: Subset, size: int, context
     with tempfile.TemporaryDirectory(prefix="nczarr-") as folder:
         path = os.path.join(folder, f"download{suffix}")
         form = target_format(path, None, report)
-        part = pipeline.select(opened.checked, subset, report)
+        part = pipeline.select(checked, subset, report)
         written = None
         if form is not None and part is not None and not report.errors:
-            name = part.dataset.name or names.stem(opened.place.segments[-1])
-            written = pipeline.write(part, path, form, report, Options(name=name, memory=context.limits.memory))
+            options = Options(name=part.dataset.name or names.stem(name), memory=context.limits.memory)
+            written = pipeline.write(part, path, form, report, options)
         if written is None or report.errors:
             raise RefusedRequestError(400, words(report.list_sorted(), folder))
         try:

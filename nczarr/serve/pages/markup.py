@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
 BROWSE, CDMREMOTE, STATIC, VIEW, DOWNLOAD, CATALOG = "browse", "cdmremote", "static", "view", "download", "catalog"
-FILE = "file"
+FILE, ERDDAP = "file", "erddap"
 """First segments of URLs."""
 
 VERSIONS = having("served")

@@ -54,7 +54,7 @@ def _query(context: ServerContext, asked: Request, opened: CachedDataset) -> Ans
             header = ncstream.header_message(checked, location=location)
             return conditional(HttpAnswer(header, BYTES, headers=NCSTREAM), asked.headers, opened.modified)
         case "cdl":
-            text = _cdl(opened, context.limits)
+            text = write_header(opened.checked, opened.place.segments[-1], context.limits)
         case "ncml":
             text, kind = ncml.text(checked, location), XML
         case "capabilities":
@@ -74,16 +74,19 @@ def _capabilities(location: str) -> str:
     )
 
 
-def _cdl(opened: CachedDataset, limits: Limits) -> str:
+def write_header(checked: Checked, name: str, limits: Limits) -> str:
+    """Return the declarations of a dataset as CDL; `name`: name of its file. Raises CompileError, OSError."""
     from nczarr.names import stem
     from nczarr.operations.pipeline import dump
 
     report = Report(limit=100)
-    name = stem(opened.place.segments[-1]) or None
     options = Options(
-        header_only=True, allow_loss=frozenset({"all"}), name=opened.checked.dataset.name or name, memory=limits.memory
+        header_only=True,
+        allow_loss=frozenset({"all"}),
+        name=checked.dataset.name or stem(name) or None,
+        memory=limits.memory,
     )
-    pieces = dump(opened.checked, "cdl", report, options)
+    pieces = dump(checked, "cdl", report, options)
     if pieces is None or report.errors:
         raise CompileError(report.list_sorted())
     return b"".join(pieces).decode("utf-8", "surrogateescape")

@@ -45,9 +45,9 @@ _MARKUP = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "\t": "&#9;", 
 _NEEDS = re.compile("[" + "".join(_MARKUP) + "]")
 
 
-def text(checked: Checked, location: str | None) -> str:
+def text(checked: Checked, location: str | None, namespace: str = NAMESPACE) -> str:
     """Return the NcML document of a dataset; `location`: its URL in the document."""
-    return "".join(line + "\n" for line in _NcmlWriter(checked).lines(location))
+    return "".join(line + "\n" for line in _NcmlWriter(checked).lines(location, namespace))
 
 
 def _quote(value: str) -> str:
@@ -75,9 +75,9 @@ class _NcmlWriter:
         self.types: Types = checked.types
         self.members = 0
 
-    def lines(self, location: str | None) -> Iterator[str]:
+    def lines(self, location: str | None, namespace: str) -> Iterator[str]:
         yield '<?xml version="1.0" encoding="UTF-8"?>'
-        yield _element("netcdf", ">", xmlns=NAMESPACE, location=location)
+        yield _element("netcdf", ">", xmlns=namespace, location=location)
         yield from self._contents(self.checked.dataset, "/", "  ")
         yield "</netcdf>"
 

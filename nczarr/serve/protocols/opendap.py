@@ -23,6 +23,7 @@ from nczarr import __version__, names
 from nczarr.arrays.lazy_numpy import np
 from nczarr.arrays.values.parts import is_fixed
 from nczarr.arrays.values.time_units import CALENDARS, date
+from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import CompileError
 from nczarr.formats.opendap.common.constraints import ConstraintError
 from nczarr.formats.opendap.common.dmr_writer import Projection
@@ -69,11 +70,13 @@ def answer(context: ServerContext, asked: Request, at_hand: CachedDataset | None
         if not what:
             return HttpAnswer(subset_form(opened, dap2_mapping(opened), asked.query, asked.place), HTML)
         try:
-            if what in ("dods", "ascii"):
-                return context.stream_values(opened, _dap2_values(opened, what, asked.constraint))
             if what == "dap":
                 return context.stream_values(opened, _dap4_values(opened, asked))
-            return conditional(_document(opened, what, asked), asked.headers, opened.modified)
+            if what == "dmr":
+                text = dap4.dmr(opened.checked, _projection(opened, asked), opened.place.segments[-1])
+                document = HttpAnswer(text.encode("utf-8", "replace"), DMR, headers=_headers("4.0"))
+                return conditional(document, asked.headers, opened.modified)
+            return _answer_dap2(context, opened, dap2_mapping(opened), what, asked.constraint, asked)
         except ConstraintError as error:
             raise RefusedRequestError(400, str(error)) from None
 
@@ -103,32 +106,48 @@ def _headers(version: str, description: str = "") -> tuple[tuple[str, str], ...]
     return ("XDODS-Server", f"nczarr/{__version__}"), ("XDAP", version), *described
 
 
-def _document(opened: CachedDataset, what: str, asked: Request) -> HttpAnswer:
-    """Return a document other than values. Raises ConstraintError, OSError."""
-    mapped, kind, headers = dap2_mapping(opened), TEXT, _headers("2.0", "" if what == "ver" else f"dods_{what}")
+def answer_part(
+    context: ServerContext, opened: CachedDataset, part: Checked, what: str, expression: str, asked: Request
+) -> Answer:
+    """Answer by a document or values of a dataset made of an open one. Raises RefusedRequestError, OSError."""
+    try:
+        mapped = dap2.mapping(part, opened.place.segments[-1])
+        return _answer_dap2(context, opened, mapped, what, expression, asked)
+    except ConstraintError as error:
+        raise RefusedRequestError(400, str(error)) from None
+
+
+def _answer_dap2(
+    context: ServerContext, opened: CachedDataset, mapped: dap2.Mapping, what: str, expression: str, asked: Request
+) -> Answer:
+    """Answer by a document (`dds`, `das`, `ver`) or values (`dods`, `ascii`) of DAP2. Raises ConstraintError, OSError.
+
+    `mapped`: the dataset, or a part of it, in DAP2; `expression`: the projection.
+    """
     match what:
         case "dds":
-            text = dap2.dds(mapped, dap2.select(mapped, asked.constraint))
+            text = dap2.dds(mapped, dap2.select(mapped, expression))
         case "das":
             text = das(mapped)
         case "ver":
             text = f"Core version: DAP/2.0\nServer version: nczarr/{__version__}\n"
         case _:
-            kind, headers = DMR, _headers("4.0")
-            text = dap4.dmr(opened.checked, _projection(opened, asked), opened.place.segments[-1])
-    return HttpAnswer(text.encode("utf-8", "replace"), kind, headers=headers)
+            return context.stream_values(opened, _dap2_values(mapped, what, expression))
+    headers = _headers("2.0", "" if what == "ver" else f"dods_{what}")
+    document = HttpAnswer(text.encode("utf-8", "replace"), TEXT, headers=headers)
+    return conditional(document, asked.headers, opened.modified)
 
 
-def _dap2_values(opened: CachedDataset, what: str, expression: str) -> StreamedValues:
+def _dap2_values(mapped: dap2.Mapping, what: str, expression: str) -> StreamedValues:
     """Return the values that an expression selects. Raises ConstraintError."""
-    mapped, as_text = dap2_mapping(opened), what == "ascii"
+    as_text = what == "ascii"
     nodes = dap2.select(mapped, expression)
     size = dap2.size_of(nodes) * (DIGITS if as_text else 1)
     leaves = [leaf for node in nodes for leaf, _ in node.leaves()]
     return StreamedValues(
         _refusing((dap2_values.ascii_response if as_text else dap2_values.response)(mapped, nodes)),
         size,
-        memory_for(opened.checked, {leaf.fqn for leaf in leaves}, size),
+        memory_for(mapped.checked, {leaf.fqn for leaf in leaves}, size),
         all(leaf.type != "string" for leaf in leaves),
         TEXT if as_text else BYTES,
         _headers("2.0", "dods_ascii" if as_text else "dods_data"),

@@ -1,0 +1,1 @@
+"""ERDDAP's `griddap`: datasets as grids, whose parts are selected by values of coordinates."""
