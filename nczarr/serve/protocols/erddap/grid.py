@@ -7,7 +7,7 @@ their own. A grid is an ordinary dataset without groups:
 - a dimension without coordinates has its indices;
 - each coordinate variable has the attribute `actual_range`.
 
-Variables of user-defined types have no grid.
+Variables of chars, whose last dimension is the length of a text, and of user-defined types have no grid.
 """
 
 from __future__ import annotations
@@ -31,6 +31,9 @@ from nczarr.serve.refusals import RefusedRequestError
 
 EPOCH = "seconds since 1970-01-01T00:00:00Z"
 """Units of all times."""
+
+SERVED = NUMBERS | {"string"}
+"""Types of variables of grids."""
 
 MOST_COORDINATES = 10_000_000
 """Maximum length of a dimension whose coordinates are read."""
@@ -73,7 +76,7 @@ def list_grids(checked: Checked) -> list[tuple[str, ...]]:
     members: dict[tuple[str, ...], int] = {}
     for path, variable in checked.variables.items():
         axes = variable.dimensions
-        if axes and variable.type in ATOMIC and all(isinstance(axis, str) for axis in axes) and axes != (path,):
+        if axes and variable.type in SERVED and all(isinstance(axis, str) for axis in axes) and axes != (path,):
             key = tuple(str(axis) for axis in axes)
             members[key] = members.get(key, 0) + 1
     return sorted((key for key in members if len(set(key)) == len(key)), key=lambda key: (-len(key), -members[key]))
@@ -84,7 +87,7 @@ def make_grid(checked: Checked, axes: tuple[str, ...], name: str) -> Grid:
     paths = [
         path
         for path, variable in checked.variables.items()
-        if variable.dimensions == axes and variable.type in ATOMIC and path not in axes
+        if variable.dimensions == axes and variable.type in SERVED and path not in axes
     ]
     short = _shorten([*axes, *paths])
     grid_axes, variables, dimensions = [], [], []

@@ -29,6 +29,7 @@ variables:
   int64 big(time, lat, lon) ;
   float flat(lat, lon) ;
   string name(station) ;
+  char letters(lat, lon) ;
   :title = "A grid" ;
 data:
   time = 0, 1, 2, 3.5 ; lat = 60, 50, 40 ; lon = 0, 2, 4, 6 ;
