@@ -107,6 +107,8 @@ class Options(NamedTuple):
 
     kind: Kind | None = None
     """Check the dataset for this kind of netCDF file."""
+    parser: str | None = None
+    """Parser of VirtualiZarr that reads the sources, `module:Class` with named literal arguments."""
     chunks: Mapping[str, int | tuple[int, ...]] = MappingProxyType({})
     """Chunk lengths by FQN of a variable, or one length by name of a dimension.
 
@@ -272,6 +274,10 @@ TABLE: tuple[Option, ...] = (
     Option("form", ("convert", "rechunk", "info", "check", "digest", *_COMBINE, *_EXTEND), SOURCE, "--from", "text",
            "FORMAT",
            "format of the sources (default: by content)"),
+    Option("parser", ("convert", "rechunk", "dump", "info", "check", *_COMBINE, *_EXTEND), SOURCE, "--parser", "text",
+           "MODULE:CLASS",
+           "read the sources by a parser of VirtualiZarr, such as `virtualizarr.parsers:HDF4Parser` or "
+           "`virtual_tiff:VirtualTIFF(ifd=0)`"),
     Option("storage", (*_OPEN, *_CHANGE), SOURCE, "--storage-option", "storage options", "NAME=VALUE",
            "option for the library that opens a URL; a prefix `source.` or `target.` limits it to one side; "
            "retries=N sets the number of retries; repeatable", bytes=False),

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from nczarr.check.checked import Checked
+    from nczarr.stores.base import Store
 
     Openable = str | os.PathLike[str] | bytes | bytearray | memoryview | Mapping[str, Any] | Any
 
@@ -321,9 +322,10 @@ def open_dataset(
 
     Parameters
     ----------
-    path : str, os.PathLike, bytes, file, Mapping or zarr.abc.store.Store
+    path : str, os.PathLike, bytes, file, Mapping, zarr.abc.store.Store or xarray.Dataset
         Path or URL; or the content of a file as bytes or as an open binary file; or the
-        keys of a store as a mapping to bytes or as a store of zarr-python.
+        keys of a store as a mapping to bytes or as a store of zarr-python; or manifests of
+        VirtualiZarr, as a `ManifestStore`, `ManifestGroup` or dataset of `ManifestArray`s.
     kind : str, optional
         Kind of netCDF file that the dataset must fit, in any spelling of `ncgen -k`.
     storage_options : Mapping, optional
@@ -387,10 +389,15 @@ def open_unchecked(
 def open_object(source: Any, options: Options) -> DatasetHandle:
     """Return the dataset in an object that is not a path. Raises OSError, CompileError, TypeError."""
     from nczarr.operations import pipeline
+    from nczarr.operations.manifests import is_manifest, open_manifest
     from nczarr.stores import objects
 
     report = Report()
-    return handle_of(pipeline.read(objects.open_object(source), report, options), report)
+    if is_manifest(source):
+        opened: Source | Store = open_manifest(source, type(source).__name__, options)
+    else:
+        opened = objects.open_object(source)
+    return handle_of(pipeline.read(opened, report, options), report)
 
 
 def handle_of(

@@ -36,7 +36,7 @@ HDF5_LZ4, BITSHUFFLE, ZSTD = 32004, 32008, 32015
 LAST_HDF5 = 65535
 """Largest filter number of HDF5; larger ones are ours, for codecs that only stores have."""
 
-GZIP, CRC32C = 65537, 65538
+GZIP, CRC32C, ZARR_PLUGIN = 65537, 65538, 65539
 
 FILTER_NAMES = {
     DEFLATE: "deflate",

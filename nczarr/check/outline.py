@@ -33,6 +33,7 @@ from nczarr.ast import (
     Variable,
     VlenType,
 )
+from nczarr.ast.dataset import ZARR_PLUGIN
 from nczarr.check.checked import Checked
 
 
@@ -118,7 +119,11 @@ def _write_variable(checked: Checked, fqn: str, variable: Variable, stored: bool
 
 
 def codec_text(codec: Codec) -> str:
-    """Return the name of a codec with its parameters."""
+    """Return the name of a codec with its parameters; the names of a chain of plugins."""
+    if codec.id == ZARR_PLUGIN:
+        from nczarr.arrays.codecs.zarr_plugin import names_of
+
+        return "+".join(names_of(codec.parameters))
     name = codec.name or f"filter {codec.id}"
     return f"{name}({','.join(map(str, codec.parameters))})" if codec.parameters else name
 

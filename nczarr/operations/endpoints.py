@@ -38,6 +38,8 @@ def open_source(path: str, report: Report, options: Options) -> Source | Store |
     """Return the file or store at a path or URL; None after an error. Raises OSError if it is unreachable."""
     from nczarr.stores.open import open_path
 
+    if options.parser is not None:
+        return _parse(path, options.parser, report, options)
     place = locate(path, report)
     if place is None:
         return None
@@ -56,6 +58,17 @@ def open_source(path: str, report: Report, options: Options) -> Source | Store |
         helps = ("keep a local copy if you read it again",)
         report.add(Diagnostic("unranged-server", Severity.NOTE, text, helps=helps))
     return source
+
+
+def _parse(path: str, parser: str, report: Report, options: Options) -> Store | None:
+    """Return the references that a parser of VirtualiZarr finds in a file; None after an error. Raises OSError."""
+    from nczarr.operations.manifests import ParserFaultError, open_manifest, parse_source
+
+    try:
+        return open_manifest(parse_source(path, parser), path, options)
+    except ParserFaultError as fault:
+        report.error("unusable-parser", f"`{show(path)}`: {fault}", helps=[fault.remedy] if fault.remedy else [])
+        return None
 
 
 def _is_fetched(source: Source | Store) -> bool:

@@ -16,7 +16,7 @@ from nczarr.arrays.sources.source import ArraySource, Descr, Layout
 from nczarr.arrays.sources.source import itemsize as width
 from nczarr.arrays.sources.windows import plain
 from nczarr.ast import Codec, Storage
-from nczarr.ast.dataset import FLETCHER32, SHUFFLE
+from nczarr.ast.dataset import FLETCHER32, SHUFFLE, ZARR_PLUGIN
 from nczarr.ast.rectilinear import varies
 from nczarr.registry import Arrays
 
@@ -71,9 +71,11 @@ def _same_elements(stored: Descr, dtype: Descr, arrays: Arrays) -> bool:
 def _unsaid(codecs: tuple[Codec, ...], itemsize: int, arrays: Arrays) -> str | None:
     """Return why the format cannot describe the decoding, or None."""
     for codec in codecs:
-        supported = table.nameable(arrays.codecs)
+        supported = table.nameable(arrays.codecs, by_reference=True)
         if not expressible(nearest((codec,), supported), supported):
             name = f"the filter {codec.name}" if codec.name else f"filter {codec.id}"
+            if codec.id == ZARR_PLUGIN:
+                return "a plugin of zarr-python decodes its chunks, which only Zarr v3 can name (`--metadata zarr3`)"
             return f"its chunks are encoded with {name}, for which Zarr has no codec"
         if codec.id == SHUFFLE and itemsize > 1 and codec.parameters and codec.parameters[0] != itemsize:
             return f"its bytes are shuffled as elements of {codec.parameters[0]} bytes, but have {itemsize}"

@@ -11,7 +11,10 @@ from typing import Any
 from nczarr.diagnostics.report import HEAD, Source
 from nczarr.stores.base import Store, safe_key, with_prefix
 
-EXPECTED = "a path, a URL, bytes, an open binary file, a mapping of keys to bytes, or a store of zarr-python"
+EXPECTED = (
+    "a path, a URL, bytes, an open binary file, a mapping of keys to bytes, a store of zarr-python, or manifests of "
+    "VirtualiZarr"
+)
 """Objects that `nczarr.open` takes, in words."""
 
 

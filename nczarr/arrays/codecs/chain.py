@@ -214,7 +214,7 @@ def from_configs(configs: Sequence[Step]) -> tuple[Codec, ...] | None:
     codecs = []
     for config in configs:
         kind = table.of_config_id(config.get("id"))
-        if kind is None or kind.number is None or not ROWS[kind.config_id].encodes:
+        if kind is None or kind.number is None or not (ROWS[kind.config_id].encodes or ROWS[kind.config_id].carried):
             return None
         parameters = kind.parameters(config)
         if parameters is None:

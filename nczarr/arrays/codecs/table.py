@@ -25,6 +25,7 @@ from nczarr.ast.dataset import (
     LZF,
     SHUFFLE,
     SZIP,
+    ZARR_PLUGIN,
     ZSTD,
 )
 
@@ -52,6 +53,8 @@ class Row(NamedTuple):
     """True if chunks are encoded with this codec."""
     decodes: bool = True
     """True if chunks are decoded with this codec."""
+    carried: bool = False
+    """True if references of Zarr v3 keep chunks with this codec, although none is encoded."""
 
 
 ROWS: dict[str, Row] = {
@@ -69,6 +72,7 @@ ROWS: dict[str, Row] = {
     "crc32c": Row("crc32c", CRC32C, encodes=True),
     **{name: Row(name) for name in ("byteswap", "cast_value", "categorize", "json2", "lz4", "lzma", "msgpack2")},
     **{name: Row(name) for name in ("scale_offset", "sharding_indexed", "transpose")},
+    "zarr_plugin": Row("zarr_plugin", ZARR_PLUGIN, carried=True),
     **{name: Row("numcodecs_filters") for name in ("crc32", "adler32", "jenkins_lookup3", "base64", "bitround")},
     **{name: Row("numcodecs_filters") for name in ("packbits", "delta", "fixedscaleoffset", "quantize", "astype")},
 }
@@ -274,9 +278,16 @@ def list_encoded(*, hdf5: bool) -> frozenset[int]:
     )
 
 
-def nameable(names_of_target: str) -> frozenset[int]:
-    """Return the numbers of the codecs that a store can name (`Arrays.codecs`: `hdf5`, `all` or `none`)."""
-    return frozenset() if names_of_target == "none" else list_encoded(hdf5=names_of_target == "hdf5")
+def nameable(names_of_target: str, *, by_reference: bool = False) -> frozenset[int]:
+    """Return the numbers of the codecs that a store can name (`Arrays.codecs`: `hdf5`, `all` or `none`).
+
+    `by_reference`: with those of chunks that stay where they are.
+    """
+    if names_of_target == "none":
+        return frozenset()
+    carried = {row.number for row in ROWS.values() if row.carried and row.number is not None}
+    encoded = list_encoded(hdf5=names_of_target == "hdf5")
+    return encoded | carried if by_reference and names_of_target == "all" else encoded
 
 
 @cache

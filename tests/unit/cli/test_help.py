@@ -50,6 +50,7 @@ METAVARS = {
         "FILE",
         "FORMAT",
         "KIND",
+        "MODULE:CLASS",
         "N",
         "NAME",
         "NAME,…",

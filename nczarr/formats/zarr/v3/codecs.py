@@ -15,6 +15,7 @@ from nczarr.arrays.codecs.chain import to_configs
 from nczarr.arrays.codecs.table import Step
 from nczarr.arrays.sources.source import Descr, itemsize
 from nczarr.ast import Codec
+from nczarr.ast.dataset import ZARR_PLUGIN
 from nczarr.formats.zarr.core.fill_values import Json
 
 NUMCODECS = "numcodecs."
@@ -29,6 +30,8 @@ def chain(
 ) -> list[Json]:
     """Return the `codecs` member: array to bytes, then bytes to bytes; in a shard with `inner` chunks."""
     size = itemsize(descr)
+    if codecs and codecs[0].id == ZARR_PLUGIN:
+        return list(to_configs(codecs, size)[0]["codecs"])
     steps = [to_bytes(descr, utf8=utf8)]
     steps += [step_of(config, size) for config in to_configs(codecs, size)]
     if inner is None:

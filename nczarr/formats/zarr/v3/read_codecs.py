@@ -65,6 +65,13 @@ def read_chain(written: Any, chunks: tuple[int, ...], stored: Descr, *, inner: b
     if not isinstance(written, list) or not written:
         raise BadDocumentError("the codecs are not a list", "codecs")
     steps = [split_name(codec, "codecs") for codec in written]
+    if not all(_is_known(name) for name, _ in steps) and isinstance(stored, str):
+        from nczarr.arrays.codecs.zarr_plugin import plugin_step
+
+        _check_equal(chunks)
+        plugin = plugin_step([name for name, _ in steps], written, chunks, stored)
+        if plugin is not None:
+            return Chain((plugin,), big=False)
     before: list[Json] = []
     permutation: tuple[int, ...] | None = None
     for number, (name, configuration) in enumerate(steps):
@@ -94,6 +101,15 @@ def read_chain(written: Any, chunks: tuple[int, ...], stored: Descr, *, inner: b
                 before.append(_number_step(kind, configuration, stored))
                 stored = before[-1]["stored"]
     raise BadDocumentError("this chain of codecs is not supported", "codecs", "unreadable-array")
+
+
+STRUCTURAL = frozenset({"transpose", "bytes", "vlen-utf8", "vlen-bytes", "sharding_indexed"})
+"""Codecs that are members of a chain."""
+
+
+def _is_known(name: str) -> bool:
+    """Return whether a codec of a document is read without plugins of zarr-python."""
+    return name in STRUCTURAL or table.of_config_id(name.removeprefix(NUMCODECS)) is not None
 
 
 def _divides(chunk: int, shard: int) -> bool:
