@@ -49,7 +49,8 @@ def parser() -> Command:
         action="append",
         default=[],
         metavar="READER",
-        help="report what a reader would do wrong (netcdf-c, zarr-python, xarray, or a release such as "
+        help="report what a reader would do wrong (netcdf-c, zarr-python, xarray, tensorstore, zarrs, "
+        "xarray-tensorstore, gdal, or a release such as "
         "zarr-python@3.1), what is missing of a convention (nz), or what a format would lose; repeatable",
     )
     subparser.option(

@@ -116,6 +116,8 @@ def find_members(array: StoreNode) -> Iterator[Finding]:
         form = extension.get("name") if isinstance(extension, dict) else extension
         if array.version == 3 and member == "chunk_grid" and form == "rectilinear":
             yield from _find_rectilinear(array)
+        elif array.version == 3 and isinstance(extension, str):
+            yield array.at("unknown-extension", f"/{member}", f"`{member}` of `{path}` is a name without an object")
         elif array.version == 3 and member in meta and not (isinstance(form, str) and form in usual):
             yield array.at("unknown-extension", f"/{member}", f"`{member}` of `{path}` is `{form}`")
     if array.version == 3 and meta.get("storage_transformers"):
@@ -219,6 +221,11 @@ def find_codecs(array: StoreNode) -> Iterator[Finding]:
             text = f"shuffle of `{path}` has the element size 0"
             if size != 1:
                 yield array.at("unsized-shuffle", f"{pointer}/elementsize", text, instead=f"write {by}" if by else "")
+        if array.version == 3 and name == "bytes" and zarr_types.kind(array.meta, 3)[1] > 1:
+            configuration = codec.get("configuration")
+            if not (isinstance(configuration, dict) and "endian" in configuration):
+                text = f"the codec `bytes` of `{path}` has no `endian`"
+                yield array.at("bad-codecs", pointer, text, instead="write the byte order", since="3.4")
     if array.version == 3 and isinstance(array.meta.get("codecs"), list):
         packers = [name for _, name, _ in codecs(array) if isinstance(name, str) and name in PACKERS]
         if len(packers) != 1:
