@@ -134,6 +134,12 @@ class CFDataset:
         self.owners: list[AttributeOwner] = [*groups.values(), *self.variables.values()]
         """Groups and variables."""
 
+    def having(self, name: str) -> Iterator[tuple[CFVariable, Attribute]]:
+        """Yield the variables with an attribute, and the attribute."""
+        for variable in self.variables.values():
+            if name in variable.attributes:
+                yield variable, variable.attributes[name]
+
     @property
     def dimensions(self) -> Mapping[str, Dimension]:
         """Dimensions by path."""

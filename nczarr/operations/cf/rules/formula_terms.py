@@ -8,7 +8,7 @@ from typing import NamedTuple
 from nczarr.names import suggest
 from nczarr.operations.cf.breaches import find_missing
 from nczarr.operations.cf.references import parse_pairs
-from nczarr.operations.cf.rule import Breach, Topic, load_rules
+from nczarr.operations.cf.rule import Breach
 from nczarr.operations.cf.values import has_values, read_numbers
 from nczarr.operations.cf.view import CFDataset, CFVariable
 
@@ -73,7 +73,7 @@ FORMULAS = {
 """Definitions of Appendix D by standard name."""
 
 
-def find(dataset: CFDataset) -> Iterator[Breach]:
+def check_formula_terms(dataset: CFDataset) -> Iterator[Breach]:
     """Find terms that do not suit the coordinate."""
     for variable in dataset.variables.values():
         if "computed_standard_name" in variable.attributes and "formula_terms" not in variable.attributes:
@@ -171,6 +171,3 @@ def _find_levels(dataset: CFDataset, variable: CFVariable, terms: dict[str, CFVa
             f"at index {place} of `{variable.path}` both `{sigma.name}` and `{level.name}` are missing, or neither is"
         )
         yield Breach("sigma-z", what, variable.attributes["formula_terms"])
-
-
-TOPIC = Topic(load_rules("formula_terms"), find)
