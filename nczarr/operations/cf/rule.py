@@ -108,11 +108,17 @@ class Topic(NamedTuple):
 
 
 @cache
-def load_rules(topic: str) -> tuple[Rule, ...]:
-    """Return the rules of a topic from `rules/TOPIC.toml`, whose keys are the fields of a rule."""
+def load_table(topic: str) -> dict[str, Any]:
+    """Return `rules/TOPIC.toml`: its rules, and the words that the topic's function looks for."""
     import tomllib
 
-    table = tomllib.loads((_FOLDER / f"{topic}.toml").read_text(encoding="utf-8"))
+    return tomllib.loads((_FOLDER / f"{topic}.toml").read_text(encoding="utf-8"))
+
+
+@cache
+def load_rules(topic: str) -> tuple[Rule, ...]:
+    """Return the rules of a topic from its table, where their keys are the fields of a rule."""
+    table = load_table(topic)
     common = {key: table[key] for key in ("code", "number")}
     return tuple(_make_rule({**common, **rule}) for rule in table["rules"])
 

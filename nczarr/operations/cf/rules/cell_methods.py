@@ -9,25 +9,13 @@ from typing import NamedTuple
 from nczarr.names import suggest
 from nczarr.operations.cf.axes import is_time_coordinate, is_time_reference
 from nczarr.operations.cf.breaches import find_missing, find_no_text
-from nczarr.operations.cf.rule import Breach
+from nczarr.operations.cf.rule import Breach, load_table
 from nczarr.operations.cf.standard_name_table import area_types, find_standard_name
 from nczarr.operations.cf.view import CFDataset, CFVariable
 
 # ---- 7.3 Cell methods, and Appendix E ---------------------------------------------------------------------------
-OLD_METHODS = (
-    "point",
-    "sum",
-    "maximum",
-    "median",
-    "mid_range",
-    "minimum",
-    "mean",
-    "mode",
-    "standard_deviation",
-    "variance",
-)
-METHODS = (*OLD_METHODS, "maximum_absolute_value", "minimum_absolute_value", "mean_absolute_value",
-           "mean_of_upper_decile", "range", "root_mean_square", "sum_of_squares")  # fmt: skip
+OLD_METHODS: list[str] = load_table("cell_methods")["methods"]
+METHODS = (*OLD_METHODS, *load_table("cell_methods")["later_methods"])
 """Methods since CF 1.7; `anomaly_wrt` is one since 1.13."""
 
 
@@ -84,9 +72,7 @@ def parse_methods(text: str) -> list[Method] | None:
 
 def check_cell_methods(dataset: CFDataset) -> Iterator[Breach]:
     """Find entries of an invalid form, and unknown names and methods in them."""
-    allowed = OLD_METHODS if dataset.version < (1, 7) else METHODS
-    if dataset.version >= (1, 13):
-        allowed = (*allowed, "anomaly_wrt")
+    allowed = OLD_METHODS if dataset.version < (1, 7) else [*METHODS, *["anomaly_wrt"] * (dataset.version >= (1, 13))]
     for variable, node in dataset.having("cell_methods"):
         methods = parse_methods(variable.text("cell_methods"))
         if methods is None:

@@ -9,7 +9,7 @@ from nczarr.names import suggest
 from nczarr.operations.cf.axes import axis_of, units_axis
 from nczarr.operations.cf.breaches import find_missing, find_missing_dimensions, find_no_text, name_dimensions
 from nczarr.operations.cf.references import parse_grid_mapping
-from nczarr.operations.cf.rule import Breach
+from nczarr.operations.cf.rule import Breach, load_table
 from nczarr.operations.cf.values import has_values, read_pieces
 from nczarr.operations.cf.view import INTEGERS, CFDataset, CFVariable
 
@@ -100,54 +100,15 @@ NAMES = {"lat": "Y", "latitude": "Y", "lon": "X", "longitude": "X", "time": "T",
 
 
 # ---- 5.6 Grid mappings, and Appendix F --------------------------------------------------------------------------
-_CENTRAL = ("longitude_of_central_meridian", "latitude_of_projection_origin")
-_ORIGIN = ("longitude_of_projection_origin", "latitude_of_projection_origin")
-
-MAPPINGS: dict[str, tuple[str, ...]] = {
-    "albers_conical_equal_area": ("standard_parallel", *_CENTRAL),
-    "azimuthal_equidistant": _ORIGIN,
-    "geostationary": (*_ORIGIN, "perspective_point_height", "sweep_angle_axis|fixed_angle_axis"),
-    "healpix": ("indexing_scheme",),
-    "lambert_azimuthal_equal_area": _ORIGIN,
-    "lambert_conformal_conic": ("standard_parallel", *_CENTRAL),
-    "lambert_cylindrical_equal_area": (_CENTRAL[0], "standard_parallel|scale_factor_at_projection_origin"),
-    "latitude_longitude": (),
-    "mercator": (_ORIGIN[0], "standard_parallel|scale_factor_at_projection_origin"),
-    "oblique_mercator": ("azimuth_of_central_line", *_ORIGIN, "scale_factor_at_projection_origin"),
-    "orthographic": _ORIGIN,
-    "polar_stereographic": (
-        "longitude_of_projection_origin|straight_vertical_longitude_from_pole",
-        _ORIGIN[1],
-        "standard_parallel|scale_factor_at_projection_origin",
-    ),
-    "rotated_latitude_longitude": ("grid_north_pole_latitude", "grid_north_pole_longitude"),
-    "sinusoidal": _ORIGIN[:1],
-    "stereographic": (*_ORIGIN, "scale_factor_at_projection_origin"),
-    "transverse_mercator": ("scale_factor_at_central_meridian", *_CENTRAL),
-    "vertical_perspective": (*_ORIGIN, "perspective_point_height"),
-}
+_TABLE = load_table("grid_mapping")
+MAPPINGS: dict[str, list[str]] = _TABLE["mappings"]
 """Grid mappings, with their parameters that are not optional; `|` separates alternatives."""
 
 FIRST_VERSIONS = {"geostationary": (1, 7), "oblique_mercator": (1, 7), "sinusoidal": (1, 7), "healpix": (1, 13)}
 """First versions with grid mappings that CF 1.6 does not have."""
 
-DATUMS = ("reference_ellipsoid_name", "prime_meridian_name", "horizontal_datum_name", "geographic_crs_name")
-
-TEXTS = (*DATUMS, "crs_wkt", "fixed_angle_axis", "geoid_name", "geopotential_datum_name", "grid_mapping_name",
-         "indexing_scheme", "projected_crs_name", "sweep_angle_axis")  # fmt: skip
-
-NUMBERS = ("azimuth_of_central_line", "earth_radius", "false_easting", "false_northing", "grid_north_pole_latitude",
-           "grid_north_pole_longitude", "inverse_flattening", "latitude_of_projection_origin", "refinement_level",
-           "longitude_of_central_meridian", "longitude_of_prime_meridian", "longitude_of_projection_origin",
-           "north_pole_grid_longitude", "perspective_point_height", "scale_factor_at_central_meridian",
-           "scale_factor_at_projection_origin", "semi_major_axis", "semi_minor_axis", "standard_parallel",
-           "straight_vertical_longitude_from_pole", "towgs84")  # fmt: skip
-
-
-DEPRECATED = {
-    ("lambert_cylindrical_equal_area", "scale_factor_at_projection_origin"): "standard_parallel",
-    ("polar_stereographic", "straight_vertical_longitude_from_pole"): "longitude_of_projection_origin",
-}
+DATUMS = _TABLE["datums"]
+TEXTS = (*DATUMS, *_TABLE["texts"])
 
 
 def check_grid_mapping(dataset: CFDataset) -> Iterator[Breach]:
@@ -188,7 +149,7 @@ def _find_parameters(dataset: CFDataset, variable: CFVariable) -> Iterator[Breac
         yield Breach("named", f"the grid mapping variable `{path}` has no `grid_mapping_name`", variable.node)
     elif name not in MAPPINGS or dataset.version < FIRST_VERSIONS.get(name, (1, 6)):
         yield Breach("name", f"`grid_mapping_name` of `{path}` is `{name}`", node, "", tuple(suggest(name, MAPPINGS)))
-    for attribute in (*TEXTS, *NUMBERS):
+    for attribute in (*TEXTS, *_TABLE["numbers"]):
         kind = variable.kind(attribute)
         if kind and (kind == "text") != (attribute in TEXTS):
             expected = "a text" if attribute in TEXTS else "a number"
@@ -206,8 +167,8 @@ def _find_parameters(dataset: CFDataset, variable: CFVariable) -> Iterator[Breac
         if not any(alternative in attributes for alternative in parameter.split("|")) and "crs_wkt" not in attributes:
             shown = " or ".join(f"`{alternative}`" for alternative in parameter.split("|"))
             yield Breach("parameters", f"`{path}` is `{name}`, and has no {shown}", variable.node)
-    for (mapping, attribute), replacement in DEPRECATED.items():
-        if name == mapping and attribute in attributes:
+    for attribute, replacement in _TABLE["deprecated"].get(name, {}).items():
+        if attribute in attributes:
             what = f"`{attribute}` of `{path}` is deprecated"
             yield Breach("deprecated", what, attributes[attribute], "", (f"write `{replacement}`",))
     if variable.dimensions:
@@ -248,9 +209,6 @@ def _find_indices(dataset: CFDataset, variable: CFVariable) -> Iterator[Breach]:
 
 
 # ---- 5.8 Domain variables ---------------------------------------------------------------------------------------
-DATA_ONLY = ("ancillary_variables", "cell_methods", "flag_masks", "flag_meanings", "flag_values", "standard_name",
-             "units", "valid_range", "valid_min", "valid_max", "_FillValue", "missing_value")  # fmt: skip
-"""Attributes of data variables that domain variables do not have."""
 
 
 def check_domain(dataset: CFDataset) -> Iterator[Breach]:
@@ -271,7 +229,7 @@ def check_domain(dataset: CFDataset) -> Iterator[Breach]:
                     yield Breach("coordinates", what, variable.attributes[attribute], other.name)
         if "long_name" not in variable.attributes:
             yield Breach("described", f"the domain `{variable.path}` has no `long_name`", variable.node)
-        for name in DATA_ONLY:
+        for name in load_table("domain")["data_only"]:
             if name in variable.attributes:
                 what = f"the domain `{variable.path}` has the attribute `{name}`"
                 yield Breach("attributes", what, variable.attributes[name])

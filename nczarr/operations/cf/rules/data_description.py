@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from nczarr.names import closest, suggest
 from nczarr.operations.cf.axes import is_time_reference
-from nczarr.operations.cf.rule import Breach
+from nczarr.operations.cf.rule import Breach, load_table
 from nczarr.operations.cf.standard_name_table import (
     area_types,
     find_standard_name,
@@ -233,21 +233,13 @@ def _find_masks(variable: CFVariable) -> Iterator[Breach]:
 
 
 # ---- Appendix A: types of attributes ----------------------------------------------------------------------------
-TEXTS = ("axis", "calendar", "cf_role", "computed_standard_name", "formula_terms", "geometry_type",
-         "instance_dimension", "interior_ring", "long_name", "node_coordinates", "node_count", "nodes",
-         "part_node_count", "positive", "sample_dimension", "featureType")  # fmt: skip
-"""Texts whose type no other topic checks."""
-
-NUMBERS = ("actual_range", "add_offset", "leap_month", "leap_year", "month_lengths", "scale_factor",
-           "standard_error_multiplier", "valid_max", "valid_min", "valid_range")  # fmt: skip
-
-
 def check_attributes(dataset: CFDataset) -> Iterator[Breach]:
     """Find texts that are numbers, and numbers that are texts."""
+    table = load_table("attributes")
     for owner in dataset.owners:
         for name, attribute in owner.attributes.items():
             kind = owner.kind(name)
-            if name in TEXTS and kind != "text":
+            if name in table["texts"] and kind != "text":
                 yield Breach("text", f"`{name}` of `{owner.path}` is not a text", attribute)
-            if name in NUMBERS and kind == "text":
+            if name in table["numbers"] and kind == "text":
                 yield Breach("number", f"`{name}` of `{owner.path}` is a text, not a number", attribute)
