@@ -10,6 +10,7 @@ from nczarr.ast import Attribute, Dataset, Group, Variable
 from nczarr.ast.dataset import map_groups
 from nczarr.operations.edit.rename_tree import Renames, rename_tree
 from nczarr.plan.header_changes import (
+    NODE_KINDS,
     AttributeChange,
     AttributeOrder,
     DimensionChange,
@@ -91,16 +92,12 @@ def _drop_groups(group: Any, path: str, gone: frozenset[str]) -> Any:
     return group.model_copy(update={"groups": tuple(remaining)})
 
 
-_MEMBERS = {"type": "types", "dimension": "dimensions", "variable": "variables", "group": "groups"}
-"""Member of a group by the kind of its nodes."""
-
-
 def _add(group: Any, path: str, additions: Sequence[NodeAddition]) -> Any:
     """Return a group with the nodes that are added below its FQN."""
     members: dict[str, Any] = {}
-    for kind, member in _MEMBERS.items():
+    for kind in NODE_KINDS:
         new = [change.node for change in additions if change.kind == kind and names.parent(change.path) == path]
-        members[member] = (*getattr(group, member), *new)
+        members[f"{kind}s"] = (*getattr(group, f"{kind}s"), *new)
     prefix = "/" if path == "/" else path + "/"
     deeper = [change for change in additions if change.path.startswith(prefix)]
     members["groups"] = tuple(_add(child, names.join(path, child.name), deeper) for child in members["groups"])

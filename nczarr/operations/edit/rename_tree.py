@@ -34,14 +34,8 @@ def complete_renames(dataset: Dataset, direct: Renames) -> dict[NodeKind, dict[s
     complete: dict[NodeKind, dict[str, str]] = {kind: {} for kind in NODE_KINDS}
 
     def visit(group: Group, old: str, new: str) -> None:
-        nodes: tuple[tuple[NodeKind, tuple[Group | UserType | Dimension | Variable, ...]], ...] = (
-            ("type", group.types),
-            ("dimension", group.dimensions),
-            ("variable", group.variables),
-            ("group", group.groups),
-        )
-        for kind, children in nodes:
-            for child in children:
+        for kind in NODE_KINDS:
+            for child in getattr(group, f"{kind}s"):
                 old_path = names.join(old, child.name)
                 new_path = names.join(new, direct.get(kind, {}).get(old_path, child.name))
                 if old_path != new_path:

@@ -46,7 +46,7 @@ def resolve_nodes(checked: Checked, instructions: Iterable[Instruction], report:
         if isinstance(instruction, AttributeAssignment) or instruction.attribute is not None:
             continue
         path = instruction.path if instruction.path.startswith("/") else names.join("/", instruction.path)
-        kinds = [kind for kind in NODE_KINDS if path in _table(checked, kind)]
+        kinds = [kind for kind in NODE_KINDS if path in getattr(checked, f"{kind}s")]
         if instruction.kind is not None:
             kinds = [kind for kind in kinds if kind == instruction.kind]
         if not kinds or path == "/":
@@ -107,18 +107,8 @@ def _report_repeated_values(instructions: Iterable[Instruction], report: Report)
         owners.add((owner, instruction.name))
 
 
-def _table(checked: Checked, kind: NodeKind) -> Mapping[str, Any]:
-    tables: Mapping[NodeKind, Mapping[str, Any]] = {
-        "group": checked.groups,
-        "type": checked.types,
-        "dimension": checked.dimensions,
-        "variable": checked.variables,
-    }
-    return tables[kind]
-
-
 def _report_missing(checked: Checked, kind: NodeKind | None, path: str, span: Span, report: Report) -> None:
-    candidates = [name for one in NODE_KINDS for name in _table(checked, one) if kind in (None, one)]
+    candidates = [name for one in NODE_KINDS for name in getattr(checked, f"{one}s") if kind in (None, one)]
     text = "the root group cannot be renamed or removed" if path == "/" else f"there is no {kind or 'object'} `{path}`"
     report.error("bad-edit", text, span, helps=names.suggest(path, candidates))
 
