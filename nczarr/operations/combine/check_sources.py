@@ -11,15 +11,17 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from nczarr.ast import Constant
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import CompileError, Diagnostic, Report
 from nczarr.diagnostics.secrets import NO_OPTIONS, show
-from nczarr.operations.combine.agreement import OBJECTS, Aspect, CombineSpec, settle
+from nczarr.operations.combine.agreement import OBJECTS, Aspect, CombineSpec, Trait, calendar_of, is_decisive, settle
 from nczarr.operations.combine.combination import CHOOSE, NAMED, SAME_UNITS
-from nczarr.operations.combine.source_profile import CoordinateSpan, SourceProfile, Trait, make_profile
+from nczarr.operations.combine.source_profile import CoordinateSpan, SourceProfile, make_profile
 from nczarr.operations.combine.sources import Job, read_each
+from nczarr.operations.compare.difference import show_constant
 from nczarr.operations.pipeline import Input
 from nczarr.select.coordinate_summary import GAP
 from nczarr.select.selection import Subset
@@ -53,18 +55,18 @@ class _OwnValues:
         """A source that differs from the first one."""
         self.count = 0
         """Number of sources that differ."""
-        self._digests: set[bytes | None] = set()
+        self._hashes: set[int] = set()
 
-    def add(self, number: int, digest: bytes | None) -> None:
+    def add(self, number: int, value: Constant | None) -> None:
         """Add a source that differs from the first one."""
         self.count += 1
         self.example = self.example or number
-        if len(self._digests) < MANY_VALUES:
-            self._digests.add(digest)
+        if len(self._hashes) < MANY_VALUES:
+            self._hashes.add(hash(value))
 
     def is_own(self, total: int) -> bool:
         """Return whether most sources have a value of their own, as with the time of writing."""
-        return total >= FEW and len(self._digests) >= min(MANY_VALUES, total // 2)
+        return total >= FEW and len(self._hashes) >= min(MANY_VALUES, total // 2)
 
 
 class JoinedSources(NamedTuple):
@@ -193,12 +195,13 @@ class _Survey:
         self.names.append(name)
         if self.first is None:
             self.first = profile
-        for trait, text in profile.differences(self.first).items():
-            self.unequal.setdefault(trait, {})[number] = text
-        for attribute in self.first.others.keys() | profile.others.keys():
-            digest = profile.others.get(attribute)
-            if self.first.others.get(attribute) != digest and attribute[1] not in PROVENANCE:
-                self.others.setdefault(attribute, _OwnValues()).add(number, digest)
+        grids = self.first.grids | profile.grids
+        for trait, value in profile.differences(self.first).items():
+            path, _, attribute = trait
+            if is_decisive(trait, self.first.traits, grids):
+                self.unequal.setdefault(trait, {})[number] = _show(attribute, value)
+            elif attribute not in PROVENANCE:
+                self.others.setdefault((path, attribute), _OwnValues()).add(number, value)
         for path, span in profile.spans.items():
             self.spans[path].append((number, span))
         self.length += profile.lengths.get(min(self.along), 0)
@@ -233,7 +236,7 @@ class _Survey:
         texts = self.unequal[traits[0]]
         total = len(self.names)
         same = [number for number in range(total) if number not in texts] if len(texts) < total else []
-        rows = [(self.first.traits.get(traits[0]), same), *_by_text(texts).items()]
+        rows = [(_show(attribute, self.first.traits.get(traits[0])), same), *_by_text(texts).items()]
         rows.sort(key=lambda row: -len(row[1]))
         count = total - len(rows[0][1])
         differing = f"{count} of {total} sources"
@@ -343,3 +346,9 @@ def _by_text(texts: dict[int, str | None]) -> dict[str | None, list[int]]:
     for number, text in texts.items():
         grouped.setdefault(text, []).append(number)
     return grouped
+
+
+def _show(attribute: str, value: Any) -> str | None:
+    """Return a property in words; None if it is absent."""
+    value = calendar_of(value) if attribute == "calendar" else value
+    return f"{show_constant(value)} ({value.type})" if isinstance(value, Constant) else value
