@@ -223,7 +223,7 @@ class NameIndex:
     def find_owner(self, name: str, scope: str) -> str:
         """Return the FQN of an attribute's owner: of a variable, else of the group, as the word is then a type."""
         path = self._find_variable(name, scope)
-        if path is None and name not in self._language.atomic and self._find_type(name, scope) is None:
+        if path is None and name not in self._language.words["types"] and self._find_type(name, scope) is None:
             return name if name.startswith("/") else names.join(scope, name)
         return scope if path is None else path
 

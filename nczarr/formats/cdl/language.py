@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from nczarr.formats.cdl import spelling
 from nczarr.formats.cdl.read.mentions import read_mentions
-from nczarr.formats.cdl.read.patterns import PRIMITIVES, WORDS
+from nczarr.formats.cdl.read.patterns import PRIMITIVES, SECTIONS, WORDS
 from nczarr.formats.common.language import (
     Completion,
     Language,
@@ -20,6 +20,7 @@ from nczarr.formats.common.language import (
     statement_before,
 )
 from nczarr.names import escape_cdl, unescape_cdl
+from nczarr.syntax._generated.CDLParser import CDLParser as P
 
 _LEXEME = re.compile(
     rb"(?P<comment>//[^\r\n]*+|/\*(?s:.*?)(?:\*/|\Z))"
@@ -35,7 +36,6 @@ _KINDS: dict[str, LexemeKind] = {
     "comment": "comment", "string": "string", "number": "number", "word": "word", "path": "path",
     "punctuation": "punctuation",
 }  # fmt: skip
-_SECTION_WORDS = frozenset(word.encode() for word in spelling.SECTIONS)
 
 
 def split(data: bytes) -> list[Lexeme]:
@@ -48,7 +48,7 @@ def split(data: bytes) -> list[Lexeme]:
             text = match.group()
             if text in PRIMITIVES:
                 kind = "atomic"
-            elif text in WORDS or (text in _SECTION_WORDS and data[end : end + 1] == b":"):
+            elif text in WORDS or (text in SECTIONS and data[end : end + 1] == b":"):
                 kind = "keyword"
         lexemes.append(Lexeme(start, end, kind))
     return lexemes
@@ -73,7 +73,7 @@ def complete(data: bytes, before: Sequence[Lexeme], offset: int, text_map: TextM
     before = before[bisect_left(before, place.start, key=lambda lexeme: lexeme.start) :]
     statement = statement_before(before, data, b";" if section in ("variables", "data") else b";{}" if section else b"")
     texts = [data[lexeme.start : lexeme.end] for lexeme in statement]
-    while texts[1:2] == [b":"] and texts[0] in _SECTION_WORDS and statement[0].kind == "keyword":
+    while texts[1:2] == [b":"] and texts[0] in SECTIONS and statement[0].kind == "keyword":
         del texts[:2]
     while section == "types" and b"*" in texts and len(texts) > texts.index(b"*") + 2:
         del texts[: texts.index(b"*") + 3]  # a vlen, whose semicolon is optional
@@ -98,9 +98,13 @@ def complete(data: bytes, before: Sequence[Lexeme], offset: int, text_map: TextM
         return Completion((), ("enum",), scope)
     if texts:
         return Completion((), (), scope)
-    words = tuple(f"{word}:" for word in ("types", "dimensions", "variables", "data", "group"))
+    words = tuple(f"{word.decode()}:" for word in SECTIONS)
     wants = {"types": ("types",), "variables": ("types", "owners"), "data": ("variables",)}.get(section, ())
     return Completion(wants, (*words, *(("compound", "opaque") if section == "types" else ())), scope)
+
+
+def _list_words(*kinds: int) -> tuple[str, ...]:
+    return tuple(sorted(word.decode() for word, kind in WORDS.items() if kind in kinds))
 
 
 LANGUAGE = Language(
@@ -110,7 +114,13 @@ LANGUAGE = Language(
     spell_path=spelling.path,
     read_name=unescape_cdl,
     complete=complete,
-    atomic=frozenset(word.decode() for word in PRIMITIVES),
+    words={
+        "sections": tuple(word.decode() for word in SECTIONS),
+        "declarations": _list_words(P.NETCDF, P.ENUM, P.OPAQUE, P.COMPOUND),
+        "types": tuple(word.decode() for word in PRIMITIVES),
+        "constants": _list_words(P.UNLIMITED, P.NIL, P.SPECIAL_FLOAT, P.FILL),
+        "attributes": tuple(sorted((*spelling.SPECIAL, "_FillValue"))),
+    },
     documents={
         "netcdf": "Begins a dataset: `netcdf NAME { … }`.",
         "types:": "User-defined types of the group: enum, compound, opaque and vlen.",

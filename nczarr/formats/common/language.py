@@ -7,7 +7,7 @@ and resolve no name.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 from nczarr.diagnostics.report import Source
@@ -108,8 +108,8 @@ class Language(NamedTuple):
     """Return the name that a text spells."""
     complete: Callable[[bytes, Sequence[Lexeme], int, TextMap], Completion]
     """Return what can be written at an offset; lexemes are those before it."""
-    atomic: frozenset[str]
-    """Words for atomic types."""
+    words: Mapping[str, tuple[str, ...]]
+    """Words of the language by class, such as `types`, which are the atomic ones."""
     documents: dict[str, str]
     """Meaning of the words of the language."""
 

@@ -112,7 +112,12 @@ LANGUAGE = Language(
     spell_path=write_fqn,
     read_name=_read_written,
     complete=complete,
-    atomic=frozenset(ATOMIC),
+    words={
+        "declarations": tuple(sorted((*_DECLARATIONS, "dataset"))),
+        "properties": tuple(sorted({*_PROPERTIES, "kind"} - {"attribute"})),
+        "types": tuple(ATOMIC),
+        "constants": ("Infinity", "NIL", "NaN", "none", "unlimited"),
+    },
     documents={
         "dataset": "Begins a dataset: `dataset name 2.0.0 { … }`.",
         "dimension": "A dimension: `dimension lat 180`, `dimension time unlimited 0`.",
