@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Sequence
+from functools import partial
 
 from nczarr.formats.cdl import spelling
 from nczarr.formats.cdl.read.mentions import read_mentions
@@ -17,6 +18,7 @@ from nczarr.formats.common.language import (
     Role,
     TextMap,
     section_at,
+    split_text,
     statement_before,
 )
 from nczarr.names import escape_cdl, unescape_cdl
@@ -32,26 +34,15 @@ _LEXEME = re.compile(
     rb"|(?P<path>(?:/(?:[A-Za-z_\x80-\xff]|\\[A-Za-z0-9])(?:[A-Za-z0-9_.@+%\-\x80-\xff]|\\[^\r\n])*)+|/)"
     rb"|(?P<punctuation>[{}():;,=*])"
 )
-_KINDS: dict[str, LexemeKind] = {
-    "comment": "comment", "string": "string", "number": "number", "word": "word", "path": "path",
-    "punctuation": "punctuation",
-}  # fmt: skip
 
 
-def split(data: bytes) -> list[Lexeme]:
-    """Return the lexemes of a text; a section's name without its colon is a keyword."""
-    lexemes = []
-    for match in _LEXEME.finditer(data):
-        kind = _KINDS[match.lastgroup or "word"]
-        start, end = match.span()
-        if kind == "word":
-            text = match.group()
-            if text in PRIMITIVES:
-                kind = "atomic"
-            elif text in WORDS or (text in SECTIONS and data[end : end + 1] == b":"):
-                kind = "keyword"
-        lexemes.append(Lexeme(start, end, kind))
-    return lexemes
+def _classify(word: re.Match[bytes]) -> LexemeKind:
+    """Return the kind of a word; a section's name without its colon is a keyword."""
+    text = word.group()
+    if text in PRIMITIVES:
+        return "atomic"
+    is_section = text in SECTIONS and word.string[word.end() : word.end() + 1] == b":"
+    return "keyword" if is_section or text in WORDS else "word"
 
 
 def _spell(name: str, role: Role) -> str:
@@ -109,7 +100,7 @@ def _list_words(*kinds: int) -> tuple[str, ...]:
 
 LANGUAGE = Language(
     read=read_mentions,
-    split=split,
+    split=partial(split_text, _LEXEME, _classify),
     spell=_spell,
     spell_path=spelling.path,
     read_name=unescape_cdl,

@@ -7,8 +7,9 @@ and resolve no name.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, cast
 
 from nczarr.diagnostics.report import Source
 
@@ -112,6 +113,15 @@ class Language(NamedTuple):
     """Words of the language by class, such as `types`, which are the atomic ones."""
     documents: dict[str, str]
     """Meaning of the words of the language."""
+
+
+def split_text(
+    pattern: re.Pattern[bytes], classify: Callable[[re.Match[bytes]], LexemeKind], data: bytes
+) -> list[Lexeme]:
+    """Return the lexemes of a text. Groups of the pattern are kinds; `classify` returns the kind of a word."""
+    matches = pattern.finditer(data)
+    kinds = ((one, classify(one) if one.lastgroup == "word" else cast("LexemeKind", one.lastgroup)) for one in matches)
+    return [Lexeme(*match.span(), kind) for match, kind in kinds]
 
 
 def section_at(text_map: TextMap, offset: int) -> SectionStart:

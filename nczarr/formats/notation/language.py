@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import partial
 
 from nczarr.ast import ATOMIC
 from nczarr.ast.dataset import FILTER_NUMBERS
-from nczarr.formats.common.language import Completion, Language, Lexeme, LexemeKind, TextMap, section_at
+from nczarr.formats.common.language import Completion, Language, Lexeme, LexemeKind, TextMap, section_at, split_text
 from nczarr.formats.notation.mentions import read_mentions
 from nczarr.formats.notation.tokens import WORDS, EscapeError, read_name, write_fqn, write_name
 
@@ -16,21 +17,11 @@ _LEXEME = re.compile(
     rb'(?P<comment>//[^\r\n]*+)|(?P<string>"(?:\\[^\r\n]|[^"\\\r\n])*"?)|(?P<number>[-+.@0-9]%(c)s*+)'
     rb"|(?P<path>(?:/%(c)s++)+|/)|(?P<word>%(c)s++)|(?P<punctuation>[{}])" % {b"c": _CHARACTER}
 )
-_LEXEME_KINDS: dict[str, LexemeKind] = {
-    "comment": "comment", "string": "string", "number": "number", "word": "word", "path": "path",
-    "punctuation": "punctuation",
-}  # fmt: skip
 
 
-def split(data: bytes) -> list[Lexeme]:
-    """Return the lexemes of a text."""
-    lexemes = []
-    for match in _LEXEME.finditer(data):
-        kind = _LEXEME_KINDS[match.lastgroup or "word"]
-        if kind == "word" and match.group() in WORDS:
-            kind = "atomic" if match.group().decode() in ATOMIC else "keyword"
-        lexemes.append(Lexeme(*match.span(), kind))
-    return lexemes
+def _classify(word: re.Match[bytes]) -> LexemeKind:
+    text = word.group()
+    return "word" if text not in WORDS else "atomic" if text.decode() in ATOMIC else "keyword"
 
 
 _DECLARATIONS = ("dimension", "variable", "attribute", "group", "compound", "enum", "opaque", "vlen")
@@ -107,7 +98,7 @@ def _read_written(text: str) -> str:
 
 LANGUAGE = Language(
     read=read_mentions,
-    split=split,
+    split=partial(split_text, _LEXEME, _classify),
     spell=lambda name, role: write_name(name),
     spell_path=write_fqn,
     read_name=_read_written,
