@@ -9,6 +9,7 @@ from typing import NamedTuple
 from nczarr.names import suggest
 from nczarr.operations.cf.axes import is_time_coordinate, is_time_reference
 from nczarr.operations.cf.breaches import find_missing, find_no_text
+from nczarr.operations.cf.references import match_all
 from nczarr.operations.cf.rule import Breach, load_table
 from nczarr.operations.cf.standard_name_table import area_types, find_standard_name
 from nczarr.operations.cf.view import CFDataset, CFVariable
@@ -55,18 +56,14 @@ def parse_methods(text: str) -> list[Method] | None:
     >>> parse_methods("mean") is None
     True
     """
-    stripped, position, methods = text.strip(), 0, []
-    while position < len(stripped):
-        match = _ENTRY.match(stripped, position)
-        if match is None:
-            return None
+    methods = []
+    for match in match_all(_ENTRY, text) or ():
         types = tuple(word for word in (match["where"], match["over"]) if word)
         words = tuple(word.rstrip(":") for word in match["names"].split())
         is_climatological = bool(match["climatology"])
         methods.append(
             Method(words, match["method"], match["norm"] or "", types, is_climatological, match["comment"] or "")
         )
-        position = match.end()
     return methods or None
 
 

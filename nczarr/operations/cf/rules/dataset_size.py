@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from nczarr.arrays.lazy_numpy import np
 from nczarr.names import suggest
 from nczarr.operations.cf.breaches import find_missing, find_missing_dimensions, find_no_text
-from nczarr.operations.cf.references import parse_pairs
+from nczarr.operations.cf.references import match_all, parse_pairs
 from nczarr.operations.cf.rule import Breach
 from nczarr.operations.cf.values import has_values, read_numbers, read_pieces
 from nczarr.operations.cf.view import INTEGERS, REALS, CFDataset, CFVariable
@@ -75,22 +75,8 @@ def check_gathering(dataset: CFDataset) -> Iterator[Breach]:
 # `tie_point_dimensions`; the text, whose names these rules use,
 # `coordinate_interpolation` and `tie_point_mapping`.
 METHODS = ("linear", "bi_linear", "quadratic", "quadratic_latitude_longitude", "bi_quadratic_latitude_longitude")
-
-
 _GROUP = re.compile(r"\s*((?:[^\s:]+:\s+)+)([^\s:]+)(?=\s|$)")
 _MAPPING = re.compile(r"\s*([^\s:]+):\s+([^\s:]+)\s+([^\s:]+)(?!:)(?:\s+([^\s:]+)(?!\S))?(?=\s|$)")
-
-
-def _parse(pattern: re.Pattern[str], text: str) -> list[tuple[str, ...]] | None:
-    """Return the groups of repeated matches that make up a text; None for another form."""
-    position, matches, stripped = 0, [], text.strip()
-    while position < len(stripped):
-        match = pattern.match(stripped, position)
-        if match is None:
-            return None
-        matches.append(tuple(group or "" for group in match.groups()))
-        position = match.end()
-    return matches or None
 
 
 def check_subsampling(dataset: CFDataset) -> Iterator[Breach]:
@@ -112,17 +98,18 @@ def check_subsampling(dataset: CFDataset) -> Iterator[Breach]:
 
 def _find_ties(dataset: CFDataset, variable: CFVariable) -> Iterator[Breach]:
     node = variable.attributes["coordinate_interpolation"]
-    groups = _parse(_GROUP, variable.text("coordinate_interpolation"))
+    groups = match_all(_GROUP, variable.text("coordinate_interpolation"))
     if groups is None:
         yield Breach("form", f"`coordinate_interpolation` of `{variable.path}` has no valid form", node)
         return
-    for ties, name in groups:
+    for ties, name in (match.groups() for match in groups):
         words = [word.rstrip(":") for word in ties.split()]
         yield from find_missing(dataset, variable, "coordinate_interpolation", (*words, name))
         interpolation = dataset.resolve(name, variable.group)
         if interpolation is None:
             continue
-        for interpolated, _, subsampled, _ in _parse(_MAPPING, interpolation.text("tie_point_mapping")) or ():
+        for match in match_all(_MAPPING, interpolation.text("tie_point_mapping")) or ():
+            interpolated, _, subsampled, _ = match.groups()
             for word in words:
                 tie = dataset.resolve(word, variable.group)
                 axes = [] if tie is None else [dataset.label(axis) for axis in tie.dimensions]
@@ -144,12 +131,12 @@ def _find_interpolation(dataset: CFDataset, variable: CFVariable) -> Iterator[Br
         yield Breach("scalar", f"the interpolation variable `{path}` has dimensions", variable.node)
     pairs = parse_pairs(variable.text("interpolation_parameters")) or []
     yield from find_missing(dataset, variable, "interpolation_parameters", [other for _, other in pairs])
-    mappings = _parse(_MAPPING, variable.text("tie_point_mapping"))
+    mappings = match_all(_MAPPING, variable.text("tie_point_mapping"))
     if mappings is None:
         node = variable.attributes.get("tie_point_mapping", variable.node)
         yield Breach("mapping", f"`{path}` has no valid `tie_point_mapping`", node)
         return
-    for interpolated, name, subsampled, subarea in mappings:
+    for interpolated, name, subsampled, subarea in (match.groups("") for match in mappings):
         axes = [axis for axis in (interpolated, subsampled, subarea) if axis]
         yield from find_missing_dimensions(dataset, variable, "tie_point_mapping", axes)
         yield from find_missing(dataset, variable, "tie_point_mapping", [name])
