@@ -8,10 +8,9 @@ conventions) define the conversion. ncgen silently stores the leading digits
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from fractions import Fraction
 
-from nczarr.arrays.values.time_units import CALENDARS, day_number, month_length, parse_unit
+from nczarr.arrays.values.time_units import CALENDARS, Units, day_number, month_length, parse_unit
 from nczarr.ast import Variable
 
 _DATE = re.compile(
@@ -20,25 +19,13 @@ _DATE = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class TimeUnits:
-    """Units of time since an epoch, in a calendar."""
-
-    seconds: Fraction
-    epoch: Fraction
-    """Epoch in seconds."""
-    calendar: str
-    """Name of the calendar."""
-    text: str
-    """Units as written."""
-
-    def number(self, text: str) -> Fraction | None:
-        """Return a date in these units, None if the text is not a date of this calendar."""
-        moment = _moment(text, self.calendar)
-        return None if moment is None else (moment - self.epoch) / self.seconds
+def count_units(text: str, units: Units) -> Fraction | None:
+    """Return a date as a number of units; None if the text is not a date of their calendar."""
+    moment = _moment(text, units.calendar or "")
+    return None if moment is None else (moment - units.start) / units.unit
 
 
-def time_units(variable: Variable) -> TimeUnits | None:
+def time_units(variable: Variable) -> Units | None:
     """Return the units of a time variable, or None."""
     texts = {
         attribute.name: attribute.value.data.decode("utf-8", "replace").strip("\0")
@@ -50,19 +37,21 @@ def time_units(variable: Variable) -> TimeUnits | None:
     if encoding is None or encoding[1] is None or calendar is None:
         return None
     epoch = _moment(encoding[1], calendar)
-    return None if epoch is None else TimeUnits(encoding[0], epoch, calendar, texts["units"])
+    return None if epoch is None else Units(encoding[0], epoch, texts["units"], calendar)
 
 
 def _moment(text: str, calendar: str) -> Fraction | None:
-    """Return the seconds from a fixed day of the calendar to a date; here each calendar has a year 0."""
+    """Return the seconds from 1970 to a date of the calendar; here each calendar has a year 0."""
     match = _DATE.fullmatch(text)
     if match is None:
         return None
     year, month, day = int(match[1]), int(match[2]), int(match[3] or 1)
     hour, minute, second = int(match[4] or 0), int(match[5] or 0), Fraction((match[6] or "0").rstrip("."))
+    origin = day_number(1970, 1, 1, calendar)
     if calendar == "standard" and (year, month, day) < (1582, 10, 15):
         calendar = "julian"  # also on the ten days that were left out
     year -= year <= 0 and calendar == "julian"
     if hour > 24 or minute > 59 or not 1 <= month <= 12 or not 1 <= day <= month_length(year, month, calendar):
         return None
-    return Fraction(day_number(year, month, day, calendar) * 86400 + hour * 3600 + minute * 60) + second
+    days = day_number(year, month, day, calendar) - origin
+    return Fraction(days * 86400 + hour * 3600 + minute * 60) + second
