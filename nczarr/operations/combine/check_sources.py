@@ -17,6 +17,7 @@ from nczarr.ast import Constant
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import CompileError, Diagnostic, Report
 from nczarr.diagnostics.secrets import NO_OPTIONS, show
+from nczarr.names import list_first
 from nczarr.operations.combine.agreement import OBJECTS, Aspect, CombineSpec, Trait, calendar_of, is_decisive, settle
 from nczarr.operations.combine.combination import CHOOSE, NAMED, SAME_UNITS
 from nczarr.operations.combine.source_profile import CoordinateSpan, SourceProfile, make_profile
@@ -167,9 +168,7 @@ class _AlikeFindings:
         """Report all findings."""
         for diagnostic, names in self._findings.values():
             if len(names) > 1:
-                others = ", ".join(f"`{name}`" for name in names[1 : SHOWN + 1])
-                more = f" and {len(names) - SHOWN - 1} more" if len(names) > SHOWN + 1 else ""
-                notes = (*diagnostic.notes, f"the same in {others}{more}")
+                notes = (*diagnostic.notes, f"the same in {list_first(names[1:], SHOWN)}")
                 diagnostic = diagnostic._replace(notes=notes)
             report.add(diagnostic)
 
@@ -230,9 +229,7 @@ class _Survey:
         assert self.first is not None
         _, aspect, attribute = traits[0]
         subject = f"attribute `{attribute}`" if aspect is Aspect.ATTRIBUTE else str(aspect)
-        owners = ", ".join(f"`{trait[0]}`" for trait in traits[:SHOWN])
-        if len(traits) > SHOWN:
-            owners += f" and {len(traits) - SHOWN} more"
+        owners = list_first((trait[0] for trait in traits), SHOWN)
         texts = self.unequal[traits[0]]
         total = len(self.names)
         same = [number for number in range(total) if number not in texts] if len(texts) < total else []
@@ -269,9 +266,8 @@ class _Survey:
         total = len(self.names)
         some = [item for item in sorted(self.others.items()) if not item[1].is_own(total)]
         if some:
-            listed = ", ".join(f"`{path.rstrip('/')}:{name}`" for (path, name), _ in some[:NAMED])
-            rest = f" and {len(some) - NAMED} more" if len(some) > NAMED else ""
-            text = f"attributes differ; those of `{self.names[0]}` would be kept: {listed}{rest}"
+            listed = list_first((f"{path.rstrip('/')}:{name}" for (path, name), _ in some), NAMED)
+            text = f"attributes differ; those of `{self.names[0]}` would be kept: {listed}"
             notes = [
                 f"`{path.rstrip('/')}:{name}` differs in {values.count} of {total} sources, such as "
                 f"`{self.names[values.example]}`"

@@ -90,7 +90,7 @@ def _report_uses(checked: Checked, path: str, deleted: Collection[tuple[NodeKind
         if path in variable.dimensions and not any(name == place or name.startswith(f"{place}/") for place in gone)
     ]
     if uses:
-        shown = ", ".join(f"`{name}`" for name in uses[:5]) + (f" and {len(uses) - 5} more" if len(uses) > 5 else "")
+        shown = names.list_first(uses, 5)
         report.error("bad-edit", f"dimension `{path}` cannot be removed: {shown} use{'s' * (len(uses) == 1)} it")
 
 
