@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from nczarr.names import closest, suggest
+from nczarr.names import suggest
 from nczarr.operations.cf.axes import is_time_reference
 from nczarr.operations.cf.rule import Breach, load_table
 from nczarr.operations.cf.standard_name_table import (
@@ -154,8 +154,7 @@ def _find_standard_name_words(dataset: CFDataset, variable: CFVariable, name: st
         words = variable.text("flag_meanings").split()
     for word in dict.fromkeys(words):
         if word and word not in allowed and word.replace(" ", "_").lower() not in allowed:
-            meant = closest(word, allowed)
-            helps = (f"did you mean `{meant}`?",) if meant else ()
+            helps = tuple(suggest(word, allowed))
             yield Breach("words", f"`{variable.path}` has the unknown {name} `{word}`", variable.node, "", helps)
 
 
