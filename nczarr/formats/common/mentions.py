@@ -134,7 +134,7 @@ class MentionReader:
         stop = spans.pop("extent", match.regs[0])[1]
         if self.letters[match.start()] != ",":
             type_at = spans.get("use_type")
-            type_name = "" if type_at is None else self._read(type_at[0], "type")[1]
+            type_name = "" if type_at is None else self._read(type_at[0], "use_type")[1]
             self.statement = self.tokens[match.start()].start, type_name
         start, type_name = self.statement
         holder = owner = self.blocks[-1].name if self.blocks else ""
@@ -150,7 +150,7 @@ class MentionReader:
             for at in range(begin, end):
                 if self.letters[at] not in self.patterns.names:
                     continue
-                token, (role, word) = self.tokens[at], self._read(at, cast("Role", rest))
+                token, (role, word) = self.tokens[at], self._read(at, group)
                 if not kind:
                     number, name = len(mentions), word
                     extent = start, self.tokens[stop - 1].end
@@ -163,7 +163,8 @@ class MentionReader:
         if number < 0 and value is not None:
             mentions[-1] = mentions[-1]._replace(value=value)
 
-    def _read(self, at: int, role: Role) -> tuple[Role, str]:
-        """Return the role and the name of a token."""
-        role = "atomic" if role == "type" and self.letters[at] == ATOMIC else role
+    def _read(self, at: int, group: str) -> tuple[Role, str]:
+        """Return the role and the name of a token in a group."""
+        is_atomic = group == "use_type" and self.letters[at] == ATOMIC
+        role = "atomic" if is_atomic else cast("Role", group.removeprefix("use_"))
         return role, self.read_name(self.tokens[at], role)

@@ -57,11 +57,13 @@ def read_mentions(source: Source) -> TextMap:
 
     def read(token: Token, role: Role) -> str:
         text = source.text(token.start, token.end)
-        if role == "attribute" and text == "fill":
-            return "_FillValue"
         try:
             return read_fqn(text) if token.type == P.FQN else read_name(text)
         except EscapeError:
             return text
 
-    return MentionReader(source, scan(source, Report()), _PATTERNS, read).read()
+    text_map = MentionReader(source, scan(source, Report()), _PATTERNS, read).read()
+    for number, mention in enumerate(text_map.mentions):
+        if mention.role == "attribute" and mention.extent is None:
+            text_map.mentions[number] = mention._replace(name="_FillValue")
+    return text_map
