@@ -6,8 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from nczarr import names
-from nczarr.ast import Attribute, Dataset, Group, Variable
-from nczarr.ast.dataset import map_groups
+from nczarr.ast import Attribute, Dataset
 from nczarr.operations.edit.rename_tree import Renames, rename_tree
 from nczarr.plan.header_changes import (
     NODE_KINDS,
@@ -16,6 +15,7 @@ from nczarr.plan.header_changes import (
     DimensionChange,
     HeaderChange,
     NodeAddition,
+    NodeKind,
     NodeRemoval,
 )
 
@@ -29,31 +29,26 @@ def apply_changes(dataset: Dataset, changes: Sequence[HeaderChange], renamed: Re
         if isinstance(change, AttributeChange | AttributeOrder):
             attributes.setdefault(change.owner, []).append(change)
 
-    def change_variable(variable: Variable, path: str) -> Variable:
-        if path not in attributes:
-            return variable
-        return variable.model_copy(update={"attributes": change_attributes(variable.attributes, attributes[path])})
+    def change_node(kind: NodeKind, node: Any, path: str) -> Any:
+        if kind == "group":
+            return change_group(node, path)
+        if kind == "dimension" and path in dimensions:
+            return dimensions[path].model_copy(update={"name": node.name})
+        if kind == "variable" and path in attributes:
+            return node.model_copy(update={"attributes": change_attributes(node.attributes, attributes[path])})
+        return node
 
-    def change_group(path: str, group: Group) -> dict[str, Any]:
-        return {
-            "types": tuple(
-                declared for declared in group.types if ("type", names.join(path, declared.name)) not in removed
-            ),
-            "dimensions": tuple(
-                dimensions[place].model_copy(update={"name": dimension.name}) if place in dimensions else dimension
-                for dimension in group.dimensions
-                if ("dimension", place := names.join(path, dimension.name)) not in removed
-            ),
-            "variables": tuple(
-                change_variable(variable, place)
-                for variable in group.variables
-                if ("variable", place := names.join(path, variable.name)) not in removed
-            ),
-            "attributes": change_attributes(group.attributes, attributes.get(path, ())),
-        }
+    def change_group(group: Any, path: str) -> Any:
+        members: dict[str, Any] = {"attributes": change_attributes(group.attributes, attributes.get(path, ()))}
+        for kind in NODE_KINDS:
+            members[f"{kind}s"] = tuple(
+                change_node(kind, node, place)
+                for node in getattr(group, f"{kind}s")
+                if (kind, place := names.join(path, node.name)) not in removed
+            )
+        return group.model_copy(update=members)
 
-    groups = frozenset(path for kind, path in removed if kind == "group")
-    changed = rename_tree(map_groups(_drop_groups(dataset, "/", groups), change_group), renamed)
+    changed = rename_tree(change_group(dataset, "/"), renamed)
     additions = [change for change in changes if isinstance(change, NodeAddition)]
     return _add(changed, "/", additions) if additions else changed
 
@@ -78,18 +73,6 @@ def change_attributes(
         assert change.after is not None
         result.insert(change.position, Attribute(name=change.name, value=change.after))
     return tuple(result)
-
-
-def _drop_groups(group: Any, path: str, gone: frozenset[str]) -> Any:
-    """Return a group without those of the FQNs."""
-    if not gone:
-        return group
-    remaining = []
-    for child in group.groups:
-        place = names.join(path, child.name)
-        if place not in gone:
-            remaining.append(_drop_groups(child, place, gone))
-    return group.model_copy(update={"groups": tuple(remaining)})
 
 
 def _add(group: Any, path: str, additions: Sequence[NodeAddition]) -> Any:
