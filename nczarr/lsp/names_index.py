@@ -193,19 +193,13 @@ class NameIndex:
         if mention.extent is not None:
             return Key(role, names.join(scope, name))
         if role == "owner":
-            path = self._find_variable(name, scope)
-            if path is not None:
-                return Key("variable", path)
-            found = self._find_type(name, scope)
-            return None if found is None else Key("type", found)
+            role = "variable" if self._find_variable(name, scope) is not None else "type"
         if role == "variable":
             found = self._find_variable(name, scope)
         elif role == "type":
             found = self._find_type(name, scope)
-        elif role == "dimension":
-            found = self._find(name, scope, "dimension")
         else:
-            found = name if name in self.declared["group"] else None
+            found = self._find(name, scope, role)
         return None if found is None else Key(role, found)
 
     def _find(self, name: str, scope: str, role: Role) -> str | None:

@@ -8,7 +8,16 @@ from functools import partial
 
 from nczarr.ast import ATOMIC
 from nczarr.ast.dataset import FILTER_NUMBERS
-from nczarr.formats.common.language import Completion, Language, Lexeme, LexemeKind, TextMap, section_at, split_text
+from nczarr.formats.common.language import (
+    Completion,
+    Language,
+    Lexeme,
+    LexemeKind,
+    TextMap,
+    section_at,
+    split_text,
+    statement_before,
+)
 from nczarr.formats.notation.mentions import read_mentions
 from nczarr.formats.notation.tokens import WORDS, EscapeError, read_name, write_fqn, write_name
 
@@ -43,15 +52,7 @@ def complete(data: bytes, before: Sequence[Lexeme], offset: int, text_map: TextM
     quoted = None
     if before and before[-1].kind == "string" and before[-1].end >= offset:
         quoted, before = before[-1].start + 1, before[:-1]
-    statement: list[bytes] = []
-    for lexeme in reversed(before):
-        text = data[lexeme.start : lexeme.end]
-        if lexeme.kind == "punctuation":
-            break
-        if lexeme.kind != "comment":
-            statement.insert(0, text)
-        if lexeme.kind == "keyword" and text in _HEADS:
-            break
+    statement = [data[one.start : one.end] for one in statement_before(before, data, b"{}", _HEADS)]
     words = _PROPERTIES if place.section == "variable" else _DECLARATIONS
     head, count = (statement[0] if statement else b""), len(statement)
     owner = next((one.name for one in reversed(text_map.mentions) if one.role == "variable" and one.start < offset), "")
