@@ -56,8 +56,6 @@ _PATTERNS = StatementPatterns(
 
 def _trim(source: Source, token: Token) -> Token:
     """Return a token without the blanks around its text; the name of a dataset must be in ASCII."""
-    if token.type not in (P.DATASET_NAME, P.VALUES):
-        return token
     text = bytes(source.data[token.start : token.end])
     start = token.start + len(text) - len(text.lstrip())
     is_name = token.type == P.VALUES or (text.strip() and text.isascii())
@@ -73,5 +71,8 @@ def read_mentions(source: Source) -> TextMap:
             return PRIMITIVES[bytes(source.data[token.start : token.end])]
         return words.reference(token.start, token.end)
 
-    tokens = [_trim(source, token) for token in FastTokens(source, Report(), simple=False).scan()]
+    tokens = FastTokens(source, Report(), simple=False).scan()
+    for number, token in enumerate(tokens):
+        if token.type in (P.DATASET_NAME, P.VALUES):
+            tokens[number] = _trim(source, token)
     return MentionReader(source, tokens, _PATTERNS, read_name).read()
