@@ -206,6 +206,12 @@ def suggest(name: str, candidates: Iterable[str]) -> list[str]:
     return [f"did you mean `{candidate}`?"] if candidate else []
 
 
+def list_first(shown: Iterable[str], most: int) -> str:
+    """Return the first of some names in backticks, and the number of the others."""
+    every = [f"`{name}`" for name in shown]
+    return ", ".join(every[:most]) + (f" and {len(every) - most} more" if len(every) > most else "")
+
+
 def name_problem(name: str) -> str | None:
     """Return why no model item can have this name, or None."""
     try:

@@ -259,8 +259,6 @@ class Format(NamedTuple):
     """`(HeaderEdit, Report) -> PreparedEdit | None`: changes of the header in place; None after a reported error."""
     reformat: str | None = None
     """`(Source, Report) -> TextLayout | None`: a text in the one style of the format; None after faults of syntax."""
-    words: str | None = None
-    """`Mapping[str, tuple[str, ...]]`: the words of a text format by class, for editors and highlighters."""
     isolates: str | None = None
     """`(way | None) -> None`: make library calls in another process from now on."""
     language: str | None = None

@@ -26,8 +26,8 @@ def list_words(suffix: str) -> Words:
     """Return the words of the text format of a suffix."""
     form = registry.for_target(f"a{suffix}")
     assert form is not None
-    assert form.words is not None
-    table: Words = registry.load(form.words)
+    assert form.language is not None
+    table: Words = registry.load(form.language).words
     return table
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import itertools
 import os
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from nczarr.cli import DONE, FAULTY, misuse, write_product
@@ -14,7 +14,7 @@ from nczarr.cli.shared import Messages
 from nczarr.options import ARGUMENTS, COMPARISON, UNREAD
 
 if TYPE_CHECKING:
-    from nczarr.operations.compare.difference import Difference, Tolerance
+    from nczarr.operations.compare.difference import Tolerance
 
 EXAMPLES = (
     ("compare a file with its copy in another format", "diff ocean.nc ocean.zarr"),
@@ -98,25 +98,13 @@ def _compare(arguments: argparse.Namespace) -> tuple[int, int]:
         tolerance = None if arguments.tolerance is None else Tolerance.parse(arguments.tolerance)
     except ValueError as error:
         return misuse("diff", f"--tolerance: {error}"), 0
-    messages = Messages(arguments)
-    counted = _Counted()
-    status = messages.guard(lambda: _diff(arguments, tolerance, messages, counted))
-    return status, counted.number
+    messages, numbers = Messages(arguments), list[int]()
+    status = messages.guard(lambda: numbers.append(_diff(arguments, tolerance, messages)))
+    return status, sum(numbers)
 
 
-class _Counted:
-    """Counter of printed differences."""
-
-    number = 0
-
-    def through(self, differences: Iterator[Difference]) -> Iterator[Difference]:
-        """Yield the differences and count them."""
-        for difference in differences:
-            self.number += 1
-            yield difference
-
-
-def _diff(arguments: argparse.Namespace, tolerance: Tolerance | None, messages: Messages, counted: _Counted) -> None:
+def _diff(arguments: argparse.Namespace, tolerance: Tolerance | None, messages: Messages) -> int:
+    """Print the differences, or look for one with `-q`; return their number."""
     from nczarr.operations.compare.diff import choose_parts, differences
     from nczarr.operations.compare.difference import json_lines, text_lines
 
@@ -126,16 +114,17 @@ def _diff(arguments: argparse.Namespace, tolerance: Tolerance | None, messages: 
     other = read_input(arguments.second, report, options)
     subset = subset_of(arguments, report)
     if one is None or other is None or subset is None or report.errors:
-        return
+        return 0
     sides = choose_parts(one, other, subset, report)
     if sides is None:
-        return
-    counted_differences = counted.through(
-        differences(*sides, data=arguments.data, storage=arguments.with_storage, tolerance=tolerance)
-    )
+        return 0
+    every = differences(*sides, data=arguments.data, storage=arguments.with_storage, tolerance=tolerance)
+    numbers = itertools.count()
+    counted = (difference for difference, _ in zip(every, numbers, strict=False))
     if arguments.quiet:
-        next(counted_differences, None)
+        next(counted, None)
     elif arguments.message_format == "json":
-        write_product(line.encode() for line in json_lines(counted_differences, arguments.second))
+        write_product(line.encode() for line in json_lines(counted, arguments.second))
     else:
-        write_product(line.encode("utf-8", "surrogateescape") for line in text_lines(counted_differences))
+        write_product(line.encode("utf-8", "surrogateescape") for line in text_lines(counted))
+    return next(numbers)

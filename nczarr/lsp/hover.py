@@ -178,11 +178,8 @@ def explain_variable(path: str, declared: Tables) -> str:
         f"```cdl\n{names.readable(variable.type)} {names.readable(variable.name)}{f'({axes})' if axes else ''}\n```"
     ]
     if shape is not None:
-        text = size_text(variable.type, shape, declared)
-        lengths = " × ".join(map(str, shape)) or "a single value"
-        lines.append(
-            f"shape {lengths}{f', {text}' if text else ''}" if shape else f"{lengths}{f', {text}' if text else ''}"
-        )
+        lengths = f"shape {' × '.join(map(str, shape))}" if shape else "a single value"
+        lines.append(", ".join(filter(None, (lengths, size_text(variable.type, shape, declared)))))
     for name in ("long_name", "standard_name", "units"):
         attribute = next((one for one in variable.attributes if one.name == name), None)
         if attribute is not None:

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from nczarr import names
+from nczarr.check.resolve import find_in_scope, list_scopes
 from nczarr.formats.common.language import Language, Mention, Role, TextMap, pieces_of_path
 from nczarr.select.sections import RELATED
 
@@ -111,7 +112,7 @@ class NameIndex:
         `around`: also those of the groups around it.
         """
         found: dict[str, str] = {}
-        for group in _ancestors(scope) if around else (scope,):
+        for group in list_scopes(scope) if around else (scope,):
             for path in self.declared[role]:
                 if names.parent(path) == group:
                     found.setdefault(names.last(path), path)
@@ -192,27 +193,17 @@ class NameIndex:
         if mention.extent is not None:
             return Key(role, names.join(scope, name))
         if role == "owner":
-            path = self._find_variable(name, scope)
-            if path is not None:
-                return Key("variable", path)
-            found = self._find_type(name, scope)
-            return None if found is None else Key("type", found)
+            role = "variable" if self._find_variable(name, scope) is not None else "type"
         if role == "variable":
             found = self._find_variable(name, scope)
         elif role == "type":
             found = self._find_type(name, scope)
-        elif role == "dimension":
-            found = self._find(name, scope, "dimension")
         else:
-            found = name if name in self.declared["group"] else None
+            found = self._find(name, scope, role)
         return None if found is None else Key(role, found)
 
     def _find(self, name: str, scope: str, role: Role) -> str | None:
-        declared = self.declared[role]
-        if name.startswith("/"):
-            return name if name in declared else None
-        paths = (names.join(group, name) for group in _ancestors(scope))
-        return next((path for path in paths if path in declared), None)
+        return find_in_scope(name, list_scopes(scope), self.declared[role])
 
     def _find_type(self, name: str, scope: str) -> str | None:
         path = self._find(name, scope, "type") if name else None
@@ -226,7 +217,7 @@ class NameIndex:
     def find_owner(self, name: str, scope: str) -> str:
         """Return the FQN of an attribute's owner: of a variable, else of the group, as the word is then a type."""
         path = self._find_variable(name, scope)
-        if path is None and name not in self._language.atomic and self._find_type(name, scope) is None:
+        if path is None and name not in self._language.words["types"] and self._find_type(name, scope) is None:
             return name if name.startswith("/") else names.join(scope, name)
         return scope if path is None else path
 
@@ -296,9 +287,3 @@ class NameIndex:
             if path is not None:
                 return Key(role, path)
         return None
-
-
-def _ancestors(scope: str) -> list[str]:
-    """Return a group and those around it, innermost first."""
-    parts = names.split(scope)
-    return [names.fqn(parts[:count]) for count in range(len(parts), -1, -1)]

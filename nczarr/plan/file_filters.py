@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
+from nczarr import names
 from nczarr.arrays.values.parts import is_fixed
 from nczarr.ast import Storage
 from nczarr.ast.dataset import DEFLATE, FLETCHER32, SHUFFLE, SZIP
@@ -25,7 +26,9 @@ def report_pointer_filters(checked: Checked, storage: Mapping[str, Storage], rep
         if storage[path].codecs not in ((), variable.storage.codecs) and not is_fixed(variable.type, checked.types)
     ]
     if changed:
-        text = f"{_list(changed)}: HDF5 encodes only the references to strings and lists, not their values"
+        text = (
+            f"{names.list_first(changed, 1)}: HDF5 encodes only the references to strings and lists, not their values"
+        )
         helps = ["write a Zarr store, where the codec applies to the values"]
         report.add(Diagnostic("pointer-filter", Severity.NOTE, text, helps=tuple(helps)))
 
@@ -49,14 +52,8 @@ def report_plugin_filters(checked: Checked, storage: Mapping[str, Storage], repo
     paths = list(dict.fromkeys(path for users_of_filter in users.values() for path in users_of_filter))
     what = "filter" if len(users) == 1 else "filters"
     text = (
-        f"{_list(paths)}: ncdump and other programs of netCDF-C, and h5py, read values of the {what} "
+        f"{names.list_first(paths, 1)}: ncdump and other programs of netCDF-C, and h5py, read values of the {what} "
         f"{', '.join(users)} only with a plug-in; netCDF4-python has some of them"
     )
     helps = ["`--codec zlib:5` needs no plug-in", "readers set HDF5_PLUGIN_PATH, or import hdf5plugin in Python"]
     report.warning("plugin-filter", text, helps=helps)
-
-
-def _list(paths: Iterable[str]) -> str:
-    """Return the first path, and the number of others."""
-    first, *rest = paths
-    return f"`{first}`" + (f" and {len(rest)} more" if rest else "")

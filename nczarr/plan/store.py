@@ -17,6 +17,7 @@ from nczarr.ast.dataset import SHUFFLE, groups
 from nczarr.ast.rectilinear import largest, varies, volume
 from nczarr.check.checked import Checked, without
 from nczarr.diagnostics.report import Diagnostic, Report, Severity
+from nczarr.names import list_first
 from nczarr.options import Options
 from nczarr.plan.chunk_lengths import ShardRequest, can_shard, fits, problem
 from nczarr.plan.keys import check_keys, name_axes
@@ -39,7 +40,7 @@ def with_registered_codecs(storage: Mapping[str, Storage], report: Report) -> di
         if chain != original.codecs:
             changed.setdefault((_name(original.codecs), _name(chain)), []).append(path)
     for (before, after), paths in changed.items():
-        text = f"chunks of {_list(paths)} are encoded again: {before} becomes {after}, which is registered"
+        text = f"chunks of {list_first(paths, 1)} are encoded again: {before} becomes {after}, which is registered"
         report.add(Diagnostic("encoded-again", Severity.NOTE, text))
     return registered_storage
 
@@ -56,7 +57,8 @@ def report_unregistered_codecs(targets: Mapping[str, Mapping[str, PartTarget]], 
         names = ", ".join(f"`numcodecs.{name}`" for name in users)
         paths = list({path: None for users_of_name in users.values() for path in users_of_name})
         verb = "is no registered codec" if len(users) == 1 else "are no registered codecs"
-        text = f"{_list(paths)}: {names} {verb} of Zarr v3; zarr-python and xarray decode the chunks, others may not"
+        shown = list_first(paths, 1)
+        text = f"{shown}: {names} {verb} of Zarr v3; zarr-python and xarray decode the chunks, others may not"
         helps = ["`--zarr-names registered` encodes the chunks again with registered codecs, for every reader"]
         report.warning("unregistered-codec", text, helps=helps)
 
@@ -73,16 +75,11 @@ def report_unregistered_types(targets: Mapping[str, Mapping[str, PartTarget]], r
             )
         ]
         if paths:
-            report.warning("unregistered-name", f"{_list(paths)}: data type `{name}` is not registered")
+            report.warning("unregistered-name", f"{list_first(paths, 1)}: data type `{name}` is not registered")
 
 
 def _name(chain: Sequence[Codec]) -> str:
     return " + ".join(codec.name or str(codec.id) for codec in chain)
-
-
-def _list(paths: Sequence[str]) -> str:
-    more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
-    return f"`{paths[0]}`{more}"
 
 
 LARGEST_FILL = 1 << 27

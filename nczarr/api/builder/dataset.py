@@ -158,8 +158,7 @@ class Assembly:
                 except UnsuitedValueError as refused:
                     self._refuse(refused, f"variable `{path}`", self.here)
                 continue
-            meant = names.closest(str(path), variables)
-            hint = [f"did you mean `{meant}`?"] if meant else []
+            hint = names.suggest(str(path), variables)
             self.site.report.error("undefined-variable", f"variable `{written}` is not defined", self.here, helps=hint)
         return out
 

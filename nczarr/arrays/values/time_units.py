@@ -86,9 +86,9 @@ def date(text: str, calendar: str) -> Fraction:
     hours, minutes = (int(part or 0) for part in match.groups()[8:10])
     if max(hour, hours) > 23 or max(minute, minutes, second) > 59:
         raise ValueError(f"{text!r} has no such time")
-    if not 1 <= month <= 12 or not 1 <= day <= _days(year, month, calendar):
+    if not 1 <= month <= 12 or not 1 <= day <= month_length(year, month, calendar):
         raise ValueError(f"{text!r} is not a date of the calendar {calendar!r}")
-    days = _day(year, month, day, calendar) - _day(1970, 1, 1, calendar)
+    days = day_number(year, month, day, calendar) - day_number(1970, 1, 1, calendar)
     seconds = Fraction("0" + (match[7] or ".0"))
     offset = (hours * 3600 + minutes * 60) * (-1 if match[8] == "-" else 1)
     return days * 86400 + hour * 3600 + minute * 60 + second + seconds - offset
@@ -122,16 +122,16 @@ def period(text: str, calendar: str) -> tuple[Fraction, Fraction]:
 def date_text(seconds: Fraction, calendar: str) -> str:
     """Return a date of a calendar (a value of `CALENDARS`), to the millisecond: the inverse of `date`."""
     days, rest = divmod(round(seconds * 1000), 86_400_000)
-    days += _day(1970, 1, 1, calendar)
+    days += day_number(1970, 1, 1, calendar)
     # the year before 1 is 0 here
-    year = 1970 + (days - _day(1970, 1, 1, calendar)) // 366
+    year = 1970 + (days - day_number(1970, 1, 1, calendar)) // 366
     while _first_day(year + 1, calendar) <= days:
         year += max(1, (days - _first_day(year + 1, calendar)) // 366)
     while _first_day(year, calendar) > days:
         year -= max(1, (_first_day(year, calendar) - days) // 366)
     named = _name_year(year, calendar)
-    month = next(number for number in range(12, 0, -1) if _day(named, number, 1, calendar) <= days)
-    day = days - _day(named, month, 1, calendar) + 1
+    month = next(number for number in range(12, 0, -1) if day_number(named, number, 1, calendar) <= days)
+    day = days - day_number(named, month, 1, calendar) + 1
     if calendar == "standard" and (named, month) == (1582, 10) and day > 4:
         day += 10
     text = f"{named:05}" if named < 0 else f"{named:04}"
@@ -151,10 +151,10 @@ def _name_year(year: int, calendar: str) -> int:
 
 def _first_day(year: int, calendar: str) -> int:
     """Return the number of the first day of a year, counted with a year 0."""
-    return _day(_name_year(year, calendar), 1, 1, calendar)
+    return day_number(_name_year(year, calendar), 1, 1, calendar)
 
 
-def _days(year: int, month: int, calendar: str) -> int:
+def month_length(year: int, month: int, calendar: str) -> int:
     """Return the days of a month; 0 for a year that the calendar does not have."""
     if calendar == "360_day":
         return 30
@@ -172,7 +172,7 @@ def _is_leap(year: int, calendar: str) -> bool:
     return year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
 
 
-def _day(year: int, month: int, day: int, calendar: str) -> int:
+def day_number(year: int, month: int, day: int, calendar: str) -> int:
     """Return the number of a day, counted from any fixed day of its calendar. Raises ValueError for a missing day."""
     if calendar == "360_day":
         return year * 360 + (month - 1) * 30 + day - 1

@@ -17,7 +17,6 @@ FORMAT = Format(
     losses="nczarr.formats.cdl.write.losses:losses",
     reformat="nczarr.formats.cdl.write.reformat:reformat",
     language="nczarr.formats.cdl.language:LANGUAGE",
-    words="nczarr.formats.cdl.words:WORDS",
     dumped=True,
     resident=True,
     only_reader=True,

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Sequence
+from functools import partial
 
 from nczarr.formats.cdl import spelling
 from nczarr.formats.cdl.read.mentions import read_mentions
-from nczarr.formats.cdl.read.patterns import PRIMITIVES, WORDS
+from nczarr.formats.cdl.read.patterns import PRIMITIVES, SECTIONS, WORDS
 from nczarr.formats.common.language import (
     Completion,
     Language,
@@ -17,9 +18,11 @@ from nczarr.formats.common.language import (
     Role,
     TextMap,
     section_at,
+    split_text,
     statement_before,
 )
 from nczarr.names import escape_cdl, unescape_cdl
+from nczarr.syntax._generated.CDLParser import CDLParser as P
 
 _LEXEME = re.compile(
     rb"(?P<comment>//[^\r\n]*+|/\*(?s:.*?)(?:\*/|\Z))"
@@ -31,27 +34,15 @@ _LEXEME = re.compile(
     rb"|(?P<path>(?:/(?:[A-Za-z_\x80-\xff]|\\[A-Za-z0-9])(?:[A-Za-z0-9_.@+%\-\x80-\xff]|\\[^\r\n])*)+|/)"
     rb"|(?P<punctuation>[{}():;,=*])"
 )
-_KINDS: dict[str, LexemeKind] = {
-    "comment": "comment", "string": "string", "number": "number", "word": "word", "path": "path",
-    "punctuation": "punctuation",
-}  # fmt: skip
-_SECTION_WORDS = frozenset(word.encode() for word in spelling.SECTIONS)
 
 
-def split(data: bytes) -> list[Lexeme]:
-    """Return the lexemes of a text; a section's name without its colon is a keyword."""
-    lexemes = []
-    for match in _LEXEME.finditer(data):
-        kind = _KINDS[match.lastgroup or "word"]
-        start, end = match.span()
-        if kind == "word":
-            text = match.group()
-            if text in PRIMITIVES:
-                kind = "atomic"
-            elif text in WORDS or (text in _SECTION_WORDS and data[end : end + 1] == b":"):
-                kind = "keyword"
-        lexemes.append(Lexeme(start, end, kind))
-    return lexemes
+def _classify(word: re.Match[bytes]) -> LexemeKind:
+    """Return the kind of a word; a section's name without its colon is a keyword."""
+    text = word.group()
+    if text in PRIMITIVES:
+        return "atomic"
+    is_section = text in SECTIONS and word.string[word.end() : word.end() + 1] == b":"
+    return "keyword" if is_section or text in WORDS else "word"
 
 
 def _spell(name: str, role: Role) -> str:
@@ -73,7 +64,7 @@ def complete(data: bytes, before: Sequence[Lexeme], offset: int, text_map: TextM
     before = before[bisect_left(before, place.start, key=lambda lexeme: lexeme.start) :]
     statement = statement_before(before, data, b";" if section in ("variables", "data") else b";{}" if section else b"")
     texts = [data[lexeme.start : lexeme.end] for lexeme in statement]
-    while texts[1:2] == [b":"] and texts[0] in _SECTION_WORDS and statement[0].kind == "keyword":
+    while texts[1:2] == [b":"] and texts[0] in SECTIONS and statement[0].kind == "keyword":
         del texts[:2]
     while section == "types" and b"*" in texts and len(texts) > texts.index(b"*") + 2:
         del texts[: texts.index(b"*") + 3]  # a vlen, whose semicolon is optional
@@ -98,19 +89,29 @@ def complete(data: bytes, before: Sequence[Lexeme], offset: int, text_map: TextM
         return Completion((), ("enum",), scope)
     if texts:
         return Completion((), (), scope)
-    words = tuple(f"{word}:" for word in ("types", "dimensions", "variables", "data", "group"))
+    words = tuple(f"{word.decode()}:" for word in SECTIONS)
     wants = {"types": ("types",), "variables": ("types", "owners"), "data": ("variables",)}.get(section, ())
     return Completion(wants, (*words, *(("compound", "opaque") if section == "types" else ())), scope)
 
 
+def _list_words(*kinds: int) -> tuple[str, ...]:
+    return tuple(sorted(word.decode() for word, kind in WORDS.items() if kind in kinds))
+
+
 LANGUAGE = Language(
     read=read_mentions,
-    split=split,
+    split=partial(split_text, _LEXEME, _classify),
     spell=_spell,
     spell_path=spelling.path,
     read_name=unescape_cdl,
     complete=complete,
-    atomic=frozenset(word.decode() for word in PRIMITIVES),
+    words={
+        "sections": tuple(word.decode() for word in SECTIONS),
+        "declarations": _list_words(P.NETCDF, P.ENUM, P.OPAQUE, P.COMPOUND),
+        "types": tuple(word.decode() for word in PRIMITIVES),
+        "constants": _list_words(P.UNLIMITED, P.NIL, P.SPECIAL_FLOAT, P.FILL),
+        "attributes": tuple(sorted((*spelling.SPECIAL, "_FillValue"))),
+    },
     documents={
         "netcdf": "Begins a dataset: `netcdf NAME { … }`.",
         "types:": "User-defined types of the group: enum, compound, opaque and vlen.",

@@ -7,8 +7,9 @@ and resolve no name.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import Literal, NamedTuple
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from typing import Literal, NamedTuple, cast
 
 from nczarr.diagnostics.report import Source
 
@@ -108,10 +109,19 @@ class Language(NamedTuple):
     """Return the name that a text spells."""
     complete: Callable[[bytes, Sequence[Lexeme], int, TextMap], Completion]
     """Return what can be written at an offset; lexemes are those before it."""
-    atomic: frozenset[str]
-    """Words for atomic types."""
+    words: Mapping[str, tuple[str, ...]]
+    """Words of the language by class, such as `types`, which are the atomic ones."""
     documents: dict[str, str]
     """Meaning of the words of the language."""
+
+
+def split_text(
+    pattern: re.Pattern[bytes], classify: Callable[[re.Match[bytes]], LexemeKind], data: bytes
+) -> list[Lexeme]:
+    """Return the lexemes of a text. Groups of the pattern are kinds; `classify` returns the kind of a word."""
+    matches = pattern.finditer(data)
+    kinds = ((one, classify(one) if one.lastgroup == "word" else cast("LexemeKind", one.lastgroup)) for one in matches)
+    return [Lexeme(*match.span(), kind) for match, kind in kinds]
 
 
 def section_at(text_map: TextMap, offset: int) -> SectionStart:
@@ -120,26 +130,25 @@ def section_at(text_map: TextMap, offset: int) -> SectionStart:
     return before[-1] if before else SectionStart(0, "", "/")
 
 
-def statement_before(lexemes: Sequence[Lexeme], data: bytes, stops: bytes) -> list[Lexeme]:
-    """Return the last lexemes after one of the punctuation marks `stops`, without comments."""
+def statement_before(
+    lexemes: Sequence[Lexeme], data: bytes, stops: bytes, heads: Collection[bytes] = ()
+) -> list[Lexeme]:
+    """Return the last lexemes without comments: after a punctuation mark of `stops`, or from a keyword of `heads`."""
     statement: list[Lexeme] = []
     for lexeme in reversed(lexemes):
-        if lexeme.kind == "punctuation" and data[lexeme.start] in stops:
+        text = data[lexeme.start : lexeme.end]
+        if lexeme.kind == "punctuation" and text in stops:
             break
         if lexeme.kind != "comment":
             statement.append(lexeme)
+        if lexeme.kind == "keyword" and text in heads:
+            break
     return statement[::-1]
+
+
+_NAME_IN_PATH = re.compile(rb"/((?:[^/\\]|\\(?s:.)?)*)")
 
 
 def pieces_of_path(data: bytes, mention: Mention) -> Iterator[tuple[int, int]]:
     """Yield the bytes of each name of a path, without its slash."""
-    start, at = mention.start + 1, mention.start + 1
-    while at < mention.end:
-        if data[at] == 0x5C:
-            at += 2
-            continue
-        if data[at] == 0x2F:
-            yield start, at
-            start = at + 1
-        at += 1
-    yield start, mention.end
+    return (piece.span(1) for piece in _NAME_IN_PATH.finditer(data, mention.start, mention.end))

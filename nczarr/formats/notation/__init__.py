@@ -17,7 +17,6 @@ FORMAT = Format(
     write="nczarr.formats.notation.backend:write",
     reformat="nczarr.formats.notation.reformat:reformat",
     language="nczarr.formats.notation.language:LANGUAGE",
-    words="nczarr.formats.notation.words:WORDS",
     dumped=True,
     resident=True,
     only_reader=True,

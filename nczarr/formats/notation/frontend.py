@@ -153,8 +153,7 @@ class StorageBuilder:
         self._once("quantize", node, context)
 
     def _unknown(self, message: str, word: str, words: tuple[str, ...], context: Any) -> None:
-        near = names.closest(word, words)
-        helps = [f"did you mean `{near}`?"] if near else []
+        helps = names.suggest(word, words)
         helps.append(f"known words are {', '.join(f'`{valid}`' for valid in words)}")
         self._reader.report.error("unknown-word", message, self._reader.span(context), helps=helps)
 

@@ -4,10 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import partial
 
 from nczarr.ast import ATOMIC
 from nczarr.ast.dataset import FILTER_NUMBERS
-from nczarr.formats.common.language import Completion, Language, Lexeme, LexemeKind, TextMap, section_at
+from nczarr.formats.common.language import (
+    Completion,
+    Language,
+    Lexeme,
+    LexemeKind,
+    TextMap,
+    section_at,
+    split_text,
+    statement_before,
+)
 from nczarr.formats.notation.mentions import read_mentions
 from nczarr.formats.notation.tokens import WORDS, EscapeError, read_name, write_fqn, write_name
 
@@ -16,21 +26,11 @@ _LEXEME = re.compile(
     rb'(?P<comment>//[^\r\n]*+)|(?P<string>"(?:\\[^\r\n]|[^"\\\r\n])*"?)|(?P<number>[-+.@0-9]%(c)s*+)'
     rb"|(?P<path>(?:/%(c)s++)+|/)|(?P<word>%(c)s++)|(?P<punctuation>[{}])" % {b"c": _CHARACTER}
 )
-_LEXEME_KINDS: dict[str, LexemeKind] = {
-    "comment": "comment", "string": "string", "number": "number", "word": "word", "path": "path",
-    "punctuation": "punctuation",
-}  # fmt: skip
 
 
-def split(data: bytes) -> list[Lexeme]:
-    """Return the lexemes of a text."""
-    lexemes = []
-    for match in _LEXEME.finditer(data):
-        kind = _LEXEME_KINDS[match.lastgroup or "word"]
-        if kind == "word" and match.group() in WORDS:
-            kind = "atomic" if match.group().decode() in ATOMIC else "keyword"
-        lexemes.append(Lexeme(*match.span(), kind))
-    return lexemes
+def _classify(word: re.Match[bytes]) -> LexemeKind:
+    text = word.group()
+    return "word" if text not in WORDS else "atomic" if text.decode() in ATOMIC else "keyword"
 
 
 _DECLARATIONS = ("dimension", "variable", "attribute", "group", "compound", "enum", "opaque", "vlen")
@@ -52,15 +52,7 @@ def complete(data: bytes, before: Sequence[Lexeme], offset: int, text_map: TextM
     quoted = None
     if before and before[-1].kind == "string" and before[-1].end >= offset:
         quoted, before = before[-1].start + 1, before[:-1]
-    statement: list[bytes] = []
-    for lexeme in reversed(before):
-        text = data[lexeme.start : lexeme.end]
-        if lexeme.kind == "punctuation":
-            break
-        if lexeme.kind != "comment":
-            statement.insert(0, text)
-        if lexeme.kind == "keyword" and text in _HEADS:
-            break
+    statement = [data[one.start : one.end] for one in statement_before(before, data, b"{}", _HEADS)]
     words = _PROPERTIES if place.section == "variable" else _DECLARATIONS
     head, count = (statement[0] if statement else b""), len(statement)
     owner = next((one.name for one in reversed(text_map.mentions) if one.role == "variable" and one.start < offset), "")
@@ -107,12 +99,17 @@ def _read_written(text: str) -> str:
 
 LANGUAGE = Language(
     read=read_mentions,
-    split=split,
+    split=partial(split_text, _LEXEME, _classify),
     spell=lambda name, role: write_name(name),
     spell_path=write_fqn,
     read_name=_read_written,
     complete=complete,
-    atomic=frozenset(ATOMIC),
+    words={
+        "declarations": tuple(sorted((*_DECLARATIONS, "dataset"))),
+        "properties": tuple(sorted({*_PROPERTIES, "kind"} - {"attribute"})),
+        "types": tuple(ATOMIC),
+        "constants": ("Infinity", "NIL", "NaN", "none", "unlimited"),
+    },
     documents={
         "dataset": "Begins a dataset: `dataset name 2.0.0 { … }`.",
         "dimension": "A dimension: `dimension lat 180`, `dimension time unlimited 0`.",

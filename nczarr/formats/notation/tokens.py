@@ -322,9 +322,7 @@ class NotationExplainer:
         if fault.found.type == P.NAME and self._heading(fault.found) == P.VARIABLE:
             yield f"write the path of a dimension: `/{text}` if the root declares it"
         elif fault.found.type == P.NAME and P.NAME not in fault.expected:
-            near = names.closest(text.lower(), (_SPELT[kind] for kind in fault.expected if kind in _SPELT))
-            if near is not None:
-                yield f"did you mean `{near}`?"
+            yield from names.suggest(text.lower(), (_SPELT[kind] for kind in fault.expected if kind in _SPELT))
         elif fault.found.type == P.SIZE and P.NAME in fault.expected:
             yield f"write a name that starts with a digit as `\\{text}`"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from pygments.lexer import RegexLexer, bygroups, words
@@ -19,15 +20,16 @@ from pygments.token import (
 )
 
 from nczarr import registry
+from nczarr.formats.common.language import Language
 
 
-def _load_words(suffix: str) -> dict[str, tuple[str, ...]]:
+def _load_words(suffix: str) -> Mapping[str, tuple[str, ...]]:
     """Return the words of the text format of a suffix."""
     form = registry.for_target(suffix)
     assert form is not None
-    assert form.words is not None
-    table: dict[str, tuple[str, ...]] = registry.load(form.words)
-    return table
+    assert form.language is not None
+    language: Language = registry.load(form.language)
+    return language.words
 
 
 _CDL = _load_words("a.cdl")

@@ -24,6 +24,7 @@ from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Diagnostic, Report, Severity, Source
 from nczarr.diagnostics.secrets import show
 from nczarr.link.target import emit
+from nczarr.names import list_first
 from nczarr.operations import endpoints, pipeline
 from nczarr.operations.append.placement import (
     Appended,
@@ -310,8 +311,8 @@ def _note_encodings(every: Sequence[tuple[str, Checked]], way: Way, report: Repo
                 continue
             reason = unlike(one.stored, other.stored)
             if reason is not None:
-                reasons.setdefault((name, reason), []).append(f"`{path}`")
+                reasons.setdefault((name, reason), []).append(path)
     for (name, reason), paths in reasons.items():
-        listed = ", ".join(paths[:NAMED]) + (f" and {len(paths) - NAMED} more" if len(paths) > NAMED else "")
+        listed = list_first(paths, NAMED)
         text = f"chunks of {listed} in `{name}` are encoded again: the target and the source have {reason}"
         report.add(Diagnostic("reencoded-chunks", Severity.NOTE, text))

@@ -7,7 +7,7 @@ from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import CompileError, Diagnostic, Report, Severity
 from nczarr.operations.cf.rule import NEWEST, OLDEST, Breach, Rule, Version, show_version
 from nczarr.operations.cf.rules import load_topics
-from nczarr.operations.cf.rules.conventions import list_conventions
+from nczarr.operations.cf.rules.netcdf_files import list_conventions
 from nczarr.operations.cf.udunits import load_units
 from nczarr.operations.cf.view import CFDataset
 from nczarr.operations.node_label import label_word

@@ -27,6 +27,18 @@ class GridMapping(NamedTuple):
     """Names of coordinate variables; empty in the short form."""
 
 
+def match_all(pattern: re.Pattern[str], text: str) -> list[re.Match[str]] | None:
+    """Return the matches that one after another make up a text; None for another form."""
+    position, matches, stripped = 0, [], text.strip()
+    while position < len(stripped):
+        match = pattern.match(stripped, position)
+        if match is None:
+            return None
+        matches.append(match)
+        position = match.end()
+    return matches or None
+
+
 def parse_pairs(text: str) -> list[tuple[str, str]] | None:
     """Return the pairs of a text such as `area: cell_area volume: cell_volume`; None for another form.
 
@@ -37,15 +49,8 @@ def parse_pairs(text: str) -> list[tuple[str, str]] | None:
     >>> parse_pairs("a: x y") is None
     True
     """
-    pairs, position = [], 0
-    stripped = text.strip()
-    while position < len(stripped):
-        match = _PAIR.match(stripped, position)
-        if match is None or ":" in match[2][-1:]:
-            return None
-        pairs.append((match[1], match[2]))
-        position = match.end()
-    return pairs or None
+    pairs = [(match[1], match[2]) for match in match_all(_PAIR, text) or ()]
+    return None if not pairs or any(name.endswith(":") for _, name in pairs) else pairs
 
 
 def parse_grid_mapping(text: str) -> list[GridMapping] | None:

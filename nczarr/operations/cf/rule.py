@@ -1,7 +1,7 @@
 """Rules of CF as data: one rule is one requirement or recommendation of the conformance document, with its example.
 
-A topic is a module of `rules/` and the TOML file of its name: the file has the
-rules, which share one code, and a function of the module finds their breaches.
+A topic is a TOML file of `rules/` and a function in the module of its chapter:
+the file has the rules, which share one code, and the function finds their breaches.
 """
 
 from __future__ import annotations
@@ -69,12 +69,7 @@ class Rule(NamedTuple):
 def _complete(body: str) -> str:
     """Return CDL of the inner part of a dataset; without a section it declares variables."""
     section = "" if re.match(r"\s*(types|dimensions|variables|group|:)", body) else "variables: "
-    lines = [
-        line.strip()
-        for line in re.split(
-            r"(?<=[;{}])\s+|(?<=\bdimensions:)\s+|(?<=\bvariables:)\s+|(?<=\bdata:)\s+", section + body
-        )
-    ]
+    lines = map(str.strip, _LINE_END.split(section + body))
     indented = (line if _SECTION.fullmatch(line) else f"  {line}" for line in lines if line)
     return "netcdf example {\n" + "\n".join(indented) + "\n}\n"
 
@@ -113,11 +108,17 @@ class Topic(NamedTuple):
 
 
 @cache
-def load_rules(topic: str) -> tuple[Rule, ...]:
-    """Return the rules of a topic from `rules/TOPIC.toml`, whose keys are the fields of a rule."""
+def load_table(topic: str) -> dict[str, Any]:
+    """Return `rules/TOPIC.toml`: its rules, and the words that the topic's function looks for."""
     import tomllib
 
-    table = tomllib.loads((_FOLDER / f"{topic}.toml").read_text(encoding="utf-8"))
+    return tomllib.loads((_FOLDER / f"{topic}.toml").read_text(encoding="utf-8"))
+
+
+@cache
+def load_rules(topic: str) -> tuple[Rule, ...]:
+    """Return the rules of a topic from its table, where their keys are the fields of a rule."""
+    table = load_table(topic)
     common = {key: table[key] for key in ("code", "number")}
     return tuple(_make_rule({**common, **rule}) for rule in table["rules"])
 
@@ -125,11 +126,8 @@ def load_rules(topic: str) -> tuple[Rule, ...]:
 def _make_rule(entry: Mapping[str, str]) -> Rule:
     severity = Severity.ERROR if entry["kind"] == "requirement" else Severity.WARNING
     since, until = (parse_version(entry[key]) if key in entry else None for key in ("since", "until"))
-    identity, texts = (
-        (entry["code"], entry["name"], entry["number"]),
-        (entry["text"], entry["example"], entry["remedy"]),
-    )
-    return Rule(*identity, severity, *texts, since or OLDEST, until or NEWEST)
+    identity = entry["code"], entry["name"], entry["number"]
+    return Rule(*identity, severity, entry["text"], entry["example"], entry["remedy"], since or OLDEST, until or NEWEST)
 
 
 def parse_version(text: str) -> Version:

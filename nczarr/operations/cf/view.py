@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import Any
 
@@ -134,6 +134,12 @@ class CFDataset:
         self.owners: list[AttributeOwner] = [*groups.values(), *self.variables.values()]
         """Groups and variables."""
 
+    def having(self, name: str) -> Iterator[tuple[CFVariable, Attribute]]:
+        """Yield the variables with an attribute, and the attribute."""
+        for variable in self.variables.values():
+            if name in variable.attributes:
+                yield variable, variable.attributes[name]
+
     @property
     def dimensions(self) -> Mapping[str, Dimension]:
         """Dimensions by path."""
@@ -178,15 +184,11 @@ class CFDataset:
 
     def suggest(self, name: str, group: str) -> tuple[str, ...]:
         """Return the help that names the variable that is probably meant."""
-        scopes = set(list_scopes(group))
-        visible = [variable.name for variable in self.variables.values() if variable.group in scopes]
-        return tuple(names.suggest(name, visible))
+        return _suggest(name, group, self.variables)
 
     def suggest_dimension(self, name: str, group: str) -> tuple[str, ...]:
         """Return the help that names the dimension that is probably meant."""
-        scopes = set(list_scopes(group))
-        visible = [names.last(path) for path in self.checked.dimensions if names.parent(path) in scopes]
-        return tuple(names.suggest(name, visible))
+        return _suggest(name, group, self.dimensions)
 
     @cached_property
     def external(self) -> frozenset[str]:
@@ -324,6 +326,11 @@ def has_types(checked: Checked) -> bool:
             if attribute.name != "_FillValue" and guess_constant(plain(attribute.value).value) != attribute.value:
                 return True
     return not from_documents
+
+
+def _suggest(name: str, group: str, declared: Iterable[str]) -> tuple[str, ...]:
+    scopes = list_scopes(group)
+    return tuple(names.suggest(name, [names.last(path) for path in declared if names.parent(path) in scopes]))
 
 
 def _find_path(name: str, group: str, declared: Mapping[str, Any]) -> str | None:

@@ -8,7 +8,7 @@ All attributes of variables named by `grid_mapping` must be equal.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from enum import StrEnum
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -19,7 +19,7 @@ from nczarr.arrays.regions import all_of, region_of
 from nczarr.arrays.sources.source import ArraySource, itemsize
 from nczarr.arrays.values.parts import is_fixed
 from nczarr.arrays.values.time_units import CALENDARS
-from nczarr.ast import Attribute, Constant, Variable
+from nczarr.ast import Constant, Group, Variable
 from nczarr.ast.types import is_number
 from nczarr.check.checked import Checked, whole_parts
 from nczarr.diagnostics.report import Report
@@ -173,8 +173,18 @@ class Aspect(StrEnum):
     ENDIAN = "the byte order"
 
 
-OBJECTS = frozenset({Aspect.GROUP, Aspect.TYPE, Aspect.DIMENSION, Aspect.VARIABLE})
+OBJECTS = (Aspect.GROUP, Aspect.TYPE, Aspect.DIMENSION, Aspect.VARIABLE)
 """Aspects of objects that one source lacks."""
+
+_OWNERS = {
+    Aspect.DEFINITION: (Aspect.TYPE,),
+    Aspect.LENGTH: (Aspect.DIMENSION,),
+    Aspect.ATTRIBUTE: (Aspect.VARIABLE, Aspect.GROUP),
+}
+"""Kinds of the objects that have a property; variables have the others."""
+
+Trait = tuple[str, Aspect, str]
+"""FQN of an object, the property of it, and the name of the attribute if that is the property."""
 
 
 class SourceDifference(NamedTuple):
@@ -194,64 +204,59 @@ class SourceDifference(NamedTuple):
     """True if the sources cannot be combined."""
 
 
+def list_traits(checked: Checked, along: Collection[str]) -> dict[Trait, Any]:
+    """Return the properties of a model: texts, and values of attributes. `along`: dimensions of any length."""
+    from nczarr.operations.compare.diff import definition
+
+    traits: dict[Trait, Any] = {(path, kind, ""): kind for kind in OBJECTS for path in getattr(checked, f"{kind}s")}
+    for path, declared in checked.types.items():
+        traits[path, Aspect.DEFINITION, ""] = definition(declared, storage=True)
+    for path, dimension in checked.dimensions.items():
+        if path not in along:
+            traits[path, Aspect.LENGTH, ""] = str(dimension.size)
+    for path, variable in checked.variables.items():
+        traits[path, Aspect.ELEMENT_TYPE, ""] = variable.type
+        traits[path, Aspect.DIMENSIONS, ""] = f"({', '.join(map(str, variable.dimensions))})"
+    owners: dict[str, Variable | Group] = {**checked.variables, **checked.groups}
+    for path, owner in owners.items():
+        for attribute in owner.attributes:
+            traits[path, Aspect.ATTRIBUTE, attribute.name] = attribute.value
+    return traits
+
+
+def list_unequal(one: Mapping[Trait, Any], other: Mapping[Trait, Any]) -> Iterator[Trait]:
+    """Yield the properties that differ, objects first. A missing object stands for its properties."""
+    unequal = [trait for trait, value in one.items() if other.get(trait) != value]
+    unequal += [trait for trait in other if trait not in one]
+    for trait in sorted(unequal, key=lambda trait: (*OBJECTS, trait[1]).index(trait[1])):
+        path, aspect, name = trait
+        kinds = _OWNERS.get(aspect, (Aspect.VARIABLE,))
+        if aspect not in OBJECTS and not all(any((path, kind, "") in side for kind in kinds) for side in (one, other)):
+            continue
+        if name != "calendar" or calendar_of(one.get(trait)) != calendar_of(other.get(trait)):
+            yield trait
+
+
+def is_decisive(trait: Trait, traits: Mapping[Trait, Any], grids: Collection[str]) -> bool:
+    """Return whether sources with another value cannot be combined. `grids`: names of grid mappings."""
+    path, aspect, name = trait
+    is_of_variable = (path, Aspect.VARIABLE, "") in traits
+    return aspect is not Aspect.ATTRIBUTE or (is_of_variable and (names.last(path) in grids or name in DECISIVE))
+
+
 def findings(one: Checked, other: Checked, way: Way) -> Iterator[SourceDifference]:
     """Yield the differences of models; lengths of the way's dimensions may differ."""
-    yield from _missing(Aspect.GROUP, one.groups, other.groups)
-    yield from _missing(Aspect.TYPE, one.types, other.types)
-    yield from _missing(Aspect.DIMENSION, one.dimensions, other.dimensions)
-    yield from _missing(Aspect.VARIABLE, one.variables, other.variables)
-    for path, declared in one.types.items():
-        if path in other.types and other.types[path] != declared:
-            from nczarr.operations.compare.diff import definition
+    from nczarr.operations.compare.difference import show_constant, show_pair
 
-            here, there = (definition(dataset.types[path], storage=True) for dataset in (one, other))
-            yield SourceDifference(path, Aspect.DEFINITION, "", here, there)
-    for path, dimension in one.dimensions.items():
-        if path in other.dimensions and path not in way.dimensions and other.dimensions[path].size != dimension.size:
-            yield SourceDifference(path, Aspect.LENGTH, "", str(dimension.size), str(other.dimensions[path].size))
+    here, there = (list_traits(side, way.dimensions) for side in (one, other))
     grids = list_grid_mappings(one) | list_grid_mappings(other)
-    for path, variable in one.variables.items():
-        if path in other.variables:
-            yield from _compare_variable(path, variable, other.variables[path], grids)
-    for path, group in one.groups.items():
-        if path in other.groups:
-            yield from _attributes(path, group.attributes, other.groups[path].attributes, frozenset())
-
-
-def _missing(aspect: Aspect, one: Mapping[str, object], other: Mapping[str, object]) -> Iterator[SourceDifference]:
-    for here, there in ((one, other), (other, one)):
-        for path in here:
-            if path not in there:
-                sides = (aspect, None) if here is one else (None, aspect)
-                yield SourceDifference(path, aspect, "", *sides)
-
-
-def _compare_variable(path: str, one: Variable, other: Variable, grids: set[str]) -> Iterator[SourceDifference]:
-    if one.type != other.type:
-        yield SourceDifference(path, Aspect.ELEMENT_TYPE, "", one.type, other.type)
-    if one.dimensions != other.dimensions:
-        here, there = (f"({', '.join(map(str, variable.dimensions))})" for variable in (one, other))
-        yield SourceDifference(path, Aspect.DIMENSIONS, "", here, there)
-    decisive = None if names.last(path) in grids else DECISIVE
-    yield from _attributes(path, one.attributes, other.attributes, decisive)
-
-
-def _attributes(
-    path: str, one: tuple[Attribute, ...], other: tuple[Attribute, ...], decisive: frozenset[str] | None
-) -> Iterator[SourceDifference]:
-    """Yield differing attributes; all are decisive if `decisive` is None."""
-    here, there = ({attribute.name: attribute.value for attribute in attributes} for attributes in (one, other))
-    for name in dict.fromkeys([*here, *there]):
-        first, second = here.get(name), there.get(name)
-        if first == second or (name == "calendar" and calendar_of(first) == calendar_of(second)):
-            continue
-        from nczarr.operations.compare.difference import show_constant, show_pair
-
-        one_text, other_text = (None if value is None else show_constant(value) for value in (first, second))
-        if first is not None and second is not None:
-            one_text, other_text = show_pair(first, second)
-        decides = decisive is None or name in decisive
-        yield SourceDifference(path, Aspect.ATTRIBUTE, name, one_text, other_text, decides)
+    for trait in list_unequal(here, there):
+        first, second = here.get(trait), there.get(trait)
+        if trait[1] is Aspect.ATTRIBUTE and first is not None and second is not None:
+            first, second = show_pair(first, second)
+        elif trait[1] is Aspect.ATTRIBUTE:
+            first, second = (None if value is None else show_constant(value) for value in (first, second))
+        yield SourceDifference(*trait, first, second, is_decisive(trait, here, grids))
 
 
 def calendar_of(value: Constant | None) -> Constant | None:

@@ -11,15 +11,18 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from nczarr.ast import Constant
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import CompileError, Diagnostic, Report
 from nczarr.diagnostics.secrets import NO_OPTIONS, show
-from nczarr.operations.combine.agreement import OBJECTS, Aspect, CombineSpec, settle
+from nczarr.names import list_first
+from nczarr.operations.combine.agreement import OBJECTS, Aspect, CombineSpec, Trait, calendar_of, is_decisive, settle
 from nczarr.operations.combine.combination import CHOOSE, NAMED, SAME_UNITS
-from nczarr.operations.combine.source_profile import CoordinateSpan, SourceProfile, Trait, make_profile
+from nczarr.operations.combine.source_profile import CoordinateSpan, SourceProfile, make_profile
 from nczarr.operations.combine.sources import Job, read_each
+from nczarr.operations.compare.difference import show_constant
 from nczarr.operations.pipeline import Input
 from nczarr.select.coordinate_summary import GAP
 from nczarr.select.selection import Subset
@@ -53,18 +56,18 @@ class _OwnValues:
         """A source that differs from the first one."""
         self.count = 0
         """Number of sources that differ."""
-        self._digests: set[bytes | None] = set()
+        self._hashes: set[int] = set()
 
-    def add(self, number: int, digest: bytes | None) -> None:
+    def add(self, number: int, value: Constant | None) -> None:
         """Add a source that differs from the first one."""
         self.count += 1
         self.example = self.example or number
-        if len(self._digests) < MANY_VALUES:
-            self._digests.add(digest)
+        if len(self._hashes) < MANY_VALUES:
+            self._hashes.add(hash(value))
 
     def is_own(self, total: int) -> bool:
         """Return whether most sources have a value of their own, as with the time of writing."""
-        return total >= FEW and len(self._digests) >= min(MANY_VALUES, total // 2)
+        return total >= FEW and len(self._hashes) >= min(MANY_VALUES, total // 2)
 
 
 class JoinedSources(NamedTuple):
@@ -165,9 +168,7 @@ class _AlikeFindings:
         """Report all findings."""
         for diagnostic, names in self._findings.values():
             if len(names) > 1:
-                others = ", ".join(f"`{name}`" for name in names[1 : SHOWN + 1])
-                more = f" and {len(names) - SHOWN - 1} more" if len(names) > SHOWN + 1 else ""
-                notes = (*diagnostic.notes, f"the same in {others}{more}")
+                notes = (*diagnostic.notes, f"the same in {list_first(names[1:], SHOWN)}")
                 diagnostic = diagnostic._replace(notes=notes)
             report.add(diagnostic)
 
@@ -193,12 +194,13 @@ class _Survey:
         self.names.append(name)
         if self.first is None:
             self.first = profile
-        for trait, text in profile.differences(self.first).items():
-            self.unequal.setdefault(trait, {})[number] = text
-        for attribute in self.first.others.keys() | profile.others.keys():
-            digest = profile.others.get(attribute)
-            if self.first.others.get(attribute) != digest and attribute[1] not in PROVENANCE:
-                self.others.setdefault(attribute, _OwnValues()).add(number, digest)
+        grids = self.first.grids | profile.grids
+        for trait, value in profile.differences(self.first).items():
+            path, _, attribute = trait
+            if is_decisive(trait, self.first.traits, grids):
+                self.unequal.setdefault(trait, {})[number] = _show(attribute, value)
+            elif attribute not in PROVENANCE:
+                self.others.setdefault((path, attribute), _OwnValues()).add(number, value)
         for path, span in profile.spans.items():
             self.spans[path].append((number, span))
         self.length += profile.lengths.get(min(self.along), 0)
@@ -227,13 +229,11 @@ class _Survey:
         assert self.first is not None
         _, aspect, attribute = traits[0]
         subject = f"attribute `{attribute}`" if aspect is Aspect.ATTRIBUTE else str(aspect)
-        owners = ", ".join(f"`{trait[0]}`" for trait in traits[:SHOWN])
-        if len(traits) > SHOWN:
-            owners += f" and {len(traits) - SHOWN} more"
+        owners = list_first((trait[0] for trait in traits), SHOWN)
         texts = self.unequal[traits[0]]
         total = len(self.names)
         same = [number for number in range(total) if number not in texts] if len(texts) < total else []
-        rows = [(self.first.traits.get(traits[0]), same), *_by_text(texts).items()]
+        rows = [(_show(attribute, self.first.traits.get(traits[0])), same), *_by_text(texts).items()]
         rows.sort(key=lambda row: -len(row[1]))
         count = total - len(rows[0][1])
         differing = f"{count} of {total} sources"
@@ -266,9 +266,8 @@ class _Survey:
         total = len(self.names)
         some = [item for item in sorted(self.others.items()) if not item[1].is_own(total)]
         if some:
-            listed = ", ".join(f"`{path.rstrip('/')}:{name}`" for (path, name), _ in some[:NAMED])
-            rest = f" and {len(some) - NAMED} more" if len(some) > NAMED else ""
-            text = f"attributes differ; those of `{self.names[0]}` would be kept: {listed}{rest}"
+            listed = list_first((f"{path.rstrip('/')}:{name}" for (path, name), _ in some), NAMED)
+            text = f"attributes differ; those of `{self.names[0]}` would be kept: {listed}"
             notes = [
                 f"`{path.rstrip('/')}:{name}` differs in {values.count} of {total} sources, such as "
                 f"`{self.names[values.example]}`"
@@ -343,3 +342,9 @@ def _by_text(texts: dict[int, str | None]) -> dict[str | None, list[int]]:
     for number, text in texts.items():
         grouped.setdefault(text, []).append(number)
     return grouped
+
+
+def _show(attribute: str, value: Any) -> str | None:
+    """Return a property in words; None if it is absent."""
+    value = calendar_of(value) if attribute == "calendar" else value
+    return f"{show_constant(value)} ({value.type})" if isinstance(value, Constant) else value

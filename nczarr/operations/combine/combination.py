@@ -192,12 +192,9 @@ class Combination:
             is_time = is_units and _is_time(self.model.checked.variables[path])
             report.error("unequal-sources", message, notes=notes, helps=[SAME_UNITS] * is_time + [CHOOSE])
         if self._attributes:
-            some = list(self._attributes)
-            rest = f" and {len(some) - NAMED} more" if len(some) > NAMED else ""
-            listed = ", ".join(f"`{path}`" for path in some[:NAMED])
+            listed = names.list_first(self._attributes, NAMED)
             report.warning(
-                "differing-attributes",
-                f"attributes differ; those of `{self.model.name}` are kept: {listed}{rest}",
+                "differing-attributes", f"attributes differ; those of `{self.model.name}` are kept: {listed}"
             )
         if self.model.way.new_dim and not self.stacked and not self._faults:
             text = f"no variable differs between the sources, so no variable would have {self.model.way.shown}"

@@ -9,19 +9,17 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from nczarr import names
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.regions import all_of
 from nczarr.arrays.sources.source import little
 from nczarr.arrays.values.time_units import dates
-from nczarr.ast import Attribute, Variable
+from nczarr.ast import Variable
 from nczarr.check.checked import Checked, whole_parts
 from nczarr.check.outline import codec_text
-from nczarr.operations.combine.agreement import DECISIVE, OBJECTS, Aspect, calendar_of, list_grid_mappings
-from nczarr.operations.compare.diff import definition
-from nczarr.operations.compare.difference import show_constant
+from nczarr.operations.combine.agreement import OBJECTS, Aspect, Trait, list_grid_mappings, list_traits, list_unequal
 from nczarr.select.indexing import read_outer
 from nczarr.select.physical import Physical, is_numeric, physical
 
@@ -30,9 +28,6 @@ MOST_VALUES = 1 << 22
 
 MOST_UNJOINED = 1 << 17
 """Maximum number of values of another variable that is not joined: all sources are read for them."""
-
-Trait = tuple[str, Aspect, str]
-"""FQN of an object, the property of it, and the name of the attribute if that is the property."""
 
 
 class CoordinateSpan(NamedTuple):
@@ -57,37 +52,29 @@ class CoordinateSpan(NamedTuple):
 class SourceProfile(NamedTuple):
     """Properties of one source."""
 
-    traits: Mapping[Trait, str]
-    """Text of each property that must be equal."""
-    others: Mapping[tuple[str, str], bytes]
-    """Digest of each attribute that may differ, by owner and name."""
+    traits: Mapping[Trait, Any]
+    """Text of each property, or value of the attribute."""
+    grids: frozenset[str]
+    """Names of grid mappings."""
     lengths: Mapping[str, int]
     """Lengths of dimensions."""
     spans: Mapping[str, CoordinateSpan]
     """Coordinates of the joined dimensions."""
 
-    def differences(self, first: SourceProfile) -> dict[Trait, str | None]:
+    def differences(self, first: SourceProfile) -> dict[Trait, Any]:
         """Return the properties that differ from those of the first source; None: absent.
 
         A missing variable stands for its properties, and another length of a dimension for the chunks along it.
         """
-        lacking = {path for path, aspect, _ in self.traits.keys() ^ first.traits.keys() if aspect in OBJECTS}
-        unequal: dict[Trait, str | None] = {}
-        for trait in [*first.traits, *(trait for trait in self.traits if trait not in first.traits)]:
-            text = self.traits.get(trait)
-            if text == first.traits.get(trait):
-                continue
-            if trait[0] in lacking and trait[1] not in OBJECTS:
-                continue
-            unequal[trait] = text
-        return {trait: text for trait, text in unequal.items() if not _is_consequence(trait, unequal, first)}
+        unequal = {trait: self.traits.get(trait) for trait in list_unequal(first.traits, self.traits)}
+        return {trait: value for trait, value in unequal.items() if not _is_consequence(trait, unequal, first)}
 
 
 IN_TYPE = frozenset({"_FillValue", "missing_value", "valid_min", "valid_max", "valid_range", "_Unsigned"})
 """Attributes that have the type of their variable."""
 
 
-def _is_consequence(trait: Trait, unequal: Mapping[Trait, str | None], first: SourceProfile) -> bool:
+def _is_consequence(trait: Trait, unequal: Mapping[Trait, Any], first: SourceProfile) -> bool:
     """Return whether a difference follows from another length of a dimension, type of the variable, or group."""
     path, aspect, attribute = trait
     if aspect in OBJECTS:
@@ -101,7 +88,7 @@ def _is_consequence(trait: Trait, unequal: Mapping[Trait, str | None], first: So
 
 
 def _dimensions_in(profile: SourceProfile, path: str) -> list[str]:
-    return profile.traits.get((path, Aspect.DIMENSIONS, ""), "").strip("()").split(", ")
+    return str(profile.traits.get((path, Aspect.DIMENSIONS, ""), "")).strip("()").split(", ")
 
 
 def make_profile(checked: Checked, along: frozenset[str], first: SourceProfile | None = None) -> SourceProfile:
@@ -109,23 +96,9 @@ def make_profile(checked: Checked, along: frozenset[str], first: SourceProfile |
 
     `first`: that of the first source, in whose calendars dates are compared.
     """
-    grids = list_grid_mappings(checked)
-    traits: dict[Trait, str] = {}
-    others: dict[tuple[str, str], bytes] = {}
-    for path, declared in checked.types.items():
-        traits[path, Aspect.TYPE, ""] = "present"
-        traits[path, Aspect.DEFINITION, ""] = definition(declared, storage=True)
-    for path, dimension in checked.dimensions.items():
-        traits[path, Aspect.DIMENSION, ""] = "present"
-        if path not in along:
-            traits[path, Aspect.LENGTH, ""] = str(dimension.size)
+    traits = list_traits(checked, along)
     for path, variable in checked.variables.items():
-        traits.update(_describe_variable(path, variable, checked))
-        decisive = None if names.last(path) in grids else DECISIVE
-        _add_attributes(path, variable.attributes, decisive, traits, others)
-    for path, group in checked.groups.items():
-        traits[path, Aspect.GROUP, ""] = "present"
-        _add_attributes(path, group.attributes, frozenset(), traits, others)
+        traits.update(_describe_storage(path, variable, checked))
     spans: dict[str, CoordinateSpan] = {}
     for path, variable in checked.variables.items():
         count = math.prod(checked.shapes[path])
@@ -143,7 +116,8 @@ def make_profile(checked: Checked, along: frozenset[str], first: SourceProfile |
             digest = hashlib.sha256(numbers.tobytes()).hexdigest()[:8]
             ends = " to ".join(decoding.text(float(numbers[place])) for place in (0, -1))
             traits[path, Aspect.VALUES, ""] = f"{ends}, {len(numbers)} values with the digest {digest}"
-    return SourceProfile(traits, others, {path: checked.dimensions[path].size for path in checked.dimensions}, spans)
+    lengths = {path: dimension.size for path, dimension in checked.dimensions.items()}
+    return SourceProfile(traits, frozenset(list_grid_mappings(checked)), lengths, spans)
 
 
 def _describe_values(checked: Checked, path: str) -> str:
@@ -159,12 +133,8 @@ def _describe_values(checked: Checked, path: str) -> str:
     return f"{math.prod(checked.shapes[path])} values with the digest {digest.hexdigest()[:8]}"
 
 
-def _describe_variable(path: str, variable: Variable, checked: Checked) -> Iterator[tuple[Trait, str]]:
-    """Yield the properties of a variable but its attributes."""
+def _describe_storage(path: str, variable: Variable, checked: Checked) -> Iterator[tuple[Trait, str]]:
     storage = variable.storage
-    yield (path, Aspect.VARIABLE, ""), "present"
-    yield (path, Aspect.ELEMENT_TYPE, ""), variable.type
-    yield (path, Aspect.DIMENSIONS, ""), f"({', '.join(map(str, variable.dimensions))})"
     yield (path, Aspect.CODECS, ""), ", ".join(map(codec_text, storage.codecs)) or "none"
     yield (path, Aspect.CHUNKS, ""), _name_chunks(variable, checked.shapes[path])
     if storage.endian is not None:
@@ -174,25 +144,6 @@ def _describe_variable(path: str, variable: Variable, checked: Checked) -> Itera
 def _name_chunks(variable: Variable, shape: tuple[int, ...]) -> str:
     chunks = variable.storage.chunks
     return "none" if chunks is None or not shape else " × ".join(map(str, chunks))
-
-
-def _add_attributes(
-    path: str,
-    attributes: tuple[Attribute, ...],
-    decisive: frozenset[str] | None,
-    traits: dict[Trait, str],
-    others: dict[tuple[str, str], bytes],
-) -> None:
-    """Add attributes to the properties that must be equal, or to those that may differ."""
-    for attribute in attributes:
-        if decisive is None or attribute.name in decisive:
-            value = attribute.value if attribute.name != "calendar" else calendar_of(attribute.value)
-            if value is None:
-                continue
-            traits[path, Aspect.ATTRIBUTE, attribute.name] = f"{show_constant(value)} ({value.type})"
-        else:
-            text = repr((attribute.value.type, attribute.value.data)).encode("utf-8", "surrogatepass")
-            others[path, attribute.name] = hashlib.blake2b(text, digest_size=8).digest()
 
 
 def _in_calendar(decoding: Physical, path: str, first: SourceProfile | None) -> Physical:

@@ -6,15 +6,16 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from nczarr import names
-from nczarr.ast import Attribute, Dataset, Group, Variable
-from nczarr.ast.dataset import map_groups
+from nczarr.ast import Attribute, Dataset
 from nczarr.operations.edit.rename_tree import Renames, rename_tree
 from nczarr.plan.header_changes import (
+    NODE_KINDS,
     AttributeChange,
     AttributeOrder,
     DimensionChange,
     HeaderChange,
     NodeAddition,
+    NodeKind,
     NodeRemoval,
 )
 
@@ -28,31 +29,26 @@ def apply_changes(dataset: Dataset, changes: Sequence[HeaderChange], renamed: Re
         if isinstance(change, AttributeChange | AttributeOrder):
             attributes.setdefault(change.owner, []).append(change)
 
-    def change_variable(variable: Variable, path: str) -> Variable:
-        if path not in attributes:
-            return variable
-        return variable.model_copy(update={"attributes": change_attributes(variable.attributes, attributes[path])})
+    def change_node(kind: NodeKind, node: Any, path: str) -> Any:
+        if kind == "group":
+            return change_group(node, path)
+        if kind == "dimension" and path in dimensions:
+            return dimensions[path].model_copy(update={"name": node.name})
+        if kind == "variable" and path in attributes:
+            return node.model_copy(update={"attributes": change_attributes(node.attributes, attributes[path])})
+        return node
 
-    def change_group(path: str, group: Group) -> dict[str, Any]:
-        return {
-            "types": tuple(
-                declared for declared in group.types if ("type", names.join(path, declared.name)) not in removed
-            ),
-            "dimensions": tuple(
-                dimensions[place].model_copy(update={"name": dimension.name}) if place in dimensions else dimension
-                for dimension in group.dimensions
-                if ("dimension", place := names.join(path, dimension.name)) not in removed
-            ),
-            "variables": tuple(
-                change_variable(variable, place)
-                for variable in group.variables
-                if ("variable", place := names.join(path, variable.name)) not in removed
-            ),
-            "attributes": change_attributes(group.attributes, attributes.get(path, ())),
-        }
+    def change_group(group: Any, path: str) -> Any:
+        members: dict[str, Any] = {"attributes": change_attributes(group.attributes, attributes.get(path, ()))}
+        for kind in NODE_KINDS:
+            members[f"{kind}s"] = tuple(
+                change_node(kind, node, place)
+                for node in getattr(group, f"{kind}s")
+                if (kind, place := names.join(path, node.name)) not in removed
+            )
+        return group.model_copy(update=members)
 
-    groups = frozenset(path for kind, path in removed if kind == "group")
-    changed = rename_tree(map_groups(_drop_groups(dataset, "/", groups), change_group), renamed)
+    changed = rename_tree(change_group(dataset, "/"), renamed)
     additions = [change for change in changes if isinstance(change, NodeAddition)]
     return _add(changed, "/", additions) if additions else changed
 
@@ -79,28 +75,12 @@ def change_attributes(
     return tuple(result)
 
 
-def _drop_groups(group: Any, path: str, gone: frozenset[str]) -> Any:
-    """Return a group without those of the FQNs."""
-    if not gone:
-        return group
-    remaining = []
-    for child in group.groups:
-        place = names.join(path, child.name)
-        if place not in gone:
-            remaining.append(_drop_groups(child, place, gone))
-    return group.model_copy(update={"groups": tuple(remaining)})
-
-
-_MEMBERS = {"type": "types", "dimension": "dimensions", "variable": "variables", "group": "groups"}
-"""Member of a group by the kind of its nodes."""
-
-
 def _add(group: Any, path: str, additions: Sequence[NodeAddition]) -> Any:
     """Return a group with the nodes that are added below its FQN."""
     members: dict[str, Any] = {}
-    for kind, member in _MEMBERS.items():
+    for kind in NODE_KINDS:
         new = [change.node for change in additions if change.kind == kind and names.parent(change.path) == path]
-        members[member] = (*getattr(group, member), *new)
+        members[f"{kind}s"] = (*getattr(group, f"{kind}s"), *new)
     prefix = "/" if path == "/" else path + "/"
     deeper = [change for change in additions if change.path.startswith(prefix)]
     members["groups"] = tuple(_add(child, names.join(path, child.name), deeper) for child in members["groups"])

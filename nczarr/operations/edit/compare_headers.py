@@ -162,7 +162,7 @@ class _Comparison:
     def _compare_order(self, path: str, before: Group, after: Group) -> None:
         """Collect other orders of definitions, in which values may be stored."""
         for member in ("types", "dimensions", "variables", "groups"):
-            orders = [[node.name for node in getattr(group, member)] for group in (before, after)]
+            orders = [_list_names(group, member) for group in (before, after)]
             common = set(orders[0]) & set(orders[1])
             first, second = ([name for name in order if name in common] for order in orders)
             if first != second:
@@ -274,7 +274,8 @@ def _is_alike(kind: NodeKind, old: Any, new: Any) -> bool:
         case "type":
             return definition(old, storage=False) == definition(new, storage=False)
         case _:
-            return _list_names(old) == _list_names(new)
+            members = [f"{member}s" for member in NODE_KINDS]
+            return all(_list_names(old, member) == _list_names(new, member) for member in members)
 
 
 def _is_same(kind: NodeKind, old: Any, new: Any) -> bool:
@@ -282,8 +283,5 @@ def _is_same(kind: NodeKind, old: Any, new: Any) -> bool:
     return kind not in ("variable", "group") or bool(old.attributes == new.attributes)
 
 
-def _list_names(group: Group) -> list[list[str]]:
-    """Return the names in a group by kind of node."""
-    return [
-        [node.name for node in members] for members in (group.types, group.dimensions, group.variables, group.groups)
-    ]
+def _list_names(group: Group, member: str) -> list[str]:
+    return [node.name for node in getattr(group, member)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from nczarr import names
 from nczarr.ast import (
@@ -17,10 +17,11 @@ from nczarr.ast import (
     Variable,
     VlenType,
 )
+from nczarr.ast.dataset import map_groups
 from nczarr.check.checked import Checked, Unchecked
 from nczarr.plan.header_changes import NODE_KINDS, NodeKind
 
-Named = TypeVar("Named", Dimension, CompoundType, VlenType, Group, Variable)
+Named = TypeVar("Named", Dimension, CompoundType, VlenType, Variable)
 
 Renames = Mapping[NodeKind, Mapping[str, str]]
 """New FQNs by kind and old FQN, in which groups have their new names too."""
@@ -34,14 +35,8 @@ def complete_renames(dataset: Dataset, direct: Renames) -> dict[NodeKind, dict[s
     complete: dict[NodeKind, dict[str, str]] = {kind: {} for kind in NODE_KINDS}
 
     def visit(group: Group, old: str, new: str) -> None:
-        nodes: tuple[tuple[NodeKind, tuple[Group | UserType | Dimension | Variable, ...]], ...] = (
-            ("type", group.types),
-            ("dimension", group.dimensions),
-            ("variable", group.variables),
-            ("group", group.groups),
-        )
-        for kind, children in nodes:
-            for child in children:
+        for kind in NODE_KINDS:
+            for child in getattr(group, f"{kind}s"):
                 old_path = names.join(old, child.name)
                 new_path = names.join(new, direct.get(kind, {}).get(old_path, child.name))
                 if old_path != new_path:
@@ -57,7 +52,7 @@ def rename_tree(dataset: Dataset, renamed: Renames) -> Dataset:
     """Return the tree with new names; `renamed` is complete."""
     if not any(renamed.values()):
         return dataset
-    return _Renamer(renamed).group(dataset, "/")
+    return map_groups(dataset, _Renamer(renamed).change_group)
 
 
 def rename_arrays(checked: Checked, dataset: Dataset, variables: Mapping[str, str]) -> Unchecked:
@@ -74,20 +69,15 @@ class _Renamer:
         self.renamed = renamed
         self.has_types = bool(renamed["type"])
 
-    def group(self, group: Dataset, path: str) -> Dataset:
-        """Return a group and its content with new names."""
-        return group.model_copy(
-            update={
-                "types": tuple(self._declare(declared, path) for declared in group.types),
-                "dimensions": tuple(self._name("dimension", dimension, path) for dimension in group.dimensions),
-                "variables": tuple(self._change_variable(variable, path) for variable in group.variables),
-                "attributes": self._attributes(group.attributes),
-                "groups": tuple(
-                    self._name("group", self.group(child, names.join(path, child.name)), path)  # type: ignore[arg-type]
-                    for child in group.groups
-                ),
-            }
-        )
+    def change_group(self, path: str, group: Group) -> dict[str, Any]:
+        """Return the members of a group with new names."""
+        return {
+            "name": names.last(self.renamed["group"][path]) if path in self.renamed["group"] else group.name,
+            "types": tuple(self._declare(declared, path) for declared in group.types),
+            "dimensions": tuple(self._name("dimension", dimension, path) for dimension in group.dimensions),
+            "variables": tuple(self._change_variable(variable, path) for variable in group.variables),
+            "attributes": self._attributes(group.attributes),
+        }
 
     def _name(self, kind: NodeKind, node: Named, parent: str) -> Named:
         new = self.renamed[kind].get(names.join(parent, node.name))

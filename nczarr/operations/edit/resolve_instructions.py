@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from typing import Any, NamedTuple
 
 from nczarr import names
-from nczarr.ast import Attribute, Dataset, Group, Variable
+from nczarr.ast import Attribute, Constant, Dataset, Group, Variable
 from nczarr.ast.dataset import map_groups
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import NOWHERE, Report, Span
@@ -23,21 +23,6 @@ class NodeInstructions(NamedTuple):
     """Kind and FQN of removed nodes."""
 
 
-class _AttributeDraft:
-    """Attributes of a group or variable while instructions change them."""
-
-    def __init__(self, attributes: tuple[Attribute, ...]) -> None:
-        self.values = {attribute.name: attribute.value for attribute in attributes}
-
-    def freeze(self) -> tuple[Attribute, ...]:
-        """Return the attributes in order."""
-        return tuple(Attribute(name=name, value=value) for name, value in self.values.items())
-
-    def rename(self, name: str, new: str) -> None:
-        """Rename one attribute in its place."""
-        self.values = {new if other == name else other: value for other, value in self.values.items()}
-
-
 def resolve_nodes(checked: Checked, instructions: Iterable[Instruction], report: Report) -> NodeInstructions:
     """Return the new names and the removals of nodes. Reports bad-edit."""
     renames: dict[NodeKind, dict[str, str]] = {kind: {} for kind in NODE_KINDS}
@@ -46,7 +31,7 @@ def resolve_nodes(checked: Checked, instructions: Iterable[Instruction], report:
         if isinstance(instruction, AttributeAssignment) or instruction.attribute is not None:
             continue
         path = instruction.path if instruction.path.startswith("/") else names.join("/", instruction.path)
-        kinds = [kind for kind in NODE_KINDS if path in _table(checked, kind)]
+        kinds = [kind for kind in NODE_KINDS if path in getattr(checked, f"{kind}s")]
         if instruction.kind is not None:
             kinds = [kind for kind in kinds if kind == instruction.kind]
         if not kinds or path == "/":
@@ -90,7 +75,7 @@ def _report_uses(checked: Checked, path: str, deleted: Collection[tuple[NodeKind
         if path in variable.dimensions and not any(name == place or name.startswith(f"{place}/") for place in gone)
     ]
     if uses:
-        shown = ", ".join(f"`{name}`" for name in uses[:5]) + (f" and {len(uses) - 5} more" if len(uses) > 5 else "")
+        shown = names.list_first(uses, 5)
         report.error("bad-edit", f"dimension `{path}` cannot be removed: {shown} use{'s' * (len(uses) == 1)} it")
 
 
@@ -107,46 +92,40 @@ def _report_repeated_values(instructions: Iterable[Instruction], report: Report)
         owners.add((owner, instruction.name))
 
 
-def _table(checked: Checked, kind: NodeKind) -> Mapping[str, Any]:
-    tables: Mapping[NodeKind, Mapping[str, Any]] = {
-        "group": checked.groups,
-        "type": checked.types,
-        "dimension": checked.dimensions,
-        "variable": checked.variables,
-    }
-    return tables[kind]
-
-
 def _report_missing(checked: Checked, kind: NodeKind | None, path: str, span: Span, report: Report) -> None:
-    candidates = [name for one in NODE_KINDS for name in _table(checked, one) if kind in (None, one)]
+    candidates = [name for one in NODE_KINDS for name in getattr(checked, f"{one}s") if kind in (None, one)]
     text = "the root group cannot be renamed or removed" if path == "/" else f"there is no {kind or 'object'} `{path}`"
     report.error("bad-edit", text, span, helps=names.suggest(path, candidates))
 
 
 def change_attributes_as_instructed(checked: Checked, instructions: Iterable[Instruction], report: Report) -> Dataset:
     """Return the tree with other attributes: first removals, then new names, then values. Reports bad-edit."""
-    owners: dict[str, _AttributeDraft] = {}
+    owners: dict[str, dict[str, Constant]] = {}
     instructions = list(instructions)
     for step in (Deletion, NameAssignment, AttributeAssignment):
         for instruction in instructions:
             if isinstance(instruction, step):
                 _change_attribute(checked, instruction, owners, report)
 
+    def freeze(owner: Group | Variable, path: str) -> tuple[Attribute, ...]:
+        if path not in owners:
+            return owner.attributes
+        return tuple(Attribute(name=name, value=value) for name, value in owners[path].items())
+
     def change_group(path: str, group: Group) -> dict[str, Any]:
-        variables = tuple(_replace(variable, names.join(path, variable.name), owners) for variable in group.variables)
-        return {"variables": variables, "attributes": owners[path].freeze() if path in owners else group.attributes}
+        variables = tuple(
+            variable.model_copy(update={"attributes": freeze(variable, names.join(path, variable.name))})
+            for variable in group.variables
+        )
+        return {"variables": variables, "attributes": freeze(group, path)}
 
     return map_groups(checked.dataset, change_group) if owners else checked.dataset
-
-
-def _replace(variable: Variable, path: str, owners: Mapping[str, _AttributeDraft]) -> Variable:
-    return variable.model_copy(update={"attributes": owners[path].freeze()}) if path in owners else variable
 
 
 def _change_attribute(
     checked: Checked,
     instruction: Instruction,
-    owners: dict[str, _AttributeDraft],
+    owners: dict[str, dict[str, Constant]],
     report: Report,
 ) -> None:
     span = instruction.span or NOWHERE
@@ -162,19 +141,19 @@ def _change_attribute(
         helps = names.suggest(path, [*checked.variables, *checked.groups])
         report.error("bad-edit", f"there is no variable or group `{path}`", span, helps=helps)
         return
-    owner = owners.setdefault(path, _AttributeDraft(node.attributes))
+    values = owners.setdefault(path, {attribute.name: attribute.value for attribute in node.attributes})
     if isinstance(instruction, AttributeAssignment):
         assert instruction.value is not None
-        owner.values[name] = instruction.value
-    elif name not in owner.values:
-        helps = names.suggest(name, owner.values)
+        values[name] = instruction.value
+    elif name not in values:
+        helps = names.suggest(name, values)
         report.error("bad-edit", f"`{path}` has no attribute `{name}`", span, helps=helps)
     elif isinstance(instruction, Deletion):
-        del owner.values[name]
-    elif instruction.new in owner.values:
+        del values[name]
+    elif instruction.new in values:
         report.error("bad-edit", f"`{path}` has an attribute `{instruction.new}` already", span)
     else:
-        owner.rename(name, instruction.new)
+        owners[path] = {instruction.new if other == name else other: value for other, value in values.items()}
 
 
 def find_type(checked: Checked, assignment: AttributeAssignment) -> str | None:

@@ -67,8 +67,7 @@ def session_of(opened: Any, repository: Repository, storage: StorageOptions = NO
         revisions = opened.list_branches() if kind == "branch" else opened.list_tags()
         if name in revisions:
             return opened.readonly_session(**{kind: name})
-    closest = names.closest(name, revisions)
-    helps = (f"did you mean `{closest}`?",) if closest else ()
+    helps = tuple(names.suggest(name, revisions))
     if revisions and not helps:
         words = {"branch": "branches", "tag": "tags"}[kind]
         helps = (f"its {words}: " + ", ".join(f"`{revision}`" for revision in sorted(revisions)[:8]),)

@@ -19,7 +19,7 @@ from nczarr.diagnostics.report import Report, Source, Span
 from nczarr.formats.cdl.values.literals import Literal
 
 if TYPE_CHECKING:
-    from nczarr.formats.cdl.values.dates import TimeUnits
+    from nczarr.arrays.values.time_units import Units
 
 INTEGERS = ("byte", "ubyte", "short", "ushort", "int", "uint", "int64", "uint64")
 NUMBER_WORDS = ("NaN", "NaNf", "Infinity", "Infinityf", "-Infinity", "-Infinityf")
@@ -37,7 +37,7 @@ _NUMBER = re.compile(
 class Converter:
     """Converter of one source's literals; `what` names the target in messages (`an int variable`)."""
 
-    def __init__(self, source: Source, report: Report, units: Callable[[], TimeUnits | None] | None = None) -> None:
+    def __init__(self, source: Source, report: Report, units: Callable[[], Units | None] | None = None) -> None:
         """Set up; `units`: given for variable data, which allows dates and integers of the other sign."""
         self.source = source
         self.report = report
@@ -171,9 +171,11 @@ class Converter:
 
     def _from_date(self, literal: Literal, atomic: Atomic, what: str) -> int | float | None:
         """Convert a date of a time variable, as `ncdump -t` prints it (`dates.py`)."""
+        from nczarr.formats.cdl.values.dates import count_units
+
         units = self.units() if self.units is not None else None
         text = literal.value.decode("ascii", "replace")
-        number = units.number(text) if units is not None else None
+        number = None if units is None else count_units(text, units)
         if units is None or number is None:
             return None
         value = int(number) if number.denominator == 1 else float(number)

@@ -30,7 +30,7 @@ from nczarr.formats.cdl.values.literal_values import Converter
 from nczarr.formats.cdl.values.literals import ListReader, Literal
 
 if TYPE_CHECKING:
-    from nczarr.formats.cdl.values.dates import TimeUnits
+    from nczarr.arrays.values.time_units import Units
 
 
 def read_lists(work: Unchecked, report: Report) -> Unchecked:
@@ -93,7 +93,7 @@ def _read_attribute(
     return attribute if value is None else Attribute(name=attribute.name, value=value, span=attribute.span)
 
 
-def _time_units(path: str, variable: Variable, tables: Tables) -> TimeUnits | None:
+def _time_units(path: str, variable: Variable, tables: Tables) -> Units | None:
     """Return the time units of a variable, or of the variable whose CF `bounds` it is."""
     from nczarr.formats.cdl.values.dates import time_units
 

@@ -10,6 +10,7 @@ from nczarr.ast.plain import JsonConstant, plain
 from nczarr.formats.common.documents import DocumentCache, Json
 from nczarr.formats.zarr.core.array_metadata import ArrayMetadata
 from nczarr.formats.zarr.core.fill_values import FAULTS, INVALID
+from nczarr.names import list_first
 from nczarr.syntax.json.positions import pointer
 
 
@@ -111,9 +112,7 @@ class NodeReader:
 def unread(what: str, listed: Any) -> str:
     """Return the message about metadata of netCDF-C's draft in a node of another dialect, which names some of them."""
     items = list(listed) if isinstance(listed, list | dict) else [listed]
-    names = [f"`{str(item.get('name') if isinstance(item, dict) else item)[:60]}`" for item in items]
-    more = f" and {len(names) - 20} more" if len(names) > 20 else ""
-    shown = ", ".join(names[:20]) + more
+    shown = list_first((str(item.get("name") if isinstance(item, dict) else item)[:60] for item in items), 20)
     return f"{what} in the layout of a netCDF-C draft, below a root of another dialect, not read: {shown}"
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from nczarr.arrays.lazy_numpy import np
 from nczarr.operations.cf.breaches import find_missing, find_missing_dimensions, find_no_text
 from nczarr.operations.cf.references import parse_pairs
-from nczarr.operations.cf.rule import Breach, Topic, load_rules
+from nczarr.operations.cf.rule import Breach
 from nczarr.operations.cf.values import has_values, read_numbers, read_texts
 from nczarr.operations.cf.view import INTEGERS, TEXTS, CFDataset, CFVariable
 
@@ -16,7 +16,7 @@ FEATURES = ({"map", "uris", "identifiers"}, {"map", "unique_values"})
 _URI = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:\S+|[^\s:]+(?::\S*)?")
 
 
-def find(dataset: CFDataset) -> Iterator[Breach]:
+def check_aggregation(dataset: CFDataset) -> Iterator[Breach]:
     """Find aggregations whose fragments are missing or do not agree."""
     for variable in dataset.variables.values():
         if not {"aggregated_dimensions", "aggregated_data"} & variable.attributes.keys():
@@ -73,6 +73,3 @@ def _find_parts(
             for text in texts if name == "uris" else ():
                 if text and not _URI.fullmatch(text):
                     yield Breach("uri", f"`{text}` of `{part.path}` is not a URI", node, part.name)
-
-
-TOPIC = Topic(load_rules("aggregation"), find)

@@ -1,4 +1,4 @@
-"""7.3 Cell methods, and Appendix E."""
+"""7.3 to 7.5: methods of cells, and Appendix E."""
 
 from __future__ import annotations
 
@@ -7,24 +7,16 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from nczarr.names import suggest
-from nczarr.operations.cf.rule import Breach, Topic, load_rules
+from nczarr.operations.cf.axes import is_time_coordinate, is_time_reference
+from nczarr.operations.cf.breaches import find_missing, find_no_text
+from nczarr.operations.cf.references import match_all
+from nczarr.operations.cf.rule import Breach, load_table
 from nczarr.operations.cf.standard_name_table import area_types, find_standard_name
 from nczarr.operations.cf.view import CFDataset, CFVariable
 
-OLD_METHODS = (
-    "point",
-    "sum",
-    "maximum",
-    "median",
-    "mid_range",
-    "minimum",
-    "mean",
-    "mode",
-    "standard_deviation",
-    "variance",
-)
-METHODS = (*OLD_METHODS, "maximum_absolute_value", "minimum_absolute_value", "mean_absolute_value",
-           "mean_of_upper_decile", "range", "root_mean_square", "sum_of_squares")  # fmt: skip
+# ---- 7.3 Cell methods, and Appendix E ---------------------------------------------------------------------------
+OLD_METHODS: list[str] = load_table("cell_methods")["methods"]
+METHODS = (*OLD_METHODS, *load_table("cell_methods")["later_methods"])
 """Methods since CF 1.7; `anomaly_wrt` is one since 1.13."""
 
 
@@ -64,30 +56,21 @@ def parse_methods(text: str) -> list[Method] | None:
     >>> parse_methods("mean") is None
     True
     """
-    stripped, position, methods = text.strip(), 0, []
-    while position < len(stripped):
-        match = _ENTRY.match(stripped, position)
-        if match is None:
-            return None
+    methods = []
+    for match in match_all(_ENTRY, text) or ():
         types = tuple(word for word in (match["where"], match["over"]) if word)
         words = tuple(word.rstrip(":") for word in match["names"].split())
         is_climatological = bool(match["climatology"])
         methods.append(
             Method(words, match["method"], match["norm"] or "", types, is_climatological, match["comment"] or "")
         )
-        position = match.end()
     return methods or None
 
 
-def find(dataset: CFDataset) -> Iterator[Breach]:
+def check_cell_methods(dataset: CFDataset) -> Iterator[Breach]:
     """Find entries of an invalid form, and unknown names and methods in them."""
-    allowed = OLD_METHODS if dataset.version < (1, 7) else METHODS
-    if dataset.version >= (1, 13):
-        allowed = (*allowed, "anomaly_wrt")
-    for variable in dataset.variables.values():
-        node = variable.attributes.get("cell_methods")
-        if node is None:
-            continue
+    allowed = OLD_METHODS if dataset.version < (1, 7) else [*METHODS, *["anomaly_wrt"] * (dataset.version >= (1, 13))]
+    for variable, node in dataset.having("cell_methods"):
         methods = parse_methods(variable.text("cell_methods"))
         if methods is None:
             yield Breach("form", f"`cell_methods` of `{variable.path}` has no form `name: method`", node)
@@ -97,7 +80,7 @@ def find(dataset: CFDataset) -> Iterator[Breach]:
             if method.method not in allowed:
                 what = f"`cell_methods` of `{variable.path}` has the method `{method.method}`"
                 yield Breach("method", what, node, method.method, tuple(suggest(method.method, allowed)))
-            yield from _find_names(dataset, variable, method, counted)
+            yield from _find_cell_methods_names(dataset, variable, method, counted)
             if method.is_climatological:
                 yield from _find_climatology(dataset, variable, method)
             yield from _find_types(dataset, variable, method)
@@ -116,7 +99,7 @@ def _coordinates(dataset: CFDataset, variable: CFVariable) -> dict[str, CFVariab
     return allowed
 
 
-def _find_names(
+def _find_cell_methods_names(
     dataset: CFDataset, variable: CFVariable, method: Method, counted: dict[str, Method]
 ) -> Iterator[Breach]:
     node, allowed = variable.attributes["cell_methods"], _coordinates(dataset, variable)
@@ -179,4 +162,100 @@ def _find_intervals(dataset: CFDataset, variable: CFVariable, method: Method) ->
             yield Breach("interval", what, node, match["unit"])
 
 
-TOPIC = Topic(load_rules("cell_methods"), find)
+# ---- 7.4 Climatological statistics ------------------------------------------------------------------------------
+def check_climatology(dataset: CFDataset) -> Iterator[Breach]:
+    """Find climatological bounds that do not suit their time coordinate."""
+    for variable, node in dataset.having("climatology"):
+        text = variable.text("climatology")
+        if not (is_time_coordinate(dataset, variable) or (variable.is_coordinate and is_time_reference(variable))):
+            yield Breach("place", f"`{variable.path}` has `climatology`, and is not a time coordinate", node)
+        yield from find_no_text(variable, "climatology")
+        yield from find_missing(dataset, variable, "climatology", [text] if text else [])
+        bounds = dataset.resolve(text, variable.group) if text else None
+        if bounds is not None:
+            yield from _find_bounds(variable, bounds)
+
+
+def _find_bounds(variable: CFVariable, bounds: CFVariable) -> Iterator[Breach]:
+    node = variable.attributes["climatology"]
+    if not bounds.is_numeric:
+        yield Breach("numeric", f"the bounds `{bounds.path}` have the type `{bounds.type}`", node)
+    if bounds.dimensions[:-1] != variable.dimensions or bounds.shape[-1:] != (2,):
+        what = f"the dimensions of `{bounds.path}` are not those of `{variable.path}` and one of length 2"
+        yield Breach("dimensions", what, node)
+    for name in ("units", "standard_name", "calendar"):
+        if name in bounds.attributes and bounds.value(name) != variable.value(name):
+            what = f"`{name}` of `{bounds.path}` is not that of `{variable.path}`"
+            yield Breach("agree", what, bounds.attributes[name])
+    for name in ("_FillValue", "missing_value"):
+        if name in bounds.attributes:
+            yield Breach("fill", f"the bounds `{bounds.path}` have `{name}`", bounds.attributes[name])
+
+
+# ---- 7.5 Anomaly data -------------------------------------------------------------------------------------------
+def check_anomaly(dataset: CFDataset) -> Iterator[Breach]:
+    """Find anomalies whose norm does not suit them."""
+    for variable in dataset.variables.values():
+        if "anomaly_wrt" in variable.text("cell_methods"):
+            for method in parse_methods(variable.text("cell_methods")) or ():
+                if method.method == "anomaly_wrt":
+                    yield from _find_norm(dataset, variable, method)
+
+
+def _find_norm(dataset: CFDataset, variable: CFVariable, method: Method) -> Iterator[Breach]:
+    node, norm = variable.attributes["cell_methods"], dataset.resolve(method.norm, variable.group)
+    if norm is None or norm.path not in {other.path for other in dataset.list_named(variable, "ancillary_variables")}:
+        what = f"the norm `{method.norm}` of `{variable.path}` is not one of its `ancillary_variables`"
+        yield Breach("norm", what, node, method.norm)
+        return
+    coordinates = {other.name: other for other in dataset.coordinates_of(variable)}
+    anomalous = [coordinates[name] for name in method.names if name in coordinates]
+    yield from _find_anomaly_names(variable, norm, anomalous)
+    mine = {other.path for other in dataset.coordinates_of(norm)}
+    axes = {axis for other in anomalous for axis in other.dimensions}
+    shared = [other for other in anomalous if other.path in mine]
+    if shared or axes & set(norm.dimensions):
+        shown = shared[0].path if shared else method.names[0]
+        yield Breach("coordinates", f"the norm `{norm.path}` has the coordinate `{shown}` of the anomaly", node)
+        return
+    others = set(variable.dimensions) - axes
+    own_axes = {axis for axis in norm.dimensions if dataset.length(axis) != 1}
+    if any("climatology" in other.attributes for other in dataset.coordinates_of(norm)):
+        return  # a norm along a climatology, whose coordinate has `select`
+    if method.names != ("area",) and own_axes & others and not others <= set(norm.dimensions):
+        yield Breach("dimensions", f"the norm `{norm.path}` has not all other dimensions of `{variable.path}`", node)
+        return
+    if own_axes - others:
+        yield Breach("dimensions", f"the norm `{norm.path}` has dimensions that `{variable.path}` has not", node)
+        return
+    yield from _find_coordinates(dataset, variable, norm, anomalous)
+
+
+def _find_anomaly_names(variable: CFVariable, norm: CFVariable, anomalous: list[CFVariable]) -> Iterator[Breach]:
+    for other in anomalous:
+        if not other.standard_name:
+            yield Breach("named", f"`{other.path}` has no standard name", other.node)
+    first, second = variable.standard_name, norm.standard_name
+    for owner, name in ((variable, first), (norm, second)):
+        if name.endswith("_anomaly"):
+            what = f"the standard name of `{owner.path}`, `{name}`, is that of an anomaly"
+            yield Breach("standard-name", what, owner.attributes["standard_name"])
+    if first and second and first != second:
+        what = f"`{variable.path}` is `{first}`, and its norm `{norm.path}` is `{second}`"
+        yield Breach("standard-name", what, norm.attributes["standard_name"])
+
+
+def _find_coordinates(
+    dataset: CFDataset, variable: CFVariable, norm: CFVariable, anomalous: list[CFVariable]
+) -> Iterator[Breach]:
+    """Compare the coordinates of one value, and the cell methods, of a norm with those of the anomaly."""
+    single = [other for other in dataset.coordinates_of(norm) if set(other.shape) <= {1}]
+    methods = parse_methods(norm.text("cell_methods")) or []
+    for other in anomalous:
+        same = [one for one in single if one.standard_name == other.standard_name]
+        if not same or not {"bounds", "climatology"} & same[0].attributes.keys():
+            what = f"the norm `{norm.path}` has no coordinate `{other.standard_name}` of one value with bounds"
+            yield Breach("norm-coordinates", what, norm.node)
+        elif not any({same[0].name, same[0].standard_name} & set(method.names) for method in methods):
+            what = f"`cell_methods` of the norm `{norm.path}` does not name `{same[0].name}`"
+            yield Breach("norm-methods", what, norm.attributes.get("cell_methods", norm.node))

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from nczarr.names import suggest
 from nczarr.operations.cf.breaches import find_missing
 from nczarr.operations.cf.references import parse_pairs
-from nczarr.operations.cf.rule import Breach, Topic, load_rules
+from nczarr.operations.cf.rule import Breach, load_table
 from nczarr.operations.cf.values import has_values, read_numbers
 from nczarr.operations.cf.view import CFDataset, CFVariable
 
@@ -16,64 +16,24 @@ from nczarr.operations.cf.view import CFDataset, CFVariable
 class Formula(NamedTuple):
     """Definition of a parametric vertical coordinate."""
 
-    units: dict[str, str]
+    units: Mapping[str, str]
     """Units of the terms; empty where the definition does not say them."""
-    names: Mapping[str, tuple[str, ...]]
+    names: Mapping[str, list[str]]
     """Standard names of the terms that have one."""
-    computed: tuple[str, ...]
+    computed: list[str]
     """Standard names of the computed coordinate."""
 
 
-DATUMS = (
-    ("altitude", "geoid"),
-    ("height_above_geopotential_datum", "geopotential_datum"),
-    ("height_above_reference_ellipsoid", "reference_ellipsoid"),
-    ("height_above_mean_sea_level", "mean_sea_level"),
-)
-"""Standard names of computed heights, and the datum in the names of consistent terms (Table D.1)."""
-
-OCEAN = {
-    "zlev": tuple(name for name, _ in DATUMS),
-    "eta": tuple(f"sea_surface_height_above_{datum}" for _, datum in DATUMS),
-    "depth": tuple(f"sea_floor_depth_below_{datum}" for _, datum in DATUMS),
-}
-
-_HEIGHTS = ("altitude", "height_above_geopotential_datum")
-_PRESSURE = {"ps": ("surface_air_pressure",), "p0": ("reference_air_pressure_for_atmosphere_vertical_coordinate",),
-             "ptop": ("air_pressure_at_top_of_atmosphere_model",)}  # fmt: skip
-
-
-def _ocean(**units: str) -> Formula:
-    return Formula(units, OCEAN, OCEAN["zlev"])
-
-
+_TABLE = load_table("formula_terms")
+OCEAN = _TABLE["names"]["ocean"]
 FORMULAS = {
-    "atmosphere_ln_pressure_coordinate": Formula({"p0": "Pa", "lev": "1"}, _PRESSURE, ("air_pressure",)),
-    "atmosphere_sigma_coordinate": Formula({"sigma": "1", "ps": "Pa", "ptop": "Pa"}, _PRESSURE, ("air_pressure",)),
-    "atmosphere_hybrid_sigma_pressure_coordinate": Formula(
-        {"a": "1", "ap": "Pa", "b": "1", "ps": "Pa", "p0": "Pa"}, _PRESSURE, ("air_pressure",)
-    ),
-    "atmosphere_hybrid_height_coordinate": Formula(
-        {"a": "m", "b": "1", "orog": "m"},
-        {"orog": ("surface_altitude", "surface_height_above_geopotential_datum")},
-        _HEIGHTS,
-    ),
-    "atmosphere_sleve_coordinate": Formula(
-        {"a": "1", "b1": "1", "b2": "1", "ztop": "m", "zsurf1": "m", "zsurf2": "m"},
-        {"ztop": ("altitude_at_top_of_atmosphere_model", "height_above_geopotential_datum_at_top_of_atmosphere_model")},
-        _HEIGHTS,
-    ),
-    "ocean_sigma_coordinate": _ocean(sigma="1", eta="m", depth="m"),
-    "ocean_s_coordinate": _ocean(s="1", eta="m", depth="m", a="1", b="1", depth_c="m"),
-    "ocean_s_coordinate_g1": _ocean(s="1", C="1", eta="m", depth="m", depth_c="m"),
-    "ocean_s_coordinate_g2": _ocean(s="1", C="1", eta="m", depth="m", depth_c="m"),
-    "ocean_sigma_z_coordinate": _ocean(sigma="1", eta="m", depth="m", depth_c="m", nsigma="1", zlev="m"),
-    "ocean_double_sigma_coordinate": _ocean(sigma="1", depth="m", z1="m", z2="m", a="m", href="m", k_c="1"),
+    name: Formula(entry["units"], _TABLE["names"][entry["names"]], _TABLE["computed"][entry["names"]])
+    for name, entry in _TABLE["formulas"].items()
 }
 """Definitions of Appendix D by standard name."""
 
 
-def find(dataset: CFDataset) -> Iterator[Breach]:
+def check_formula_terms(dataset: CFDataset) -> Iterator[Breach]:
     """Find terms that do not suit the coordinate."""
     for variable in dataset.variables.values():
         if "computed_standard_name" in variable.attributes and "formula_terms" not in variable.attributes:
@@ -133,7 +93,7 @@ def _find_terms(
 def _find_names(variable: CFVariable, formula: Formula, terms: dict[str, CFVariable]) -> Iterator[Breach]:
     """Find standard names that are not those of the formula, or of different datums."""
     node = variable.attributes["formula_terms"]
-    computed, datums = variable.text("computed_standard_name"), set(range(len(DATUMS)))
+    computed, datums = variable.text("computed_standard_name"), set(range(len(OCEAN["zlev"])))
     if computed and computed not in formula.computed:
         what = f"`computed_standard_name` of `{variable.path}` is `{computed}`"
         helps = (f"write {' or '.join(f'`{name}`' for name in formula.computed)}",)
@@ -141,7 +101,7 @@ def _find_names(variable: CFVariable, formula: Formula, terms: dict[str, CFVaria
     elif computed and formula.names is OCEAN:
         datums = {formula.computed.index(computed)}
     for term, other in terms.items():
-        name, allowed = other.standard_name, formula.names.get(term, ())
+        name, allowed = other.standard_name, formula.names.get(term, [])
         if not name or not allowed or other is variable:
             continue
         if name not in allowed:
@@ -171,6 +131,3 @@ def _find_levels(dataset: CFDataset, variable: CFVariable, terms: dict[str, CFVa
             f"at index {place} of `{variable.path}` both `{sigma.name}` and `{level.name}` are missing, or neither is"
         )
         yield Breach("sigma-z", what, variable.attributes["formula_terms"])
-
-
-TOPIC = Topic(load_rules("formula_terms"), find)

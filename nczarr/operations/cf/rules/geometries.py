@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.operations.cf.breaches import find_missing, find_no_text
-from nczarr.operations.cf.rule import Breach, Topic, load_rules
+from nczarr.operations.cf.rule import Breach
 from nczarr.operations.cf.values import has_values, read_numbers
 from nczarr.operations.cf.view import CFDataset, CFVariable
 
@@ -14,7 +14,7 @@ LEAST = {"point": 1, "line": 2, "polygon": 3}
 """Least number of nodes of each type."""
 
 
-def find(dataset: CFDataset) -> Iterator[Breach]:
+def check_geometries(dataset: CFDataset) -> Iterator[Breach]:
     """Find geometries whose variables are missing or do not agree."""
     containers: dict[str, CFVariable] = {}
     for variable in dataset.variables.values():
@@ -148,6 +148,3 @@ def _find_values(
 def _compute_area(x: NDArray[np.float64], y: NDArray[np.float64]) -> float:
     """Return twice the area of a ring: positive if it is anticlockwise."""
     return float(np.sum(x * np.roll(y, -1) - np.roll(x, -1) * y))
-
-
-TOPIC = Topic(load_rules("geometries"), find)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from nczarr.names import suggest
 from nczarr.operations.cf.breaches import find_missing_dimensions
-from nczarr.operations.cf.rule import Breach, Topic, load_rules
+from nczarr.operations.cf.rule import Breach
 from nczarr.operations.cf.view import INTEGERS, CFDataset
 
 FEATURES = ("point", "timeSeries", "trajectory", "profile", "timeSeriesProfile", "trajectoryProfile")
@@ -14,7 +14,7 @@ ROLES = ("timeseries_id", "profile_id", "trajectory_id")
 MESH_ROLES = ("mesh_topology", "location_index_set", "parent_mesh_topology")
 
 
-def find(dataset: CFDataset) -> Iterator[Breach]:
+def check_sampling(dataset: CFDataset) -> Iterator[Breach]:
     """Find features, roles and indices that are wrong."""
     node, feature = dataset.root.attributes.get("featureType"), dataset.root.text("featureType")
     if node is not None and feature.lower() not in map(str.lower, FEATURES):
@@ -45,6 +45,3 @@ def find(dataset: CFDataset) -> Iterator[Breach]:
     if node is not None and len(roles) > allowed:
         what = f"{len(roles)} variables have `cf_role`, and `featureType` is `{feature}`"
         yield Breach("single", what, roles[-1].attributes["cf_role"])
-
-
-TOPIC = Topic(load_rules("sampling"), find)
