@@ -30,6 +30,15 @@ ACCESSOR = re.compile(
 )
 """A method of a context that returns its children of one rule or token."""
 
+CONTEXT = re.compile(
+    r"(    class \w+Context)\(ParserRuleContext\):\n        __slots__ = 'parser'\n\n"
+    r"        def __init__\(self, parser, parent:ParserRuleContext=None, invokingState:int=-1\):\n"
+    r"            super\(\).__init__\(parent, invokingState\)\n            self.parser = parser\n\n"
+)
+"""The head of a context, which is that of all others."""
+
+IMPORT = "from nczarr.syntax.rule_context import RuleContext"
+
 
 def tool() -> str:
     """Path of the `antlr4` command: of this environment first, then of PATH."""
@@ -54,8 +63,11 @@ def generate(grammar: Path) -> dict[str, str]:
 
 
 def shorten(text: str) -> str:
-    """A parser without the accessors that no front end calls, which are an eighth of its lines."""
+    """A parser without the accessors that no front end calls, and with one base of all contexts."""
     shorter = ACCESSOR.sub(lambda match: match[0] if match["name"] in called() else "", text)
+    shorter, contexts = CONTEXT.subn(r"\1(RuleContext):\n        __slots__ = ()\n\n", shorter)
+    if contexts:
+        shorter = shorter.replace("import sys\n", f"import sys\n{IMPORT}\n", 1)
     return re.sub(r"\n{4,}", "\n\n\n", shorter)
 
 

@@ -32,7 +32,7 @@ BLOSC = {"blosc", "zlib", "gzip", "zstd"}
 
 
 class ArrayLimits(NamedTuple):
-    """What a library reads."""
+    """Types and codecs that a library reads."""
 
     types_2: str
     """Pattern of the dtypes of Zarr v2."""

@@ -3,6 +3,7 @@
 from antlr4 import *
 from io import StringIO
 import sys
+from nczarr.syntax.rule_context import RuleContext
 if sys.version_info[1] > 5:
 	from typing import TextIO
 else:
@@ -253,12 +254,8 @@ class CDLParser ( Parser ):
         self._predicates = None
 
 
-    class NcdescContext(ParserRuleContext):
-        __slots__ = 'parser'
-
-        def __init__(self, parser, parent:ParserRuleContext=None, invokingState:int=-1):
-            super().__init__(parent, invokingState)
-            self.parser = parser
+    class NcdescContext(RuleContext):
+        __slots__ = ()
 
         def LBRACE(self):
             return self.getToken(CDLParser.LBRACE, 0)
@@ -301,12 +298,8 @@ class CDLParser ( Parser ):
         return localctx
 
 
-    class BodyContext(ParserRuleContext):
-        __slots__ = 'parser'
-
-        def __init__(self, parser, parent:ParserRuleContext=None, invokingState:int=-1):
-            super().__init__(parent, invokingState)
-            self.parser = parser
+    class BodyContext(RuleContext):
+        __slots__ = ()
 
         def attstatement(self, i:int=None):
             if i is None:
@@ -362,12 +355,8 @@ class CDLParser ( Parser ):
         return localctx
 
 
-    class SectionContext(ParserRuleContext):
-        __slots__ = 'parser'
-
-        def __init__(self, parser, parent:ParserRuleContext=None, invokingState:int=-1):
-            super().__init__(parent, invokingState)
-            self.parser = parser
+    class SectionContext(RuleContext):
+        __slots__ = ()
 
         def name(self):
             return self.getTypedRuleContext(CDLParser.NameContext,0)
@@ -498,12 +487,8 @@ class CDLParser ( Parser ):
         return localctx
 
 
-    class AttstatementContext(ParserRuleContext):
-        __slots__ = 'parser'
-
-        def __init__(self, parser, parent:ParserRuleContext=None, invokingState:int=-1):
-            super().__init__(parent, invokingState)
-            self.parser = parser
+    class AttstatementContext(RuleContext):
+        __slots__ = ()
 
         def SEMICOLON(self):
             return self.getToken(CDLParser.SEMICOLON, 0)
@@ -583,12 +568,8 @@ class CDLParser ( Parser ):
         return localctx
 
 
-    class AttdeclContext(ParserRuleContext):
-        __slots__ = 'parser'
-
-        def __init__(self, parser, parent:ParserRuleContext=None, invokingState:int=-1):
-            super().__init__(parent, invokingState)
-            self.parser = parser
+    class AttdeclContext(RuleContext):
+        __slots__ = ()
 
         def name(self):
             return self.getTypedRuleContext(CDLParser.NameContext,0)
@@ -631,12 +612,8 @@ class CDLParser ( Parser ):
         return localctx
 
 
-    class TypestatementContext(ParserRuleContext):
-        __slots__ = 'parser'
-
-        def __init__(self, parser, parent:ParserRuleContext=None, invokingState:int=-1):
-            super().__init__(parent, invokingState)
-            self.parser = parser
+    class TypestatementContext(RuleContext):
+        __slots__ = ()
 
         def attdecl(self):
             return self.getTypedRuleContext(CDLParser.AttdeclContext,0)
@@ -823,12 +800,8 @@ class CDLParser ( Parser ):
         return localctx
 
 
-    class EnumdefContext(ParserRuleContext):
-        __slots__ = 'parser'
-
-        def __init__(self, parser, parent:ParserRuleContext=None, invokingState:int=-1):
-            super().__init__(parent, invokingState)
-            self.parser = parser
+    class EnumdefContext(RuleContext):
+        __slots__ = ()
 
         def name(self):
             return self.getTypedRuleContext(CDLParser.NameContext,0)
@@ -894,12 +867,8 @@ class CDLParser ( Parser ):
         return localctx
 
 
-    class EnumconstContext(ParserRuleContext):
-        __slots__ = 'parser'
-
-        def __init__(self, parser, parent:ParserRuleContext=None, invokingState:int=-1):
-            super().__init__(parent, invokingState)
-            self.parser = parser
+    class EnumconstContext(RuleContext):
+        __slots__ = ()
 
         def name(self):
             return self.getTypedRuleContext(CDLParser.NameContext,0)
@@ -937,12 +906,8 @@ class CDLParser ( Parser ):
         return localctx
 
 
-    class VlendefContext(ParserRuleContext):
-        __slots__ = 'parser'
-
-        def __init__(self, parser, parent:ParserRuleContext=None, invokingState:int=-1):
-            super().__init__(parent, invokingState)
-            self.parser = parser
+    class VlendefContext(RuleContext):
+        __slots__ = ()
 
         def name(self):
             return self.getTypedRuleContext(CDLParser.NameContext,0)
@@ -975,12 +940,8 @@ class CDLParser ( Parser ):
         return localctx
 
 
-    class FieldContext(ParserRuleContext):
-        __slots__ = 'parser'
-
-        def __init__(self, parser, parent:ParserRuleContext=None, invokingState:int=-1):
-            super().__init__(parent, invokingState)
-            self.parser = parser
+    class FieldContext(RuleContext):
+        __slots__ = ()
 
         def word(self):
             return self.getTypedRuleContext(CDLParser.WordContext,0)
@@ -1034,12 +995,8 @@ class CDLParser ( Parser ):
         return localctx
 
 
-    class FieldspecContext(ParserRuleContext):
-        __slots__ = 'parser'
-
-        def __init__(self, parser, parent:ParserRuleContext=None, invokingState:int=-1):
-            super().__init__(parent, invokingState)
-            self.parser = parser
+    class FieldspecContext(RuleContext):
+        __slots__ = ()
 
         def name(self):
             return self.getTypedRuleContext(CDLParser.NameContext,0)
@@ -1098,12 +1055,8 @@ class CDLParser ( Parser ):
         return localctx
 
 
-    class DimstatementContext(ParserRuleContext):
-        __slots__ = 'parser'
-
-        def __init__(self, parser, parent:ParserRuleContext=None, invokingState:int=-1):
-            super().__init__(parent, invokingState)
-            self.parser = parser
+    class DimstatementContext(RuleContext):
+        __slots__ = ()
 
         def SEMICOLON(self):
             return self.getToken(CDLParser.SEMICOLON, 0)
@@ -1216,12 +1169,8 @@ class CDLParser ( Parser ):
         return localctx
 
 
-    class DimdefContext(ParserRuleContext):
-        __slots__ = 'parser'
-
-        def __init__(self, parser, parent:ParserRuleContext=None, invokingState:int=-1):
-            super().__init__(parent, invokingState)
-            self.parser = parser
+    class DimdefContext(RuleContext):
+        __slots__ = ()
 
         def name(self):
             return self.getTypedRuleContext(CDLParser.NameContext,0)
@@ -1259,12 +1208,8 @@ class CDLParser ( Parser ):
         return localctx
 
 
-    class SizeContext(ParserRuleContext):
-        __slots__ = 'parser'
-
-        def __init__(self, parser, parent:ParserRuleContext=None, invokingState:int=-1):
-            super().__init__(parent, invokingState)
-            self.parser = parser
+    class SizeContext(RuleContext):
+        __slots__ = ()
 
         def UNLIMITED(self):
             return self.getToken(CDLParser.UNLIMITED, 0)
@@ -1299,12 +1244,8 @@ class CDLParser ( Parser ):
         return localctx
 
 
-    class VarstatementContext(ParserRuleContext):
-        __slots__ = 'parser'
-
-        def __init__(self, parser, parent:ParserRuleContext=None, invokingState:int=-1):
-            super().__init__(parent, invokingState)
-            self.parser = parser
+    class VarstatementContext(RuleContext):
+        __slots__ = ()
 
         def SEMICOLON(self):
             return self.getToken(CDLParser.SEMICOLON, 0)
@@ -1426,12 +1367,8 @@ class CDLParser ( Parser ):
         return localctx
 
 
-    class VarspecContext(ParserRuleContext):
-        __slots__ = 'parser'
-
-        def __init__(self, parser, parent:ParserRuleContext=None, invokingState:int=-1):
-            super().__init__(parent, invokingState)
-            self.parser = parser
+    class VarspecContext(RuleContext):
+        __slots__ = ()
 
         def name(self):
             return self.getTypedRuleContext(CDLParser.NameContext,0)
@@ -1471,12 +1408,8 @@ class CDLParser ( Parser ):
         return localctx
 
 
-    class ShapeContext(ParserRuleContext):
-        __slots__ = 'parser'
-
-        def __init__(self, parser, parent:ParserRuleContext=None, invokingState:int=-1):
-            super().__init__(parent, invokingState)
-            self.parser = parser
+    class ShapeContext(RuleContext):
+        __slots__ = ()
 
         def dimref(self, i:int=None):
             if i is None:
@@ -1528,12 +1461,8 @@ class CDLParser ( Parser ):
         return localctx
 
 
-    class DimrefContext(ParserRuleContext):
-        __slots__ = 'parser'
-
-        def __init__(self, parser, parent:ParserRuleContext=None, invokingState:int=-1):
-            super().__init__(parent, invokingState)
-            self.parser = parser
+    class DimrefContext(RuleContext):
+        __slots__ = ()
 
         def word(self):
             return self.getTypedRuleContext(CDLParser.WordContext,0)
@@ -1588,12 +1517,8 @@ class CDLParser ( Parser ):
         return localctx
 
 
-    class DatastatementContext(ParserRuleContext):
-        __slots__ = 'parser'
-
-        def __init__(self, parser, parent:ParserRuleContext=None, invokingState:int=-1):
-            super().__init__(parent, invokingState)
-            self.parser = parser
+    class DatastatementContext(RuleContext):
+        __slots__ = ()
 
         def SEMICOLON(self):
             return self.getToken(CDLParser.SEMICOLON, 0)
@@ -1689,12 +1614,8 @@ class CDLParser ( Parser ):
         return localctx
 
 
-    class DatalistContext(ParserRuleContext):
-        __slots__ = 'parser'
-
-        def __init__(self, parser, parent:ParserRuleContext=None, invokingState:int=-1):
-            super().__init__(parent, invokingState)
-            self.parser = parser
+    class DatalistContext(RuleContext):
+        __slots__ = ()
 
         def getRuleIndex(self):
             return CDLParser.RULE_datalist
@@ -1743,12 +1664,8 @@ class CDLParser ( Parser ):
         return localctx
 
 
-    class DataitemContext(ParserRuleContext):
-        __slots__ = 'parser'
-
-        def __init__(self, parser, parent:ParserRuleContext=None, invokingState:int=-1):
-            super().__init__(parent, invokingState)
-            self.parser = parser
+    class DataitemContext(RuleContext):
+        __slots__ = ()
 
         def LBRACE(self):
             return self.getToken(CDLParser.LBRACE, 0)
@@ -1875,12 +1792,8 @@ class CDLParser ( Parser ):
         return localctx
 
 
-    class NameContext(ParserRuleContext):
-        __slots__ = 'parser'
-
-        def __init__(self, parser, parent:ParserRuleContext=None, invokingState:int=-1):
-            super().__init__(parent, invokingState)
-            self.parser = parser
+    class NameContext(RuleContext):
+        __slots__ = ()
 
         def NAME(self):
             return self.getToken(CDLParser.NAME, 0)
@@ -1921,12 +1834,8 @@ class CDLParser ( Parser ):
         return localctx
 
 
-    class WordContext(ParserRuleContext):
-        __slots__ = 'parser'
-
-        def __init__(self, parser, parent:ParserRuleContext=None, invokingState:int=-1):
-            super().__init__(parent, invokingState)
-            self.parser = parser
+    class WordContext(RuleContext):
+        __slots__ = ()
 
         def NAME(self):
             return self.getToken(CDLParser.NAME, 0)
@@ -1961,12 +1870,8 @@ class CDLParser ( Parser ):
         return localctx
 
 
-    class Constant_wordContext(ParserRuleContext):
-        __slots__ = 'parser'
-
-        def __init__(self, parser, parent:ParserRuleContext=None, invokingState:int=-1):
-            super().__init__(parent, invokingState)
-            self.parser = parser
+    class Constant_wordContext(RuleContext):
+        __slots__ = ()
 
         def getRuleIndex(self):
             return CDLParser.RULE_constant_word

@@ -3,6 +3,7 @@
 from antlr4 import *
 from io import StringIO
 import sys
+from nczarr.syntax.rule_context import RuleContext
 if sys.version_info[1] > 5:
 	from typing import TextIO
 else:
@@ -127,12 +128,8 @@ class DAP2Parser ( Parser ):
         self._predicates = None
 
 
-    class DdsContext(ParserRuleContext):
-        __slots__ = 'parser'
-
-        def __init__(self, parser, parent:ParserRuleContext=None, invokingState:int=-1):
-            super().__init__(parent, invokingState)
-            self.parser = parser
+    class DdsContext(RuleContext):
+        __slots__ = ()
 
         def LBRACE(self):
             return self.getToken(DAP2Parser.LBRACE, 0)
@@ -205,12 +202,8 @@ class DAP2Parser ( Parser ):
         return localctx
 
 
-    class DeclarationContext(ParserRuleContext):
-        __slots__ = 'parser'
-
-        def __init__(self, parser, parent:ParserRuleContext=None, invokingState:int=-1):
-            super().__init__(parent, invokingState)
-            self.parser = parser
+    class DeclarationContext(RuleContext):
+        __slots__ = ()
 
         def plain(self):
             return self.getTypedRuleContext(DAP2Parser.PlainContext,0)
@@ -272,12 +265,8 @@ class DAP2Parser ( Parser ):
         return localctx
 
 
-    class PlainContext(ParserRuleContext):
-        __slots__ = 'parser'
-
-        def __init__(self, parser, parent:ParserRuleContext=None, invokingState:int=-1):
-            super().__init__(parent, invokingState)
-            self.parser = parser
+    class PlainContext(RuleContext):
+        __slots__ = ()
 
         def WORD(self):
             return self.getToken(DAP2Parser.WORD, 0)
@@ -329,12 +318,8 @@ class DAP2Parser ( Parser ):
         return localctx
 
 
-    class StructureContext(ParserRuleContext):
-        __slots__ = 'parser'
-
-        def __init__(self, parser, parent:ParserRuleContext=None, invokingState:int=-1):
-            super().__init__(parent, invokingState)
-            self.parser = parser
+    class StructureContext(RuleContext):
+        __slots__ = ()
 
         def LBRACE(self):
             return self.getToken(DAP2Parser.LBRACE, 0)
@@ -410,12 +395,8 @@ class DAP2Parser ( Parser ):
         return localctx
 
 
-    class SequenceContext(ParserRuleContext):
-        __slots__ = 'parser'
-
-        def __init__(self, parser, parent:ParserRuleContext=None, invokingState:int=-1):
-            super().__init__(parent, invokingState)
-            self.parser = parser
+    class SequenceContext(RuleContext):
+        __slots__ = ()
 
         def LBRACE(self):
             return self.getToken(DAP2Parser.LBRACE, 0)
@@ -491,12 +472,8 @@ class DAP2Parser ( Parser ):
         return localctx
 
 
-    class GridContext(ParserRuleContext):
-        __slots__ = 'parser'
-
-        def __init__(self, parser, parent:ParserRuleContext=None, invokingState:int=-1):
-            super().__init__(parent, invokingState)
-            self.parser = parser
+    class GridContext(RuleContext):
+        __slots__ = ()
 
         def LBRACE(self):
             return self.getToken(DAP2Parser.LBRACE, 0)
@@ -561,12 +538,8 @@ class DAP2Parser ( Parser ):
         return localctx
 
 
-    class DimensionContext(ParserRuleContext):
-        __slots__ = 'parser'
-
-        def __init__(self, parser, parent:ParserRuleContext=None, invokingState:int=-1):
-            super().__init__(parent, invokingState)
-            self.parser = parser
+    class DimensionContext(RuleContext):
+        __slots__ = ()
 
         def name(self):
             return self.getTypedRuleContext(DAP2Parser.NameContext,0)
@@ -611,12 +584,8 @@ class DAP2Parser ( Parser ):
         return localctx
 
 
-    class DasContext(ParserRuleContext):
-        __slots__ = 'parser'
-
-        def __init__(self, parser, parent:ParserRuleContext=None, invokingState:int=-1):
-            super().__init__(parent, invokingState)
-            self.parser = parser
+    class DasContext(RuleContext):
+        __slots__ = ()
 
         def LBRACE(self, i:int=None):
             if i is None:
@@ -693,12 +662,8 @@ class DAP2Parser ( Parser ):
         return localctx
 
 
-    class EntryContext(ParserRuleContext):
-        __slots__ = 'parser'
-
-        def __init__(self, parser, parent:ParserRuleContext=None, invokingState:int=-1):
-            super().__init__(parent, invokingState)
-            self.parser = parser
+    class EntryContext(RuleContext):
+        __slots__ = ()
 
         def name(self, i:int=None):
             if i is None:
@@ -796,12 +761,8 @@ class DAP2Parser ( Parser ):
         return localctx
 
 
-    class ValueContext(ParserRuleContext):
-        __slots__ = 'parser'
-
-        def __init__(self, parser, parent:ParserRuleContext=None, invokingState:int=-1):
-            super().__init__(parent, invokingState)
-            self.parser = parser
+    class ValueContext(RuleContext):
+        __slots__ = ()
 
         def name(self):
             return self.getTypedRuleContext(DAP2Parser.NameContext,0)
@@ -828,12 +789,8 @@ class DAP2Parser ( Parser ):
         return localctx
 
 
-    class NameContext(ParserRuleContext):
-        __slots__ = 'parser'
-
-        def __init__(self, parser, parent:ParserRuleContext=None, invokingState:int=-1):
-            super().__init__(parent, invokingState)
-            self.parser = parser
+    class NameContext(RuleContext):
+        __slots__ = ()
 
         def WORD(self):
             return self.getToken(DAP2Parser.WORD, 0)

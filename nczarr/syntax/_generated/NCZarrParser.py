@@ -3,6 +3,7 @@
 from antlr4 import *
 from io import StringIO
 import sys
+from nczarr.syntax.rule_context import RuleContext
 if sys.version_info[1] > 5:
 	from typing import TextIO
 else:
@@ -245,12 +246,8 @@ class NCZarrParser ( Parser ):
         self._predicates = None
 
 
-    class DatasetContext(ParserRuleContext):
-        __slots__ = 'parser'
-
-        def __init__(self, parser, parent:ParserRuleContext=None, invokingState:int=-1):
-            super().__init__(parent, invokingState)
-            self.parser = parser
+    class DatasetContext(RuleContext):
+        __slots__ = ()
 
         def ZARRVERSION(self):
             return self.getToken(NCZarrParser.ZARRVERSION, 0)
@@ -332,12 +329,8 @@ class NCZarrParser ( Parser ):
         return localctx
 
 
-    class GroupContext(ParserRuleContext):
-        __slots__ = 'parser'
-
-        def __init__(self, parser, parent:ParserRuleContext=None, invokingState:int=-1):
-            super().__init__(parent, invokingState)
-            self.parser = parser
+    class GroupContext(RuleContext):
+        __slots__ = ()
 
         def name(self):
             return self.getTypedRuleContext(NCZarrParser.NameContext,0)
@@ -394,12 +387,8 @@ class NCZarrParser ( Parser ):
         return localctx
 
 
-    class DeclarationContext(ParserRuleContext):
-        __slots__ = 'parser'
-
-        def __init__(self, parser, parent:ParserRuleContext=None, invokingState:int=-1):
-            super().__init__(parent, invokingState)
-            self.parser = parser
+    class DeclarationContext(RuleContext):
+        __slots__ = ()
 
         def dimension(self):
             return self.getTypedRuleContext(NCZarrParser.DimensionContext,0)
@@ -493,12 +482,8 @@ class NCZarrParser ( Parser ):
         return localctx
 
 
-    class AttributeContext(ParserRuleContext):
-        __slots__ = 'parser'
-
-        def __init__(self, parser, parent:ParserRuleContext=None, invokingState:int=-1):
-            super().__init__(parent, invokingState)
-            self.parser = parser
+    class AttributeContext(RuleContext):
+        __slots__ = ()
 
         def name(self):
             return self.getTypedRuleContext(NCZarrParser.NameContext,0)
@@ -551,12 +536,8 @@ class NCZarrParser ( Parser ):
         return localctx
 
 
-    class DimensionContext(ParserRuleContext):
-        __slots__ = 'parser'
-
-        def __init__(self, parser, parent:ParserRuleContext=None, invokingState:int=-1):
-            super().__init__(parent, invokingState)
-            self.parser = parser
+    class DimensionContext(RuleContext):
+        __slots__ = ()
 
         def name(self):
             return self.getTypedRuleContext(NCZarrParser.NameContext,0)
@@ -602,12 +583,8 @@ class NCZarrParser ( Parser ):
         return localctx
 
 
-    class VariableContext(ParserRuleContext):
-        __slots__ = 'parser'
-
-        def __init__(self, parser, parent:ParserRuleContext=None, invokingState:int=-1):
-            super().__init__(parent, invokingState)
-            self.parser = parser
+    class VariableContext(RuleContext):
+        __slots__ = ()
 
         def name(self):
             return self.getTypedRuleContext(NCZarrParser.NameContext,0)
@@ -686,12 +663,8 @@ class NCZarrParser ( Parser ):
         return localctx
 
 
-    class DimrefContext(ParserRuleContext):
-        __slots__ = 'parser'
-
-        def __init__(self, parser, parent:ParserRuleContext=None, invokingState:int=-1):
-            super().__init__(parent, invokingState)
-            self.parser = parser
+    class DimrefContext(RuleContext):
+        __slots__ = ()
 
         def SIZE(self):
             return self.getToken(NCZarrParser.SIZE, 0)
@@ -726,12 +699,8 @@ class NCZarrParser ( Parser ):
         return localctx
 
 
-    class TypeContext(ParserRuleContext):
-        __slots__ = 'parser'
-
-        def __init__(self, parser, parent:ParserRuleContext=None, invokingState:int=-1):
-            super().__init__(parent, invokingState)
-            self.parser = parser
+    class TypeContext(RuleContext):
+        __slots__ = ()
 
         def value_type(self):
             return self.getTypedRuleContext(NCZarrParser.Value_typeContext,0)
@@ -758,12 +727,8 @@ class NCZarrParser ( Parser ):
         return localctx
 
 
-    class Value_typeContext(ParserRuleContext):
-        __slots__ = 'parser'
-
-        def __init__(self, parser, parent:ParserRuleContext=None, invokingState:int=-1):
-            super().__init__(parent, invokingState)
-            self.parser = parser
+    class Value_typeContext(RuleContext):
+        __slots__ = ()
 
         def getRuleIndex(self):
             return NCZarrParser.RULE_value_type
@@ -799,12 +764,8 @@ class NCZarrParser ( Parser ):
         return localctx
 
 
-    class Atomic_typeContext(ParserRuleContext):
-        __slots__ = 'parser'
-
-        def __init__(self, parser, parent:ParserRuleContext=None, invokingState:int=-1):
-            super().__init__(parent, invokingState)
-            self.parser = parser
+    class Atomic_typeContext(RuleContext):
+        __slots__ = ()
 
         def getRuleIndex(self):
             return NCZarrParser.RULE_atomic_type
@@ -840,12 +801,8 @@ class NCZarrParser ( Parser ):
         return localctx
 
 
-    class Fixed_atomic_typeContext(ParserRuleContext):
-        __slots__ = 'parser'
-
-        def __init__(self, parser, parent:ParserRuleContext=None, invokingState:int=-1):
-            super().__init__(parent, invokingState)
-            self.parser = parser
+    class Fixed_atomic_typeContext(RuleContext):
+        __slots__ = ()
 
         def getRuleIndex(self):
             return NCZarrParser.RULE_fixed_atomic_type
@@ -874,12 +831,8 @@ class NCZarrParser ( Parser ):
         return localctx
 
 
-    class Fixed_size_typeContext(ParserRuleContext):
-        __slots__ = 'parser'
-
-        def __init__(self, parser, parent:ParserRuleContext=None, invokingState:int=-1):
-            super().__init__(parent, invokingState)
-            self.parser = parser
+    class Fixed_size_typeContext(RuleContext):
+        __slots__ = ()
 
         def getRuleIndex(self):
             return NCZarrParser.RULE_fixed_size_type
@@ -915,12 +868,8 @@ class NCZarrParser ( Parser ):
         return localctx
 
 
-    class CompoundContext(ParserRuleContext):
-        __slots__ = 'parser'
-
-        def __init__(self, parser, parent:ParserRuleContext=None, invokingState:int=-1):
-            super().__init__(parent, invokingState)
-            self.parser = parser
+    class CompoundContext(RuleContext):
+        __slots__ = ()
 
         def COMPOUND(self):
             return self.getToken(NCZarrParser.COMPOUND, 0)
@@ -991,12 +940,8 @@ class NCZarrParser ( Parser ):
         return localctx
 
 
-    class FieldContext(ParserRuleContext):
-        __slots__ = 'parser'
-
-        def __init__(self, parser, parent:ParserRuleContext=None, invokingState:int=-1):
-            super().__init__(parent, invokingState)
-            self.parser = parser
+    class FieldContext(RuleContext):
+        __slots__ = ()
 
         def name(self):
             return self.getTypedRuleContext(NCZarrParser.NameContext,0)
@@ -1057,12 +1002,8 @@ class NCZarrParser ( Parser ):
         return localctx
 
 
-    class OpaqueContext(ParserRuleContext):
-        __slots__ = 'parser'
-
-        def __init__(self, parser, parent:ParserRuleContext=None, invokingState:int=-1):
-            super().__init__(parent, invokingState)
-            self.parser = parser
+    class OpaqueContext(RuleContext):
+        __slots__ = ()
 
         def OPAQUE(self):
             return self.getToken(NCZarrParser.OPAQUE, 0)
@@ -1099,12 +1040,8 @@ class NCZarrParser ( Parser ):
         return localctx
 
 
-    class TyperefContext(ParserRuleContext):
-        __slots__ = 'parser'
-
-        def __init__(self, parser, parent:ParserRuleContext=None, invokingState:int=-1):
-            super().__init__(parent, invokingState)
-            self.parser = parser
+    class TyperefContext(RuleContext):
+        __slots__ = ()
 
         def NAME(self):
             return self.getToken(NCZarrParser.NAME, 0)
@@ -1139,12 +1076,8 @@ class NCZarrParser ( Parser ):
         return localctx
 
 
-    class EnumContext(ParserRuleContext):
-        __slots__ = 'parser'
-
-        def __init__(self, parser, parent:ParserRuleContext=None, invokingState:int=-1):
-            super().__init__(parent, invokingState)
-            self.parser = parser
+    class EnumContext(RuleContext):
+        __slots__ = ()
 
         def name(self):
             return self.getTypedRuleContext(NCZarrParser.NameContext,0)
@@ -1200,12 +1133,8 @@ class NCZarrParser ( Parser ):
         return localctx
 
 
-    class EnumeratorContext(ParserRuleContext):
-        __slots__ = 'parser'
-
-        def __init__(self, parser, parent:ParserRuleContext=None, invokingState:int=-1):
-            super().__init__(parent, invokingState)
-            self.parser = parser
+    class EnumeratorContext(RuleContext):
+        __slots__ = ()
 
         def name(self):
             return self.getTypedRuleContext(NCZarrParser.NameContext,0)
@@ -1246,12 +1175,8 @@ class NCZarrParser ( Parser ):
         return localctx
 
 
-    class VlenContext(ParserRuleContext):
-        __slots__ = 'parser'
-
-        def __init__(self, parser, parent:ParserRuleContext=None, invokingState:int=-1):
-            super().__init__(parent, invokingState)
-            self.parser = parser
+    class VlenContext(RuleContext):
+        __slots__ = ()
 
         def name(self):
             return self.getTypedRuleContext(NCZarrParser.NameContext,0)
@@ -1286,12 +1211,8 @@ class NCZarrParser ( Parser ):
         return localctx
 
 
-    class KindContext(ParserRuleContext):
-        __slots__ = 'parser'
-
-        def __init__(self, parser, parent:ParserRuleContext=None, invokingState:int=-1):
-            super().__init__(parent, invokingState)
-            self.parser = parser
+    class KindContext(RuleContext):
+        __slots__ = ()
 
         def name(self):
             return self.getTypedRuleContext(NCZarrParser.NameContext,0)
@@ -1320,12 +1241,8 @@ class NCZarrParser ( Parser ):
         return localctx
 
 
-    class PropertyContext(ParserRuleContext):
-        __slots__ = 'parser'
-
-        def __init__(self, parser, parent:ParserRuleContext=None, invokingState:int=-1):
-            super().__init__(parent, invokingState)
-            self.parser = parser
+    class PropertyContext(RuleContext):
+        __slots__ = ()
 
         def attribute(self):
             return self.getTypedRuleContext(NCZarrParser.AttributeContext,0)
@@ -1411,12 +1328,8 @@ class NCZarrParser ( Parser ):
         return localctx
 
 
-    class FillContext(ParserRuleContext):
-        __slots__ = 'parser'
-
-        def __init__(self, parser, parent:ParserRuleContext=None, invokingState:int=-1):
-            super().__init__(parent, invokingState)
-            self.parser = parser
+    class FillContext(RuleContext):
+        __slots__ = ()
 
         def constant(self):
             return self.getTypedRuleContext(NCZarrParser.ConstantContext,0)
@@ -1457,12 +1370,8 @@ class NCZarrParser ( Parser ):
         return localctx
 
 
-    class ChunksContext(ParserRuleContext):
-        __slots__ = 'parser'
-
-        def __init__(self, parser, parent:ParserRuleContext=None, invokingState:int=-1):
-            super().__init__(parent, invokingState)
-            self.parser = parser
+    class ChunksContext(RuleContext):
+        __slots__ = ()
 
         def SIZE(self, i:int=None):
             if i is None:
@@ -1521,12 +1430,8 @@ class NCZarrParser ( Parser ):
         return localctx
 
 
-    class LengthsContext(ParserRuleContext):
-        __slots__ = 'parser'
-
-        def __init__(self, parser, parent:ParserRuleContext=None, invokingState:int=-1):
-            super().__init__(parent, invokingState)
-            self.parser = parser
+    class LengthsContext(RuleContext):
+        __slots__ = ()
 
         def LBRACE(self):
             return self.getToken(NCZarrParser.LBRACE, 0)
@@ -1595,12 +1500,8 @@ class NCZarrParser ( Parser ):
         return localctx
 
 
-    class RunContext(ParserRuleContext):
-        __slots__ = 'parser'
-
-        def __init__(self, parser, parent:ParserRuleContext=None, invokingState:int=-1):
-            super().__init__(parent, invokingState)
-            self.parser = parser
+    class RunContext(RuleContext):
+        __slots__ = ()
 
         def LBRACE(self):
             return self.getToken(NCZarrParser.LBRACE, 0)
@@ -1641,12 +1542,8 @@ class NCZarrParser ( Parser ):
         return localctx
 
 
-    class CodecContext(ParserRuleContext):
-        __slots__ = 'parser'
-
-        def __init__(self, parser, parent:ParserRuleContext=None, invokingState:int=-1):
-            super().__init__(parent, invokingState)
-            self.parser = parser
+    class CodecContext(RuleContext):
+        __slots__ = ()
 
         def NAME(self):
             return self.getToken(NCZarrParser.NAME, 0)
@@ -1696,12 +1593,8 @@ class NCZarrParser ( Parser ):
         return localctx
 
 
-    class LayoutContext(ParserRuleContext):
-        __slots__ = 'parser'
-
-        def __init__(self, parser, parent:ParserRuleContext=None, invokingState:int=-1):
-            super().__init__(parent, invokingState)
-            self.parser = parser
+    class LayoutContext(RuleContext):
+        __slots__ = ()
 
         def NAME(self):
             return self.getToken(NCZarrParser.NAME, 0)
@@ -1729,12 +1622,8 @@ class NCZarrParser ( Parser ):
         return localctx
 
 
-    class EndianContext(ParserRuleContext):
-        __slots__ = 'parser'
-
-        def __init__(self, parser, parent:ParserRuleContext=None, invokingState:int=-1):
-            super().__init__(parent, invokingState)
-            self.parser = parser
+    class EndianContext(RuleContext):
+        __slots__ = ()
 
         def NAME(self):
             return self.getToken(NCZarrParser.NAME, 0)
@@ -1762,12 +1651,8 @@ class NCZarrParser ( Parser ):
         return localctx
 
 
-    class QuantizeContext(ParserRuleContext):
-        __slots__ = 'parser'
-
-        def __init__(self, parser, parent:ParserRuleContext=None, invokingState:int=-1):
-            super().__init__(parent, invokingState)
-            self.parser = parser
+    class QuantizeContext(RuleContext):
+        __slots__ = ()
 
         def NAME(self):
             return self.getToken(NCZarrParser.NAME, 0)
@@ -1800,12 +1685,8 @@ class NCZarrParser ( Parser ):
         return localctx
 
 
-    class ElementContext(ParserRuleContext):
-        __slots__ = 'parser'
-
-        def __init__(self, parser, parent:ParserRuleContext=None, invokingState:int=-1):
-            super().__init__(parent, invokingState)
-            self.parser = parser
+    class ElementContext(RuleContext):
+        __slots__ = ()
 
         def NAME(self):
             return self.getToken(NCZarrParser.NAME, 0)
@@ -1833,12 +1714,8 @@ class NCZarrParser ( Parser ):
         return localctx
 
 
-    class ConstantContext(ParserRuleContext):
-        __slots__ = 'parser'
-
-        def __init__(self, parser, parent:ParserRuleContext=None, invokingState:int=-1):
-            super().__init__(parent, invokingState)
-            self.parser = parser
+    class ConstantContext(RuleContext):
+        __slots__ = ()
 
         def SIZE(self):
             return self.getToken(NCZarrParser.SIZE, 0)
@@ -1949,12 +1826,8 @@ class NCZarrParser ( Parser ):
         return localctx
 
 
-    class NameContext(ParserRuleContext):
-        __slots__ = 'parser'
-
-        def __init__(self, parser, parent:ParserRuleContext=None, invokingState:int=-1):
-            super().__init__(parent, invokingState)
-            self.parser = parser
+    class NameContext(RuleContext):
+        __slots__ = ()
 
         def NAME(self):
             return self.getToken(NCZarrParser.NAME, 0)
