@@ -30,6 +30,9 @@ ACCESSOR = re.compile(
 )
 """A method of a context that returns its children of one rule or token."""
 
+RULE_INDEX = re.compile(r"        def getRuleIndex\(self\):\n            return \w+\.RULE_\w+\n\n*")
+"""A method that the base of all contexts has."""
+
 CONTEXT = re.compile(
     r"(    class \w+Context)\(ParserRuleContext\):\n        __slots__ = 'parser'\n\n"
     r"        def __init__\(self, parser, parent:ParserRuleContext=None, invokingState:int=-1\):\n"
@@ -63,8 +66,9 @@ def generate(grammar: Path) -> dict[str, str]:
 
 
 def shorten(text: str) -> str:
-    """A parser without the accessors that no front end calls, and with one base of all contexts."""
-    shorter = ACCESSOR.sub(lambda match: match[0] if match["name"] in called() else "", text)
+    """A parser without the methods that no front end calls, and with one base of all contexts."""
+    shorter = RULE_INDEX.sub("", text)
+    shorter = ACCESSOR.sub(lambda match: match[0] if match["name"] in called() else "", shorter)
     shorter, contexts = CONTEXT.subn(r"\1(RuleContext):\n        __slots__ = ()\n\n", shorter)
     if contexts:
         shorter = shorter.replace("import sys\n", f"import sys\n{IMPORT}\n", 1)

@@ -267,10 +267,6 @@ class CDLParser ( Parser ):
         def RBRACE(self):
             return self.getToken(CDLParser.RBRACE, 0)
 
-        def getRuleIndex(self):
-            return CDLParser.RULE_ncdesc
-
-
     def ncdesc(self):
 
         localctx = CDLParser.NcdescContext(self, self._ctx, self.state)
@@ -313,10 +309,6 @@ class CDLParser ( Parser ):
                 return self.getTypedRuleContexts(CDLParser.SectionContext)
             else:
                 return self.getTypedRuleContext(CDLParser.SectionContext,i)
-
-
-        def getRuleIndex(self):
-            return CDLParser.RULE_body
 
 
     def body(self):
@@ -377,10 +369,6 @@ class CDLParser ( Parser ):
                 return self.getTypedRuleContexts(CDLParser.AttstatementContext)
             else:
                 return self.getTypedRuleContext(CDLParser.AttstatementContext,i)
-
-
-        def getRuleIndex(self):
-            return CDLParser.RULE_section
 
 
     def section(self):
@@ -504,10 +492,6 @@ class CDLParser ( Parser ):
                 return self.getTypedRuleContext(CDLParser.WordContext,i)
 
 
-        def getRuleIndex(self):
-            return CDLParser.RULE_attstatement
-
-
     def attstatement(self):
 
         localctx = CDLParser.AttstatementContext(self, self._ctx, self.state)
@@ -577,10 +561,6 @@ class CDLParser ( Parser ):
 
         def EQUALS(self):
             return self.getToken(CDLParser.EQUALS, 0)
-
-        def getRuleIndex(self):
-            return CDLParser.RULE_attdecl
-
 
     def attdecl(self):
 
@@ -662,10 +642,6 @@ class CDLParser ( Parser ):
 
         def vlendef(self):
             return self.getTypedRuleContext(CDLParser.VlendefContext,0)
-
-
-        def getRuleIndex(self):
-            return CDLParser.RULE_typestatement
 
 
     def typestatement(self):
@@ -820,10 +796,6 @@ class CDLParser ( Parser ):
                 return self.getTypedRuleContext(CDLParser.EnumconstContext,i)
 
 
-        def getRuleIndex(self):
-            return CDLParser.RULE_enumdef
-
-
     def enumdef(self):
 
         localctx = CDLParser.EnumdefContext(self, self._ctx, self.state)
@@ -881,10 +853,6 @@ class CDLParser ( Parser ):
             return self.getTypedRuleContext(CDLParser.SizeContext,0)
 
 
-        def getRuleIndex(self):
-            return CDLParser.RULE_enumconst
-
-
     def enumconst(self):
 
         localctx = CDLParser.EnumconstContext(self, self._ctx, self.state)
@@ -911,10 +879,6 @@ class CDLParser ( Parser ):
 
         def name(self):
             return self.getTypedRuleContext(CDLParser.NameContext,0)
-
-
-        def getRuleIndex(self):
-            return CDLParser.RULE_vlendef
 
 
     def vlendef(self):
@@ -956,10 +920,6 @@ class CDLParser ( Parser ):
 
         def SEMICOLON(self):
             return self.getToken(CDLParser.SEMICOLON, 0)
-
-        def getRuleIndex(self):
-            return CDLParser.RULE_field
-
 
     def field(self):
 
@@ -1007,10 +967,6 @@ class CDLParser ( Parser ):
                 return self.getTypedRuleContexts(CDLParser.SizeContext)
             else:
                 return self.getTypedRuleContext(CDLParser.SizeContext,i)
-
-
-        def getRuleIndex(self):
-            return CDLParser.RULE_fieldspec
 
 
     def fieldspec(self):
@@ -1084,10 +1040,6 @@ class CDLParser ( Parser ):
                 return self.getTypedRuleContexts(CDLParser.DimdefContext)
             else:
                 return self.getTypedRuleContext(CDLParser.DimdefContext,i)
-
-
-        def getRuleIndex(self):
-            return CDLParser.RULE_dimstatement
 
 
     def dimstatement(self):
@@ -1183,10 +1135,6 @@ class CDLParser ( Parser ):
             return self.getTypedRuleContext(CDLParser.SizeContext,0)
 
 
-        def getRuleIndex(self):
-            return CDLParser.RULE_dimdef
-
-
     def dimdef(self):
 
         localctx = CDLParser.DimdefContext(self, self._ctx, self.state)
@@ -1216,10 +1164,6 @@ class CDLParser ( Parser ):
 
         def NAME(self):
             return self.getToken(CDLParser.NAME, 0)
-
-        def getRuleIndex(self):
-            return CDLParser.RULE_size
-
 
     def size(self):
 
@@ -1270,10 +1214,6 @@ class CDLParser ( Parser ):
                 return self.getTypedRuleContexts(CDLParser.VarspecContext)
             else:
                 return self.getTypedRuleContext(CDLParser.VarspecContext,i)
-
-
-        def getRuleIndex(self):
-            return CDLParser.RULE_varstatement
 
 
     def varstatement(self):
@@ -1378,10 +1318,6 @@ class CDLParser ( Parser ):
             return self.getTypedRuleContext(CDLParser.ShapeContext,0)
 
 
-        def getRuleIndex(self):
-            return CDLParser.RULE_varspec
-
-
     def varspec(self):
 
         localctx = CDLParser.VarspecContext(self, self._ctx, self.state)
@@ -1416,10 +1352,6 @@ class CDLParser ( Parser ):
                 return self.getTypedRuleContexts(CDLParser.DimrefContext)
             else:
                 return self.getTypedRuleContext(CDLParser.DimrefContext,i)
-
-
-        def getRuleIndex(self):
-            return CDLParser.RULE_shape
 
 
     def shape(self):
@@ -1466,10 +1398,6 @@ class CDLParser ( Parser ):
 
         def word(self):
             return self.getTypedRuleContext(CDLParser.WordContext,0)
-
-
-        def getRuleIndex(self):
-            return CDLParser.RULE_dimref
 
 
     def dimref(self):
@@ -1536,10 +1464,6 @@ class CDLParser ( Parser ):
 
         def EQUALS(self):
             return self.getToken(CDLParser.EQUALS, 0)
-
-        def getRuleIndex(self):
-            return CDLParser.RULE_datastatement
-
 
     def datastatement(self):
 
@@ -1617,10 +1541,6 @@ class CDLParser ( Parser ):
     class DatalistContext(RuleContext):
         __slots__ = ()
 
-        def getRuleIndex(self):
-            return CDLParser.RULE_datalist
-
-
     def datalist(self):
 
         localctx = CDLParser.DatalistContext(self, self._ctx, self.state)
@@ -1675,10 +1595,6 @@ class CDLParser ( Parser ):
 
         def word(self):
             return self.getTypedRuleContext(CDLParser.WordContext,0)
-
-
-        def getRuleIndex(self):
-            return CDLParser.RULE_dataitem
 
 
     def dataitem(self):
@@ -1807,10 +1723,6 @@ class CDLParser ( Parser ):
         def UNLIMITED(self):
             return self.getToken(CDLParser.UNLIMITED, 0)
 
-        def getRuleIndex(self):
-            return CDLParser.RULE_name
-
-
     def name(self):
 
         localctx = CDLParser.NameContext(self, self._ctx, self.state)
@@ -1843,10 +1755,6 @@ class CDLParser ( Parser ):
         def UNLIMITED(self):
             return self.getToken(CDLParser.UNLIMITED, 0)
 
-        def getRuleIndex(self):
-            return CDLParser.RULE_word
-
-
     def word(self):
 
         localctx = CDLParser.WordContext(self, self._ctx, self.state)
@@ -1872,10 +1780,6 @@ class CDLParser ( Parser ):
 
     class Constant_wordContext(RuleContext):
         __slots__ = ()
-
-        def getRuleIndex(self):
-            return CDLParser.RULE_constant_word
-
 
     def constant_word(self):
 

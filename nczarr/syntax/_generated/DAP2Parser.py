@@ -148,10 +148,6 @@ class DAP2Parser ( Parser ):
             return self.getTypedRuleContext(DAP2Parser.NameContext,0)
 
 
-        def getRuleIndex(self):
-            return DAP2Parser.RULE_dds
-
-
     def dds(self):
 
         localctx = DAP2Parser.DdsContext(self, self._ctx, self.state)
@@ -221,10 +217,6 @@ class DAP2Parser ( Parser ):
             return self.getTypedRuleContext(DAP2Parser.GridContext,0)
 
 
-        def getRuleIndex(self):
-            return DAP2Parser.RULE_declaration
-
-
     def declaration(self):
 
         localctx = DAP2Parser.DeclarationContext(self, self._ctx, self.state)
@@ -280,10 +272,6 @@ class DAP2Parser ( Parser ):
                 return self.getTypedRuleContexts(DAP2Parser.DimensionContext)
             else:
                 return self.getTypedRuleContext(DAP2Parser.DimensionContext,i)
-
-
-        def getRuleIndex(self):
-            return DAP2Parser.RULE_plain
 
 
     def plain(self):
@@ -343,10 +331,6 @@ class DAP2Parser ( Parser ):
                 return self.getTypedRuleContexts(DAP2Parser.DimensionContext)
             else:
                 return self.getTypedRuleContext(DAP2Parser.DimensionContext,i)
-
-
-        def getRuleIndex(self):
-            return DAP2Parser.RULE_structure
 
 
     def structure(self):
@@ -422,10 +406,6 @@ class DAP2Parser ( Parser ):
                 return self.getTypedRuleContext(DAP2Parser.DimensionContext,i)
 
 
-        def getRuleIndex(self):
-            return DAP2Parser.RULE_sequence
-
-
     def sequence(self):
 
         localctx = DAP2Parser.SequenceContext(self, self._ctx, self.state)
@@ -492,10 +472,6 @@ class DAP2Parser ( Parser ):
             return self.getTypedRuleContext(DAP2Parser.NameContext,0)
 
 
-        def getRuleIndex(self):
-            return DAP2Parser.RULE_grid
-
-
     def grid(self):
 
         localctx = DAP2Parser.GridContext(self, self._ctx, self.state)
@@ -547,10 +523,6 @@ class DAP2Parser ( Parser ):
 
         def WORD(self):
             return self.getToken(DAP2Parser.WORD, 0)
-
-        def getRuleIndex(self):
-            return DAP2Parser.RULE_dimension
-
 
     def dimension(self):
 
@@ -604,10 +576,6 @@ class DAP2Parser ( Parser ):
                 return self.getTypedRuleContexts(DAP2Parser.EntryContext)
             else:
                 return self.getTypedRuleContext(DAP2Parser.EntryContext,i)
-
-
-        def getRuleIndex(self):
-            return DAP2Parser.RULE_das
 
 
     def das(self):
@@ -692,10 +660,6 @@ class DAP2Parser ( Parser ):
                 return self.getTypedRuleContext(DAP2Parser.ValueContext,i)
 
 
-        def getRuleIndex(self):
-            return DAP2Parser.RULE_entry
-
-
     def entry(self):
 
         localctx = DAP2Parser.EntryContext(self, self._ctx, self.state)
@@ -768,10 +732,6 @@ class DAP2Parser ( Parser ):
             return self.getTypedRuleContext(DAP2Parser.NameContext,0)
 
 
-        def getRuleIndex(self):
-            return DAP2Parser.RULE_value
-
-
     def value(self):
 
         localctx = DAP2Parser.ValueContext(self, self._ctx, self.state)
@@ -794,10 +754,6 @@ class DAP2Parser ( Parser ):
 
         def WORD(self):
             return self.getToken(DAP2Parser.WORD, 0)
-
-        def getRuleIndex(self):
-            return DAP2Parser.RULE_name
-
 
     def name(self):
 

@@ -273,10 +273,6 @@ class NCZarrParser ( Parser ):
                 return self.getTypedRuleContext(NCZarrParser.DeclarationContext,i)
 
 
-        def getRuleIndex(self):
-            return NCZarrParser.RULE_dataset
-
-
     def dataset(self):
 
         localctx = NCZarrParser.DatasetContext(self, self._ctx, self.state)
@@ -349,10 +345,6 @@ class NCZarrParser ( Parser ):
                 return self.getTypedRuleContext(NCZarrParser.DeclarationContext,i)
 
 
-        def getRuleIndex(self):
-            return NCZarrParser.RULE_group
-
-
     def group(self):
 
         localctx = NCZarrParser.GroupContext(self, self._ctx, self.state)
@@ -416,10 +408,6 @@ class NCZarrParser ( Parser ):
 
         def vlen(self):
             return self.getTypedRuleContext(NCZarrParser.VlenContext,0)
-
-
-        def getRuleIndex(self):
-            return NCZarrParser.RULE_declaration
 
 
     def declaration(self):
@@ -500,10 +488,6 @@ class NCZarrParser ( Parser ):
                 return self.getTypedRuleContext(NCZarrParser.ConstantContext,i)
 
 
-        def getRuleIndex(self):
-            return NCZarrParser.RULE_attribute
-
-
     def attribute(self):
 
         localctx = NCZarrParser.AttributeContext(self, self._ctx, self.state)
@@ -548,10 +532,6 @@ class NCZarrParser ( Parser ):
 
         def UNLIMITED(self):
             return self.getToken(NCZarrParser.UNLIMITED, 0)
-
-        def getRuleIndex(self):
-            return NCZarrParser.RULE_dimension
-
 
     def dimension(self):
 
@@ -606,10 +586,6 @@ class NCZarrParser ( Parser ):
 
         def RBRACE(self):
             return self.getToken(NCZarrParser.RBRACE, 0)
-
-        def getRuleIndex(self):
-            return NCZarrParser.RULE_variable
-
 
     def variable(self):
 
@@ -672,10 +648,6 @@ class NCZarrParser ( Parser ):
         def FQN(self):
             return self.getToken(NCZarrParser.FQN, 0)
 
-        def getRuleIndex(self):
-            return NCZarrParser.RULE_dimref
-
-
     def dimref(self):
 
         localctx = NCZarrParser.DimrefContext(self, self._ctx, self.state)
@@ -706,10 +678,6 @@ class NCZarrParser ( Parser ):
             return self.getTypedRuleContext(NCZarrParser.Value_typeContext,0)
 
 
-        def getRuleIndex(self):
-            return NCZarrParser.RULE_type
-
-
     def type_(self):
 
         localctx = NCZarrParser.TypeContext(self, self._ctx, self.state)
@@ -729,10 +697,6 @@ class NCZarrParser ( Parser ):
 
     class Value_typeContext(RuleContext):
         __slots__ = ()
-
-        def getRuleIndex(self):
-            return NCZarrParser.RULE_value_type
-
 
     def value_type(self):
 
@@ -767,10 +731,6 @@ class NCZarrParser ( Parser ):
     class Atomic_typeContext(RuleContext):
         __slots__ = ()
 
-        def getRuleIndex(self):
-            return NCZarrParser.RULE_atomic_type
-
-
     def atomic_type(self):
 
         localctx = NCZarrParser.Atomic_typeContext(self, self._ctx, self.state)
@@ -804,10 +764,6 @@ class NCZarrParser ( Parser ):
     class Fixed_atomic_typeContext(RuleContext):
         __slots__ = ()
 
-        def getRuleIndex(self):
-            return NCZarrParser.RULE_fixed_atomic_type
-
-
     def fixed_atomic_type(self):
 
         localctx = NCZarrParser.Fixed_atomic_typeContext(self, self._ctx, self.state)
@@ -833,10 +789,6 @@ class NCZarrParser ( Parser ):
 
     class Fixed_size_typeContext(RuleContext):
         __slots__ = ()
-
-        def getRuleIndex(self):
-            return NCZarrParser.RULE_fixed_size_type
-
 
     def fixed_size_type(self):
 
@@ -892,10 +844,6 @@ class NCZarrParser ( Parser ):
                 return self.getTypedRuleContexts(NCZarrParser.FieldContext)
             else:
                 return self.getTypedRuleContext(NCZarrParser.FieldContext,i)
-
-
-        def getRuleIndex(self):
-            return NCZarrParser.RULE_compound
 
 
     def compound(self):
@@ -960,10 +908,6 @@ class NCZarrParser ( Parser ):
         def OFFSET(self):
             return self.getToken(NCZarrParser.OFFSET, 0)
 
-        def getRuleIndex(self):
-            return NCZarrParser.RULE_field
-
-
     def field(self):
 
         localctx = NCZarrParser.FieldContext(self, self._ctx, self.state)
@@ -1015,10 +959,6 @@ class NCZarrParser ( Parser ):
         def SIZE(self):
             return self.getToken(NCZarrParser.SIZE, 0)
 
-        def getRuleIndex(self):
-            return NCZarrParser.RULE_opaque
-
-
     def opaque(self):
 
         localctx = NCZarrParser.OpaqueContext(self, self._ctx, self.state)
@@ -1048,10 +988,6 @@ class NCZarrParser ( Parser ):
 
         def FQN(self):
             return self.getToken(NCZarrParser.FQN, 0)
-
-        def getRuleIndex(self):
-            return NCZarrParser.RULE_typeref
-
 
     def typeref(self):
 
@@ -1092,10 +1028,6 @@ class NCZarrParser ( Parser ):
 
         def RBRACE(self):
             return self.getToken(NCZarrParser.RBRACE, 0)
-
-        def getRuleIndex(self):
-            return NCZarrParser.RULE_enum
-
 
     def enum(self):
 
@@ -1146,10 +1078,6 @@ class NCZarrParser ( Parser ):
         def INTEGER(self):
             return self.getToken(NCZarrParser.INTEGER, 0)
 
-        def getRuleIndex(self):
-            return NCZarrParser.RULE_enumerator
-
-
     def enumerator(self):
 
         localctx = NCZarrParser.EnumeratorContext(self, self._ctx, self.state)
@@ -1186,10 +1114,6 @@ class NCZarrParser ( Parser ):
             return self.getTypedRuleContext(NCZarrParser.TypeContext,0)
 
 
-        def getRuleIndex(self):
-            return NCZarrParser.RULE_vlen
-
-
     def vlen(self):
 
         localctx = NCZarrParser.VlenContext(self, self._ctx, self.state)
@@ -1216,10 +1140,6 @@ class NCZarrParser ( Parser ):
 
         def name(self):
             return self.getTypedRuleContext(NCZarrParser.NameContext,0)
-
-
-        def getRuleIndex(self):
-            return NCZarrParser.RULE_kind
 
 
     def kind(self):
@@ -1262,10 +1182,6 @@ class NCZarrParser ( Parser ):
 
         def element(self):
             return self.getTypedRuleContext(NCZarrParser.ElementContext,0)
-
-
-        def getRuleIndex(self):
-            return NCZarrParser.RULE_property
 
 
     def property_(self):
@@ -1335,10 +1251,6 @@ class NCZarrParser ( Parser ):
             return self.getTypedRuleContext(NCZarrParser.ConstantContext,0)
 
 
-        def getRuleIndex(self):
-            return NCZarrParser.RULE_fill
-
-
     def fill(self):
 
         localctx = NCZarrParser.FillContext(self, self._ctx, self.state)
@@ -1384,10 +1296,6 @@ class NCZarrParser ( Parser ):
                 return self.getTypedRuleContexts(NCZarrParser.LengthsContext)
             else:
                 return self.getTypedRuleContext(NCZarrParser.LengthsContext,i)
-
-
-        def getRuleIndex(self):
-            return NCZarrParser.RULE_chunks
 
 
     def chunks(self):
@@ -1452,10 +1360,6 @@ class NCZarrParser ( Parser ):
                 return self.getTypedRuleContext(NCZarrParser.RunContext,i)
 
 
-        def getRuleIndex(self):
-            return NCZarrParser.RULE_lengths
-
-
     def lengths(self):
 
         localctx = NCZarrParser.LengthsContext(self, self._ctx, self.state)
@@ -1515,10 +1419,6 @@ class NCZarrParser ( Parser ):
         def RBRACE(self):
             return self.getToken(NCZarrParser.RBRACE, 0)
 
-        def getRuleIndex(self):
-            return NCZarrParser.RULE_run
-
-
     def run(self):
 
         localctx = NCZarrParser.RunContext(self, self._ctx, self.state)
@@ -1553,10 +1453,6 @@ class NCZarrParser ( Parser ):
                 return self.getTokens(NCZarrParser.SIZE)
             else:
                 return self.getToken(NCZarrParser.SIZE, i)
-
-        def getRuleIndex(self):
-            return NCZarrParser.RULE_codec
-
 
     def codec(self):
 
@@ -1599,10 +1495,6 @@ class NCZarrParser ( Parser ):
         def NAME(self):
             return self.getToken(NCZarrParser.NAME, 0)
 
-        def getRuleIndex(self):
-            return NCZarrParser.RULE_layout
-
-
     def layout(self):
 
         localctx = NCZarrParser.LayoutContext(self, self._ctx, self.state)
@@ -1627,10 +1519,6 @@ class NCZarrParser ( Parser ):
 
         def NAME(self):
             return self.getToken(NCZarrParser.NAME, 0)
-
-        def getRuleIndex(self):
-            return NCZarrParser.RULE_endian
-
 
     def endian(self):
 
@@ -1660,10 +1548,6 @@ class NCZarrParser ( Parser ):
         def SIZE(self):
             return self.getToken(NCZarrParser.SIZE, 0)
 
-        def getRuleIndex(self):
-            return NCZarrParser.RULE_quantize
-
-
     def quantize(self):
 
         localctx = NCZarrParser.QuantizeContext(self, self._ctx, self.state)
@@ -1690,10 +1574,6 @@ class NCZarrParser ( Parser ):
 
         def NAME(self):
             return self.getToken(NCZarrParser.NAME, 0)
-
-        def getRuleIndex(self):
-            return NCZarrParser.RULE_element
-
 
     def element(self):
 
@@ -1737,10 +1617,6 @@ class NCZarrParser ( Parser ):
                 return self.getTypedRuleContexts(NCZarrParser.ConstantContext)
             else:
                 return self.getTypedRuleContext(NCZarrParser.ConstantContext,i)
-
-
-        def getRuleIndex(self):
-            return NCZarrParser.RULE_constant
 
 
     def constant(self):
@@ -1840,10 +1716,6 @@ class NCZarrParser ( Parser ):
 
         def UNLIMITED(self):
             return self.getToken(NCZarrParser.UNLIMITED, 0)
-
-        def getRuleIndex(self):
-            return NCZarrParser.RULE_name
-
 
     def name(self):
 
