@@ -40,6 +40,11 @@ CONTEXT = re.compile(
 )
 """The head of a context, which is that of all others."""
 
+OLD_PYTHON = re.compile(
+    r"if sys.version_info\[1\] > 5:\n\s*from typing import TextIO\nelse:\n\s*from typing.io import TextIO\n"
+)
+"""An import for releases of Python that are not supported."""
+
 IMPORT = "from nczarr.syntax.rule_context import RuleContext"
 
 
@@ -72,6 +77,7 @@ def shorten(text: str) -> str:
     shorter, contexts = CONTEXT.subn(r"\1(RuleContext):\n        __slots__ = ()\n\n", shorter)
     if contexts:
         shorter = shorter.replace("import sys\n", f"import sys\n{IMPORT}\n", 1)
+    shorter = OLD_PYTHON.sub("from typing import TextIO\n", shorter)
     return re.sub(r"\n{4,}", "\n\n\n", shorter)
 
 

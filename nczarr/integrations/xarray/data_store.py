@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
@@ -235,8 +235,3 @@ class DataStore(AbstractDataStore):
         encoding.update(take_fill(members, form, declared, types))
         array = NczarrArray(self._opened, path, shape, form.dtype)
         return Variable(axes, LazilyIndexedArray(array), members, encoding, fastpath=True)
-
-
-def list_dropped(names_given: str | Iterable[str] | None) -> frozenset[str]:
-    """Return the names in xarray's option `drop_variables`."""
-    return frozenset(names.list_texts(names_given or ()))

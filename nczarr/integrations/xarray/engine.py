@@ -18,7 +18,7 @@ from nczarr.api.node_handles import GroupHandle
 from nczarr.api.options import options_from
 from nczarr.diagnostics.report import HEAD, Report
 from nczarr.diagnostics.secrets import StorageOptions, show
-from nczarr.integrations.xarray.data_store import DataStore, list_dropped
+from nczarr.integrations.xarray.data_store import DataStore
 from nczarr.integrations.xarray.values import OpenedDataset, warn
 from nczarr.operations import pipeline
 from nczarr.options import FOLLOWING, UNREAD, Following, Options
@@ -379,5 +379,5 @@ def _dataset(
     decoders: Mapping[str, Any],
 ) -> xarray.Dataset:
     """Return the decoded dataset of one group."""
-    store = DataStore(opened, path, source, list_dropped(drop_variables))
+    store = DataStore(opened, path, source, frozenset(names.list_texts(drop_variables or ())))
     return StoreBackendEntrypoint().open_dataset(store, drop_variables=drop_variables, **decoders)

@@ -4,10 +4,7 @@ from antlr4 import *
 from io import StringIO
 import sys
 from nczarr.syntax.rule_context import RuleContext
-if sys.version_info[1] > 5:
-	from typing import TextIO
-else:
-	from typing.io import TextIO
+from typing import TextIO
 
 def serializedATN():
     return [
