@@ -20,7 +20,8 @@ SECRET = re.compile(r"key|secret|token|passw|pwd|credential|sas|signature|auth|c
 
 VARIABLES = (
     "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AZURE_STORAGE_ACCOUNT_KEY",
-    "AZURE_STORAGE_CONNECTION_STRING", "AZURE_STORAGE_SAS_TOKEN", "AZURE_CLIENT_SECRET", "FSSPEC_S3_KEY",
+    "AZURE_STORAGE_CONNECTION_STRING", "AZURE_STORAGE_SAS_TOKEN", "AZURE_CLIENT_SECRET", "EARTHDATA_TOKEN",
+    "FSSPEC_S3_KEY",
     "FSSPEC_S3_SECRET", "FSSPEC_S3_TOKEN",
 )  # fmt: skip
 """Environment variables in which libraries look for secrets."""

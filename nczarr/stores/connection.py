@@ -13,6 +13,7 @@ retry together.
 from __future__ import annotations
 
 import errno
+import math
 import os
 import random
 import re
@@ -24,6 +25,7 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from nczarr.diagnostics.secrets import NO_OPTIONS, StorageOptions, scrub, show
+from nczarr.stores.login import add_credentials, add_login
 from nczarr.stores.range_request import (
     GivenUpError,
     RangeAnswer,
@@ -146,13 +148,15 @@ class FileConnection:
         self.options = options
         self.shown = show(url)
         self._process = os.getpid()
+        self._end = math.inf
+        """Time at which temporary credentials are fetched again."""
 
     def __repr__(self) -> str:
         return f"<{self.shown}>"
 
     def __getstate__(self) -> dict[str, Any]:
         """Return only the description."""
-        return {"url": self.url, "options": self.options, "shown": self.shown, "_process": 0}
+        return {"url": self.url, "options": self.options, "shown": self.shown, "_process": 0, "_end": math.inf}
 
     @cached_property
     def place(self) -> Location:
@@ -197,6 +201,8 @@ class FileConnection:
         if self._process != os.getpid():
             self.__dict__.pop("_opened", None)
             self._process = os.getpid()
+        if self._end <= time.time():
+            self.__dict__.pop("_opened", None)
         return self._opened[0]
 
     @cached_property
@@ -249,6 +255,11 @@ class FileConnection:
             elif dot and first == self.protocol:
                 arguments[rest] = value
         arguments = _merge(arguments, shared)
+        if self.protocol in WEB:
+            arguments = add_login(arguments)
+        elif self.protocol in S3:
+            web = lambda url, options: FileConnection(url, StorageOptions(options)).call("cat_file", "")  # noqa: E731
+            arguments, self._end = add_credentials(arguments, web)
         if self.place.server is not None:
             arguments.setdefault("endpoint_url", self.place.server)
         arguments.setdefault("use_listings_cache", False)
@@ -261,6 +272,7 @@ class FileConnection:
         other = FileConnection(url, self.options)
         system = self.system
         other.__dict__["_opened"] = system, system._strip_protocol(other.place.path)
+        other._end = self._end
         other._process = os.getpid()
         return other
 
