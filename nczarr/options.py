@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from nczarr.diagnostics.secrets import NO_OPTIONS, StorageOptions
 
@@ -135,8 +135,10 @@ class Options(NamedTuple):
     """Names in Zarr v3: those that all supported readers know, or those of the registry of extensions."""
     consolidated: bool | None = None
     """Write consolidated metadata; None: in Zarr stores, but not in references and repositories."""
-    declare: str | None = None
-    """Convention that the target declares; None: none."""
+    declare: Literal["nz", "geo"] | None = None
+    """Conventions that the target declares; None: none."""
+    declarations: Mapping[str, Mapping[str, Any]] = MappingProxyType({})
+    """Attributes that each node declares by `geo`, by FQN."""
     char_netcdf: bool = False
     """Write char arrays in the form that only the netCDF library reads."""
     tables: bool = False
@@ -336,7 +338,9 @@ TABLE: tuple[Option, ...] = (
     Option("consolidated", _CHANGE, TARGET, "--consolidated", "switch",
            help="write the metadata of all nodes in one key of the root as well (default: if the store has them)"),
     Option("declare", _WRITE, TARGET, "--declare", "text", None,
-           "declare a convention in the target: nz (NZ-1.0, Zarr v3 only) (default: none)", ("nz",)),
+           "declare conventions in the target, Zarr v3 only: nz (NZ-1.0), or geo (CF, proj: and spatial:) "
+           "(default: none)", ("nz", "geo")),
+    Option("declarations"),
     Option("char_netcdf", _WRITE, TARGET, "--char", "char", None,
            "Zarr type of char variables: one that all Zarr readers know, or netCDF-C's own (default: bytes)",
            ("bytes", "netcdf"), "bytes"),

@@ -57,8 +57,8 @@ class TargetOptions(TypedDict, total=False):
     """Write records as tables in Awkward archives."""
     consolidated: bool | None
     """Write the metadata of all nodes in one key of the root as well. None: in Zarr stores alone."""
-    declare: Literal["nz"] | None
-    """Convention that the target declares, where the format can. None: no declaration."""
+    declare: Literal["nz", "geo"] | None
+    """Conventions that the target declares, where the format can. None: no declaration."""
     overwrite: bool
     """Replace a target that exists."""
     message: str | None
@@ -184,8 +184,8 @@ def options_from(**arguments: Unpack[ConvertOptions]) -> Options:
     kind, shards, codecs = arguments.get("kind"), arguments.get("shards") or {}, arguments.get("codecs") or {}
     if kind is not None and str(kind) not in KIND_SPELLINGS:
         raise ValueError(f"{kind!r} is not a kind of netCDF file; use nc3, nc6, nc5, nc4 or nc7")
-    if arguments.get("declare") not in (None, "nz"):
-        raise ValueError(f"{arguments.get('declare')!r} is not a convention that a target declares; use 'nz'")
+    if arguments.get("declare") not in (None, "nz", "geo"):
+        raise ValueError(f"{arguments.get('declare')!r} is not a convention that a target declares; use 'nz' or 'geo'")
     lengths: Mapping[str, Sequence[int] | int | str] = {"": shards} if isinstance(shards, str) else shards
     for shard_shape in lengths.values():
         if isinstance(shard_shape, str) and shard_shape not in ("auto", "none"):

@@ -51,7 +51,7 @@ def parser() -> Command:
         metavar="READER",
         help="report what a reader would do wrong (netcdf-c, zarr-python, xarray, tensorstore, zarrs, "
         "xarray-tensorstore, gdal, or a release such as "
-        "zarr-python@3.1), what is missing of a convention (nz), or what a format would lose; repeatable",
+        "zarr-python@3.1), what is missing of a convention (nz, geo), or what a format would lose; repeatable",
     )
     subparser.option(
         TARGET, "--schema", metavar="SRC", help="report deviations from this schema: CDL, notation or any dataset"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from typing import NamedTuple
+from typing import Literal, NamedTuple, cast
 
 from nczarr import names, registry
 from nczarr.arrays.values.parts import is_fixed, size
@@ -293,10 +293,11 @@ def _report_undeclared(checked: Checked, peer: Peer, request: CheckRequest, repo
     before = len(report.list_sorted())
     report.error("undeclared-convention", f"`{request.path}` is not a store of {form.title}", helps=helps)
     tried = Report()
-    options = request.options._replace(declare=peer.convention, allow_loss=frozenset({"all"}), kind=None)
+    convention = cast('Literal["nz", "geo"]', peer.convention)
+    options = request.options._replace(declare=convention, allow_loss=frozenset({"all"}), kind=None)
     pipeline.plan(checked, form, tried, options)
     for diagnostic in tried.list_sorted():
-        if diagnostic.code in ("undeclarable-convention", "disputed-fill-value"):
+        if diagnostic.code in ("undeclarable-convention", "disputed-fill-value", "undeclared-grid"):
             report.add(diagnostic)
     return len(report.list_sorted()) - before
 

@@ -147,6 +147,10 @@ def plan(
     if settled is None:
         return None
     form, options = settled
+    if options.declare == "geo" and "geo" in form.declares:
+        from nczarr.operations.geo_conventions import list_declarations
+
+        options = options._replace(declarations=list_declarations(checked, report))
     lost = registry.load(form.losses)(checked, options) if form.losses else ()
     planned = planner.plan(checked, form, options, report, lost)
     return None if report.errors else planned

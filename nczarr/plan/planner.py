@@ -32,13 +32,13 @@ def check_declaration(form: Format, options: Options, report: Report) -> None:
         from nczarr import registry
 
         format_names = ", ".join(f"`{name}`" for name in registry.having("declares"))
-        text = f"format `{form.name}` cannot declare {_TITLE}"
+        text = f"format `{form.name}` cannot declare {_TITLE if options.declare == 'nz' else 'conventions of Zarr v3'}"
         report.error("undeclarable-convention", text, helps=[f"write a format that can: {format_names}"])
 
 
 def report_obstacles(planned: Plan, report: Report) -> None:
     """Report undeclarable-convention for each obstacle, and once fill values on which readers disagree."""
-    if planned.options.declare is None or not isinstance(planned, StorePlan):
+    if planned.options.declare != "nz" or not isinstance(planned, StorePlan):
         return
     for message, span in _obstacles(planned):
         report.error("undeclarable-convention", message, span)

@@ -27,6 +27,7 @@ ROWS: dict[str, str] = {
     "xarray-tensorstore": "nczarr.operations.readers.array_libraries:XARRAY_TENSORSTORE_PEER",
     "gdal": "nczarr.operations.readers.array_libraries:GDAL_PEER",
     "nz": "nczarr.operations.readers.nz:PEER",
+    "geo": "nczarr.operations.readers.geo:PEER",
     "cloud": "nczarr.operations.readers.layouts:CLOUD",
     "cmip7": "nczarr.operations.readers.layouts:CMIP7",
 }

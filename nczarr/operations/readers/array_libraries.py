@@ -119,7 +119,7 @@ def find_strange_documents(array: StoreNode) -> Iterator[Finding]:
             configuration = codec.get("configuration") if isinstance(codec, dict) else None
             if name == "bytes" and not (isinstance(configuration, dict) and "endian" in configuration):
                 yield array.at("bad-codecs", pointer, f"the codec `bytes` of `{path}` has no `endian`")
-    named = [name for name in axis_names if name] if isinstance(axis_names, list) else []
+    named = [name for name in axis_names if name and isinstance(name, str)] if isinstance(axis_names, list) else []
     if len(set(named)) < len(named):
         yield array.at(
             "doubled-dimension", "/dimension_names", f"two axes of `{path}` have one name", does="refuses it"

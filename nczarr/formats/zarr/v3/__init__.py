@@ -35,5 +35,5 @@ FORMAT = Format(
     migrates="nczarr.formats.zarr.migration.documents:migrate",
     second_reader="zarr",
     served=True,
-    declares=("nz",),
+    declares=("nz", "geo"),
 )

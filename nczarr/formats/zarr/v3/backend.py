@@ -16,7 +16,7 @@ from nczarr.ast.rectilinear import Lengths, runs_of, varies, write_runs
 from nczarr.diagnostics.report import Report
 from nczarr.formats.zarr.core.fill_values import Json
 from nczarr.formats.zarr.core.writer import Entry, Writer, encode, members
-from nczarr.formats.zarr.v3 import DOCUMENT, codecs, dtypes, nz
+from nczarr.formats.zarr.v3 import DOCUMENT, codecs, dtypes, geo, nz
 from nczarr.plan.plans import PartTarget, StorePlan
 from nczarr.stores.base import is_metadata
 
@@ -78,9 +78,11 @@ class Zarr3Writer(Writer):
             yield key, document
 
     def finish(self, path: str, shown: Json, hidden: Json) -> Json:
-        """Return the attributes, with a declaration of a convention if requested."""
-        is_group = path in self.plan.checked.groups
-        return nz.declare(shown, group=is_group) if self.plan.options.declare else shown
+        """Return the attributes, with declarations of conventions if requested."""
+        declared = self.plan.options.declarations.get(path)
+        if self.plan.options.declare == "nz":
+            return nz.declare(shown, group=path in self.plan.checked.groups)
+        return geo.declare(shown, dict(declared)) if declared else shown
 
     def fill_form(self, constant: Constant) -> JsonConstant:
         return dtypes.fill_attribute(constant)
