@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from nczarr import names
 from nczarr.arrays.sources.memory import all_fill
 from nczarr.arrays.sources.source import Parts
-from nczarr.ast import Constant, Dataset, Dimension, Group, Kind, UserType, Variable
+from nczarr.ast import Constant, Dataset, Dimension, Group, Kind, Storage, UserType, Variable
 from nczarr.ast.dataset import groups, map_groups
 from nczarr.ast.plain import plain
 from nczarr.diagnostics.report import Label
@@ -197,6 +197,40 @@ def without(checked: Checked, gone: frozenset[str]) -> Checked:
         }
 
     return remaining(checked, map_groups(checked.dataset, rest))
+
+
+def open_fragments(checked: Checked) -> Checked:
+    """Return the dataset with the encoded chunks of fragments that are opened on use, for a run that writes all values.
+
+    Raises OSError, CompileError.
+    """
+    opened: dict[str, Parts] = {}
+    for path, parts in checked.parts.items():
+        source = parts.get("")
+        located = None if source is None else source.open_fragments()
+        if located is not None and located is not source:
+            opened[path] = {"": located}
+    if not opened:
+        return checked
+
+    def change(path: str, group: Group) -> dict[str, Any]:
+        """Return the variables with the storage of their chunks."""
+        return {
+            "variables": tuple(
+                _declare_storage(variable, opened.get(names.join(path, variable.name))) for variable in group.variables
+            )
+        }
+
+    return resize(checked, map_groups(checked.dataset, change))._replace(parts={**checked.parts, **opened})
+
+
+def _declare_storage(variable: Variable, parts: Parts | None) -> Variable:
+    """Return a variable with the storage of its chunks."""
+    stored = None if parts is None else parts[""].stored
+    if stored is None or not stored.chunks:
+        return variable
+    storage = Storage(layout="chunked", chunks=stored.chunks, codecs=stored.codecs)
+    return variable.model_copy(update={"storage": storage})
 
 
 Observer = Callable[[str, Dataset], None]

@@ -16,7 +16,7 @@ from nczarr import names, registry
 from nczarr.arrays.execution.thread_pool import in_limits, limit
 from nczarr.ast.dataset import building
 from nczarr.check import check
-from nczarr.check.checked import Checked, Observer
+from nczarr.check.checked import Checked, Observer, open_fragments
 from nczarr.diagnostics.report import Report, Source
 from nczarr.diagnostics.secrets import show
 from nczarr.operations import endpoints
@@ -35,6 +35,10 @@ if TYPE_CHECKING:
 
 Reader = Callable[[Report], Checked | None]
 """Reader of a dataset; None after a reported error. Raises OSError. One for another process can be pickled."""
+
+
+AGGREGATED = "aggregated_data"
+"""Attribute of aggregation variables."""
 
 
 class Input(NamedTuple):
@@ -98,7 +102,7 @@ def read(
         unchecked = registry.load(form.read)(source, report, options)
         if unchecked is None:
             return None
-        return check(
+        checked = check(
             unchecked,
             report,
             observe,
@@ -106,6 +110,20 @@ def read(
             accepted=options.accepts("format-conflict"),
             namesakes=options.accepts("duplicate-name"),
         )
+    if checked is None or options.aggregation == "keep":
+        return checked
+    return _expand(checked, source, report, options)
+
+
+def _expand(checked: Checked, source: Source | Store, report: Report, options: Options) -> Checked | None:
+    """Return a dataset with the arrays of its aggregation variables; None after an error."""
+    if not any(attribute.name == AGGREGATED for node in checked.variables.values() for attribute in node.attributes):
+        return checked
+    from nczarr.operations.aggregation import expand_aggregations
+    from nczarr.stores.reference_policy import home_of
+
+    of_fragments = for_reading(options)._replace(aggregation="keep")  # without circles
+    return expand_aggregations(checked, home_of(source), read_path, of_fragments, report)
 
 
 def read_path(
@@ -389,6 +407,7 @@ def prepare(
         checked = select(checked, subset, report)
     if checked is None or report.errors:
         return None
+    checked = open_fragments(checked)
     if fixed:
         from nczarr.select.subset import fix_dimensions as with_fixed_lengths
 

@@ -71,6 +71,13 @@ class Policy(NamedTuple):
         self._check(url, place, relative=relative)
         return place
 
+    def unescape(self, uri: str) -> str:
+        """Return a relative URI as the path of a local file; any other one unchanged."""
+        base = self.given.base or self.home
+        if "%" not in uri or "://" in uri or is_remote(base) or os.path.lexists(os.path.join(base, uri)):
+            return uri
+        return unquote(uri, errors="surrogateescape")
+
     def _below_base(self, url: str) -> Followed:
         """Return the place of a relative URL."""
         base = self.given.base or self.home
@@ -105,8 +112,12 @@ def home_of(source: Source | Store) -> str:
         return source.home
     if source.path is None:
         return os.getcwd()
+    from nczarr.stores.remote_file import at
     from nczarr.stores.spool import origin
 
+    ranged = at(source.path)
+    if ranged is not None:
+        return str(ranged.connection.url).partition("?")[0].rpartition("/")[0]
     fetched = origin(source.path)
     if fetched is None:
         return os.path.dirname(os.path.abspath(source.path))

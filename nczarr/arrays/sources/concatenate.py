@@ -23,6 +23,7 @@ from nczarr.arrays.codecs.chain import same_bytes
 from nczarr.arrays.execution.thread_pool import each
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.regions import Index, Region, Selection, grid_of, region_or_all
+from nczarr.arrays.sources.memory import fill_source
 from nczarr.arrays.sources.source import ArraySource, Layout, Stored, fill_of, find_unwritten, little_descr, numpy_dtype
 from nczarr.arrays.sources.windows import plain
 from nczarr.ast.rectilinear import Lengths, Run, chunk_length, largest, runs_of, volume
@@ -57,6 +58,18 @@ class Joined(ArraySource):
     def clear_missing(self) -> Joined:
         """Return the concatenation of cleared sources."""
         return replace(self, sources=tuple(source.clear_missing() for source in self.sources))
+
+    def open_fragments(self, region: Region | None = None) -> ArraySource:
+        """Return the concatenation of opened sources, with fill in place of sources outside the region."""
+        region = region_or_all(region, self.layout.shape)
+        sources: list[ArraySource] = []
+        for number, source in enumerate(self.sources):
+            begin, end = self.starts[number : number + 2]
+            inside = positions_within(region[self.axis], begin, end)
+            cells = _with(region, self.axis, _shift_indices(region[self.axis][inside.start : inside.stop], begin))
+            sources.append(source.open_fragments(cells) if inside else fill_source(source.layout))
+        unchanged = all(new is old for new, old in zip(sources, self.sources, strict=True))
+        return self if unchanged else join_sources(sources, self.axis)
 
     @property
     def viewed(self) -> bool:

@@ -1,0 +1,153 @@
+"""Aggregation variables of CF 2.8: scalars that stand for an array in pieces, which are variables of other datasets.
+
+    attributes ─ instructions ─> fragments (places, names, lengths) ─ expand ─> Checked with arrays of fragments
+
+Fragments are opened when their values are read (`fragments.py`), and converted to the
+form of the aggregation variable (`canonical_form.py`). The variables that describe
+them are metadata and left out, as cfdm does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from nczarr import names
+from nczarr.arrays.regions import linear_block
+from nczarr.arrays.sources.concatenate import join_sources
+from nczarr.arrays.sources.memory import Repeated, all_fill, fill_source
+from nczarr.arrays.sources.source import ArraySource, Layout, Parts, itemsize
+from nczarr.ast import Group, Storage, Variable
+from nczarr.ast.dataset import building, map_groups
+from nczarr.check.checked import Checked, resize
+from nczarr.diagnostics.report import Report
+from nczarr.operations.aggregation.canonical_form import canonical_form_of
+from nczarr.operations.aggregation.fragments import DatasetReader, FragmentArray, FragmentReader
+from nczarr.operations.aggregation.instructions import (
+    ATTRIBUTES,
+    Fragments,
+    is_aggregation,
+    list_shapes,
+    read_instructions,
+)
+from nczarr.operations.cf.view import CFDataset
+from nczarr.options import Options
+from nczarr.stores.reference_policy import ForbiddenTargetError, Policy
+
+DECODED = 16 << 20
+"""Bytes of a fragment that are read at once where its chunks are unknown."""
+
+
+def expand_aggregations(
+    checked: Checked, home: str, read: DatasetReader, options: Options, report: Report
+) -> Checked | None:
+    """Return the dataset with the arrays that its aggregation variables stand for; None after a reported error.
+
+    Expects: a checked dataset, `home`, the folder or URL of its file, and the reader of fragments. Ensures: a checked
+    dataset without the variables and dimensions that describe fragments; no fragment is
+    opened. Reports bad-aggregation, forbidden-target. Raises OSError.
+    """
+    before = report.errors
+    dataset = CFDataset(checked)
+    instructions: dict[str, Fragments] = {}
+    for variable in dataset.variables.values():
+        if is_aggregation(variable.node):
+            fragments = read_instructions(dataset, variable, report)
+            if fragments is not None:
+                instructions[variable.path] = fragments
+    if report.errors > before:
+        return None
+    places = _find_places(instructions, Policy(home, options.following), report)
+    if report.errors > before:
+        return None
+    with building():
+        expanded = _declare(checked, instructions)
+        reader = FragmentReader(read, options)
+        parts: dict[str, Parts] = {
+            path: {"": _join_fragments(path, expanded, fragments, places, reader)}
+            for path, fragments in instructions.items()
+        }
+        return expanded._replace(parts={**expanded.parts, **parts})
+
+
+def _find_places(instructions: Mapping[str, Fragments], policy: Policy, report: Report) -> dict[str, str]:
+    """Return the path or URL of each fragment dataset by its URI; reports forbidden-target."""
+    places: dict[str, str] = {}
+    for path, fragments in instructions.items():
+        for uri in dict.fromkeys(fragments.uris or ()):
+            if uri is None or uri in places:
+                continue
+            try:
+                followed = policy.follow(policy.unescape(uri))
+            except ForbiddenTargetError as error:
+                report.error("forbidden-target", f"fragment of `{path}`: {error}")
+            else:
+                places[uri] = followed.path or followed.url
+    return places
+
+
+def _declare(checked: Checked, instructions: Mapping[str, Fragments]) -> Checked:
+    """Return the dataset with the dimensions of aggregated data, without what describes the fragments."""
+    described = {path for fragments in instructions.values() for path in fragments.features} - instructions.keys()
+    free = {reference for path in described for reference in checked.variables[path].dimensions}
+    for path, variable in checked.variables.items():
+        if path not in described:
+            free -= set(instructions[path].dimensions if path in instructions else variable.dimensions)
+
+    def change(path: str, group: Group) -> dict[str, Any]:
+        """Return the variables and dimensions of the data."""
+        variables = ((names.join(path, variable.name), variable) for variable in group.variables)
+        return {
+            "variables": tuple(
+                _expand(variable, instructions.get(fqn)) for fqn, variable in variables if fqn not in described
+            ),
+            "dimensions": tuple(node for node in group.dimensions if names.join(path, node.name) not in free),
+        }
+
+    tree = map_groups(checked.dataset, change)
+    return resize(checked, tree)
+
+
+def _expand(variable: Variable, fragments: Fragments | None) -> Variable:
+    """Return an aggregation variable with the dimensions of its data."""
+    if fragments is None:
+        return variable
+    attributes = tuple(attribute for attribute in variable.attributes if attribute.name not in ATTRIBUTES)
+    changes = {"dimensions": fragments.dimensions, "attributes": attributes, "storage": Storage()}
+    return variable.model_copy(update=changes)
+
+
+def _join_fragments(
+    path: str, checked: Checked, fragments: Fragments, places: Mapping[str, str], reader: FragmentReader
+) -> ArraySource:
+    """Return the array of all fragments of a variable."""
+    form = canonical_form_of(checked, path)
+    whole = all_fill(checked.fills[path], form.type, checked.shapes[path], checked.types)[""].layout
+    sources: list[ArraySource] = []
+    for number, shape in enumerate(list_shapes(fragments.lengths)):
+        layout = whole._replace(shape=shape, chunks=_limit_lengths(shape, whole))
+        if fragments.uris is None:
+            value = fragments.values[number]
+            sources.append(fill_source(layout) if value is None else Repeated(layout, (value,)))
+            continue
+        uri = fragments.uris[number]
+        if uri is None:
+            sources.append(fill_source(layout))
+        else:
+            sources.append(FragmentArray(layout, reader, places[uri], fragments.identifiers[number], form))
+    return _join(sources, fragments.lengths)
+
+
+def _limit_lengths(shape: tuple[int, ...], layout: Layout) -> tuple[int, ...]:
+    """Return the lengths in which a fragment is read where its chunks are unknown."""
+    return linear_block(shape, max(1, DECODED // (itemsize(layout.dtype) or 1)))
+
+
+def _join(sources: Sequence[ArraySource], lengths: Sequence[Sequence[int]]) -> ArraySource:
+    """Return the array of fragments, which are in C order. `lengths`: those of the fragments along each dimension."""
+    joined = list(sources)
+    for axis in reversed(range(len(lengths))):
+        count = len(lengths[axis])
+        joined = [join_sources(joined[start : start + count], axis) for start in range(0, len(joined), count)]
+    (whole,) = joined
+    return whole
