@@ -212,25 +212,26 @@ def open_fragments(checked: Checked) -> Checked:
             opened[path] = {"": located}
     if not opened:
         return checked
+    encodings = {path: parts[""].stored for path, parts in opened.items()}
+    storage = {
+        path: Storage(layout="chunked", chunks=stored.chunks, codecs=stored.codecs)
+        for path, stored in encodings.items()
+        if stored is not None and stored.chunks
+    }
+    return with_storage(checked._replace(parts={**checked.parts, **opened}), storage)
+
+
+def with_storage(checked: Checked, storage: Mapping[str, Storage]) -> Checked:
+    """Return the dataset with other storage of some variables, by FQN."""
 
     def change(path: str, group: Group) -> dict[str, Any]:
-        """Return the variables with the storage of their chunks."""
+        """Return the variables with their storage."""
+        every = ((storage.get(names.join(path, variable.name)), variable) for variable in group.variables)
         return {
-            "variables": tuple(
-                _declare_storage(variable, opened.get(names.join(path, variable.name))) for variable in group.variables
-            )
+            "variables": tuple(node if new is None else node.model_copy(update={"storage": new}) for new, node in every)
         }
 
-    return resize(checked, map_groups(checked.dataset, change))._replace(parts={**checked.parts, **opened})
-
-
-def _declare_storage(variable: Variable, parts: Parts | None) -> Variable:
-    """Return a variable with the storage of its chunks."""
-    stored = None if parts is None else parts[""].stored
-    if stored is None or not stored.chunks:
-        return variable
-    storage = Storage(layout="chunked", chunks=stored.chunks, codecs=stored.codecs)
-    return variable.model_copy(update={"storage": storage})
+    return remaining(checked, map_groups(checked.dataset, change))
 
 
 Observer = Callable[[str, Dataset], None]

@@ -9,6 +9,7 @@ them are metadata and left out, as cfdm does.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -19,7 +20,7 @@ from nczarr.arrays.sources.memory import Repeated, all_fill, fill_source
 from nczarr.arrays.sources.source import ArraySource, Layout, Parts, itemsize
 from nczarr.ast import Group, Storage, Variable
 from nczarr.ast.dataset import building, map_groups
-from nczarr.check.checked import Checked, resize
+from nczarr.check.checked import Checked, resize, with_storage
 from nczarr.diagnostics.report import Report
 from nczarr.operations.aggregation.canonical_form import canonical_form_of
 from nczarr.operations.aggregation.fragments import DatasetReader, FragmentArray, FragmentReader
@@ -33,6 +34,9 @@ from nczarr.operations.aggregation.instructions import (
 from nczarr.operations.cf.view import CFDataset
 from nczarr.options import Options
 from nczarr.stores.reference_policy import ForbiddenTargetError, Policy
+
+LEAST = 1 << 16
+"""Bytes of a fragment from which its lengths are those of chunks."""
 
 DECODED = 16 << 20
 """Bytes of a fragment that are read at once where its chunks are unknown."""
@@ -63,11 +67,14 @@ def expand_aggregations(
     with building():
         expanded = _declare(checked, instructions)
         reader = FragmentReader(read, options)
-        parts: dict[str, Parts] = {
-            path: {"": _join_fragments(path, expanded, fragments, places, reader)}
-            for path, fragments in instructions.items()
+        sources = {
+            path: _join_fragments(path, expanded, fragments, places, reader) for path, fragments in instructions.items()
         }
-        return expanded._replace(parts={**expanded.parts, **parts})
+        parts: dict[str, Parts] = {path: {"": source} for path, source in sources.items()}
+        return with_storage(
+            expanded._replace(parts={**expanded.parts, **parts}),
+            {path: _find_storage(source, instructions[path].lengths) for path, source in sources.items()},
+        )
 
 
 def _find_places(instructions: Mapping[str, Fragments], policy: Policy, report: Report) -> dict[str, str]:
@@ -115,6 +122,14 @@ def _expand(variable: Variable, fragments: Fragments | None) -> Variable:
     attributes = tuple(attribute for attribute in variable.attributes if attribute.name not in ATTRIBUTES)
     changes = {"dimensions": fragments.dimensions, "attributes": attributes, "storage": Storage()}
     return variable.model_copy(update=changes)
+
+
+def _find_storage(source: ArraySource, lengths: Sequence[Sequence[int]]) -> Storage:
+    """Return the lengths of fragments as those of chunks, for readers and targets that do not know the real ones."""
+    chunks = source.layout.chunks
+    is_regular = all(set(row[:-1]) <= {row[0]} and row[-1] <= row[0] for row in lengths if row)
+    size = math.prod(chunks) * itemsize(source.layout.dtype)
+    return Storage(layout="chunked", chunks=chunks) if chunks and is_regular and size >= LEAST else Storage()
 
 
 def _join_fragments(

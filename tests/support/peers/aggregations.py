@@ -72,7 +72,10 @@ def read(library, path):
         for construct in (field, *field.constructs.filter_by_data().values()):
             name = construct.nc_get_variable(None)
             if name is not None:
-                found[name.split("/")[-1].removeprefix("_nc4_non_coord_")] = [list(construct.shape), construct.array.reshape(-1).tolist()]
+                found[name.split("/")[-1].removeprefix("_nc4_non_coord_")] = [
+                    list(construct.shape),
+                    construct.array.reshape(-1).tolist(),
+                ]
     return found
 
 

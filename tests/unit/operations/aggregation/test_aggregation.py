@@ -328,3 +328,14 @@ def test_a_cut_opens_only_the_fragments_in_it(whole: Path) -> None:
     ran = run_command("convert", str(whole), str(whole.parent / "t.zarr"), "--var", "t", "--dim", "t=2:4")
     assert ran.status == 0, ran.err
     assert nczarr.open(whole.parent / "t.zarr")["t"][...].tolist() == TIMES[2:]
+
+
+def test_fragments_of_some_size_are_chunks_until_they_are_opened(tmp_path: Path) -> None:
+    """A view of the dataset that opens no fragment, such as that of a server, has a chunk for each."""
+    text = """netcdf all { dimensions: t = 5 ; x = 20000 ; f = 3 ; j = 2 ;
+        variables: int v ; v:aggregated_dimensions = "t x" ; v:aggregated_data = "map: m unique_values: u" ;
+        int m(j, f) ; int u(f, g) ; dimensions: g = 1 ; data: m = 2, 2, 1, 20000, _, _ ; u = 7, 8, 9 ; }"""
+    (tmp_path / "all.cdl").write_text(text.replace(" dimensions: g = 1 ;", "").replace("j = 2 ;", "j = 2 ; g = 1 ;"))
+    dataset = nczarr.open(tmp_path / "all.cdl")
+    assert dataset.checked.variables["/v"].storage.chunks == (2, 20000)
+    assert dataset["v"][:, 5].tolist() == [7, 7, 8, 8, 9]
