@@ -263,6 +263,8 @@ class Format(NamedTuple):
     """`Mapping[str, tuple[str, ...]]`: the words of a text format by class, for editors and highlighters."""
     isolates: str | None = None
     """`(way | None) -> None`: make library calls in another process from now on."""
+    aggregates: bool = False
+    """True for netCDF files whose variables name their values in other files; `combine` alone writes them."""
     language: str | None = None
     """`Language` (`formats/common/language.py`): names and words of a text that people write, for editors."""
 
@@ -284,6 +286,7 @@ ROWS: dict[str, str] = {
     "netcdf": "nczarr.formats.netcdf:FORMAT",
     "netcdf4": "nczarr.formats.netcdf4:FORMAT",
     "netcdf3": "nczarr.formats.netcdf3:FORMAT",
+    "cfa": "nczarr.formats.cfa:FORMAT",
     "reference": "nczarr.formats.reference:FORMAT",
     "icechunk": "nczarr.formats.icechunk:FORMAT",
     "nczarr": "nczarr.formats.zarr.nczarr:FORMAT",

@@ -29,6 +29,7 @@ from nczarr.stores.url import Location, is_remote, location, trim
 if TYPE_CHECKING:
     from nczarr.arrays.execution.counts import Step, Watcher
     from nczarr.link.stages import PartPasses
+    from nczarr.options import Aggregation
     from nczarr.plan.plans import Conversion, Plan, StorePlan
     from nczarr.stores.lock import Lock
 
@@ -197,17 +198,21 @@ def write(
     watch: Watcher | None = None,
     lock: Lock | None = None,
     announce: Callable[[Plan], None] | None = None,
+    whole: Checked | None = None,
 ) -> Conversion | None:
     """Write a dataset to a new target, whole or not at all; return the result, None after an error.
 
     With `options.verify` the finished target is read again, and published only
     if it holds every value. `watch` is called with the bytes written. `lock`: that
     of the target, if the caller has it. `announce` is called with the plan before the
-    work. Raises OSError if the file system refuses.
+    work. `whole`: the dataset that the target stands for, if it names values in other files.
+    Raises OSError if the file system refuses.
     """
     if lock is None:
         with endpoints.lock_place(path, report, options, replaces=options.overwrite or options.resume) as own_lock:
-            return None if own_lock is None else write(checked, path, form, report, options, watch, own_lock, announce)
+            if own_lock is None:
+                return None
+            return write(checked, path, form, report, options, watch, own_lock, announce, whole)
     from nczarr import link
     from nczarr.arrays.execution.counts import Counts
     from nczarr.plan.plans import conversion_of
@@ -222,13 +227,16 @@ def write(
         announce(planned)
     counts = Counts(watch)
     readers: tuple[str, ...] = ()
+    reads: Aggregation = "keep" if whole is None else "expand"
 
     def inspect(place: str) -> None:
         nonlocal readers
         from nczarr.operations.compare.verify import verify
 
-        reading = planned.options._replace(following=endpoints.following(path, planned))
-        readers = verify(checked, conversion_of(path, planned, counts), place, read_path, reading, report, plan=planned)
+        reading = planned.options._replace(following=endpoints.following(path, planned), aggregation=reads)
+        readers = verify(
+            whole or checked, conversion_of(path, planned, counts), place, read_path, reading, report, plan=planned
+        )
 
     with limit(options.workers, options.memory):
         written = link.write(planned, path, report, counts, inspect if options.verify else None, lock)
@@ -363,12 +371,14 @@ class ReadyConversion(NamedTuple):
     form: Format
     """Format of the target."""
     options: Options
+    whole: Checked | None = None
+    """Dataset that the target stands for, if it names values in other files."""
 
     def write(
         self, report: Report, watch: Watcher | None = None, announce: Callable[[Plan], None] | None = None
     ) -> Conversion | None:
         """Write the target, whole or not at all; None after an error. Raises OSError."""
-        return write(self.checked, self.target, self.form, report, self.options, watch, None, announce)
+        return write(self.checked, self.target, self.form, report, self.options, watch, None, announce, self.whole)
 
     def passes(self, report: Report) -> list[PartPasses] | None:
         """Return the passes of `write` by part; None after an error. Nothing is written."""

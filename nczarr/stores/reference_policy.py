@@ -71,19 +71,15 @@ class Policy(NamedTuple):
         self._check(url, place, relative=relative)
         return place
 
-    def unescape(self, uri: str) -> str:
-        """Return a relative URI as the path of a local file; any other one unchanged."""
-        base = self.given.base or self.home
-        if "%" not in uri or "://" in uri or is_remote(base) or os.path.lexists(os.path.join(base, uri)):
-            return uri
-        return unquote(uri, errors="surrogateescape")
-
     def _below_base(self, url: str) -> Followed:
         """Return the place of a relative URL."""
         base = self.given.base or self.home
         if not is_remote(base):
             base = _place(base).path or base
-            return Followed(url, os.path.normpath(os.path.join(base, url)))
+            path = os.path.normpath(os.path.join(base, url))
+            if "%" in url and not os.path.lexists(path):  # as in `_place`
+                path = os.path.normpath(os.path.join(base, unquote(url, errors="surrogateescape")))
+            return Followed(url, path)
         protocol, _, rest = base.partition("://")
         return Followed(f"{protocol}://{posixpath.normpath(posixpath.join(rest, url))}")
 

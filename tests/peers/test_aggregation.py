@@ -105,3 +105,72 @@ def test_xarray_reads_them(written: Path, peer: Callable[[str], ModuleType]) -> 
     with xarray.open_dataset(written / "all-NETCDF4.nc", engine="nczarr", aggregation="keep") as dataset:
         assert dataset["q"].shape == ()
         assert dataset["fragment_uris"].shape == (2, 1)
+
+
+@pytest.fixture(scope="module")
+def pieces(tmp_path_factory: pytest.TempPathFactory, peer: Callable[[str], ModuleType]) -> list[Path]:
+    """Files of one series, as netCDF4-python writes them: packed, masked, with bounds."""
+    netcdf = peer("netCDF4")
+    folder, paths, start = tmp_path_factory.mktemp("pieces"), [], 0
+    for number, count in enumerate((2, 3, 1)):
+        paths.append(folder / f"{number}.nc")
+        with netcdf.Dataset(paths[-1], "w", format="NETCDF3_64BIT_OFFSET" if number == 1 else "NETCDF4") as file:
+            file.Conventions = "CF-1.8"
+            for name, length in (("time", None), ("lat", 3), ("lon", 4), ("nv", 2)):
+                file.createDimension(name, length)
+            for name, values in (("lat", [10.0, 20.0, 30.0]), ("lon", [1.0, 2.0, 3.0, 4.0])):
+                file.createVariable(name, "f8", (name,))[:] = values
+                file[name].setncatts(
+                    {"units": f"degrees_{'north' if name == 'lat' else 'east'}", "standard_name": f"{name}itude"}
+                )
+            file["lon"].standard_name, file["lat"].standard_name = "longitude", "latitude"
+            time = file.createVariable("time", "f8", ("time",))
+            time.setncatts({"units": "days since 2000-01-01", "standard_name": "time", "bounds": "time_bnds"})
+            time[:] = np.arange(start, start + count)
+            file.createVariable("time_bnds", "f8", ("time", "nv"))[:] = np.stack([time[:], time[:] + 1], 1)
+            cells = np.arange(count * 12).reshape(count, 3, 4) + 100 * number
+            masked = np.ma.masked_equal(cells, 105)
+            tas = file.createVariable("tas", "f4", ("time", "lat", "lon"), fill_value=-1)
+            tas.setncatts({"units": "K", "standard_name": "air_temperature"})
+            tas[:] = masked
+            packed = file.createVariable("ps", "i2", ("time", "lat", "lon"), fill_value=-9)
+            packed.setncatts({"units": "Pa", "standard_name": "air_pressure", "scale_factor": 0.5, "add_offset": 1.0})
+            packed[:] = masked
+        start += count
+    return paths
+
+
+@pytest.mark.parametrize("library", ["cfdm", "cf"])
+@pytest.mark.parametrize("relative", [False, True])
+def test_our_files_are_read_equal(interpreter: str, pieces: list[Path], library: str, relative: bool) -> None:
+    target = pieces[0].parent / f"all-{library}-{relative}.nc"
+    options = ["--relative"] if relative else []
+    ran = run_command("combine", *map(str, pieces), str(target), "--to", "cfa", "--along", "time", "--verify", *options)
+    assert ran.status == 0, ran.err
+    (theirs,) = read_by(interpreter, library, target)
+    assert {"tas", "ps", "time", "lat", "lon"} <= compare(target, theirs)
+    whole = nczarr.combine(pieces, along="time")
+    shape, values = theirs["tas"]
+    assert shape == [6, 3, 4]
+    expected = whole["tas"][...].reshape(-1).tolist()
+    assert [-1 if value is None else value for value in values] == expected
+    assert values.count(None) == 1
+
+
+def test_our_files_with_groups_are_read_equal(interpreter: str, written: Path, tmp_path: Path) -> None:
+    """The pieces of a field in a group, which cfdm has written, joined by us and read by it."""
+    for number, values in enumerate(("1, 2", "3, 4")):
+        text = f"""netcdf g {{ dimensions: x = 2 ; variables: double x(x) ; x:units = "m" ;
+        x:standard_name = "projection_x_coordinate" ;
+        :Conventions = "CF-1.13" ; data: x = {2 * number}, {2 * number + 1} ;
+        group: forecast {{ dimensions: y = 2 ; variables: double y(y) ; y:units = "m" ;
+        y:standard_name = "projection_y_coordinate" ;
+        double q(x, y) ; q:standard_name = "specific_humidity" ; q:units = "1" ;
+        data: y = 5, 6 ; q = {values}, {values} ; }} }}"""
+        (tmp_path / "g.cdl").write_text(text)
+        nczarr.convert(tmp_path / "g.cdl", tmp_path / f"{number}.nc")
+    target = tmp_path / "all.nc"
+    nczarr.combine([tmp_path / "0.nc", tmp_path / "1.nc"], target=target, format="cfa", along="x", verify=True)
+    (theirs,) = read_by(interpreter, "cfdm", target)
+    assert theirs["q"] == [[4, 2], [1, 2, 1, 2, 3, 4, 3, 4]]
+    compare(target, theirs)

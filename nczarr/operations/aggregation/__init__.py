@@ -9,6 +9,7 @@ them are metadata and left out, as cfdm does.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -17,7 +18,7 @@ from nczarr import names
 from nczarr.arrays.regions import linear_block
 from nczarr.arrays.sources.concatenate import join_sources
 from nczarr.arrays.sources.memory import Repeated, all_fill, fill_source
-from nczarr.arrays.sources.source import ArraySource, Layout, Parts, itemsize
+from nczarr.arrays.sources.source import ArraySource, Parts, itemsize
 from nczarr.ast import Group, Storage, Variable
 from nczarr.ast.dataset import building, map_groups
 from nczarr.check.checked import Checked, resize, with_storage
@@ -28,7 +29,6 @@ from nczarr.operations.aggregation.instructions import (
     ATTRIBUTES,
     Fragments,
     is_aggregation,
-    list_shapes,
     read_instructions,
 )
 from nczarr.operations.cf.view import CFDataset
@@ -85,7 +85,7 @@ def _find_places(instructions: Mapping[str, Fragments], policy: Policy, report: 
             if uri is None or uri in places:
                 continue
             try:
-                followed = policy.follow(policy.unescape(uri))
+                followed = policy.follow(uri)
             except ForbiddenTargetError as error:
                 report.error("forbidden-target", f"fragment of `{path}`: {error}")
             else:
@@ -111,8 +111,7 @@ def _declare(checked: Checked, instructions: Mapping[str, Fragments]) -> Checked
             "dimensions": tuple(node for node in group.dimensions if names.join(path, node.name) not in free),
         }
 
-    tree = map_groups(checked.dataset, change)
-    return resize(checked, tree)
+    return resize(checked, map_groups(checked.dataset, change))
 
 
 def _expand(variable: Variable, fragments: Fragments | None) -> Variable:
@@ -138,31 +137,20 @@ def _join_fragments(
     """Return the array of all fragments of a variable."""
     form = canonical_form_of(checked, path)
     whole = all_fill(checked.fills[path], form.type, checked.shapes[path], checked.types)[""].layout
+    room = max(1, DECODED // (itemsize(whole.dtype) or 1))
     sources: list[ArraySource] = []
-    for number, shape in enumerate(list_shapes(fragments.lengths)):
-        layout = whole._replace(shape=shape, chunks=_limit_lengths(shape, whole))
+    for number, shape in enumerate(itertools.product(*fragments.lengths)):
+        layout = whole._replace(shape=shape, chunks=linear_block(shape, room))
         if fragments.uris is None:
             value = fragments.values[number]
             sources.append(fill_source(layout) if value is None else Repeated(layout, (value,)))
             continue
-        uri = fragments.uris[number]
-        if uri is None:
+        uri, identifier = fragments.uris[number], fragments.identifiers[number]
+        if uri is None or identifier is None:
             sources.append(fill_source(layout))
         else:
-            sources.append(FragmentArray(layout, reader, places[uri], fragments.identifiers[number], form))
-    return _join(sources, fragments.lengths)
-
-
-def _limit_lengths(shape: tuple[int, ...], layout: Layout) -> tuple[int, ...]:
-    """Return the lengths in which a fragment is read where its chunks are unknown."""
-    return linear_block(shape, max(1, DECODED // (itemsize(layout.dtype) or 1)))
-
-
-def _join(sources: Sequence[ArraySource], lengths: Sequence[Sequence[int]]) -> ArraySource:
-    """Return the array of fragments, which are in C order. `lengths`: those of the fragments along each dimension."""
-    joined = list(sources)
-    for axis in reversed(range(len(lengths))):
-        count = len(lengths[axis])
-        joined = [join_sources(joined[start : start + count], axis) for start in range(0, len(joined), count)]
-    (whole,) = joined
-    return whole
+            sources.append(FragmentArray(layout, reader, places[uri], identifier, form))
+    for axis, row in reversed(tuple(enumerate(fragments.lengths))):
+        starts = range(0, len(sources), max(1, len(row)))
+        sources = [join_sources(sources[start : start + len(row)], axis) for start in starts]
+    return sources[0] if sources else fill_source(whole)

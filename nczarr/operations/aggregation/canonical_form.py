@@ -42,6 +42,12 @@ class UnfitFragmentError(ValueError):
         self.helps = tuple(helps)
 
 
+def require(is_met: object, text: str) -> None:
+    """Raise UnfitFragmentError unless a condition is met."""
+    if not is_met:
+        raise UnfitFragmentError(text)
+
+
 class CanonicalForm(NamedTuple):
     """Form of the values of an aggregation variable."""
 
@@ -68,31 +74,26 @@ def convert_fragment(checked: Checked, identifier: str, form: CanonicalForm, lay
     `layout`: of the fragment in the aggregated array. `name`: of the dataset for messages.
     Raises UnfitFragmentError.
     """
-    path = "/" + names.normal(identifier).strip().lstrip("/")
+    path = names.fqn(part for part in names.normal(identifier).strip().split("/") if part)
     variable = checked.variables.get(path)
     if variable is None:
         known = [other.lstrip("/") for other in checked.variables]
         raise UnfitFragmentError(f"it has no variable `{identifier}`", names.suggest(identifier, known))
-    if any(attribute.name == "aggregated_data" for attribute in variable.attributes):
-        raise UnfitFragmentError(f"`{identifier}` is an aggregation variable itself")
-    if form.type != variable.type and not {form.type, variable.type} <= NUMBERS:
-        raise UnfitFragmentError(f"`{identifier}` has type `{variable.type}`, which cannot become `{form.type}`")
+    is_plain = all(attribute.name != "aggregated_data" for attribute in variable.attributes)
+    require(is_plain, f"`{identifier}` is an aggregation variable itself")
+    is_possible = form.type == variable.type or {form.type, variable.type} <= NUMBERS
+    require(is_possible, f"`{identifier}` has type `{variable.type}`, which cannot become `{form.type}`")
     source = _add_axes(whole_parts(checked, path)[""], layout.shape, identifier)
     if variable.type not in NUMBERS:
         return source
     stored = canonical_form_of(checked, path)
-    if _is_same(stored, form) and find_unwritten(source) == find_unwritten_in(layout):
+    converted = CanonicalFragment(source, layout, stored, form, name)
+    if _is_same(stored, form) and find_unwritten(source) == find_unwritten(converted):
         return source
     units, target = stored.physical.units, form.physical.units
     if (units and units != target) or (stored.physical.times is not None and stored.calendar != form.calendar):
         _check_units(stored, form, identifier)
-    return CanonicalFragment(source, layout, stored, form, name)
-
-
-def find_unwritten_in(layout: Layout) -> bytes:
-    """Return the fill value of a layout, little-endian."""
-    fill = layout.fill or bytes(numpy_dtype(layout.dtype).itemsize)
-    return fill[::-1] if isinstance(layout.dtype, str) and layout.dtype[0] == ">" else fill
+    return converted
 
 
 def _add_axes(source: ArraySource, shape: tuple[int, ...], identifier: str) -> ArraySource:
@@ -105,10 +106,8 @@ def _add_axes(source: ArraySource, shape: tuple[int, ...], identifier: str) -> A
             axes.append(axis)
         else:
             break
-    if lengths or len(source.layout.shape) + len(axes) != len(shape):
-        raise UnfitFragmentError(
-            f"`{identifier}` has the shape {list(source.layout.shape)}, and its place {list(shape)}"
-        )
+    is_whole = not lengths and len(source.layout.shape) + len(axes) == len(shape)
+    require(is_whole, f"`{identifier}` has the shape {list(source.layout.shape)}, and its place {list(shape)}")
     return Raised(source, tuple(axes)) if axes else source
 
 
@@ -129,18 +128,16 @@ def _check_units(stored: CanonicalForm, form: CanonicalForm, identifier: str) ->
     """Raise UnfitFragmentError for units that cannot be converted, and without the library that converts them."""
     units, target = stored.physical.units, form.physical.units
     if _dates_of(stored) is not None and _dates_of(form) is not None:
-        if CALENDARS.get(stored.calendar) != CALENDARS.get(form.calendar):
-            raise UnfitFragmentError(
-                f"`{identifier}` has dates of the calendar `{stored.calendar}`, not `{form.calendar}`"
-            )
+        text = f"`{identifier}` has dates of the calendar `{stored.calendar}`, not `{form.calendar}`"
+        require(CALENDARS.get(stored.calendar) == CALENDARS.get(form.calendar), text)
         return
     system = load_units()
     if system is None:
         text = f"`{identifier}` has the units `{units}`, and only `cf-units` can convert them to `{target}`"
         raise UnfitFragmentError(text, ["run `pip install 'nczarr[cf]'`"])
     is_known = target and all(one not in UNJUDGED and system.is_valid(one) for one in (units, target))
-    if not is_known or not system.is_equivalent(units, target):
-        raise UnfitFragmentError(f"`{identifier}` has the units `{units}`, which cannot become `{target}`")
+    is_possible = is_known and system.is_equivalent(units, target)
+    require(is_possible, f"`{identifier}` has the units `{units}`, which cannot become `{target}`")
 
 
 def _dates_of(form: CanonicalForm) -> Units | None:
@@ -160,11 +157,6 @@ class CanonicalFragment(DerivedSource):
     """Form of the aggregation variable."""
     name: str
     """Name of the fragment dataset for messages."""
-
-    @property
-    def viewed(self) -> bool:
-        """False: values are computed."""
-        return False
 
     def read(self, selection: Selection) -> NDArray[Any]:
         """Return the converted values of a region, in its shape and the layout's dtype. Raises CompileError."""

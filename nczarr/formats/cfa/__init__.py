@@ -1,0 +1,18 @@
+"""Aggregation files of CF: netCDF files whose large variables name the files with their values.
+
+`operations/aggregation/writer.py` makes such a dataset, which `netcdf` writes. They are read as netCDF.
+"""
+
+from __future__ import annotations
+
+from nczarr.registry import Capabilities, Format
+
+FORMAT = Format(
+    name="cfa",
+    title="CF aggregation: a netCDF file that names the files with its values, by `nczarr combine`",
+    suffixes=(".cfa", ".nca"),
+    spec="https://cfconventions.org/cf-conventions/cf-conventions.html#aggregation-variables",
+    capabilities=Capabilities(anonymous_dimensions=False, unlimited="none"),
+    kinds={"nc4": "netcdf4"},
+    aggregates=True,
+)
