@@ -192,6 +192,8 @@ class Options(NamedTuple):
     """Scheduler address of a cluster for the tasks."""
     aggregation: Aggregation = "keep"
     """Reading of aggregation variables; commands and functions that read values expand them by default."""
+    aggregated: int = 0
+    """Number of aggregation files that lead to the source."""
     masking_fill: bool = False
     """Read fill values of Zarr v2 as `_FillValue`, as xarray does, unless they are netCDF's defaults."""
     survey: bool = False
@@ -290,6 +292,7 @@ TABLE: tuple[Option, ...] = (
     Option("following.jinja", _OPEN, SOURCE, "--source-jinja",
            help="read templates beyond the built-in grammar by jinja2"),
     Option("following.hidden"),
+    Option("aggregated", bytes=False),
     Option("aggregation", (*_LINK, *_COMPARE, "dump", "info"), SOURCE, "--aggregation", "text", None,
            "expand: read aggregation variables (CF 2.8) as the arrays that they stand for, from their fragments; "
            "keep: as they are stored (default: expand)", ("expand", "keep"), "expand"),

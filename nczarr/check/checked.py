@@ -204,19 +204,16 @@ def open_fragments(checked: Checked) -> Checked:
 
     Raises OSError, CompileError.
     """
-    opened: dict[str, Parts] = {}
-    for path, parts in checked.parts.items():
-        source = parts.get("")
-        located = None if source is None else source.open_fragments()
-        if located is not None and located is not source:
-            opened[path] = {"": located}
+    whole = {path: parts[""] for path, parts in checked.parts.items() if "" in parts}
+    opened: dict[str, Parts] = {
+        path: {"": located} for path, source in whole.items() if (located := source.open_fragments()) is not source
+    }
     if not opened:
         return checked
-    encodings = {path: parts[""].stored for path, parts in opened.items()}
     storage = {
         path: Storage(layout="chunked", chunks=stored.chunks, codecs=stored.codecs)
-        for path, stored in encodings.items()
-        if stored is not None and stored.chunks
+        for path, parts in opened.items()
+        if (stored := parts[""].stored) is not None and stored.chunks
     }
     return with_storage(checked._replace(parts={**checked.parts, **opened}), storage)
 

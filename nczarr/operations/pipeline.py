@@ -38,6 +38,9 @@ Reader = Callable[[Report], Checked | None]
 """Reader of a dataset; None after a reported error. Raises OSError. One for another process can be pickled."""
 
 
+DEEPEST = 4
+"""Aggregation files that lead to a fragment; more are probably a circle."""
+
 AGGREGATED = "aggregated_data"
 """Attribute of aggregation variables."""
 
@@ -123,7 +126,8 @@ def _expand(checked: Checked, source: Source | Store, report: Report, options: O
     from nczarr.operations.aggregation import expand_aggregations
     from nczarr.stores.reference_policy import home_of
 
-    of_fragments = for_reading(options)._replace(aggregation="keep")  # without circles
+    depth = options.aggregated + 1
+    of_fragments = for_reading(options)._replace(aggregated=depth, aggregation="expand" if depth < DEEPEST else "keep")
     return expand_aggregations(checked, home_of(source), read_path, of_fragments, report)
 
 

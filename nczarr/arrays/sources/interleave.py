@@ -95,8 +95,7 @@ class Raised(DerivedSource):
 
     def recut(self, chunks: tuple[int, ...]) -> Raised | None:
         """Recut the source."""
-        is_possible = all(chunks[axis] == 1 for axis in self.axes)
-        cut = self.source.recut(self._remove(chunks)) if is_possible else None
+        cut = self.source.recut(self._remove(chunks)) if all(chunks[axis] == 1 for axis in self.axes) else None
         return None if cut is None else Raised(cut, self.axes)
 
     def list_occupied(self, chunks: tuple[int, ...], region: Region | None = None) -> Iterator[Index]:

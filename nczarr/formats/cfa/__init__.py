@@ -1,7 +1,4 @@
-"""Aggregation files of CF: netCDF files whose large variables name the files with their values.
-
-`operations/aggregation/writer.py` makes such a dataset, which `netcdf` writes. They are read as netCDF.
-"""
+"""Aggregation files of CF, which `operations/aggregation/writer.py` makes. They are written and read as netCDF."""
 
 from __future__ import annotations
 

@@ -15,6 +15,7 @@ from nczarr import names
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.regions import Selection
 from nczarr.arrays.sources.interleave import Raised
+from nczarr.arrays.sources.memory import is_complete
 from nczarr.arrays.sources.source import (
     ArraySource,
     DerivedSource,
@@ -23,7 +24,7 @@ from nczarr.arrays.sources.source import (
     little,
     numpy_dtype,
 )
-from nczarr.arrays.values.time_units import CALENDARS, Units, dates
+from nczarr.arrays.values.time_units import CALENDARS
 from nczarr.check.checked import Checked, whole_parts
 from nczarr.diagnostics.report import CompileError, Diagnostic, Severity
 from nczarr.operations.cf.udunits import UNJUDGED, load_units
@@ -88,7 +89,7 @@ def convert_fragment(checked: Checked, identifier: str, form: CanonicalForm, lay
         return source
     stored = canonical_form_of(checked, path)
     converted = CanonicalFragment(source, layout, stored, form, name)
-    if _is_same(stored, form) and find_unwritten(source) == find_unwritten(converted):
+    if _is_same(stored, form) and (find_unwritten(source) == find_unwritten(converted) or is_complete(source)):
         return source
     units, target = stored.physical.units, form.physical.units
     if (units and units != target) or (stored.physical.times is not None and stored.calendar != form.calendar):
@@ -116,7 +117,7 @@ def _is_same(stored: CanonicalForm, form: CanonicalForm) -> bool:
     one, other = stored.physical, form.physical
     return (
         stored.type == form.type
-        and (one.scale, one.offset, one.unsigned) == (None, None, False)
+        and (one.scale, one.offset, one.unsigned) == (None, None, other.unsigned)
         and one.units in ("", other.units)
         and (one.times is None or stored.calendar == form.calendar)
         and set(one.missing) <= set(other.missing)
@@ -127,7 +128,7 @@ def _is_same(stored: CanonicalForm, form: CanonicalForm) -> bool:
 def _check_units(stored: CanonicalForm, form: CanonicalForm, identifier: str) -> None:
     """Raise UnfitFragmentError for units that cannot be converted, and without the library that converts them."""
     units, target = stored.physical.units, form.physical.units
-    if _dates_of(stored) is not None and _dates_of(form) is not None:
+    if stored.physical.times is not None and form.physical.times is not None:
         text = f"`{identifier}` has dates of the calendar `{stored.calendar}`, not `{form.calendar}`"
         require(CALENDARS.get(stored.calendar) == CALENDARS.get(form.calendar), text)
         return
@@ -138,11 +139,6 @@ def _check_units(stored: CanonicalForm, form: CanonicalForm, identifier: str) ->
     is_known = target and all(one not in UNJUDGED and system.is_valid(one) for one in (units, target))
     is_possible = is_known and system.is_equivalent(units, target)
     require(is_possible, f"`{identifier}` has the units `{units}`, which cannot become `{target}`")
-
-
-def _dates_of(form: CanonicalForm) -> Units | None:
-    """Return the encoding of dates, those of packed values too."""
-    return form.physical.times or dates(form.physical.units, form.calendar)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -177,7 +173,7 @@ class CanonicalFragment(DerivedSource):
         units, target = self.form.physical.units, self.target.physical.units
         if not units or units == target:
             return values
-        times, target_times = _dates_of(self.form), _dates_of(self.target)
+        times, target_times = self.form.physical.times, self.target.physical.times
         if times is not None and target_times is not None:
             converted, fault = in_units(values.astype(values.dtype.newbyteorder("=")), missing, times, target_times)
             if fault is None:

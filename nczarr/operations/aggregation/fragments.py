@@ -32,8 +32,6 @@ class FragmentReader:
     def __init__(self, read: DatasetReader, options: Options) -> None:
         self._read = read
         self.options = options
-        self.opened = 0
-        """Datasets that were opened."""
         self._datasets: BoundedCache[str, Checked] = BoundedCache(OPENED)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -44,7 +42,6 @@ class FragmentReader:
         checked: Checked | None = self._datasets.get(place)
         if checked is not None:
             return checked
-        self.opened += 1
         report = Report()
         link = find_forbidden_link(place, self.options.following)
         if link is not None:
@@ -98,7 +95,6 @@ class FragmentArray(ArraySource):
             code = "bad-fragment"
             return convert_fragment(checked, self.identifier, self.form, self.layout, name)
         except (UnfitFragmentError, OSError) as error:
-            reason = error.strerror or str(error) if isinstance(error, OSError) else str(error)
+            reason, helps = getattr(error, "strerror", None) or str(error), getattr(error, "helps", ())
             text = f"aggregation variable `{self.form.path}`, fragment `{name}`: {reason}"
-            helps = error.helps if isinstance(error, UnfitFragmentError) else ()
             raise CompileError([Diagnostic(code, Severity.ERROR, text, helps=helps)]) from error

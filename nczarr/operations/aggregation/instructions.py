@@ -130,10 +130,11 @@ def _read_map(dataset: CFDataset, table: CFVariable, dimensions: Sequence[str]) 
     return tuple(rows)
 
 
-def _require_shape(variable: CFVariable, own_shape: tuple[int, ...], shape: tuple[int, ...]) -> None:
-    """Raise UnfitFragmentError for a variable that does not have a value for each fragment."""
+def _check_shape(variable: CFVariable, shape: tuple[int, ...]) -> None:
+    """Raise UnfitFragmentError unless a variable has a value for each fragment, whatever its dimensions of length 1."""
+    own_shape = variable.shape[: len(variable.axes)]
     text = f"`{variable.path}` has the shape {list(own_shape)}, and the map of fragments {list(shape)}"
-    require(own_shape == shape, text)
+    require([length for length in own_shape if length > 1] == [length for length in shape if length > 1], text)
 
 
 def _read_texts(dataset: CFDataset, variable: CFVariable, shape: tuple[int, ...]) -> list[str | None]:
@@ -142,7 +143,7 @@ def _read_texts(dataset: CFDataset, variable: CFVariable, shape: tuple[int, ...]
     require(has_values(dataset, variable), f"`{variable.path}` has no values")
     missing = {"", variable.text("_FillValue"), variable.text("missing_value")}
     texts = [None if text in missing else text for text in read_texts(dataset, variable)]
-    _require_shape(variable, variable.shape[: len(variable.axes)], shape)
+    _check_shape(variable, shape)
     return texts
 
 
@@ -156,7 +157,7 @@ def _read_values(
     text = f"`{feature.path}` has type `{feature.type}`, not `{variable.type}`"
     require(feature.is_numeric and variable.is_numeric, text)
     require(has_values(dataset, feature), f"`{feature.path}` has no values")
-    _require_shape(feature, feature.shape, shape)
+    _check_shape(feature, shape)
     values, missing = read_numbers(dataset, feature)
     elements = cast_values(values, missing, numpy_dtype(descr(variable.type, {}))).reshape(-1)
     missing = missing.reshape(-1) | canonical_form_of(dataset.checked, variable.path).physical.mask(elements)[1]

@@ -138,12 +138,10 @@ def _list_aggregated(checked: Checked, lengths: Lengths, options: Options) -> li
     for path, variable in checked.variables.items():
         if variable.type not in TYPES or path in stored or any(isinstance(one, int) for one in variable.dimensions):
             continue
-        if not lengths.keys().isdisjoint(variable.dimensions):
-            is_large = len(variable.dimensions) - (variable.type == "char") > 1
-        else:
-            size = math.prod(checked.shapes[path]) * itemsize(descr(variable.type, {}))
-            is_large = size > options.writing.embed
-        if is_large:
+        is_joined = not lengths.keys().isdisjoint(variable.dimensions)
+        rank = len(variable.dimensions) - (variable.type == "char")
+        size = math.prod(checked.shapes[path]) * itemsize(descr(variable.type, {}))
+        if rank > 1 if is_joined else size > options.writing.embed:
             chosen.append(path)
     return chosen
 
@@ -187,7 +185,7 @@ def _describe(
     axes = [str(reference) for reference in variable.dimensions]
     joined = next((axis for axis in axes if axis in lengths), None)
     along = [1] if joined is None else lengths[joined]
-    used = [uri for uri, length in zip(uris, along, strict=False) if length]
+    used = [uri.encode() for uri, length in zip(uris, along, strict=False) if length]
     sizes = zip(axes, checked.shapes[path], strict=True)
     rows = [[length for length in along if length] if axis == joined else [size] for axis, size in sizes]
     counts = [len(row) for row in rows]
@@ -198,9 +196,9 @@ def _describe(
     fragments = [(f"a_{names.last(axis)}", count) for axis, count in zip(axes, counts, strict=True)]
     map_axes = [(f"a_map_{letter}{length}", length) for letter, length in zip("ji", table.shape, strict=True)]
     named = {
-        "identifiers": features.put("identifiers", _as_texts([identifier]).reshape(()), []),
+        "identifiers": features.put("identifiers", np.array(identifier.encode(), object), []),
         "map": features.put("map", table, map_axes),
-        "uris": features.put("uris", _as_texts(used).reshape(counts), fragments),
+        "uris": features.put("uris", np.array(used, object).reshape(counts), fragments),
     }
     place = "" if group == "/" else "/"
     short = {axis: names.last(axis) for axis in axes}
@@ -208,11 +206,6 @@ def _describe(
     words = (last if find_in_scope(last, scopes, checked.dimensions) == axis else axis for axis, last in short.items())
     data = " ".join(f"{feature}: {place}{name}" for feature, name in named.items())
     return _text(DIMENSIONS, " ".join(words)), _text(DATA, data)
-
-
-def _as_texts(texts: Sequence[str]) -> NDArray[Any]:
-    """Return texts as an array of strings."""
-    return np.array([text.encode() for text in texts], object)
 
 
 class _Features:

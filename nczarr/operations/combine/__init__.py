@@ -296,8 +296,7 @@ def _aggregate(
         text = "an aggregation file is written to a path or URL, of whole sources that are paths or URLs"
         report.error("unknown-target", text, helps=["without `-`, open datasets, `--dim` and `--sel`"])
         return None
-    places = [source.name for source in request.inputs]
-    new = request.spec.new_dim
+    places, new = [source.name for source in request.inputs], request.spec.new_dim
     lengths = combination.lengths if new is None else {names.join("/", new): [1] * len(places)}
     return aggregate(checked, places, lengths, request.target, request.options, report)
 
