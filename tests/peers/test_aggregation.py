@@ -174,3 +174,64 @@ def test_our_files_with_groups_are_read_equal(interpreter: str, written: Path, t
     (theirs,) = read_by(interpreter, "cfdm", target)
     assert theirs["q"] == [[4, 2], [1, 2, 1, 2, 3, 4, 3, 4]]
     compare(target, theirs)
+
+
+EXAMPLES = """netcdf examples {
+dimensions: time = 5 ; latitude = 3 ; longitude = 4 ; f_time = 2 ; f_latitude = 2 ; f_longitude = 1 ;
+  j = 3 ; j_time = 1 ; i = 2 ;
+variables:
+  double temperature ; temperature:standard_name = "air_temperature" ; temperature:units = "K" ;
+  temperature:ancillary_variables = "uid" ; temperature:coordinates = "place height" ;
+  temperature:aggregated_dimensions = "time latitude longitude" ;
+  temperature:aggregated_data = "uris: fragment_uris identifiers: fragment_identifiers map: fragment_map" ;
+  string uid ; uid:long_name = "Fragment dataset unique identifiers" ; uid:missing_value = "" ;
+  uid:aggregated_dimensions = "time" ;
+  uid:aggregated_data = "unique_values: fragment_unique_values map: fragment_map_time" ;
+  double time ; time:standard_name = "time" ; time:units = "days since 2001-01-01" ;
+  time:aggregated_dimensions = "time" ;
+  time:aggregated_data = "uris: fragment_uris_time identifiers: fragment_identifiers_time map: fragment_map_time" ;
+  double place ; place:long_name = "distance" ; place:units = "m" ; place:aggregated_dimensions = "time" ;
+  place:aggregated_data = "uris: fragment_uris_place identifiers: fragment_names map: fragment_map_time" ;
+  double height ; height:standard_name = "height" ; height:units = "m" ; height:aggregated_dimensions = "" ;
+  height:aggregated_data = "uris: fragment_uris_h identifiers: fragment_identifiers_h map: fragment_map_h" ;
+  double latitude(latitude) ; latitude:standard_name = "latitude" ; latitude:units = "degrees_north" ;
+  double longitude(longitude) ; longitude:standard_name = "longitude" ; longitude:units = "degrees_east" ;
+  int fragment_map(j, i) ; string fragment_uris(f_time, f_latitude, f_longitude) ; string fragment_identifiers ;
+  int fragment_map_time(j_time, i) ; string fragment_unique_values(f_time) ;
+  string fragment_uris_time(f_time) ; string fragment_identifiers_time(f_time) ;
+  string fragment_uris_place(f_time, f_longitude) ; string fragment_names ;
+  int fragment_map_h ; string fragment_uris_h ; string fragment_identifiers_h ;
+  :Conventions = "CF-1.13" ;
+data:
+  latitude = 1, 2, 3 ; longitude = 1, 2, 3, 4 ;
+  fragment_map = 2, 3, 2, 1, 4, _ ; fragment_uris = "00.nc", "01.nc", "10.nc", "11.nc" ; fragment_identifiers = "tmp" ;
+  fragment_map_time = 2, 3 ; fragment_unique_values = "04b9-7eb5", "05ee0-a183" ;
+  fragment_uris_time = "00.nc", "10.nc" ; fragment_identifiers_time = "t0", "t1" ;
+  fragment_uris_place = "00.nc", "10.nc" ; fragment_names = "place" ;
+  fragment_map_h = 1 ; fragment_uris_h = "00.nc" ; fragment_identifiers_h = "height" ;
+}
+"""
+"""What the examples of appendix L have: dimensions, coordinates, names of each fragment, unique values, a scalar."""
+
+
+@pytest.mark.parametrize("form", ["cdl", "nc"])
+def test_examples_of_the_conventions_are_read_equal(
+    interpreter: str, tmp_path: Path, peer: Callable[[str], ModuleType], form: str
+) -> None:
+    netcdf = peer("netCDF4")
+    for row, count in enumerate((2, 3)):
+        for column, width in enumerate((2, 1)):
+            with netcdf.Dataset(tmp_path / f"{row}{column}.nc", "w") as file:
+                for name, length in (("t", count), ("y", width), ("x", 4)):
+                    file.createDimension(name, length)
+                cells = np.arange(count * width * 4).reshape(count, width, 4) + 100 * row + 1000 * column
+                file.createVariable("tmp", "f4", ("t", "y", "x"))[:] = cells
+                for number, name in enumerate((f"t{row}", "place")):
+                    file.createVariable(name, "f8", ("t",))[:] = np.arange(count) + 10 * row + number
+                file.createVariable("height", "f8", ())[...] = 1.5
+    (tmp_path / "all.cdl").write_text(EXAMPLES)
+    assert run_command("compile", str(tmp_path / "all.cdl"), "-o", str(tmp_path / "all.nc")).status == 0
+    (theirs,) = read_by(interpreter, "cfdm", tmp_path / "all.nc")
+    names = {"temperature", "uid", "time", "place", "height", "latitude", "longitude"}
+    assert compare(tmp_path / f"all.{form}", theirs) == names
+    assert {path.lstrip("/") for path in nczarr.open(tmp_path / f"all.{form}").checked.variables} == names
