@@ -152,9 +152,8 @@ class Parser:
             raise CompileError(report.list_sorted())
         form = registry.find_format("reference")
         assert form is not None
-        plan = pipeline.plan(
-            open_fragments(self._drop(checked, report)), form, report, self._options._replace(source=url)
-        )
+        part = open_fragments(self._drop(checked, report))
+        plan = pipeline.plan(part, form, report, self._options._replace(source=url))
         if not isinstance(plan, StorePlan):
             raise CompileError(report.list_sorted())
         store = DocumentStore("", plan)

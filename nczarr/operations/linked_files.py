@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from nczarr import registry
 from nczarr.diagnostics.report import HEAD
 from nczarr.options import Following
-from nczarr.registry import load
 from nczarr.stores.reference_policy import ForbiddenTargetError, Policy
 from nczarr.stores.url import is_remote
 
@@ -28,7 +27,7 @@ def find_forbidden(path: str, leads_to: str, following: Following) -> str | None
     pending, seen = [(path, 0)], {os.path.realpath(path)}
     while pending:
         place, depth = pending.pop()
-        for name in load(leads_to)(place):
+        for name in registry.load(leads_to)(place):
             if depth == DEEPEST or "\0" in name or name == "?":
                 return str(name)
             for found in _list_places(place, name):

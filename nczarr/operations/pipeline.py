@@ -29,7 +29,6 @@ from nczarr.stores.url import Location, is_remote, location, trim
 if TYPE_CHECKING:
     from nczarr.arrays.execution.counts import Step, Watcher
     from nczarr.link.stages import PartPasses
-    from nczarr.options import Aggregation
     from nczarr.plan.plans import Conversion, Plan, StorePlan
     from nczarr.stores.lock import Lock
 
@@ -231,13 +230,13 @@ def write(
         announce(planned)
     counts = Counts(watch)
     readers: tuple[str, ...] = ()
-    reads: Aggregation = "keep" if whole is None else "expand"
 
     def inspect(place: str) -> None:
         nonlocal readers
         from nczarr.operations.compare.verify import verify
 
-        reading = planned.options._replace(following=endpoints.following(path, planned), aggregation=reads)
+        reading = planned.options._replace(following=endpoints.following(path, planned))
+        reading = reading._replace(aggregation="keep" if whole is None else "expand")
         readers = verify(
             whole or checked, conversion_of(path, planned, counts), place, read_path, reading, report, plan=planned
         )

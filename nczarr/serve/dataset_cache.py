@@ -138,13 +138,8 @@ class Shelf:
         self.most = most
         self._evicted = 0
         self.options = Options(
-            aggregation="expand",
-            allow_loss=UNREAD,
-            following=following,
-            storage=storage,
-            memory=limits.memory,
-            max_size=2**63,
-        )
+            allow_loss=UNREAD, following=following, storage=storage, memory=limits.memory, max_size=2**63
+        )._replace(aggregation="expand")
         self._datasets: BoundedCache[str, CachedDataset] = BoundedCache(limits.kept, self._weight)
         self._opening: set[str] = set()
         self._formats: BoundedCache[tuple[str, Stamp], str | None] = BoundedCache(KNOWN)

@@ -13,6 +13,7 @@ import math
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from heapq import merge
 from typing import Any, NamedTuple
 
@@ -20,7 +21,7 @@ from nczarr.arrays.chunks.chunk_grid_array import SHARED, TIMES
 from nczarr.arrays.chunks.manifest import ChunkPlace, Manifest, PlaceColumns, columns_of, some
 from nczarr.arrays.chunks.occupancy import positions_within
 from nczarr.arrays.codecs.chain import same_bytes
-from nczarr.arrays.execution.thread_pool import each
+from nczarr.arrays.execution.thread_pool import DISTANT_WORKERS, Crew, Task, each
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.regions import Index, Region, Selection, grid_of, region_or_all
 from nczarr.arrays.sources.memory import fill_source
@@ -61,13 +62,16 @@ class Joined(ArraySource):
 
     def open_fragments(self, region: Region | None = None) -> ArraySource:
         """Return the concatenation of opened sources, with fill in place of sources outside the region."""
-        region = region_or_all(region, self.layout.shape)
-        sources: list[ArraySource] = []
-        for number, source in enumerate(self.sources):
-            begin, end = self.starts[number : number + 2]
-            inside = positions_within(region[self.axis], begin, end)
-            cells = _with(region, self.axis, _shift_indices(region[self.axis][inside.start : inside.stop], begin))
-            sources.append(source.open_fragments(cells) if inside else fill_source(source.layout))
+        needed = region_or_all(region, self.layout.shape)
+        cells = {part.source: part.cells for part in self._parts_in(needed, max(1, self.starts[-1]))}
+        works = (
+            Task(partial(one.open_fragments, _with(needed, self.axis, cells[number])), here=not one.distant)
+            if number in cells
+            else Task(partial(fill_source, one.layout), here=True)
+            for number, one in enumerate(self.sources)
+        )
+        with Crew(DISTANT_WORKERS, 1) as crew:
+            sources = list(crew.results(works))
         unchanged = all(new is old for new, old in zip(sources, self.sources, strict=True))
         return self if unchanged else join_sources(sources, self.axis)
 

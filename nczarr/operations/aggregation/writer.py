@@ -70,7 +70,7 @@ def aggregate(
         return None
     with building():
         whole = _declare_version(fix_dimensions(checked))
-        chosen = list(_list_aggregated(whole, lengths, options))
+        chosen = _list_aggregated(whole, lengths, options)
         whole = _unpack(whole, chosen)
         features = _Features(whole)
         attributes = {path: _describe(path, whole, lengths, uris, features) for path in chosen}

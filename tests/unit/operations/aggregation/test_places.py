@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
+from threading import Event, Lock
 from types import ModuleType
 
 import pytest
 
 import nczarr
+from nczarr.options import Writing
 from tests.support.ranged_server import RangedServer
 from tests.support.serving import serving
 
@@ -75,3 +78,41 @@ def test_a_server_reads_fragments_below_its_root_alone(folder: Path, peer: Calla
             assert reply.status == 422
             assert "error[unreadable-fragment]: aggregation variable `/v`, fragment `" in reply.text
             assert reason in reply.text
+
+
+def test_remote_fragments_are_opened_concurrently(
+    tmp_path: Path, peer: Callable[[str], ModuleType], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A conversion asks for the next fragments before the first one has answered."""
+    peer("aiohttp")
+    count = 12
+    (tmp_path / "f.cdl").write_text("netcdf f { dimensions: t = 1 ; variables: int v(t) ; data: v = 5 ; }")
+    nczarr.convert(tmp_path / "f.cdl", tmp_path / "0.nc", kind="nc4")
+    for number in range(1, count):
+        (tmp_path / f"{number}.nc").hardlink_to(tmp_path / "0.nc")
+    names = ", ".join(f'"{number}.nc"' for number in range(count))
+    text = WHOLE.replace("t = 4 ; f = 2", f"t = {count} ; f = {count}").replace('"a.nc", "b.nc"', names)
+    (tmp_path / "all.cdl").write_text(text.replace("m = 2, 2", f"m = {', '.join('1' * count)}"))
+    server, active, most = RangedServer(tmp_path), set[int](), 0
+    lock = Lock()
+
+    answer = server._answer
+
+    def wait(handler: BaseHTTPRequestHandler, *, body: bool) -> None:
+        nonlocal most
+        with lock:
+            active.add(id(handler))
+            most = max(most, len(active))
+        Event().wait(0.05)
+        answer(handler, body=body)
+        with lock:
+            active.discard(id(handler))
+
+    monkeypatch.setattr(server, "_answer", wait)
+    try:
+        nczarr.convert(f"{server.url}/all.cdl", tmp_path / "all.json", writing=Writing(inline=0))
+        assert nczarr.open(tmp_path / "all.json")["v"][...].tolist() == [5] * count
+    finally:
+        server.close()
+    assert most > 2
+    assert (tmp_path / "all.json").read_text().count(f'["{server.url}/7.nc",') == 1
