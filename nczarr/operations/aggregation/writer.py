@@ -69,9 +69,8 @@ def aggregate(
     if report.errors > before:
         return None
     with building():
-        whole = _declare_version(fix_dimensions(checked))
-        chosen = _list_aggregated(whole, lengths, options)
-        whole = _unpack(whole, chosen)
+        chosen = _list_aggregated(checked, lengths, options)
+        whole = _unpack(_declare_version(fix_dimensions(checked)), chosen)
         features = _Features(whole)
         attributes = {path: _describe(path, whole, lengths, uris, features) for path in chosen}
 

@@ -357,3 +357,15 @@ def test_a_circle_of_aggregation_files_is_an_error(tmp_path: Path) -> None:
     path.write_text(path.read_text().replace("part.cdl", "one.cdl"))
     with pytest.raises(CompileError, match="`v` is an aggregation variable itself"):
         nczarr.open(path)["v"][...]
+
+
+def test_check_reports_faulty_instructions_and_opens_no_fragment(whole: Path) -> None:
+    (whole.parent / "a.cdl").unlink()
+    assert run_command("check", str(whole)).status == 0
+    whole.write_text(WHOLE.replace("m = 2, 3, 3, _", "m = 2, 2, 3, _"))
+    ran = run_command("check", str(whole))
+    assert ran.status == 1
+    assert "error[bad-aggregation]" in ran.err
+    ran = run_command("check", str(whole), "--cf")
+    assert "bad-aggregation" not in ran.err
+    assert "[cf-aggregation]" in ran.err
