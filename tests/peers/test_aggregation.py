@@ -29,11 +29,11 @@ def interpreter() -> str:
     return named
 
 
-@pytest.fixture(scope="module")
-def written(interpreter: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with aggregation files that cfdm has written."""
-    folder = tmp_path_factory.mktemp("cfdm")
-    subprocess.run([interpreter, SCRIPT, "write", folder], check=True, capture_output=True, text=True)
+@pytest.fixture(scope="module", params=["cfdm", "cf"])
+def written(interpreter: str, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Path:
+    """A folder with aggregation files that cfdm or cf-python has written."""
+    folder = tmp_path_factory.mktemp(request.param)
+    subprocess.run([interpreter, SCRIPT, "write", request.param, folder], check=True, capture_output=True, text=True)
     return folder
 
 

@@ -1,7 +1,7 @@
 """Aggregation variables written and read by cfdm and cf-python, by the interpreter that NCZARR_CFA names.
 
-`write FOLDER` makes fragments and aggregation files. `read cfdm|cf PATH…` prints the data of all constructs of each
-file as JSON: by name of the netCDF variable, missing values as null.
+`write cfdm|cf FOLDER` makes fragments and aggregation files. `read cfdm|cf PATH…` prints the data of all constructs of
+each file as JSON: by name of the netCDF variable, missing values as null.
 """
 
 from __future__ import annotations
@@ -11,12 +11,14 @@ import os
 import sys
 
 
-def write(folder):
-    """Make the files, each as cfdm's own tests do."""
-    import cfdm
+def write(library, folder):
+    """Make the files, each as the library's own tests do."""
+    from importlib import import_module
+
     import netCDF4
     import numpy as np
 
+    cfdm = import_module(library)  # cf-python has the same functions
     os.chdir(folder)
     field = cfdm.example_field(0)
     cfdm.write(field[:2], "a.nc")
@@ -81,7 +83,7 @@ def read(library, path):
 
 if __name__ == "__main__":
     if sys.argv[1] == "write":
-        write(sys.argv[2])
+        write(*sys.argv[2:4])
     else:
         for path in sys.argv[3:]:
             print(json.dumps(read(sys.argv[2], path)))

@@ -369,3 +369,24 @@ def test_check_reports_faulty_instructions_and_opens_no_fragment(whole: Path) ->
     ran = run_command("check", str(whole), "--cf")
     assert "bad-aggregation" not in ran.err
     assert "[cf-aggregation]" in ran.err
+
+
+@pytest.mark.parametrize("form", ["a.nc", "a.zarr", "a.zip", "a.json", "a.ncs"])
+def test_fragments_have_any_format(tmp_path: Path, form: str) -> None:
+    path = make(tmp_path, "float v ;", T + "float v(t) ; data: v = 1, 2 ;")
+    nczarr.convert(tmp_path / "part.cdl", tmp_path / "part.nc")
+    nczarr.convert(tmp_path / "part.nc", tmp_path / form)
+    path.write_text(path.read_text().replace("part.cdl", form))
+    assert nczarr.open(path)["v"][...].tolist() == [1, 2]
+
+
+@pytest.mark.parametrize("cut", ["t=1:4:2", "t=4", "x=1:2", "t=0:1"])
+def test_cuts_are_converted_as_they_are_read(whole: Path, cut: str) -> None:
+    pytest.importorskip("cf_units")
+    name, _, words = cut.partition("=")
+    bounds = [int(word) for word in words.split(":")]
+    chosen = slice(bounds[0], bounds[min(1, len(bounds) - 1)] + 1, bounds[2] if len(bounds) > 2 else 1)
+    target = whole.parent / "cut.zarr"
+    assert run_command("convert", str(whole), str(target), "--dim", cut, "--verify").status == 0
+    values = nczarr.open(whole)["v"][...]
+    np.testing.assert_array_equal(nczarr.open(target)["v"][...], values[chosen] if name == "t" else values[:, chosen])
