@@ -117,4 +117,4 @@ lock: ## write requirements-lock.txt anew from a clean environment
 	@rm -rf .venv-lock
 
 clean: ## remove the environment and caches
-	@rm -rf $(VENV) $(SITE) $(PACKAGER) site build dist .venv-lock .venv-awkward0 .venv-newest .venv-virtualizarr .venv-cf .mypy_cache .pytest_cache .ruff_cache .hypothesis *.egg-info
+	@rm -rf $(VENV) $(SITE) $(PACKAGER) site build dist .venv-lock .venv-awkward0 .venv-newest .venv-virtualizarr .venv-cf .venv-cfa .mypy_cache .pytest_cache .ruff_cache .hypothesis *.egg-info

@@ -31,6 +31,9 @@ WHOLE = -1
 AUTO = 0
 """Chunk size in bytes that the planner chooses."""
 
+Aggregation = Literal["expand", "keep"]
+"""Reading of aggregation variables (CF 2.8): as the arrays that they stand for, or as they are stored."""
+
 Access = Literal["map", "series", "balanced"]
 """Way in which values will be read: steps of the leading dimension, series at points, or both."""
 
@@ -191,6 +194,10 @@ class Options(NamedTuple):
     """Paths of the nodes of a store that cannot list its keys."""
     dask: str | None = None
     """Scheduler address of a cluster for the tasks."""
+    aggregation: Aggregation = "keep"
+    """Reading of aggregation variables; commands and functions that read values expand them by default."""
+    aggregated: int = 0
+    """Number of aggregation files that lead to the source."""
     masking_fill: bool = False
     """Read fill values of Zarr v2 as `_FillValue`, as xarray does, unless they are netCDF's defaults."""
     survey: bool = False
@@ -293,6 +300,10 @@ TABLE: tuple[Option, ...] = (
     Option("following.jinja", _OPEN, SOURCE, "--source-jinja",
            help="read templates beyond the built-in grammar by jinja2"),
     Option("following.hidden"),
+    Option("aggregated", bytes=False),
+    Option("aggregation", (*_LINK, *_COMPARE, "dump", "info"), SOURCE, "--aggregation", "text", None,
+           "expand: read aggregation variables (CF 2.8) as the arrays that they stand for, from their fragments; "
+           "keep: as they are stored (default: expand)", ("expand", "keep"), "expand"),
     Option("masking_fill", ("migrate",), SOURCE, "--mask-fill",
            help="state fill values of Zarr v2 as `_FillValue`, because xarray takes them so"),
     Option("survey", bytes=False),

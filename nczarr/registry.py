@@ -261,6 +261,8 @@ class Format(NamedTuple):
     """`(Source, Report) -> TextLayout | None`: a text in the one style of the format; None after faults of syntax."""
     isolates: str | None = None
     """`(way | None) -> None`: make library calls in another process from now on."""
+    aggregates: bool = False
+    """True for netCDF files whose variables name their values in other files; `combine` alone writes them."""
     language: str | None = None
     """`Language` (`formats/common/language.py`): names and words of a text that people write, for editors."""
 
@@ -282,6 +284,7 @@ ROWS: dict[str, str] = {
     "netcdf": "nczarr.formats.netcdf:FORMAT",
     "netcdf4": "nczarr.formats.netcdf4:FORMAT",
     "netcdf3": "nczarr.formats.netcdf3:FORMAT",
+    "cfa": "nczarr.formats.cfa:FORMAT",
     "reference": "nczarr.formats.reference:FORMAT",
     "icechunk": "nczarr.formats.icechunk:FORMAT",
     "nczarr": "nczarr.formats.zarr.nczarr:FORMAT",

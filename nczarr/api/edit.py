@@ -94,7 +94,7 @@ def edit(
         undo=None if undo is None else Path(undo).read_bytes(),
         undo_file=None if undo_file is None else os.fspath(undo_file),
         rehearsal=dry_run,
-        options=options_from(storage_options=storage_options),
+        options=options_from(storage_options=storage_options, aggregation="keep"),
     )
     done = run(request, report)
     raise_errors(report)

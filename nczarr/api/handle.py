@@ -15,7 +15,7 @@ from nczarr.api.node_handles import GroupHandle
 from nczarr.api.options import TargetOptions, options_from, takes
 from nczarr.ast import Dataset
 from nczarr.diagnostics.report import CompileError, DataWarning, Diagnostic, Report, Source
-from nczarr.options import FOLLOWING, UNREAD, Following, Options
+from nczarr.options import FOLLOWING, UNREAD, Aggregation, Following, Options
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -307,7 +307,10 @@ def _compile(format_name: str, text: str | bytes, name: str, kind: str | None) -
     data = text.encode("utf-8", "surrogateescape") if isinstance(text, str) else text
     report = Report()
     return handle_of(
-        pipeline.read(Source(name, data), report, options_from(kind=kind), registry.find_format(format_name)), report
+        pipeline.read(
+            Source(name, data), report, options_from(kind=kind, aggregation="keep"), registry.find_format(format_name)
+        ),
+        report,
     )
 
 
@@ -317,6 +320,7 @@ def open_dataset(
     kind: str | None = None,
     storage_options: Mapping[str, Any] | None = None,
     following: Following = FOLLOWING,
+    aggregation: Aggregation = "expand",
 ) -> DatasetHandle:
     """Open a file or store of any readable format, which is detected by content.
 
@@ -332,6 +336,8 @@ def open_dataset(
         Options of a URL's protocol, as fsspec takes them.
     following : nczarr.refs.Following
         Options for following the references of a document.
+    aggregation : {"expand", "keep"}
+        Read aggregation variables of CF as the arrays that they stand for, or as they are stored.
 
     Returns
     -------
@@ -362,7 +368,7 @@ def open_dataset(
     ...     nczarr.open(file)["time"][...].tolist()
     [0.0, 6.0, 12.0]
     """
-    handle = open_unchecked(path, kind, storage_options, following)
+    handle = open_unchecked(path, kind, storage_options, following, aggregation)
     warn_of_losses(handle)
     return handle
 
@@ -372,18 +378,23 @@ def open_unchecked(
     kind: str | None = None,
     storage_options: Mapping[str, Any] | None = None,
     following: Following = FOLLOWING,
+    aggregation: Aggregation = "expand",
 ) -> DatasetHandle:
     """Return as `open_dataset`, without a warning of omitted content, for callers that check it."""
     from nczarr.api import pickling
     from nczarr.operations import pipeline
 
     report = Report()
-    options = options_from(kind=kind, allow_loss=UNREAD, storage_options=storage_options, following=following)
+    options = options_from(
+        kind=kind, allow_loss=UNREAD, storage_options=storage_options, following=following, aggregation=aggregation
+    )
     if not isinstance(path, str | os.PathLike):
         return open_object(path, options)
     place = os.fspath(path)
     checked = pipeline.read_path(place, report, options)
-    return handle_of(checked, report, pickling.opening(open_dataset, place, following, kind=kind))
+    return handle_of(
+        checked, report, pickling.opening(open_dataset, place, following, kind=kind, aggregation=aggregation)
+    )
 
 
 def open_object(source: Any, options: Options) -> DatasetHandle:

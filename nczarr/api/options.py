@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar, Unpack
 from nczarr import names
 from nczarr.ast.dataset import KIND_SPELLINGS
 from nczarr.diagnostics.secrets import StorageOptions
-from nczarr.options import Following, Options, Writing, chunk_request
+from nczarr.options import Aggregation, Following, Options, Writing, chunk_request
 from nczarr.select.selection import Section, Subset
 
 if TYPE_CHECKING:
@@ -122,6 +122,8 @@ class ConvertOptions(WriteOptions, SubsetOptions, total=False):
 
     from_format: str | None
     """Format of the source. None: found by its content."""
+    aggregation: Aggregation
+    """Read aggregation variables of CF as the arrays that they stand for, or as they are stored."""
     fixed: bool
     """Give every unlimited dimension its current length."""
     verify: bool
@@ -178,6 +180,7 @@ def options_from(**arguments: Unpack[ConvertOptions]) -> Options:
     Raises ValueError for an unknown kind of file or loss, and for an invalid
     shard shape; TypeError for chunks, shards and codecs that are no mappings.
     """
+    arguments.setdefault("aggregation", "expand")
     for name, example in _MAPPINGS.items():
         _check_mapping(name, arguments.get(name), example)
     values: dict[str, Any] = {name: value for name, value in arguments.items() if name in _SAME}
@@ -255,6 +258,7 @@ _SAME = ConvertOptions.__annotations__.keys() & set(Options._fields) - {
 
 _DEFAULTS: Mapping[str, Any] = {
     **Options._field_defaults,
+    "aggregation": "expand",
     **dict.fromkeys(("chunks", "shards", "codecs", "storage_options", "from_format")),
     **dict.fromkeys(("allow_loss", "variables", "groups", "sections"), ()),
     **dict.fromkeys(("dims", "sel", "nearest"), MappingProxyType({})),

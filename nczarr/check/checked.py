@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from nczarr import names
 from nczarr.arrays.sources.memory import all_fill
 from nczarr.arrays.sources.source import Parts
-from nczarr.ast import Constant, Dataset, Dimension, Group, Kind, UserType, Variable
+from nczarr.ast import Constant, Dataset, Dimension, Group, Kind, Storage, UserType, Variable
 from nczarr.ast.dataset import groups, map_groups
 from nczarr.ast.plain import plain
 from nczarr.diagnostics.report import Label
@@ -197,6 +197,38 @@ def without(checked: Checked, gone: frozenset[str]) -> Checked:
         }
 
     return remaining(checked, map_groups(checked.dataset, rest))
+
+
+def open_fragments(checked: Checked) -> Checked:
+    """Return the dataset with the encoded chunks of fragments that are opened on use, for a run that writes all values.
+
+    Raises OSError, CompileError.
+    """
+    whole = {path: parts[""] for path, parts in checked.parts.items() if "" in parts}
+    opened: dict[str, Parts] = {
+        path: {"": located} for path, source in whole.items() if (located := source.open_fragments()) is not source
+    }
+    if not opened:
+        return checked
+    storage = {
+        path: Storage(layout="chunked", chunks=stored.chunks, codecs=stored.codecs)
+        for path, parts in opened.items()
+        if (stored := parts[""].stored) is not None and stored.chunks
+    }
+    return with_storage(checked._replace(parts={**checked.parts, **opened}), storage)
+
+
+def with_storage(checked: Checked, storage: Mapping[str, Storage]) -> Checked:
+    """Return the dataset with other storage of some variables, by FQN."""
+
+    def change(path: str, group: Group) -> dict[str, Any]:
+        """Return the variables with their storage."""
+        every = ((storage.get(names.join(path, variable.name)), variable) for variable in group.variables)
+        return {
+            "variables": tuple(node if new is None else node.model_copy(update={"storage": new}) for new, node in every)
+        }
+
+    return remaining(checked, map_groups(checked.dataset, change))
 
 
 Observer = Callable[[str, Dataset], None]

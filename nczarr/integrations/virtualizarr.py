@@ -142,6 +142,7 @@ class Parser:
     ) -> tuple[dict[str, dict[str, Any]], Mapping[str, dict[str, bytes]], dict[str, Referred]]:
         """Return documents, chunks that have become content (by key), and byte ranges, each by prefix."""
         from nczarr import link, registry
+        from nczarr.check.checked import open_fragments
         from nczarr.formats.reference.target import DocumentStore
         from nczarr.operations import pipeline
         from nczarr.plan.plans import StorePlan
@@ -151,7 +152,8 @@ class Parser:
             raise CompileError(report.list_sorted())
         form = registry.find_format("reference")
         assert form is not None
-        plan = pipeline.plan(self._drop(checked, report), form, report, self._options._replace(source=url))
+        part = open_fragments(self._drop(checked, report))
+        plan = pipeline.plan(part, form, report, self._options._replace(source=url))
         if not isinstance(plan, StorePlan):
             raise CompileError(report.list_sorted())
         store = DocumentStore("", plan)

@@ -196,6 +196,10 @@ def settle(
         text = f"format `{form.name}` has no commits, and so no message, no author and no virtual chunks"
         report.error("unknown-target", text)
         return None
+    if form.aggregates:
+        text = f"format `{form.name}` names the files of its values, and `nczarr combine` alone writes it"
+        report.error("unknown-target", text)
+        return None
     changes: dict[str, Any] = {}
     if place is not None:
         storage, modes = options.storage.at("target", place.server), place.modes

@@ -16,7 +16,7 @@ from nczarr import names, registry
 from nczarr.arrays.execution.thread_pool import in_limits, limit
 from nczarr.ast.dataset import building
 from nczarr.check import check
-from nczarr.check.checked import Checked, Observer
+from nczarr.check.checked import Checked, Observer, open_fragments
 from nczarr.diagnostics.report import Report, Source
 from nczarr.diagnostics.secrets import show
 from nczarr.operations import endpoints
@@ -35,6 +35,13 @@ if TYPE_CHECKING:
 
 Reader = Callable[[Report], Checked | None]
 """Reader of a dataset; None after a reported error. Raises OSError. One for another process can be pickled."""
+
+
+DEEPEST = 4
+"""Aggregation files that lead to a fragment; more are probably a circle."""
+
+AGGREGATED = "aggregated_data"
+"""Attribute of aggregation variables."""
 
 
 class Input(NamedTuple):
@@ -98,7 +105,7 @@ def read(
         unchecked = registry.load(form.read)(source, report, options)
         if unchecked is None:
             return None
-        return check(
+        checked = check(
             unchecked,
             report,
             observe,
@@ -106,6 +113,21 @@ def read(
             accepted=options.accepts("format-conflict"),
             namesakes=options.accepts("duplicate-name"),
         )
+    if checked is None or options.aggregation == "keep":
+        return checked
+    return _expand(checked, source, report, options)
+
+
+def _expand(checked: Checked, source: Source | Store, report: Report, options: Options) -> Checked | None:
+    """Return a dataset with the arrays of its aggregation variables; None after an error."""
+    if not any(attribute.name == AGGREGATED for node in checked.variables.values() for attribute in node.attributes):
+        return checked
+    from nczarr.operations.aggregation import expand_aggregations
+    from nczarr.stores.reference_policy import home_of
+
+    depth = options.aggregated + 1
+    of_fragments = for_reading(options)._replace(aggregated=depth, aggregation="expand" if depth < DEEPEST else "keep")
+    return expand_aggregations(checked, home_of(source), read_path, of_fragments, report)
 
 
 def read_path(
@@ -183,17 +205,21 @@ def write(
     watch: Watcher | None = None,
     lock: Lock | None = None,
     announce: Callable[[Plan], None] | None = None,
+    whole: Checked | None = None,
 ) -> Conversion | None:
     """Write a dataset to a new target, whole or not at all; return the result, None after an error.
 
     With `options.verify` the finished target is read again, and published only
     if it holds every value. `watch` is called with the bytes written. `lock`: that
     of the target, if the caller has it. `announce` is called with the plan before the
-    work. Raises OSError if the file system refuses.
+    work. `whole`: the dataset that the target stands for, if it names values in other files.
+    Raises OSError if the file system refuses.
     """
     if lock is None:
         with endpoints.lock_place(path, report, options, replaces=options.overwrite or options.resume) as own_lock:
-            return None if own_lock is None else write(checked, path, form, report, options, watch, own_lock, announce)
+            if own_lock is None:
+                return None
+            return write(checked, path, form, report, options, watch, own_lock, announce, whole)
     from nczarr import link
     from nczarr.arrays.execution.counts import Counts
     from nczarr.plan.plans import conversion_of
@@ -214,7 +240,10 @@ def write(
         from nczarr.operations.compare.verify import verify
 
         reading = planned.options._replace(following=endpoints.following(path, planned))
-        readers = verify(checked, conversion_of(path, planned, counts), place, read_path, reading, report, plan=planned)
+        reading = reading._replace(aggregation="keep" if whole is None else "expand")
+        readers = verify(
+            whole or checked, conversion_of(path, planned, counts), place, read_path, reading, report, plan=planned
+        )
 
     with limit(options.workers, options.memory):
         written = link.write(planned, path, report, counts, inspect if options.verify else None, lock)
@@ -349,12 +378,14 @@ class ReadyConversion(NamedTuple):
     form: Format
     """Format of the target."""
     options: Options
+    whole: Checked | None = None
+    """Dataset that the target stands for, if it names values in other files."""
 
     def write(
         self, report: Report, watch: Watcher | None = None, announce: Callable[[Plan], None] | None = None
     ) -> Conversion | None:
         """Write the target, whole or not at all; None after an error. Raises OSError."""
-        return write(self.checked, self.target, self.form, report, self.options, watch, None, announce)
+        return write(self.checked, self.target, self.form, report, self.options, watch, None, announce, self.whole)
 
     def passes(self, report: Report) -> list[PartPasses] | None:
         """Return the passes of `write` by part; None after an error. Nothing is written."""
@@ -393,6 +424,7 @@ def prepare(
         checked = select(checked, subset, report)
     if checked is None or report.errors:
         return None
+    checked = open_fragments(checked)
     if fixed:
         from nczarr.select.subset import fix_dimensions as with_fixed_lengths
 

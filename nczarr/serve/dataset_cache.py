@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from nczarr import names
 from nczarr.diagnostics.report import CompileError, Diagnostic, Report, Source
 from nczarr.options import UNREAD, Following, Options
-from nczarr.serve.places import ServedPlace, forbidden
+from nczarr.serve.places import ServedPlace
 from nczarr.serve.refusals import ALLOW, BUSY, FORBIDDEN, RETRY, SOON, UNKNOWN, RefusedRequestError, without_home
 from nczarr.serve.resources import Disk, FullError, Limits
 from nczarr.stores.base import ROOT_KEYS
@@ -139,7 +139,7 @@ class Shelf:
         self._evicted = 0
         self.options = Options(
             allow_loss=UNREAD, following=following, storage=storage, memory=limits.memory, max_size=2**63
-        )
+        )._replace(aggregation="expand")
         self._datasets: BoundedCache[str, CachedDataset] = BoundedCache(limits.kept, self._weight)
         self._opening: set[str] = set()
         self._formats: BoundedCache[tuple[str, Stamp], str | None] = BoundedCache(KNOWN)
@@ -196,6 +196,7 @@ class Shelf:
     def _check(self, place: ServedPlace, stamp: Stamp, report: Report, most: int) -> tuple[Format, Checked]:
         """Return the format and content of a dataset. Raises RefusedRequestError, CompileError, OSError."""
         from nczarr.operations import endpoints, pipeline
+        from nczarr.operations.linked_files import find_forbidden
 
         source = endpoints.open_source(place.path, report, self.options)
         form = None if source is None else format_of(source)
@@ -207,7 +208,7 @@ class Shelf:
             raise RefusedRequestError(413, text)
         if (
             form.leads_to is not None
-            and (name := forbidden(place.path, form.leads_to, self.options.following)) is not None
+            and (name := find_forbidden(place.path, form.leads_to, self.options.following)) is not None
         ):
             text = f"error[forbidden-target]: `{place.name}` refers to `{name}`, which is outside all allowed roots"
             raise RefusedRequestError(403, without_home(f"{text}; {ALLOW}", os.path.dirname(place.path)))

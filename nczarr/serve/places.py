@@ -1,9 +1,9 @@
-"""Lookup of URL paths below the root, and the policy for files that name other files.
+"""Lookup of URL paths below the root.
 
 Invariant: no segment leads out of the root. `.`, `..`, path separators of any system, NUL, and links that leave the
 root find nothing. Hidden names and unfinished targets are invisible. References in documents are checked when they are
 opened (`stores/reference_policy.py`). The library itself opens files that an HDF5 file names, so these are checked
-first, against the same roots.
+first, against the same roots (`operations/linked_files.py`).
 """
 
 from __future__ import annotations
@@ -11,14 +11,11 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
-from nczarr.options import Following
-from nczarr.registry import load
 from nczarr.stores.ranges import BoundedCache
-from nczarr.stores.reference_policy import ForbiddenTargetError, Policy
 
 UNFINISHED = re.compile(r"\.(?:partial|replaced)-")
 """Pattern in the names of unfinished and replaced targets."""
@@ -148,50 +145,3 @@ class Root:
     def child(self, folder: ServedPlace, name: str) -> ServedPlace | None:
         """Return the place of a name in a folder. Raises OSError."""
         return self.find((*folder.segments, name))
-
-
-DEEPEST = 16
-"""Maximum depth of files that name further files."""
-
-PREFIXES = ("HDF5_EXT_PREFIX", "HDF5_VDS_PREFIX", "HDF5_EXTFILE_PREFIX")
-"""Environment variables with HDF5's search prefixes."""
-
-
-def forbidden(path: str, leads_to: str, following: Following) -> str | None:
-    """Return the first name in a file, or in a file it leads to, that may not be read; None if all may.
-
-    `leads_to`: function of the format that lists the names in a file. Raises
-    OSError.
-    """
-    pending, seen = [(path, 0)], {os.path.realpath(path)}
-    while pending:
-        place, depth = pending.pop()
-        for name in load(leads_to)(place):
-            if depth == DEEPEST or "\0" in name or name == "?":
-                return str(name)
-            for found in _places(place, name):
-                real = os.path.realpath(found)  # as the system goes: a link first, and then `..`
-                try:
-                    Policy(os.path.dirname(place), following).follow(real)
-                except ForbiddenTargetError:
-                    return str(name)
-                if real not in seen and os.path.isfile(real):
-                    seen.add(real)
-                    pending.append((real, depth + 1))
-    return None
-
-
-def _places(file: str, name: str) -> Iterator[str]:
-    """Yield the places where HDF5 looks for a named file.
-
-    These are beside the naming file; if it exists, also the working directory
-    and the prefixes of the environment; and the last part of a missing absolute
-    path.
-    """
-    home = os.path.dirname(file)
-    yield os.path.join(home, name)
-    prefixes = [each for variable in PREFIXES for each in os.environ.get(variable, "").split(os.pathsep) if each]
-    folders = [home, os.getcwd(), *(each.replace("${ORIGIN}", home) for each in prefixes)]
-    for found in (os.path.join(folder, part) for folder in folders for part in (name, os.path.basename(name))):
-        if os.path.lexists(found):
-            yield found

@@ -76,7 +76,10 @@ class Policy(NamedTuple):
         base = self.given.base or self.home
         if not is_remote(base):
             base = _place(base).path or base
-            return Followed(url, os.path.normpath(os.path.join(base, url)))
+            path = os.path.normpath(os.path.join(base, url))
+            if "%" in url and not os.path.lexists(path):  # as in `_place`
+                path = os.path.normpath(os.path.join(base, unquote(url, errors="surrogateescape")))
+            return Followed(url, path)
         protocol, _, rest = base.partition("://")
         return Followed(f"{protocol}://{posixpath.normpath(posixpath.join(rest, url))}")
 
@@ -105,8 +108,12 @@ def home_of(source: Source | Store) -> str:
         return source.home
     if source.path is None:
         return os.getcwd()
+    from nczarr.stores.remote_file import at
     from nczarr.stores.spool import origin
 
+    ranged = at(source.path)
+    if ranged is not None:
+        return str(ranged.connection.url).partition("?")[0].rpartition("/")[0]
     fetched = origin(source.path)
     if fetched is None:
         return os.path.dirname(os.path.abspath(source.path))

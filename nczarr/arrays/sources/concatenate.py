@@ -13,6 +13,7 @@ import math
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from heapq import merge
 from typing import Any, NamedTuple
 
@@ -20,9 +21,10 @@ from nczarr.arrays.chunks.chunk_grid_array import SHARED, TIMES
 from nczarr.arrays.chunks.manifest import ChunkPlace, Manifest, PlaceColumns, columns_of, some
 from nczarr.arrays.chunks.occupancy import positions_within
 from nczarr.arrays.codecs.chain import same_bytes
-from nczarr.arrays.execution.thread_pool import each
+from nczarr.arrays.execution.thread_pool import DISTANT_WORKERS, Crew, Task, each
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.regions import Index, Region, Selection, grid_of, region_or_all
+from nczarr.arrays.sources.memory import fill_source
 from nczarr.arrays.sources.source import ArraySource, Layout, Stored, fill_of, find_unwritten, little_descr, numpy_dtype
 from nczarr.arrays.sources.windows import plain
 from nczarr.ast.rectilinear import Lengths, Run, chunk_length, largest, runs_of, volume
@@ -57,6 +59,21 @@ class Joined(ArraySource):
     def clear_missing(self) -> Joined:
         """Return the concatenation of cleared sources."""
         return replace(self, sources=tuple(source.clear_missing() for source in self.sources))
+
+    def open_fragments(self, region: Region | None = None) -> ArraySource:
+        """Return the concatenation of opened sources, with fill in place of sources outside the region."""
+        needed = region_or_all(region, self.layout.shape)
+        cells = {part.source: part.cells for part in self._parts_in(needed, max(1, self.starts[-1]))}
+        works = (
+            Task(partial(one.open_fragments, _with(needed, self.axis, cells[number])), here=not one.distant)
+            if number in cells
+            else Task(partial(fill_source, one.layout), here=True)
+            for number, one in enumerate(self.sources)
+        )
+        with Crew(DISTANT_WORKERS, 1) as crew:
+            sources = list(crew.results(works))
+        unchanged = all(new is old for new, old in zip(sources, self.sources, strict=True))
+        return self if unchanged else join_sources(sources, self.axis)
 
     @property
     def viewed(self) -> bool:

@@ -32,72 +32,93 @@ from nczarr.ast.rectilinear import largest
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Raised(DerivedSource):
-    """`source` with an additional first index; its chunks are the source's."""
+    """`source` with additional dimensions of length 1; its chunks are the source's."""
+
+    axes: tuple[int, ...] = (0,)
+    """Numbers of the additional dimensions, ascending."""
 
     @property
     def layout(self) -> Layout:
-        """Source layout with an additional length."""
+        """Source layout with additional lengths."""
         whole = self.source.layout
-        shards = None if whole.shards is None else (1, *whole.shards)
-        return whole._replace(shape=(1, *whole.shape), chunks=(1, *whole.chunks), shards=shards)
+        shards = None if whole.shards is None else self._add(whole.shards)
+        return whole._replace(shape=self._add(whole.shape), chunks=self._add(whole.chunks), shards=shards)
+
+    def _add(self, values: Sequence[Any], value: Any = 1) -> tuple[Any, ...]:
+        """Return one value for each dimension, `value` for the additional ones."""
+        every = list(values)
+        for axis in self.axes:
+            every.insert(axis, value)
+        return tuple(every)
+
+    def _remove(self, values: Sequence[Any]) -> tuple[Any, ...]:
+        """Return the values for the dimensions of the source."""
+        return tuple(value for axis, value in enumerate(values) if axis not in self.axes)
+
+    def _is_held(self, region: Selection) -> bool:
+        """Return whether a region contains index 0 of the additional dimensions."""
+        ranges = (region[axis].indices(1) for axis in self.axes)
+        return all(start < stop for start, stop, _ in ranges)
 
     @property
     def together(self) -> tuple[int, ...] | None:
         """Value of the source."""
         lengths = self.source.together
-        return None if lengths is None else (1, *lengths)
+        return None if lengths is None else self._add(lengths)
 
     def prefetch(self, regions: Sequence[Selection]) -> Raised:
         """Return the array with the regions' data in memory."""
-        return Raised(self.source.prefetch([region[1:] for region in regions if _holds(region)]))
+        held = [self._remove(region) for region in regions if self._is_held(region)]
+        return Raised(self.source.prefetch(held), self.axes)
 
     def manifest(self, region: Region | None = None) -> Manifest | None:
         """Return the source manifest: chunks have the same numbers."""
-        return self.source.manifest(None if region is None else region[1:])
+        return self.source.manifest(None if region is None else self._remove(region))
 
     @property
     def stored(self) -> Stored | None:
         """Encoding of the source's chunks."""
         stored = self.source.stored
-        return None if stored is None else stored._replace(chunks=(1, *stored.chunks))
+        return None if stored is None else stored._replace(chunks=self._add(stored.chunks))
 
     def read_encoded(self, chunk: Index) -> bytes | None:
         """Return the source's bytes of a chunk."""
-        return self.source.read_encoded(chunk[1:])
+        return self.source.read_encoded(self._remove(chunk))
 
     def place(self, chunk: Index) -> ChunkPlace | None:
         """Return the source's location of a chunk."""
-        return self.source.place(chunk[1:])
+        return self.source.place(self._remove(chunk))
 
     def places(self, chunks: NDArray[np.int64], *, cut: bool = False) -> PlaceColumns:
         """Return the source's locations of chunks."""
-        return self.source.places(chunks[:, 1:])
+        return self.source.places(np.delete(chunks, self.axes, axis=1))
 
     def recut(self, chunks: tuple[int, ...]) -> Raised | None:
         """Recut the source."""
-        cut = self.source.recut(chunks[1:]) if chunks[:1] == (1,) else None
-        return None if cut is None else Raised(cut)
+        cut = self.source.recut(self._remove(chunks)) if all(chunks[axis] == 1 for axis in self.axes) else None
+        return None if cut is None else Raised(cut, self.axes)
 
     def list_occupied(self, chunks: tuple[int, ...], region: Region | None = None) -> Iterator[Index]:
         """Return the source's occupied blocks."""
-        if region is None:
-            return ((0, *index) for index in self.source.list_occupied(chunks[1:]))
-        return ((0, *index) for index in self.source.list_occupied(chunks[1:], region[1:]) if region[0])
+        if region is not None and not all(region[axis] for axis in self.axes):
+            return iter(())
+        inside = None if region is None else self._remove(region)
+        return (self._add(index, 0) for index in self.source.list_occupied(self._remove(chunks), inside))
 
     def read(self, selection: Selection) -> NDArray[Any]:
-        """Return the source's values of a region, in its shape (one more dimension) and the source's dtype."""
-        return np.asarray(self.source.read(selection[1:]))[np.newaxis][selection[0]]
+        """Return the source's values of a region, in its shape (with more dimensions) and the source's dtype."""
+        values = np.expand_dims(np.asarray(self.source.read(self._remove(selection))), self.axes)
+        cut: list[Any] = [slice(None)] * values.ndim
+        for axis in self.axes:
+            cut[axis] = selection[axis]
+        region: NDArray[Any] = values[tuple(cut)]
+        return region
 
     def read_into(self, selection: Selection, out: NDArray[Any]) -> None:
         """Put the values of a region into `out`, as `ArraySource.read_into`."""
-        if _holds(selection):
-            self.source.read_into(selection[1:], out[0, ...])
-
-
-def _holds(region: Selection) -> bool:
-    """Return whether a region contains index 0 of the first dimension."""
-    start, stop, _ = region[0].indices(1)
-    return start < stop
+        if self._is_held(selection):
+            inside: Any = self._add((slice(None),) * (out.ndim - len(self.axes)), 0)
+            self.source.read_into(self._remove(selection), out[(*inside, ...)])
 
 
 BLOCK = 1 << 16

@@ -61,6 +61,11 @@ class Sliced(DerivedSource):
         boxes = [box for region in regions for box in self._boxes_of(region)]
         return Sliced(self.source.prefetch(boxes), self.ranges)
 
+    def open_fragments(self, region: Region | None = None) -> ArraySource:
+        """Return the part of the source with the selected fragments opened."""
+        opened = self.source.open_fragments(self._in_source(region))
+        return self if opened is self.source else Sliced(opened, self.ranges)
+
     def _boxes_of(self, selection: Selection) -> Iterator[Selection]:
         """Yield the source regions that `read` needs."""
         requested = [indices[part] for indices, part in zip(self.ranges, selection, strict=True)]

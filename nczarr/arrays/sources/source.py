@@ -188,6 +188,13 @@ class ArraySource:
         """Return the array with zeros for missing chunks of a store, for variables without fill mode."""
         return self
 
+    def open_fragments(self, region: Region | None = None) -> ArraySource:
+        """Return the array with the encoded chunks of datasets that are opened on use; itself without any.
+
+        `region`: the only cells that are needed; None: all. Raises OSError, CompileError.
+        """
+        return self
+
     @property
     def element(self) -> Descr:
         """Stored element with its byte order; by default that of the layout."""
@@ -337,6 +344,11 @@ class DerivedSource(ArraySource):
     def clear_missing(self) -> Self:
         """Return the array of the cleared source."""
         return replace(self, source=self.source.clear_missing())
+
+    def open_fragments(self, region: Region | None = None) -> ArraySource:
+        """Return the array of the opened source."""
+        opened = self.source.open_fragments()
+        return self if opened is self.source else replace(self, source=opened)
 
     @property
     def viewed(self) -> bool:

@@ -21,7 +21,7 @@ from nczarr.diagnostics.secrets import StorageOptions, show
 from nczarr.integrations.xarray.data_store import DataStore
 from nczarr.integrations.xarray.values import OpenedDataset, warn
 from nczarr.operations import pipeline
-from nczarr.options import FOLLOWING, UNREAD, Following, Options
+from nczarr.options import FOLLOWING, UNREAD, Aggregation, Following, Options
 from nczarr.registry import Format
 from nczarr.stores.repository.layout import is_repository
 from nczarr.stores.url import BadURLError, is_remote, location
@@ -170,6 +170,7 @@ class NczarrBackendEntrypoint(BackendEntrypoint):
         kind: str | None = None,
         storage_options: Mapping[str, Any] | None = None,
         following: Following = FOLLOWING,
+        aggregation: Aggregation = "expand",
     ) -> xarray.Dataset:
         """Open one group.
 
@@ -191,6 +192,8 @@ class NczarrBackendEntrypoint(BackendEntrypoint):
             Options of a URL's protocol, as fsspec takes them.
         following : nczarr.refs.Following
             Options for following the references of a document.
+        aggregation : {"expand", "keep"}
+            Read aggregation variables of CF as the arrays that they stand for, or as they are stored.
 
         Returns
         -------
@@ -204,7 +207,7 @@ class NczarrBackendEntrypoint(BackendEntrypoint):
         CompileError
             If the content has errors.
         """
-        opened, source, top = _open(filename_or_obj, kind, storage_options, following)
+        opened, source, top = _open(filename_or_obj, kind, storage_options, following, aggregation)
         decoders = {
             "mask_and_scale": mask_and_scale,
             "decode_times": decode_times,
@@ -225,13 +228,14 @@ class NczarrBackendEntrypoint(BackendEntrypoint):
         kind: str | None = None,
         storage_options: Mapping[str, Any] | None = None,
         following: Following = FOLLOWING,
+        aggregation: Aggregation = "expand",
         **decoders: Any,
     ) -> dict[str, xarray.Dataset]:
         """Open a group and all groups below it, each with the names that it has in the source.
 
         Parameters
         ----------
-        filename_or_obj, drop_variables, group, kind, storage_options, following, **decoders
+        filename_or_obj, drop_variables, group, kind, storage_options, following, aggregation, **decoders
             As in `open_dataset`.
 
         Returns
@@ -239,7 +243,7 @@ class NczarrBackendEntrypoint(BackendEntrypoint):
         dict of str to xarray.Dataset
             Datasets by path, relative to `group`.
         """
-        opened, source, top = _open(filename_or_obj, kind, storage_options, following)
+        opened, source, top = _open(filename_or_obj, kind, storage_options, following, aggregation)
         return _tree(opened, source, _group_path(opened, top, group), drop_variables, decoders)[0]
 
     def open_datatree(
@@ -251,6 +255,7 @@ class NczarrBackendEntrypoint(BackendEntrypoint):
         kind: str | None = None,
         storage_options: Mapping[str, Any] | None = None,
         following: Following = FOLLOWING,
+        aggregation: Aggregation = "expand",
         **decoders: Any,
     ) -> xarray.DataTree:
         """Open a group and all groups below it as a tree.
@@ -261,7 +266,7 @@ class NczarrBackendEntrypoint(BackendEntrypoint):
 
         Parameters
         ----------
-        filename_or_obj, drop_variables, group, kind, storage_options, following, **decoders
+        filename_or_obj, drop_variables, group, kind, storage_options, following, aggregation, **decoders
             As in `open_dataset`.
 
         Returns
@@ -269,13 +274,17 @@ class NczarrBackendEntrypoint(BackendEntrypoint):
         xarray.DataTree
             The tree, with lazy values.
         """
-        opened, source, top = _open(filename_or_obj, kind, storage_options, following)
+        opened, source, top = _open(filename_or_obj, kind, storage_options, following, aggregation)
         groups, dimensions = _tree(opened, source, _group_path(opened, top, group), drop_variables, decoders)
         return _join(groups, apart(groups, dimensions))
 
 
 def _open(
-    dataset: Openable, kind: str | None, storage_options: Mapping[str, Any] | None, following: Following
+    dataset: Openable,
+    kind: str | None,
+    storage_options: Mapping[str, Any] | None,
+    following: Following,
+    aggregation: Aggregation,
 ) -> tuple[OpenedDataset, str, str]:
     """Return the dataset, the source that encodings name, without secrets, and the FQN of the given group.
 
@@ -284,7 +293,11 @@ def _open(
     if isinstance(dataset, GroupHandle):
         return OpenedDataset(dataset.root), dataset.root.name, dataset.path
     options = options_from(
-        kind=kind, allow_loss=UNREAD, storage_options=StorageOptions(storage_options), following=following
+        kind=kind,
+        allow_loss=UNREAD,
+        storage_options=StorageOptions(storage_options),
+        following=following,
+        aggregation=aggregation,
     )._replace(masking_fill=True)
     if not isinstance(dataset, str | os.PathLike):
         handle = open_object(dataset, options)

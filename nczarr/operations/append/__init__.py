@@ -158,6 +158,7 @@ def append(
     Reports unextendable-target, misplaced-records, and those of `combine` and of
     the pipeline. Raises OSError, CompileError.
     """
+    request = request._replace(options=request.options._replace(aggregation="keep"))  # inputs have their own
     form = registry.for_target(request.target.rstrip("/"))
     if request.document or (form is not None and form.inner and not form.commits):
         from nczarr.operations.append.changes import extend

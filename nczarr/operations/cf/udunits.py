@@ -62,6 +62,10 @@ class UnitSystem:
         unit = self._parse(text)
         return unit is not None and bool(unit.is_time_reference())
 
+    def convert(self, values: Any, text: str, target: str) -> Any:
+        """Return numbers of one unit in another, float64; both are valid and equivalent."""
+        return self._parse(text).convert(values, self._parse(target))
+
     def involves_temperature(self, text: str) -> bool:
         """Return whether a unit has a factor of temperature."""
         unit = self._parse(text)

@@ -16,7 +16,7 @@ from hashlib import sha256
 from secrets import token_hex
 from typing import TYPE_CHECKING, NamedTuple
 
-from nczarr import __version__
+from nczarr import __version__, names, registry
 from nczarr.arrays.execution.counts import Watcher
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report
@@ -274,9 +274,31 @@ def prepare(
     checked = pipeline.select(combination.checked, request.subset.cuts, report)
     if checked is None or report.errors:
         return None
-    options = _for_writing(request, addressable=spec.addressable)
-    conversion = None if form is None else ReadyConversion(checked, target or "", form, options)
+    options, whole = _for_writing(request, addressable=spec.addressable), None
+    if form is not None and form.aggregates:
+        file = _aggregate(checked, combination, request._replace(options=options), report)
+        form = registry.find_format(registry.FILE)
+        if file is None or form is None:
+            return None
+        checked, whole = file
+    conversion = None if form is None else ReadyConversion(checked, target or "", form, options, whole)
     return ReadyCombination(combination._replace(checked=checked), conversion)
+
+
+def _aggregate(
+    checked: Checked, combination: Combined, request: CombineRequest, report: Report
+) -> tuple[Checked, Checked] | None:
+    """Return what an aggregation file stores of a combination, and the whole; None after a reported error."""
+    from nczarr.operations.aggregation.writer import aggregate
+
+    wrong = next((source.name for source in request.inputs if not source.portable), None)
+    if wrong is not None or request.target is None or request.subset.cuts:
+        text = "an aggregation file is written to a path or URL, of whole sources that are paths or URLs"
+        report.error("unknown-target", text, helps=["without `-`, open datasets, `--dim` and `--sel`"])
+        return None
+    places, new = [source.name for source in request.inputs], request.spec.new_dim
+    lengths = combination.lengths if new is None else {names.join("/", new): [1] * len(places)}
+    return aggregate(checked, places, lengths, request.target, request.options, report)
 
 
 def _is_open(target: str, form: Format, options: Options, report: Report) -> bool:

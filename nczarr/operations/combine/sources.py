@@ -19,7 +19,7 @@ from functools import partial
 from typing import NamedTuple, TypeVar
 
 from nczarr.arrays.execution.thread_pool import DISTANT_WORKERS, Crew, Task, processors
-from nczarr.check.checked import Checked
+from nczarr.check.checked import Checked, open_fragments
 from nczarr.diagnostics.report import CompileError, Diagnostic, Report
 from nczarr.diagnostics.secrets import NO_OPTIONS, StorageOptions, show
 from nczarr.operations.combine.agreement import CombineSpec
@@ -108,6 +108,8 @@ def open_source(source: Input, job: Job) -> tuple[Checked | None, Report]:
     checked = source.read(source_report)
     if checked is not None and not source_report.errors and not source.whole:
         checked = pipeline.select(checked, job.subset, source_report)
+    if checked is not None:
+        checked = open_fragments(checked)
     source_report.annotate(f"of `{show(source.name)}`")
     return (None if source_report.errors else checked), source_report
 

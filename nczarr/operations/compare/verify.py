@@ -205,6 +205,7 @@ def _reading(options: Options) -> Options:
         storage=storage,
         memory=options.memory,
         following=options.following,
+        aggregation=options.aggregation,
     )
 
 

@@ -48,7 +48,7 @@ def test_options_of_a_run_are_those_that_are_given() -> None:
     assert (made.codecs, made.allow_loss, made.memory) == ({"": "zlib:5"}, {"lost-type"}, 7)
     assert made.storage.of("source") == {"anon": True}
     assert made.writing.inline == 1
-    assert options_from() == Options(special=True)
+    assert options_from() == Options(special=True, aggregation="expand")
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,15 @@
+"""Aggregation files of CF, which `operations/aggregation/writer.py` makes. They are written and read as netCDF."""
+
+from __future__ import annotations
+
+from nczarr.registry import Capabilities, Format
+
+FORMAT = Format(
+    name="cfa",
+    title="CF aggregation: a netCDF file that names the files with its values, by `nczarr combine`",
+    suffixes=(".cfa", ".nca"),
+    spec="https://cfconventions.org/cf-conventions/cf-conventions.html#aggregation-variables",
+    capabilities=Capabilities(anonymous_dimensions=False, unlimited="none"),
+    kinds={"nc4": "netcdf4"},
+    aggregates=True,
+)

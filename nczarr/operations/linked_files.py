@@ -1,0 +1,67 @@
+"""Files that the HDF5 library opens for a file, by links and external storage, and whether they may be read."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+from nczarr import registry
+from nczarr.diagnostics.report import HEAD
+from nczarr.options import Following
+from nczarr.stores.reference_policy import ForbiddenTargetError, Policy
+from nczarr.stores.url import is_remote
+
+DEEPEST = 16
+"""Maximum depth of files that name further files."""
+
+PREFIXES = ("HDF5_EXT_PREFIX", "HDF5_VDS_PREFIX", "HDF5_EXTFILE_PREFIX")
+"""Environment variables with HDF5's search prefixes."""
+
+
+def find_forbidden(path: str, leads_to: str, following: Following) -> str | None:
+    """Return the first name in a file, or in a file it leads to, that may not be read; None if all may.
+
+    `leads_to`: function of the format that lists the names in a file. Raises
+    OSError.
+    """
+    pending, seen = [(path, 0)], {os.path.realpath(path)}
+    while pending:
+        place, depth = pending.pop()
+        for name in registry.load(leads_to)(place):
+            if depth == DEEPEST or "\0" in name or name == "?":
+                return str(name)
+            for found in _list_places(place, name):
+                real = os.path.realpath(found)  # as the system goes: a link first, and then `..`
+                try:
+                    Policy(os.path.dirname(place), following).follow(real)
+                except ForbiddenTargetError:
+                    return str(name)
+                if real not in seen and os.path.isfile(real):
+                    seen.add(real)
+                    pending.append((real, depth + 1))
+    return None
+
+
+def _list_places(file: str, name: str) -> Iterator[str]:
+    """Yield the places where HDF5 looks for a named file.
+
+    These are beside the naming file; if it exists, also the working directory
+    and the prefixes of the environment; and the last part of a missing absolute
+    path.
+    """
+    home = os.path.dirname(file)
+    yield os.path.join(home, name)
+    prefixes = [each for variable in PREFIXES for each in os.environ.get(variable, "").split(os.pathsep) if each]
+    folders = [home, os.getcwd(), *(each.replace("${ORIGIN}", home) for each in prefixes)]
+    for found in (os.path.join(folder, part) for folder in folders for part in (name, os.path.basename(name))):
+        if os.path.lexists(found):
+            yield found
+
+
+def find_forbidden_link(place: str, following: Following) -> str | None:
+    """Return the first name in a local file that may not be read, if the run names its roots. Raises OSError."""
+    if not following.roots or is_remote(place) or not os.path.isfile(place):
+        return None
+    with open(place, "rb") as file:
+        form = registry.detect(place, file.read(HEAD))
+    return None if form is None or form.leads_to is None else find_forbidden(place, form.leads_to, following)
