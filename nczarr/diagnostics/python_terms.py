@@ -32,6 +32,7 @@ class Keyword(NamedTuple):
 
 
 KEYWORDS = {
+    "aggregation": Keyword("aggregation"),
     "allow-loss": Keyword("allow_loss", KeywordForm.LIST),
     "along": Keyword("along"),
     "base": Keyword("base", holder="writing"),

@@ -294,7 +294,7 @@ def _aggregate(
     wrong = next((source.name for source in request.inputs if not source.portable), None)
     if wrong is not None or request.target is None or request.subset.cuts:
         text = "an aggregation file is written to a path or URL, of whole sources that are paths or URLs"
-        report.error("unknown-target", text, helps=["without `-`, open datasets, `--dim` and `--sel`"])
+        report.error("unknown-target", text, helps=["cut the sources before, or what is read of the file"])
         return None
     places, new = [source.name for source in request.inputs], request.spec.new_dim
     lengths = combination.lengths if new is None else {names.join("/", new): [1] * len(places)}

@@ -303,6 +303,7 @@ def test_faulty_instructions(whole: Path, old: str, new: str, message: str) -> N
         nczarr.open(whole)
     assert message in caught.value.diagnostics[0].message
     assert {each.code for each in caught.value.diagnostics} == {"bad-aggregation"}
+    assert '`aggregation="keep"` reads the variable as it is stored' in str(caught.value)
     assert nczarr.open(whole, aggregation="keep")["v"].shape == ()
 
 
