@@ -226,7 +226,7 @@ class Format(NamedTuple):
     """`(path, DocumentPatch, removed prefixes) -> FilePatch`: the text of such a store with other documents."""
     inner: tuple[str, ...] = ()
     """Possible document formats of such a store, the default first."""
-    second_reader: Literal["libnetcdf", "zarr"] | None = None
+    second_reader: Literal["libnetcdf", "zarr", "references"] | None = None
     """Foreign library that verifies a finished target (`--verify`), or None."""
     dumped: bool = False
     """True if `nczarr dump --as` prints it."""
@@ -344,19 +344,24 @@ def join(built_in: dict[str, str], others: Iterator[tuple[str, str]]) -> dict[st
 def documents_in(outer: Format, name: str, *, refer: bool) -> Format:
     """Return the format of a name as that of the documents in `outer`: references or a repository.
 
-    `refer`: its chunks are references. A repository has no keys but those of Zarr,
-    and no second reader.
+    `refer`: its chunks are references. A repository has no keys but those of Zarr.
     """
     inner = find_format(name)
     assert inner is not None
     arrays = inner.capabilities.arrays
     assert arrays is not None
     if outer.commits:
-        arrays, inner = arrays._replace(sidecars=False), inner._replace(second_reader=None)
+        arrays = arrays._replace(sidecars=False)
     if refer:
         arrays = arrays._replace(by_reference=True, shards=False)
     capabilities = inner.capabilities._replace(arrays=arrays)
-    return inner._replace(name=outer.name, capabilities=capabilities, begins=outer.begins, document=outer.document)
+    return inner._replace(
+        name=outer.name,
+        capabilities=capabilities,
+        begins=outer.begins,
+        document=outer.document,
+        second_reader=outer.second_reader,
+    )
 
 
 def find_format(name: str) -> Format | None:

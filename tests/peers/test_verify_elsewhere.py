@@ -12,9 +12,10 @@ import pytest
 
 import nczarr
 from nczarr import registry
+from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report
 from nczarr.operations.compare.verify import verify_elsewhere
-from nczarr.options import Options
+from nczarr.options import UNREAD, Options, Writing
 from nczarr.plan.planner import plan
 from nczarr.plan.plans import Plan
 from tests.conftest import ROOT, run_command
@@ -44,6 +45,15 @@ data:
 
 CLASSIC = """netcdf s { dimensions: t = UNLIMITED; x = 2;
 variables: short v(t, x); char c(x); data: v = 1, 2, 3, 4; c = "ab"; }"""
+
+
+def target_as_read(place: Path) -> Checked:
+    """The target as this package reads it."""
+    from nczarr.operations import pipeline
+
+    checked = pipeline.read_path(str(place), Report(), Options(allow_loss=UNREAD), None)
+    assert checked is not None
+    return checked
 
 
 def planned(source: Path, format_name: str) -> Plan:
@@ -98,7 +108,10 @@ def test_other_values_in_a_file_are_found(source: Path, tmp_path: Path, peer: Ca
         file["number"][1, 2] = 6.5
         file["word"][0] = "b"
     report = Report()
-    assert verify_elsewhere(planned(source, "netcdf4"), frozenset(), str(target), report) is not None
+    assert (
+        verify_elsewhere(planned(source, "netcdf4"), frozenset(), str(target), target_as_read(target), report)
+        is not None
+    )
     found = [(each.code, each.message.split("`")[1]) for each in report.list_sorted()]
     assert found == [("unequal-target", "/number"), ("unequal-target", "/word")]
 
@@ -110,7 +123,10 @@ def test_other_values_in_a_store_are_found(source: Path, tmp_path: Path, peer: C
     library.open_array(target / "kind", mode="r+")[1] = 0
     library.open_array(target / "list/counts", mode="r+")[...] = np.array([1, 1, 1])
     report = Report()
-    assert verify_elsewhere(planned(source, "nczarr3"), frozenset(), str(target), report) is not None
+    assert (
+        verify_elsewhere(planned(source, "nczarr3"), frozenset(), str(target), target_as_read(target), report)
+        is not None
+    )
     assert [each.message.split("`")[1] for each in report.list_sorted()] == ["/kind", "/list"]
 
 
@@ -123,14 +139,43 @@ def test_what_the_library_cannot_read_is_a_warning(
     nczarr.convert(source, target, "nczarr3")
     shutil.rmtree(target / "one")
     report = Report()
-    verify_elsewhere(planned(source, "nczarr3"), frozenset(), str(target), report)
+    verify_elsewhere(planned(source, "nczarr3"), frozenset(), str(target), target_as_read(target), report)
     assert [(each.code, str(each.severity)) for each in report.list_sorted()] == [("unread-variable", "warning")]
+
+
+@pytest.mark.parametrize("target", ["r.json", "r.parquet"])
+@pytest.mark.parametrize("inner", ["zarr2", "nczarr"])
+def test_references_are_found_equal(inner: str, target: str, tmp_path: Path, peer: Callable[[str], ModuleType]) -> None:
+    peer("zarr")
+    source = tmp_path / "s.nc"
+    (tmp_path / "s.cdl").write_text(CLASSIC)
+    nczarr.convert(tmp_path / "s.cdl", source, kind="nc4")
+    done = run_command(
+        "convert", str(source), str(tmp_path / target), "--to", inner, "--relative", "--inline", "0", "--verify"
+    )
+    assert (done.status, "verified with zarr-python 3" in done.err, "unread-variable" in done.err) == (0, True, False)
+
+
+def test_other_values_behind_references_are_found(tmp_path: Path, peer: Callable[[str], ModuleType]) -> None:
+    library, form, report = peer("netCDF4"), registry.find_format("reference"), Report()
+    peer("zarr")
+    schema, source, target = (tmp_path / name for name in ("s.cdl", "s.nc", "r.json"))
+    schema.write_text(CLASSIC)
+    nczarr.convert(schema, source, kind="nc3")
+    nczarr.convert(source, target, writing=Writing(inline=0))
+    with library.Dataset(source, "a") as file:
+        file["v"][1, 1] = 5
+    assert form is not None
+    verify_elsewhere(
+        planned(schema, "zarr2")._replace(form=form), frozenset(), str(target), target_as_read(target), report
+    )
+    assert [(each.code, each.message.split("`")[1]) for each in report.list_sorted()] == [("unequal-target", "/v")]
 
 
 def test_without_the_library_only_our_reader_verifies(
     source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("nczarr.operations.compare.verify.MODULES", {"zarr": "no_such_package"})
+    monkeypatch.setattr("nczarr.operations.compare.verify.MODULES", {"zarr": ("no_such_package",)})
     done = nczarr.convert(source, tmp_path / "t.zarr", "nczarr3", verify=True)
     assert done.verified_with == ("nczarr",)
 

@@ -36,6 +36,7 @@ FORMAT = Format(
     patches="nczarr.formats.reference.document_patch:patch_text",
     resident=True,
     only_reader=True,
+    second_reader="references",
 )
 
 

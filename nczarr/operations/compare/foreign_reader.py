@@ -1,8 +1,8 @@
 """Program that hashes arrays as read by another library. It imports nothing of this package.
 
 `python foreign_reader.py` reads one JSON request on standard input:
-`{"library": "libnetcdf" | "zarr", "path": …, "arrays": [{"name": [group, …,
-variable], "descr": …, "shape": […], "block": […], "indices": [[…], …] | null}]}`.
+`{"library": a key of READERS, "path": …, "arrays": [{"name": [group, …, variable],
+"descr": …, "shape": […], "block": […], "indices": [[…], …] | null}]}`.
 It answers one JSON object per line: first `{"library": "libnetcdf 4.10.1"}`,
 then for each array `{"sha256": …}` or `{"error": why}`, in order.
 
@@ -185,17 +185,27 @@ class NetcdfReader:
 class ZarrReader:
     """Arrays of one store, a folder or zip archive, through zarr-python."""
 
+    version: int | None = None
+    """Zarr version; None: either, detected."""
+
     def __init__(self, path: str) -> None:
         import zarr
 
         self.library = f"zarr-python {zarr.__version__}"
-        self._store = zarr.storage.ZipStore(path, mode="r") if os.path.isfile(path) else zarr.storage.LocalStore(path)
+        self._store = self._open(path, zarr.storage)
         self._zarr = zarr
+
+    def _open(self, path: str, storage: Any) -> Any:
+        """Return a store."""
+        if os.path.isdir(path):
+            return storage.LocalStore(path)
+        return storage.ZipStore(path, mode="r")
 
     def array(self, name: list[str], dtype: np.dtype[Any]) -> Read:
         """Return a function that reads regions of an array."""
         with self._zarr.config.set({"array.rectilinear_chunks": True}):  # releases without it ignore it
-            array: Any = self._zarr.open_array(self._store, path="/".join(name), mode="r")
+            version = self.version
+            array: Any = self._zarr.open_array(self._store, path="/".join(name), mode="r", zarr_format=version)
 
         def read(region: tuple[slice, ...]) -> NDArray[Any]:
             scalar = not region and array.ndim == 1  # NCZarr has scalars of one element
@@ -211,13 +221,35 @@ class ZarrReader:
         self._store.close()
 
 
+class ReferenceReader(ZarrReader):
+    """Arrays of one reference document with local targets, through zarr-python and fsspec."""
+
+    def _open(self, path: str, storage: Any) -> Any:
+        """Return a store."""
+        from fsspec import filesystem
+
+        if os.path.isdir(path):
+            self.version = 2
+        os.chdir(os.path.dirname(path))  # relative targets
+        documents = filesystem("reference", fo=path, remote_protocol="file", asynchronous=True)
+        return storage.FsspecStore(documents, read_only=True, path="")
+
+
+READERS: dict[str, Callable[[str], Any]] = {
+    "libnetcdf": NetcdfReader,
+    "zarr": ZarrReader,
+    "references": ReferenceReader,
+}
+"""Reader of each library."""
+
+
 def main() -> None:
     """Answer the request on standard input."""
     warnings.simplefilter("ignore")
     asked = json.loads(sys.stdin.buffer.read())
     out = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # what a library prints is no answer
-    reader = (NetcdfReader if asked["library"] == "libnetcdf" else ZarrReader)(asked["path"])
+    reader = READERS[asked["library"]](asked["path"])
     with contextlib.closing(reader):
         print(json.dumps({"library": reader.library}), file=out)
         for array in asked["arrays"]:

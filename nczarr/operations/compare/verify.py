@@ -29,8 +29,8 @@ from nczarr.plan.plans import Conversion, Plan, StorePlan
 
 SCRIPT = Path(__file__).with_name("foreign_reader.py")
 
-MODULES = {"libnetcdf": "netCDF4", "zarr": "zarr"}
-"""Python package of each library."""
+MODULES = {"libnetcdf": ("netCDF4",), "zarr": ("zarr",), "references": ("zarr", "fsspec", "pandas")}
+"""Python packages of each library."""
 
 
 WHOLE = 1 << 28
@@ -120,16 +120,21 @@ def verify_elsewhere(plan: Plan, lossy: frozenset[str], place: str, target: Chec
     """Compare the target at `place` with its source, as read by its format's library.
 
     Returns the library's name and version, or None if the format has no such
-    library, it is not installed, or the target is not local. The name tells if
-    only a part of the fill of sparse arrays was read. `lossy`: variables with
-    accepted losses, which are skipped, as are undefined cells and lists.
+    library, it is not installed or reads no array, or the target or a target of
+    its references is not local. The name tells if only a part of the fill of
+    sparse arrays was read. `lossy`: variables with accepted losses, which are
+    skipped, as are undefined cells and lists.
     `target`: the target as this package reads it.
     Reports unequal-target and unread-variable. Raises OSError.
     """
     library = plan.form.second_reader
-    if library is None or not os.path.exists(place) or importlib.util.find_spec(MODULES[library]) is None:
+    if library is None or not os.path.exists(place):
+        return None
+    if not all(map(importlib.util.find_spec, MODULES[library])):
         return None
     arrays = list(_arrays(plan, lossy, target))
+    if library == "references" and any(array.source.distant for array in arrays):
+        return None
     request = {"library": library, "path": os.path.abspath(place), "arrays": [array.request() for array in arrays]}
     with subprocess.Popen(
         [sys.executable, str(SCRIPT)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
@@ -144,13 +149,17 @@ def verify_elsewhere(plan: Plan, lossy: frozenset[str], place: str, target: Chec
                 report.error("unequal-target", f"`{place}` cannot be opened by {library}")
                 return None
             used: str = json.loads(first)["library"]
+            unread = 0
             for array in arrays:
                 line = process.stdout.readline()
                 answer = json.loads(line) if line else {"error": f"{used} ended with status {process.wait()}"}
+                unread += "error" in answer
                 _compare(array, answer, used, place, report)
         except BaseException:
             process.kill()
             raise
+    if arrays and unread == len(arrays):
+        return None
     sparse = sum(array.indices is not None for array in arrays)
     if sparse:
         used += f" ({sparse} sparse array{'s' if sparse > 1 else ''}: all stored chunks, and a sample of the fill)"

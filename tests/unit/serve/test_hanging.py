@@ -20,6 +20,9 @@ h5py = pytest.importorskip("h5py")
 OBJECT_SIZE = 24
 """Where the size of the first object of a global heap stands behind its signature."""
 
+DAMAGED = "a global heap is damaged"
+"""Reason of refusals."""
+
 
 def hanging_text(path: Path) -> Path:
     """Make a file whose heap of texts has an object of no length: HDF5 never comes to the next one."""
@@ -37,13 +40,14 @@ def test_headers_that_hang_are_answered_in_time(tmp_path: Path) -> None:
     hanging(tmp_path / "bad.h5")
     with h5py.File(tmp_path / "good.h5", "w") as file:
         file["v"] = [1, 2, 3]
+    os.utime(tmp_path / "bad.h5", (0, 0))  # else it may be incomplete
     with serving(tmp_path, "--timeout", "8") as served:
         assert served.get("/zarr3/good.h5/v/zarr.json").status == 200
-        for most in (9.0, 9.0):
+        for _ in range(2):
             begun = time.monotonic()
-            found = served.get("/zarr3/bad.h5/zarr.json")
-            assert (found.status, time.monotonic() - begun < most) == (500, True)
-            assert "the HDF5 library" in found.text, "its time is over, or its memory: the loop takes some"
+            refused = served.get("/zarr3/bad.h5/zarr.json")
+            assert (refused.status, time.monotonic() - begun < 9) == (422, True)
+            assert "a local heap is damaged" in refused.text
         with h5py.File(tmp_path / "late.h5", "w") as file:
             file["v"] = [1, 2, 3]
         assert served.get("/zarr3/late.h5/v/zarr.json").status == 200
@@ -57,11 +61,10 @@ def test_values_that_hang_are_answered_in_time(tmp_path: Path) -> None:
         file.create_dataset("s", data=np.array(["abc", "defgh"], object), dtype=h5py.string_dtype())
     with serving(tmp_path, "--timeout", "8") as served:
         for _ in range(2):
-            found = served.get("/zarr3/bad.h5/s/c/0")
-            assert found.status == 422
-            assert "did not return" in found.text
-            found = served.get("/dap4/bad.h5.dap?dap4.ce=/s")
-            assert (found.status, "did not return" in found.text, "<Error" in found.text) == (422, True, True)
+            refused = served.get("/zarr3/bad.h5/s/c/0")
+            assert (refused.status, DAMAGED in refused.text) == (422, True)
+            refused = served.get("/dap4/bad.h5.dap?dap4.ce=/s")
+            assert (refused.status, DAMAGED in refused.text, "<Error" in refused.text) == (422, True, True)
             assert served.get("/zarr3/good.h5/s/c/0").status == 200
 
 
