@@ -90,6 +90,8 @@ class Following(NamedTuple):
     """Render texts beyond the grammar with jinja2."""
     hidden: bool = True
     """Allow names below `roots` that begin with a dot."""
+    documents: tuple[str, ...] = ()
+    """Documents that lead to the one that is read, which none of them may be."""
 
 
 WRITING, FOLLOWING = Writing(), Following()
@@ -291,6 +293,7 @@ TABLE: tuple[Option, ...] = (
     Option("following.jinja", _OPEN, SOURCE, "--source-jinja",
            help="read templates beyond the built-in grammar by jinja2"),
     Option("following.hidden"),
+    Option("following.documents", bytes=False),
     Option("masking_fill", ("migrate",), SOURCE, "--mask-fill",
            help="state fill values of Zarr v2 as `_FillValue`, because xarray takes them so"),
     Option("survey", bytes=False),

@@ -19,8 +19,9 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from nczarr import names
-from nczarr.diagnostics.report import CompileError, Diagnostic, Report, Source
+from nczarr.diagnostics.report import HEAD, CompileError, Diagnostic, Report, Source
 from nczarr.options import UNREAD, Following, Options
+from nczarr.registry import detect, load
 from nczarr.serve.places import ServedPlace, forbidden
 from nczarr.serve.refusals import ALLOW, BUSY, FORBIDDEN, RETRY, SOON, UNKNOWN, RefusedRequestError, without_home
 from nczarr.serve.resources import Disk, FullError, Limits
@@ -78,7 +79,7 @@ class CachedDataset:
         self.found = found
         self.views: dict[str, Any] = {}
         self.lock = Lock()
-        self.nodes = _nodes(place, checked)
+        self.nodes = _nodes(place, checked, form)
         self.looked = time.monotonic()
         self.modified: float = max((each[-1] for each in (*stamp, *self.nodes) if each), default=0) / 1e9
 
@@ -111,7 +112,7 @@ class CachedDataset:
     @property
     def alone(self) -> bool:
         """True if the dataset is one file and depends on no other."""
-        return not self.place.store and self.form.opens is None
+        return not self.place.store and self.form.opens is None and self.form.watches is None
 
     @property
     def weight(self) -> int:
@@ -205,10 +206,8 @@ class Shelf:
         if form.resident and size > most:
             text = f"`{place.name}` has {size} bytes, which must all be read; the limit is {most}"
             raise RefusedRequestError(413, text)
-        if (
-            form.leads_to is not None
-            and (name := forbidden(place.path, form.leads_to, self.options.following)) is not None
-        ):
+        name = self._find_forbidden(place, form)
+        if name is not None:
             text = f"error[forbidden-target]: `{place.name}` refers to `{name}`, which is outside all allowed roots"
             raise RefusedRequestError(403, without_home(f"{text}; {ALLOW}", os.path.dirname(place.path)))
         if isinstance(source, Source) and not form.ranged:
@@ -217,6 +216,18 @@ class Shelf:
         if checked is None or report.errors:
             raise CompileError(report.list_sorted())
         return form, checked
+
+    def _find_forbidden(self, place: ServedPlace, form: Format) -> str | None:
+        """Return a name in a file, or in one that a document names, that the library must not open. Raises OSError."""
+        files = [(place.path, form)]
+        for path in _list_watched(place, form):
+            if os.path.isfile(path):
+                with open(path, "rb") as file:
+                    member = detect(path, file.read(HEAD))
+                files += [] if member is None else [(path, member)]
+        following = self.options.following
+        names_in_files = (forbidden(path, one.leads_to, following) for path, one in files if one.leads_to is not None)
+        return next((name for name in names_in_files if name is not None), None)
 
     def _load(self, source: Source, most: int) -> None:
         """Put the bytes of a source that is not read by ranges into memory; map a copy if they are many.
@@ -332,17 +343,22 @@ def _is_same(opened: CachedDataset, place: ServedPlace) -> bool:
     """Return whether a dataset is unchanged since it was opened. Raises OSError."""
     if stamp_of(place) != opened.stamp:
         return False
-    if place.store and time.monotonic() - opened.looked > LOOKED:
-        if _nodes(place, opened.checked) != opened.nodes:
+    if opened.nodes and time.monotonic() - opened.looked > LOOKED:
+        if _nodes(place, opened.checked, opened.form) != opened.nodes:
             return False
         opened.looked = time.monotonic()
     return True
 
 
-def _nodes(place: ServedPlace, checked: Checked) -> Stamp:
-    """Return the facts of folders and documents of all nodes of a store."""
+def _list_watched(place: ServedPlace, form: Format) -> list[str]:
+    """Return the files and folders that a document names. Raises OSError."""
+    return [] if form.watches is None or place.store else list(load(form.watches)(place.path))
+
+
+def _nodes(place: ServedPlace, checked: Checked, form: Format) -> Stamp:
+    """Return the facts of folders and documents of all nodes of a store, or of the places that a document names."""
     if not place.store:
-        return ()
+        return tuple(_facts(path) for path in _list_watched(place, form))
     folders = (os.path.join(place.path, *names.split(fqn)) for fqn in (*checked.groups, *checked.variables))
     return tuple(_facts(os.path.join(folder, name)) for folder in folders for name in ("", *DOCUMENTS))
 
