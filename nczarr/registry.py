@@ -243,7 +243,7 @@ class Format(NamedTuple):
     leads_to: str | None = None
     """`(path) -> Iterator[str]`: other files that the library opens for a file of this format."""
     watches: str | None = None
-    """`(path) -> Iterator[str]`: local files and folders whose changes change the dataset of a document."""
+    """`(path, Following) -> Iterator[str]`: local files and folders whose changes change the dataset of a document."""
     warms: str | None = None
     """`() -> Any`: load the libraries that `read` needs; with `isolates`."""
     commits: str | None = None

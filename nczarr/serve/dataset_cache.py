@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from nczarr import names
 from nczarr.diagnostics.report import HEAD, CompileError, Diagnostic, Report, Source
-from nczarr.options import UNREAD, Following, Options
+from nczarr.options import FOLLOWING, UNREAD, Following, Options
 from nczarr.registry import detect, load
 from nczarr.serve.places import ServedPlace, forbidden
 from nczarr.serve.refusals import ALLOW, BUSY, FORBIDDEN, RETRY, SOON, UNKNOWN, RefusedRequestError, without_home
@@ -70,16 +70,23 @@ class CachedDataset:
     """An open dataset. `views`: derived forms for each kind of client, by name."""
 
     def __init__(
-        self, place: ServedPlace, checked: Checked, stamp: Stamp, form: Format, found: list[Diagnostic]
+        self,
+        place: ServedPlace,
+        checked: Checked,
+        stamp: Stamp,
+        form: Format,
+        found: list[Diagnostic],
+        following: Following = FOLLOWING,
     ) -> None:
         self.place = place
         self.checked = checked
         self.stamp = stamp
         self.form = form
         self.found = found
+        self.following = following
         self.views: dict[str, Any] = {}
         self.lock = Lock()
-        self.nodes = _nodes(place, checked, form)
+        self.nodes = _nodes(place, checked, form, following)
         self.looked = time.monotonic()
         self.modified: float = max((each[-1] for each in (*stamp, *self.nodes) if each), default=0) / 1e9
 
@@ -192,7 +199,7 @@ class Shelf:
         report = Report(limit=100)
         with _unless_written(place, stamp, report):
             form, checked = self._check(place, stamp, report, most)
-        return CachedDataset(place, checked, stamp, form, report.list_sorted())
+        return CachedDataset(place, checked, stamp, form, report.list_sorted(), self.options.following)
 
     def _check(self, place: ServedPlace, stamp: Stamp, report: Report, most: int) -> tuple[Format, Checked]:
         """Return the format and content of a dataset. Raises RefusedRequestError, CompileError, OSError."""
@@ -219,13 +226,12 @@ class Shelf:
 
     def _find_forbidden(self, place: ServedPlace, form: Format) -> str | None:
         """Return a name in a file, or in one that a document names, that the library must not open. Raises OSError."""
-        files = [(place.path, form)]
-        for path in _list_watched(place, form):
+        following, files = self.options.following, [(place.path, form)]
+        for path in _list_watched(place, form, following):
             if os.path.isfile(path):
                 with open(path, "rb") as file:
                     member = detect(path, file.read(HEAD))
                 files += [] if member is None else [(path, member)]
-        following = self.options.following
         names_in_files = (forbidden(path, one.leads_to, following) for path, one in files if one.leads_to is not None)
         return next((name for name in names_in_files if name is not None), None)
 
@@ -344,21 +350,21 @@ def _is_same(opened: CachedDataset, place: ServedPlace) -> bool:
     if stamp_of(place) != opened.stamp:
         return False
     if opened.nodes and time.monotonic() - opened.looked > LOOKED:
-        if _nodes(place, opened.checked, opened.form) != opened.nodes:
+        if _nodes(place, opened.checked, opened.form, opened.following) != opened.nodes:
             return False
         opened.looked = time.monotonic()
     return True
 
 
-def _list_watched(place: ServedPlace, form: Format) -> list[str]:
+def _list_watched(place: ServedPlace, form: Format, following: Following) -> list[str]:
     """Return the files and folders that a document names. Raises OSError."""
-    return [] if form.watches is None or place.store else list(load(form.watches)(place.path))
+    return [] if form.watches is None or place.store else list(load(form.watches)(place.path, following))
 
 
-def _nodes(place: ServedPlace, checked: Checked, form: Format) -> Stamp:
+def _nodes(place: ServedPlace, checked: Checked, form: Format, following: Following) -> Stamp:
     """Return the facts of folders and documents of all nodes of a store, or of the places that a document names."""
     if not place.store:
-        return tuple(_facts(path) for path in _list_watched(place, form))
+        return tuple(_facts(path) for path in _list_watched(place, form, following))
     folders = (os.path.join(place.path, *names.split(fqn)) for fqn in (*checked.groups, *checked.variables))
     return tuple(_facts(os.path.join(folder, name)) for folder in folders for name in ("", *DOCUMENTS))
 

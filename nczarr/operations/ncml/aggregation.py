@@ -25,6 +25,7 @@ from nczarr.operations.ncml.vocabulary import NcmlDocument, is_true
 from nczarr.operations.pipeline import Input
 from nczarr.select.selection import Subset
 from nczarr.select.subset import restrict
+from nczarr.stores.url import is_remote
 
 KINDS = {"union": "union", "joinexisting": "joinExisting", "joinnew": "joinNew"}
 UNREAD = {"forecastmodelruncollection", "forecastmodelrunsinglecollection", "forecastmodelrun", "tiled"}
@@ -64,7 +65,12 @@ def _open_members(
     def read_into(report: Report, member: AggregatedMember) -> Checked | None:
         return read(member, document._replace(report=report))
 
-    inputs = [Input(member.path or member.name, partial(read_into, member=member)) for member in members]
+    inputs = [
+        Input(
+            member.path if member.path and is_remote(member.path) else member.label, partial(read_into, member=member)
+        )
+        for member in members
+    ]
     return every_opened(inputs, Subset(), document.report)
 
 
@@ -205,7 +211,7 @@ class _Join:
                 words = [value.strip()] if self.new else value.replace(",", " ").split()
             stated += bool(words)
             if words and len(words) != length:
-                text = f"`coordValue` of `{show(member.name)}` has {len(words)} values, not {length}"
+                text = f"`coordValue` of `{show(member.label)}` has {len(words)} values, not {length}"
                 self._error("bad-ncml", text, member.element)
             texts += words
         if stated not in (0, len(self.members)):

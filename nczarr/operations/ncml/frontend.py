@@ -23,7 +23,7 @@ from nczarr.operations.ncml.members import (
 )
 from nczarr.operations.ncml.modifications import has_changes, modify
 from nczarr.operations.ncml.vocabulary import PREFIXES, NcmlDocument, check_elements
-from nczarr.options import Options
+from nczarr.options import Following, Options
 from nczarr.stores.open import open_source
 from nczarr.stores.reference_policy import Policy, home_of
 from nczarr.stores.url import is_remote
@@ -77,7 +77,7 @@ def _read_dataset(element: XmlElement, document: NcmlDocument) -> Unchecked | No
         draft = aggregate(aggregations[0], document, _read_member)
     elif location is not None:
         path = locate(location, element, document)
-        checked = None if path is None else read_place(path, element, document)
+        checked = None if path is None else read_place(path, location, element, document)
         draft = None if checked is None else Unchecked(checked.dataset, parts=dict(checked.parts))
     if draft is None or not has_changes(element):
         return draft
@@ -89,19 +89,19 @@ def _read_member(member: AggregatedMember, document: NcmlDocument) -> Checked | 
     element = member.element
     if member.is_scanned or (not has_changes(element) and member.path is not None and not element.all("aggregation")):
         assert member.path is not None
-        return read_place(member.path, element, document)
+        return read_place(member.path, member.label, element, document)
     draft = _read_dataset(element, document)
     return None if draft is None else check(draft, document.report)
 
 
-def list_watched(path: str) -> Iterator[str]:
-    """Yield the local files and folders that a document names, and those of documents among them. Raises OSError."""
+def list_watched(path: str, following: Following) -> Iterator[str]:
+    """Yield the local files and folders that a document may name, and those of documents among them. Raises OSError."""
     pending, seen = [path], set[str]()
     while pending and len(seen) < DEEPEST:
         place = pending.pop()
         seen.add(place)
         report = Report()
-        opened = _open_document(open_source(place), report, Options())
+        opened = _open_document(open_source(place), report, Options(following=following))
         for element in [] if opened is None else _descendants(opened[0]):
             assert opened is not None
             for found in _list_named(element, opened[1]):

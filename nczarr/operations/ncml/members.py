@@ -39,10 +39,15 @@ class AggregatedMember(NamedTuple):
     """Its `netcdf`, or the `scan` that found it."""
     path: str | None
     """Path or URL; None: the element itself is the dataset."""
-    name: str
-    """Last segment of the place."""
+    label: str
+    """The place as the document spells it, or from the folder of the document, for messages."""
     date: datetime | None = None
     """Date in the name."""
+
+    @property
+    def name(self) -> str:
+        """Last segment of the place."""
+        return (self.path or self.label).rstrip("/").rpartition("/")[2]
 
     @property
     def is_scanned(self) -> bool:
@@ -80,11 +85,14 @@ def locate(location: str, element: XmlElement, document: NcmlDocument) -> str | 
     return place.path or place.url
 
 
-def read_place(path: str, element: XmlElement, document: NcmlDocument) -> Checked | None:
-    """Return the dataset at a place, None after an error. Reports unreachable-target, bad-ncml."""
+def read_place(path: str, label: str, element: XmlElement, document: NcmlDocument) -> Checked | None:
+    """Return the dataset at a place, None after an error. Reports unreachable-target, bad-ncml.
+
+    `label`: the place in messages.
+    """
     report, behind = document.report, document.options.following.documents
     if os.path.realpath(path) in behind or len(behind) > DEEPEST:
-        text = f"`{show(path)}` leads back to this document" if len(behind) <= DEEPEST else "documents nest too deeply"
+        text = f"`{show(label)}` leads back to this document" if len(behind) <= DEEPEST else "documents nest too deeply"
         report.error("bad-ncml", text, document.span(element))
         return None
     options = pipeline.for_reading(document.options, values=False)._replace(parser=None)
@@ -95,7 +103,7 @@ def read_place(path: str, element: XmlElement, document: NcmlDocument) -> Checke
             source.data = source.data[:]
         return None if source is None else pipeline.read(source, report, options, form)
     except OSError as failure:
-        text = f"`{show(path)}` cannot be read: {failure.strerror or failure}"
+        text = f"`{show(label)}` cannot be read: {failure.strerror or failure}"
         report.error("unreachable-target", text, document.span(element))
     except CompileError as failure:
         for diagnostic in failure.diagnostics:
@@ -112,9 +120,8 @@ def list_members(aggregation: XmlElement, document: NcmlDocument) -> list[Aggreg
     for element in aggregation.all("netcdf"):
         location = location_of(element)
         path = None if location is None else locate(location, element, document)
-        name = os.path.basename((path or document.source.name).rstrip("/"))
         if location is None or path is not None:
-            members.append(AggregatedMember(element, path, name))
+            members.append(AggregatedMember(element, path, location or os.path.basename(document.source.name)))
     scanned: list[AggregatedMember] = []
     for element in aggregation.all("scan"):
         scanned += _scan(element, document)
@@ -126,7 +133,8 @@ def list_members(aggregation: XmlElement, document: NcmlDocument) -> list[Aggreg
 def _scan(element: XmlElement, document: NcmlDocument) -> list[AggregatedMember]:
     """Return the files that a scan finds, by name."""
     report, span, before = document.report, document.span(element), document.report.errors
-    folder = locate(element.attributes["location"], element, document)
+    location = element.attributes["location"]
+    folder = locate(location, element, document)
     if folder is None:
         return []
     if is_remote(folder):
@@ -145,7 +153,7 @@ def _scan(element: XmlElement, document: NcmlDocument) -> list[AggregatedMember]
         return []
     newest = None if seconds is None else time.time() - float(seconds[0])
     if not os.path.isdir(folder):
-        report.error("unreachable-target", f"the scanned folder `{show(folder)}` does not exist", span)
+        report.error("unreachable-target", f"the scanned folder `{show(location)}` does not exist", span)
         return []
     paths = [
         path
@@ -155,7 +163,7 @@ def _scan(element: XmlElement, document: NcmlDocument) -> list[AggregatedMember]
         and os.path.realpath(path) not in document.options.following.documents
     ]
     if not paths and report.errors == before:
-        report.error("unmatched-ncml", f"the scan of `{show(folder)}` finds no file", span)
+        report.error("unmatched-ncml", f"the scan of `{show(location)}` finds no file", span)
     return _date_members(sorted(paths, key=lambda path: (os.path.basename(path), path)), element, document)
 
 
@@ -177,8 +185,14 @@ def _date_members(paths: list[str], element: XmlElement, document: NcmlDocument)
         except ValueError as error:
             document.report.error("bad-ncml", f"`dateFormatMark`: {error}", document.span(element))
             break
-        members.append(AggregatedMember(element, path, name, date))
+        members.append(AggregatedMember(element, path, _label_file(path, document), date))
     return members
+
+
+def _label_file(path: str, document: NcmlDocument) -> str:
+    """Return the path of a scanned file from the folder of the document, if it is below it."""
+    home = document.policy.home.rstrip(os.sep) + os.sep
+    return os.path.normpath(path).removeprefix(home)
 
 
 def _list_files(folder: str, element: XmlElement, document: NcmlDocument) -> Iterator[str]:
@@ -193,7 +207,7 @@ def _list_files(folder: str, element: XmlElement, document: NcmlDocument) -> Ite
                 continue
             count += 1
             if count > MOST_FILES:
-                text = f"the scan of `{show(folder)}` finds more than {MOST_FILES} files"
+                text = f"the scan of `{show(element.attributes['location'])}` finds more than {MOST_FILES} files"
                 document.report.error("bad-ncml", text, document.span(element))
                 return
             path = os.path.join(place, name)
@@ -206,7 +220,9 @@ def _is_allowed(path: str, folder: str, element: XmlElement, document: NcmlDocum
     real = os.path.realpath(path)
     try:
         if not real.startswith(os.path.realpath(folder).rstrip(os.sep) + os.sep):
-            raise ForbiddenTargetError(f"`{show(path)}` is a link that leads out of the scanned folder")
+            raise ForbiddenTargetError(
+                f"`{_label_file(path, document)}` is a link that leads out of the scanned folder"
+            )
         document.policy.follow(real)
     except ForbiddenTargetError as error:
         document.report.error("forbidden-target", f"scan: {error}", document.span(element))

@@ -237,7 +237,7 @@ def test_names_without_a_date(pattern: str) -> None:
 def test_places_that_are_watched(folder: Path) -> None:
     write_ncml(folder / "inner.ncml", join('<scan location="." suffix="1.cdl"/>'))
     path = write_ncml(folder / "a.ncml", join(f'{TWO}<netcdf location="inner.ncml"/>', 'type="union"'))
-    names = {os.path.relpath(place, folder) for place in list_watched(path)}
+    names = {os.path.relpath(place, folder) for place in list_watched(path, Following())}
     assert names == {"s2.cdl", "inner.ncml", ".", "s1.cdl"}
 
 
