@@ -134,7 +134,11 @@ class _Join:
         combined = combine(_chain(start, pending), spec, own)
         for finding in own.list_sorted():
             place = Label(self.document.span(self.element)) if finding.primary.span.source is None else finding.primary
-            helps = ('add `timeUnitsChange="true"` to the aggregation',) if "--units" in str(finding.helps) else ()
+            helps = (
+                ('add `timeUnitsChange="true"` to the aggregation',)
+                if finding.code == "unequal-sources" and "--units" in str(finding.helps)
+                else ()
+            )
             report.add(finding._replace(primary=place, helps=helps))
         for fault in self.union.faults:
             self._error("unequal-sources", fault)
@@ -158,7 +162,7 @@ class _Join:
             for promotion in self.promoted:
                 self._collect(promotion, name, checked)
             self.union.add(name, checked, joined | self.joined, self.dimension)
-            yield name, restrict(checked, sorted(joined, key=list(checked.variables).index), [])
+            yield name, restrict(checked, [path for path in checked.variables if path in joined], [])
 
     def _find_joined(self, name: str, checked: Checked) -> frozenset[str] | None:
         """Return the joined variables of a member; None after an error."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
+import stat
 import time
 from collections.abc import Iterator
 from datetime import datetime
@@ -97,6 +99,8 @@ def read_place(path: str, label: str, element: XmlElement, document: NcmlDocumen
         return None
     options = pipeline.for_reading(document.options, values=False)._replace(parser=None)
     try:
+        if not is_remote(path) and not os.path.isdir(path) and not stat.S_ISREG(os.stat(path).st_mode):
+            raise OSError(errno.EINVAL, "it is neither a file nor a folder")
         source = endpoints.open_source(path, report, options)
         form = None if source is None else endpoints.detect_format(source)
         if isinstance(source, Source) and isinstance(source.data, LocalFile) and not (form and form.ranged):

@@ -74,12 +74,15 @@ def constant_of(element: XmlElement, type_name: str | None = None) -> Constant:
     text = element.attributes.get("value")
     if text is None:
         text = " ".join(element.text.split())
+    separator = element.attributes.get("separator")
     if type_name is None:
         type_name = _parse_type(element)
-    separator = element.attributes.get("separator")
     if type_name not in ("char", "string"):
-        values = parse_numbers(split_values(text, separator), type_name)
-        return Constant(type=type_name, count=len(values), data=values.tobytes())
+        texts = split_values(text, separator)
+        unsigned = UNSIGNED.get(type_name) if element.attributes.get("isUnsigned", "").lower() == "true" else None
+        # numbers of the signed type are the same bits, as in older documents
+        values = parse_numbers(texts, unsigned if unsigned and "-" not in text else type_name)
+        return Constant(type=unsigned or type_name, count=len(values), data=values.tobytes())
     if separator is None:
         return Constant.text(text.encode())
     return Constant.strings(piece.encode() for piece in split_values(text, separator))
@@ -90,8 +93,7 @@ def _parse_type(element: XmlElement) -> str:
     type_name = TYPES.get(word.lower())
     if type_name is None:
         raise StatedValueError(f"`{word[:40]}` is not a type of attributes")
-    unsigned = element.attributes.get("isUnsigned", "").lower() == "true"
-    return UNSIGNED.get(type_name, type_name) if unsigned else type_name
+    return type_name
 
 
 def parts_of(values: NDArray[Any], type_name: str, shape: tuple[int, ...], types: Types) -> Parts:
