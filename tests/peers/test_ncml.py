@@ -260,7 +260,7 @@ def test_nested_aggregations(tmp_path: Path, peer: Callable[[str], ModuleType]) 
     assert_same(ours, xarray.concat(files, "time", data_vars="minimal", coords="minimal", compat="equals"))
 
 
-def test_a_served_document_by_opendap(folder: Path, peer: Callable[[str], ModuleType]) -> None:
+def test_a_served_document_by_opendap(folder: Path, tmp_path: Path, peer: Callable[[str], ModuleType]) -> None:
     """libnetcdf reads each document from our server, and has the values of the files; a new file of a scan appears."""
     netcdf, theirs = peer("netCDF4"), joined(peer, folder)
     peer("uvicorn")
@@ -271,6 +271,12 @@ def test_a_served_document_by_opendap(folder: Path, peer: Callable[[str], Module
             assert set(dataset.variables) == set(theirs.variables)
             for name, variable in theirs.variables.items():
                 np.testing.assert_array_equal(dataset[name][:], variable.values)
+        located = tmp_path / "located.ncml"
+        located.write_text(server.get("/cdmremote/served.ncml?req=NcML").text, "utf-8")
+        assert f'location="{server.url}cdmremote/' in located.read_text("utf-8")
+        assert_same(our_values(str(located)), theirs)
+        opendap = write_ncml(tmp_path / "dap.ncml", "", f'location="dods:{server.url[5:]}dap2/served.ncml"')
+        assert_same(our_values(opendap), theirs)
         with netcdf.Dataset(f"{server.url}dap2/typed.ncml") as dataset:
             assert dataset["time"][:].tolist() == [0, 10, 99]
             assert dataset["T"].dimensions == ("time", "lat", "lon")

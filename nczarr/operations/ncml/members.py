@@ -30,6 +30,9 @@ MOST_FILES = 1 << 17
 """Maximum number of files that scans of one aggregation find."""
 
 _SERVED = re.compile(r"(dods|dap2|dap4|cdmremote):(?:(https?):)?(//.+)", re.IGNORECASE | re.DOTALL)
+_SERVICES = {"/dodsC/": "dap2", "/cdmremote/": "cdmremote"}
+"""Protocols by a part of the paths of THREDDS servers."""
+
 _REPEATED_GROUP = re.compile(r"(?<!\\)\)[*+{]")
 """Repetition of a group, by which a match may take forever."""
 
@@ -84,6 +87,9 @@ def locate(location: str, element: XmlElement, document: NcmlDocument) -> str | 
         return (place.path or place.url).removesuffix("*")
     if served is not None:
         return f"{served[1].lower().replace('dods', 'dap2')}:{place.url}"
+    if place.url.lower().startswith(("http://", "https://")):
+        protocol = next((name for part, name in _SERVICES.items() if part in place.url), None)
+        return place.url if protocol is None else f"{protocol}:{place.url}"
     return place.path or place.url
 
 

@@ -8,7 +8,7 @@ from typing import Any, cast
 from nczarr import names
 from nczarr.arrays.regions import all_of
 from nczarr.arrays.sources.memory import all_fill
-from nczarr.ast import Attribute, Dimension, EnumConstant, EnumType, Group, UserType, Variable, VlenType
+from nczarr.ast import ATOMIC, Attribute, Dimension, EnumConstant, EnumType, Group, UserType, Variable, VlenType
 from nczarr.ast.dataset import building, map_groups
 from nczarr.ast.types import IntegerName, is_number
 from nczarr.check.check_types import variable_fill
@@ -177,7 +177,7 @@ class _Modifier:
             value = before[origin].value if origin in before else None
             try:
                 if value is None or "value" in child.attributes or child.text.strip():
-                    own = type_name if name == FILL and is_number(type_name or "") else None
+                    own = type_name if name == FILL and type_name in ATOMIC else None
                     value = constant_of(child, own)
             except StatedValueError as error:
                 self._bad(f"attribute `{name}`: {error}", child)

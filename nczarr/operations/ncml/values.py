@@ -70,11 +70,13 @@ def are_numbers(texts: Sequence[str]) -> bool:
 
 
 def constant_of(element: XmlElement, type_name: str | None = None) -> Constant:
-    """Return the value of an attribute; `type_name`: a type that it has in any case. Raises StatedValueError."""
+    """Return the value of an attribute; `type_name`: that of a fill value. Raises StatedValueError."""
     text = element.attributes.get("value")
     if text is None:
         text = " ".join(element.text.split())
     separator = element.attributes.get("separator")
+    if type_name in ("char", "string"):  # a fill value, whose NULs XML does not have
+        return Constant.strings([text.encode()]) if type_name == "string" else Constant.text(text.encode() or b"\0")
     if type_name is None:
         type_name = _parse_type(element)
     if type_name not in ("char", "string"):

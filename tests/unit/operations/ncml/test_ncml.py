@@ -9,12 +9,15 @@ from pathlib import Path
 import pytest
 
 import nczarr
+from nczarr.ast import ATOMIC
+from nczarr.ast.types import is_number
 from nczarr.diagnostics.report import CompileError, Diagnostic, Report, Severity, Source
 from nczarr.operations import pipeline
 from nczarr.operations.ncml.file_dates import read_date, write_date
 from nczarr.operations.ncml.frontend import list_watched
 from nczarr.options import Following, Options
-from tests.support.mutants import mutate
+from nczarr.serve.protocols.ncml import text as write_document
+from tests.support.mutants import corpus, mutate
 from tests.support.ncml_files import write_ncml
 
 SERIES = "netcdf s {{ dimensions: time = {0} ; x = 2 ; variables: double time(time) ; {2} float t(time, x) ; "
@@ -252,6 +255,25 @@ def test_fixed_and_unlimited_dimensions(folder: Path) -> None:
     with nczarr.open(path) as dataset:
         assert not dataset.dimensions["t"].unlimited
         assert dataset["/v"][:].tolist() == [1, 2]
+
+
+@pytest.mark.parametrize("path", corpus(), ids=lambda path: path.stem)
+def test_documents_of_our_server_declare_the_same(path: Path) -> None:
+    """All but structures, and dimensions that a nearer one hides, which the documents have as lengths."""
+    checked = pipeline.read_path(str(path), Report(), Options())
+    if checked is None or not all(one.type in ATOMIC for one in checked.variables.values()):
+        return
+    report = Report()
+    again = pipeline.read(Source("a.ncml", write_document(checked, None).encode()), report, Options())
+    assert again is not None, report.list_sorted()
+    assert again.dimensions == checked.dimensions
+    assert again.shapes == checked.shapes
+    for nodes, others in ((checked.variables, again.variables), (checked.groups, again.groups)):
+        for name, node in nodes.items():
+            assert getattr(others[name], "type", None) == getattr(node, "type", None)
+            numbers = {one.name: one.value for one in node.attributes if is_number(one.value.type)}
+            assert {one.name: one.value for one in others[name].attributes if one.name in numbers} == numbers
+            assert [one.name for one in others[name].attributes] == [one.name for one in node.attributes]
 
 
 @pytest.mark.parametrize(
