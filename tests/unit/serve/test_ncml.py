@@ -50,7 +50,8 @@ def place(root: Path, name: str) -> ServedPlace:
 
 def test_a_document_follows_its_files(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A new file of a scanned folder is there when its facts are compared again, and so is a changed one."""
-    monkeypatch.setattr(dataset_cache, "LOOKED", -1.0)
+    for name in ("LOOKED", "WATCHED"):
+        monkeypatch.setattr(dataset_cache, name, -1.0)
     write_ncml(root / "a.ncml", SCAN)
     served, kept = place(root, "a.ncml"), shelf(root)
     assert kept.open(served).checked.dimensions["/x"].size == 2
