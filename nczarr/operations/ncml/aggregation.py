@@ -65,12 +65,8 @@ def _open_members(
     def read_into(report: Report, member: AggregatedMember) -> Checked | None:
         return read(member, document._replace(report=report))
 
-    inputs = [
-        Input(
-            member.path if member.path and is_remote(member.path) else member.label, partial(read_into, member=member)
-        )
-        for member in members
-    ]
+    names_of = (one.path if one.path and is_remote(one.path) else one.label for one in members)
+    inputs = [Input(name, partial(read_into, member=one)) for name, one in zip(names_of, members, strict=True)]
     return every_opened(inputs, Subset(), document.report)
 
 
@@ -130,7 +126,7 @@ class _Join:
         if start is None or report.errors > before:
             return None
         if self.new:
-            spec = CombineSpec(tuple(self.joined), self.dimension, recoding=recoding, ordered=False)
+            spec = CombineSpec(tuple(sorted(self.joined)), self.dimension, recoding=recoding, ordered=False)
         combined = combine(_chain(start, pending), spec, own)
         for finding in own.list_sorted():
             place = Label(self.document.span(self.element)) if finding.primary.span.source is None else finding.primary
@@ -161,7 +157,7 @@ class _Join:
                 self.first, self.joined = checked, joined
             for promotion in self.promoted:
                 self._collect(promotion, name, checked)
-            self.union.add(name, checked, joined | self.joined, self.dimension)
+            self.union.add(name, checked, joined | self.joined)
             yield name, restrict(checked, [path for path in checked.variables if path in joined], [])
 
     def _find_joined(self, name: str, checked: Checked) -> frozenset[str] | None:
@@ -172,8 +168,10 @@ class _Join:
                 return None
             return frozenset(path for path, one in checked.variables.items() if self.fqn in one.dimensions)
         coordinate = checked.variables.get(self.fqn)
-        if coordinate is not None and coordinate.dimensions:
-            self._error("bad-ncml", f"`{self.dimension}` of `{name}` has dimensions, and the new dimension its name")
+        used = any(self.fqn in variable.dimensions for variable in checked.variables.values())
+        if used or (coordinate is not None and coordinate.dimensions):
+            text = f"`{name}` has `{self.dimension}` already, as a dimension or as a variable with dimensions"
+            self._error("bad-ncml", text)
             return None
         chosen = [names.join("/", one.attributes["name"]) for one in self.element.all("variableAgg")]
         missing = [path for path in chosen if path not in checked.variables]

@@ -9,7 +9,7 @@ from nczarr import names
 from nczarr.arrays.sources.source import Parts
 from nczarr.ast import Dataset, Group
 from nczarr.ast.dataset import map_groups
-from nczarr.check.checked import Checked, Unchecked, tables
+from nczarr.check.checked import Checked, Tables, Unchecked, tables
 
 _MEMBERS = ("types", "dimensions", "attributes")
 
@@ -23,43 +23,29 @@ class TreeUnion:
         self.faults: list[str] = []
         """Messages about variables that do not fit the declarations of earlier datasets."""
 
-    def add(self, name: str, checked: Checked, without: Collection[str] = (), grows: str | None = None) -> None:
-        """Add a dataset, without some of its variables. `grows`: a dimension whose lengths may differ."""
+    def add(self, name: str, checked: Checked, without: Collection[str] = ()) -> None:
+        """Add a dataset, without some of its variables."""
         taken = tables(self.dataset)
         for path in checked.variables:
             if path in taken.variables or path in without:
                 continue
-            self._check_fit(path, name, checked, taken, grows)
+            self._check_fit(path, name, checked, taken)
             if path in checked.parts:
                 self.parts[path] = checked.parts[path]
-        if taken.variables or taken.dimensions or self.dataset.attributes or self.dataset.groups:
-            self.dataset = _unite(self.dataset, checked.dataset, "/", without)
-        else:
-            self.dataset = _drop(checked.dataset, without)
+        self.dataset = _unite(self.dataset, checked.dataset, "/", without)
 
-    def _check_fit(self, path: str, name: str, checked: Checked, taken: Any, grows: str | None) -> None:
+    def _check_fit(self, path: str, name: str, checked: Checked, taken: Tables) -> None:
         """Record why a variable does not fit the types and dimensions of earlier datasets."""
         variable = checked.variables[path]
         for reference in variable.dimensions:
             earlier = taken.dimensions.get(reference) if isinstance(reference, str) else None
-            if earlier is None or names.last(str(reference)) == grows:
-                continue
-            if earlier.size != checked.dimensions[str(reference)].size:
+            if earlier is not None and earlier.size != checked.dimensions[str(reference)].size:
                 lengths = f"{checked.dimensions[str(reference)].size} in `{name}`, {earlier.size} before"
                 self.faults.append(f"`{path}` has the dimension `{reference}`, whose length differs: {lengths}")
         if variable.type in taken.types and taken.types[variable.type] != checked.types[variable.type]:
             self.faults.append(
                 f"`{path}` of `{name}` has the type `{variable.type}`, which differs from the one before"
             )
-
-
-def _drop(dataset: Dataset, gone: Collection[str]) -> Dataset:
-    """Return a tree without some variables."""
-
-    def rest(path: str, group: Group) -> dict[str, Any]:
-        return {"variables": tuple(one for one in group.variables if names.join(path, one.name) not in gone)}
-
-    return map_groups(dataset, rest) if gone else dataset
 
 
 def _unite(first: Any, second: Any, path: str, without: Collection[str]) -> Any:
@@ -79,12 +65,13 @@ def _unite(first: Any, second: Any, path: str, without: Collection[str]) -> Any:
     if second.groups:
         others = {group.name: group for group in second.groups}
         united = [
-            _unite(group, others.pop(group.name), names.join(path, group.name), without)
-            if group.name in others
-            else group
+            _unite(group, others.pop(group.name, Group(name=group.name)), names.join(path, group.name), without)
             for group in first.groups
         ]
-        members["groups"] = (*united, *others.values())
+        new_groups = [
+            _unite(Group(name=name), group, names.join(path, name), without) for name, group in others.items()
+        ]
+        members["groups"] = (*united, *new_groups)
     return first.model_copy(update=members) if members else first
 
 

@@ -226,6 +226,20 @@ def test_a_join_of_joins(folder: Path) -> None:
         assert dataset["/time"][:].tolist() == [1, 2]
 
 
+def test_a_union_of_unequal_dimensions(folder: Path) -> None:
+    """A variable of a later dataset must fit the dimensions of the first; one that is there already is left out."""
+    (folder / "long.cdl").write_text("netcdf l { dimensions: x = 3 ; variables: int t(x) ; int more(x) ; }")
+    members = '<netcdf location="s1.cdl"/><netcdf location="long.cdl">{}</netcdf>'
+    found = first_error(write_ncml(folder / "a.ncml", join(members.format(""), 'type="union"')))
+    assert found[:2] == (
+        "unequal-sources",
+        "`/more` has the dimension `/x`, whose length differs: 3 in `long.cdl`, 2 before",
+    )
+    without = members.format('<remove type="variable" name="more"/>')
+    with nczarr.open(write_ncml(folder / "b.ncml", join(without, 'type="union"'))) as dataset:
+        assert dataset["/t"].shape == (1, 2)
+
+
 def test_unsigned_attributes(folder: Path) -> None:
     content = """<attribute name="a" type="byte" isUnsigned="true" value="-100 5"/>
     <attribute name="b" type="byte" isUnsigned="true" value="200"/>"""
