@@ -93,6 +93,8 @@ class Following(NamedTuple):
     """Render texts beyond the grammar with jinja2."""
     hidden: bool = True
     """Allow names below `roots` that begin with a dot."""
+    documents: tuple[str, ...] = ()
+    """Documents that lead to the one that is read, which none of them may be."""
 
 
 WRITING, FOLLOWING = Writing(), Following()
@@ -304,6 +306,7 @@ TABLE: tuple[Option, ...] = (
     Option("aggregation", (*_LINK, *_COMPARE, "dump", "info"), SOURCE, "--aggregation", "text", None,
            "expand: read aggregation variables (CF 2.8) as the arrays that they stand for, from their fragments; "
            "keep: as they are stored (default: expand)", ("expand", "keep"), "expand"),
+    Option("following.documents", bytes=False),
     Option("masking_fill", ("migrate",), SOURCE, "--mask-fill",
            help="state fill values of Zarr v2 as `_FillValue`, because xarray takes them so"),
     Option("survey", bytes=False),

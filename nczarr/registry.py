@@ -242,6 +242,8 @@ class Format(NamedTuple):
     """Conventions that a target can declare (`--declare`)."""
     leads_to: str | None = None
     """`(path) -> Iterator[str]`: other files that the library opens for a file of this format."""
+    watches: str | None = None
+    """`(path, Following) -> Iterator[str]`: local files and folders whose changes change the dataset of a document."""
     warms: str | None = None
     """`() -> Any`: load the libraries that `read` needs; with `isolates`."""
     commits: str | None = None
@@ -297,6 +299,7 @@ ROWS: dict[str, str] = {
     "dmrpp": "nczarr.formats.opendap.dmrpp:FORMAT",
     "dap2": "nczarr.formats.opendap.dap2:FORMAT",
     "dap4": "nczarr.formats.opendap.dap4:FORMAT",
+    "ncml": "nczarr.operations.ncml:FORMAT",
 }
 """Our formats by name, in the order of documentation and detection."""
 

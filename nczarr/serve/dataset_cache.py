@@ -19,8 +19,9 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from nczarr import names
-from nczarr.diagnostics.report import CompileError, Diagnostic, Report, Source
-from nczarr.options import UNREAD, Following, Options
+from nczarr.diagnostics.report import HEAD, CompileError, Diagnostic, Report, Source
+from nczarr.options import FOLLOWING, UNREAD, Following, Options
+from nczarr.registry import detect, load
 from nczarr.serve.places import ServedPlace
 from nczarr.serve.refusals import ALLOW, BUSY, FORBIDDEN, RETRY, SOON, UNKNOWN, RefusedRequestError, without_home
 from nczarr.serve.resources import Disk, FullError, Limits
@@ -38,6 +39,9 @@ if TYPE_CHECKING:
 
 LOOKED = 2.0
 """Seconds between checks of all nodes of a store."""
+
+WATCHED = 0.001
+"""Seconds for each file that a document names, if this is more: to look at one takes a tenth of a millisecond."""
 
 NODE = 4096
 """Estimated bytes of a tree node with its array description."""
@@ -69,16 +73,23 @@ class CachedDataset:
     """An open dataset. `views`: derived forms for each kind of client, by name."""
 
     def __init__(
-        self, place: ServedPlace, checked: Checked, stamp: Stamp, form: Format, found: list[Diagnostic]
+        self,
+        place: ServedPlace,
+        checked: Checked,
+        stamp: Stamp,
+        form: Format,
+        found: list[Diagnostic],
+        following: Following = FOLLOWING,
     ) -> None:
         self.place = place
         self.checked = checked
         self.stamp = stamp
         self.form = form
         self.found = found
+        self.following = following
         self.views: dict[str, Any] = {}
         self.lock = Lock()
-        self.nodes = _nodes(place, checked)
+        self.nodes = _nodes(place, checked, form, following)
         self.looked = time.monotonic()
         self.modified: float = max((each[-1] for each in (*stamp, *self.nodes) if each), default=0) / 1e9
 
@@ -111,7 +122,7 @@ class CachedDataset:
     @property
     def alone(self) -> bool:
         """True if the dataset is one file and depends on no other."""
-        return not self.place.store and self.form.opens is None
+        return not self.place.store and self.form.opens is None and self.form.watches is None
 
     @property
     def weight(self) -> int:
@@ -191,12 +202,11 @@ class Shelf:
         report = Report(limit=100)
         with _unless_written(place, stamp, report):
             form, checked = self._check(place, stamp, report, most)
-        return CachedDataset(place, checked, stamp, form, report.list_sorted())
+        return CachedDataset(place, checked, stamp, form, report.list_sorted(), self.options.following)
 
     def _check(self, place: ServedPlace, stamp: Stamp, report: Report, most: int) -> tuple[Format, Checked]:
         """Return the format and content of a dataset. Raises RefusedRequestError, CompileError, OSError."""
         from nczarr.operations import endpoints, pipeline
-        from nczarr.operations.linked_files import find_forbidden
 
         source = endpoints.open_source(place.path, report, self.options)
         form = None if source is None else format_of(source)
@@ -206,10 +216,8 @@ class Shelf:
         if form.resident and size > most:
             text = f"`{place.name}` has {size} bytes, which must all be read; the limit is {most}"
             raise RefusedRequestError(413, text)
-        if (
-            form.leads_to is not None
-            and (name := find_forbidden(place.path, form.leads_to, self.options.following)) is not None
-        ):
+        name = self._find_forbidden(place, form)
+        if name is not None:
             text = f"error[forbidden-target]: `{place.name}` refers to `{name}`, which is outside all allowed roots"
             raise RefusedRequestError(403, without_home(f"{text}; {ALLOW}", os.path.dirname(place.path)))
         if isinstance(source, Source) and not form.ranged:
@@ -218,6 +226,20 @@ class Shelf:
         if checked is None or report.errors:
             raise CompileError(report.list_sorted())
         return form, checked
+
+    def _find_forbidden(self, place: ServedPlace, form: Format) -> str | None:
+        """Return a name in a file, or in one that a document names, that the library must not open. Raises OSError."""
+        from nczarr.operations.linked_files import find_forbidden
+
+        following, files = self.options.following, [(place.path, form)]
+        for path in _list_watched(place, form, following):
+            if os.path.isfile(path):
+                with open(path, "rb") as file:
+                    member = detect(path, file.read(HEAD))
+                files += [] if member is None else [(path, member)]
+        leading = ((path, one.leads_to) for path, one in files if one.leads_to is not None)
+        forbidden = (find_forbidden(path, leads_to, following) for path, leads_to in leading)
+        return next((name for name in forbidden if name is not None), None)
 
     def _load(self, source: Source, most: int) -> None:
         """Put the bytes of a source that is not read by ranges into memory; map a copy if they are many.
@@ -333,17 +355,23 @@ def _is_same(opened: CachedDataset, place: ServedPlace) -> bool:
     """Return whether a dataset is unchanged since it was opened. Raises OSError."""
     if stamp_of(place) != opened.stamp:
         return False
-    if place.store and time.monotonic() - opened.looked > LOOKED:
-        if _nodes(place, opened.checked) != opened.nodes:
+    pause = LOOKED if place.store else max(LOOKED, WATCHED * len(opened.nodes))
+    if opened.nodes and time.monotonic() - opened.looked > pause:
+        if _nodes(place, opened.checked, opened.form, opened.following) != opened.nodes:
             return False
         opened.looked = time.monotonic()
     return True
 
 
-def _nodes(place: ServedPlace, checked: Checked) -> Stamp:
-    """Return the facts of folders and documents of all nodes of a store."""
+def _list_watched(place: ServedPlace, form: Format, following: Following) -> list[str]:
+    """Return the files and folders that a document names. Raises OSError."""
+    return [] if form.watches is None or place.store else list(load(form.watches)(place.path, following))
+
+
+def _nodes(place: ServedPlace, checked: Checked, form: Format, following: Following) -> Stamp:
+    """Return the facts of folders and documents of all nodes of a store, or of the places that a document names."""
     if not place.store:
-        return ()
+        return tuple(_facts(path) for path in _list_watched(place, form, following))
     folders = (os.path.join(place.path, *names.split(fqn)) for fqn in (*checked.groups, *checked.variables))
     return tuple(_facts(os.path.join(folder, name)) for folder in folders for name in ("", *DOCUMENTS))
 

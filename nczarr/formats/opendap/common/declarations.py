@@ -26,8 +26,8 @@ from nczarr.ast import (
     VlenType,
 )
 from nczarr.ast.types import IntegerName
+from nczarr.formats.common.xml_reader import XmlElement
 from nczarr.formats.opendap.common.words import ATOMIC_OF_DAP4, VARIABLES, number_bytes
-from nczarr.formats.opendap.common.xml_reader import XmlElement
 
 MOST_DIGITS = 18
 

@@ -16,6 +16,7 @@ from nczarr.ast import Attribute, Constant, Dataset, Dimension, Storage, Variabl
 from nczarr.ast.node import members_of
 from nczarr.check.checked import Unchecked
 from nczarr.diagnostics.report import Diagnostic, Label, Report, Severity, Source, Span
+from nczarr.formats.common.xml_reader import XmlElement
 from nczarr.formats.opendap.common.declarations import (
     DmrScope,
     FaultError,
@@ -26,7 +27,6 @@ from nczarr.formats.opendap.common.declarations import (
     whole,
 )
 from nczarr.formats.opendap.common.words import VARIABLES
-from nczarr.formats.opendap.common.xml_reader import XmlElement
 from nczarr.options import Options
 
 DEEPEST = 64

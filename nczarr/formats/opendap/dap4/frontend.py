@@ -20,11 +20,11 @@ from nczarr.ast.node import TypeName
 from nczarr.check.checked import Unchecked
 from nczarr.diagnostics.report import Report, Source, Span
 from nczarr.formats.common.remote_variable import RemoteVariable
+from nczarr.formats.common.xml_reader import XmlElement, parse
 from nczarr.formats.opendap.common.columns import BrokenValuesError, all_values, check_size
 from nczarr.formats.opendap.common.declarations import DmrScope, FaultError
 from nczarr.formats.opendap.common.document_reader import DescribedVariable, DocumentReader
-from nczarr.formats.opendap.common.words import VARIABLES, dap4_name
-from nczarr.formats.opendap.common.xml_reader import XmlElement, parse
+from nczarr.formats.opendap.common.words import PREFIXES, VARIABLES, dap4_name
 from nczarr.formats.opendap.dap4.response import CHECKSUM, response, values_of
 from nczarr.options import Options
 from nczarr.stores.dataset_service import Served, encode, message
@@ -91,7 +91,7 @@ def _chunks(element: XmlElement, attributes: list[Attribute]) -> tuple[int, ...]
 
 def parse_document(source: Source, report: Report) -> XmlElement | None:
     """Return the root of a DMR; None after an error. Reports `bad-dap4`."""
-    root = parse(source, report, "bad-dap4")
+    root = parse(source, report, "bad-dap4", PREFIXES)
     if root is not None and root.tag != "Dataset":
         message = root.first("Message")
         words = " ".join((message.text if message is not None else root.text).split()) or "no message"

@@ -20,6 +20,7 @@ from nczarr.arrays.sources.source import Parts
 from nczarr.arrays.sources.strided import FileBytes
 from nczarr.ast import ATOMIC
 from nczarr.diagnostics.report import Buffer, Source
+from nczarr.formats.common.xml_reader import XmlElement
 from nczarr.formats.opendap.common.columns import (
     BrokenValuesError,
     check_size,
@@ -30,7 +31,6 @@ from nczarr.formats.opendap.common.declarations import FaultError
 from nczarr.formats.opendap.common.document_reader import DescribedVariable
 from nczarr.formats.opendap.common.packed import PackedWire
 from nczarr.formats.opendap.common.words import VARIABLES
-from nczarr.formats.opendap.common.xml_reader import XmlElement
 
 LAST, ERROR, LITTLE, UNCHECKED = 1, 2, 4, 8
 """Flags: the last chunk; an error document; little-endian values; values without checksums."""

@@ -17,9 +17,9 @@ from nczarr.arrays.sources.source import ArraySource, Descr, Layout, Parts, big_
 from nczarr.arrays.values.parts import descr, is_fixed
 from nczarr.ast import ATOMIC, Codec, Storage
 from nczarr.ast.dataset import DEFLATE, SHUFFLE
+from nczarr.formats.common.xml_reader import XmlElement
 from nczarr.formats.opendap.common.declarations import FaultError, whole
 from nczarr.formats.opendap.common.document_reader import DescribedVariable
-from nczarr.formats.opendap.common.xml_reader import XmlElement
 from nczarr.formats.opendap.dmrpp import elements, references
 from nczarr.formats.opendap.dmrpp.elements import Pad, PaddedMember, RawElements, layout_of, pad_fill, record_fill
 from nczarr.registry import ChunkKeys

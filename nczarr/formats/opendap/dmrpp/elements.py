@@ -17,11 +17,11 @@ from nczarr.arrays.sources.memory import ArrayInMemory
 from nczarr.arrays.sources.source import DerivedSource, Descr, Layout, Parts, itemsize, numpy_dtype
 from nczarr.arrays.values.elements import in_order
 from nczarr.arrays.values.parts import NUMPY, Types, descr
+from nczarr.formats.common.xml_reader import XmlElement
 from nczarr.formats.opendap.common.columns import decode_arrays
 from nczarr.formats.opendap.common.declarations import FaultError, whole
 from nczarr.formats.opendap.common.packed import PackedWire
 from nczarr.formats.opendap.common.words import number_bytes
-from nczarr.formats.opendap.common.xml_reader import XmlElement
 
 Pad = Literal["null_term", "null_pad", "space_pad"]
 """HDF5's padding of texts shorter than their type."""

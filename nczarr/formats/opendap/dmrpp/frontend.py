@@ -9,8 +9,9 @@ from nczarr.ast import Storage
 from nczarr.ast.dataset import building
 from nczarr.check.checked import Unchecked
 from nczarr.diagnostics.report import Diagnostic, Label, Report, Severity, Source, Span
+from nczarr.formats.common.xml_reader import XmlElement, parse
 from nczarr.formats.opendap.common.document_reader import DescribedVariable, DocumentReader
-from nczarr.formats.opendap.common.xml_reader import XmlElement, parse
+from nczarr.formats.opendap.common.words import PREFIXES
 from nczarr.formats.opendap.dmrpp.arrays import ArrayReader
 from nczarr.formats.opendap.dmrpp.references import PLACEHOLDER, SUFFIX, DmrppReferences, foreign_kind
 from nczarr.options import Options
@@ -28,7 +29,7 @@ def read(source: Source, report: Report, options: Options) -> Unchecked | None:
     policy = Policy(home_of(source), options.following)
     if options.following.target is not None and not _is_hdf5(None, policy, source, report):
         return None
-    root = parse(source, report, "bad-dmrpp")
+    root = parse(source, report, "bad-dmrpp", PREFIXES)
     if root is None:
         return None
     if root.tag != "Dataset":

@@ -15,9 +15,9 @@ from nczarr.arrays.regions import index_of, number_of
 from nczarr.ast import ATOMIC
 from nczarr.ast.dataset import DEFLATE, FLETCHER32, SHUFFLE
 from nczarr.check.check_types import DEFAULT
+from nczarr.formats.common.xml_reader import ChunkColumns, XmlElement
 from nczarr.formats.opendap.common.declarations import FaultError, whole
 from nczarr.formats.opendap.common.words import number_bytes
-from nczarr.formats.opendap.common.xml_reader import ChunkColumns, XmlElement
 from nczarr.registry import ChunkKeys
 from nczarr.stores.base import Reference, folders_with
 

@@ -6,9 +6,9 @@ import pytest
 
 from nczarr.ast import Attribute, EnumType
 from nczarr.diagnostics.report import Report, Source
+from nczarr.formats.common.xml_reader import parse
 from nczarr.formats.opendap.common.declarations import DmrScope, attributes, enum_of
-from nczarr.formats.opendap.common.words import OURS
-from nczarr.formats.opendap.common.xml_reader import parse
+from nczarr.formats.opendap.common.words import OURS, PREFIXES
 
 CONSTANTS = '<EnumConst name="a" value="1"/><EnumConst name="b" value="-2"/>'
 ENUM = f'<Enumeration name="e" basetype="Int8">{CONSTANTS}</Enumeration>'
@@ -16,7 +16,7 @@ ENUM = f'<Enumeration name="e" basetype="Int8">{CONSTANTS}</Enumeration>'
 
 def found(text: str) -> list[Attribute | str]:
     document = f'<Dataset xmlns="http://xml.opendap.org/ns/DAP/4.0#" xmlns:nczarr="{OURS}">{ENUM}{text}</Dataset>'
-    root = parse(Source("a.dmr", document.encode()), Report(), "bad-dap4")
+    root = parse(Source("a.dmr", document.encode()), Report(), "bad-dap4", PREFIXES)
     assert root is not None
     scope = DmrScope("_", "/", lists=True, types=[enum_of(root.children[0])])
     assert isinstance(scope.types[0], EnumType)

@@ -12,7 +12,7 @@ import pytest
 
 from nczarr import registry
 from nczarr.diagnostics.report import CompileError
-from nczarr.formats.opendap.common import xml_reader
+from nczarr.formats.common import xml_reader
 from nczarr.formats.opendap.dmrpp import FORMAT
 from nczarr.options import Following
 from tests.support.dmrpp_documents import HEAD, array, codes, document, read, target

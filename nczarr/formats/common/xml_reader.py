@@ -1,18 +1,18 @@
 """XML parser for untrusted documents: elements with offsets, without DOCTYPE and entities, within limits.
 
-Chunks are most of a document: they are stored as columns of numbers, not as
-elements.
+Chunks are most of a DMR++ document: they are stored as columns of numbers, not
+as elements.
 """
 
 from __future__ import annotations
 
 import re
 from array import array
+from collections.abc import Mapping
 from typing import Any
 from xml.parsers import expat
 
 from nczarr.diagnostics.report import Report, Source, Span
-from nczarr.formats.opendap.common.words import PREFIXES
 
 DEEPEST = 100
 """Maximum nesting of elements; groups nest up to 64 deep."""
@@ -84,7 +84,7 @@ class ChunkColumns:
 
 
 class XmlElement:
-    """An element. Known namespaces are prefixes as in `PREFIXES`, others are in braces."""
+    """An element. Known namespaces are prefixes, others are in braces."""
 
     __slots__ = ("attributes", "children", "chunks", "offset", "tag", "text")
 
@@ -107,13 +107,16 @@ class _ForbiddenXmlError(Exception):
     """Forbidden content of a document."""
 
 
-def parse(source: Source, report: Report, code: str) -> XmlElement | None:
-    """Return the root element of a document; None after an error, reported with a code."""
+def parse(source: Source, report: Report, code: str, prefixes: Mapping[str, str]) -> XmlElement | None:
+    """Return the root element of a document; None after an error, reported with a code.
+
+    `prefixes`: those of known namespaces, with their colon.
+    """
     data = source.data
     if len(data) > LONGEST:
         _bad(source, report, code, 0, f"the document has {len(data)} bytes; the limit is {LONGEST}")
         return None
-    builder = _XmlBuilder()
+    builder = _XmlBuilder(prefixes)
     parser = builder.parser
     try:
         for start in range(0, len(data), _PIECE):
@@ -140,8 +143,9 @@ def _bad(source: Source, report: Report, code: str, offset: int, text: str) -> N
 class _XmlBuilder:
     """Builder of elements from expat events."""
 
-    def __init__(self) -> None:
+    def __init__(self, prefixes: Mapping[str, str]) -> None:
         self.root: XmlElement | None = None
+        self._prefixes = prefixes
         self._stack: list[XmlElement] = []
         self._texts: list[list[str]] = []
         self._count = 0
@@ -161,7 +165,7 @@ class _XmlBuilder:
         short_name = self._names.get(name)
         if short_name is None:
             space, blank, local = name.rpartition(" ")
-            prefix = PREFIXES.get(space, f"{{{space}}}") if blank else ""
+            prefix = self._prefixes.get(space, f"{{{space}}}") if blank else ""
             short_name = prefix + local
             if len(self._names) < 1 << 12:
                 self._names[name] = short_name
