@@ -12,6 +12,8 @@ from nczarr.options import FOLLOWING, WRITING, Following, Writing
 if TYPE_CHECKING:
     from nczarr.api.handle import DatasetHandle
     from nczarr.api.inputs import Dataset
+    from nczarr.operations.combine.agreement import Join
+    from nczarr.operations.combine.axis_order import Duplicates
     from nczarr.plan.plans import Conversion
 
 
@@ -24,6 +26,9 @@ def combine(
     new_dim: str | None = ...,
     decode_times: bool = ...,
     units: str | None = ...,
+    join: Join = ...,
+    sort: bool = ...,
+    duplicates: Duplicates | None = ...,
     **options: Unpack[ConvertOptions],
 ) -> DatasetHandle: ...
 
@@ -38,6 +43,9 @@ def combine(
     new_dim: str | None = ...,
     decode_times: bool = ...,
     units: str | None = ...,
+    join: Join = ...,
+    sort: bool = ...,
+    duplicates: Duplicates | None = ...,
     **options: Unpack[ConvertOptions],
 ) -> Conversion: ...
 
@@ -52,6 +60,9 @@ def combine(
     new_dim: str | None = None,
     decode_times: bool = False,
     units: str | None = None,
+    join: Join = "exact",
+    sort: bool = False,
+    duplicates: Duplicates | None = None,
     **options: Unpack[ConvertOptions],
 ) -> Conversion | DatasetHandle:
     """Combine datasets into one, joined along existing dimensions or stacked along a new one.
@@ -75,6 +86,15 @@ def combine(
     units : str, optional
         Count the times of all sources in these units, such as `"hours since
         1970-01-01"`. Times that are no exact numbers of them are an error.
+    join : str
+        Treatment of variables and coordinates that differ: `"exact"`, an error; `"outer"`,
+        all variables on the union of all coordinates, with fill values where no source has a
+        cell; `"override"`, the coordinates of the first source.
+    sort : bool
+        Sort by the coordinate of the joined dimension, within sources too.
+    duplicates : str, optional
+        Rule for values of this coordinate that occur several times: `"error"`, `"first"` or
+        `"last"`. The default is an error with `sort` or `join="outer"`.
     **options
         The options of `nczarr.convert`: `variables` and `groups` restrict the sources;
         `dims`, `sel` and `nearest` cut the result. For
@@ -120,6 +140,9 @@ def combine(
             (along,) if isinstance(along, str) else tuple(along),
             new_dim,
             recoding=Recoding(units) if units is not None or decode_times else None,
+            join=join,
+            sort=sort,
+            duplicates=duplicates,
         ),
         None if target is None else os.fspath(target),
         format,

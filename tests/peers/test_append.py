@@ -13,8 +13,9 @@ import pytest
 
 import nczarr
 from nczarr.api.handle import DatasetHandle
+from nczarr.arrays.sources.cell_positions import CellRun
 from nczarr.diagnostics.report import Report
-from nczarr.operations.append.placement import RecordRun, part_of
+from nczarr.operations.append.placement import part_of
 from nczarr.operations.combine.agreement import CombineSpec, settle
 from nczarr.stores.extension import ExtensibleFolder
 from tests.support.peers import exactness
@@ -223,7 +224,7 @@ def test_halves_of_real_files(path: Path, form: str, tmp_path: Path) -> None:
         if way is None:
             pytest.skip("it cannot be combined along this dimension")
         size = whole.checked.dimensions[dimension].size
-        cuts = [RecordRun(0, 0, size // 2), RecordRun(0, size // 2, size)]
+        cuts = [CellRun(0, 0, size // 2), CellRun(0, size // 2, size)]
         first, second = (DatasetHandle(part_of(whole.checked, way, cut), []) for cut in cuts)
         chunks = {dimension.rpartition("/")[2]: 3}
         try:

@@ -8,12 +8,15 @@ are. All other chunks are made from values.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from nczarr.arrays.chunks.manifest import ChunkPlace, Manifest
+from nczarr.arrays.chunks.manifest import ChunkPlace, Manifest, columns_from, columns_of, some
+from nczarr.arrays.chunks.table_chunk_array import TableChunkArray
 from nczarr.arrays.regions import Index, Region, every_index, grid_of
-from nczarr.arrays.sources.concatenate import Joined
+from nczarr.arrays.sources.cell_positions import Placed
+from nczarr.arrays.sources.concatenate import Joined, merge_tables
 from nczarr.arrays.sources.source import ArraySource, Layout, Stored
 from nczarr.arrays.sources.windows import matches
 
@@ -23,8 +26,19 @@ class Patchwork(Joined):
     """Concatenation in the grid of a given layout, which single sources share in part."""
 
     def manifest(self, region: Region | None = None) -> Manifest | None:
-        """Return None: places are found by chunk."""
-        return None
+        """Return the chunks that single sources have whole. Raises OSError."""
+        length, total = self.layout.chunks[self.axis], self.starts[-1]
+        tables = []
+        for number, source in enumerate(self.sources):
+            begin, end = self.starts[number : number + 2]
+            table = source.manifest() if begin % length == 0 and matches(source.stored, self.layout) else None
+            if table is None:
+                continue
+            columns, grid = columns_of(table), grid_of(source.layout.shape, self.layout.chunks)
+            along = columns.chunk // math.prod(grid[self.axis + 1 :]) % grid[self.axis]
+            rows = ((along + 1) * length <= end - begin) | (end == total)
+            tables.append(self.move_chunks(number, some(columns, rows)))
+        return merge_tables(tables) if tables else columns_from(())
 
     def read_encoded(self, chunk: Index) -> bytes | None:
         """Return the only source's bytes of a chunk; None if the chunk is made from values."""
@@ -72,6 +86,21 @@ def count_copied(source: ArraySource, keys: Iterable[Index], layout: Layout) -> 
     if not isinstance(source, Patchwork):
         return sum(1 for _ in _chunks(keys, layout))
     return sum(1 for chunk in _chunks(keys, layout) if source.only(chunk) is not None)
+
+
+def count_made(source: ArraySource) -> tuple[int, int]:
+    """Return how many chunks of a concatenation no source has whole, and how many are not only fill. Raises OSError."""
+    if not isinstance(source, Joined | Placed):
+        return 0, 0
+    stored = source.stored
+    chunks = source.layout.chunks if stored is None else stored.chunks
+    occupied = sum(1 for _ in source.list_occupied(chunks))
+    table = None if stored is None else source.manifest()
+    if table is None:
+        return (occupied if stored is None else 0), occupied
+    pieces = source.sources if isinstance(source, Joined) else ()
+    here = sum(len(piece.held) for piece in pieces if isinstance(piece, TableChunkArray))
+    return max(0, occupied - len(columns_of(table).chunk) - here), occupied
 
 
 def _chunks(keys: Iterable[Index], layout: Layout) -> Iterator[Index]:

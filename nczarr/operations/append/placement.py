@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from nczarr import names
 from nczarr.arrays.execution.counts import Step, Watcher
 from nczarr.arrays.lazy_numpy import NDArray, np
+from nczarr.arrays.sources.cell_positions import CellRun
 from nczarr.arrays.sources.sliced import cut
 from nczarr.ast import Group
 from nczarr.ast.dataset import building, map_groups
@@ -96,7 +97,7 @@ class Extension(NamedTuple):
     """The dataset that it is to hold."""
     way: Way
     """The dimensions that grow."""
-    pieces: Sequence[RecordRun]
+    pieces: Sequence[CellRun]
     """Records of the result in order."""
     report: Report
     """Collected diagnostics."""
@@ -116,35 +117,19 @@ Named = tuple[str, Checked]
 """A dataset and its name."""
 
 
-class RecordRun(NamedTuple):
-    """Consecutive records of a dataset."""
-
-    dataset: int
-    """Number of the dataset; 0 is the target."""
-    start: int
-    """First record."""
-    stop: int
-    """End of the records."""
-
-    @property
-    def length(self) -> int:
-        """Number of records."""
-        return self.stop - self.start
-
-
-def place_runs(every: Sequence[Named], way: Way, *, region: bool, report: Report) -> list[RecordRun] | None:
+def place_runs(every: Sequence[Named], way: Way, *, region: bool, report: Report) -> list[CellRun] | None:
     """Return the pieces of the result in order; None if misplaced-records is reported.
 
     `every`: the target, then the sources. Raises OSError.
     """
     before = report.errors
-    runs: list[RecordRun] | None = None
+    runs: list[CellRun] | None = None
     if region and len(way.dimensions) > 1:
         report.error("misplaced-records", f"records of {way.shown} have no common place: name one dimension")
         return None
     for dimension in sorted(way.dimensions):
         sizes = [checked.dimensions[dimension].size for _, checked in every if dimension in checked.dimensions]
-        runs = [RecordRun(number, 0, size) for number, size in enumerate(sizes)]
+        runs = [CellRun(number, 0, size) for number, size in enumerate(sizes)]
         coordinate = dimension if _has_coordinate(every[0][1], dimension) else None
         if coordinate is not None:
             runs = _in_order(every, coordinate, runs, region=region, report=report)
@@ -165,8 +150,8 @@ def _values(checked: Checked, path: str) -> NDArray[Any]:
 
 
 def _in_order(
-    every: Sequence[Named], path: str, pieces: list[RecordRun], *, region: bool, report: Report
-) -> list[RecordRun]:
+    every: Sequence[Named], path: str, pieces: list[CellRun], *, region: bool, report: Report
+) -> list[CellRun]:
     """Return the pieces of all datasets by the values of a coordinate. Reports misplaced-records."""
     name, target = every[0]
     values_so_far = _values(target, path)
@@ -187,7 +172,7 @@ def _in_order(
             able = not region and len(np.intersect1d(values_so_far, values)) > 0
             report.error("misplaced-records", fault, helps=helps if able else [])
             continue
-        piece = RecordRun(number, 0, len(values))
+        piece = CellRun(number, 0, len(values))
         placed_runs = [*placed_runs, piece] if at == len(values_so_far) else _replace(placed_runs, at, piece)
         values_so_far = np.concatenate([values_so_far[:at], values, values_so_far[at + len(values) :]])
         last = source_name
@@ -229,10 +214,10 @@ def _fault(path: str, values_so_far: NDArray[Any], values: NDArray[Any], at: int
     return f"the values of `{path}` do not {word}: {show(rest[place + 1])} in `{name}` after {show(rest[place])}{where}"
 
 
-def _replace(pieces: list[RecordRun], at: int, piece: RecordRun) -> list[RecordRun]:
+def _replace(pieces: list[CellRun], at: int, piece: CellRun) -> list[CellRun]:
     """Return pieces in which one takes the place of the records from `at` on."""
     end = at + piece.length
-    replaced: list[RecordRun] = []
+    replaced: list[CellRun] = []
     position = 0
     for placed_run in pieces:
         stop = position + placed_run.length
@@ -249,23 +234,23 @@ def _replace(pieces: list[RecordRun], at: int, piece: RecordRun) -> list[RecordR
     return [run for run in replaced if run.length] or [piece]
 
 
-def is_cut(every: Sequence[Named], way: Way, pieces: Sequence[RecordRun]) -> bool:
+def is_cut(every: Sequence[Named], way: Way, pieces: Sequence[CellRun]) -> bool:
     """Return whether records of a dataset are replaced. With several dimensions they are not."""
     sizes = [checked.dimensions[path].size for _, checked in every for path in way.dimensions]
-    return len(way.dimensions) == 1 and [(piece.dataset, piece.start, piece.stop) for piece in pieces] != [
+    return len(way.dimensions) == 1 and [(piece.source, piece.start, piece.stop) for piece in pieces] != [
         (number, 0, size) for number, size in enumerate(sizes)
     ]
 
 
-def pieces_of(every: Sequence[Named], way: Way, pieces: Sequence[RecordRun]) -> list[Named]:
+def pieces_of(every: Sequence[Named], way: Way, pieces: Sequence[CellRun]) -> list[Named]:
     """Return the datasets of pieces; the first has the target's model."""
-    datasets = [(every[piece.dataset][0], part_of(every[piece.dataset][1], way, piece)) for piece in pieces]
-    if pieces[0].dataset:  # nothing is left of the target
-        datasets.insert(0, (every[0][0], part_of(every[0][1], way, RecordRun(0, 0, 0))))
+    datasets = [(every[piece.source][0], part_of(every[piece.source][1], way, piece)) for piece in pieces]
+    if pieces[0].source:  # nothing is left of the target
+        datasets.insert(0, (every[0][0], part_of(every[0][1], way, CellRun(0, 0, 0))))
     return datasets
 
 
-def part_of(checked: Checked, way: Way, piece: RecordRun) -> Checked:
+def part_of(checked: Checked, way: Way, piece: CellRun) -> Checked:
     """Return some records of a dataset."""
     parts = dict(checked.parts)
     for path, axis in way.axes.items():

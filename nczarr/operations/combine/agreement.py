@@ -1,4 +1,4 @@
-"""Request of a combination, and agreement of a source with the first: in model, values, ascending coordinates.
+"""Request of a combination, and agreement of a source with the first: in model and values.
 
 Models are groups, types, dimensions, variables and attributes. Attributes that
 change computed values or their interpretation must be equal; others may differ.
@@ -8,22 +8,25 @@ All attributes of variables named by `grid_mapping` must be equal.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from enum import StrEnum
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Literal, NamedTuple
 
 from nczarr import names
-from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.regions import all_of, region_of
-from nczarr.arrays.sources.source import ArraySource, itemsize
+from nczarr.arrays.sources.source import itemsize
 from nczarr.arrays.values.parts import is_fixed
 from nczarr.arrays.values.time_units import CALENDARS
 from nczarr.ast import Attribute, Constant, Variable
 from nczarr.ast.types import is_number
 from nczarr.check.checked import Checked, whole_parts
 from nczarr.diagnostics.report import Report
+from nczarr.operations.combine.axis_order import Duplicates
 from nczarr.select.selection import at_path, hint, of_name
+
+Join = Literal["exact", "outer", "override"]
+"""Treatment of variables and coordinates that differ between sources."""
 
 
 class Recoding(NamedTuple):
@@ -52,6 +55,17 @@ class CombineSpec(NamedTuple):
     """True if the first source is the target, whose references stay as they are."""
     ordered: bool = True
     """Warn of a coordinate that does not increase."""
+    join: Join = "exact"
+    """Treatment of variables and coordinates that differ: an error, their union, or those of the first source."""
+    sort: bool = False
+    """Sort cells by the coordinate of the joined dimension."""
+    duplicates: Duplicates | None = None
+    """Rule for coordinate values of the joined dimension that occur several times; None: `error`, if it matters."""
+
+    @property
+    def is_placed(self) -> bool:
+        """True if cells are placed by the values of coordinates."""
+        return self.join == "outer" or self.sort or self.duplicates is not None
 
 
 class Way(NamedTuple):
@@ -77,6 +91,11 @@ class Way(NamedTuple):
 def settle(name: str, checked: Checked, spec: CombineSpec, report: Report) -> Way | None:
     """Return the way, based on the first source; None if unmatched-dimension is reported."""
     before = report.errors
+    if spec.new_dim is not None and spec.is_placed:
+        text = f"cells along the new dimension `{spec.new_dim}` have no coordinate by which they are placed"
+        helps = ["`--join outer`, `--sort` and `--duplicates` join sources along a dimension that they have"]
+        report.error("unmatched-dimension", text, helps=helps)
+        return None
     if spec.new_dim is not None:
         way = _stack(name, checked, spec.new_dim, spec.along, report)
     else:
@@ -120,7 +139,7 @@ def _along(name: str, checked: Checked, along: tuple[str, ...], report: Report) 
             report.error("unmatched-dimension", f"`{name}` has no dimension `{word}`", helps=helps)
     axes: dict[str, int] = {}
     for path, variable in checked.variables.items():
-        found_axes = [axis for axis, reference in enumerate(variable.dimensions) if reference in dimensions]
+        found_axes = find_axes(variable, dimensions)
         if len(found_axes) > 1:
             text = f"`{path}` has several of the dimensions {_list(variable.dimensions[axis] for axis in found_axes)}"
             helps = ["join along one dimension of each variable; select the combined parts with `--var` and `--group`"]
@@ -130,6 +149,11 @@ def _along(name: str, checked: Checked, along: tuple[str, ...], report: Report) 
     if dimensions and not axes and report.errors == 0:
         report.error("unmatched-dimension", f"no variable of `{name}` has {_list(sorted(dimensions))}")
     return Way(axes, frozenset(dimensions))
+
+
+def find_axes(variable: Variable, dimensions: Collection[str]) -> list[int]:
+    """Return the axes of a variable that are some dimensions."""
+    return [axis for axis, reference in enumerate(variable.dimensions) if reference in dimensions]
 
 
 def find_named(word: str, nodes: Mapping[str, object]) -> list[str]:
@@ -212,7 +236,7 @@ def findings(one: Checked, other: Checked, way: Way) -> Iterator[SourceDifferenc
     grids = list_grid_mappings(one) | list_grid_mappings(other)
     for path, variable in one.variables.items():
         if path in other.variables:
-            yield from _compare_variable(path, variable, other.variables[path], grids)
+            yield from compare_variable(path, variable, other.variables[path], grids)
     for path, group in one.groups.items():
         if path in other.groups:
             yield from _attributes(path, group.attributes, other.groups[path].attributes, frozenset())
@@ -226,7 +250,8 @@ def _missing(aspect: Aspect, one: Mapping[str, object], other: Mapping[str, obje
                 yield SourceDifference(path, aspect, "", *sides)
 
 
-def _compare_variable(path: str, one: Variable, other: Variable, grids: set[str]) -> Iterator[SourceDifference]:
+def compare_variable(path: str, one: Variable, other: Variable, grids: set[str]) -> Iterator[SourceDifference]:
+    """Yield the differences of two declarations of a variable. `grids`: names of grid mappings."""
     if one.type != other.type:
         yield SourceDifference(path, Aspect.ELEMENT_TYPE, "", one.type, other.type)
     if one.dimensions != other.dimensions:
@@ -311,69 +336,3 @@ def equal(one: Checked, other: Checked, path: str) -> bool:
     if small and not (differ and undefined):
         return not bool(differ)
     return (not differ or undefined) and values(one, other, path) is None
-
-
-PIECE = 1 << 20
-"""Values read at once."""
-
-
-class CoordinateOrder(NamedTuple):
-    """First and last value of a coordinate of one source, and where it falls."""
-
-    first: Any
-    """First value, a NumPy scalar."""
-    last: Any
-    """Last value."""
-    fall: tuple[Any, Any] | None = None
-    """The first value that is not greater than its predecessor, behind this predecessor."""
-
-
-def order_of(source: ArraySource, *, last: bool = False) -> tuple[CoordinateOrder | None, NDArray[Any] | None]:
-    """Return the order of a scalar or one-dimensional array, and its values if they were read at once.
-
-    An empty array has no order. `last`: only the last value is read, and counts.
-    Raises OSError, CompileError.
-    """
-    shape = source.layout.shape
-    length = shape[0] if shape else 1
-    if last and shape and length:
-        (end,) = source.read((slice(length - 1, length),))
-        return CoordinateOrder(end, end), None
-    first = final = fall = piece = None
-    for begin in range(0, length, PIECE):
-        region = (slice(begin, min(begin + PIECE, length)),) if shape else ()
-        piece = source.read(region)
-        values = piece.reshape(-1)
-        if fall is None and final is not None and not values[0] > final:
-            fall = (final, values[0])
-        falls = np.flatnonzero(~(values[1:] > values[:-1]))
-        if len(falls) and fall is None:
-            fall = (values[falls[0]], values[falls[0] + 1])
-        first, final = values[0] if first is None else first, values[-1]
-    return None if first is None else CoordinateOrder(first, final, fall), piece if length <= PIECE else None
-
-
-class Ascending:
-    """Orders of a numeric coordinate by source; `fault`: the first value that is not greater than its predecessor."""
-
-    def __init__(self, path: str) -> None:
-        self.path = path
-        self.fault: str | None = None
-        self._last: Any = None
-        self._source = ""
-
-    def add(self, name: str, order: CoordinateOrder) -> None:
-        """Check the next source."""
-        if self.fault is not None:
-            return
-        if self._last is not None and not order.first > self._last:
-            self.fault = self._describe(order.first, f" in `{name}`", self._last, self._source)
-        elif order.fall is not None:
-            self.fault = self._describe(order.fall[1], "", order.fall[0], name)
-        self._last, self._source = order.last, name
-
-    def _describe(self, value: Any, place: str, before: Any, source: str) -> str:
-        """Return the message for a value at a place that is not greater than the one before it."""
-        from nczarr.operations.compare.difference import show
-
-        return f"the values of `{self.path}` do not increase: {show(value)}{place} after {show(before)} in `{source}`"

@@ -1,0 +1,120 @@
+"""Files that do not quite fit, joined and read by xarray, beside what NumPy and xarray make of the same files."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.conftest import Ran
+from tests.support.peers.misfit_files import MISFITS, series, together
+
+pytestmark = pytest.mark.peer
+
+Peer = Callable[[str], ModuleType]
+
+SIZES = [7, pytest.param(100, marks=pytest.mark.slow)]
+"""Numbers of files of a series."""
+
+
+def read(xarray: ModuleType, target: Path) -> Any:
+    """Open a joined dataset by zarr-python, through fsspec for references."""
+    if target.suffix == ".nc":
+        return xarray.open_dataset(target, decode_times=True)
+    if target.suffix == ".zarr":
+        return xarray.open_zarr(target, consolidated=False)
+    options = {"fo": str(target), "remote_protocol": "file", "asynchronous": True, "skip_instance_cache": True}
+    backend = {"consolidated": False, "zarr_format": 2, "storage_options": options}
+    return xarray.open_dataset("reference://", engine="zarr", **backend)
+
+
+def joined(run: Callable[..., Ran], sources: list[str], target: Path, *options: str) -> Ran:
+    metadata = ("--metadata", "zarr2") if target.suffix == ".json" else ()
+    ran = run("combine", *sources, str(target), "--along", "time", *options, *metadata, "--inline", "0")
+    assert ran.status == 0, ran.err
+    return ran
+
+
+def assert_equal(found: Any, truth: dict[str, Any]) -> None:
+    for name, values in truth.items():
+        own = found[name].values
+        assert np.array_equal(own, values.astype(own.dtype), equal_nan=own.dtype.kind == "f"), name
+
+
+@pytest.mark.parametrize("count", SIZES)
+@pytest.mark.parametrize("suffix", [".json", ".zarr", ".nc"])
+@pytest.mark.parametrize("kind", MISFITS)
+@pytest.mark.sampled(12)
+def test_the_outer_join_has_every_cell_at_its_place(
+    peer: Peer, nczarr_command: Callable[..., Ran], tmp_path: Path, kind: str, suffix: str, count: int
+) -> None:
+    netcdf4, xarray = peer("netCDF4"), peer("xarray")
+    sources, target = series(tmp_path / "d", kind, count, netcdf4), tmp_path / f"out{suffix}"
+    joined(nczarr_command, sources, target, "--join", "outer")
+    truth = together(sources, netcdf4)
+    with read(xarray, target) as found:
+        assert_equal(found, truth)
+
+
+@pytest.mark.parametrize("count", SIZES)
+@pytest.mark.parametrize("kind", MISFITS)
+@pytest.mark.sampled(6)
+def test_xarray_makes_the_same_of_the_files(peer: Peer, tmp_path: Path, kind: str, count: int) -> None:
+    """Files are concatenated by their variables and merged, as `combine_by_coords` does, which refuses some of them."""
+    netcdf4, xarray = peer("netCDF4"), peer("xarray")
+    sources = series(tmp_path, kind, count, netcdf4)
+    groups: dict[tuple[str, ...], list[str]] = {}
+    for number, path in enumerate(sources):
+        groups.setdefault(MISFITS[kind](number).get("names", ("v", "w")), []).append(path)
+    options = {"join": "outer", "combine": "nested", "concat_dim": "time", "coords": "minimal", "data_vars": "minimal"}
+    options |= {"compat": "override", "preprocess": lambda dataset: dataset.drop_vars(["height", "time_bnds"])}
+    opened = [xarray.open_mfdataset(every, **options) for every in groups.values()]
+    whole = xarray.merge(opened, join="outer", compat="no_conflicts").sortby(["time", "lat", "lon"])
+    truth = together(sources, netcdf4)
+    axes = {name: truth[name] for name in ("time", "lat", "lon")}
+    assert all(np.array_equal(whole[name].values, array) for name, array in axes.items())
+    assert_equal(whole, {name: values for name, values in truth.items() if name != "height"})
+
+
+def test_xarray_refuses_other_latitudes_by_coordinates(peer: Peer, tmp_path: Path) -> None:
+    """It takes them for another dimension to concatenate along; `nested` concatenates along the named one."""
+    xarray = peer("xarray")
+    sources = series(tmp_path, "latitudes are shifted", 7, peer("netCDF4"))
+    with pytest.raises(ValueError, match="monotonic global indexes"):
+        xarray.open_mfdataset(sources, join="outer", combine="by_coords")
+
+
+def test_chunks_that_a_file_has_whole_are_references(
+    peer: Peer, nczarr_command: Callable[..., Ran], tmp_path: Path
+) -> None:
+    """A quarter of the chunks of every third file begins within a chunk of the result."""
+    sources = series(tmp_path / "d", "a part is missing", 9, peer("netCDF4"))
+    ran = joined(nczarr_command, sources, tmp_path / "out.json", "--join", "outer")
+    assert "`/v`: 12 of 36 chunks" in ran.err
+    references = json.loads((tmp_path / "out.json").read_text())["refs"]
+    chunks = {key: value for key, value in references.items() if key.startswith("v/") and key[2] != "."}
+    assert sum(isinstance(value, list) for value in chunks.values()) == 24
+    assert sum(isinstance(value, str) for value in chunks.values()) == 12
+
+
+@pytest.mark.parametrize("rule", ["first", "last"])
+@pytest.mark.parametrize("suffix", [".json", ".zarr"])
+def test_one_of_several_equal_times_is_kept(
+    peer: Peer, nczarr_command: Callable[..., Ran], tmp_path: Path, rule: str, suffix: str
+) -> None:
+    netcdf4 = peer("netCDF4")
+    sources = series(tmp_path / "d", "files are not in order", 10, netcdf4)
+    with netcdf4.Dataset(sources[3], "a") as file, netcdf4.Dataset(sources[6]) as other:
+        file["time"][:] = other["time"][:]
+    target = tmp_path / f"out{suffix}"
+    refused = nczarr_command("combine", *sources, str(target), "--along", "time", "--sort")
+    assert (refused.status, "repeated-coordinate" in refused.err, target.exists()) == (1, True, False)
+    joined(nczarr_command, sources, target, "--sort", "--duplicates", rule)
+    truth = together(sources, netcdf4, last=rule == "last")
+    with read(peer("xarray"), target) as found:
+        assert_equal(found, truth)
