@@ -91,6 +91,8 @@ class Combined(NamedTuple):
     """Length of each joined dimension in every source; empty for a new dimension."""
     totals: Mapping[str, int]
     """Length of each joined dimension in the result."""
+    is_placed: bool = False
+    """True if cells lie where their coordinates say, and not in the order of the sources."""
     unordered: Sequence[str] = ()
     """Coordinates whose values do not increase."""
     repeated: Sequence[str] = ()
@@ -153,7 +155,14 @@ def combine_sources(
     forget = (lambda: None) if book is None else book.remove
     totals = {path: complete.dimensions[path].size for path in combination.lengths}
     return Combined(
-        complete, combination.names, combination.lengths, totals, combination.unordered, combination.repeated, forget
+        complete,
+        combination.names,
+        combination.lengths,
+        totals,
+        request.spec.is_placed,
+        combination.unordered,
+        combination.repeated,
+        forget,
     )
 
 

@@ -152,7 +152,7 @@ def contribution_of(name: str, checked: Checked, model: Model) -> Contribution:
     """Compare a source with the model and describe its arrays. Raises OSError, CompileError."""
     way, spec, is_model = model.way, model.wanted, checked is model.checked
     differences = () if is_model else tuple(findings(model.checked, checked, way))
-    grid = SAME_GRID
+    grid = SourceGrid({}, {}, {})
     if spec.is_placed:
         grid = grid_of_source(checked, model.checked, model.coordinates, model.ordered, way, spec)
         differences = tuple(list_faults(differences, grid, model.checked, spec))

@@ -8,7 +8,7 @@ grids of sources ─ settle ─> order along joined dimensions, unions along oth
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import partial
 from hashlib import blake2b
 from typing import Any, NamedTuple
@@ -93,9 +93,10 @@ class ResultGrid:
         for path, values in grid.values.items():
             loose = _LooseValues(source.name, number, values)
             self._intern((path, self._key(self._list_dimensions(path), number)), values, self._loose, loose)
+        placed = self._distinct.keys() | self._lengths.keys()
         for path, declared in grid.declared.items():
             name, first = self.declared.setdefault(path, (source.name, declared))
-            yield from ((name, difference) for difference in _compare(path, first, declared, grid.coordinates))
+            yield from ((name, difference) for difference in _compare(path, first, declared, placed))
 
     def _model_values(self, path: str) -> NDArray[Any]:
         return np.zeros(0, numpy_dtype(descr(self._model.checked.variables[path].type, {})))
@@ -283,8 +284,8 @@ class ResultGrid:
             known = owners[cells] != GAP
             if known.any() and not _is_same(merged[cells][known], one.values[known]):
                 other = every[int(owners[cells][known][0])].name
-                text = f"`{path}` has {self._model.way.shown} not as a dimension, and differs at the same coordinates"
-                report.error("unequal-sources", f"{text}: in `{other}` and `{one.name}`")
+                text = f"`{path}` does not have {self._model.way.shown}, and differs at the same coordinates"
+                report.error("unequal-sources", f"{text}, in `{other}` and `{one.name}`")
             merged[cells] = one.values
             owners[cells] = number
         missing = int((owners == GAP).sum())
@@ -332,13 +333,16 @@ def _digest(values: NDArray[Any]) -> bytes:
 
 
 def _compare(
-    path: str, one: DeclaredVariable, other: DeclaredVariable, coordinates: Mapping[str, object]
+    path: str, one: DeclaredVariable, other: DeclaredVariable, placed: Collection[str]
 ) -> Iterator[SourceDifference]:
-    """Yield the differences of two declarations of a variable that the first source lacks."""
+    """Yield the differences of two declarations of a variable that the first source lacks.
+
+    `placed`: the dimensions whose lengths may differ.
+    """
     yield from compare_variable(path, one.variable, other.variable, set())
     for name, dimension in one.dimensions.items():
         size = other.dimensions[name].size if name in other.dimensions else dimension.size
-        if size != dimension.size and name not in coordinates and not dimension.unlimited:
+        if size != dimension.size and name not in placed:
             yield SourceDifference(name, Aspect.LENGTH, "", str(dimension.size), str(size))
 
 

@@ -86,7 +86,7 @@ def grid_of_source(
     along = {path for path in ordered if is_index(path, checked)}
     own = read_coordinates(checked, along)
     if spec.join != "outer" or checked is first:
-        return SourceGrid(own)
+        return SourceGrid(own, {}, {})
     for path in checked.dimensions:
         if path in way.dimensions or not is_index(path, checked):
             continue
@@ -105,7 +105,7 @@ def grid_of_source(
         for path, variable in checked.variables.items()
         if path not in first.variables
     }
-    return SourceGrid(own, declared)
+    return SourceGrid(own, declared, {})
 
 
 def _is_equal(one: NDArray[Any], other: NDArray[Any]) -> bool:

@@ -26,7 +26,8 @@ MISFITS: dict[str, Callable[[int], Changes]] = {
     "times within files are not in order": lambda n: thirds(n, times=[2 * n + 1, 2 * n]),
     "files take turns": lambda n: {"times": [n // 2 * 4 + n % 2, n // 2 * 4 + n % 2 + 2]},
     "variables have other times": lambda n: {
-        "names": ("w",) if n % 2 else ("v",), "times": [n // 2 * 2 + n % 2, n // 2 * 2 + n % 2 + 1],
+        "names": ("w",) if n % 2 else ("v",),
+        "times": [n // 2 * 2 + n % 2, n // 2 * 2 + n % 2 + 1],
     },
     "latitudes are shifted": lambda n: thirds(n, lats=[lat + 10 for lat in LATS]),
     "latitudes are slightly off": lambda n: thirds(n, lats=[lat + 1e-3 for lat in LATS]),
