@@ -323,6 +323,9 @@ TABLE: tuple[Option, ...] = (
     Option("duplicates", _COMBINE, COMBINATION, "--duplicates", "text", None,
            "rule for values of this coordinate that occur several times (default: error, with --sort or --join outer)",
            ("error", "first", "last")),
+    Option("repack", _COMBINE, COMBINATION, "--repack",
+           help="give sources with another type, packing, fill value, filters or chunks those of most sources; only "
+           "their values are encoded again"),
     # target
     Option("kind", _WRITE, TARGET, "-k --kind", "kind", "KIND",
            "kind of netCDF file: nc3, nc6, nc5, nc4, nc7, or 1 to 5 (default: that of the source, else the smallest "

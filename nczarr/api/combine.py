@@ -29,6 +29,7 @@ def combine(
     join: Join = ...,
     sort: bool = ...,
     duplicates: Duplicates | None = ...,
+    repack: bool = ...,
     **options: Unpack[ConvertOptions],
 ) -> DatasetHandle: ...
 
@@ -46,6 +47,7 @@ def combine(
     join: Join = ...,
     sort: bool = ...,
     duplicates: Duplicates | None = ...,
+    repack: bool = ...,
     **options: Unpack[ConvertOptions],
 ) -> Conversion: ...
 
@@ -63,6 +65,7 @@ def combine(
     join: Join = "exact",
     sort: bool = False,
     duplicates: Duplicates | None = None,
+    repack: bool = False,
     **options: Unpack[ConvertOptions],
 ) -> Conversion | DatasetHandle:
     """Combine datasets into one, joined along existing dimensions or stacked along a new one.
@@ -95,6 +98,9 @@ def combine(
     duplicates : str, optional
         Rule for values of this coordinate that occur several times: `"error"`, `"first"` or
         `"last"`. The default is an error with `sort` or `join="outer"`.
+    repack : bool
+        Give sources with another type, packing, fill value, filters or chunks those of most
+        sources. Only their values are encoded again.
     **options
         The options of `nczarr.convert`: `variables` and `groups` restrict the sources;
         `dims`, `sel` and `nearest` cut the result. For
@@ -143,6 +149,7 @@ def combine(
             join=join,
             sort=sort,
             duplicates=duplicates,
+            repack=repack,
         ),
         None if target is None else os.fspath(target),
         format,

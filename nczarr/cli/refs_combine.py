@@ -130,6 +130,7 @@ def _work(
             join=arguments.join,
             sort=arguments.sort,
             duplicates=arguments.duplicates,
+            repack=arguments.repack,
         ),
         target,
         form,

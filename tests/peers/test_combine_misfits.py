@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from tests.conftest import Ran
-from tests.support.peers.misfit_files import MISFITS, series, together
+from tests.support.peers.misfit_files import MISFITS, PACKINGS, series, together
 
 pytestmark = pytest.mark.peer
 
@@ -87,6 +87,42 @@ def test_xarray_refuses_other_latitudes_by_coordinates(peer: Peer, tmp_path: Pat
     sources = series(tmp_path, "latitudes are shifted", 7, peer("netCDF4"))
     with pytest.raises(ValueError, match="monotonic global indexes"):
         xarray.open_mfdataset(sources, join="outer", combine="by_coords")
+
+
+@pytest.mark.parametrize("count", SIZES)
+@pytest.mark.parametrize("suffix", [".json", ".zarr", ".nc"])
+@pytest.mark.parametrize("kind", PACKINGS)
+@pytest.mark.sampled(12)
+def test_decoded_values_are_equal_in_the_packing_of_most_files(
+    peer: Peer, nczarr_command: Callable[..., Ran], tmp_path: Path, kind: str, suffix: str, count: int
+) -> None:
+    netcdf4, xarray = peer("netCDF4"), peer("xarray")
+    sources, target = series(tmp_path / "d", kind, count, netcdf4), tmp_path / f"out{suffix}"
+    join = ("--join", "outer") if kind == "all at once" else ()
+    joined(nczarr_command, sources, target, "--repack", *join)
+    truth = together(sources, netcdf4)
+    with read(xarray, target) as found:
+        assert_equal(found, truth)
+    with netcdf4.Dataset(sources[1 if kind == "another offset in the first file" else 2]) as usual:
+        expected = {name: usual["v"].getncattr(name) for name in usual["v"].ncattrs()}
+        with read(xarray, target) as found:
+            encoding = {name: found["v"].encoding.get(name) for name in ("scale_factor", "add_offset", "_FillValue")}
+            assert {name: value for name, value in encoding.items() if name in expected} == expected
+
+
+def test_files_in_the_packing_of_most_stay_references(
+    peer: Peer, nczarr_command: Callable[..., Ran], tmp_path: Path
+) -> None:
+    sources = series(tmp_path / "d", "another scale", 9, peer("netCDF4"))
+    refused = nczarr_command("combine", *sources, str(tmp_path / "out.json"), "--along", "time")
+    assert (refused.status, "attribute `scale_factor` of `/v` differs" in refused.err) == (1, True)
+    ran = joined(nczarr_command, sources, tmp_path / "out.json", "--repack")
+    assert "`/v`: scale_factor 0.25 becomes 0.5, in `" in ran.err
+    references = json.loads((tmp_path / "out.json").read_text())["refs"]
+    chunks = {key: value for key, value in references.items() if key.startswith("v/") and key[2] != "."}
+    inside = {int(key[2:].split(".")[0]) for key, value in chunks.items() if isinstance(value, str)}
+    assert inside == {2, 3, 8, 9, 14, 15}
+    assert len(chunks) == 36
 
 
 def test_chunks_that_a_file_has_whole_are_references(

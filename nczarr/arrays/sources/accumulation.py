@@ -194,8 +194,8 @@ class Frame(NamedTuple):
     """Returns the array of a source in the result's other lengths."""
     gap: Callable[[int], ArraySource] | None = None
     """Returns an array of fill of a length along the axis."""
-    fill: bytes | None = None
-    """Value of the fill, little-endian or as text; None without gaps."""
+    fill: Callable[[int], bytes | None] = lambda number: None
+    """Returns the fill in the array of a source, little-endian or as text; None: gaps lie between arrays."""
 
 
 FRAME = Frame()
@@ -327,7 +327,8 @@ class Accumulation:
         run = group.run
         if known and run.valued:
             return gap == 0
-        if gap and not (run.complete or run.form.fill == convert_fill(frame.fill, run.form.dtype)):
+        fill = convert_fill(frame.fill(group.number), run.form.dtype)
+        if gap and (fill is None or not (run.complete or run.form.fill == fill)):
             return False
         chunk = run.form.stored.chunks[self.axis]
         return not (group.length % chunk or gap % chunk or length % chunk)
@@ -347,7 +348,9 @@ class Accumulation:
             run = group.run
             known = known and run.valued
             source = (
-                run.in_memory(self.axis, group) if known else run.locate(self.axis, group, self._targets, frame.fill)
+                run.in_memory(self.axis, group)
+                if known
+                else run.locate(self.axis, group, self._targets, frame.fill(group.number))
             )
             arrays.append(frame.place(group.number, source))
             numbers.append(group.number)

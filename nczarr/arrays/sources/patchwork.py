@@ -31,7 +31,7 @@ class Patchwork(Joined):
         tables = []
         for number, source in enumerate(self.sources):
             begin, end = self.starts[number : number + 2]
-            table = source.manifest() if begin % length == 0 and matches(source.stored, self.layout) else None
+            table = source.manifest() if begin % length == 0 and self._has_chunks(source) else None
             if table is None:
                 continue
             columns, grid = columns_of(table), grid_of(source.layout.shape, self.layout.chunks)
@@ -50,6 +50,11 @@ class Patchwork(Joined):
         home = self.only(chunk)
         return None if home is None else home[0].place(home[1])
 
+    def _has_chunks(self, source: ArraySource) -> bool:
+        """Return whether a source has chunks of the grid, in its byte order, which may not be that of the values."""
+        grid = self.grid
+        return grid is not None and matches(source.stored, self.layout._replace(dtype=grid.dtype))
+
     def only(self, chunk: Index) -> tuple[ArraySource, Index] | None:
         """Return the source that has a whole chunk in the same encoding, and the index there; None without one."""
         chunk_length, length = self.layout.chunks[self.axis], self.layout.shape[self.axis]
@@ -60,7 +65,7 @@ class Patchwork(Joined):
             if start <= begin and end <= stop:
                 whole = end - begin == chunk_length or end == stop == length
                 aligned = (begin - start) % chunk_length == 0
-                if whole and aligned and matches(source.stored, self.layout):
+                if whole and aligned and self._has_chunks(source):
                     moved = list(chunk)
                     moved[self.axis] = (begin - start) // chunk_length
                     return source, tuple(moved)

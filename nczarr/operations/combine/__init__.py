@@ -274,7 +274,7 @@ def prepare(
     journal = _journal_of(request._replace(spec=spec))
     if options.resume and journal is None:
         text = "only a combination to a reference document in a local file or folder is resumed"
-        text += ", and not with `--join outer`, `--sort` or `--duplicates`" * spec.is_placed
+        text += ", and not with `--join outer`, `--sort`, `--duplicates` or `--repack`" * spec.is_placed
         report.error("unknown-target", text, helps=["name one as the target, such as `all.json`"])
         return None
     try:

@@ -62,10 +62,18 @@ class CombineSpec(NamedTuple):
     duplicates: Duplicates | None = None
     """Rule for coordinate values of the joined dimension that occur several times; None: `error`, if it matters."""
 
+    repack: bool = False
+    """Give all sources the packing of most of them."""
+
+    @property
+    def is_ordered(self) -> bool:
+        """True if cells along the joined dimension lie in the order of its coordinate."""
+        return self.join == "outer" or self.sort or self.duplicates is not None
+
     @property
     def is_placed(self) -> bool:
-        """True if cells are placed by the values of coordinates."""
-        return self.join == "outer" or self.sort or self.duplicates is not None
+        """True if chunks of the result may be other ones than those of the sources."""
+        return self.is_ordered or self.repack
 
 
 class Way(NamedTuple):
@@ -93,7 +101,7 @@ def settle(name: str, checked: Checked, spec: CombineSpec, report: Report) -> Wa
     before = report.errors
     if spec.new_dim is not None and spec.is_placed:
         text = f"cells along the new dimension `{spec.new_dim}` have no coordinate by which they are placed"
-        helps = ["`--join outer`, `--sort` and `--duplicates` join sources along a dimension that they have"]
+        helps = ["`--join outer`, `--sort`, `--duplicates` and `--repack` join along a dimension of the sources"]
         report.error("unmatched-dimension", text, helps=helps)
         return None
     if spec.new_dim is not None:

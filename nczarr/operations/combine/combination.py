@@ -32,6 +32,7 @@ from nczarr.operations.combine.contribution import (
     whole_first,
 )
 from nczarr.operations.combine.coordinate_order import Ascending
+from nczarr.operations.combine.packing import PACKING
 from nczarr.operations.combine.result_grid import ResultGrid
 
 LEAST_PIECE = 4096
@@ -99,6 +100,10 @@ NAMED = 8
 """Maximum attributes in a message."""
 
 SAME_UNITS = "count all times in the units of the first source with `--decode-times`, or in others with `--units`"
+
+OUTER = "join the variables and coordinates of all sources with `--join outer`"
+
+REPACK = "give all sources the packing of most of them with `--repack`"
 
 CHOOSE = "select the combined parts with `--var` and `--group`"
 
@@ -215,7 +220,8 @@ class Combination:
             notes = [f"the same difference in {more} more source{'s' * (more != 1)}"] if more else []
             is_units = (aspect, attribute) == (Aspect.ATTRIBUTE, "units") and path in self.model.checked.variables
             is_time = is_units and _is_time(self.model.checked.variables[path])
-            report.error("unequal-sources", message, notes=notes, helps=[SAME_UNITS] * is_time + [CHOOSE])
+            helps = [SAME_UNITS] * is_time + self._list_helps(path, aspect, attribute) + [CHOOSE]
+            report.error("unequal-sources", message, notes=notes, helps=helps)
         if self._attributes:
             some = list(self._attributes)
             rest = f" and {len(some) - NAMED} more" if len(some) > NAMED else ""
@@ -235,13 +241,23 @@ class Combination:
             return None
         return self._combine(report)
 
+    def _list_helps(self, path: str, aspect: Aspect, attribute: str) -> list[str]:
+        """Return which options join sources with such a difference."""
+        spec = self.model.wanted
+        if spec.new_dim is not None:
+            return []
+        is_packed = path in self.model.axes and (aspect is Aspect.ELEMENT_TYPE or attribute in PACKING)
+        differs = aspect in (Aspect.VARIABLE, Aspect.LENGTH)
+        return [REPACK] * (is_packed and not spec.repack) + [OUTER] * (differs and spec.join == "exact")
+
     def _combine(self, report: Report) -> Checked | None:
         """Return the combined dataset; None after unaligned chunks or differing fill values are reported."""
         before, checked, way, grid = report.errors, self.model.checked, self.model.way, self.grid
         addressable, chunks = self.model.wanted.addressable, {} if way.new_dim else self.model.chunks
         axes = {path: 0 for path in checked.variables if path in self.stacked} if way.new_dim else dict(way.axes)
         if grid is not None:
-            if not grid.settle(report):
+            arrays = {path: one for path, one in self.arrays.items() if isinstance(one, Accumulation)}
+            if not grid.settle({path: len(one.list_numbers()) for path, one in arrays.items()}, report):
                 return None
             checked = grid.checked
             axes |= {path: self._axis(path) for path in self.arrays}
@@ -253,6 +269,8 @@ class Combination:
         if grid is not None:
             parts.update(grid.merge_parts(report))
             grid.report_conflicts(report)
+            if report.errors > before:
+                return None
             declare = grid.finish(report)
             if self._made:
                 text = f"chunks of {len(self._made)} variable{'s' * (len(self._made) != 1)} are encoded again"
@@ -330,7 +348,7 @@ class Combination:
             which = ", ".join(f"`{self.names[numbers[number]]}`" for number in (wrong.source, wrong.other))
             text = f"`{path}` cannot be referenced as one array: {wrong.reason} ({which})"
             target = "write a target of another format, which has new chunks (`-o OUT.zarr`)"
-            report.error("unaligned-chunks", text, helps=[target, "leave it out with `--var`"])
+            report.error("unaligned-chunks", text, helps=[target, REPACK, "leave it out with `--var`"])
         return join_sources(sources_of_pieces, axis)
 
     def _place(self, path: str, accumulation: Accumulation, grid: ResultGrid, report: Report) -> ArraySource:
@@ -340,8 +358,8 @@ class Combination:
         are few, are those that are known.
         """
         axis, addressable = accumulation.axis, self.model.wanted.addressable
-        order = grid.arrange(path, accumulation)
-        frame = grid.make_frame(path, axis, accumulation.dtype)
+        order = grid.arrange(path, accumulation, report)
+        frame = grid.make_frame(path, accumulation, report)
         sources, _ = accumulation.arrange(order, frame)
         size = itemsize(sources[0].layout.dtype)
         small = addressable is not None and math.prod(grid.checked.shapes[path]) * size <= addressable

@@ -23,6 +23,7 @@ from nczarr.check.checked import Checked, whole_parts
 from nczarr.diagnostics.report import Report
 from nczarr.operations.combine.agreement import (
     CombineSpec,
+    Recoding,
     SourceDifference,
     Way,
     equal,
@@ -74,6 +75,8 @@ class Model(NamedTuple):
 def model_of(name: str, checked: Checked, spec: CombineSpec, report: Report) -> Model | None:
     """Return the first source as a model, in the requested units; None after a reported error."""
     before = report.errors
+    if spec.repack and spec.recoding is None:
+        spec = spec._replace(recoding=Recoding())
     if spec.recoding is not None:
         from nczarr.operations.combine.recode import is_valid, recode
 
@@ -152,7 +155,7 @@ def contribution_of(name: str, checked: Checked, model: Model) -> Contribution:
     """Compare a source with the model and describe its arrays. Raises OSError, CompileError."""
     way, spec, is_model = model.way, model.wanted, checked is model.checked
     differences = () if is_model else tuple(findings(model.checked, checked, way))
-    grid = SourceGrid({}, {}, {})
+    grid = SourceGrid({}, {}, {}, {})
     if spec.is_placed:
         grid = grid_of_source(checked, model.checked, model.coordinates, model.ordered, way, spec)
         differences = tuple(list_faults(differences, grid, model.checked, spec))

@@ -12,6 +12,7 @@ from nczarr.ast.dataset import building, map_groups
 from nczarr.ast.types import ATOMIC, is_number
 from nczarr.check.check_types import DEFAULT
 from nczarr.check.checked import Checked, resize
+from nczarr.operations.combine.packing import VariablePacking
 from nczarr.operations.combine.source_grid import DeclaredVariable
 
 
@@ -69,9 +70,12 @@ def fill_gaps(variable: Variable, fill: Constant | None) -> FillRule:
 
 
 def extend_tree(
-    checked: Checked, declared: Mapping[str, DeclaredVariable], size: Callable[[str, Dimension], int]
+    checked: Checked,
+    declared: Mapping[str, DeclaredVariable],
+    packings: Mapping[str, VariablePacking],
+    size: Callable[[str, Dimension], int],
 ) -> Checked:
-    """Return a dataset with more variables and other lengths of dimensions, without arrays for these.
+    """Return a dataset with more variables, other packings and lengths of dimensions, without arrays for these.
 
     `size`: returns the length of a dimension by its FQN.
     """
@@ -81,14 +85,18 @@ def extend_tree(
         """Return the dimensions and variables of a group."""
         listed = {names.join(path, dimension.name): dimension for dimension in group.dimensions}
         listed.update({fqn: one for fqn, one in dimensions.items() if names.parent(fqn) == path and fqn not in listed})
-        more = tuple(one.variable for fqn, one in declared.items() if names.parent(fqn) == path)
+        variables = {names.join(path, variable.name): variable for variable in group.variables}
+        variables.update({fqn: one.variable for fqn, one in declared.items() if names.parent(fqn) == path})
         return {
             "dimensions": tuple(one.model_copy(update={"size": size(fqn, one)}) for fqn, one in listed.items()),
-            "variables": (*group.variables, *more),
+            "variables": tuple(
+                packings[fqn].apply(variable) if fqn in packings else variable for fqn, variable in variables.items()
+            ),
         }
 
     with building():
         tree = map_groups(checked.dataset, change)
         fills = {**checked.fills, **{path: one.fill for path, one in declared.items()}}
+        fills |= {path: packing.fill for path, packing in packings.items()}
         shapes: dict[str, tuple[int, ...]] = {**checked.shapes, **dict.fromkeys(declared, ())}
         return resize(checked._replace(fills=fills, shapes=shapes), tree)

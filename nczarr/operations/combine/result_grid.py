@@ -8,8 +8,7 @@ grids of sources ─ settle ─> order along joined dimensions, unions along oth
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from functools import partial
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
@@ -17,7 +16,7 @@ from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.sources.accumulation import Accumulation, Frame
 from nczarr.arrays.sources.cell_positions import GAP, CellRun, Positions, place_source
 from nczarr.arrays.sources.memory import ArrayInMemory, fill_source
-from nczarr.arrays.sources.source import ArraySource, Descr, Layout, Parts, convert_fill, numpy_dtype
+from nczarr.arrays.sources.source import ArraySource, Layout, Parts, convert_fill, numpy_dtype
 from nczarr.arrays.values.parts import descr
 from nczarr.ast import Dimension, Variable
 from nczarr.check.checked import whole_parts
@@ -25,7 +24,9 @@ from nczarr.diagnostics.report import Diagnostic, Report, Severity
 from nczarr.operations.combine.agreement import Aspect, SourceDifference, compare_variable, find_axes
 from nczarr.operations.combine.axis_order import AxisOrder, Overlap, by_values, in_sequence, positions_in, union_of
 from nczarr.operations.combine.contribution import Contribution, Model
+from nczarr.operations.combine.coordinate_order import Ascending, order_of
 from nczarr.operations.combine.gap_fill import extend_tree, fill_gaps
+from nczarr.operations.combine.packing import PackingChoice, is_packing, packing_of, report_repacked
 from nczarr.operations.combine.source_grid import DeclaredVariable, read_values
 from nczarr.operations.compare.difference import show
 
@@ -67,6 +68,8 @@ class ResultGrid:
         self._loose: dict[str, list[_LooseValues]] = {}
         self.declared: dict[str, tuple[str, DeclaredVariable]] = {}
         """Variables that the first source lacks, with the name of the first that has each."""
+        self._packings: dict[str, PackingChoice] = {}
+        """Packings of variables that differ between sources."""
         self._orders: dict[str, AxisOrder] = {}
         self._arranged: dict[tuple[str, bytes], tuple[list[CellRun], list[Overlap]]] = {}
         self._unions: dict[str, NDArray[Any]] = {}
@@ -93,10 +96,19 @@ class ResultGrid:
         for path, values in grid.values.items():
             loose = _LooseValues(source.name, number, values)
             self._intern((path, self._key(self._list_dimensions(path), number)), values, self._loose, loose)
+        for path, packing in grid.packings.items():
+            if path not in self._packings:
+                self._packings[path] = PackingChoice()
+                if path in self._model.checked.variables:
+                    checked = self._model.checked
+                    self._packings[path].add(0, packing_of(checked.variables[path], checked.fills[path]))
+            self._packings[path].add(number, packing)
         placed = self._distinct.keys() | self._lengths.keys()
         for path, declared in grid.declared.items():
             name, first = self.declared.setdefault(path, (source.name, declared))
-            yield from ((name, difference) for difference in _compare(path, first, declared, placed))
+            for difference in _compare(path, first, declared, placed):
+                if not is_packing(difference, grid.packings, {path: first.variable}):
+                    yield name, difference
 
     def _model_values(self, path: str) -> NDArray[Any]:
         return np.zeros(0, numpy_dtype(descr(self._model.checked.variables[path].type, {})))
@@ -119,8 +131,11 @@ class ResultGrid:
         return tuple(self._choices.get(str(name), {}).get(number, 0) for name in dimensions)
 
     # ---- the result ----------------------------------------------------------------------------------------------
-    def settle(self, report: Report) -> bool:
-        """Find the lengths of the result, and where sources lie in it. Reports errors, and returns False then."""
+    def settle(self, counts: Mapping[str, int], report: Report) -> bool:
+        """Find the lengths of the result, and where sources lie in it. Reports errors, and returns False then.
+
+        `counts`: number of sources with each joined variable.
+        """
         spec, before = self._model.wanted, report.errors
         for path, lengths in self._lengths.items():
             if path not in self._along:
@@ -133,7 +148,11 @@ class ResultGrid:
                 if values.dtype.kind == "f" and np.isnan(values).any():
                     text = f"`{path}` has missing values in `{name}`, which have no place in the result"
                     report.error("unequal-sources", text)
-            self._orders[path] = by_values(self._along[path], sort=spec.sort or spec.join == "outer")
+            if spec.is_ordered:
+                self._orders[path] = by_values(self._along[path], sort=spec.sort or spec.join == "outer")
+            else:
+                self._orders[path] = in_sequence(lengths)._replace(values=np.concatenate(self._along[path]))
+                self._check_order(path, report)
         for path, distinct in self._distinct.items():
             if len(distinct) > 1:
                 union = self._unions[path] = union_of(distinct)
@@ -143,8 +162,21 @@ class ResultGrid:
                     report.error("unequal-sources", text)
                 self._positions[path] = [positions_in(union, values) for values in distinct]
         declared = {path: variable for path, (_, variable) in self.declared.items()}
-        self.checked = extend_tree(self._model.checked, declared, self.measure)
+        packings = {path: choice.choose(counts[path]) for path, choice in self._packings.items() if path in counts}
+        self.checked = extend_tree(self._model.checked, declared, packings, self.measure)
         return report.errors == before
+
+    def _check_order(self, path: str, report: Report) -> None:
+        """Report unordered-coordinate for values that do not increase."""
+        order = Ascending(path)
+        for name, values in zip(self._names, self._along[path], strict=True):
+            one, _ = order_of(ArrayInMemory(Layout(values.dtype.str, values.shape, values.shape), values))
+            if one is not None:
+                order.add(name, one)
+        if order.fault is not None:
+            report.warning(
+                "unordered-coordinate", order.fault, helps=["give the sources in another order, or `--sort`"]
+            )
 
     def measure(self, path: str, dimension: Dimension) -> int:
         """Return the length of a dimension in the result."""
@@ -152,7 +184,7 @@ class ResultGrid:
             return self._orders[path].length
         return len(self._unions[path]) if path in self._unions else dimension.size
 
-    def arrange(self, path: str, accumulation: Accumulation) -> list[CellRun]:
+    def arrange(self, path: str, accumulation: Accumulation, report: Report) -> list[CellRun]:
         """Return the runs of cells of a joined variable in order. Raises OSError, CompileError."""
         variable = self.checked.variables[path]
         dimension, numbers = str(variable.dimensions[accumulation.axis]), accumulation.list_numbers()
@@ -164,17 +196,17 @@ class ResultGrid:
         if rule == "error":
             for overlap in overlaps:
                 alike = self._signatures[overlap.one] == self._signatures[overlap.other]
-                if alike or not self._is_equal_cell(path, accumulation, overlap):
+                if alike or not self._is_equal_cell(path, accumulation, overlap, report):
                     pair = overlap._replace(position=0, one_cell=0, other_cell=0)
                     self._conflicts.setdefault((dimension, pair), {}).setdefault(path, overlap.position)
         self._count_gaps(path, accumulation.axis, runs)
         return runs
 
-    def _is_equal_cell(self, path: str, accumulation: Accumulation, overlap: Overlap) -> bool:
+    def _is_equal_cell(self, path: str, accumulation: Accumulation, overlap: Overlap, report: Report) -> bool:
         """Return whether two sources have equal values of a variable at a coordinate value."""
         sides = []
         for number, cell in ((overlap.one, overlap.one_cell), (overlap.other, overlap.other_cell)):
-            place = self.make_frame(path, accumulation.axis, "").place
+            place = self.make_frame(path, accumulation, report).place
             array = place(number, accumulation.locate(number))
             region = [slice(0, length) for length in array.layout.shape]
             region[accumulation.axis] = slice(cell, cell + 1)
@@ -219,12 +251,18 @@ class ResultGrid:
         if covered < math.prod(shape):
             self._gaps[path] = (math.prod(shape) - covered, math.prod(shape))
 
-    def make_frame(self, path: str, axis: int, dtype: Descr) -> Frame:
-        """Return how sources are arranged in the result's shape. `dtype`: of the arrays."""
-        variable, shape = self.checked.variables[path], self.checked.shapes[path]
-        fill = self.find_fill(path)
+    def make_frame(self, path: str, accumulation: Accumulation, report: Report) -> Frame:
+        """Return how sources are arranged in the shape and packing of the result."""
+        variable, shape, axis = self.checked.variables[path], self.checked.shapes[path], accumulation.axis
+        fill, packing = self.find_fill(path), self._packings.get(path)
+        dtype = accumulation.dtype if packing is None else descr(variable.type, {})
+
+        def key(number: int) -> Key:
+            return (*self._key(variable.dimensions, number), 0 if packing is None else packing.key(number))
 
         def place(number: int, source: ArraySource) -> ArraySource:
+            if packing is not None:
+                source = packing.repack(path, number, self._names[number], source, report)
             positions = self._place(variable.dimensions, number)
             lengths = (*shape[:axis], source.layout.shape[axis], *shape[axis + 1 :])
             return place_source(source, lengths, positions, convert_fill(fill, source.layout.dtype))
@@ -233,7 +271,10 @@ class ResultGrid:
             lengths = (*shape[:axis], length, *shape[axis + 1 :])
             return fill_source(Layout(dtype, lengths, lengths, fill=convert_fill(fill, dtype)))
 
-        return Frame(partial(self._key, variable.dimensions), place, gap, fill)
+        def fill_between(number: int) -> bytes | None:
+            return fill if packing is None or packing.is_usual(number) else None
+
+        return Frame(key, place, gap, fill_between)
 
     def _place(self, dimensions: Sequence[str | int], number: int) -> Positions:
         key = self._key(dimensions, number)
@@ -303,7 +344,8 @@ class ResultGrid:
         }
 
     def finish(self, report: Report) -> Callable[[str, Variable], Variable]:
-        """Report the gaps; return the function that gives variables with gaps their fill value, by FQN."""
+        """Report gaps and packings; return the function that gives variables with gaps their fill value, by FQN."""
+        report_repacked(self._packings, self._names, report)
         rules = {path: fill_gaps(self.checked.variables[path], self.checked.fills[path]) for path in self._gaps}
         rows = {
             path: f"`{path}`: {count} of {total} cells, read as {rules[path].shown}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -12,7 +12,8 @@ from nczarr.arrays.regions import all_of
 from nczarr.ast import Constant, Dimension, Variable
 from nczarr.ast.types import is_number
 from nczarr.check.checked import Checked, whole_parts
-from nczarr.operations.combine.agreement import Aspect, CombineSpec, SourceDifference, Way
+from nczarr.operations.combine.agreement import Aspect, CombineSpec, SourceDifference, Way, find_axes
+from nczarr.operations.combine.packing import VariablePacking, is_packing, list_packings
 from nczarr.operations.combine.recode import BOUNDS, text_of
 
 Coordinates = Mapping[str, "NDArray[Any]"]
@@ -38,6 +39,8 @@ class SourceGrid(NamedTuple):
     """Variables that the first source lacks."""
     values: Coordinates = MappingProxyType({})
     """Values of variables that are not joined, and cannot be compared with those of the first source."""
+    packings: Mapping[str, VariablePacking] = MappingProxyType({})
+    """Packings of joined variables that differ from those of the first source."""
 
 
 SAME_GRID = SourceGrid()
@@ -77,7 +80,7 @@ def list_overridden(checked: Checked, way: Way) -> frozenset[str]:
 
 
 def grid_of_source(
-    checked: Checked, first: Checked, coordinates: Coordinates, ordered: Iterable[str], way: Way, spec: CombineSpec
+    checked: Checked, first: Checked, coordinates: Coordinates, ordered: Collection[str], way: Way, spec: CombineSpec
 ) -> SourceGrid:
     """Return the grid of a source. Raises OSError, CompileError.
 
@@ -85,8 +88,10 @@ def grid_of_source(
     """
     along = {path for path in ordered if is_index(path, checked)}
     own = read_coordinates(checked, along)
+    joined = [path for path, one in checked.variables.items() if find_axes(one, way.dimensions) and path not in ordered]
+    packings = list_packings(checked, joined, first) if spec.repack else {}
     if spec.join != "outer" or checked is first:
-        return SourceGrid(own, {}, {})
+        return SourceGrid(own, {}, {}, packings)
     for path in checked.dimensions:
         if path in way.dimensions or not is_index(path, checked):
             continue
@@ -105,7 +110,7 @@ def grid_of_source(
         for path, variable in checked.variables.items()
         if path not in first.variables
     }
-    return SourceGrid(own, declared, {})
+    return SourceGrid(own, declared, {}, packings)
 
 
 def _is_equal(one: NDArray[Any], other: NDArray[Any]) -> bool:
@@ -118,6 +123,8 @@ def list_faults(
     """Yield the differences from the first source that remain if the request is met."""
     for difference in differences:
         path, aspect = difference.path, difference.aspect
+        if is_packing(difference, grid.packings, first.variables):
+            continue
         if spec.join == "outer":
             if aspect in (Aspect.VARIABLE, Aspect.DIMENSION):
                 continue

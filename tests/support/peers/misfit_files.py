@@ -42,6 +42,25 @@ MISFITS: dict[str, Callable[[int], Changes]] = {
 }
 """Changes of each file of a series, by its number."""
 
+PACKED: Changes = {"type": "i2", "scale": 0.5, "fill": -999}
+
+PACKINGS: dict[str, Callable[[int], Changes]] = {
+    "another scale": lambda n: {**PACKED, **thirds(n, scale=0.25)},
+    "another offset in the first file": lambda n: {**PACKED, **({"offset": 20.0} if n == 0 else {})},
+    "another fill value": lambda n: {**PACKED, **thirds(n, fill=-1)},
+    "another type": lambda n: {**PACKED, **thirds(n, type="i4")},
+    "floats among packed numbers": lambda n: PACKED if n % 3 else {"type": "f4"},
+    "packed numbers among floats": lambda n: {"type": "f4"} if n % 3 else PACKED,
+    "doubles among floats": lambda n: thirds(n, type="f8"),
+    "no filters": lambda n: thirds(n, storage={"zlib": False}),
+    "other chunks": lambda n: thirds(n, chunks=(1, 4, 3)),
+    "another byte order": lambda n: {"type": "i2", **thirds(n, storage={"endian": "big"})},
+    "other units of time": lambda n: thirds(n, units="minutes since 2000-01-01", rate=60),
+    "all at once": lambda n: {**PACKED, **thirds(n, scale=0.25, lats=LATS[1:3], type="i4", storage={"zlib": False},
+                                                 units="minutes since 1999-12-31", start=1440, rate=60)},
+}  # fmt: skip
+"""Changes of each file of a series whose packing is not that of most."""
+
 
 def write(path: Path, number: int, netcdf4: ModuleType, changes: Changes) -> None:
     """Write a file whose values tell of their variable, time and place."""
@@ -52,8 +71,9 @@ def write(path: Path, number: int, netcdf4: ModuleType, changes: Changes) -> Non
             file.createDimension(name, length)
         time = file.createVariable("time", "f8", ("time",))
         time.units, time.bounds = changes.get("units", "hours since 2000-01-01"), "time_bnds"
-        time[:] = np.array(times) * changes.get("rate", 1)
-        file.createVariable("time_bnds", "f8", ("time", "nv"))[:] = np.stack([times, np.array(times) + 1], 1)
+        bounds = np.stack([times, np.array(times) + 1], 1) * changes.get("rate", 1) + changes.get("start", 0)
+        time[:] = bounds[:, 0]
+        file.createVariable("time_bnds", "f8", ("time", "nv"))[:] = bounds
         file.createVariable("lat", "f8", ("lat",))[:] = lats
         file.createVariable("lon", "f8", ("lon",))[:] = lons
         file.createVariable("height", "f4", ("lat",))[:] = np.array(lats) * 2
@@ -81,7 +101,7 @@ def series(folder: Path, kind: str, count: int, netcdf4: ModuleType) -> list[str
     paths = []
     for number in range(count):
         paths.append(str(folder / f"{number:03}.nc"))
-        write(Path(paths[-1]), number, netcdf4, MISFITS[kind](number))
+        write(Path(paths[-1]), number, netcdf4, {**MISFITS, **PACKINGS}[kind](number))
     return paths
 
 

@@ -12,6 +12,8 @@ import pytest
 import nczarr
 from nczarr import refs
 from nczarr.api.handle import DatasetHandle
+from nczarr.diagnostics.report import Report
+from nczarr.operations.combine import CombineSpec, combine
 from tests.conftest import run_command
 from tests.support.combining import combined, refused
 
@@ -190,7 +192,7 @@ def test_a_dry_run_shows_lengths_but_no_places(tmp_path: Path) -> None:
     ran = run_command("combine", *paths, str(tmp_path / "c.json"), "--along", "t", "--sort", "--dry-run")
     assert ran.out.decode().splitlines()[:3] == ["`/t`: 2 sources, 3 in all", f"   2  {paths[0]}", f"   1  {paths[1]}"]
     ran = run_command("combine", *paths, str(tmp_path / "c.json"), "--along", "t", "--sort", "--resume")
-    assert "not with `--join outer`, `--sort` or `--duplicates`" in ran.err
+    assert "not with `--join outer`, `--sort`" in ran.err
 
 
 def test_processes_place_the_same_cells(tmp_path: Path) -> None:
@@ -202,3 +204,87 @@ def test_processes_place_the_same_cells(tmp_path: Path) -> None:
     for workers in (1, 2):
         refs.combine(paths, tmp_path / f"{workers}.json", along="t", join="outer", workers=workers)
     assert (tmp_path / "1.json").read_bytes() == (tmp_path / "2.json").read_bytes()
+
+
+def packed(t: list[Any], numbers: str, scale: str = "0.5", **members: str) -> DatasetHandle:
+    """Packed numbers of some times."""
+    attributes = f"v:scale_factor = {scale} ; v:_FillValue = -9s ; " + members.pop("attributes", "")
+    text = source(t, **{"type": "short", **members, "attributes": attributes}).to_cdl()
+    head, _, tail = text.partition(" v =")
+    return nczarr.from_cdl(f"{head} v = {numbers} ;{tail.partition(';')[2]}")
+
+
+def test_sources_get_the_packing_of_most() -> None:
+    made = combined(packed([1], "8, _", "0.25"), packed([2], "1, 2"), packed([3], "3, _"), along=("t",), repack=True)
+    assert made["v"][...].tolist() == [[4, -9], [1, 2], [3, -9]]
+    assert made["v"].attributes["scale_factor"] == 0.5
+    (note,) = made.diagnostics
+    assert (note.code, note.notes) == ("reencoded-chunks", ("`/v`: scale_factor 0.25 becomes 0.5, in `s0`",))
+
+
+def test_of_equal_counts_the_first_packing_counts() -> None:
+    made = combined(packed([1], "8, _", "0.25"), packed([2], "1, 2"), along=("t",), repack=True)
+    assert (made["v"].attributes["scale_factor"], made["v"][...].tolist()) == (0.25, [[8, -9], [2, 4]])
+
+
+@pytest.mark.parametrize(
+    ("numbers", "scale", "note"),
+    [
+        ("30000, 1", "100.", "the first of them is 3000000.0"),  # beyond the range
+        ("-9, -18", "0.25", "the first of them is -4.5"),  # -18 is -4.5, which is the mark of most
+    ],
+)
+def test_values_without_an_equal_are_an_error(numbers: str, scale: str, note: str) -> None:
+    report = Report()
+    handles = [packed([1], "1, 2"), packed([2], "1, 2"), packed([3], numbers, scale)]
+    sources = [(f"s{number}", handle.checked) for number, handle in enumerate(handles)]
+    assert combine(sources, CombineSpec(("t",), repack=True), report) is None
+    (error,) = report.list_sorted()
+    assert error.code == "inexact-packing"
+    assert error.message == "1 values of `/v` in `s2` have no equal in the packing of most sources"
+    assert error.notes == (f"scale_factor {scale.rstrip('.')}{'.0' * scale.endswith('.')} becomes 0.5", note)
+
+
+def test_values_are_rounded_by_less_than_a_step_which_is_reported() -> None:
+    sources = [packed([1], "1, 2"), packed([2], "1, 2"), packed([3], "1, 2", "0.75")]
+    made = combined(*sources, along=("t",), repack=True)
+    assert made["v"][2].tolist() == [2, 3]
+    assert made.diagnostics[0].notes == ("`/v`: scale_factor 0.75 becomes 0.5, in `s2`; rounded by at most 0.25",)
+
+
+def test_sources_of_another_type_are_converted() -> None:
+    made = combined(source([1]), source([2], type="double"), source([3]), along=("t",), repack=True)
+    assert made["v"][...].tolist() == [[11, 12], [21, 22], [31, 32]]
+    assert made.dataset.variables[2].type == "float"
+
+
+def test_unsigned_numbers_are_those_that_they_mean() -> None:
+    odd = source([3], type="byte", attributes='v:_Unsigned = "true" ;').to_cdl().replace("31, 32", "-1, 7")
+    made = combined(
+        source([1], type="short"), source([2], type="short"), nczarr.from_cdl(odd), along=("t",), repack=True
+    )
+    assert made["v"][2].tolist() == [255, 7]
+
+
+def test_integers_beyond_floats_are_not_changed_silently() -> None:
+    sources = [
+        source([1]),
+        source([2]),
+        nczarr.from_cdl(source([3], type="int64").to_cdl().replace("31,", "9007199254740993,")),
+    ]
+    assert refused(*sources, along=("t",), repack=True) == [
+        "inexact-packing: 1 values of `/v` in `s2` have no equal in the packing of most sources"
+    ]
+
+
+def test_other_attributes_are_refused_as_before() -> None:
+    sources = [source([1]), source([2], attributes='v:units = "K" ;')]
+    assert len(refused(*sources, along=("t",), repack=True)) == 1
+    sources = [source([1], attributes="v:valid_min = 0.f ;"), source([2])]
+    assert len(refused(*sources, along=("t",), repack=True)) == 1
+
+
+def test_repacked_sources_in_another_order_and_grid() -> None:
+    sources = [packed([3], "1, 2"), packed([1], "4, 8", "0.25"), packed([2], "5, 6")]
+    made = combined(*sources, along=("t",), repack=True, sort=True)
+    assert made["v"][...].tolist() == [[2, 4], [5, 6], [1, 2]]
