@@ -10,6 +10,7 @@ from nczarr.options import DEFAULT_MEMORY, FOLLOWING, Following
 
 if TYPE_CHECKING:
     from nczarr.api.inputs import Dataset
+    from nczarr.operations.combine.agreement import Join
     from nczarr.plan.plans import Conversion
 
 
@@ -19,6 +20,8 @@ def append(
     *,
     along: str | Iterable[str],
     region: Literal["auto"] | None = None,
+    join: Join = "exact",
+    repack: bool = False,
     variables: Iterable[str] = (),
     groups: Iterable[str] = (),
     coordinates: bool = True,
@@ -47,6 +50,12 @@ def append(
     region : "auto", optional
         Replace the records whose coordinates the target has already. None: they are
         an error.
+    join : str
+        Treatment of variables and coordinates that differ from those of the target: `"exact"`,
+        an error; `"outer"`, fill values where a source lacks a variable or a part; `"override"`,
+        the coordinates of the target. Files also get new variables and coordinates.
+    repack : bool
+        Give sources with another type, packing or fill value those of the target.
     variables, groups : Iterable of str
         Restrict the sources to these.
     coordinates : bool
@@ -117,6 +126,8 @@ def append(
         Subset(tuple(variables), tuple(groups), related=coordinates),
         options,
         region == "auto",
+        join=join,
+        repack=repack,
         discard=discard,
     )
     with passing():

@@ -176,6 +176,10 @@ def append(
     along: str | Iterable[str] = (),
     decode_times: bool = False,
     units: str | None = None,
+    join: Join = "exact",
+    sort: bool = False,
+    duplicates: Duplicates | None = None,
+    repack: bool = False,
     variables: Iterable[str] = (),
     groups: Iterable[str] = (),
     coordinates: bool = True,
@@ -204,6 +208,14 @@ def append(
         Count the times of the sources in the `units` of the document.
     units : str, optional
         Count all times in these units.
+    join : str
+        As that of `combine`.
+    sort : bool
+        Sort all records by the coordinate of the dimension.
+    duplicates : str, optional
+        As that of `combine`.
+    repack : bool
+        Give sources with another type, packing or fill value those of the document.
     variables, groups : Iterable of str
         Restrict the sources to these.
     coordinates : bool
@@ -272,6 +284,10 @@ def append(
         Subset(tuple(variables), tuple(groups), related=coordinates),
         options,
         recoding=Recoding(units) if units is not None or decode_times else None,
+        join=join,
+        sort=sort,
+        duplicates=duplicates,
+        repack=repack,
         document=True,
     )
     with passing():

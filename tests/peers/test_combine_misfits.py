@@ -154,3 +154,41 @@ def test_one_of_several_equal_times_is_kept(
     truth = together(sources, netcdf4, last=rule == "last")
     with read(peer("xarray"), target) as found:
         assert_equal(found, truth)
+
+
+APPENDED = {
+    "a variable is missing": ("--join", "outer"),
+    "a part is missing": ("--join", "outer"),
+    "every second latitude": ("--join", "outer"),
+    "another scale": ("--repack",),
+    "another type": ("--repack",),
+    "other chunks": ("--repack",),
+    "all at once": ("--repack", "--join", "outer"),
+}
+"""Options with which a target is extended by all files but the first."""
+
+
+@pytest.mark.parametrize("suffix", [".json", ".zarr", ".nc", "icechunk"])
+@pytest.mark.parametrize("kind", APPENDED)
+@pytest.mark.sampled(3)
+def test_targets_are_extended_by_files_that_do_not_quite_fit(
+    peer: Peer, nczarr_command: Callable[..., Ran], tmp_path: Path, kind: str, suffix: str
+) -> None:
+    netcdf4, xarray = peer("netCDF4"), peer("xarray")
+    sources = series(tmp_path / "d", kind, 7, netcdf4, fill=-5)
+    target = tmp_path / ("repo" if suffix == "icechunk" else f"out{suffix}")
+    place = f"icechunk:{target}" if suffix == "icechunk" else str(target)
+    metadata = ("--metadata", "zarr2") if suffix == ".json" else ()
+    assert nczarr_command("combine", sources[0], place, "--along", "time", *metadata, "-q").status == 0
+    ran = nczarr_command("append", *sources[1:], place, "--along", "time", *APPENDED[kind])
+    assert ran.status == 0, ran.err
+    truth = together(sources, netcdf4)
+    if suffix == "icechunk":
+        icechunk = peer("icechunk")
+        storage = icechunk.local_filesystem_storage(str(target))
+        store = icechunk.Repository.open(storage).readonly_session("main").store
+        found = xarray.open_zarr(store, consolidated=False)
+    else:
+        found = read(xarray, target)
+    with found:
+        assert_equal(found, truth)

@@ -385,7 +385,7 @@ def _extend(request: AppendRequest, lock: Lock, report: Report, step: Callable[[
     options = request.options._replace(writing=writing, overwrite=True, dask=None, grid=grid)
     form = registry.find_format(REFERENCE)
     assert form is not None
-    lengths = {path: (every[0], sum(every)) for path, every in combination.lengths.items()}
+    lengths = {path: (every[0], combination.totals[path]) for path, every in combination.lengths.items()}
     if request.rehearsal:
         steps = pipeline.steps(combination.checked, request.target, form, report, options)
         conversion = Conversion(request.target, form.name, len(combination.checked.variables))
@@ -406,7 +406,17 @@ def _combine(
     reading, storage = for_reading(options), options.storage.of("source")
     first = Input(request.target, partial(read_document, request.target, options=reading), portable=True, whole=True)
     spec = CombineSpec(
-        request.along, None, writing.embed, request.recoding, _varies(old.checked), writing.inline, extends=True
+        request.along,
+        None,
+        writing.embed,
+        request.recoding,
+        _varies(old.checked),
+        writing.inline,
+        extends=True,
+        join=request.join,
+        sort=request.sort,
+        duplicates=request.duplicates,
+        repack=request.repack,
     )
     if not request.along:
         job = Job("", first, request.subset, spec, report.strict, storage)

@@ -20,7 +20,8 @@ from nczarr.ast.dataset import building, map_groups
 from nczarr.check.checked import Checked, resize, whole_parts
 from nczarr.diagnostics.report import Report
 from nczarr.operations.combine import Combined, Recoding
-from nczarr.operations.combine.agreement import Way, is_coordinate
+from nczarr.operations.combine.agreement import Join, Way, is_coordinate
+from nczarr.operations.combine.axis_order import Duplicates
 from nczarr.operations.compare.difference import show
 from nczarr.operations.pipeline import Input
 from nczarr.options import Options
@@ -47,6 +48,14 @@ class AppendRequest(NamedTuple):
     """Replace the records whose coordinates the target has already."""
     recoding: Recoding | None = None
     """Units of all times, for reference documents; None: they must be equal."""
+    join: Join = "exact"
+    """Treatment of variables and coordinates that differ from those of the target."""
+    sort: bool = False
+    """Sort the records of a reference document by their coordinate."""
+    duplicates: Duplicates | None = None
+    """Rule for records of a reference document with equal coordinates; None: an error."""
+    repack: bool = False
+    """Give the sources the packing of the target."""
     rehearsal: bool = False
     """Write nothing."""
     discard: bool = False

@@ -133,12 +133,12 @@ class PackingChoice:
             self._sources[number] = place
 
     def choose(self, count: int) -> VariablePacking:
-        """Return the packing of most of so many sources; of equal counts, the first."""
+        """Return the packing of most of so many sources; of equal counts, or without a count, the first."""
         counts = [0] * len(self._packings)
         for place in self._sources.values():
             counts[place] += 1
         counts[0] = count - sum(counts)
-        self._choice = counts.index(max(counts))
+        self._choice = counts.index(max(counts)) if count else 0
         return self._packings[self._choice]
 
     def key(self, number: int) -> int:

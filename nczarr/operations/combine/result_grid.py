@@ -155,14 +155,20 @@ class ResultGrid:
                 self._check_order(path, report)
         for path, distinct in self._distinct.items():
             if len(distinct) > 1:
-                union = self._unions[path] = union_of(distinct)
+                first = self._model.coordinates.get(path)
+                grows = first is None or not spec.extends or not all(np.isin(one, first).all() for one in distinct)
+                union = self._unions[path] = union_of(distinct) if grows or first is None else first
                 wrong = any(len(np.unique(values)) < len(values) for values in distinct)
                 if wrong or (union.dtype.kind == "f" and np.isnan(union).any()):
                     text = f"`{path}` differs between the sources, and has a value twice or missing values in one"
                     report.error("unequal-sources", text)
                 self._positions[path] = [positions_in(union, values) for values in distinct]
         declared = {path: variable for path, (_, variable) in self.declared.items()}
-        packings = {path: choice.choose(counts[path]) for path, choice in self._packings.items() if path in counts}
+        packings = {
+            path: choice.choose(0 if spec.extends else counts[path])
+            for path, choice in self._packings.items()
+            if path in counts
+        }
         self.checked = extend_tree(self._model.checked, declared, packings, self.measure)
         return report.errors == before
 

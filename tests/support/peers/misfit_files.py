@@ -95,13 +95,13 @@ def values(name: str, times: Iterable[float], lats: Iterable[float], lons: Itera
     return np.round(np.array(whole, float).reshape(len(list(times)), -1, len(list(lons))))
 
 
-def series(folder: Path, kind: str, count: int, netcdf4: ModuleType) -> list[str]:
-    """Write a series; return the paths."""
+def series(folder: Path, kind: str, count: int, netcdf4: ModuleType, **usual: Any) -> list[str]:
+    """Write a series; return the paths. `usual`: changes of all files that their kind does not state."""
     folder.mkdir(exist_ok=True)
     paths = []
     for number in range(count):
         paths.append(str(folder / f"{number:03}.nc"))
-        write(Path(paths[-1]), number, netcdf4, {**MISFITS, **PACKINGS}[kind](number))
+        write(Path(paths[-1]), number, netcdf4, {**usual, **{**MISFITS, **PACKINGS}[kind](number)})
     return paths
 
 
