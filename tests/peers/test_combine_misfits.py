@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -11,8 +12,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.conftest import Ran
+from tests.conftest import Ran, missing_peer
+from tests.support.peers import SCRIPTS
 from tests.support.peers.misfit_files import MISFITS, PACKINGS, series, together
+from tests.support.peers.references import others_interpreter
 
 pytestmark = pytest.mark.peer
 
@@ -108,6 +111,33 @@ def test_decoded_values_are_equal_in_the_packing_of_most_files(
         with read(xarray, target) as found:
             encoding = {name: found["v"].encoding.get(name) for name in ("scale_factor", "add_offset", "_FillValue")}
             assert {name: value for name, value in encoding.items() if name in expected} == expected
+
+
+def test_virtualizarr_joins_few_of_them_and_two_with_wrong_values(peer: Peer, tmp_path: Path) -> None:
+    """It refuses unions, types, filters and chunks that differ, and joins files of other scales without a word."""
+    interpreter = others_interpreter()
+    if interpreter is None:
+        missing_peer("virtualizarr (NCZARR_KERCHUNK names its interpreter)")
+    netcdf4 = peer("netCDF4")
+    files = {kind: series(tmp_path / kind, kind, 7, netcdf4) for kind in (*MISFITS, *PACKINGS)}
+    cases = [f"{kind}={','.join(paths)}" for kind, paths in files.items()]
+    script = [interpreter, str(SCRIPTS / "join_virtualizarr.py"), str(tmp_path), "--outer", *cases]
+    done = subprocess.run(script, capture_output=True, text=True, check=True)
+    answers = json.loads(done.stdout.splitlines()[-1])
+    found = {}
+    for kind, answer in answers.items():
+        if "error" not in answer:
+            truth = together(files[kind], netcdf4)["v"]
+            found[kind] = np.array_equal(np.array(answer["v"], float), truth, equal_nan=True)
+    assert found == {
+        "files are not in order": True,
+        "times within files are not in order": True,
+        "files take turns": True,
+        "another scale": False,
+        "another offset in the first file": False,
+        "another fill value": True,  # no value is missing
+        "other units of time": True,
+    }
 
 
 def test_files_in_the_packing_of_most_stay_references(

@@ -13,8 +13,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from nczarr.arrays.chunks.manifest import ChunkPlace, Manifest, columns_from, columns_of, some
-from nczarr.arrays.chunks.table_chunk_array import TableChunkArray
-from nczarr.arrays.regions import Index, Region, every_index, grid_of
+from nczarr.arrays.regions import Index, Region, every_index, grid_of, number_of
 from nczarr.arrays.sources.cell_positions import Placed
 from nczarr.arrays.sources.concatenate import Joined, merge_tables
 from nczarr.arrays.sources.source import ArraySource, Layout, Stored
@@ -97,15 +96,13 @@ def count_made(source: ArraySource) -> tuple[int, int]:
     """Return how many chunks of a concatenation no source has whole, and how many are not only fill. Raises OSError."""
     if not isinstance(source, Joined | Placed):
         return 0, 0
-    stored = source.stored
-    chunks = source.layout.chunks if stored is None else stored.chunks
-    occupied = sum(1 for _ in source.list_occupied(chunks))
-    table = None if stored is None else source.manifest()
-    if table is None:
-        return (occupied if stored is None else 0), occupied
-    pieces = source.sources if isinstance(source, Joined) else ()
-    here = sum(len(piece.held) for piece in pieces if isinstance(piece, TableChunkArray))
-    return max(0, occupied - len(columns_of(table).chunk) - here), occupied
+    stored, table = source.stored, source.manifest()
+    occupied = list(source.list_occupied(source.layout.chunks))
+    if stored is None or table is None:
+        return len(occupied), len(occupied)
+    counts, placed = grid_of(source.layout.shape, stored.chunks), set(columns_of(table).chunk.tolist())
+    others = (index for index in occupied if number_of(index, counts) not in placed)
+    return sum(1 for index in others if source.read_encoded(index) is None), len(occupied)
 
 
 def _chunks(keys: Iterable[Index], layout: Layout) -> Iterator[Index]:

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from nczarr import names
-from nczarr.arrays.chunks.manifest import columns_of
 from nczarr.arrays.lazy_numpy import np
 from nczarr.arrays.sources.accumulation import Accumulation, Targets
 from nczarr.arrays.sources.concatenate import common_layout, join_sources, misfit
@@ -368,8 +367,8 @@ class Combination:
         whole = join_sources(sources, axis, rectilinear=self.model.way.rectilinear, fill=grid.find_fill(path))
         if whole.stored is None and (layout := common_layout(sources, whole.layout)) is not None:
             patched = patch(whole, layout, 0)
-            table = patched.manifest()
-            if not small or (table is not None and len(columns_of(table).chunk)):
+            made, total = count_made(patched)
+            if not small or made < total:
                 whole = patched
             else:
                 sources, _ = accumulation.arrange(order, frame, known=True)
