@@ -68,6 +68,8 @@ class Model(NamedTuple):
     """Chunk lengths of each variable that is one array; None without chunks."""
     coordinates: Coordinates = MappingProxyType({})
     """Coordinates that are not joined, for a union with those of other sources."""
+    placed: frozenset[str] = frozenset()
+    """Coordinates of these whose values say where cells lie in the result."""
     overridden: frozenset[str] = frozenset()
     """Coordinates that stand for those of all sources."""
 
@@ -98,8 +100,9 @@ def model_of(name: str, checked: Checked, spec: CombineSpec, report: Report) -> 
     if spec.join == "outer":
         paths = [path for path in checked.dimensions if path not in way.dimensions and is_index(path, checked)]
         coordinates = {path: read_values(checked, path) for path in paths}
+    placed = ordered if spec.is_ordered else frozenset[str]()
     overridden = list_overridden(checked, way) if spec.join == "override" else frozenset[str]()
-    return Model(name, checked, way, spec, axes, ordered, chunks, coordinates, overridden)
+    return Model(name, checked, way, spec, axes, ordered, chunks, coordinates, placed, overridden)
 
 
 def in_model_units(name: str, checked: Checked, model: Model, report: Report) -> Checked:
@@ -157,7 +160,7 @@ def contribution_of(name: str, checked: Checked, model: Model) -> Contribution:
     differences = () if is_model else tuple(findings(model.checked, checked, way))
     grid = SourceGrid({}, {}, {}, {})
     if spec.is_placed:
-        grid = grid_of_source(checked, model.checked, model.coordinates, model.ordered, way, spec)
+        grid = grid_of_source(checked, model.checked, model.coordinates, model.placed, way, spec)
         differences = tuple(list_faults(differences, grid, model.checked, spec))
     unlike = {difference.path for difference in differences if difference.decisive}
     unlike |= {
@@ -165,7 +168,7 @@ def contribution_of(name: str, checked: Checked, model: Model) -> Contribution:
         for path, variable in model.checked.variables.items()
         if variable.type in unlike or not unlike.isdisjoint(variable.dimensions) or path not in checked.variables
     }
-    axes, ordered = model.axes, frozenset[str]() if spec.is_placed else model.ordered
+    axes, ordered = model.axes, model.ordered - model.placed
     pieces: dict[str, VariablePiece] = {}
     orders: dict[str, CoordinateOrder] = {}
     loose: dict[str, NDArray[Any]] = {}
@@ -176,7 +179,7 @@ def contribution_of(name: str, checked: Checked, model: Model) -> Contribution:
         axis = axes.get(path) if declared is None else next(iter(found_axes), None)
         if len(found_axes) > 1:
             faults.append((path, f"`{path}` has several of the dimensions {way.shown}, in `{name}`"))
-        elif path in unlike or path in model.overridden or (path in model.ordered and spec.is_placed):
+        elif path in unlike or path in model.overridden or path in model.placed:
             continue
         elif axis is not None:
             pieces[path], order = _piece(path, checked, model, axis, ordered=path in ordered)

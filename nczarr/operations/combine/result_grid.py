@@ -24,7 +24,6 @@ from nczarr.diagnostics.report import Diagnostic, Report, Severity
 from nczarr.operations.combine.agreement import Aspect, SourceDifference, compare_variable, find_axes
 from nczarr.operations.combine.axis_order import AxisOrder, Overlap, by_values, in_sequence, positions_in, union_of
 from nczarr.operations.combine.contribution import Contribution, Model
-from nczarr.operations.combine.coordinate_order import Ascending, order_of
 from nczarr.operations.combine.gap_fill import extend_tree, fill_gaps
 from nczarr.operations.combine.packing import PackingChoice, is_packing, packing_of, report_repacked
 from nczarr.operations.combine.source_grid import DeclaredVariable, read_values
@@ -148,11 +147,7 @@ class ResultGrid:
                 if values.dtype.kind == "f" and np.isnan(values).any():
                     text = f"`{path}` has missing values in `{name}`, which have no place in the result"
                     report.error("unequal-sources", text)
-            if spec.is_ordered:
-                self._orders[path] = by_values(self._along[path], sort=spec.sort or spec.join == "outer")
-            else:
-                self._orders[path] = in_sequence(lengths)._replace(values=np.concatenate(self._along[path]))
-                self._check_order(path, report)
+            self._orders[path] = by_values(self._along[path], sort=spec.sort or spec.join == "outer")
         for path, distinct in self._distinct.items():
             if len(distinct) > 1:
                 first = self._model.coordinates.get(path)
@@ -171,18 +166,6 @@ class ResultGrid:
         }
         self.checked = extend_tree(self._model.checked, declared, packings, self.measure)
         return report.errors == before
-
-    def _check_order(self, path: str, report: Report) -> None:
-        """Report unordered-coordinate for values that do not increase."""
-        order = Ascending(path)
-        for name, values in zip(self._names, self._along[path], strict=True):
-            one, _ = order_of(ArrayInMemory(Layout(values.dtype.str, values.shape, values.shape), values))
-            if one is not None:
-                order.add(name, one)
-        if order.fault is not None:
-            report.warning(
-                "unordered-coordinate", order.fault, helps=["give the sources in another order, or `--sort`"]
-            )
 
     def measure(self, path: str, dimension: Dimension) -> int:
         """Return the length of a dimension in the result."""

@@ -88,7 +88,8 @@ def grid_of_source(
     """
     along = {path for path in ordered if is_index(path, checked)}
     own = read_coordinates(checked, along)
-    joined = [path for path, one in checked.variables.items() if find_axes(one, way.dimensions) and path not in ordered]
+    grown = way.dimensions
+    joined = [path for path, one in checked.variables.items() if find_axes(one, grown) and path not in grown]
     packings = list_packings(checked, joined, first) if spec.repack else {}
     if spec.join != "outer" or checked is first:
         return SourceGrid(own, {}, {}, packings)
