@@ -13,6 +13,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from typing import Literal
 
 from nczarr import registry
 from nczarr.arrays.codecs.chain import expressible
@@ -30,8 +31,6 @@ from nczarr.operations.append.placement import (
     AppendRequest,
     ExtendableTarget,
     Extension,
-    is_cut,
-    pieces_of,
     place_runs,
 )
 from nczarr.operations.combine import CombineSpec, combine
@@ -295,7 +294,10 @@ def _join(target: ExtendableTarget, request: AppendRequest, report: Report) -> E
         report.error("misplaced-records", text, helps=["convert the sources first"])
         return None
     along = tuple(way.dimensions)
-    spec = CombineSpec(along, ordered=False, join=request.join, repack=request.repack, extends=not fits)
+    rule: Literal["last"] | None = "last" if request.region and len(along) == 1 else None
+    spec = CombineSpec(
+        along, ordered=False, join=request.join, duplicates=rule, repack=request.repack, extends=not fits
+    )
     whole = combine(every, spec, report)
     pieces = place_runs(every, way, region=request.region, report=report)
     if whole is None or pieces is None or report.errors > before:
@@ -303,10 +305,6 @@ def _join(target: ExtendableTarget, request: AppendRequest, report: Report) -> E
     if not fits and target.store is not None and not _has_target_grid(target, whole, way, report):
         return None
     _note_encodings(every, way, report)
-    if is_cut(every, way, pieces):
-        whole = combine(pieces_of(every, way, pieces), spec, report)
-    if whole is None or report.errors > before:
-        return None
     return Extension(request, target, whole, way, pieces, report)
 
 

@@ -68,12 +68,12 @@ class CombineSpec(NamedTuple):
     @property
     def is_ordered(self) -> bool:
         """True if cells along the joined dimension lie in the order of its coordinate."""
-        return self.join == "outer" or self.sort or self.duplicates is not None
+        return (self.join == "outer" and self.ordered) or self.sort or self.duplicates is not None
 
     @property
     def is_placed(self) -> bool:
         """True if chunks of the result may be other ones than those of the sources."""
-        return self.is_ordered or self.repack
+        return self.join == "outer" or self.is_ordered or self.repack
 
 
 class Way(NamedTuple):

@@ -13,6 +13,7 @@ from nczarr.arrays.lazy_numpy import np
 from nczarr.arrays.sources.accumulation import Accumulation, Targets
 from nczarr.arrays.sources.concatenate import common_layout, join_sources, misfit
 from nczarr.arrays.sources.patchwork import count_made, patch
+from nczarr.arrays.sources.sliced import cut
 from nczarr.arrays.sources.source import ArraySource, Parts, itemsize, numpy_dtype
 from nczarr.arrays.sources.split_chunks import align_grids
 from nczarr.ast import Dimension, Group, Variable
@@ -309,9 +310,7 @@ class Combination:
         if isinstance(arrays, Accumulation):
             return {"": self._whole(path, arrays, report)}
         if self.grid is not None:
-            text = f"`{path}` has lists, whose places in the result are not changed"
-            report.error("unequal-sources", text, helps=[CHOOSE])
-            return {}
+            return self._place_lists(path, axis, arrays, self.grid, report)
         from nczarr.arrays.sources.interleave import join  # few arrays are joined otherwise than chunk by chunk
 
         def part(sources: Sequence[ArraySource], axis: int) -> ArraySource:
@@ -321,6 +320,24 @@ class Combination:
             return self._whole(path, accumulation, report)
 
         return join(checked.variables[path].type, arrays, axis, checked.types, part)
+
+    def _place_lists(self, path: str, axis: int, arrays: list[Parts], grid: ResultGrid, report: Report) -> Parts:
+        """Return the parts of a variable with lists in the order of the result; reports unequal-sources."""
+        from nczarr.arrays.sources.interleave import join
+
+        checked, is_everywhere = grid.checked, len(arrays) == len(self.names)
+        runs = grid.arrange(path, axis, np.arange(len(self.names)), report) if is_everywhere else []
+        moved = any(str(name) in grid.unions for name in checked.variables[path].dimensions)
+        if not is_everywhere or moved:
+            text = f"`{path}` has lists, and cells that are in no source or in another grid"
+            report.error("unequal-sources", text, helps=[CHOOSE])
+            return {}
+        pieces = []
+        for run in runs:
+            shape = [range(length) for length in grid.checked.shapes[path]]
+            shape[axis] = range(run.start, run.stop)
+            pieces.append(cut(checked.variables[path].type, tuple(shape), arrays[run.source], checked.types))
+        return join(checked.variables[path].type, pieces, axis, checked.types, join_sources)
 
     def _whole(self, path: str, accumulation: Accumulation, report: Report) -> ArraySource:
         """Return one array of all sources; reports unaligned-chunks, unequal-sources."""
@@ -357,7 +374,7 @@ class Combination:
         are few, are those that are known.
         """
         axis, addressable = accumulation.axis, self.model.wanted.addressable
-        order = grid.arrange(path, accumulation, report)
+        order = grid.arrange(path, axis, accumulation.list_numbers(), report, accumulation)
         frame = grid.make_frame(path, accumulation, report)
         sources, _ = accumulation.arrange(order, frame)
         size = itemsize(sources[0].layout.dtype)

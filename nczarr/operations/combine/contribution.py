@@ -90,7 +90,7 @@ def model_of(name: str, checked: Checked, spec: CombineSpec, report: Report) -> 
         return None
     axes = dict.fromkeys(checked.variables, 0) if way.new_dim else way.axes
     stacked = way.new_dim is not None
-    joined = (way.always or way.axes) if spec.ordered else ()
+    joined = (way.always or way.axes) if spec.ordered or spec.is_ordered else ()
     ordered = frozenset(path for path in joined if is_coordinate(path, checked, stacked=stacked))
     chunks: dict[str, tuple[int, ...] | None] = {}
     for path in axes:

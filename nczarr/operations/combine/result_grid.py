@@ -52,9 +52,7 @@ class ResultGrid:
         self._model = model
         self._names: list[str] = []
         self._lengths: dict[str, list[int]] = {path: [] for path in model.way.dimensions}
-        self._along: dict[str, list[NDArray[Any]]] = {
-            path: [] for path in model.way.dimensions if path in model.ordered
-        }
+        self._along: dict[str, list[NDArray[Any]]] = {path: [] for path in model.placed}
         self._distinct: dict[str, list[NDArray[Any]]] = {path: [array] for path, array in model.coordinates.items()}
         self._choices: dict[str, dict[int, int]] = {}
         """Number of the distinct coordinate of a source, by dimension; 0 for all others."""
@@ -71,7 +69,7 @@ class ResultGrid:
         """Packings of variables that differ between sources."""
         self._orders: dict[str, AxisOrder] = {}
         self._arranged: dict[tuple[str, bytes], tuple[list[CellRun], list[Overlap]]] = {}
-        self._unions: dict[str, NDArray[Any]] = {}
+        self.unions: dict[str, NDArray[Any]] = {}
         self._positions: dict[str, list[NDArray[np.int64]]] = {}
         self._conflicts: dict[tuple[str, Overlap], dict[str, int]] = {}
         self._gaps: dict[str, tuple[int, int]] = {}
@@ -152,7 +150,7 @@ class ResultGrid:
             if len(distinct) > 1:
                 first = self._model.coordinates.get(path)
                 grows = first is None or not spec.extends or not all(np.isin(one, first).all() for one in distinct)
-                union = self._unions[path] = union_of(distinct) if grows or first is None else first
+                union = self.unions[path] = union_of(distinct) if grows or first is None else first
                 wrong = any(len(np.unique(values)) < len(values) for values in distinct)
                 if wrong or (union.dtype.kind == "f" and np.isnan(union).any()):
                     text = f"`{path}` differs between the sources, and has a value twice or missing values in one"
@@ -171,12 +169,17 @@ class ResultGrid:
         """Return the length of a dimension in the result."""
         if path in self._orders:
             return self._orders[path].length
-        return len(self._unions[path]) if path in self._unions else dimension.size
+        return len(self.unions[path]) if path in self.unions else dimension.size
 
-    def arrange(self, path: str, accumulation: Accumulation, report: Report) -> list[CellRun]:
-        """Return the runs of cells of a joined variable in order. Raises OSError, CompileError."""
-        variable = self.checked.variables[path]
-        dimension, numbers = str(variable.dimensions[accumulation.axis]), accumulation.list_numbers()
+    def arrange(
+        self, path: str, axis: int, numbers: NDArray[np.int64], report: Report, accumulation: Accumulation | None = None
+    ) -> list[CellRun]:
+        """Return the runs of cells of a joined variable in order. Raises OSError, CompileError.
+
+        `numbers`: the sources that have it; `accumulation`: its arrays, to compare
+        cells that several sources have.
+        """
+        dimension = str(self.checked.variables[path].dimensions[axis])
         key = (dimension, numbers.tobytes())
         rule = self._model.wanted.duplicates or "error"
         if key not in self._arranged:
@@ -185,10 +188,10 @@ class ResultGrid:
         if rule == "error":
             for overlap in overlaps:
                 alike = self._signatures[overlap.one] == self._signatures[overlap.other]
-                if alike or not self._is_equal_cell(path, accumulation, overlap, report):
+                if alike or accumulation is None or not self._is_equal_cell(path, accumulation, overlap, report):
                     pair = overlap._replace(position=0, one_cell=0, other_cell=0)
                     self._conflicts.setdefault((dimension, pair), {}).setdefault(path, overlap.position)
-        self._count_gaps(path, accumulation.axis, runs)
+        self._count_gaps(path, axis, runs)
         return runs
 
     def _is_equal_cell(self, path: str, accumulation: Accumulation, overlap: Overlap, report: Report) -> bool:
@@ -207,7 +210,8 @@ class ResultGrid:
         rule = self._model.wanted.duplicates
         for dimension, order in self._orders.items():
             every = np.arange(len(order.lengths))
-            overlaps = order.arrange(every, "first")[1] if rule in ("first", "last") else []
+            asked = rule in ("first", "last") and self._model.wanted.ordered
+            overlaps = order.arrange(every, "first")[1] if asked else []
             if overlaps:
                 count = len({overlap.position for overlap in overlaps})
                 text = f"{count} values of `{dimension}` occur several times; the {rule} of each is used"
@@ -281,18 +285,12 @@ class ResultGrid:
         for path, order in self._orders.items():
             if order.values is not None:
                 yield path, self._in_memory(path, order.values)
-        for path, union in self._unions.items():
-            yield path, self._in_memory(path, union)
         for path, distinct in self._distinct.items():
-            if path in self.declared and path not in self._unions:
-                yield path, self._in_memory(path, distinct[0])
-        for path in self._loose:
-            if path not in self._distinct:
-                yield path, self._in_memory(path, self._merge(path, report))
-        for path in self.checked.variables:
-            is_moved = any(str(name) in self._unions for name in self._list_dimensions(path))
-            is_joined = find_axes(self.checked.variables[path], self._orders)
-            if is_moved and not is_joined and path not in self._loose and path not in self._distinct:
+            if path in self.unions or path in self.declared:
+                yield path, self._in_memory(path, self.unions.get(path, distinct[0]))
+        for path, variable in self.checked.variables.items():
+            is_moved = path in self._loose or any(str(name) in self.unions for name in variable.dimensions)
+            if is_moved and path not in self._distinct and not find_axes(variable, self._orders):
                 yield path, self._in_memory(path, self._merge(path, report))
 
     def _merge(self, path: str, report: Report) -> NDArray[Any]:

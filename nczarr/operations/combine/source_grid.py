@@ -127,7 +127,7 @@ def list_faults(
         if is_packing(difference, grid.packings, first.variables):
             continue
         if spec.join == "outer":
-            if aspect in (Aspect.VARIABLE, Aspect.DIMENSION):
+            if aspect in (Aspect.VARIABLE, Aspect.DIMENSION) or (aspect is Aspect.TYPE and difference.other is None):
                 continue
             if aspect is Aspect.LENGTH and path in grid.coordinates and is_index(path, first):
                 continue

@@ -168,12 +168,28 @@ def test_missing_coordinate_values_and_no_coordinate_are_refused() -> None:
     assert message.startswith("unmatched-dimension: `/t` has no coordinate of numbers")
 
 
-def test_lists_are_not_placed() -> None:
-    text = (
-        "netcdf t {{ types: int(*) l ; dimensions: t = 1 ; variables: int t(t) ; l v(t) ; data: t = {} ; v = {{1}} ; }}"
-    )
-    (message,) = refused(*(nczarr.from_cdl(text.format(time)) for time in (2, 1)), along=("t",), sort=True)
-    assert message == "unequal-sources: `/v` has lists, whose places in the result are not changed"
+LISTS = """netcdf t {{ types: int(*) l ; dimensions: t = {count} ; variables: int t(t) ; l v(t) ;
+data: t = {times} ; v = {lists} ; }}"""
+
+
+def lists(*times: int) -> DatasetHandle:
+    """Lists as long as their time."""
+    texts = ", ".join("{" + ", ".join([str(time)] * time) + "}" for time in times)
+    return nczarr.from_cdl(LISTS.format(count=len(times), times=", ".join(map(str, times)), lists=texts))
+
+
+def test_lists_are_sorted() -> None:
+    made = combined(lists(1, 4), lists(3), lists(2), along=("t",), sort=True)
+    assert [each.tolist() for each in made["v"][...]] == [[1], [2, 2], [3, 3, 3], [4, 4, 4, 4]]
+    assert refused(lists(2), lists(2), along=("t",), sort=True) == [
+        "repeated-coordinate: `/t` has the value 2 in `s0` and in `s1`, with values of `/v`"
+    ]
+
+
+def test_cells_without_lists_are_refused() -> None:
+    text = "netcdf t { dimensions: t = 1 ; variables: int t(t) ; data: t = 9 ; }"
+    (message,) = refused(lists(2), nczarr.from_cdl(text), along=("t",), join="outer")
+    assert message == "unequal-sources: `/v` has lists, and cells that are in no source or in another grid"
 
 
 def test_texts_are_coordinates_of_other_dimensions() -> None:
