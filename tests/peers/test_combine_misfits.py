@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -16,6 +17,7 @@ from tests.conftest import Ran, missing_peer
 from tests.support.peers import SCRIPTS
 from tests.support.peers.misfit_files import MISFITS, PACKINGS, series, together
 from tests.support.peers.references import others_interpreter
+from tests.support.ranged_server import RangedServer
 
 pytestmark = pytest.mark.peer
 
@@ -138,6 +140,35 @@ def test_virtualizarr_joins_few_of_them_and_two_with_wrong_values(peer: Peer, tm
         "another fill value": True,  # no value is missing
         "other units of time": True,
     }
+
+
+@pytest.mark.parametrize(
+    ("kind", "odd"),
+    [
+        ("a variable is missing", 0),
+        ("files are not in order", 0),
+        ("files take turns", 0),
+        ("integers without a fill value", 0),
+        ("a part is missing", 3),
+        ("another scale", 3),
+    ],
+)
+def test_a_remote_file_takes_one_request_unless_its_values_are_encoded_again(
+    peer: Peer, nczarr_command: Callable[..., Ran], tmp_path: Path, kind: str, odd: int
+) -> None:
+    """A chunk that is encoded again takes a request more."""
+    pytest.importorskip("aiohttp", reason="aiohttp is not installed: nczarr[remote]")
+    sources = series(tmp_path / "d", kind, 9, peer("netCDF4"))
+    server = RangedServer(Path("/"))
+    try:
+        urls = [server.url + source for source in sources]
+        joined(nczarr_command, urls, tmp_path / "out.json", "--join", "outer", "--repack")
+        counts = Counter(request.path for request in server.asked)
+    finally:
+        server.close()
+    assert sorted(counts.values())[: 9 - odd] == [1] * (9 - odd)
+    assert len(counts) == 9
+    assert max(counts.values()) <= (1 if not odd else 1 + 2 * 2 * 2)
 
 
 def test_files_in_the_packing_of_most_stay_references(

@@ -9,15 +9,11 @@ from typing import Any, NamedTuple
 
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.regions import Index, Region, all_of, cut_along, repeat_chunks
-from nczarr.arrays.sources.memory import ArrayInMemory
 from nczarr.arrays.sources.source import ArraySource, DerivedSource, Layout, numpy_dtype
 from nczarr.ast.rectilinear import largest
 
 PIECE = 1 << 20
 """Values converted at once."""
-
-IN_MEMORY = 4 << 20
-"""Maximum bytes of an array that stays in memory after its values were compared."""
 
 
 class NumberPacking(NamedTuple):
@@ -125,13 +121,10 @@ EXACT = 2**53
 def repack(source: ArraySource, old: NumberPacking, packing: NumberPacking, fill: bytes | None) -> RepackResult:
     """Return an array in another packing. `fill`: value of unwritten cells, as in a layout.
 
-    All values are read once, in pieces; those of a small array stay in memory. Raises
-    OSError, CompileError.
+    All values are read, in pieces, and none stays in memory. Raises OSError, CompileError.
     """
     made = Repacked(source, old, packing, fill)
     shape, count, example, rounding = source.layout.shape, 0, math.nan, 0.0
-    small = math.prod(shape) * np.dtype(packing.element).itemsize <= IN_MEMORY
-    whole = np.empty(shape, packing.element) if small else None
     for region in cut_along(all_of(shape), repeat_chunks(made.layout.chunks, shape, PIECE)):
         values = source.read(region)
         decoded = old.decode(values)
@@ -143,6 +136,4 @@ def repack(source: ArraySource, old: NumberPacking, packing: NumberPacking, fill
         if wrong.any():
             example = example if count else float(decoded[wrong][0])
             count += int(wrong.sum())
-        if whole is not None:
-            whole[region] = stored
-    return RepackResult(made if whole is None else ArrayInMemory(made.layout, whole), rounding, count, example)
+    return RepackResult(made, rounding, count, example)
