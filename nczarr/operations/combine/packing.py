@@ -160,7 +160,8 @@ class PackingChoice:
         self._rounding[place] = max(self._rounding.get(place, 0.0), result.rounding)
         if result.wrong and number not in self._reported:
             self._reported.add(number)
-            text = f"{result.wrong} values of `{path}` in `{name}` have no equal in the packing of most sources"
+            count = f"{result.wrong} value{'s' * (result.wrong != 1)}"
+            text = f"the packing of most sources cannot hold {count} of `{path}` in `{name}`"
             helps = ["leave the source out, or join the variable apart with `--var`"]
             notes = [chosen.describe(old), f"the first of them is {result.example}"]
             report.error("inexact-packing", text, notes=notes, helps=helps)

@@ -214,7 +214,7 @@ class ResultGrid:
             overlaps = order.arrange(every, "first")[1] if asked else []
             if overlaps:
                 count = len({overlap.position for overlap in overlaps})
-                text = f"{count} values of `{dimension}` occur several times; the {rule} of each is used"
+                text = f"`{dimension}` has {count} value{'s' * (count != 1)} several times; the {rule} cell is used"
                 report.warning("overlapping-sources", text)
         for (dimension, pair), paths in self._conflicts.items():
             values = self._orders[dimension].values

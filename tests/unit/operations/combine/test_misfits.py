@@ -57,9 +57,7 @@ def test_one_of_equal_values_is_kept(rule: Any, value: int) -> None:
     made = combined(source([1, 2]), nczarr.from_cdl(other), along=("t",), duplicates=rule)
     assert made["t"][...].tolist() == [1, 2, 3]
     assert made["v"][1, 0].item() == value
-    assert [each.message for each in made.diagnostics] == [
-        f"1 values of `/t` occur several times; the {rule} of each is used"
-    ]
+    assert [each.message for each in made.diagnostics] == [f"`/t` has 1 value several times; the {rule} cell is used"]
 
 
 def test_equal_values_are_an_error_that_names_the_sources() -> None:
@@ -257,7 +255,7 @@ def test_values_without_an_equal_are_an_error(numbers: str, scale: str, note: st
     assert combine(sources, CombineSpec(("t",), repack=True), report) is None
     (error,) = report.list_sorted()
     assert error.code == "inexact-packing"
-    assert error.message == "1 values of `/v` in `s2` have no equal in the packing of most sources"
+    assert error.message == "the packing of most sources cannot hold 1 value of `/v` in `s2`"
     assert error.notes == (f"scale_factor {scale.rstrip('.')}{'.0' * scale.endswith('.')} becomes 0.5", note)
 
 
@@ -289,7 +287,7 @@ def test_integers_beyond_floats_are_not_changed_silently() -> None:
         nczarr.from_cdl(source([3], type="int64").to_cdl().replace("31,", "9007199254740993,")),
     ]
     assert refused(*sources, along=("t",), repack=True) == [
-        "inexact-packing: 1 values of `/v` in `s2` have no equal in the packing of most sources"
+        "inexact-packing: the packing of most sources cannot hold 1 value of `/v` in `s2`"
     ]
 
 
