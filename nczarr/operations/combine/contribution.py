@@ -187,7 +187,7 @@ def contribution_of(name: str, checked: Checked, model: Model) -> Contribution:
                 orders[path] = order
             if way.new_dim and path not in way.always and not equal(model.checked, checked, path):
                 unequal.add(path)
-        elif path in grid.coordinates:
+        elif path in grid.coordinates or path in model.coordinates:  # these are compared by value
             continue
         elif declared is not None or not grid.coordinates.keys().isdisjoint(checked.variables[path].dimensions):
             fault = _read_loose(path, checked, loose)

@@ -90,9 +90,6 @@ class ResultGrid:
                 self._choices.setdefault(path, {})[number] = self._intern((path,), values, self._distinct)
         signature = frozenset(source.pieces)
         self._signatures.append(self._shared.setdefault(signature, signature))
-        for path, values in grid.values.items():
-            loose = _LooseValues(source.name, number, values)
-            self._intern((path, self._key(self._list_dimensions(path), number)), values, self._loose, loose)
         for path, packing in grid.packings.items():
             if path not in self._packings:
                 self._packings[path] = PackingChoice()
@@ -106,6 +103,9 @@ class ResultGrid:
             for difference in _compare(path, first, declared, placed):
                 if not is_packing(difference, grid.packings, {path: first.variable}):
                     yield name, difference
+        for path, values in grid.values.items():
+            loose = _LooseValues(source.name, number, values)
+            self._intern((path, self._key(self._list_dimensions(path), number)), values, self._loose, loose)
 
     def _model_values(self, path: str) -> NDArray[Any]:
         return np.zeros(0, numpy_dtype(descr(self._model.checked.variables[path].type, {})))

@@ -302,3 +302,39 @@ def test_repacked_sources_in_another_order_and_grid() -> None:
     sources = [packed([3], "1, 2"), packed([1], "4, 8", "0.25"), packed([2], "5, 6")]
     made = combined(*sources, along=("t",), repack=True, sort=True)
     assert made["v"][...].tolist() == [[2, 4], [5, 6], [1, 2]]
+
+
+EMPTY = """netcdf e { dimensions: t = UNLIMITED ; x = 2 ; variables: double t(t) ; int x(x) ; float v(t, x) ;
+data: x = 1, 2 ; }"""
+
+STATIC = """netcdf s { dimensions: x = 2 ; y = 1 ; variables: int x(x) ; float area(x) ; int k(y) ;
+data: x = 2, 3 ; area = 7, 8 ; k = 5 ; }"""
+
+
+@pytest.mark.parametrize("suffix", [".json", ".zarr", ".nc"])
+def test_sources_without_records_or_without_the_dimension_add_variables(tmp_path: Path, suffix: str) -> None:
+    sources = [source([3]), nczarr.from_cdl(EMPTY), nczarr.from_cdl(STATIC), source([1], [2, 3])]
+    for number, handle in enumerate(sources):
+        nczarr.write(handle, tmp_path / f"{number}.nc")
+    paths = [tmp_path / f"{number}.nc" for number in range(4)]
+    refs.combine(paths, tmp_path / f"out{suffix}", along="t", join="outer")
+    with nczarr.open(tmp_path / f"out{suffix}") as made:
+        nan = math.nan
+        assert np.array_equal(made["v"][...], [[nan, 12, 13], [31, 32, nan]], equal_nan=True)
+        assert np.array_equal(made["area"][...], [nan, 7, 8], equal_nan=True)
+        assert made["k"][...].tolist() == [5]
+
+
+def test_zeros_of_both_signs_are_one_coordinate() -> None:
+    text = "netcdf f {{ dimensions: t = 1 ; x = 2 ; variables: int t(t) ; float x(x) ; data: t = {} ; x = {}, 1.f ; }}"
+    made = combined(
+        *(nczarr.from_cdl(text.format(*row)) for row in ((1, "-0.f"), (2, "0.f"))), along=("t",), join="outer"
+    )
+    assert made["x"][...].tolist() == [0, 1]
+
+
+def test_a_repeated_coordinate_is_refused_where_it_differs() -> None:
+    assert combined(source([1], [1, 1]), source([2], [1, 1]), along=("t",), join="outer")["v"].shape == (2, 2)
+    assert refused(source([1], [1, 1]), source([2], [1, 2]), along=("t",), join="outer") == [
+        "unequal-sources: `/x` differs between the sources, and has a value twice or missing values in one"
+    ]
