@@ -99,7 +99,7 @@ def append(
     >>> nczarr.open("days.zarr")["v"][:].tolist()
     [1, 2, 3]
     """
-    from nczarr.api.inputs import finish, inputs_of
+    from nczarr.api.inputs import check_choices, finish, inputs_of
     from nczarr.api.options import options_from
     from nczarr.diagnostics.report import Report
     from nczarr.operations.append import AppendRequest
@@ -107,6 +107,7 @@ def append(
     from nczarr.select.selection import Subset
     from nczarr.stores.spool import passing
 
+    check_choices(join)
     if region not in (None, "auto"):
         raise ValueError(f"{region!r} is not a region; use 'auto' or None")
     report, path = Report(), os.fspath(target)

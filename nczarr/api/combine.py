@@ -119,6 +119,8 @@ def combine(
         If the sources do not fit together, or the target cannot represent them.
     OSError
         If a source or the target is unreachable.
+    ValueError
+        If `join` or `duplicates` is another word.
     FileExistsError
         If the target exists and `overwrite` is false.
 
@@ -131,12 +133,13 @@ def combine(
     [1, 2, 3]
     """
     from nczarr.api.handle import handle_of
-    from nczarr.api.inputs import finish, inputs_of, raise_errors
+    from nczarr.api.inputs import check_choices, finish, inputs_of, raise_errors
     from nczarr.api.options import options_from, subset_from
     from nczarr.diagnostics.report import CompileError, Report
     from nczarr.operations.combine import CombineRequest, CombineSpec, Recoding, prepare
     from nczarr.stores.spool import passing
 
+    check_choices(join, duplicates)
     report = Report()
     subset = subset_from(report, **options)
     settings = options_from(**options)
@@ -247,6 +250,8 @@ def append(
         If the document cannot be extended, or the sources do not fit it.
     OSError
         If the document, a source or a compared target is unreachable.
+    ValueError
+        If `join` or `duplicates` is another word.
 
     Examples
     --------
@@ -259,7 +264,7 @@ def append(
     >>> nczarr.open("days.json")["v"][:].tolist()
     [1, 2, 3]
     """
-    from nczarr.api.inputs import finish, inputs_of
+    from nczarr.api.inputs import check_choices, finish, inputs_of
     from nczarr.api.options import options_from
     from nczarr.diagnostics.report import Report
     from nczarr.operations.append import AppendRequest
@@ -268,6 +273,7 @@ def append(
     from nczarr.select.selection import Subset
     from nczarr.stores.spool import passing
 
+    check_choices(join, duplicates)
     report, path = Report(), os.fspath(document)
     options = options_from(
         storage_options=storage_options,

@@ -338,3 +338,9 @@ def test_a_repeated_coordinate_is_refused_where_it_differs() -> None:
     assert refused(source([1], [1, 1]), source([2], [1, 2]), along=("t",), join="outer") == [
         "unequal-sources: `/x` differs between the sources, and has a value twice or missing values in one"
     ]
+
+
+@pytest.mark.parametrize("wanted", [{"join": "inner"}, {"duplicates": "both"}])
+def test_other_words_are_refused(wanted: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="; use 'e"):
+        refs.combine([source([1])], along="t", **wanted)
