@@ -336,6 +336,18 @@ TABLE: tuple[Option, ...] = (
            help="count the times of all sources in the `units` of the first: exactly, or the run ends"),
     Option("units", (*_COMBINE, "refs append"), COMBINATION, "--units", "text", "UNITS",
            "count the times of all sources in these, `hours since 1970-01-01`"),
+    Option("join", (*_COMBINE, *_EXTEND), COMBINATION, "--join", "text", None,
+           "exact: variables and coordinates are equal in all sources; outer: variables of any source, on the union of "
+           "all coordinates, where cells without a source are fill values; override: coordinates of the first source "
+           "stand for all of the same length (default: exact)", ("exact", "outer", "override"), "exact"),
+    Option("sort", (*_COMBINE, "refs append"), COMBINATION, "--sort",
+           help="sort by the coordinate of the joined dimension, within sources too"),
+    Option("duplicates", (*_COMBINE, "refs append"), COMBINATION, "--duplicates", "text", None,
+           "rule for values of this coordinate that occur several times (default: error, with --sort or --join outer)",
+           ("error", "first", "last")),
+    Option("repack", (*_COMBINE, *_EXTEND), COMBINATION, "--repack",
+           help="give sources with another type, packing, fill value, filters or chunks those of most sources, or of "
+           "the target that is extended; only their values are encoded again"),
     # target
     Option("kind", _WRITE, TARGET, "-k --kind", "kind", "KIND",
            "kind of netCDF file: nc3, nc6, nc5, nc4, nc7, or 1 to 5 (default: that of the source, else the smallest "

@@ -11,6 +11,7 @@ from nczarr.options import DEFAULT_MEMORY, FOLLOWING, Following
 
 if TYPE_CHECKING:
     from nczarr.api.inputs import Dataset
+    from nczarr.operations.combine.agreement import Join
     from nczarr.plan.plans import Conversion
 
 
@@ -20,6 +21,8 @@ def append(
     *,
     along: str | Iterable[str],
     region: Literal["auto"] | None = None,
+    join: Join = "exact",
+    repack: bool = False,
     variables: Iterable[str] = (),
     groups: Iterable[str] = (),
     coordinates: bool = True,
@@ -48,6 +51,12 @@ def append(
     region : "auto", optional
         Replace the records whose coordinates the target has already. None: they are
         an error.
+    join : str
+        Treatment of variables and coordinates that differ from those of the target: `"exact"`,
+        an error; `"outer"`, fill values where a source lacks a variable or a part; `"override"`,
+        the coordinates of the target. Files also get new variables and coordinates.
+    repack : bool
+        Give sources with another type, packing or fill value those of the target.
     variables, groups : Iterable of str
         Restrict the sources to these.
     coordinates : bool
@@ -91,7 +100,7 @@ def append(
     >>> nczarr.open("days.zarr")["v"][:].tolist()
     [1, 2, 3]
     """
-    from nczarr.api.inputs import finish, inputs_of
+    from nczarr.api.inputs import check_choices, finish, inputs_of
     from nczarr.api.options import options_from
     from nczarr.diagnostics.report import Report
     from nczarr.operations.append import AppendRequest
@@ -99,6 +108,7 @@ def append(
     from nczarr.select.selection import Subset
     from nczarr.stores.spool import passing
 
+    check_choices(join)
     if region not in (None, "auto"):
         raise ValueError(f"{region!r} is not a region; use 'auto' or None")
     report, path = Report(), os.fspath(target)
@@ -118,6 +128,8 @@ def append(
         Subset(list_texts(variables), list_texts(groups), related=coordinates),
         options,
         region == "auto",
+        join=join,
+        repack=repack,
         discard=discard,
     )
     with passing():

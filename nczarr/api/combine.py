@@ -13,6 +13,8 @@ from nczarr.options import FOLLOWING, WRITING, Following, Writing
 if TYPE_CHECKING:
     from nczarr.api.handle import DatasetHandle
     from nczarr.api.inputs import Dataset
+    from nczarr.operations.combine.agreement import Join
+    from nczarr.operations.combine.axis_order import Duplicates
     from nczarr.plan.plans import Conversion
 
 
@@ -25,6 +27,10 @@ def combine(
     new_dim: str | None = ...,
     decode_times: bool = ...,
     units: str | None = ...,
+    join: Join = ...,
+    sort: bool = ...,
+    duplicates: Duplicates | None = ...,
+    repack: bool = ...,
     **options: Unpack[ConvertOptions],
 ) -> DatasetHandle: ...
 
@@ -39,6 +45,10 @@ def combine(
     new_dim: str | None = ...,
     decode_times: bool = ...,
     units: str | None = ...,
+    join: Join = ...,
+    sort: bool = ...,
+    duplicates: Duplicates | None = ...,
+    repack: bool = ...,
     **options: Unpack[ConvertOptions],
 ) -> Conversion: ...
 
@@ -53,6 +63,10 @@ def combine(
     new_dim: str | None = None,
     decode_times: bool = False,
     units: str | None = None,
+    join: Join = "exact",
+    sort: bool = False,
+    duplicates: Duplicates | None = None,
+    repack: bool = False,
     **options: Unpack[ConvertOptions],
 ) -> Conversion | DatasetHandle:
     """Combine datasets into one, joined along existing dimensions or stacked along a new one.
@@ -76,6 +90,18 @@ def combine(
     units : str, optional
         Count the times of all sources in these units, such as `"hours since
         1970-01-01"`. Times that are no exact numbers of them are an error.
+    join : str
+        Treatment of variables and coordinates that differ: `"exact"`, an error; `"outer"`,
+        all variables on the union of all coordinates, with fill values where no source has a
+        cell; `"override"`, the coordinates of the first source.
+    sort : bool
+        Sort by the coordinate of the joined dimension, within sources too.
+    duplicates : str, optional
+        Rule for values of this coordinate that occur several times: `"error"`, `"first"` or
+        `"last"`. The default is an error with `sort` or `join="outer"`.
+    repack : bool
+        Give sources with another type, packing, fill value, filters or chunks those of most
+        sources. Only their values are encoded again.
     **options
         The options of `nczarr.convert`: `variables` and `groups` restrict the sources;
         `dims`, `sel` and `nearest` cut the result. For
@@ -94,6 +120,8 @@ def combine(
         If the sources do not fit together, or the target cannot represent them.
     OSError
         If a source or the target is unreachable.
+    ValueError
+        If `join` or `duplicates` is another word.
     FileExistsError
         If the target exists and `overwrite` is false.
 
@@ -106,12 +134,13 @@ def combine(
     [1, 2, 3]
     """
     from nczarr.api.handle import handle_of
-    from nczarr.api.inputs import finish, inputs_of, raise_errors
+    from nczarr.api.inputs import check_choices, finish, inputs_of, raise_errors
     from nczarr.api.options import options_from, subset_from
     from nczarr.diagnostics.report import CompileError, Report
     from nczarr.operations.combine import CombineRequest, CombineSpec, Recoding, prepare
     from nczarr.stores.spool import passing
 
+    check_choices(join, duplicates)
     report = Report()
     subset = subset_from(report, **options)
     settings = options_from(**options)
@@ -121,6 +150,10 @@ def combine(
             (along,) if isinstance(along, str) else tuple(along),
             new_dim,
             recoding=Recoding(units) if units is not None or decode_times else None,
+            join=join,
+            sort=sort,
+            duplicates=duplicates,
+            repack=repack,
         ),
         None if target is None else os.fspath(target),
         format,
@@ -147,6 +180,10 @@ def append(
     along: str | Iterable[str] = (),
     decode_times: bool = False,
     units: str | None = None,
+    join: Join = "exact",
+    sort: bool = False,
+    duplicates: Duplicates | None = None,
+    repack: bool = False,
     variables: Iterable[str] = (),
     groups: Iterable[str] = (),
     coordinates: bool = True,
@@ -175,6 +212,14 @@ def append(
         Count the times of the sources in the `units` of the document.
     units : str, optional
         Count all times in these units.
+    join : str
+        As that of `combine`.
+    sort : bool
+        Sort all records by the coordinate of the dimension.
+    duplicates : str, optional
+        As that of `combine`.
+    repack : bool
+        Give sources with another type, packing or fill value those of the document.
     variables, groups : Iterable of str
         Restrict the sources to these.
     coordinates : bool
@@ -206,6 +251,8 @@ def append(
         If the document cannot be extended, or the sources do not fit it.
     OSError
         If the document, a source or a compared target is unreachable.
+    ValueError
+        If `join` or `duplicates` is another word.
 
     Examples
     --------
@@ -218,7 +265,7 @@ def append(
     >>> nczarr.open("days.json")["v"][:].tolist()
     [1, 2, 3]
     """
-    from nczarr.api.inputs import finish, inputs_of
+    from nczarr.api.inputs import check_choices, finish, inputs_of
     from nczarr.api.options import options_from
     from nczarr.diagnostics.report import Report
     from nczarr.operations.append import AppendRequest
@@ -227,6 +274,7 @@ def append(
     from nczarr.select.selection import Subset
     from nczarr.stores.spool import passing
 
+    check_choices(join, duplicates)
     report, path = Report(), os.fspath(document)
     options = options_from(
         storage_options=storage_options,
@@ -243,6 +291,10 @@ def append(
         Subset(list_texts(variables), list_texts(groups), related=coordinates),
         options,
         recoding=Recoding(units) if units is not None or decode_times else None,
+        join=join,
+        sort=sort,
+        duplicates=duplicates,
+        repack=repack,
         document=True,
     )
     with passing():

@@ -208,10 +208,12 @@ def _text_sources(combination: Combined) -> Iterator[str]:
     from nczarr.diagnostics.render import visible
 
     for path, lengths in combination.lengths.items():
-        yield f"`{visible(path)}`: {len(lengths)} source{'s' * (len(lengths) != 1)}, {sum(lengths)} in all\n"
-        begin, width = 0, len(str(sum(lengths)))
+        total = combination.totals[path]
+        yield f"`{visible(path)}`: {len(lengths)} source{'s' * (len(lengths) != 1)}, {total} in all\n"
+        begin, width = 0, len(str(max(total, *lengths)))
         for name, length in zip(combination.names, lengths, strict=True):
-            yield f"{begin:{width}}  {length:{width}}  {visible(name)}\n"
+            first = " " * width if combination.is_placed else f"{begin:{width}}"  # cells have no common first index
+            yield f"{first}  {length:{width}}  {visible(name)}\n"
             begin += length
     if not combination.lengths:
         yield f"{len(combination.names)} sources\n"

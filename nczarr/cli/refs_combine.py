@@ -123,7 +123,15 @@ def _work(
         return
     request = CombineRequest(
         [input_of(path, options, arguments.form) for path in arguments.sources],
-        CombineSpec(tuple(arguments.along), arguments.new_dim, recoding=recoding_of(arguments)),
+        CombineSpec(
+            tuple(arguments.along),
+            arguments.new_dim,
+            recoding=recoding_of(arguments),
+            join=arguments.join,
+            sort=arguments.sort,
+            duplicates=arguments.duplicates,
+            repack=arguments.repack,
+        ),
         target,
         form,
         subset,
@@ -145,7 +153,7 @@ def _work(
     with progress(arguments, target, ready.combined.checked) as watch:
         conversion = ready.write(report, watch)
     if conversion is not None:
-        done.append((conversion, {path: sum(every) for path, every in ready.combined.lengths.items()}))
+        done.append((conversion, dict(ready.combined.totals)))
 
 
 def _is_text(name: str | None, report: Report) -> bool:

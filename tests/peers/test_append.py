@@ -14,8 +14,9 @@ import pytest
 import nczarr
 from nczarr.api.handle import DatasetHandle
 from nczarr.diagnostics.report import Report
-from nczarr.operations.append.placement import RecordRun, part_of
+from nczarr.operations import pipeline
 from nczarr.operations.combine.agreement import CombineSpec, settle
+from nczarr.select.selection import DimensionRange, Subset
 from nczarr.stores.extension import ExtensibleFolder
 from tests.support.peers import exactness
 from tests.support.repositories import commit_attribute, icechunk
@@ -223,8 +224,9 @@ def test_halves_of_real_files(path: Path, form: str, tmp_path: Path) -> None:
         if way is None:
             pytest.skip("it cannot be combined along this dimension")
         size = whole.checked.dimensions[dimension].size
-        cuts = [RecordRun(0, 0, size // 2), RecordRun(0, size // 2, size)]
-        first, second = (DatasetHandle(part_of(whole.checked, way, cut), []) for cut in cuts)
+        ranges = [DimensionRange(dimension, slice(*cut)) for cut in ((0, size // 2), (size // 2, size))]
+        halves = (pipeline.select(whole.checked, Subset(dimensions=(cut,)), Report()) for cut in ranges)
+        first, second = (DatasetHandle(half, []) for half in halves if half is not None)
         chunks = {dimension.rpartition("/")[2]: 3}
         try:
             nczarr.write(first, tmp_path / "t", form, allow_loss="all", chunks=chunks)

@@ -11,6 +11,7 @@ import math
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from threading import Lock
 from typing import Any, NamedTuple, NoReturn, Self
 
 from nczarr.arrays.chunks.chunk_grid_array import ChunkGridArray, FetchedChunk
@@ -43,6 +44,13 @@ from nczarr.stores.url import is_remote
 
 HELD = 1 << 20
 """Maximum bytes of the chunks of one array that are held without a place."""
+
+WINDOW = 1 << 18
+"""Bytes of a remote object that are fetched together, of chunks of at most half as many."""
+
+_windows: ranges.BoundedCache[tuple[str, int, str], bytes] = ranges.BoundedCache(1 << 24, len)
+
+_locks = tuple(Lock() for _ in range(16))
 
 Facts = Mapping[str, Mapping[str, Any]]
 """Recorded properties of files and objects, by path or URL."""
@@ -156,9 +164,23 @@ class TableChunkArray(ChunkGridArray):
                 raise OSError(None, f"the file has changed since it was read: {change}", path)
 
     def _fetch(self, place: ChunkPlace) -> bytes:
+        """Return the bytes of a remote chunk; near short ones share a request."""
         from nczarr.stores.connection import FileConnection
 
         connection = FileConnection(place.path, self.storage)
+        facts, end = self.facts.get(place.path) or {}, place.offset + place.length
+        if "size" in facts and 0 <= place.length <= WINDOW // 2 and end <= int(facts["size"]):
+            begin = place.offset // WINDOW * WINDOW
+            key, stop = (place.path, begin, repr(facts)), min(int(facts["size"]), begin + WINDOW * 3 // 2)
+            with _locks[hash(key) % len(_locks)]:  # of several threads, one fetches it
+                window = _windows.get(key)
+                if window is None:
+                    window = connection.call("cat_file", "", start=begin, end=stop, size=stop - begin)
+                    if len(window) != stop - begin:
+                        text = f"{len(window)} bytes arrived, but {stop - begin} were requested"
+                        raise OSError(None, text, connection.shown)
+                    _windows.put(key, window)
+            return bytes(window[place.offset - begin : end - begin])
         whole = place.length < 0
         bounds = {} if whole else {"start": place.offset, "end": place.offset + place.length, "size": place.length}
         data: bytes = connection.call("cat_file", "", **bounds)

@@ -25,9 +25,18 @@ from nczarr.arrays.execution.thread_pool import DISTANT_WORKERS, Crew, Task, eac
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.regions import Index, Region, Selection, grid_of, region_or_all
 from nczarr.arrays.sources.memory import fill_source
-from nczarr.arrays.sources.source import ArraySource, Layout, Stored, fill_of, find_unwritten, little_descr, numpy_dtype
+from nczarr.arrays.sources.source import (
+    ArraySource,
+    Layout,
+    Stored,
+    convert_fill,
+    fill_of,
+    find_unwritten,
+    little_descr,
+    numpy_dtype,
+)
 from nczarr.arrays.sources.windows import plain
-from nczarr.ast.rectilinear import Lengths, Run, chunk_length, largest, runs_of, volume
+from nczarr.ast.rectilinear import Lengths, Run, chunk_length, largest, runs_of, varies, volume
 
 SEVERAL = 8
 """Sources of a region from which several threads read them; fewer are read in turn, each by several threads."""
@@ -162,10 +171,10 @@ class Joined(ArraySource):
                 continue
             cells = _shift_indices(indices[inside.start : inside.stop], begin)
             tables.append((number, source.manifest(None if region is None else _with(region, self.axis, cells))))
-        moved = [self._move_chunks(number, table) for number, table in tables if table is not None]
-        return _merge(moved) if moved else None
+        moved = [self.move_chunks(number, table) for number, table in tables if table is not None]
+        return merge_tables(moved) if moved else None
 
-    def _move_chunks(self, number: int, table: Manifest) -> PlaceColumns:
+    def move_chunks(self, number: int, table: Manifest) -> PlaceColumns:
         """Return a source's chunks as chunks of the whole."""
         columns = columns_of(table)
         source, chunks = self.sources[number], self.layout.chunks
@@ -265,10 +274,14 @@ def _shift_indices(indices: range, start: int) -> range:
     return range(indices.start - start, indices.stop - start, indices.step)
 
 
-def join_sources(sources: Sequence[ArraySource], axis: int, *, rectilinear: bool = False) -> ArraySource:
+def join_sources(
+    sources: Sequence[ArraySource], axis: int, *, rectilinear: bool = False, fill: bytes | None = None
+) -> ArraySource:
     """Concatenate at least one source along an axis; all other lengths are equal.
 
     `rectilinear`: chunks may form a grid of different lengths along the axis.
+    `fill`: value of unwritten cells of several sources, little-endian or as text;
+    None: that of the sources.
     """
     some = [source for source in sources if source.layout.shape[axis]] or [sources[0]]
     if len(some) == 1:
@@ -280,7 +293,10 @@ def join_sources(sources: Sequence[ArraySource], axis: int, *, rectilinear: bool
     dtype = first.dtype if len(dtypes) == 1 else little_descr(first.dtype)
     filled = [source for source in some if source.layout.fill is not None]
     model = next((source for source in filled if not source.undefined), filled[0] if filled else some[0])
-    fill = model.layout.fill if len(dtypes) == 1 else fill_of(model)
+    if fill is not None:
+        fill = convert_fill(fill, dtype)
+    else:
+        fill = model.layout.fill if len(dtypes) == 1 else fill_of(model)
     stored = next((source.stored for source in some if source.stored is not None), None)
     if misfit(some, axis) is not None:
         stored = rectilinear_grid(some, axis) if rectilinear else None
@@ -290,6 +306,18 @@ def join_sources(sources: Sequence[ArraySource], axis: int, *, rectilinear: bool
         chunks = tuple(max(1, min(chunk, length)) for chunk, length in zip(largest(first.chunks), shape, strict=True))
         layout = Layout(dtype, shape, chunks, (), fill)
     return Joined(tuple(some), axis, starts, layout, stored)
+
+
+def common_layout(sources: Sequence[ArraySource], whole: Layout) -> Layout | None:
+    """Return the layout of an array in the chunks of most cells of its sources; None without regular chunks."""
+    cells: dict[Stored, int] = {}
+    for source in sources:
+        if source.stored is not None and not varies(source.stored.chunks):
+            cells[source.stored] = cells.get(source.stored, 0) + math.prod(source.layout.shape)
+    if not cells:
+        return None
+    stored = max(cells, key=cells.__getitem__)
+    return Layout(stored.dtype, whole.shape, stored.chunks, stored.codecs, whole.fill)
 
 
 def rectilinear_grid(sources: Sequence[ArraySource], axis: int) -> Stored | None:
@@ -386,7 +414,7 @@ def _times(lengths: tuple[int, ...]) -> str:
     return " × ".join(map(str, lengths)) or "one element"
 
 
-def _merge(tables: list[PlaceColumns]) -> PlaceColumns:
+def merge_tables(tables: list[PlaceColumns]) -> PlaceColumns:
     """Merge tables in chunk order; each file is listed once."""
     numbers: dict[str, int] = {}
     source = []

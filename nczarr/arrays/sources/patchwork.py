@@ -8,12 +8,14 @@ are. All other chunks are made from values.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from nczarr.arrays.chunks.manifest import ChunkPlace, Manifest
-from nczarr.arrays.regions import Index, Region, every_index, grid_of
-from nczarr.arrays.sources.concatenate import Joined
+from nczarr.arrays.chunks.manifest import ChunkPlace, Manifest, columns_from, columns_of, some
+from nczarr.arrays.regions import Index, Region, every_index, grid_of, number_of
+from nczarr.arrays.sources.cell_positions import Placed
+from nczarr.arrays.sources.concatenate import Joined, merge_tables
 from nczarr.arrays.sources.source import ArraySource, Layout, Stored
 from nczarr.arrays.sources.windows import matches
 
@@ -23,8 +25,19 @@ class Patchwork(Joined):
     """Concatenation in the grid of a given layout, which single sources share in part."""
 
     def manifest(self, region: Region | None = None) -> Manifest | None:
-        """Return None: places are found by chunk."""
-        return None
+        """Return the chunks that single sources have whole. Raises OSError."""
+        length, total = self.layout.chunks[self.axis], self.starts[-1]
+        tables = []
+        for number, source in enumerate(self.sources):
+            begin, end = self.starts[number : number + 2]
+            table = source.manifest() if begin % length == 0 and self._has_chunks(source) else None
+            if table is None:
+                continue
+            columns, grid = columns_of(table), grid_of(source.layout.shape, self.layout.chunks)
+            along = columns.chunk // math.prod(grid[self.axis + 1 :]) % grid[self.axis]
+            rows = ((along + 1) * length <= end - begin) | (end == total)
+            tables.append(self.move_chunks(number, some(columns, rows)))
+        return merge_tables(tables) if tables else columns_from(())
 
     def read_encoded(self, chunk: Index) -> bytes | None:
         """Return the only source's bytes of a chunk; None if the chunk is made from values."""
@@ -36,6 +49,11 @@ class Patchwork(Joined):
         home = self.only(chunk)
         return None if home is None else home[0].place(home[1])
 
+    def _has_chunks(self, source: ArraySource) -> bool:
+        """Return whether a source has chunks of the grid, in its byte order, which may not be that of the values."""
+        grid = self.grid
+        return grid is not None and matches(source.stored, self.layout._replace(dtype=grid.dtype))
+
     def only(self, chunk: Index) -> tuple[ArraySource, Index] | None:
         """Return the source that has a whole chunk in the same encoding, and the index there; None without one."""
         chunk_length, length = self.layout.chunks[self.axis], self.layout.shape[self.axis]
@@ -46,7 +64,7 @@ class Patchwork(Joined):
             if start <= begin and end <= stop:
                 whole = end - begin == chunk_length or end == stop == length
                 aligned = (begin - start) % chunk_length == 0
-                if whole and aligned and matches(source.stored, self.layout):
+                if whole and aligned and self._has_chunks(source):
                     moved = list(chunk)
                     moved[self.axis] = (begin - start) // chunk_length
                     return source, tuple(moved)
@@ -72,6 +90,19 @@ def count_copied(source: ArraySource, keys: Iterable[Index], layout: Layout) -> 
     if not isinstance(source, Patchwork):
         return sum(1 for _ in _chunks(keys, layout))
     return sum(1 for chunk in _chunks(keys, layout) if source.only(chunk) is not None)
+
+
+def count_made(source: ArraySource) -> tuple[int, int]:
+    """Return how many chunks of a concatenation no source has whole, and how many are not only fill. Raises OSError."""
+    if not isinstance(source, Joined | Placed):
+        return 0, 0
+    stored, table = source.stored, source.manifest()
+    occupied = list(source.list_occupied(source.layout.chunks))
+    if stored is None or table is None:
+        return len(occupied), len(occupied)
+    counts, placed = grid_of(source.layout.shape, stored.chunks), set(columns_of(table).chunk.tolist())
+    others = (index for index in occupied if number_of(index, counts) not in placed)
+    return sum(1 for index in others if source.read_encoded(index) is None), len(occupied)
 
 
 def _chunks(keys: Iterable[Index], layout: Layout) -> Iterator[Index]:

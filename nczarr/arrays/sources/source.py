@@ -96,6 +96,11 @@ def fill_of(source: ArraySource) -> bytes | None:
     return little(np.frombuffer(fill, numpy_dtype(dtype))).tobytes()
 
 
+def convert_fill(fill: bytes | None, dtype: Descr) -> bytes | None:
+    """Return a little-endian fill value in the bytes of a dtype, for a layout."""
+    return fill[::-1] if fill is not None and isinstance(dtype, str) and dtype[0] == ">" else fill
+
+
 def find_unwritten(source: ArraySource) -> bytes:
     """Return the value of unwritten cells in `read`: one little-endian element, or a text."""
     fill = fill_of(source)

@@ -13,6 +13,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from typing import Literal
 
 from nczarr import registry
 from nczarr.arrays.codecs.chain import expressible
@@ -31,8 +32,6 @@ from nczarr.operations.append.placement import (
     AppendRequest,
     ExtendableTarget,
     Extension,
-    is_cut,
-    pieces_of,
     place_runs,
 )
 from nczarr.operations.combine import CombineSpec, combine
@@ -142,6 +141,8 @@ LACKING = frozenset({"unseen-object", "missing-values"})
 NAMED = 8
 """Maximum variables in a message."""
 
+ANEW = "write target and sources as a new one with `nczarr combine`"
+
 __all__ = ["AppendRequest", "Appended", "append"]
 
 
@@ -209,7 +210,8 @@ def _fingerprint(request: AppendRequest) -> str | None:
     from nczarr import __version__
 
     losses = sorted(request.options.allow_loss)
-    facts = [__version__, request.target, *map(repr, (request.along, request.region, request.subset, losses))]
+    fitting = request.join, request.repack
+    facts = [__version__, request.target, *map(repr, (request.along, request.region, request.subset, losses, fitting))]
     for source in request.inputs:
         if not source.portable:
             return None
@@ -288,17 +290,45 @@ def _join(target: ExtendableTarget, request: AppendRequest, report: Report) -> E
     if report.errors > before:
         return None
     every = [(name, first), *records]
-    spec = CombineSpec(tuple(way.dimensions), ordered=False)
+    fits = request.join == "exact" and not request.repack
+    if request.region and not fits:
+        text = "records are replaced in the grid and packing of the target: `--region` excludes `--join` and `--repack`"
+        report.error("misplaced-records", text, helps=["convert the sources first"])
+        return None
+    along = tuple(way.dimensions)
+    rule: Literal["last"] | None = "last" if request.region and len(along) == 1 else None
+    spec = CombineSpec(
+        along, ordered=False, join=request.join, duplicates=rule, repack=request.repack, extends=not fits
+    )
     whole = combine(every, spec, report)
     pieces = place_runs(every, way, region=request.region, report=report)
     if whole is None or pieces is None or report.errors > before:
         return None
-    _note_encodings(every, way, report)
-    if is_cut(every, way, pieces):
-        whole = combine(pieces_of(every, way, pieces), spec, report)
-    if whole is None or report.errors > before:
+    if not fits and target.store is not None and not _has_target_grid(target, whole, way, report):
         return None
+    _note_encodings(every, way, report)
     return Extension(request, target, whole, way, pieces, report)
+
+
+def _has_target_grid(target: ExtendableTarget, whole: Checked, way: Way, report: Report) -> bool:
+    """Return whether the result differs from a store only in records, which alone are added to it.
+
+    Reports unextendable-target.
+    """
+    before, name, old = report.errors, show(target.path), target.checked
+    new = [path for path in whole.variables if path not in old.variables]
+    if new:
+        report.error("unextendable-target", f"`{name}` has no variable `{new[0]}`, and gets none", helps=[ANEW])
+    for path, dimension in old.dimensions.items():
+        if path not in way.dimensions and whole.dimensions[path].size != dimension.size:
+            text = f"a source has values of `{path}` that `{name}` lacks"
+            report.error("unextendable-target", text, helps=["cut the source with `nczarr convert --sel`", ANEW])
+    for path, variable in old.variables.items():
+        if whole.variables[path].attributes != variable.attributes:
+            text = f"`{path}` has no fill value in `{name}`, and a source lacks some of its cells"
+            helps = [f"give it one first: `nczarr edit {name} --set '{path}@_FillValue=…'`", ANEW]
+            report.error("unextendable-target", text, helps=helps)
+    return report.errors == before
 
 
 def _note_encodings(every: Sequence[tuple[str, Checked]], way: Way, report: Report) -> None:

@@ -17,6 +17,7 @@ from typing import Literal, NamedTuple
 from nczarr import names, registry
 from nczarr.arrays.execution.counts import Step
 from nczarr.arrays.regions import Index, grid_of
+from nczarr.arrays.sources.cell_positions import CellRun
 from nczarr.arrays.sources.patchwork import count_copied, patch
 from nczarr.arrays.sources.sliced import slice_source
 from nczarr.arrays.sources.source import ArraySource, find_unwritten, itemsize
@@ -28,7 +29,7 @@ from nczarr.diagnostics.report import Report, Source
 from nczarr.diagnostics.secrets import show
 from nczarr.link.tasks import WrittenPart
 from nczarr.operations import endpoints, pipeline
-from nczarr.operations.append.placement import Appended, AppendRequest, ExtendableTarget, Extension, RecordRun
+from nczarr.operations.append.placement import Appended, AppendRequest, ExtendableTarget, Extension
 from nczarr.operations.combine import Combined, CombineRequest, combine_sources, is_divisible
 from nczarr.operations.combine.agreement import CombineSpec
 from nczarr.operations.combine.contribution import HELPS, report_repeated_values
@@ -166,7 +167,7 @@ def _is_added(work: Extension) -> bool:
     sizes = {work.target.checked.dimensions[path].size for path in work.way.dimensions}
     first, *others = work.pieces
     whole = len(sizes) > 1 or (first.start, first.stop) == (0, *sizes)
-    return first.dataset == 0 and whole and all(piece.dataset for piece in others)
+    return first.source == 0 and whole and all(piece.source for piece in others)
 
 
 def _describe(checked: Checked) -> tuple[object, ...]:
@@ -203,7 +204,7 @@ def _change(
     if not numbers or 0 in after:
         return None
     indices = _indices(new, joined_source, target, axis, numbers)
-    source = patch(joined_source, layout, 1 if before[axis] and not (pieces and pieces[0].dataset) else 0)
+    source = patch(joined_source, layout, 1 if before[axis] and not (pieces and pieces[0].source) else 0)
     array = WrittenPart(path, part, new.keys.chunk_keys, target, source, route(source, layout), tuple(indices))
     seen = {
         number for low, high in changed if low < limit for number in range(low // unit, -(-min(high, limit) // unit))
@@ -239,11 +240,11 @@ def _runs(numbers: Iterable[int]) -> Iterator[range]:
         yield range(run[0], run[-1] + 1)
 
 
-def _find_changed(pieces: Sequence[RecordRun]) -> list[tuple[int, int]]:
+def _find_changed(pieces: Sequence[CellRun]) -> list[tuple[int, int]]:
     """Return the ranges of the records that are not those of the target."""
     ranges, position = [], 0
     for piece in pieces:
-        if piece.dataset:
+        if piece.source:
             ranges.append((position, position + piece.length))
         position += piece.length
     return ranges
@@ -384,7 +385,7 @@ def _extend(request: AppendRequest, lock: Lock, report: Report, step: Callable[[
     options = request.options._replace(writing=writing, overwrite=True, dask=None, grid=grid)
     form = registry.find_format(REFERENCE)
     assert form is not None
-    lengths = {path: (every[0], sum(every)) for path, every in combination.lengths.items()}
+    lengths = {path: (every[0], combination.totals[path]) for path, every in combination.lengths.items()}
     if request.rehearsal:
         steps = pipeline.steps(combination.checked, request.target, form, report, options)
         conversion = Conversion(request.target, form.name, len(combination.checked.variables))
@@ -405,7 +406,17 @@ def _combine(
     reading, storage = for_reading(options), options.storage.of("source")
     first = Input(request.target, partial(read_document, request.target, options=reading), portable=True, whole=True)
     spec = CombineSpec(
-        request.along, None, writing.embed, request.recoding, _varies(old.checked), writing.inline, extends=True
+        request.along,
+        None,
+        writing.embed,
+        request.recoding,
+        _varies(old.checked),
+        writing.inline,
+        extends=True,
+        join=request.join,
+        sort=request.sort,
+        duplicates=request.duplicates,
+        repack=request.repack,
     )
     if not request.along:
         job = Job("", first, request.subset, spec, report.strict, storage)

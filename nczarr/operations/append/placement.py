@@ -10,16 +10,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from nczarr import names
 from nczarr.arrays.execution.counts import Step, Watcher
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.arrays.sources.sliced import cut
-from nczarr.ast import Group
-from nczarr.ast.dataset import building, map_groups
-from nczarr.check.checked import Checked, resize, whole_parts
+from nczarr.arrays.sources.cell_positions import CellRun
+from nczarr.check.checked import Checked, whole_parts
 from nczarr.diagnostics.report import Report
 from nczarr.operations.combine import Combined, Recoding
-from nczarr.operations.combine.agreement import Way, is_coordinate
+from nczarr.operations.combine.agreement import Join, Way, is_coordinate
+from nczarr.operations.combine.axis_order import Duplicates, by_values
 from nczarr.operations.compare.difference import show
 from nczarr.operations.pipeline import Input
 from nczarr.options import Options
@@ -46,6 +44,14 @@ class AppendRequest(NamedTuple):
     """Replace the records whose coordinates the target has already."""
     recoding: Recoding | None = None
     """Units of all times, for reference documents; None: they must be equal."""
+    join: Join = "exact"
+    """Treatment of variables and coordinates that differ from those of the target."""
+    sort: bool = False
+    """Sort the records of a reference document by their coordinate."""
+    duplicates: Duplicates | None = None
+    """Rule for records of a reference document with equal coordinates; None: an error."""
+    repack: bool = False
+    """Give the sources the packing of the target."""
     rehearsal: bool = False
     """Write nothing."""
     discard: bool = False
@@ -96,7 +102,7 @@ class Extension(NamedTuple):
     """The dataset that it is to hold."""
     way: Way
     """The dimensions that grow."""
-    pieces: Sequence[RecordRun]
+    pieces: Sequence[CellRun]
     """Records of the result in order."""
     report: Report
     """Collected diagnostics."""
@@ -116,35 +122,19 @@ Named = tuple[str, Checked]
 """A dataset and its name."""
 
 
-class RecordRun(NamedTuple):
-    """Consecutive records of a dataset."""
-
-    dataset: int
-    """Number of the dataset; 0 is the target."""
-    start: int
-    """First record."""
-    stop: int
-    """End of the records."""
-
-    @property
-    def length(self) -> int:
-        """Number of records."""
-        return self.stop - self.start
-
-
-def place_runs(every: Sequence[Named], way: Way, *, region: bool, report: Report) -> list[RecordRun] | None:
+def place_runs(every: Sequence[Named], way: Way, *, region: bool, report: Report) -> list[CellRun] | None:
     """Return the pieces of the result in order; None if misplaced-records is reported.
 
     `every`: the target, then the sources. Raises OSError.
     """
     before = report.errors
-    runs: list[RecordRun] | None = None
+    runs: list[CellRun] | None = None
     if region and len(way.dimensions) > 1:
         report.error("misplaced-records", f"records of {way.shown} have no common place: name one dimension")
         return None
     for dimension in sorted(way.dimensions):
         sizes = [checked.dimensions[dimension].size for _, checked in every if dimension in checked.dimensions]
-        runs = [RecordRun(number, 0, size) for number, size in enumerate(sizes)]
+        runs = [CellRun(number, 0, size) for number, size in enumerate(sizes)]
         coordinate = dimension if _has_coordinate(every[0][1], dimension) else None
         if coordinate is not None:
             runs = _in_order(every, coordinate, runs, region=region, report=report)
@@ -165,20 +155,23 @@ def _values(checked: Checked, path: str) -> NDArray[Any]:
 
 
 def _in_order(
-    every: Sequence[Named], path: str, pieces: list[RecordRun], *, region: bool, report: Report
-) -> list[RecordRun]:
+    every: Sequence[Named], path: str, pieces: list[CellRun], *, region: bool, report: Report
+) -> list[CellRun]:
     """Return the pieces of all datasets by the values of a coordinate. Reports misplaced-records."""
     name, target = every[0]
     values_so_far = _values(target, path)
-    placed_runs = [pieces[0]]
-    last = name
-    for number, (source_name, checked) in enumerate(every[1:], 1):
+    values_of_each, last, before = [values_so_far], name, report.errors
+    if region and len(np.unique(values_so_far)) < len(values_so_far):
+        text = f"`{name}` has a value of `{path}` several times, so the places of the records are unknown"
+        report.error("misplaced-records", text, helps=["append the records without `--region`"])
+        return pieces
+    for source_name, checked in every[1:]:
         alike = _has_coordinate(checked, path) and checked.variables[path].type == target.variables[path].type
         if not alike:
             continue  # a fault of the models
         values = _values(checked, path)
+        values_of_each.append(values)
         if not len(values):
-            placed_runs.append(pieces[number])
             continue
         at = _place(values_so_far, values) if region else len(values_so_far)
         fault = _fault(path, values_so_far, values, at, source_name, last)
@@ -187,11 +180,11 @@ def _in_order(
             able = not region and len(np.intersect1d(values_so_far, values)) > 0
             report.error("misplaced-records", fault, helps=helps if able else [])
             continue
-        piece = RecordRun(number, 0, len(values))
-        placed_runs = [*placed_runs, piece] if at == len(values_so_far) else _replace(placed_runs, at, piece)
         values_so_far = np.concatenate([values_so_far[:at], values, values_so_far[at + len(values) :]])
         last = source_name
-    return placed_runs
+    if not region or report.errors > before or len(values_of_each) < len(every):
+        return pieces
+    return by_values(values_of_each, sort=False).arrange(np.arange(len(every)), "last")[0]
 
 
 def _place(values_so_far: NDArray[Any], values: NDArray[Any]) -> int:
@@ -227,66 +220,3 @@ def _fault(path: str, values_so_far: NDArray[Any], values: NDArray[Any], at: int
     word = "decrease" if falls else "increase"
     where = f" in `{last}`" if place == 0 and len(tail) else ""
     return f"the values of `{path}` do not {word}: {show(rest[place + 1])} in `{name}` after {show(rest[place])}{where}"
-
-
-def _replace(pieces: list[RecordRun], at: int, piece: RecordRun) -> list[RecordRun]:
-    """Return pieces in which one takes the place of the records from `at` on."""
-    end = at + piece.length
-    replaced: list[RecordRun] = []
-    position = 0
-    for placed_run in pieces:
-        stop = position + placed_run.length
-        if position < at:
-            replaced.append(placed_run._replace(stop=placed_run.start + min(placed_run.length, at - position)))
-        position = stop
-    replaced.append(piece)
-    position = 0
-    for placed_run in pieces:
-        stop = position + placed_run.length
-        if stop > end:
-            replaced.append(placed_run._replace(start=placed_run.start + max(0, end - position)))
-        position = stop
-    return [run for run in replaced if run.length] or [piece]
-
-
-def is_cut(every: Sequence[Named], way: Way, pieces: Sequence[RecordRun]) -> bool:
-    """Return whether records of a dataset are replaced. With several dimensions they are not."""
-    sizes = [checked.dimensions[path].size for _, checked in every for path in way.dimensions]
-    return len(way.dimensions) == 1 and [(piece.dataset, piece.start, piece.stop) for piece in pieces] != [
-        (number, 0, size) for number, size in enumerate(sizes)
-    ]
-
-
-def pieces_of(every: Sequence[Named], way: Way, pieces: Sequence[RecordRun]) -> list[Named]:
-    """Return the datasets of pieces; the first has the target's model."""
-    datasets = [(every[piece.dataset][0], part_of(every[piece.dataset][1], way, piece)) for piece in pieces]
-    if pieces[0].dataset:  # nothing is left of the target
-        datasets.insert(0, (every[0][0], part_of(every[0][1], way, RecordRun(0, 0, 0))))
-    return datasets
-
-
-def part_of(checked: Checked, way: Way, piece: RecordRun) -> Checked:
-    """Return some records of a dataset."""
-    parts = dict(checked.parts)
-    for path, axis in way.axes.items():
-        if path in parts:
-            shape = checked.shapes[path]
-            ranges = tuple(
-                range(piece.start, piece.stop) if number == axis else range(length)
-                for number, length in enumerate(shape)
-            )
-            parts[path] = cut(checked.variables[path].type, ranges, parts[path], checked.types)
-
-    def change(path: str, group: Group) -> dict[str, Any]:
-        """Return the dimensions with the length of the piece."""
-        return {
-            "dimensions": tuple(
-                dimension.model_copy(update={"size": piece.length})
-                if names.join(path, dimension.name) in way.dimensions
-                else dimension
-                for dimension in group.dimensions
-            )
-        }
-
-    with building():
-        return resize(checked, map_groups(checked.dataset, change))._replace(parts=parts)

@@ -89,6 +89,10 @@ class Combined(NamedTuple):
     """Names of the sources in order."""
     lengths: Mapping[str, Sequence[int]]
     """Length of each joined dimension in every source; empty for a new dimension."""
+    totals: Mapping[str, int]
+    """Length of each joined dimension in the result."""
+    is_placed: bool = False
+    """True if cells lie where their coordinates say, and not in the order of the sources."""
     unordered: Sequence[str] = ()
     """Coordinates whose values do not increase."""
     repeated: Sequence[str] = ()
@@ -149,8 +153,16 @@ def combine_sources(
             book.remove()
         return None
     forget = (lambda: None) if book is None else book.remove
+    totals = {path: complete.dimensions[path].size for path in combination.lengths}
     return Combined(
-        complete, combination.names, combination.lengths, combination.unordered, combination.repeated, forget
+        complete,
+        combination.names,
+        combination.lengths,
+        totals,
+        request.spec.is_placed,
+        combination.unordered,
+        combination.repeated,
+        forget,
     )
 
 
@@ -162,6 +174,8 @@ def _journal_of(request: CombineRequest) -> Callable[[str], FileJournal] | None:
     """
     target, resume = request.target, request.options.resume
     if target is None or is_remote(target) or request.spec.addressable is None or request.rehearsal:
+        return None
+    if request.spec.is_placed:  # the journal has no coordinates
         return None
     if not (resume or len(request.inputs) >= WORTH):
         return None
@@ -260,6 +274,7 @@ def prepare(
     journal = _journal_of(request._replace(spec=spec))
     if options.resume and journal is None:
         text = "only a combination to a reference document in a local file or folder is resumed"
+        text += ", and not with `--join outer`, `--sort`, `--duplicates` or `--repack`" * spec.is_placed
         report.error("unknown-target", text, helps=["name one as the target, such as `all.json`"])
         return None
     try:

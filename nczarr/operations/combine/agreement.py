@@ -1,4 +1,4 @@
-"""Request of a combination, and agreement of a source with the first: in model, values, ascending coordinates.
+"""Request of a combination, and agreement of a source with the first: in model and values.
 
 Models are groups, types, dimensions, variables and attributes. Attributes that
 change computed values or their interpretation must be equal; others may differ.
@@ -11,19 +11,22 @@ import math
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from enum import StrEnum
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from nczarr import names
-from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.regions import all_of, region_of
-from nczarr.arrays.sources.source import ArraySource, itemsize
+from nczarr.arrays.sources.source import itemsize
 from nczarr.arrays.values.parts import is_fixed
 from nczarr.arrays.values.time_units import CALENDARS
 from nczarr.ast import Constant, Group, Variable
 from nczarr.ast.types import is_number
 from nczarr.check.checked import Checked, whole_parts
 from nczarr.diagnostics.report import Report
+from nczarr.operations.combine.axis_order import Duplicates
 from nczarr.select.selection import at_path, hint, of_name
+
+Join = Literal["exact", "outer", "override"]
+"""Treatment of variables and coordinates that differ between sources."""
 
 
 class Recoding(NamedTuple):
@@ -52,6 +55,25 @@ class CombineSpec(NamedTuple):
     """True if the first source is the target, whose references stay as they are."""
     ordered: bool = True
     """Warn of a coordinate that does not increase."""
+    join: Join = "exact"
+    """Treatment of variables and coordinates that differ: an error, their union, or those of the first source."""
+    sort: bool = False
+    """Sort cells by the coordinate of the joined dimension."""
+    duplicates: Duplicates | None = None
+    """Rule for coordinate values of the joined dimension that occur several times; None: `error`, if it matters."""
+
+    repack: bool = False
+    """Give all sources the packing of most of them."""
+
+    @property
+    def is_ordered(self) -> bool:
+        """True if cells along the joined dimension lie in the order of its coordinate."""
+        return (self.join == "outer" and self.ordered) or self.sort or self.duplicates is not None
+
+    @property
+    def is_placed(self) -> bool:
+        """True if chunks of the result may be other ones than those of the sources."""
+        return self.join == "outer" or self.is_ordered or self.repack
 
 
 class Way(NamedTuple):
@@ -77,6 +99,11 @@ class Way(NamedTuple):
 def settle(name: str, checked: Checked, spec: CombineSpec, report: Report) -> Way | None:
     """Return the way, based on the first source; None if unmatched-dimension is reported."""
     before = report.errors
+    if spec.new_dim is not None and spec.is_placed:
+        text = f"cells along the new dimension `{spec.new_dim}` have no coordinate by which they are placed"
+        helps = ["`--join outer`, `--sort`, `--duplicates` and `--repack` join along a dimension of the sources"]
+        report.error("unmatched-dimension", text, helps=helps)
+        return None
     if spec.new_dim is not None:
         way = _stack(name, checked, spec.new_dim, spec.along, report)
     else:
@@ -120,7 +147,7 @@ def _along(name: str, checked: Checked, along: tuple[str, ...], report: Report) 
             report.error("unmatched-dimension", f"`{name}` has no dimension `{word}`", helps=helps)
     axes: dict[str, int] = {}
     for path, variable in checked.variables.items():
-        found_axes = [axis for axis, reference in enumerate(variable.dimensions) if reference in dimensions]
+        found_axes = find_axes(variable, dimensions)
         if len(found_axes) > 1:
             text = f"`{path}` has several of the dimensions {_list(variable.dimensions[axis] for axis in found_axes)}"
             helps = ["join along one dimension of each variable; select the combined parts with `--var` and `--group`"]
@@ -130,6 +157,11 @@ def _along(name: str, checked: Checked, along: tuple[str, ...], report: Report) 
     if dimensions and not axes and report.errors == 0:
         report.error("unmatched-dimension", f"no variable of `{name}` has {_list(sorted(dimensions))}")
     return Way(axes, frozenset(dimensions))
+
+
+def find_axes(variable: Variable, dimensions: Collection[str]) -> list[int]:
+    """Return the axes of a variable that are some dimensions."""
+    return [axis for axis, reference in enumerate(variable.dimensions) if reference in dimensions]
 
 
 def find_named(word: str, nodes: Mapping[str, object]) -> list[str]:
@@ -215,12 +247,19 @@ def list_traits(checked: Checked, along: Collection[str]) -> dict[Trait, Any]:
         if path not in along:
             traits[path, Aspect.LENGTH, ""] = str(dimension.size)
     for path, variable in checked.variables.items():
-        traits[path, Aspect.ELEMENT_TYPE, ""] = variable.type
-        traits[path, Aspect.DIMENSIONS, ""] = f"({', '.join(map(str, variable.dimensions))})"
-    owners: dict[str, Variable | Group] = {**checked.variables, **checked.groups}
-    for path, owner in owners.items():
-        for attribute in owner.attributes:
-            traits[path, Aspect.ATTRIBUTE, attribute.name] = attribute.value
+        traits.update(_list_own_traits(path, variable))
+    for path, group in checked.groups.items():
+        traits.update(_list_own_traits(path, group))
+    return traits
+
+
+def _list_own_traits(path: str, node: Variable | Group) -> dict[Trait, Any]:
+    """Return the properties of a variable or group without its content."""
+    traits: dict[Trait, Any] = {}
+    if isinstance(node, Variable):
+        traits[path, Aspect.ELEMENT_TYPE, ""] = node.type
+        traits[path, Aspect.DIMENSIONS, ""] = f"({', '.join(map(str, node.dimensions))})"
+    traits.update({(path, Aspect.ATTRIBUTE, one.name): one.value for one in node.attributes})
     return traits
 
 
@@ -246,10 +285,23 @@ def is_decisive(trait: Trait, traits: Mapping[Trait, Any], grids: Collection[str
 
 def findings(one: Checked, other: Checked, way: Way) -> Iterator[SourceDifference]:
     """Yield the differences of models; lengths of the way's dimensions may differ."""
-    from nczarr.operations.compare.difference import show_constant, show_pair
-
     here, there = (list_traits(side, way.dimensions) for side in (one, other))
     grids = list_grid_mappings(one) | list_grid_mappings(other)
+    yield from _compare_traits(here, there, grids)
+
+
+def compare_variable(path: str, one: Variable, other: Variable, grids: set[str]) -> Iterator[SourceDifference]:
+    """Yield the differences of two declarations of a variable. `grids`: names of grid mappings."""
+    here, there = ({(path, Aspect.VARIABLE, ""): path, **_list_own_traits(path, side)} for side in (one, other))
+    yield from _compare_traits(here, there, grids)
+
+
+def _compare_traits(
+    here: Mapping[Trait, Any], there: Mapping[Trait, Any], grids: Collection[str]
+) -> Iterator[SourceDifference]:
+    """Yield the differences of properties."""
+    from nczarr.operations.compare.difference import show_constant, show_pair
+
     for trait in list_unequal(here, there):
         first, second = here.get(trait), there.get(trait)
         if trait[1] is Aspect.ATTRIBUTE and first is not None and second is not None:
@@ -316,69 +368,3 @@ def equal(one: Checked, other: Checked, path: str) -> bool:
     if small and not (differ and undefined):
         return not bool(differ)
     return (not differ or undefined) and values(one, other, path) is None
-
-
-PIECE = 1 << 20
-"""Values read at once."""
-
-
-class CoordinateOrder(NamedTuple):
-    """First and last value of a coordinate of one source, and where it falls."""
-
-    first: Any
-    """First value, a NumPy scalar."""
-    last: Any
-    """Last value."""
-    fall: tuple[Any, Any] | None = None
-    """The first value that is not greater than its predecessor, behind this predecessor."""
-
-
-def order_of(source: ArraySource, *, last: bool = False) -> tuple[CoordinateOrder | None, NDArray[Any] | None]:
-    """Return the order of a scalar or one-dimensional array, and its values if they were read at once.
-
-    An empty array has no order. `last`: only the last value is read, and counts.
-    Raises OSError, CompileError.
-    """
-    shape = source.layout.shape
-    length = shape[0] if shape else 1
-    if last and shape and length:
-        (end,) = source.read((slice(length - 1, length),))
-        return CoordinateOrder(end, end), None
-    first = final = fall = piece = None
-    for begin in range(0, length, PIECE):
-        region = (slice(begin, min(begin + PIECE, length)),) if shape else ()
-        piece = source.read(region)
-        values = piece.reshape(-1)
-        if fall is None and final is not None and not values[0] > final:
-            fall = (final, values[0])
-        falls = np.flatnonzero(~(values[1:] > values[:-1]))
-        if len(falls) and fall is None:
-            fall = (values[falls[0]], values[falls[0] + 1])
-        first, final = values[0] if first is None else first, values[-1]
-    return None if first is None else CoordinateOrder(first, final, fall), piece if length <= PIECE else None
-
-
-class Ascending:
-    """Orders of a numeric coordinate by source; `fault`: the first value that is not greater than its predecessor."""
-
-    def __init__(self, path: str) -> None:
-        self.path = path
-        self.fault: str | None = None
-        self._last: Any = None
-        self._source = ""
-
-    def add(self, name: str, order: CoordinateOrder) -> None:
-        """Check the next source."""
-        if self.fault is not None:
-            return
-        if self._last is not None and not order.first > self._last:
-            self.fault = self._describe(order.first, f" in `{name}`", self._last, self._source)
-        elif order.fall is not None:
-            self.fault = self._describe(order.fall[1], "", order.fall[0], name)
-        self._last, self._source = order.last, name
-
-    def _describe(self, value: Any, place: str, before: Any, source: str) -> str:
-        """Return the message for a value at a place that is not greater than the one before it."""
-        from nczarr.operations.compare.difference import show
-
-        return f"the values of `{self.path}` do not increase: {show(value)}{place} after {show(before)} in `{source}`"

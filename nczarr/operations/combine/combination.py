@@ -5,22 +5,24 @@ from __future__ import annotations
 import math
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from nczarr import names
 from nczarr.arrays.lazy_numpy import np
 from nczarr.arrays.sources.accumulation import Accumulation, Targets
-from nczarr.arrays.sources.concatenate import join_sources, misfit
+from nczarr.arrays.sources.concatenate import common_layout, join_sources, misfit
+from nczarr.arrays.sources.patchwork import count_made, patch
+from nczarr.arrays.sources.sliced import cut
 from nczarr.arrays.sources.source import ArraySource, Parts, itemsize, numpy_dtype
 from nczarr.arrays.sources.split_chunks import align_grids
 from nczarr.ast import Dimension, Group, Variable
 from nczarr.ast.dataset import building, map_groups
 from nczarr.ast.rectilinear import varies
 from nczarr.check.checked import Checked, resize
-from nczarr.diagnostics.report import Report
+from nczarr.diagnostics.report import Diagnostic, Report, Severity
 from nczarr.diagnostics.secrets import NO_OPTIONS, StorageOptions
-from nczarr.operations.combine.agreement import OBJECTS, Ascending, Aspect, SourceDifference, Way
+from nczarr.operations.combine.agreement import OBJECTS, Aspect, SourceDifference, Way, find_axes
 from nczarr.operations.combine.contribution import (
     Contribution,
     KnownPlaces,
@@ -29,6 +31,9 @@ from nczarr.operations.combine.contribution import (
     add_axis,
     whole_first,
 )
+from nczarr.operations.combine.coordinate_order import Ascending
+from nczarr.operations.combine.packing import PACKING
+from nczarr.operations.combine.result_grid import ResultGrid
 
 LEAST_PIECE = 4096
 """Minimum bytes of referenced chunk pieces, if the values may be embedded in the document."""
@@ -44,6 +49,11 @@ def _grows_within(checked: Checked, stacked: Iterable[str]) -> bool:
 def _varies(source: ArraySource) -> bool:
     """Return whether encoded chunks of a source differ in shape."""
     return source.stored is not None and varies(source.stored.chunks)
+
+
+def _stay(path: str, variable: Variable) -> Variable:
+    """Return a variable as it is."""
+    return variable
 
 
 def _is_time(variable: Variable) -> bool:
@@ -91,6 +101,10 @@ NAMED = 8
 
 SAME_UNITS = "count all times in the units of the first source with `--decode-times`, or in others with `--units`"
 
+OUTER = "join the variables and coordinates of all sources with `--join outer`"
+
+REPACK = "give all sources the packing of most of them with `--repack`"
+
 CHOOSE = "select the combined parts with `--var` and `--group`"
 
 Conflict = tuple[str, Aspect, str]
@@ -114,12 +128,16 @@ class Combination:
         """Variables that get the new dimension."""
         self.lengths = {path: array("q") for path in model.way.dimensions}
         """Lengths of the joined dimensions by source."""
+        self.grid = ResultGrid(model) if model.wanted.is_placed else None
+        """Places of cells, if these follow from coordinates."""
         self.arrays: dict[str, Accumulation | list[Parts]] = {}
         """Arrays of each variable in every source: one, or the parts of each source."""
         self.given: set[str] = set()
         """Variables with data in any source."""
         self._ascending = {path: Ascending(path) for path in model.ordered}
         self._known: KnownPlaces | None = None
+        self._made: dict[str, str] = {}
+        """Messages on variables with chunks that no source has."""
         self.repeated: list[str] = []
         """Names of sources without a coordinate whose chunks the extended document has already."""
 
@@ -134,13 +152,17 @@ class Combination:
         self.names.append(source.name)
         for finding in source.findings:
             if finding.decisive:
-                self._fault(source.name, finding)
+                self._fault(self.model.name, source.name, finding)
             else:
                 self._attributes[f"{finding.path.rstrip('/')}:{finding.attribute}"] = None
         for path, message in source.faults:
             self._note((path, Aspect.VALUES, ""), message)
-        for path, length in source.lengths.items():
-            self.lengths[path].append(length)
+        for path, lengths in self.lengths.items():
+            lengths.append(source.lengths.get(path, 0))
+        if self.grid is not None:
+            for name, finding in self.grid.add(source):
+                if finding.decisive:
+                    self._fault(name, source.name, finding)
         for path, piece in source.pieces.items():
             self._take(path, number, piece)
         if self.model.wanted.extends and not self.model.ordered:
@@ -158,7 +180,7 @@ class Combination:
         accumulated = self.arrays.get(path)
         if accumulated is None:
             single = piece.located is not None or piece.parts.keys() == {""}
-            accumulated = Accumulation(self.model.axes[path], self.targets) if single else []
+            accumulated = Accumulation(self._axis(path), self.targets) if single else []
             self.arrays[path] = accumulated
         if isinstance(accumulated, list):
             accumulated.append(piece.parts)
@@ -166,8 +188,16 @@ class Combination:
             whole = whole_first(self.model, path) if number == 0 else None
             accumulated.add(number, piece.located or piece.parts[""], piece.values, whole)
 
-    def _fault(self, name: str, difference: SourceDifference) -> None:
-        first, (path, aspect, attribute, one, other, _) = self.model.name, difference
+    def _axis(self, path: str) -> int:
+        """Return the axis along which a variable is joined."""
+        axis = self.model.axes.get(path)
+        if axis is not None:
+            return axis
+        assert self.grid is not None
+        return find_axes(self.grid.declared[path][1].variable, self.model.way.dimensions)[0]
+
+    def _fault(self, first: str, name: str, difference: SourceDifference) -> None:
+        path, aspect, attribute, one, other, _ = difference
         if aspect in OBJECTS:
             which = (first, name) if one else (name, first)
             text = f"{aspect} `{path}` is in `{which[0]}` but not in `{which[1]}`"
@@ -190,7 +220,8 @@ class Combination:
             notes = [f"the same difference in {more} more source{'s' * (more != 1)}"] if more else []
             is_units = (aspect, attribute) == (Aspect.ATTRIBUTE, "units") and path in self.model.checked.variables
             is_time = is_units and _is_time(self.model.checked.variables[path])
-            report.error("unequal-sources", message, notes=notes, helps=[SAME_UNITS] * is_time + [CHOOSE])
+            helps = [SAME_UNITS] * is_time + self._list_helps(path, aspect, attribute) + [CHOOSE]
+            report.error("unequal-sources", message, notes=notes, helps=helps)
         if self._attributes:
             listed = names.list_first(self._attributes, NAMED)
             report.warning(
@@ -207,15 +238,43 @@ class Combination:
             return None
         return self._combine(report)
 
+    def _list_helps(self, path: str, aspect: Aspect, attribute: str) -> list[str]:
+        """Return which options join sources with such a difference."""
+        spec = self.model.wanted
+        if spec.new_dim is not None:
+            return []
+        is_packed = path in self.model.axes and (aspect is Aspect.ELEMENT_TYPE or attribute in PACKING)
+        differs = aspect in (Aspect.VARIABLE, Aspect.LENGTH)
+        return [REPACK] * (is_packed and not spec.repack) + [OUTER] * (differs and spec.join == "exact")
+
     def _combine(self, report: Report) -> Checked | None:
         """Return the combined dataset; None after unaligned chunks or differing fill values are reported."""
-        before, checked, way = report.errors, self.model.checked, self.model.way
+        before, checked, way, grid = report.errors, self.model.checked, self.model.way, self.grid
         addressable, chunks = self.model.wanted.addressable, {} if way.new_dim else self.model.chunks
-        axes = {path: 0 for path in checked.variables if path in self.stacked} if way.new_dim else way.axes
+        axes = {path: 0 for path in checked.variables if path in self.stacked} if way.new_dim else dict(way.axes)
+        if grid is not None:
+            arrays = {path: one for path, one in self.arrays.items() if isinstance(one, Accumulation)}
+            if not grid.settle({path: len(one.list_numbers()) for path, one in arrays.items()}, report):
+                return None
+            checked = grid.checked
+            axes |= {path: self._axis(path) for path in self.arrays}
         parts = dict(checked.parts)
         for path, axis in axes.items():
             if path in self.given:
                 parts[path] = self._join_parts(path, axis, report)
+        declare: Callable[[str, Variable], Variable] = _stay
+        if grid is not None:
+            parts.update(grid.merge_parts(report))
+            grid.report_conflicts(report)
+            if report.errors > before:
+                return None
+            declare = grid.finish(report)
+            if self._made:
+                text = f"chunks of {len(self._made)} variable{'s' * (len(self._made) != 1)} are encoded again"
+                reason = "no source has them as a whole, in the grid and encoding of the result"
+                notes = tuple(self._made.values())
+                report.add(Diagnostic("reencoded-chunks", Severity.NOTE, f"{text}: {reason}", notes=notes))
+            checked = grid.checked
         if report.errors > before:
             return None
 
@@ -223,12 +282,12 @@ class Combination:
             """Return the combined lengths, and the variables along the new dimension."""
             dimensions = []
             for dimension in group.dimensions:
-                lengths = self.lengths.get(names.join(path, dimension.name))
+                lengths = None if grid is not None else self.lengths.get(names.join(path, dimension.name))
                 dimensions.append(dimension if lengths is None else dimension.model_copy(update={"size": sum(lengths)}))
             variables = [
-                _combine_variable(variable, way, parts.get(fqn, {}), addressable, chunks.get(fqn))
+                _combine_variable(declare(fqn, variable), way, parts.get(fqn, {}), addressable, chunks.get(fqn))
                 if fqn in axes
-                else variable
+                else declare(fqn, variable)
                 for variable in group.variables
                 for fqn in (names.join(path, variable.name),)
             ]
@@ -247,6 +306,8 @@ class Combination:
         checked, arrays = self.model.checked, self.arrays[path]
         if isinstance(arrays, Accumulation):
             return {"": self._whole(path, arrays, report)}
+        if self.grid is not None:
+            return self._place_lists(path, axis, arrays, self.grid, report)
         from nczarr.arrays.sources.interleave import join  # few arrays are joined otherwise than chunk by chunk
 
         def part(sources: Sequence[ArraySource], axis: int) -> ArraySource:
@@ -257,14 +318,35 @@ class Combination:
 
         return join(checked.variables[path].type, arrays, axis, checked.types, part)
 
+    def _place_lists(self, path: str, axis: int, arrays: list[Parts], grid: ResultGrid, report: Report) -> Parts:
+        """Return the parts of a variable with lists in the order of the result; reports unequal-sources."""
+        from nczarr.arrays.sources.interleave import join
+
+        checked, is_everywhere = grid.checked, len(arrays) == len(self.names)
+        runs = grid.arrange(path, axis, np.arange(len(self.names)), report) if is_everywhere else []
+        moved = any(str(name) in grid.unions for name in checked.variables[path].dimensions)
+        if not is_everywhere or moved:
+            text = f"`{path}` has lists, and cells that are in no source or in another grid"
+            report.error("unequal-sources", text, helps=[CHOOSE])
+            return {}
+        pieces = []
+        for run in runs:
+            shape = [range(length) for length in grid.checked.shapes[path]]
+            shape[axis] = range(run.start, run.stop)
+            pieces.append(cut(checked.variables[path].type, tuple(shape), arrays[run.source], checked.types))
+        return join(checked.variables[path].type, pieces, axis, checked.types, join_sources)
+
     def _whole(self, path: str, accumulation: Accumulation, report: Report) -> ArraySource:
         """Return one array of all sources; reports unaligned-chunks, unequal-sources."""
+        if self.grid is not None:
+            return self._place(path, accumulation, self.grid, report)
         if accumulation.unlike is not None:  # missing chunks stand for different values
             one, other, *fills, first = accumulation.unlike
             texts = [_element(first, fill) for fill in fills]
             text = f"`{path}` has unwritten chunks, which are read as {texts[0]} in `{self.names[one]}`"
             report.error("unequal-sources", f"{text}, {texts[1]} in `{self.names[other]}`")
-        sources, numbers = accumulation.sources()
+        order = accumulation.list_runs()
+        sources, numbers = accumulation.arrange(order)
         axis, addressable = accumulation.axis, self.model.wanted.addressable
         size = itemsize(sources[0].layout.dtype)
         whole = join_sources(sources, axis, rectilinear=self.model.way.rectilinear)
@@ -274,10 +356,38 @@ class Combination:
         sources_of_pieces = align_grids(sources, axis, LEAST_PIECE if small else 1)
         wrong = misfit(sources_of_pieces, axis)
         if wrong is not None and small:
-            return join_sources(accumulation.with_values(sources_of_pieces), axis)
+            return join_sources(accumulation.arrange(order, known=True)[0], axis)
         if wrong is not None and wrong.other is not None:  # what lies in no chunks at all is the planner's matter
             which = ", ".join(f"`{self.names[numbers[number]]}`" for number in (wrong.source, wrong.other))
             text = f"`{path}` cannot be referenced as one array: {wrong.reason} ({which})"
             target = "write a target of another format, which has new chunks (`-o OUT.zarr`)"
-            report.error("unaligned-chunks", text, helps=[target, "leave it out with `--var`"])
+            report.error("unaligned-chunks", text, helps=[target, REPACK, "leave it out with `--var`"])
         return join_sources(sources_of_pieces, axis)
+
+    def _place(self, path: str, accumulation: Accumulation, grid: ResultGrid, report: Report) -> ArraySource:
+        """Return one array of all sources whose cells are placed by coordinates.
+
+        Chunks that a source has whole are its own; values of other chunks, if they
+        are few, are those that are known.
+        """
+        axis, addressable = accumulation.axis, self.model.wanted.addressable
+        order = grid.arrange(path, axis, accumulation.list_numbers(), report, accumulation)
+        frame = grid.make_frame(path, accumulation, report)
+        sources, _ = accumulation.arrange(order, frame)
+        size = itemsize(sources[0].layout.dtype)
+        small = addressable is not None and math.prod(grid.checked.shapes[path]) * size <= addressable
+        if addressable is not None and size and not any(map(_varies, sources)):
+            sources = align_grids(sources, axis, LEAST_PIECE if small else 1)
+        whole = join_sources(sources, axis, rectilinear=self.model.way.rectilinear, fill=grid.find_fill(path))
+        if whole.stored is None and (layout := common_layout(sources, whole.layout)) is not None:
+            patched = patch(whole, layout, 0)
+            made, total = count_made(patched)
+            if not small or made < total:
+                whole = patched
+            else:
+                sources, _ = accumulation.arrange(order, frame, known=True)
+                whole = join_sources(sources, axis, fill=grid.find_fill(path))
+        made, total = count_made(whole) if addressable is not None else (0, 0)
+        if made:
+            self._made[path] = f"`{path}`: {made} of {total} chunks"
+        return whole

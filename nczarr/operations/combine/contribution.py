@@ -18,19 +18,30 @@ from nczarr.arrays.chunks.manifest import WHOLE
 from nczarr.arrays.chunks.table_chunk_array import Facts, TableChunkArray, locate
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.regions import all_of
-from nczarr.arrays.sources.source import ArraySource, Parts, numpy_dtype
+from nczarr.arrays.sources.source import ArraySource, Parts, itemsize, numpy_dtype
 from nczarr.check.checked import Checked, whole_parts
 from nczarr.diagnostics.report import Report
 from nczarr.operations.combine.agreement import (
     CombineSpec,
-    CoordinateOrder,
+    Recoding,
     SourceDifference,
     Way,
     equal,
+    find_axes,
     findings,
     is_coordinate,
-    order_of,
     settle,
+)
+from nczarr.operations.combine.coordinate_order import CoordinateOrder, order_of
+from nczarr.operations.combine.source_grid import (
+    SAME_GRID,
+    Coordinates,
+    SourceGrid,
+    grid_of_source,
+    is_index,
+    list_faults,
+    list_overridden,
+    read_values,
 )
 from nczarr.stores.spool import origin
 from nczarr.stores.target_urls import note_properties
@@ -55,11 +66,19 @@ class Model(NamedTuple):
     """Coordinates whose values must ascend from source to source."""
     chunks: Mapping[str, tuple[int, ...] | None]
     """Chunk lengths of each variable that is one array; None without chunks."""
+    coordinates: Coordinates = MappingProxyType({})
+    """Coordinates that are not joined, for a union with those of other sources."""
+    placed: frozenset[str] = frozenset()
+    """Coordinates of these whose values say where cells lie in the result."""
+    overridden: frozenset[str] = frozenset()
+    """Coordinates that stand for those of all sources."""
 
 
 def model_of(name: str, checked: Checked, spec: CombineSpec, report: Report) -> Model | None:
     """Return the first source as a model, in the requested units; None after a reported error."""
     before = report.errors
+    if spec.repack and spec.recoding is None:
+        spec = spec._replace(recoding=Recoding())
     if spec.recoding is not None:
         from nczarr.operations.combine.recode import is_valid, recode
 
@@ -71,13 +90,19 @@ def model_of(name: str, checked: Checked, spec: CombineSpec, report: Report) -> 
         return None
     axes = dict.fromkeys(checked.variables, 0) if way.new_dim else way.axes
     stacked = way.new_dim is not None
-    joined = (way.always or way.axes) if spec.ordered else ()
+    joined = (way.always or way.axes) if spec.ordered or spec.is_ordered else ()
     ordered = frozenset(path for path in joined if is_coordinate(path, checked, stacked=stacked))
     chunks: dict[str, tuple[int, ...] | None] = {}
     for path in axes:
         stored = source.stored if (source := whole_parts(checked, path).get("")) is not None else None
         chunks[path] = None if stored is None else stored.chunks
-    return Model(name, checked, way, spec, axes, ordered, chunks)
+    coordinates: Coordinates = {}
+    if spec.join == "outer":
+        paths = [path for path in checked.dimensions if path not in way.dimensions and is_index(path, checked)]
+        coordinates = {path: read_values(checked, path) for path in paths}
+    placed = ordered if spec.is_ordered else frozenset[str]()
+    overridden = list_overridden(checked, way) if spec.join == "override" else frozenset[str]()
+    return Model(name, checked, way, spec, axes, ordered, chunks, coordinates, placed, overridden)
 
 
 def in_model_units(name: str, checked: Checked, model: Model, report: Report) -> Checked:
@@ -120,6 +145,8 @@ class Contribution(NamedTuple):
     """Differences from the model."""
     faults: tuple[tuple[str, str], ...] = ()
     """Variables that must be equal and are not, with messages."""
+    grid: SourceGrid = SAME_GRID
+    """Coordinates and variables that differ from those of the model."""
 
     @property
     def is_located(self) -> bool:
@@ -129,32 +156,64 @@ class Contribution(NamedTuple):
 
 def contribution_of(name: str, checked: Checked, model: Model) -> Contribution:
     """Compare a source with the model and describe its arrays. Raises OSError, CompileError."""
-    way = model.way
-    differences = () if checked is model.checked else tuple(findings(model.checked, checked, way))
+    way, spec, is_model = model.way, model.wanted, checked is model.checked
+    differences = () if is_model else tuple(findings(model.checked, checked, way))
+    grid = SourceGrid({}, {}, {}, {})
+    if spec.is_placed:
+        grid = grid_of_source(checked, model.checked, model.coordinates, model.placed, way, spec)
+        differences = tuple(list_faults(differences, grid, model.checked, spec))
     unlike = {difference.path for difference in differences if difference.decisive}
     unlike |= {
         path
         for path, variable in model.checked.variables.items()
-        if variable.type in unlike or not unlike.isdisjoint(variable.dimensions)
+        if variable.type in unlike or not unlike.isdisjoint(variable.dimensions) or path not in checked.variables
     }
-    axes, ordered = model.axes, model.ordered
+    axes, ordered = model.axes, model.ordered - model.placed
     pieces: dict[str, VariablePiece] = {}
     orders: dict[str, CoordinateOrder] = {}
+    loose: dict[str, NDArray[Any]] = {}
     unequal, faults = set(), []
-    for path in model.checked.variables:
-        if path in unlike:
+    for path in (*model.checked.variables, *grid.declared):
+        declared = grid.declared.get(path)
+        found_axes = () if declared is None else find_axes(declared.variable, way.dimensions)
+        axis = axes.get(path) if declared is None else next(iter(found_axes), None)
+        if len(found_axes) > 1:
+            faults.append((path, f"`{path}` has several of the dimensions {way.shown}, in `{name}`"))
+        elif path in unlike or path in model.overridden or path in model.placed:
             continue
-        if path in axes:
-            pieces[path], order = _piece(path, checked, model, axes[path], ordered=path in ordered)
+        elif axis is not None:
+            pieces[path], order = _piece(path, checked, model, axis, ordered=path in ordered)
             if order is not None:
                 orders[path] = order
             if way.new_dim and path not in way.always and not equal(model.checked, checked, path):
                 unequal.add(path)
-        elif checked is not model.checked and not equal(model.checked, checked, path):
+        elif path in grid.coordinates or path in model.coordinates:  # these are compared by value
+            continue
+        elif declared is not None or not grid.coordinates.keys().isdisjoint(checked.variables[path].dimensions):
+            fault = _read_loose(path, checked, loose)
+            faults += [] if fault is None else [(path, f"{fault}, in `{name}`")]
+        elif not is_model and not equal(model.checked, checked, path):
             faults.append((path, _difference(path, name, checked, model)))
     lengths = {path: checked.dimensions[path].size for path in way.dimensions if path in checked.dimensions}
     with_data = frozenset(path for path in pieces if path in checked.parts)
-    return Contribution(name, lengths, pieces, with_data, frozenset(unequal), orders, differences, tuple(faults))
+    grid = grid._replace(values=loose)
+    return Contribution(name, lengths, pieces, with_data, frozenset(unequal), orders, differences, tuple(faults), grid)
+
+
+LOOSE = 64 << 20
+"""Maximum bytes of a variable that is not joined, and is merged from several sources."""
+
+
+def _read_loose(path: str, checked: Checked, loose: dict[str, NDArray[Any]]) -> str | None:
+    """Read a variable that is merged with that of other sources; return why this is impossible, or None."""
+    parts = whole_parts(checked, path)
+    if parts.keys() != {""}:
+        return f"`{path}` differs between the sources, and its lists cannot be merged"
+    layout = parts[""].layout
+    if math.prod(layout.shape) * (itemsize(layout.dtype) or 1) > LOOSE:
+        return f"`{path}` differs between the sources, and is too large to be merged"
+    loose[path] = read_values(checked, path)
+    return None
 
 
 def _difference(path: str, name: str, checked: Checked, model: Model) -> str:
@@ -198,7 +257,7 @@ def _is_ragged(source: TableChunkArray, path: str, model: Model, axis: int) -> b
     """Return whether a source's chunks probably make no grid with those of the model."""
     if model.way.new_dim:
         return False
-    first = model.chunks[path]
+    first = model.chunks.get(path)
     return first is None or first != source.stored.chunks or source.shape[axis] % first[axis] != 0
 
 

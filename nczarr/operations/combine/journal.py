@@ -28,8 +28,9 @@ from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.sources.source import Descr, Stored, numpy_dtype
 from nczarr.ast.dataset import Codec
 from nczarr.diagnostics.report import CompileError, Diagnostic, Label, Severity
-from nczarr.operations.combine.agreement import Aspect, CoordinateOrder, SourceDifference
+from nczarr.operations.combine.agreement import Aspect, SourceDifference
 from nczarr.operations.combine.contribution import Contribution, VariablePiece
+from nczarr.operations.combine.coordinate_order import CoordinateOrder
 from nczarr.operations.combine.sources import SourceResult
 from nczarr.stores.finish import add_end
 from nczarr.stores.lock import busy, exclusive

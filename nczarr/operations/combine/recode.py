@@ -104,7 +104,7 @@ def _changes(
             continue
         yield path, _Times(units, target, follower=False)
         for attribute in BOUNDS:
-            bounds = _find_named(path, _text(variable, attribute), checked)
+            bounds = _find_named(path, text_of(variable, attribute), checked)
             if bounds is not None and units_of(checked.variables[bounds]) is None:
                 yield bounds, _Times(units, target, follower=True)
 
@@ -119,13 +119,13 @@ def _target(path: str, units: Units, variable: Variable, first: Checked | None, 
 
 def units_of(variable: Variable) -> Units | None:
     """Return the units of a variable of dates; None for others."""
-    text = _text(variable, "units")
+    text = text_of(variable, "units")
     if text is None or not is_number(variable.type):
         return None
-    return time_units.dates(text, _text(variable, "calendar") or STANDARD)
+    return time_units.dates(text, text_of(variable, "calendar") or STANDARD)
 
 
-def _text(variable: Variable, name: str) -> str | None:
+def text_of(variable: Variable, name: str) -> str | None:
     """Return the text of an attribute; None if it is absent or not one text."""
     for attribute in variable.attributes:
         data = attribute.value.data

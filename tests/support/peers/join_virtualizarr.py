@@ -1,7 +1,7 @@
 """VirtualiZarr, or kerchunk, joins files along time by references: prints JSON with the values that are read, or the
 error, by case.
 
-python join_virtualizarr.py FOLDER CASE=FILE,FILE… --kerchunk CASE=FILE,FILE…
+python join_virtualizarr.py FOLDER CASE=FILE,FILE… --kerchunk CASE=FILE,FILE… --outer CASE=FILE,FILE…
 """
 
 from __future__ import annotations
@@ -34,6 +34,27 @@ def joined(files: list[Path], target: Path) -> Any:
     return values(target)
 
 
+def outer(files: list[Path], target: Path) -> Any:
+    """The same, on the union of all coordinates, sorted by time."""
+    import xarray
+    from obspec_utils.registry import ObjectStoreRegistry
+    from obstore.store import LocalStore
+    from virtualizarr import open_virtual_dataset
+    from virtualizarr.parsers import HDFParser
+
+    registry = ObjectStoreRegistry({"file://": LocalStore()})
+    names = ["time", "lat", "lon", "height", "time_bnds"]
+    parts = [
+        open_virtual_dataset(f"file://{file}", parser=HDFParser(), registry=registry, loadable_variables=names)
+        for file in files
+    ]
+    parts = [part.drop_vars(["height", "time_bnds"]) for part in parts]
+    options: Any = {"coords": "minimal", "data_vars": "minimal", "compat": "override", "join": "outer"}
+    xarray.concat(parts, dim="time", **options).vz.to_kerchunk(str(target), format="json")
+    with xarray.open_dataset(str(target), engine="kerchunk") as found:
+        return {"v": found["v"].sortby("time").values.tolist()}
+
+
 def merged(files: list[Path], target: Path) -> Any:
     """The same, joined by kerchunk."""
     from kerchunk.combine import MultiZarrToZarr
@@ -60,8 +81,8 @@ def main() -> None:
     warnings.simplefilter("ignore")
     folder, answers, join = Path(sys.argv[1]), {}, joined
     for case in sys.argv[2:]:
-        if case == "--kerchunk":
-            join = merged
+        if case in ("--kerchunk", "--outer"):
+            join = merged if case == "--kerchunk" else outer
             continue
         name, _, files = case.partition("=")
         try:

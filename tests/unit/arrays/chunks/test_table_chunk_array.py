@@ -86,7 +86,7 @@ def test_sources_of_one_form_are_one_table(tmp_path: Path, axis: int, lengths: t
         source = arrays(tmp_path / f"{number}.zarr")["/v"]
         every.append(values)
         found.add(number, locate(source, -1) or source)
-    sources, numbers = found.sources()
+    sources, numbers = found.arrange(found.list_runs())
     aligned = [length for length in lengths if length % 2 == 0 and length]
     assert len(sources) == len(numbers) <= len(lengths) - len(aligned) + 2
     whole = np.concatenate(every, axis)

@@ -12,10 +12,11 @@ import pytest
 import nczarr
 from nczarr import refs
 from nczarr.api.handle import DatasetHandle
-from nczarr.diagnostics.report import Report, Severity
+from nczarr.diagnostics.report import Report
 from nczarr.operations.combine import CombineSpec, combine
 from nczarr.operations.combine.sources import home_of
 from tests.conftest import Ran
+from tests.support.combining import combined, refused
 
 SERIES = """netcdf s {{
 dimensions:
@@ -46,22 +47,6 @@ def series(*times: float, unlimited: bool = False, extra: str = "", **members: A
         "values": ", ".join(f"{10 * time:.0f}, {10 * time + 1:.0f}" for time in times), **members,
     }  # fmt: skip
     return nczarr.from_cdl(SERIES.format(**given).replace("data:", extra + "\ndata:", 1))
-
-
-def combined(*handles: DatasetHandle, **wanted: Any) -> DatasetHandle:
-    report = Report()
-    sources = [(f"s{number}", handle.checked) for number, handle in enumerate(handles)]
-    made = combine(sources, CombineSpec(**wanted), report)
-    assert made is not None, report.list_sorted()
-    return DatasetHandle(made, report.list_sorted())
-
-
-def refused(*handles: DatasetHandle, along: tuple[str, ...] = ("time",), **wanted: Any) -> list[str]:
-    """The messages of all errors, each behind its code."""
-    report = Report()
-    sources = [(f"s{number}", handle.checked) for number, handle in enumerate(handles)]
-    assert combine(sources, CombineSpec(along, **wanted), report) is None
-    return [f"{each.code}: {each.message}" for each in report.list_sorted() if each.severity is Severity.ERROR]
 
 
 def test_variables_along_the_dimension_are_joined() -> None:

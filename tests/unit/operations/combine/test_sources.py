@@ -279,3 +279,24 @@ def test_memory_does_not_grow_with_the_number_of_sources(tmp_path: Path) -> None
     assert peaks[1] - peaks[0] < 2000 * 4096
     with nczarr.open(tmp_path / "2200.parq") as dataset:
         assert np.array_equal(dataset["count"][:], np.arange(2200))
+
+
+@pytest.mark.slow
+def test_places_and_packings_take_no_more_memory_than_sources_in_order(tmp_path: Path) -> None:
+    """The peak is that of a plain combination, but for half a kilobyte a source."""
+    sources = days(tmp_path / "d", 1000)
+    (tmp_path / "list.json").write_text(json.dumps(sources[::-1]))
+    peaks = {}
+    for number, options in enumerate(("", ", sort=True", ", join='outer'", ", repack=True")):
+        code = (
+            "import json, resource, sys; from nczarr import refs; "
+            f"refs.combine(json.load(open(sys.argv[1])), sys.argv[2], along='time', workers=1{options}); "
+            "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
+        )
+        call = [sys.executable, "-c", code, str(tmp_path / "list.json"), str(tmp_path / f"{number}.json")]
+        environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+        done = subprocess.run(call, capture_output=True, text=True, check=True, env=environment)
+        peaks[options] = int(done.stdout) * 1024
+    assert max(peaks.values()) < peaks[""] + 1000 * 512, peaks
+    with nczarr.open(tmp_path / "1.json") as dataset:
+        assert np.array_equal(dataset["count"][:], np.arange(1000))
