@@ -58,7 +58,7 @@ class Input(NamedTuple):
 
 def for_reading(options: Options, *, values: bool = True) -> Options:
     """Return the options of a run for the readers of its sources, which can be pickled."""
-    return options._replace(kind=None, survey=values, chunks={}, shards={}, codecs={})
+    return options._replace(kind=None, survey=values, chunks={}, shards={}, codecs={}, declarations={})
 
 
 def input_at(path: str, options: Options, form: str | None = None, *, values: bool = True) -> Input:
