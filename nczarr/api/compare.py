@@ -109,10 +109,11 @@ def check(
         if readers or schema is not None or kind is not None or cf:
             raise ValueError("combine compares sources with each other; check each of them in a call of its own")
         from nczarr.operations.combine.check_sources import check_sources
-        from nczarr.operations.pipeline import input_at
+        from nczarr.operations.pipeline import for_reading, input_at
 
         sources = [source] if isinstance(source, str | os.PathLike) else source
-        inputs = [input_at(os.fspath(one), options, from_format) for one in sources]
+        reading = for_reading(options)
+        inputs = [input_at(os.fspath(one), reading, from_format) for one in sources]
         if not inputs:
             raise ValueError("no sources are given")
         report.hides = codes.hides

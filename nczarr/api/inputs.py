@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, get_args
 
 from nczarr.api.handle import DatasetHandle, report_losses
 from nczarr.diagnostics.report import CompileError, Report
-from nczarr.operations.pipeline import Input, input_at
+from nczarr.operations.pipeline import Input, for_reading, input_at
 
 if TYPE_CHECKING:
     from nczarr.check.checked import Checked
@@ -21,19 +21,26 @@ Dataset = str | os.PathLike[str] | DatasetHandle
 """A path, a URL or an open dataset."""
 
 
-def input_of(
-    source: Dataset, options: Options, form: str | None = None, number: int = 1, *, values: bool = True
-) -> Input:
-    """Return a source; an open dataset belongs to this process. `number`: place among the sources, for its name."""
-    if not isinstance(source, DatasetHandle):
-        return input_at(os.fspath(source), options, form, values=values)
-    return Input(source.dataset.name or f"dataset {number}", partial(_check, source, options))
+def input_of(source: Dataset, options: Options, form: str | None = None, *, values: bool = True) -> Input:
+    """Return one source, of whose variables all `values` are read or not."""
+    return _list_inputs([source], options, form, values)[0]
 
 
 def inputs_of(sources: Dataset | Iterable[Dataset], options: Options, form: str | None = None) -> list[Input]:
     """Return one or several sources in order."""
     every = [sources] if isinstance(sources, str | os.PathLike | DatasetHandle) else sources
-    return [input_of(source, options, form, number) for number, source in enumerate(every, 1)]
+    return _list_inputs(every, options, form, True)
+
+
+def _list_inputs(sources: Iterable[Dataset], options: Options, form: str | None, values: bool) -> list[Input]:
+    """Return sources in order; open datasets belong to this process, and are named by their numbers if need be."""
+    reading = for_reading(options, values=values)
+    return [
+        Input(source.dataset.name or f"dataset {number}", partial(_check, source, options))
+        if isinstance(source, DatasetHandle)
+        else input_at(os.fspath(source), reading, form)
+        for number, source in enumerate(sources, 1)
+    ]
 
 
 def _check(source: DatasetHandle, options: Options, report: Report) -> Checked | None:

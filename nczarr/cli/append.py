@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from nczarr.cli import misuse
-from nczarr.cli.options import input_of, options_of, recoding_of, subset_of
+from nczarr.cli.options import inputs_of, options_of, recoding_of, subset_of
 from nczarr.cli.parser import Command
 from nczarr.cli.progress import CommandResult, counting, print_plan, progress, summary
 from nczarr.cli.shared import Messages
@@ -130,7 +130,7 @@ def _work(arguments: argparse.Namespace, report: Report, done: list[Appended]) -
         return
     options = options_of(arguments, special=document)
     request = AppendRequest(
-        [input_of(path, options, arguments.form) for path in arguments.sources],
+        inputs_of(arguments.sources, options, arguments.form),
         arguments.target,
         tuple(arguments.along),
         subset,

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nczarr.cli import FAULTY, misuse
-from nczarr.cli.options import input_of, options_of, read_input, standard_input
+from nczarr.cli.options import inputs_of, options_of, read_input, standard_input
 from nczarr.cli.parser import Command
 from nczarr.cli.progress import counting
 from nczarr.cli.shared import Messages
@@ -198,7 +198,7 @@ def _compare_sources(sources: list[str], arguments: argparse.Namespace, options:
     """Report what keeps the sources from being joined. Raises OSError."""
     from nczarr.operations.combine.check_sources import check_sources
 
-    inputs = [input_of(path, options, arguments.form) for path in sources]
+    inputs = inputs_of(sources, options, arguments.form)
     with counting(arguments, "sources", len(inputs)) as step:
         joined = check_sources(inputs, arguments.along, messages.report, step)
     if joined is not None and not messages.report.list_sorted():

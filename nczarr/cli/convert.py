@@ -11,7 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from nczarr.cli import misuse, write_product
-from nczarr.cli.options import input_of, options_of, positive, subset_of
+from nczarr.cli.options import inputs_of, options_of, positive, subset_of
 from nczarr.cli.parser import Command
 from nczarr.cli.progress import CommandResult, print_plan, progress, summary
 from nczarr.cli.shared import Messages
@@ -222,8 +222,9 @@ class _Conversions:
         report, target = self.messages.report, self.targets.get(path)
         if target is None or self.subset is None or not (target != "-" or self._is_printable()):
             return
+        (source,) = inputs_of([path], self.options, self.arguments.form)
         ready = prepare(
-            input_of(path, self.options, self.arguments.form),
+            source,
             self.subset,
             "" if target == "-" else target,
             self.arguments.to,

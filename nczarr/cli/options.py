@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from nczarr.diagnostics.report import Source
@@ -48,15 +48,15 @@ def read_input(
     return None if name and form is None else pipeline.read(source, report, options, form, observe)
 
 
-def input_of(path: str, options: Options, form: str | None = None) -> Input:
-    """Return a source of a run with these options; standard input belongs to this process."""
+def inputs_of(paths: Iterable[str], options: Options, form: str | None = None) -> list[Input]:
+    """Return the sources of a run with these options; standard input belongs to this process."""
     from functools import partial
 
     from nczarr.operations.pipeline import Input, for_reading, input_at
 
-    if path != "-":
-        return input_at(path, options, form)
-    return Input(path, partial(read_input, path, options=for_reading(options), name=form))
+    reading = for_reading(options)
+    standard = partial(read_input, options=reading, name=form)
+    return [input_at(path, reading, form) if path != "-" else Input(path, partial(standard, path)) for path in paths]
 
 
 def standard_input() -> Source:

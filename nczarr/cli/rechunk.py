@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from nczarr.cli import misuse, write_product
-from nczarr.cli.options import input_of, options_of, subset_of
+from nczarr.cli.options import inputs_of, options_of, subset_of
 from nczarr.cli.parser import Command
 from nczarr.cli.progress import CommandResult, progress, summary
 from nczarr.cli.shared import Messages
@@ -63,7 +63,7 @@ def _rechunk(arguments: argparse.Namespace, options: Options, messages: Messages
     subset = subset_of(arguments, report)
     if subset is None or report.errors:
         return
-    source = input_of(arguments.source, options, arguments.form)
+    (source,) = inputs_of([arguments.source], options, arguments.form)
     ready = prepare_rechunk(source, subset, arguments.target, arguments.to, report, options)
     if ready is None:
         return

@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from nczarr.cli import misuse, write_product
-from nczarr.cli.options import input_of, options_of, recoding_of, subset_of
+from nczarr.cli.options import inputs_of, options_of, recoding_of, subset_of
 from nczarr.cli.parser import Command
 from nczarr.cli.progress import CommandResult, counting, print_plan, progress, summary
 from nczarr.cli.shared import Messages
@@ -122,7 +122,7 @@ def _work(
     if subset is None or (target is None and not _is_text(form, report)):
         return
     request = CombineRequest(
-        [input_of(path, options, arguments.form) for path in arguments.sources],
+        inputs_of(arguments.sources, options, arguments.form),
         CombineSpec(
             tuple(arguments.along),
             arguments.new_dim,

@@ -57,19 +57,21 @@ class Input(NamedTuple):
 
 
 def for_reading(options: Options, *, values: bool = True) -> Options:
-    """Return the options of a run for the readers of its sources, which can be pickled."""
+    """Return the options of a run for the readers of its sources, which can be pickled.
+
+    `values`: the run reads the values of all variables.
+    """
     return options._replace(kind=None, survey=values, chunks={}, shards={}, codecs={}, declarations={})
 
 
-def input_at(path: str, options: Options, form: str | None = None, *, values: bool = True) -> Input:
-    """Return the source at a path or URL, in a named or detected format, for a run with these options.
+def input_at(path: str, reading: Options, form: str | None = None) -> Input:
+    """Return the source at a path or URL, in a named or detected format.
 
-    Workers of a cluster (`options.dask`) read local files by absolute paths.
-    `values`: the run reads the values of all variables.
+    `reading`: result of `for_reading`, which all sources share. Workers of a cluster
+    (`reading.dask`) read local files by absolute paths.
     """
-    plain = options.dask is not None and not is_remote(path) and os.path.lexists(path)
+    plain = reading.dask is not None and not is_remote(path) and os.path.lexists(path)
     place = os.path.abspath(path) if plain else path
-    reading = for_reading(options, values=values)
     return Input(path, partial(read_path, place, options=reading, name=form), portable=True)
 
 
