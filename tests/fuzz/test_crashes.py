@@ -232,6 +232,7 @@ def test_every_call_of_the_system_fails_in_turn(
 
 LIMITED = """
     import resource, signal, sys
+    sys.dont_write_bytecode = True  # Python does not notice that it writes half a file
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]), int(sys.argv[1])))
     from nczarr.__main__ import main

@@ -330,6 +330,7 @@ def test_a_full_disk_is_the_same_error(peer: Peer, sources: dict[str, Path], tmp
 
 LIMITED = """
 import resource, signal, sys
+sys.dont_write_bytecode = True  # Python does not notice that it writes half a file
 from nczarr.__main__ import main
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 12, 1 << 12))
