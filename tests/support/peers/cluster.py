@@ -47,6 +47,8 @@ class Cluster:
         paths = [*([str(front)] if front else []), str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
         kept = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
         environment = {**kept, "PYTHONPATH": os.pathsep.join(paths), "OMP_NUM_THREADS": "1"}
+        if largest is not None:
+            environment["PYTHONDONTWRITEBYTECODE"] = "1"  # Python does not notice that it writes half a module
         kind, *rest = arguments
 
         def limit() -> None:

@@ -239,7 +239,7 @@ def test_a_full_disk_is_an_error_and_leaves_nothing(tmp_path: Path, peer: Peer) 
         "netcdf t {\ndimensions: x = 100000 ;\nvariables: int v(x) ;\ndata: v = " + "1, " * 99_999 + "2 ;\n}\n"
     )
     limited = (
-        "import resource, sys\nfrom nczarr.__main__ import main\n"
+        "import resource, sys\nsys.dont_write_bytecode = True\nfrom nczarr.__main__ import main\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (8192, 8192))\n"
         f"sys.exit(main(['compile', {str(tmp_path / 't.cdl')!r}, '-k', 'nc4', '-o', {str(tmp_path / 't.nc')!r}]))\n"
     )

@@ -246,6 +246,7 @@ def test_a_full_disk_is_told(h5py: ModuleType, tmp_path: Path, large: int, codec
         file.create_dataset("v", data=np.random.default_rng(1).random(40000), chunks=(10000,), compression=4)
     script = (
         "import resource, signal, sys\n"
+        "sys.dont_write_bytecode = True\n"
         "from nczarr.__main__ import main\n"
         "from nczarr.formats.netcdf4 import write_chunks\n"
         f"write_chunks.LARGE = {large}\n"
