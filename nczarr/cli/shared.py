@@ -220,8 +220,9 @@ class Messages:
     def _summary(self, diagnostics: list[Diagnostic]) -> Iterator[str]:
         from nczarr.diagnostics import render
 
-        if self._format == "human":
-            yield f"{render.summary(diagnostics, self.report.dropped)}\n"
+        counts = render.summary(diagnostics, self.report.dropped)
+        if counts and self._format == "human":
+            yield f"{counts}\n"
 
     def _close(self, status: int) -> None:
         if self._log is not None:

@@ -344,3 +344,13 @@ def test_a_repeated_coordinate_is_refused_where_it_differs() -> None:
 def test_other_words_are_refused(wanted: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match="; use 'e"):
         refs.combine([source([1])], along="t", **wanted)
+
+
+def test_notes_alone_have_no_line_of_counts(tmp_path: Path) -> None:
+    for number, x in enumerate(([1, 2], [2, 3])):
+        nczarr.write(source([number], x), tmp_path / f"{number}.nc")
+    files = [str(tmp_path / f"{number}.nc") for number in range(2)]
+    done = run_command("combine", *files, str(tmp_path / "o.json"), "--along", "t", "--join", "outer")
+    assert done.status == 0
+    assert "note[absent-cells]" in done.err
+    assert "\n\n\n" not in done.err
