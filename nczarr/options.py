@@ -142,7 +142,7 @@ class Options(NamedTuple):
     """Write consolidated metadata; None: in Zarr stores, but not in references and repositories."""
     declare: Literal["nz", "geo"] | None = None
     """Conventions that the target declares; None: none."""
-    declarations: Mapping[str, Mapping[str, Any]] = MappingProxyType({})
+    declarations: Mapping[str, Mapping[str, Any]] | None = None
     """Attributes that each node declares by `geo`, by FQN."""
     char_netcdf: bool = False
     """Write char arrays in the form that only the netCDF library reads."""

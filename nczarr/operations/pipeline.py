@@ -61,7 +61,7 @@ def for_reading(options: Options, *, values: bool = True) -> Options:
 
     `values`: the run reads the values of all variables.
     """
-    return options._replace(kind=None, survey=values, chunks={}, shards={}, codecs={}, declarations={})
+    return options._replace(kind=None, survey=values, chunks={}, shards={}, codecs={}, declarations=None)
 
 
 def input_at(path: str, reading: Options, form: str | None = None) -> Input:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,11 @@ import nczarr
 from tests.conftest import missing_peer
 from tests.support.grids import write_grid
 
-pytestmark = [pytest.mark.peer, pytest.mark.filterwarnings("ignore")]
+pytestmark = [
+    pytest.mark.peer,
+    pytest.mark.filterwarnings("ignore"),
+    pytest.mark.skipif(sys.version_info < (3, 12), reason="the validators need Python 3.12"),
+]
 
 
 def test_validators_find_nothing(tmp_path: Path) -> None:

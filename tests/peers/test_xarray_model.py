@@ -6,6 +6,7 @@ import pickle
 import threading
 import warnings
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -309,7 +310,7 @@ def test_arrays_pickle_as_path_and_options(xr: ModuleType, tmp_path: Path, monke
     from nczarr.integrations.xarray.values import OpenedDataset
 
     nczarr.write(nczarr.from_cdl("netcdf d { variables: int v ; int w ; data: v = 1 ; w = 2 ; }"), tmp_path / "a.nc")
-    opened, source, top = _open(tmp_path / "a.nc", None, {"key": "t0psecret"}, nczarr.refs.Following())
+    opened, source, top = _open(tmp_path / "a.nc", None, {"key": "t0psecret"}, nczarr.refs.Following(), "expand")
     assert (source, top) == (str(tmp_path / "a.nc"), "/")
     assert "t0p" not in repr(opened)
     data = pickle.dumps((opened, opened))
@@ -365,7 +366,8 @@ def test_sources_that_xarray_takes_by_itself(xr: ModuleType, tmp_path: Path) -> 
         assert engine.guess_can_open(tmp_path / name) is (name in CLAIMED), name
         assert xr.open_dataset(tmp_path / name, engine="nczarr")["v"].shape == (2,), name
     assert xr.open_dataset(tmp_path / "a.cdl")["v"].values.tolist() == [1, 2]
-    assert xr.open_dataset(tmp_path / "a.json")["v"].values.tolist() == [1, 2]
+    if find_spec("kerchunk") is None:  # its engine takes the document, and then fails
+        assert xr.open_dataset(tmp_path / "a.json")["v"].values.tolist() == [1, 2]
     assert xr.open_dataset(source)["v"].values.tolist() == [1, 2]
     (tmp_path / "text.json").write_text('{"name": "package"}')
     (tmp_path / "folder").mkdir()

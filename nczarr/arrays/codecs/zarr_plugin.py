@@ -70,7 +70,7 @@ def plugin_step(names: Sequence[str], written: list[Any], shape: Sequence[int], 
     for name in names:
         try:
             get_codec_class(name)
-        except (KeyError, ImportError):
+        except (KeyError, ValueError, ImportError):  # an error of its own since 3.4
             return None
     return {"id": ZarrPlugin.config_id, "codecs": written, "shape": list(map(int, shape)), "dtype": dtype}
 

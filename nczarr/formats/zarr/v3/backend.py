@@ -79,7 +79,7 @@ class Zarr3Writer(Writer):
 
     def finish(self, path: str, shown: Json, hidden: Json) -> Json:
         """Return the attributes, with declarations of conventions if requested."""
-        declared = self.plan.options.declarations.get(path)
+        declared = (self.plan.options.declarations or {}).get(path)
         if self.plan.options.declare == "nz":
             return nz.declare(shown, group=path in self.plan.checked.groups)
         return geo.declare(shown, dict(declared)) if declared else shown
