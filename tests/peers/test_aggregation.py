@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -15,6 +14,9 @@ import pytest
 
 import nczarr
 from tests.conftest import ROOT, missing_peer, run_command
+from tests.support.peers.worker import Worker
+
+pytestmark = [pytest.mark.peer, pytest.mark.program]
 
 SCRIPT = ROOT / "tests" / "support" / "peers" / "aggregations.py"
 
@@ -37,10 +39,19 @@ def written(interpreter: str, tmp_path_factory: pytest.TempPathFactory, request:
     return folder
 
 
-def read_by(interpreter: str, library: str, *paths: Path) -> list[dict[str, Any]]:
+@pytest.fixture(scope="session")
+def reader() -> Iterator[Worker]:
+    """A process of the interpreter with cfdm and cf-python."""
+    worker = Worker("aggregations.py", interpreter=os.environ.get("NCZARR_CFA", ""))
+    yield worker
+    worker.close()
+
+
+def read_by(reader: Worker, library: str, path: Path) -> dict[str, Any]:
     """Shape and values of each variable with data, as a peer reads them; None for missing values."""
-    ran = subprocess.run([interpreter, SCRIPT, "read", library, *paths], check=True, capture_output=True, text=True)
-    return [json.loads(line) for line in ran.stdout.splitlines()]
+    answer = reader.ask(f"{library} {path}")
+    assert "error" not in answer, answer
+    return answer
 
 
 def compare(path: Path, theirs: dict[str, Any]) -> set[str]:
@@ -64,35 +75,36 @@ def compare(path: Path, theirs: dict[str, Any]) -> set[str]:
 
 @pytest.mark.parametrize("library", ["cfdm", "cf"])
 def test_files_of_cfdm_are_read_equal(
-    interpreter: str, written: Path, library: str, peer: Callable[[str], ModuleType]
+    reader: Worker, written: Path, library: str, peer: Callable[[str], ModuleType]
 ) -> None:
     peer("cf_units")
     paths = sorted(written.glob("all-*.nc"))
     assert len(paths) == 12
     names = set[str]()
-    for path, theirs in zip(paths, read_by(interpreter, library, *paths), strict=True):
+    for path in paths:
+        theirs = read_by(reader, library, path)
         assert theirs
         names |= compare(path, theirs)
     assert {"q", "ta", "v", "zero", "surface_altitude", "auxiliary"} <= names
 
 
-def test_the_expanded_dataset_is_read_equal_in_every_format(interpreter: str, written: Path, tmp_path: Path) -> None:
+def test_the_expanded_dataset_is_read_equal_in_every_format(reader: Worker, written: Path, tmp_path: Path) -> None:
     source = written / "all-absolute.nc"
-    (theirs,) = read_by(interpreter, "cfdm", source)
+    theirs = read_by(reader, "cfdm", source)
     for target in ("a.nc", "a.zarr", "a.json", "a.cdl", "a.ncs"):
         nczarr.convert(source, tmp_path / target)
         compare(tmp_path / target, theirs)
 
 
-def test_the_structure_of_fragments_survives_a_store(interpreter: str, written: Path, tmp_path: Path) -> None:
+def test_the_structure_of_fragments_survives_a_store(reader: Worker, written: Path, tmp_path: Path) -> None:
     source = written / "all-absolute.nc"
-    (theirs,) = read_by(interpreter, "cfdm", source)
+    theirs = read_by(reader, "cfdm", source)
     for target in ("raw.zarr", "raw.cdl", "raw.nc"):
         place = tmp_path / target
         assert run_command("convert", str(source), str(place), "--aggregation", "keep").status == 0
         assert run_command("diff", str(source), str(place), "--aggregation", "keep").status == 0
         compare(place, theirs)
-    assert read_by(interpreter, "cfdm", tmp_path / "raw.nc") == [theirs]
+    assert read_by(reader, "cfdm", tmp_path / "raw.nc") == theirs
 
 
 def test_xarray_reads_them(written: Path, peer: Callable[[str], ModuleType]) -> None:
@@ -142,12 +154,14 @@ def pieces(tmp_path_factory: pytest.TempPathFactory, peer: Callable[[str], Modul
 
 @pytest.mark.parametrize("library", ["cfdm", "cf"])
 @pytest.mark.parametrize("relative", [False, True])
-def test_our_files_are_read_equal(interpreter: str, pieces: list[Path], library: str, relative: bool) -> None:
+def test_our_files_are_read_equal(
+    interpreter: str, reader: Worker, pieces: list[Path], library: str, relative: bool
+) -> None:
     target = pieces[0].parent / f"all-{library}-{relative}.nc"
     options = ["--relative"] if relative else []
     ran = run_command("combine", *map(str, pieces), str(target), "--to", "cfa", "--along", "time", "--verify", *options)
     assert ran.status == 0, ran.err
-    (theirs,) = read_by(interpreter, library, target)
+    theirs = read_by(reader, library, target)
     assert {"tas", "ps", "time", "lat", "lon"} <= compare(target, theirs)
     whole = nczarr.combine(pieces, along="time")
     shape, values = theirs["tas"]
@@ -157,7 +171,7 @@ def test_our_files_are_read_equal(interpreter: str, pieces: list[Path], library:
     assert values.count(None) == 1
 
 
-def test_our_files_with_groups_are_read_equal(interpreter: str, written: Path, tmp_path: Path) -> None:
+def test_our_files_with_groups_are_read_equal(reader: Worker, written: Path, tmp_path: Path) -> None:
     """The pieces of a field in a group, which cfdm has written, joined by us and read by it."""
     for number, values in enumerate(("1, 2", "3, 4")):
         text = f"""netcdf g {{ dimensions: x = 2 ; variables: double x(x) ; x:units = "m" ;
@@ -171,7 +185,7 @@ def test_our_files_with_groups_are_read_equal(interpreter: str, written: Path, t
         nczarr.convert(tmp_path / "g.cdl", tmp_path / f"{number}.nc")
     target = tmp_path / "all.nc"
     nczarr.combine([tmp_path / "0.nc", tmp_path / "1.nc"], target=target, format="cfa", along="x", verify=True)
-    (theirs,) = read_by(interpreter, "cfdm", target)
+    theirs = read_by(reader, "cfdm", target)
     assert theirs["q"] == [[4, 2], [1, 2, 1, 2, 3, 4, 3, 4]]
     compare(target, theirs)
 
@@ -216,7 +230,7 @@ data:
 
 @pytest.mark.parametrize("form", ["cdl", "nc"])
 def test_examples_of_the_conventions_are_read_equal(
-    interpreter: str, tmp_path: Path, peer: Callable[[str], ModuleType], form: str
+    interpreter: str, reader: Worker, tmp_path: Path, peer: Callable[[str], ModuleType], form: str
 ) -> None:
     netcdf = peer("netCDF4")
     for row, count in enumerate((2, 3)):
@@ -231,7 +245,7 @@ def test_examples_of_the_conventions_are_read_equal(
                 file.createVariable("height", "f8", ())[...] = 1.5
     (tmp_path / "all.cdl").write_text(EXAMPLES)
     assert run_command("compile", str(tmp_path / "all.cdl"), "-o", str(tmp_path / "all.nc")).status == 0
-    (theirs,) = read_by(interpreter, "cfdm", tmp_path / "all.nc")
+    theirs = read_by(reader, "cfdm", tmp_path / "all.nc")
     names = {"temperature", "uid", "time", "place", "height", "latitude", "longitude"}
     assert compare(tmp_path / f"all.{form}", theirs) == names
     assert {path.lstrip("/") for path in nczarr.open(tmp_path / f"all.{form}").checked.variables} == names

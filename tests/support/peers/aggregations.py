@@ -1,24 +1,33 @@
 """Aggregation variables written and read by cfdm and cf-python, by the interpreter that NCZARR_CFA names.
 
-`write cfdm|cf FOLDER` makes fragments and aggregation files. `read cfdm|cf PATH…` prints the data of all constructs of
-each file as JSON: by name of the netCDF variable, missing values as null.
+`write cfdm|cf FOLDER` makes fragments and aggregation files. Without arguments it is a reader (`worker.py`): asked for
+`cfdm PATH` or `cf PATH`, it answers with the data of all constructs of the file by name of the netCDF variable.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 
 
+def load(library):
+    """A library that does not ask the network for the table of standard names, each time that it reads a file."""
+    from importlib import import_module
+    from urllib import request
+
+    def refuse(*_, **__):
+        raise OSError("no network")
+
+    request.urlopen = refuse
+    return import_module(library)
+
+
 def write(library, folder):
     """Make the files, each as the library's own tests do."""
-    from importlib import import_module
-
     import netCDF4
     import numpy as np
 
-    cfdm = import_module(library)  # cf-python has the same functions
+    cfdm = load(library)  # cf-python has the same functions
     os.chdir(folder)
     field = cfdm.example_field(0)
     cfdm.write(field[:2], "a.nc")
@@ -66,11 +75,9 @@ def write(library, folder):
 
 def read(library, path):
     """Data of all constructs of a file, by name of the variable."""
-    from importlib import import_module
-
     os.chdir(os.path.dirname(path))  # from which cfdm 1.13.3 counts relative names, instead of the folder of the file
     found = {}
-    for field in import_module(library).read(path):
+    for field in load(library).read(path):
         for construct in (field, *field.constructs.filter_by_data().values()):
             name = construct.nc_get_variable(None)
             if name is not None:
@@ -82,8 +89,9 @@ def read(library, path):
 
 
 if __name__ == "__main__":
-    if sys.argv[1] == "write":
+    if sys.argv[1:2] == ["write"]:
         write(*sys.argv[2:4])
     else:
-        for path in sys.argv[3:]:
-            print(json.dumps(read(sys.argv[2], path)))
+        from worker import serve
+
+        serve(lambda request: read(*request.split(" ", 1)))

@@ -24,15 +24,16 @@ MEMORY = 4 << 30
 class Worker:
     """One reader process. `ask` returns what it saw, or {"error": why}; a crash is an error as well."""
 
-    def __init__(self, script: str, memory: int = MEMORY) -> None:
+    def __init__(self, script: str, memory: int = MEMORY, interpreter: str = sys.executable) -> None:
         self.script = script
         self.memory = memory
+        self.interpreter = interpreter
         self._process: subprocess.Popen[bytes] | None = None
 
     def ask(self, path: str) -> dict[str, Any]:
         """What the reader sees at `path`."""
         if self._process is None or self._process.poll() is not None:
-            command = [sys.executable, "-W", "ignore", str(HERE / self.script)]
+            command = [self.interpreter, "-W", "ignore", str(HERE / self.script)]
             self._process = subprocess.Popen(
                 command,
                 stdin=subprocess.PIPE,
