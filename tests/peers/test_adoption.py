@@ -14,6 +14,8 @@ import yaml
 
 from tests.conftest import ROOT, missing_peer
 
+pytestmark = pytest.mark.program
+
 GOOD = """netcdf ocean {
 dimensions:
 	x = 2 ;

@@ -16,6 +16,8 @@ import nczarr
 from tests.conftest import missing_peer
 from tests.support.peers.cf_findings import CFFinding, PeerFindings, by_peers, by_us, section_of
 
+pytestmark = pytest.mark.program
+
 GOOD = (Path(__file__).parent.parent / "support" / "peers" / "cf_good.cdl").read_text()
 
 BROKEN: tuple[tuple[str, str, str], ...] = (
