@@ -35,7 +35,7 @@ PLAIN = frozenset({"", "none", "false"})
 def read(source: Source, report: Report, options: Options) -> Unchecked | None:
     """Return the dataset of a document, None after an error. Raises OSError.
 
-    Reports bad-ncml, unsupported-ncml, unmatched-ncml, unmatched-removal, ignored-enhancement, forbidden-target,
+    Reports bad-ncml, unsupported-ncml, unmatched-ncml, unmatched-removal, ignored-ncml, forbidden-target,
     unreachable-target, and what the combination of datasets reports.
     """
     opened = _open_document(source, report, options)
@@ -71,7 +71,7 @@ def _read_dataset(element: XmlElement, document: NcmlDocument) -> Unchecked | No
         return None
     if element.attributes.get("enhance", "").strip().lower() not in PLAIN:
         text = "`enhance` is ignored: packed values stay packed, with the attributes that unpack them"
-        report.warning("ignored-enhancement", text, document.span(element))
+        report.warning("ignored-ncml", text, document.span(element))
     draft: Unchecked | None = Unchecked(Dataset(name=""))
     if aggregations:
         draft = aggregate(aggregations[0], document, _read_member)

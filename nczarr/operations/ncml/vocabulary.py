@@ -77,7 +77,10 @@ class NcmlDocument(NamedTuple):
 
 
 def check_elements(root: XmlElement, document: NcmlDocument) -> bool:
-    """Return whether all elements of a document are ones that are read. Reports bad-ncml, unsupported-ncml."""
+    """Return whether all elements of a document are ones that are read.
+
+    Reports bad-ncml, unsupported-ncml, ignored-ncml.
+    """
     before, report = document.report.errors, document.report
     if root.tag != "netcdf":
         text = f"the root element is `{root.tag[:200]}`, not `netcdf` of NcML 2.2"
@@ -89,8 +92,12 @@ def check_elements(root: XmlElement, document: NcmlDocument) -> bool:
         element = pending.pop()
         children, attributes = ELEMENTS[element.tag]
         for name in element.attributes:
-            if name not in attributes and not name.startswith("{"):
-                _refuse(f"attribute `{name[:80]}` of `{element.tag}`", name, attributes, element, document)
+            what = f"attribute `{name[:80]}` of `{element.tag}`"
+            if name in UNSUPPORTED:
+                _refuse(what, name, attributes, element, document)
+            elif name not in attributes and not name.startswith("{"):
+                text, helps = f"{what} is unknown, and ignored", suggest(name, attributes)
+                report.warning("ignored-ncml", text, document.span(element), helps=helps)
         for name in NEEDED.get(element.tag, ()):
             if not element.attributes.get(name):
                 text = f"an element `{element.tag}` has no `{name}`"
@@ -108,7 +115,7 @@ def check_elements(root: XmlElement, document: NcmlDocument) -> bool:
 
 
 def _refuse(what: str, name: str, expected: frozenset[str], element: XmlElement, document: NcmlDocument) -> None:
-    """Report an element or attribute that is not read."""
+    """Report an element, or an attribute that changes its meaning, which is not read."""
     if name in UNSUPPORTED or (name == "variable" and element.tag == "variable"):
         document.report.error("unsupported-ncml", f"{what} is not read", document.span(element))
         return
