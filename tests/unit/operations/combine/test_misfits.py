@@ -259,6 +259,33 @@ def test_values_without_an_equal_are_an_error(numbers: str, scale: str, note: st
     assert error.notes == (f"scale_factor {scale.rstrip('.')}{'.0' * scale.endswith('.')} becomes 0.5", note)
 
 
+@pytest.mark.parametrize(
+    ("attributes", "numbers", "stored"),
+    [
+        ("v:missing_value = -8s, -7s ;", "-7, 8", [-9, 4]),  # each of several marks is missing
+        ('v:missing_value = "none" ;', "4, 8", [2, 4]),  # no number is this mark
+        ("v:missing_value = 65540 ;", "4, 8", [2, 4]),  # 4 modulo 65536, which is no mark either
+        ("v:missing_value = 1e20 ;", "4, 8", [2, 4]),
+    ],
+)
+def test_marks_of_missing_values_are_those_that_readers_see(attributes: str, numbers: str, stored: list[int]) -> None:
+    usual = [packed([1], "1, 2", attributes=attributes), packed([2], "1, 2", attributes=attributes)]
+    made = combined(*usual, packed([3], numbers, "0.25", attributes=attributes), along=("t",), repack=True)
+    assert made["v"][2].tolist() == stored
+
+
+@pytest.mark.parametrize("limits", ["v:valid_range = 0s, 20s ;", "v:valid_max = 20s ;"])
+def test_values_do_not_become_invalid(limits: str) -> None:
+    usual = [packed([1], "1, 2", attributes=limits), packed([2], "1, 2", attributes=limits)]
+    (error,) = refused(*usual, packed([3], "15, 2", "1.", attributes=limits), along=("t",), repack=True)
+    assert error == "inexact-packing: the packing of most sources cannot hold 1 value of `/v` in `s2`"
+
+
+def test_a_scale_of_text_is_refused_by_name() -> None:
+    (error,) = refused(packed([1], "1, 2"), packed([2], "1, 2", '"half"'), along=("t",), repack=True)
+    assert error.startswith("unequal-sources: attribute `scale_factor` of `/v` differs")
+
+
 def test_values_are_rounded_by_less_than_a_step_which_is_reported() -> None:
     sources = [packed([1], "1, 2"), packed([2], "1, 2"), packed([3], "1, 2", "0.75")]
     made = combined(*sources, along=("t",), repack=True)
