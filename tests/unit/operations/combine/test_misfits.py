@@ -163,7 +163,7 @@ def test_missing_coordinate_values_and_no_coordinate_are_refused() -> None:
     assert message == "unequal-sources: `/t` has missing values in `s1`, which have no place in the result"
     text = "netcdf t { dimensions: t = 1 ; variables: int v(t) ; }"
     (message,) = refused(nczarr.from_cdl(text), nczarr.from_cdl(text), along=("t",), sort=True)
-    assert message.startswith("unmatched-dimension: `/t` has no coordinate of numbers")
+    assert message.startswith("unmatched-dimension: `/t` has no coordinate")
 
 
 LISTS = """netcdf t {{ types: int(*) l ; dimensions: t = {count} ; variables: int t(t) ; l v(t) ;
@@ -197,6 +197,49 @@ data: t = {} ; s = {} ; v = {} ; }}"""
     made = combined(*map(nczarr.from_cdl, sources), along=("t",), join="outer")
     assert made["s"][...].tolist() == ["a", "b", "c"]
     assert made["v"][...].tolist() == [[1, 2, -2147483647], [1, -2147483647, 3]]
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_cells_without_a_coordinate_are_not_lost(turned: bool) -> None:
+    bare = "netcdf b { dimensions: t = 2 ; x = 2 ; variables: int x(x) ; float v(t, x) ; data: x = 1, 2 ; }"
+    sources = [source([1]), nczarr.from_cdl(bare)]
+    (message,) = refused(*sources[:: -1 if turned else 1], along=("t",), join="outer")
+    names = ("s1", "s0") if turned else ("s0", "s1")
+    assert message.startswith(f"unequal-sources: variable `/t` is in `{names[0]}` but not in `{names[1]}`")
+
+
+def test_a_rule_for_equal_values_needs_a_coordinate() -> None:
+    text = "netcdf t { dimensions: t = 1 ; variables: int v(t) ; }"
+    (message,) = refused(nczarr.from_cdl(text), nczarr.from_cdl(text), along=("t",), duplicates="last")
+    assert message == "unmatched-dimension: `/t` has no coordinate by which cells are sorted or compared"
+
+
+@pytest.mark.parametrize("join", ["exact", "outer"])
+def test_marks_of_missing_coordinates_have_no_place(join: Any) -> None:
+    sources = [source([number, 9], attributes="t:_FillValue = 9. ;") for number in (1, 2)]
+    messages = refused(*sources, along=("t",), join=join, sort=True)
+    assert messages[0] == "unequal-sources: `/t` has missing values in `s0`, which have no place in the result"
+
+
+def test_texts_along_the_joined_dimension_are_sorted() -> None:
+    text = "netcdf t {{ dimensions: t = 2 ; variables: string t(t) ; int v(t) ; data: t = {} ; v = {} ; }}"
+    sources = [text.format('"2001", "2004"', "1, 4"), text.format('"2003", "2002"', "3, 2")]
+    made = combined(*map(nczarr.from_cdl, sources), along=("t",), join="outer")
+    assert (made["t"][...].tolist(), made["v"][...].tolist()) == (["2001", "2002", "2003", "2004"], [1, 2, 3, 4])
+
+
+@pytest.mark.parametrize(
+    ("attributes", "order"),
+    [('{}:_Unsigned = "true" ;', [5, 100, -56, -46]), ("{}:scale_factor = -.5 ;", [100, 5, -46, -56])],
+)
+def test_coordinates_are_sorted_by_the_numbers_that_they_mean(attributes: str, order: list[int]) -> None:
+    text = """netcdf t {{ dimensions: t = 2 ; x = 2 ; variables: byte t(t) ; byte x(x) ; byte v(t, x) ; {} {}
+data: t = {} ; x = {} ; v = {}, 0, 0, {} ; }}"""
+    rules = attributes.format("t"), attributes.format("x")
+    sources = [text.format(*rules, "-56, -46", "-56, -46", -56, -46), text.format(*rules, "100, 5", "100, 5", 100, 5)]
+    made = combined(*map(nczarr.from_cdl, sources), along=("t",), join="outer")
+    assert (made["t"][...].tolist(), made["x"][...].tolist()) == (order, order)
+    assert np.diagonal(made["v"][...]).tolist() == order
 
 
 def test_a_dry_run_shows_lengths_but_no_places(tmp_path: Path) -> None:
