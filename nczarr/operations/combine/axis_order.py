@@ -39,6 +39,16 @@ class AxisOrder(NamedTuple):
     positions: NDArray[np.int64]
     """Position of each cell of all sources in sequence: int64."""
 
+    def list_sources(self) -> list[int] | None:
+        """Return the numbers of the sources with cells in their order; None if one is not whole in the result."""
+        numbers, begins = np.flatnonzero(self.lengths), np.cumsum(self.lengths) - self.lengths
+        starts, lengths = self.positions[begins[numbers]], self.lengths[numbers]
+        inside = np.arange(len(self.positions)) - np.repeat(begins[numbers], lengths)
+        if len(self.positions) != self.length or (self.positions != np.repeat(starts, lengths) + inside).any():
+            return None
+        order: list[int] = numbers[np.argsort(starts)].tolist()
+        return order
+
     def arrange(self, numbers: NDArray[np.int64], rule: Duplicates) -> tuple[list[CellRun], list[Overlap]]:
         """Return the runs of cells of some sources, and the cells that several of them have.
 

@@ -281,6 +281,13 @@ class ResultGrid:
         if covered < math.prod(shape):
             self._gaps[path] = (math.prod(shape) - covered, math.prod(shape))
 
+    def list_sequences(self) -> dict[str, list[int]] | None:
+        """Return the sources in order by joined dimension; None if the result is not one of whole sources."""
+        orders = {path: order.list_sources() for path, order in self._orders.items()}
+        whole = {path: numbers for path, numbers in orders.items() if numbers is not None}
+        is_whole = len(whole) == len(orders) and not (self.unions or self._gaps or self.declared or self._loose)
+        return whole if is_whole else None
+
     def make_frame(self, path: str, accumulation: Accumulation, report: Report) -> Frame:
         """Return how sources are arranged in the shape and packing of the result."""
         variable, shape, axis = self.checked.variables[path], self.checked.shapes[path], accumulation.axis
