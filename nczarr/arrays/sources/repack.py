@@ -31,6 +31,10 @@ class NumberPacking(NamedTuple):
     """Stored number of missing values; None: none is missing."""
     marks: tuple[int | float, ...] = ()
     """All stored numbers that mean missing values."""
+    low: int | float | None = None
+    """The least valid stored number; None without a limit."""
+    high: int | float | None = None
+    """The greatest valid stored number."""
 
     def decode(self, values: NDArray[Any]) -> NDArray[np.float64]:
         """Return decoded values, NaN for missing ones, in the same shape."""
@@ -45,6 +49,14 @@ class NumberPacking(NamedTuple):
         values = values.astype(self.dtype, copy=False)
         missing = np.isin(values, np.array(self.marks, values.dtype)) if self.marks else np.zeros(values.shape, bool)
         return missing | np.isnan(values) if values.dtype.kind == "f" else missing
+
+    def find_valid(self, values: NDArray[Any]) -> NDArray[np.bool_]:
+        """Return where stored values are within the limits, in the same shape."""
+        values = values.astype(self.dtype, copy=False)
+        valid = np.ones(values.shape, bool)
+        if self.low is not None:
+            valid &= values >= self.low
+        return valid if self.high is None else valid & (values <= self.high)
 
     def encode(self, decoded: NDArray[np.float64]) -> tuple[NDArray[Any], NDArray[np.bool_]]:
         """Return stored values, and where they do not stand for the decoded ones, both in the same shape."""
@@ -131,6 +143,7 @@ def repack(source: ArraySource, old: NumberPacking, packing: NumberPacking, fill
         stored, wrong = packing.encode(decoded)
         if values.dtype.kind in "iu" and values.dtype.itemsize == 8:
             wrong |= (values > EXACT) | (values < -EXACT)
+        wrong |= ~np.isnan(decoded) & (old.find_valid(values) != packing.find_valid(stored))
         differences = np.abs(packing.decode(stored) - decoded)[~wrong & ~np.isnan(decoded)]
         rounding = max(rounding, float(differences.max(initial=0)))
         if wrong.any():

@@ -23,12 +23,12 @@ from nczarr.arrays.sources.source import Layout, Parts, itemsize
 from nczarr.arrays.values.parts import descr
 from nczarr.ast import Attribute, Constant, Dimension, Group, Variable
 from nczarr.ast.dataset import DEFAULT_STORAGE, building, map_groups
-from nczarr.check.check_types import variable_fill
+from nczarr.check.check_types import DEFAULT, variable_fill
 from nczarr.check.checked import Checked, find_coordinates, resize, tables, whole_parts
 from nczarr.check.resolve import find_in_scope, list_scopes
 from nczarr.diagnostics.report import HEAD, Report
 from nczarr.diagnostics.secrets import show
-from nczarr.operations.aggregation.canonical_form import TYPES, CanonicalFragment, canonical_form_of
+from nczarr.operations.aggregation.canonical_form import CanonicalFragment, canonical_form_of
 from nczarr.operations.aggregation.instructions import DATA, DIMENSIONS
 from nczarr.options import Options
 from nczarr.registry import detect
@@ -53,16 +53,30 @@ PACKING = ("scale_factor", "add_offset", "_Unsigned", "_FillValue", "missing_val
            "valid_range")  # fmt: skip
 """Attributes of packed values."""
 
+MARKS = ("_FillValue", "missing_value")
+"""Attributes of packed values that mark missing ones."""
+
+AGGREGATED = NUMBERS | {"char"}
+"""Types of variables that name their values; cfdm 1.13.3 reads no file with strings among them."""
+
 SMALL = frozenset(("byte", "ubyte", "short", "ushort"))
 """Types of packed values whose unpacked values fit the type `float`."""
 
 
 def aggregate(
-    checked: Checked, places: Sequence[str], lengths: Lengths, target: str, options: Options, report: Report
+    checked: Checked,
+    places: Sequence[str],
+    lengths: Lengths,
+    orders: Lengths,
+    target: str,
+    options: Options,
+    report: Report,
 ) -> tuple[Checked, Checked] | None:
     """Return what an aggregation file of combined files stores, and what it stands for; None after a reported error.
 
-    `places`: paths or URLs of the files in order. Reports unnamed-target, unknown-target. Raises OSError.
+    `places`: paths or URLs of the files; `orders`: numbers of those with cells along
+    a dimension, in the order of the result if that is another one. Reports
+    unnamed-target, unknown-target. Raises OSError.
     """
     before, naming = report.errors, UrlNaming(target, None, options.writing)
     uris = [_name(place, naming, report) for place in places]
@@ -72,7 +86,7 @@ def aggregate(
         chosen = _list_aggregated(checked, lengths, options)
         whole = _unpack(_declare_version(fix_dimensions(checked)), chosen)
         features = _Features(whole)
-        attributes = {path: _describe(path, whole, lengths, uris, features) for path in chosen}
+        attributes = {path: _describe(path, whole, lengths, orders, uris, features) for path in chosen}
 
         def change(path: str, group: Group) -> dict[str, Any]:
             """Return the aggregation variables, and in the root what describes their fragments."""
@@ -135,7 +149,8 @@ def _list_aggregated(checked: Checked, lengths: Lengths, options: Options) -> li
     chosen, coordinates = [], find_coordinates(checked)
     stored = {*coordinates, *coordinates.values()}
     for path, variable in checked.variables.items():
-        if variable.type not in TYPES or path in stored or any(isinstance(one, int) for one in variable.dimensions):
+        is_anonymous = any(isinstance(one, int) for one in variable.dimensions)
+        if variable.type not in AGGREGATED or path in stored or is_anonymous:
             continue
         is_joined = not lengths.keys().isdisjoint(variable.dimensions)
         rank = len(variable.dimensions) - (variable.type == "char")
@@ -155,8 +170,10 @@ def _unpack(checked: Checked, chosen: Sequence[str]) -> Checked:
             types[path] = "float" if factors == {"f4"} and kind in SMALL else "double"
 
     def unpack(variable: Variable, kind: str) -> Variable:
-        """Return a variable of unpacked values."""
+        """Return a variable of unpacked values; missing ones have a mark that every reader sees."""
         attributes = tuple(attribute for attribute in variable.attributes if attribute.name not in PACKING)
+        if any(attribute.name in MARKS for attribute in variable.attributes):
+            attributes += (Attribute(name="_FillValue", value=Constant.numbers(kind, [DEFAULT[kind]])),)
         return variable.model_copy(update={"type": kind, "attributes": attributes, "storage": DEFAULT_STORAGE})
 
     def change(path: str, group: Group) -> dict[str, Any]:
@@ -177,16 +194,17 @@ def _unpack(checked: Checked, chosen: Sequence[str]) -> Checked:
 
 
 def _describe(
-    path: str, checked: Checked, lengths: Lengths, uris: Sequence[str], features: _Features
+    path: str, checked: Checked, lengths: Lengths, orders: Lengths, uris: Sequence[str], features: _Features
 ) -> tuple[Attribute, ...]:
     """Return the attributes of an aggregation variable, and add what they name to `features`."""
     variable, group = checked.variables[path], names.parent(path)
     axes = [str(reference) for reference in variable.dimensions]
     joined = next((axis for axis in axes if axis in lengths), None)
     along = [1] if joined is None else lengths[joined]
-    used = [uri.encode() for uri, length in zip(uris, along, strict=False) if length]
+    order = orders.get(joined or "", range(len(along)))
+    used = [uris[number].encode() for number in order if along[number]]
     sizes = zip(axes, checked.shapes[path], strict=True)
-    rows = [[length for length in along if length] if axis == joined else [size] for axis, size in sizes]
+    rows = [[along[number] for number in order if along[number]] if axis == joined else [size] for axis, size in sizes]
     counts = [len(row) for row in rows]
     table = np.full((len(rows), max(counts)), PADDING, "<i4")
     for number, row in enumerate(rows):

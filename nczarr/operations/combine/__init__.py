@@ -14,6 +14,7 @@ from contextlib import ExitStack, closing
 from functools import partial
 from hashlib import sha256
 from secrets import token_hex
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from nczarr import __version__, names, registry
@@ -93,6 +94,8 @@ class Combined(NamedTuple):
     """Length of each joined dimension in the result."""
     is_placed: bool = False
     """True if cells lie where their coordinates say, and not in the order of the sources."""
+    sequences: Mapping[str, Sequence[int]] | None = MappingProxyType({})
+    """Sources in the order of the result by joined dimension, if it is another one; None if they are not whole there."""
     unordered: Sequence[str] = ()
     """Coordinates whose values do not increase."""
     repeated: Sequence[str] = ()
@@ -160,6 +163,7 @@ def combine_sources(
         combination.lengths,
         totals,
         request.spec.is_placed,
+        {} if combination.grid is None else combination.grid.list_sequences(),
         combination.unordered,
         combination.repeated,
         forget,
@@ -311,9 +315,13 @@ def _aggregate(
         text = "an aggregation file is written to a path or URL, of whole sources that are paths or URLs"
         report.error("unknown-target", text, helps=["cut the sources before, or what is read of the file"])
         return None
+    if combination.sequences is None:
+        text = "an aggregation file has whole sources one after the other, and cannot cut, pad or interleave them"
+        report.error("unknown-target", text, helps=["write a reference document, such as `all.json`, or a store"])
+        return None
     places, new = [source.name for source in request.inputs], request.spec.new_dim
     lengths = combination.lengths if new is None else {names.join("/", new): [1] * len(places)}
-    return aggregate(checked, places, lengths, request.target, request.options, report)
+    return aggregate(checked, places, lengths, combination.sequences, request.target, request.options, report)
 
 
 def _is_open(target: str, form: Format, options: Options, report: Report) -> bool:

@@ -39,6 +39,16 @@ class AxisOrder(NamedTuple):
     positions: NDArray[np.int64]
     """Position of each cell of all sources in sequence: int64."""
 
+    def list_sources(self) -> list[int] | None:
+        """Return the numbers of the sources with cells in their order; None if one is not whole in the result."""
+        numbers, begins = np.flatnonzero(self.lengths), np.cumsum(self.lengths) - self.lengths
+        starts, lengths = self.positions[begins[numbers]], self.lengths[numbers]
+        inside = np.arange(len(self.positions)) - np.repeat(begins[numbers], lengths)
+        if len(self.positions) != self.length or (self.positions != np.repeat(starts, lengths) + inside).any():
+            return None
+        order: list[int] = numbers[np.argsort(starts)].tolist()
+        return order
+
     def arrange(self, numbers: NDArray[np.int64], rule: Duplicates) -> tuple[list[CellRun], list[Overlap]]:
         """Return the runs of cells of some sources, and the cells that several of them have.
 
@@ -69,12 +79,12 @@ def in_sequence(lengths: Sequence[int]) -> AxisOrder:
     return AxisOrder(total, None, np.array(lengths, np.int64), np.arange(total))
 
 
-def by_values(values: Sequence[NDArray[Any]], *, sort: bool) -> AxisOrder:
+def by_values(values: Sequence[NDArray[Any]], *, sort: bool, negative: bool = False) -> AxisOrder:
     """Return the order of sources by their coordinate values, each of which has one position.
 
     `values`: of each source, shape (cells,), without missing ones. `sort`: values
     ascend, or descend if they do so in all sources; otherwise each has the place
-    of its first occurrence.
+    of its first occurrence. `negative`: they ascend if their numbers descend.
     """
     lengths = np.array([len(array) for array in values], np.int64)
     every = np.concatenate(values) if len(values) else np.zeros(0)
@@ -83,7 +93,7 @@ def by_values(values: Sequence[NDArray[Any]], *, sort: bool) -> AxisOrder:
     rank = np.arange(len(distinct))
     if not sort:
         rank[np.argsort(first, kind="stable")] = np.arange(len(distinct))
-    elif _falls(values):
+    elif _falls(values) or (negative and not _falls([array[::-1] for array in values])):
         rank = rank[::-1]
     ordered = np.empty_like(distinct)
     ordered[rank] = distinct
@@ -96,13 +106,19 @@ def _falls(values: Sequence[NDArray[Any]]) -> bool:
     return bool(several) and all((array[1:] < array[:-1]).all() for array in several)
 
 
-def union_of(values: Sequence[NDArray[Any]]) -> NDArray[Any]:
-    """Return the union of coordinate values, ascending unless they are all equal, as xarray does."""
+def union_of(values: Sequence[NDArray[Any]], *, negative: bool = False) -> NDArray[Any]:
+    """Return the union of coordinate values, ascending unless they are all equal, as xarray does.
+
+    `negative`: they ascend if their numbers descend.
+    """
     first, *others = values
     if all(len(first) == len(other) and (first == other).all() for other in others):
         return first
     filled = [array for array in values if len(array)]
-    return filled[0] if len(filled) == 1 else np.unique(np.concatenate(filled)) if filled else first
+    if len(filled) < 2:
+        return filled[0] if filled else first
+    union = np.unique(np.concatenate(filled))
+    return union[::-1] if negative else union
 
 
 def positions_in(union: NDArray[Any], values: NDArray[Any]) -> NDArray[np.int64]:

@@ -100,7 +100,7 @@ def model_of(name: str, checked: Checked, spec: CombineSpec, report: Report) -> 
     if spec.join == "outer":
         paths = [path for path in checked.dimensions if path not in way.dimensions and is_index(path, checked)]
         coordinates = {path: read_values(checked, path) for path in paths}
-    placed = ordered if spec.is_ordered else frozenset[str]()
+    placed = frozenset(path for path in joined if spec.is_ordered and is_index(path, checked))
     overridden = list_overridden(checked, way) if spec.join == "override" else frozenset[str]()
     return Model(name, checked, way, spec, axes, ordered, chunks, coordinates, placed, overridden)
 

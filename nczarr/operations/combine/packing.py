@@ -6,11 +6,11 @@ A packing is the type of a variable with the attributes that decode its numbers,
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from nczarr.arrays.lazy_numpy import np
 from nczarr.arrays.sources.repack import NumberPacking, repack
-from nczarr.arrays.sources.source import ArraySource, numpy_dtype
+from nczarr.arrays.sources.source import ArraySource
 from nczarr.arrays.values.parts import descr
 from nczarr.ast import Attribute, Constant, Storage, Variable
 from nczarr.ast.types import is_number
@@ -20,6 +20,9 @@ from nczarr.operations.combine.agreement import Aspect, SourceDifference
 
 PACKING = ("scale_factor", "add_offset", "_FillValue", "missing_value", "_Unsigned")
 """Attributes that say how stored numbers are decoded."""
+
+LIMITS = ("valid_range", "valid_min", "valid_max")
+"""Attributes in stored numbers that stay as they are."""
 
 SHOWN = 3
 """Maximum sources in a note."""
@@ -36,20 +39,44 @@ class VariablePacking(NamedTuple):
     """Value of unwritten cells."""
     storage: Storage
     """Chunks, codecs and byte order."""
+    limits: tuple[Attribute, ...] = ()
+    """Attributes that say which stored numbers are valid."""
 
     @property
     def numbers(self) -> NumberPacking:
         """The form in which the numbers are computed."""
-        values = {attribute.name: _number(attribute.value) for attribute in self.attributes}
-        dtype = str(descr(self.type, {}))
-        if values.get("_Unsigned") == "true":
+        values = {attribute.name: attribute.value for attribute in (*self.attributes, *self.limits)}
+        element = dtype = str(descr(self.type, {}))
+        if _text_of(values.get("_Unsigned")) == "true":
             dtype = dtype.replace("i", "u")
-        marks = [values[name] for name in ("_FillValue", "missing_value") if values.get(name) is not None]
-        marks = [np.array(mark).astype(numpy_dtype(descr(self.type, {}))).astype(dtype).item() for mark in marks]
-        scale, offset = values.get("scale_factor", 1.0), values.get("add_offset", 0.0)
+
+        def convert(name: str) -> list[int | float]:
+            """Return the values of an attribute that stored numbers may have, as numbers."""
+            rows = [_convert(number, element, dtype) for number in _numbers_of(values.get(name))]
+            return [row for row in rows if row is not None]
+
+        own = {name for name in LIMITS if name in values and values[name].type == self.type}
+        limits = {name: convert(name) for name in own}  # in another type, they are those of decoded numbers
+        marks = [*convert("_FillValue"), *convert("missing_value")]
+        both = limits.get("valid_range", [])
+        low, high = [*both[:1], *limits.get("valid_min", [])], [*both[1:], *limits.get("valid_max", [])]
+        scale, offset = _numbers_of(values.get("scale_factor")), _numbers_of(values.get("add_offset"))
         return NumberPacking(
-            str(descr(self.type, {})), dtype, float(scale), float(offset), marks[0] if marks else None, tuple(marks)
+            element,
+            dtype,
+            float(scale[0]) if scale else 1.0,
+            float(offset[0]) if offset else 0.0,
+            marks[0] if marks else None,
+            tuple(marks),
+            low[0] if low else None,
+            high[0] if high else None,
         )
+
+    @property
+    def is_computable(self) -> bool:
+        """True if scale and offset are numbers, so that values can be decoded."""
+        both = (one for one in self.attributes if one.name in ("scale_factor", "add_offset"))
+        return all(_numbers_of(one.value) for one in both)
 
     def apply(self, variable: Variable) -> Variable:
         """Return a variable with this packing."""
@@ -76,17 +103,36 @@ class VariablePacking(NamedTuple):
         return self[:2] == other[:2]
 
 
-def _number(constant: Constant) -> Any:
-    """Return the first value of an attribute, text as it is; None without one."""
-    if isinstance(constant.data, bytes) and constant.type == "char":
-        return constant.data.decode("ascii", "replace").strip("\0").lower()
-    return constant.as_numbers()[0] if is_number(constant.type) and constant.count else None
+def _text_of(constant: Constant | None) -> str:
+    """Return an attribute of text in lower case; empty for others."""
+    data = constant.data if constant is not None and constant.type in ("char", "string") else b""
+    text = data if isinstance(data, bytes) else next(iter(data), b"")
+    return text.decode("ascii", "replace").strip("\0").lower() if isinstance(text, bytes) else ""
+
+
+def _numbers_of(constant: Constant | None) -> tuple[int | float, ...]:
+    """Return the values of an attribute of numbers; none of others."""
+    return constant.as_numbers() if constant is not None and is_number(constant.type) else ()
+
+
+def _convert(number: int | float, element: str, dtype: str) -> int | float | None:
+    """Return a number as a stored one, unsigned if `dtype` is; None if no stored number is equal to it."""
+    kind = np.dtype(dtype)
+    if kind.kind == "f":
+        with np.errstate(over="ignore"):
+            return float(np.array(number).astype(kind))
+    limits = (np.iinfo(element), np.iinfo(dtype))
+    if number != number or number % 1 or not any(one.min <= number <= one.max for one in limits):
+        return None
+    return int(number) % (int(limits[1].max) + 1) if kind.kind == "u" else int(number)
 
 
 def packing_of(variable: Variable, fill: Constant | None) -> VariablePacking:
     """Return the packing of a variable of numbers."""
     attributes = (attribute for attribute in variable.attributes if attribute.name in PACKING)
-    return VariablePacking(variable.type, tuple(sorted(attributes, key=lambda one: one.name)), fill, variable.storage)
+    limits = tuple(attribute for attribute in variable.attributes if attribute.name in LIMITS)
+    ordered = tuple(sorted(attributes, key=lambda one: one.name))
+    return VariablePacking(variable.type, ordered, fill, variable.storage, limits)
 
 
 def list_packings(checked: Checked, paths: Iterable[str], first: Checked) -> dict[str, VariablePacking]:
@@ -96,7 +142,8 @@ def list_packings(checked: Checked, paths: Iterable[str], first: Checked) -> dic
         if path not in checked.variables or not is_number(checked.variables[path].type):
             continue
         packing = packing_of(checked.variables[path], checked.fills[path])
-        if path not in first.variables or packing != packing_of(first.variables[path], first.fills[path]):
+        other = packing_of(first.variables[path], first.fills[path]) if path in first.variables else None
+        if packing != other and packing.is_computable and (other is None or other.is_computable):
             packings[path] = packing
     return packings
 

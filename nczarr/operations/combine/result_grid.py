@@ -16,9 +16,11 @@ from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.sources.accumulation import Accumulation, Frame
 from nczarr.arrays.sources.cell_positions import GAP, CellRun, Positions, place_source
 from nczarr.arrays.sources.memory import ArrayInMemory, fill_source
+from nczarr.arrays.sources.repack import NumberPacking
 from nczarr.arrays.sources.source import ArraySource, Layout, Parts, convert_fill, numpy_dtype
 from nczarr.arrays.values.parts import descr
 from nczarr.ast import Dimension, Variable
+from nczarr.ast.types import is_number
 from nczarr.check.checked import whole_parts
 from nczarr.diagnostics.report import Diagnostic, Report, Severity
 from nczarr.operations.combine.agreement import Aspect, SourceDifference, compare_variable, find_axes
@@ -136,23 +138,35 @@ class ResultGrid:
         spec, before = self._model.wanted, report.errors
         for path, lengths in self._lengths.items():
             if path not in self._along:
-                if spec.sort:
-                    text = f"`{path}` has no coordinate of numbers, by which sources are sorted"
-                    report.error("unmatched-dimension", text, helps=["leave `--sort` out"])
+                option = "--sort" if spec.sort else "--duplicates" if spec.duplicates and spec.ordered else ""
+                if path in self.declared:
+                    self._report_unplaced(path, self._names[0], self.declared[path][0], report)
+                elif option:
+                    text = f"`{path}` has no coordinate by which cells are sorted or compared"
+                    report.error("unmatched-dimension", text, helps=[f"leave `{option}` out"])
                 self._orders[path] = in_sequence(lengths)
                 continue
-            for name, values in zip(self._names, self._along[path], strict=True):
-                if values.dtype.kind == "f" and np.isnan(values).any():
+            for name, values, length in zip(self._names, self._along[path], lengths, strict=True):
+                if len(values) != length:
+                    self._report_unplaced(path, name, self._model.name, report)
+                if self._has_missing(path, values):
                     text = f"`{path}` has missing values in `{name}`, which have no place in the result"
                     report.error("unequal-sources", text)
-            self._orders[path] = by_values(self._along[path], sort=spec.sort or spec.join == "outer")
+            numbers, negative = self._decode(path, self._along[path])
+            order = by_values(numbers, sort=spec.sort or spec.join == "outer", negative=negative)
+            stored = self._along[path][0].dtype
+            self._orders[path] = order._replace(values=None if order.values is None else order.values.view(stored))
         for path, distinct in self._distinct.items():
             if len(distinct) > 1:
                 first = self._model.coordinates.get(path)
                 grows = first is None or not spec.extends or not all(np.isin(one, first).all() for one in distinct)
-                union = self.unions[path] = union_of(distinct) if grows or first is None else first
+                numbers, negative = self._decode(path, distinct)
+                union = (
+                    union_of(numbers, negative=negative).view(distinct[0].dtype) if grows or first is None else first
+                )
+                self.unions[path] = union
                 wrong = any(len(np.unique(values)) < len(values) for values in distinct)
-                if wrong or (union.dtype.kind == "f" and np.isnan(union).any()):
+                if wrong or self._has_missing(path, union):
                     text = f"`{path}` differs between the sources, and has a value twice or missing values in one"
                     report.error("unequal-sources", text)
                 self._positions[path] = [positions_in(union, values) for values in distinct]
@@ -164,6 +178,29 @@ class ResultGrid:
         }
         self.checked = extend_tree(self._model.checked, declared, packings, self.measure)
         return report.errors == before
+
+    def _report_unplaced(self, path: str, name: str, other: str, report: Report) -> None:
+        text = f"variable `{path}` is in `{other}` but not in `{name}`, whose cells have no place in the result"
+        report.error("unequal-sources", text, helps=["leave the source out"])
+
+    def _numbers(self, path: str) -> NumberPacking | None:
+        """Return the form of the numbers of a coordinate; None for texts."""
+        variables = self._model.checked.variables
+        variable = variables[path] if path in variables else self.declared[path][1].variable
+        packing = packing_of(variable, None)
+        return packing.numbers if is_number(variable.type) and packing.is_computable else None
+
+    def _has_missing(self, path: str, values: NDArray[Any]) -> bool:
+        numbers = self._numbers(path)
+        return numbers is not None and bool(numbers.find_missing(values).any())
+
+    def _decode(self, path: str, every: list[NDArray[Any]]) -> tuple[list[NDArray[Any]], bool]:
+        """Return the values of a coordinate with the signs that they mean, and whether decoded values descend then."""
+        numbers = self._numbers(path)
+        if numbers is None:
+            return every, False
+        signed = numbers.dtype == numbers.element
+        return every if signed else [values.view(numbers.dtype) for values in every], numbers.scale < 0
 
     def measure(self, path: str, dimension: Dimension) -> int:
         """Return the length of a dimension in the result."""
@@ -243,6 +280,13 @@ class ResultGrid:
                 covered += run.length * sizes[key]
         if covered < math.prod(shape):
             self._gaps[path] = (math.prod(shape) - covered, math.prod(shape))
+
+    def list_sequences(self) -> dict[str, list[int]] | None:
+        """Return the sources in order by joined dimension; None if the result is not one of whole sources."""
+        orders = {path: order.list_sources() for path, order in self._orders.items()}
+        whole = {path: numbers for path, numbers in orders.items() if numbers is not None}
+        is_whole = len(whole) == len(orders) and not (self.unions or self._gaps or self.declared or self._loose)
+        return whole if is_whole else None
 
     def make_frame(self, path: str, accumulation: Accumulation, report: Report) -> Frame:
         """Return how sources are arranged in the shape and packing of the result."""
@@ -344,8 +388,8 @@ class ResultGrid:
             report.add(Diagnostic("absent-cells", Severity.NOTE, text, notes=notes))
         notes = tuple(row for path, row in rows.items() if rules[path].may_occur)
         if notes:
-            count = f"{len(notes)} variable{'s' * (len(notes) != 1)} of integers"
-            text = f"{count} get a `_FillValue`, because cells are in no source"
+            count = "1 variable of integers gets" if len(notes) == 1 else f"{len(notes)} variables of integers get"
+            text = f"{count} a `_FillValue`, because cells are in no source"
             helps = ["values of the sources that are equal to it are read as missing, too"]
             report.warning("assigned-fill-value", text, notes=notes, helps=helps)
         assigned = {path: rule for path, rule in rules.items() if rule.attribute is not None}

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import xarray as xr
 
 import nczarr
 from tests.conftest import run_command
@@ -55,7 +56,7 @@ def test_it_stands_for_the_whole(sources: list[str], tmp_path: Path) -> None:
     assert dataset["v"][...].tolist() == dataset["/g/v"][...].tolist() == expected
     assert dataset["p"].dtype == np.dtype("f4")
     assert dataset["p"][...].tolist() == [[0.5 * value + 1 for value in row] for row in expected]
-    assert set(dataset["p"].attributes) == set()
+    assert set(dataset["p"].attributes) == {"_FillValue"}
     assert dataset["grid"].shape == (2_000_000,)
     assert dataset.attributes["Conventions"] == "CF-1.13, ACDD-1.3"
     raw = nczarr.open(target, aggregation="keep")
@@ -143,3 +144,58 @@ def test_a_fragment_that_changes_is_found_by_verify(
     ran = run_command("combine", *sources, str(target), "--along", "time", "--verify", "--overwrite")
     assert ran.status == 1
     assert "it has gone" in ran.err
+
+
+def write_pieces(folder: Path, *pieces: tuple[list[int], list[int]]) -> list[str]:
+    """Write files of some times and places, with values that tell of both; return their paths."""
+    text = """netcdf s {{ dimensions: t = UNLIMITED ; x = 2 ; variables: int t(t) ; int x(x) ; short v(t, x) ; string s(t, x) ;
+    v:scale_factor = 0.5 ; v:_FillValue = -1s ; data: t = {} ; x = {} ; v = {}, -1 ; s = {}, "" ; }}"""
+    paths = []
+    for number, (times, places) in enumerate(pieces):
+        rows = [[10 * time + place for place in places] for time in times]
+        values = ", ".join(str(value) for row in rows for value in row).rpartition(",")[0]
+        quoted = ", ".join(f'"{value}"' for value in values.split(", "))
+        (folder / f"{number}.cdl").write_text(text.format(str(times)[1:-1], str(places)[1:-1], values, quoted))
+        paths.append(str(folder / f"{number}.nc"))
+        nczarr.convert(folder / f"{number}.cdl", paths[-1], kind="nc4")
+    return paths
+
+
+@pytest.mark.parametrize("option", ["--sort", "--join=outer", "--duplicates=first"])
+def test_fragments_have_the_order_of_the_result(tmp_path: Path, option: str) -> None:
+    paths = write_pieces(tmp_path, ([4, 5], [1, 2]), ([1], [1, 2]), ([2, 3], [1, 2]))
+    ran = run_command("combine", *paths, str(tmp_path / "all.cfa"), "--along", "t", option, "--verify")
+    assert ran.status == 0, ran.err
+    combined = nczarr.open(tmp_path / "all.cfa")
+    times = [4, 5, 1, 2, 3] if option == "--duplicates=first" else [1, 2, 3, 4, 5]
+    assert combined["t"][...].tolist() == times
+    assert combined["v"][:, 0].tolist() == [(10 * time + 1) / 2 for time in times]
+
+
+@pytest.mark.parametrize(
+    ("pieces", "option"),
+    [
+        ([([1, 3], [1, 2]), ([2], [1, 2])], "--sort"),
+        ([([1, 2], [1, 2]), ([2, 3], [1, 2])], "--duplicates=last"),
+        ([([1], [1, 2]), ([2], [2, 3])], "--join=outer"),
+    ],
+)
+def test_cut_sources_are_no_fragments(tmp_path: Path, pieces: list[tuple[list[int], list[int]]], option: str) -> None:
+    paths = write_pieces(tmp_path, *pieces)
+    ran = run_command("combine", *paths, str(tmp_path / "all.cfa"), "--along", "t", option)
+    assert (ran.status, (tmp_path / "all.cfa").exists()) == (1, False)
+    assert "an aggregation file has whole sources one after the other" in ran.err
+
+
+def test_missing_values_are_seen_by_every_reader(tmp_path: Path) -> None:
+    paths = write_pieces(tmp_path, ([1], [1, 2]), ([2], [1, 2]))
+    nczarr.combine(paths, target=tmp_path / "all.cfa", along="t")
+    nczarr.convert(tmp_path / "all.cfa", tmp_path / "all.nc")
+    values = xr.open_dataset(tmp_path / "all.nc", engine="netcdf4")["v"].values
+    np.testing.assert_array_equal(values, [[5.5, np.nan], [10.5, np.nan]])
+
+
+def test_strings_are_stored(tmp_path: Path) -> None:
+    paths = write_pieces(tmp_path, ([1], [1, 2]), ([2], [1, 2]))
+    nczarr.combine(paths, target=tmp_path / "all.cfa", along="t")
+    assert nczarr.open(tmp_path / "all.cfa", aggregation="keep")["s"][...].tolist() == [["11", ""], ["21", ""]]

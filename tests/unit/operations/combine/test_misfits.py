@@ -163,7 +163,7 @@ def test_missing_coordinate_values_and_no_coordinate_are_refused() -> None:
     assert message == "unequal-sources: `/t` has missing values in `s1`, which have no place in the result"
     text = "netcdf t { dimensions: t = 1 ; variables: int v(t) ; }"
     (message,) = refused(nczarr.from_cdl(text), nczarr.from_cdl(text), along=("t",), sort=True)
-    assert message.startswith("unmatched-dimension: `/t` has no coordinate of numbers")
+    assert message.startswith("unmatched-dimension: `/t` has no coordinate")
 
 
 LISTS = """netcdf t {{ types: int(*) l ; dimensions: t = {count} ; variables: int t(t) ; l v(t) ;
@@ -197,6 +197,49 @@ data: t = {} ; s = {} ; v = {} ; }}"""
     made = combined(*map(nczarr.from_cdl, sources), along=("t",), join="outer")
     assert made["s"][...].tolist() == ["a", "b", "c"]
     assert made["v"][...].tolist() == [[1, 2, -2147483647], [1, -2147483647, 3]]
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_cells_without_a_coordinate_are_not_lost(turned: bool) -> None:
+    bare = "netcdf b { dimensions: t = 2 ; x = 2 ; variables: int x(x) ; float v(t, x) ; data: x = 1, 2 ; }"
+    sources = [source([1]), nczarr.from_cdl(bare)]
+    (message,) = refused(*sources[:: -1 if turned else 1], along=("t",), join="outer")
+    names = ("s1", "s0") if turned else ("s0", "s1")
+    assert message.startswith(f"unequal-sources: variable `/t` is in `{names[0]}` but not in `{names[1]}`")
+
+
+def test_a_rule_for_equal_values_needs_a_coordinate() -> None:
+    text = "netcdf t { dimensions: t = 1 ; variables: int v(t) ; }"
+    (message,) = refused(nczarr.from_cdl(text), nczarr.from_cdl(text), along=("t",), duplicates="last")
+    assert message == "unmatched-dimension: `/t` has no coordinate by which cells are sorted or compared"
+
+
+@pytest.mark.parametrize("join", ["exact", "outer"])
+def test_marks_of_missing_coordinates_have_no_place(join: Any) -> None:
+    sources = [source([number, 9], attributes="t:_FillValue = 9. ;") for number in (1, 2)]
+    messages = refused(*sources, along=("t",), join=join, sort=True)
+    assert messages[0] == "unequal-sources: `/t` has missing values in `s0`, which have no place in the result"
+
+
+def test_texts_along_the_joined_dimension_are_sorted() -> None:
+    text = "netcdf t {{ dimensions: t = 2 ; variables: string t(t) ; int v(t) ; data: t = {} ; v = {} ; }}"
+    sources = [text.format('"2001", "2004"', "1, 4"), text.format('"2003", "2002"', "3, 2")]
+    made = combined(*map(nczarr.from_cdl, sources), along=("t",), join="outer")
+    assert (made["t"][...].tolist(), made["v"][...].tolist()) == (["2001", "2002", "2003", "2004"], [1, 2, 3, 4])
+
+
+@pytest.mark.parametrize(
+    ("attributes", "order"),
+    [('{}:_Unsigned = "true" ;', [5, 100, -56, -46]), ("{}:scale_factor = -.5 ;", [100, 5, -46, -56])],
+)
+def test_coordinates_are_sorted_by_the_numbers_that_they_mean(attributes: str, order: list[int]) -> None:
+    text = """netcdf t {{ dimensions: t = 2 ; x = 2 ; variables: byte t(t) ; byte x(x) ; byte v(t, x) ; {} {}
+data: t = {} ; x = {} ; v = {}, 0, 0, {} ; }}"""
+    rules = attributes.format("t"), attributes.format("x")
+    sources = [text.format(*rules, "-56, -46", "-56, -46", -56, -46), text.format(*rules, "100, 5", "100, 5", 100, 5)]
+    made = combined(*map(nczarr.from_cdl, sources), along=("t",), join="outer")
+    assert (made["t"][...].tolist(), made["x"][...].tolist()) == (order, order)
+    assert np.diagonal(made["v"][...]).tolist() == order
 
 
 def test_a_dry_run_shows_lengths_but_no_places(tmp_path: Path) -> None:
@@ -257,6 +300,33 @@ def test_values_without_an_equal_are_an_error(numbers: str, scale: str, note: st
     assert error.code == "inexact-packing"
     assert error.message == "the packing of most sources cannot hold 1 value of `/v` in `s2`"
     assert error.notes == (f"scale_factor {scale.rstrip('.')}{'.0' * scale.endswith('.')} becomes 0.5", note)
+
+
+@pytest.mark.parametrize(
+    ("attributes", "numbers", "stored"),
+    [
+        ("v:missing_value = -8s, -7s ;", "-7, 8", [-9, 4]),  # each of several marks is missing
+        ('v:missing_value = "none" ;', "4, 8", [2, 4]),  # no number is this mark
+        ("v:missing_value = 65540 ;", "4, 8", [2, 4]),  # 4 modulo 65536, which is no mark either
+        ("v:missing_value = 1e20 ;", "4, 8", [2, 4]),
+    ],
+)
+def test_marks_of_missing_values_are_those_that_readers_see(attributes: str, numbers: str, stored: list[int]) -> None:
+    usual = [packed([1], "1, 2", attributes=attributes), packed([2], "1, 2", attributes=attributes)]
+    made = combined(*usual, packed([3], numbers, "0.25", attributes=attributes), along=("t",), repack=True)
+    assert made["v"][2].tolist() == stored
+
+
+@pytest.mark.parametrize("limits", ["v:valid_range = 0s, 20s ;", "v:valid_max = 20s ;"])
+def test_values_do_not_become_invalid(limits: str) -> None:
+    usual = [packed([1], "1, 2", attributes=limits), packed([2], "1, 2", attributes=limits)]
+    (error,) = refused(*usual, packed([3], "15, 2", "1.", attributes=limits), along=("t",), repack=True)
+    assert error == "inexact-packing: the packing of most sources cannot hold 1 value of `/v` in `s2`"
+
+
+def test_a_scale_of_text_is_refused_by_name() -> None:
+    (error,) = refused(packed([1], "1, 2"), packed([2], "1, 2", '"half"'), along=("t",), repack=True)
+    assert error.startswith("unequal-sources: attribute `scale_factor` of `/v` differs")
 
 
 def test_values_are_rounded_by_less_than_a_step_which_is_reported() -> None:
