@@ -13,7 +13,6 @@ import re
 import sys
 from collections.abc import Iterator, Mapping
 from importlib import import_module
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from nczarr.arrays.lazy_numpy import NDArray, np
@@ -235,16 +234,20 @@ def parse_source(path: str, parser: str) -> Any:
     if "://" in path:
         scheme, _, rest = path.partition("://")
         root = f"{scheme}://{rest.partition('/')[0]}"
-        url, stores = path, {root: from_url(root)}
+        url, stores = path, {root: from_url(root, client_options={"allow_http": True})}
     else:
-        url, stores = Path(os.path.abspath(path)).as_uri(), {"file://": LocalStore()}
         os.stat(path)
+        place = os.path.abspath(path)
+        if set("#%?") & set(place):
+            raise ParserFaultError(f"`{match['name']}` finds no file with `#`, `%` or `?` in its path", "rename it")
+        url, stores = f"file://{place}", {"file://": LocalStore()}  # parsers decode no URL
     try:
         manifest = create(**arguments)(url=url, registry=ObjectStoreRegistry(stores))
-    except OSError:
-        raise
     except Exception as error:  # parsers raise anything
-        raise ParserFaultError(f"`{match['name']}` cannot read it: {type(error).__name__}: {error}") from error
+        if isinstance(error, OSError) and error.errno is not None:
+            raise
+        reason = str(error).strip().partition("\n")[0]
+        raise ParserFaultError(f"`{match['name']}` cannot read it: {type(error).__name__}: {reason}") from error
     if not is_manifest(manifest):
         raise ParserFaultError(f"`{parser}` returns `{type(manifest).__name__}`, not a `ManifestStore`")
     return manifest

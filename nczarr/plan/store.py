@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from nczarr import names
 from nczarr.arrays.codecs import chain as codecs
@@ -52,15 +53,25 @@ def report_unregistered_codecs(targets: Mapping[str, Mapping[str, PartTarget]], 
         for target in parts.values():
             for config in to_configs(target.layout.codecs, itemsize(target.layout.dtype)):
                 if not is_registered(config["id"]):
-                    users.setdefault(str(config["id"]), {})[path] = None
+                    for name in _list_codec_names(config):
+                        users.setdefault(name, {})[path] = None
     if users:
-        names = ", ".join(f"`numcodecs.{name}`" for name in users)
+        names = ", ".join(f"`{name}`" for name in users)
         paths = list({path: None for users_of_name in users.values() for path in users_of_name})
         verb = "is no registered codec" if len(users) == 1 else "are no registered codecs"
         shown = list_first(paths, 1)
         text = f"{shown}: {names} {verb} of Zarr v3; zarr-python and xarray decode the chunks, others may not"
         helps = ["`--zarr-names registered` encodes the chunks again with registered codecs, for every reader"]
         report.warning("unregistered-codec", text, helps=helps)
+
+
+def _list_codec_names(config: Mapping[str, Any]) -> list[str]:
+    """Return the names of a step in documents of Zarr v3; a step of plugins has those of its chain."""
+    if config["id"] != "zarr_plugin":
+        return [f"numcodecs.{config['id']}"]
+    from nczarr.arrays.codecs.zarr_plugin import list_names
+
+    return list_names(config["codecs"])
 
 
 def report_unregistered_types(targets: Mapping[str, Mapping[str, PartTarget]], report: Report) -> None:

@@ -238,3 +238,28 @@ def test_the_command(seeds: Path, tmp_path: Path) -> None:
 
     with nczarr.open(tmp_path / "a.zarr") as written:
         assert same(written["/0"][...], tifffile.imread(seeds / "lzw.tif"))
+
+
+def test_places_of_local_files(tmp_path: Path, seeds: Path) -> None:
+    from nczarr.operations.manifests import ParserFaultError
+
+    place = tmp_path / "a folder" / "ü.tif"
+    place.parent.mkdir()
+    place.write_bytes((seeds / "lzw.tif").read_bytes())
+    import tifffile
+
+    nczarr.convert(nczarr.open(parse(place, "virtual_tiff:VirtualTIFF(ifd=0)")), tmp_path / "a.json", writing=LINKED)
+    with nczarr.open(tmp_path / "a.json") as dataset:
+        assert same(dataset["/0"][...], tifffile.imread(place))
+    encoded = place.rename(place.with_name("a%20b.tif"))
+    with pytest.raises(ParserFaultError, match="%"):
+        parse(encoded, "virtual_tiff:VirtualTIFF(ifd=0)")
+
+
+def test_errors_of_parsers_are_those_of_the_parser(seeds: Path) -> None:
+    from nczarr.operations.manifests import ParserFaultError
+
+    with pytest.raises(ParserFaultError, match="FITSParser"):
+        parse(seeds / "lzw.tif", "virtualizarr.parsers:FITSParser")
+    with pytest.raises(FileNotFoundError):
+        parse(seeds / "missing.tif", "virtualizarr.parsers:FITSParser")

@@ -33,8 +33,13 @@ _SERVED = re.compile(r"(dods|dap2|dap4|cdmremote):(?:(https?):)?(//.+)", re.IGNO
 _SERVICES = {"/dodsC/": "dap2", "/cdmremote/": "cdmremote"}
 """Protocols by a part of the paths of THREDDS servers."""
 
-_REPEATED_GROUP = re.compile(r"(?<!\\)\)[*+{]")
-"""Repetition of a group, by which a match may take forever."""
+_PIECE = re.compile(r"(\\.|\[\^?\]?(?:\\.|[^\\\]])*\]|\(\?|.)([*+]|\{[0-9]*,[0-9]*\}|\?|\{)?[?+]?", re.DOTALL)
+"""One item of a regular expression, and how it is repeated."""
+
+_DIGIT = frozenset({"[0-9]", "\\d"})
+
+MOST_REPEATS = (4, 10)
+"""Maximum number of repeated items that are no digits, and of repeated or optional items: more may take forever."""
 
 
 class AggregatedMember(NamedTuple):
@@ -179,8 +184,13 @@ def _scan(element: XmlElement, document: NcmlDocument) -> list[AggregatedMember]
 
 def _compile(pattern: str) -> re.Pattern[str]:
     """Return a regular expression. Raises ValueError, re.error."""
-    if _REPEATED_GROUP.search(pattern):
+    pieces = [match.groups() for match in _PIECE.finditer(pattern)]
+    if any(item == ")" and mark and mark != "?" for item, mark in pieces):
         raise ValueError("a group is repeated")
+    repeats = [item for item, mark in pieces if mark and mark != "{" and item != "(?"]
+    wide = [item for item, mark in pieces if mark and mark not in "?{" and item not in _DIGIT]
+    if len(wide) > MOST_REPEATS[0] or len(repeats) > MOST_REPEATS[1]:
+        raise ValueError(f"more than {MOST_REPEATS[0]} items are repeated, or more than {MOST_REPEATS[1]} with digits")
     return re.compile(pattern)
 
 

@@ -96,6 +96,7 @@ class _Modifier:
 
     def change_content(self, element: XmlElement, group: Any, path: str, outer: Scopes) -> Any:
         """Return a group or dataset with the changes of an element."""
+        self._check_unique(element)
         report, known = self.document.report, not self.explicit
         attributes = self._change_attributes(element, group.attributes, None, known=known)
         types = {node.name: node for node in group.types}
@@ -150,6 +151,16 @@ class _Modifier:
                 "groups": tuple(groups.values()),
             }
         )
+
+    def _check_unique(self, element: XmlElement) -> None:
+        """Report a node that two elements change: each states the change of the dataset before."""
+        seen = set()
+        for child in element.children:
+            if child.tag in ("dimension", "variable", "group", "enumTypedef"):
+                name = names.normal(child.attributes["name"])
+                if (child.tag, name) in seen:
+                    self._bad(f"two elements `{child.tag}` have the name `{name[:80]}`; join them", child)
+                seen.add((child.tag, name))
 
     def _check_removed(self, path: str, variables: Mapping[str, Variable], element: XmlElement) -> None:
         uses = next((name for name, one in variables.items() if path in one.dimensions), None)

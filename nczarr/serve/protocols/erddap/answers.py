@@ -14,6 +14,7 @@ these dimensions.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from urllib.parse import quote
 
 from nczarr import names
 from nczarr.select.selection import DimensionRange, Subset
@@ -144,9 +145,10 @@ def _answer_opendap(context: ServerContext, opened: CachedDataset, grid: Grid, w
     expression = asked.constraint
     if expression and "(" in expression.replace("%28", "("):
         query = parse_query(grid, expression)
-        slabs = [f"[{part[0]}:{part.step}:{part[-1]}]" for part in query.ranges]
-        pairs = ((name, slabs[grid.find_axis(name) or 0]) for name in query.coordinates)
-        clauses = [name + "".join(slabs) for name in query.variables] or [name + slab for name, slab in pairs]
+        slabs = [f"[{part[0]}:{part.step}:{part[-1]}]" if part else "" for part in query.ranges]
+        pairs = ((quote(name), slabs[grid.find_axis(name) or 0]) for name in query.coordinates)
+        clauses = [quote(name) + "".join(slabs) for name in query.variables]
+        clauses = clauses or [name + slab for name, slab in pairs]
         expression = ",".join(clauses)
     return opendap.answer_part(context, opened, grid.checked, "ascii" if what == "asc" else what, expression, asked)
 
@@ -154,18 +156,18 @@ def _answer_opendap(context: ServerContext, opened: CachedDataset, grid: Grid, w
 def _answer_file(context: ServerContext, opened: CachedDataset, grid: Grid, asked: Request) -> Answer:
     """Answer by a netCDF file."""
     query = parse_query(grid, asked.constraint)
-    paths = [f"/{name}" for name in (*query.coordinates, *query.variables)]
+    paths = [names.join("/", name) for name in (*query.coordinates, *query.variables)]
     cuts = {axis.name: part for axis, part in zip(grid.axes, query.ranges, strict=True)}
-    shapes = {f"/{name}": query.ranges for name in query.variables}
-    shapes |= {f"/{name}": (cuts[name],) for name in query.coordinates}
+    shapes = {names.join("/", name): query.ranges for name in query.variables}
+    shapes |= {names.join("/", name): (cuts[name],) for name in query.coordinates}
     size = sum(size_of(grid.checked, path, ranges) for path, ranges in shapes.items())
     check_size(size, context.limits)
     subset = Subset(
         tuple(paths),
         dimensions=tuple(
-            DimensionRange(f"/{name}", slice(part[0], part[-1] + 1, part.step))
+            DimensionRange(names.join("/", name), slice(part.start, part.stop, part.step))
             for name, part in cuts.items()
-            if query.variables or name in query.coordinates
+            if part and (query.variables or name in query.coordinates)  # an empty dimension is whole
         ),
     )
     need = TIMES * (size + longest_chunk(grid.checked, shapes))
@@ -182,7 +184,7 @@ def _answer_file(context: ServerContext, opened: CachedDataset, grid: Grid, aske
 def _answer_table(context: ServerContext, opened: CachedDataset, grid: Grid, what: str, asked: Request) -> Answer:
     """Answer by values as a table."""
     query, form = parse_query(grid, asked.constraint), TABLES[what]
-    paths = [f"/{name}" for name in query.variables]
+    paths = [names.join("/", name) for name in query.variables]
     size = sum(size_of(grid.checked, path, query.ranges) for path in paths) * (1 + len(grid.axes))
     values = StreamedValues(
         form.write(make_value_table(grid, query)),

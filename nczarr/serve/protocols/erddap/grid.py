@@ -99,13 +99,13 @@ def make_grid(checked: Checked, axes: tuple[str, ...], name: str) -> Grid:
         grid_axes.append(axis)
         variables.append(variable)
         layout = Layout(NUMPY[variable.type], axis.values.shape, axis.values.shape)
-        parts[f"/{axis.name}"] = {"": ArrayInMemory(layout, axis.values)}
-    references = tuple(f"/{short[path]}" for path in axes)
+        parts[names.join("/", axis.name)] = {"": ArrayInMemory(layout, axis.values)}
+    references = tuple(names.join("/", short[path]) for path in axes)
     for path in paths:
         changes = {"name": short[path], "dimensions": references}
         variables.append(checked.variables[path].model_copy(update=changes))
         if path in checked.parts:
-            parts[f"/{short[path]}"] = checked.parts[path]
+            parts[names.join("/", short[path])] = checked.parts[path]
     with building():
         tree = Dataset(
             name=name,
@@ -147,24 +147,28 @@ def _make_axis(checked: Checked, path: str, name: str) -> tuple[GridAxis, Variab
         actual = Constant(type=kind, count=2, data=ends.tobytes())
         others = (one for one in attributes if one.name != "actual_range")
         attributes = (Attribute(name="actual_range", value=actual), *others)
-    variable = Variable(name=name, type=kind, dimensions=(f"/{name}",), attributes=attributes)
+    variable = Variable(name=name, type=kind, dimensions=(names.join("/", name),), attributes=attributes)
     return GridAxis(name, values, is_time), variable
 
 
 def _read_coordinates(checked: Checked, path: str) -> tuple[NDArray[Any], str, tuple[Attribute, ...], bool]:
     """Return the values, type and attributes of a coordinate variable, and whether they are times of real dates."""
-    declared, conversion = checked.variables[path], physical(checked, path)
-    values, kind = np.asarray(read_outer(checked, path, [slice(None)])), declared.type
+    declared = checked.variables[path]
+    conversion = physical(checked, path)._replace(lowest=None, highest=None)  # invalid coordinates keep their places
+    stored, kind = np.asarray(read_outer(checked, path, [slice(None)])), declared.type
+    values, absent = conversion.mask(stored)
     dropped: tuple[str, ...] = ()
     if conversion.scale is not None or conversion.offset is not None:
-        values, kind, dropped = conversion.floats(values), "double", PACKING
+        kind, dropped = "double", PACKING
+    if values.dtype.kind == "f":
+        values = np.where(absent, values.dtype.type(np.nan), values)
     times = conversion.times
     calendar = CALENDARS[(times.calendar or "standard").lower()] if times is not None else ""
     is_time = False
     attributes: tuple[Attribute, ...] = ()
     if times is not None and calendar in ("standard", GREGORIAN):
-        seconds = float(times.start) + values.astype("f8") * float(times.unit)
-        is_time = calendar == GREGORIAN or not len(seconds) or bool(seconds.min() >= REFORM)
+        seconds = np.where(absent, np.nan, float(times.start) + values.astype("f8") * float(times.unit))
+        is_time = calendar == GREGORIAN or bool((seconds[~np.isnan(seconds)] >= REFORM).all())
         if is_time:
             values, kind, dropped = seconds, "double", ("units", "calendar", *PACKING)
             attributes = (Attribute(name="units", value=Constant.text(EPOCH.encode())),)

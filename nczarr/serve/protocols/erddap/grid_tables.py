@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from nczarr import names
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.ast import ATOMIC, Attribute
 from nczarr.ast.values import shortest
@@ -43,7 +44,7 @@ def describe_grid(grid: Grid) -> TextTable:
 
 def _make_table(grid: Grid, query: GridQuery) -> TextTable:
     """Return a table with a row for each cell: its coordinates, and the value of each variable."""
-    checked, paths = grid.checked, [f"/{name}" for name in query.variables]
+    checked, paths = grid.checked, [names.join("/", name) for name in query.variables]
     columns = [_axis_column(grid, axis) for axis in grid.axes]
     for path in paths:
         is_number = is_numeric(checked, path)
@@ -53,7 +54,7 @@ def _make_table(grid: Grid, query: GridQuery) -> TextTable:
         units = conversion.units if conversion is not None else text_of(attributes_of(checked, path), "units")
         word = "double" if is_packed else "String" if not is_number else JAVA.get(kind, kind)
         columns.append(TableColumn(checked.variables[path].name, word, units))
-    return TextTable(tuple(columns), _rows(grid, query.ranges, paths))
+    return TextTable(tuple(columns), _rows(grid, query.ranges, paths), with_units=True)
 
 
 def _rows(grid: Grid, ranges: tuple[range, ...], paths: Sequence[str]) -> Iterator[list[Sequence[Cell]]]:
@@ -76,12 +77,12 @@ def _make_axis_table(grid: Grid, query: GridQuery) -> TextTable:
     axes = [number for name in query.coordinates if (number := grid.find_axis(name)) is not None]
     columns = tuple(_axis_column(grid, grid.axes[number]) for number in axes)
     texts = [_axis_texts(grid.axes[number], query.ranges[number]) for number in axes]
-    return TextTable(columns, [list(itertools.zip_longest(*texts))])
+    return TextTable(columns, [list(itertools.zip_longest(*texts))], with_units=True)
 
 
 def _axis_column(grid: Grid, axis: GridAxis) -> TableColumn:
-    kind = grid.checked.variables[f"/{axis.name}"].type
-    units = TIME if axis.is_time else text_of(attributes_of(grid.checked, f"/{axis.name}"), "units")
+    kind = grid.checked.variables[names.join("/", axis.name)].type
+    units = TIME if axis.is_time else text_of(attributes_of(grid.checked, names.join("/", axis.name)), "units")
     return TableColumn(axis.name, "String" if axis.is_time else JAVA.get(kind, kind), units)
 
 
@@ -126,7 +127,7 @@ def _describe_rows(grid: Grid) -> Iterator[Sequence[Cell]]:
     checked = grid.checked
     yield from _attribute_rows("NC_GLOBAL", checked.dataset.attributes)
     for axis in grid.axes:
-        variable = checked.variables[f"/{axis.name}"]
+        variable = checked.variables[names.join("/", axis.name)]
         steps = np.diff(axis.values.astype("f8"))
         is_even = bool(len(steps)) and bool(np.allclose(steps, steps[0], rtol=1e-4, atol=0))
         words = f"nValues={len(axis.values)}"
@@ -138,7 +139,7 @@ def _describe_rows(grid: Grid) -> Iterator[Sequence[Cell]]:
         yield from _attribute_rows(axis.name, variable.attributes)
     axes = ", ".join(axis.name for axis in grid.axes)
     for name in grid.variables:
-        variable = checked.variables[f"/{name}"]
+        variable = checked.variables[names.join("/", name)]
         yield "variable", name, "", JAVA.get(variable.type, variable.type), axes
         yield from _attribute_rows(name, variable.attributes)
 

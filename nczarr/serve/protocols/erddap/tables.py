@@ -49,6 +49,8 @@ class TextTable(NamedTuple):
     """Columns in order."""
     blocks: Iterable[list[Sequence[Cell]]]
     """Rows, some at once."""
+    with_units: bool = False
+    """True for values, whose units are always written: clients skip their line."""
 
 
 def _lines(rows: Rows, separator: str) -> bytes:
@@ -67,7 +69,7 @@ def _make_separated(separator: str, head: str) -> Callable[[TextTable], Iterator
         columns = table.columns
         if head == "both":
             yield _lines([[column.name for column in columns]], separator)
-            if any(column.units for column in columns):
+            if table.with_units:
                 yield _lines([[column.units for column in columns]], separator)
         elif head == "one":
             titles = [f"{column.name} ({column.units})" if column.units else column.name for column in columns]
@@ -98,7 +100,7 @@ def _json(table: TextTable) -> Iterator[bytes]:
         "columnNames": [column.name for column in columns],
         "columnTypes": [column.type for column in columns],
     }
-    if any(column.units for column in columns):
+    if table.with_units:
         members["columnUnits"] = [column.units or None for column in columns]  # type: ignore[misc]
     head = "".join(f'    "{key}": {json.dumps(value)},\n' for key, value in members.items())
     yield f'{{\n  "table": {{\n{head}    "rows": ['.encode()

@@ -298,3 +298,47 @@ def test_people_are_led_to_pages(served: Served) -> None:
     ):
         reply = served.get(f"/erddap/{path}")
         assert (reply.status, reply.headers["location"]) == (303, place)
+
+
+ODD = {
+    "plain.cdl": "dimensions: x = 2 ; variables: float v(x) ; data: v = 7, 8 ;",
+    "empty.cdl": "dimensions: t = UNLIMITED ; x = 2 ; variables: double t(t) ; float v(t, x) ;",
+    "blank.cdl": "dimensions: a\\ b = 2 ; variables: float a\\ b(a\\ b) ; int v\\ w(a\\ b) ; "
+    "data: a\\ b = 1, 2 ; v\\ w = 3, 4 ;",
+    "gaps.cdl": "dimensions: time = 3 ; variables: int time(time) ; float v(time) ; "
+    'time:_FillValue = -1 ; time:valid_max = 5 ; time:units = "seconds since 2000-01-01" ; '
+    "data: time = 1, _, 9 ; v = 1, 2, 3 ;",
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def odd() -> Iterator[Served]:
+    with tempfile.TemporaryDirectory() as folder:
+        for name, content in ODD.items():
+            (Path(folder) / name).write_text(f"netcdf d {{ {content} }}", encoding="utf-8")
+        with serving(Path(folder)) as server:
+            yield server
+
+
+def test_values_have_a_line_of_units_even_without_units(odd: Served) -> None:
+    assert ask(odd, "griddap/plain.cdl.csv") == "x,v\n,\n0,7.0\n1,8.0\n"  # clients skip the second line
+    assert json.loads(ask(odd, "griddap/plain.cdl.json"))["table"]["columnUnits"] == [None, None]
+    assert ask(odd, "info/plain.cdl/index.csv").splitlines()[1].startswith("dimension,x")
+
+
+def test_a_missing_time_is_no_date(odd: Served) -> None:
+    rows = ask(odd, "griddap/gaps.cdl.csv0").splitlines()
+    assert rows == ["2000-01-01T00:00:01Z,1.0", "NaN,2.0", "2000-01-01T00:00:09Z,3.0"]
+
+
+def test_names_with_blanks(odd: Served) -> None:
+    assert ask(odd, "griddap/blank.cdl.csv0", "v w[(2)]") == "2.0,4\n"
+    assert "a%20b = 1" in ask(odd, "griddap/blank.cdl.dds", "v w[(2)]")
+    assert odd.get("/erddap/griddap/blank.cdl.nc").status == 200
+
+
+@pytest.mark.parametrize(
+    ("query", "status"), [("nc", 200), ("nc?t", 200), ("csv", 200), ("dods?t,x[(0)]", 400), ("dods?x[(0)]", 200)]
+)
+def test_empty_dimensions(odd: Served, query: str, status: int) -> None:
+    assert odd.get(f"/erddap/griddap/empty.cdl.{query}").status == status
