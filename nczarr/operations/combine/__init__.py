@@ -95,7 +95,7 @@ class Combined(NamedTuple):
     is_placed: bool = False
     """True if cells lie where their coordinates say, and not in the order of the sources."""
     sequences: Mapping[str, Sequence[int]] | None = MappingProxyType({})
-    """Sources in the order of the result by joined dimension, if it is another one; None if they are not whole there."""
+    """Numbers of the sources in the order of the result by joined dimension; None if it has parts of sources."""
     unordered: Sequence[str] = ()
     """Coordinates whose values do not increase."""
     repeated: Sequence[str] = ()
