@@ -56,7 +56,7 @@ def oracle(shared: Path) -> Oracle:
     return oracle_of(shared)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("target", FORMATS)
 @pytest.mark.parametrize("seam", SEAMS)
 def test_seam(seam: str, target: str, judges: Judges, oracle: Oracle) -> None:

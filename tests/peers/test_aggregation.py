@@ -73,6 +73,7 @@ def compare(path: Path, theirs: dict[str, Any]) -> set[str]:
     return set(theirs)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("library", ["cfdm", "cf"])
 def test_files_of_cfdm_are_read_equal(
     reader: Worker, written: Path, library: str, peer: Callable[[str], ModuleType]

@@ -65,6 +65,7 @@ def test_generated_datasets(generated: tuple[Dataset, dict[str, Parts]], form: s
     assert unlike(checked, form) == {}
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.skipif(SHARED is None, reason="shared data are not beside the clone")
 @pytest.mark.parametrize("path", TEXTS, ids=lambda path: path.stem)
 def test_texts(path: Path) -> None:

@@ -35,6 +35,7 @@ def written(obj: Any, **options: Any) -> dict[str, Any]:
     return {"name": name, "storage": {key: base64.b64encode(data).decode() for key, data in storage.items()}}
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.filterwarnings("ignore::nczarr.formats.awkward0.write.serialize.LostPartsWarning")
 @pytest.mark.parametrize("compression", [None, True, "default", lzma.compress])
 def test_columns_of_all_kinds(awkward0: str, compression: Any) -> None:
@@ -108,6 +109,7 @@ def _tuples(described: Any) -> Any:
     return [_tuples(each) for each in described]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", ONE_OF_EACH)
 def test_documents_and_compressed_contexts_are_those_of_awkward0(awkward0: str, name: str) -> None:
     """awkward0 reads what we write, and writes it again: the same forms, ids, names of blobs and compressed bytes."""

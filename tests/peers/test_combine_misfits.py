@@ -157,6 +157,7 @@ def test_virtualizarr_joins_few_of_them_and_two_with_wrong_values(peer: Peer, tm
     }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("kind", "odd"),
     [

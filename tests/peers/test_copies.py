@@ -20,6 +20,7 @@ from tests.support.peers.ncgen_cases import CASES, compiled, corpus, large
 FILES = [case for case in CASES if case[1] in ("nc4", "nc7") and not large(case)]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("stem", "kind"),
     [

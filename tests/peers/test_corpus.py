@@ -17,7 +17,7 @@ SHARED = shared_folder()
 FILES = list(corpus.files(SHARED)) if SHARED is not None else []
 
 
-@pytest.mark.sampled(12)
+@pytest.mark.sampled(20)
 @pytest.mark.skipif(SHARED is None, reason="shared data are not beside the clone")
 @pytest.mark.parametrize("path", FILES, ids=[path.stem for path in FILES])
 def test_peers_see_the_same(path: Path, tmp_path: Path, readers: dict[str, Worker]) -> None:

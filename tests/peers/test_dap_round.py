@@ -81,6 +81,7 @@ def unexpected(lines: list[str]) -> list[str]:
     return found
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", NAMES)
 def test_samples_come_back_by_dap2(served: Served, name: str, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
     lines = difference(SAMPLES / name, f"dap2:{served.url}dap2/{name}", capfdbinary)
@@ -104,6 +105,7 @@ def test_real_files_come_back(protocol: str, capfdbinary: pytest.CaptureFixture[
     assert count > 50
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", NAMES)
 def test_samples_come_back(served: Served, name: str, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
     status = main(["diff", str(SAMPLES / name), f"dap4:{served.url.rstrip('/')}/dap4/{name}"])

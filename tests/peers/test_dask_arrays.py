@@ -70,6 +70,7 @@ def test_each_block_is_computed_once_for_a_netcdf_file_and_a_store(blocks: Any, 
         assert max(computed.values()) == 1
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("blocks", [(2000, 100), ((800, 1200), (50, 150) * 10)], ids=str)
 @pytest.mark.parametrize("chunks", [(100, 100), (100, 2000), (7, 2000)], ids=str)
 def test_blocks_across_chunks_of_a_netcdf_file_are_computed_once(

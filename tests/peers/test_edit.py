@@ -227,6 +227,7 @@ def check(tmp_path: Path, old: Path, edited: Path, expected: Path, kind: str) ->
 SIMPLE = [name for name, edit in EDITS.items() if edit.replaced]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("kind", ["nc3", "nc6", "nc5", "nc7", "nc4"])
 @pytest.mark.parametrize("name", SIMPLE)
 def test_edit(name: str, kind: str, tmp_path: Path, readers_of_files: None) -> None:
@@ -361,6 +362,7 @@ def sort_names(description: object) -> object:
     return {**description, "dimensions": sorted(description["dimensions"]), "groups": groups}
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", DEEP_EDITS)
 def test_deep_edit(name: str, tmp_path: Path, readers_of_files: None) -> None:
     edit = DEEP_EDITS[name]
@@ -430,6 +432,7 @@ def test_versions_of_hdf5_stay(version: str, tmp_path: Path, peer: Callable[[str
         assert path.read_bytes() == old
 
 
+@pytest.mark.slow
 def test_what_hdf5_refuses(tmp_path: Path, peer: Callable[[str], ModuleType]) -> None:
     """An object takes 65,535 attributes in the order of creation, and an old header no long ones."""
     h5py, path = peer("h5py"), tmp_path / "a.h5"

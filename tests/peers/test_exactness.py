@@ -48,6 +48,7 @@ def test_a_real_file_comes_back(subject: Subject, tmp_path: Path, shared: Path, 
     assert_exact(subject, tmp_path, shared, tool, ROUTES[2:])
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.skipif(SHARED is None, reason="shared data are not beside the clone")
 @pytest.mark.parametrize("cdl", QUICK[::30], ids=lambda path: path.stem)
 def test_a_compiled_file_comes_back(cdl: Path, tmp_path: Path, shared: Path, tool: Tool) -> None:
@@ -57,7 +58,7 @@ def test_a_compiled_file_comes_back(cdl: Path, tmp_path: Path, shared: Path, too
         assert_exact(subject, folder, shared, tool, (ROUTES[number], ROUTES[3], ROUTES[5]))
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("name", [name for name in FILES if name not in UNLIKE])
 def test_a_file_of_odd_shape_comes_back(
     name: str, tmp_path: Path, shared: Path, tool: Tool, peer: Callable[[str], object]

@@ -125,6 +125,7 @@ def test_file(fault: faults_xarray.FileFault, tmp_path: Path, worker: Worker) ->
     assert (differences or [""])[0].startswith(fault.saw), differences
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("part", faults_xarray.QUIET_FILES)
 def test_quiet_file(part: str, tmp_path: Path, worker: Worker) -> None:
     path = compiled(part, tmp_path / "right.nc")

@@ -125,6 +125,7 @@ def read(xr: Any, path: Path, **options: Any) -> Any:
         return xr.open_dataset(path, **options).load()
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("lazy", [False, True], ids=["memory", "dask"])
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.__name__.strip("_"))
 @pytest.mark.filterwarnings("ignore")

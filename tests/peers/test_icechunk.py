@@ -75,7 +75,7 @@ def test_the_newest_icechunk() -> None:
     """The unit tests pass with the newest release as well, whose repositories have another form."""
     interpreter = newest_python()
     tests = ("tests/unit/formats/icechunk", "tests/unit/stores/repository")
-    command = [interpreter, "-c", TESTS, "-p", "no:cacheprovider", "-q", *tests]
+    command = [interpreter, "-c", TESTS, "-p", "no:cacheprovider", "-q", "-m", "not slow", *tests]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr
     assert "passed" in done.stdout or "[100%]" in done.stdout

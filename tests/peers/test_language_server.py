@@ -9,7 +9,8 @@ import random
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Coroutine
+import warnings
+from collections.abc import Callable, Coroutine, Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -72,15 +73,35 @@ def client_library(peer: Callable[[str], ModuleType]) -> None:
     peer("pytest_lsp")
 
 
+RUNNING: dict[str, tuple[asyncio.Runner, Any, Any]] = {}
+"""Event loop, context and session of each kind of client."""
+
+
+@pytest.fixture(autouse=True, scope="module")
+def sessions() -> Iterator[None]:
+    """End the sessions of the module; the status of each server is 0."""
+    yield
+    for runner, context, _ in RUNNING.values():
+        with runner:
+            runner.run(context.__aexit__(None, None, None))
+    RUNNING.clear()
+
+
 def converse(scenario: Callable[[Any], Coroutine[Any, Any, None]], **options: Any) -> None:
-    """Run a scenario in a session."""
+    """Run a scenario in the session of such a client; what it opens is closed."""
+    from pytest_lsp import LspSpecificationWarning
+
     from tests.support.language_client import language_session
 
-    async def run() -> None:
-        async with language_session(**options) as session:
-            await scenario(session)
-
-    asyncio.run(run())
+    kind = str(options)
+    if kind not in RUNNING:
+        runner, context = asyncio.Runner(), language_session(**options)
+        RUNNING[kind] = runner, context, runner.run(context.__aenter__())
+    runner, _, session = RUNNING[kind]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", LspSpecificationWarning)  # answers must fit what the editor can take
+        runner.run(scenario(session))
+    session.close()
 
 
 def test_diagnostics_appear_move_and_go() -> None:
@@ -384,6 +405,7 @@ def test_outline_folds_and_colours() -> None:
     converse(scenario)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("old", "new", "title"),
     [
@@ -420,6 +442,7 @@ def test_quick_fixes_make_the_text_right(old: str, new: str, title: str | None) 
     converse(scenario)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("old", "new", "title"),
     [

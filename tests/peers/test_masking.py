@@ -47,6 +47,7 @@ def source(netcdf4: ModuleType, path: Path, dtype: str, kind: str) -> None:
             variable[:] = values(dtype)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("form", FORMATS)
 @pytest.mark.parametrize("kind", ["dense", "sparse", "filled", "nofill"])
 def test_readers_see_the_values_of_the_file(

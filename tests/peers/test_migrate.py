@@ -56,6 +56,7 @@ def same(one: np.ndarray[Any, Any], other: np.ndarray[Any, Any]) -> bool:
     return native[0].tobytes() == native[1].tobytes() and one.size == other.size
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("form", ["zarr3", "nczarr3"])
 @pytest.mark.parametrize("source", STORES, ids=[path.parent.name for path in STORES])
 def test_corpus(source: Path, form: str, tmp_path: Path, peer: Callable[[str], ModuleType]) -> None:

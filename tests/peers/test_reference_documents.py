@@ -33,6 +33,7 @@ def libraries(peer: Callable[[str], object]) -> None:
         peer(name)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.skipif(SHARED is None, reason="shared data are not beside the clone")
 @pytest.mark.parametrize(("file", "name"), list(recorded()), ids=lambda given: given if given.endswith("json") else "")
 def test_a_recorded_document(file: str, name: str, shared: Path) -> None:

@@ -75,6 +75,7 @@ def assert_back(source: Path, folder: Path, metadata: str, tools: Path, dump: st
     assert nczarr.digest(source) == nczarr.digest(document)
 
 
+@pytest.mark.sampled(4)
 @needs_samples
 @pytest.mark.parametrize("metadata", FORMS)
 @pytest.mark.parametrize("path", SAMPLES, ids=lambda path: path.stem)
@@ -82,6 +83,7 @@ def test_every_variable_of_a_sample(path: Path, metadata: str, tmp_path: Path) -
     assert_right(path, tmp_path, metadata)
 
 
+@pytest.mark.sampled(3)
 @needs_samples
 @pytest.mark.parametrize("metadata", ["nczarr", "nczarr3"])
 @pytest.mark.parametrize("path", [path for path in SAMPLES if path.stem not in UNLIKE], ids=lambda path: path.stem)

@@ -140,6 +140,7 @@ def compared(library: Any, path: Path, other: str | Path, protocol: str) -> list
 NAMES = ("grids.nc", "records.nc", "masked.nc", *(f"{Path(name).stem}.nc" for name in SAMPLES))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("protocol", ["dap2", "dap4"])
 @pytest.mark.parametrize("name", NAMES)
 def test_netcdf4_python(
@@ -148,6 +149,7 @@ def test_netcdf4_python(
     assert compared(peer("netCDF4"), folder / name, address(served, protocol, name), protocol) == []
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("protocol", ["dap2", "dap4"])
 @pytest.mark.parametrize("client", ["nccopy", "ncdump", "ncks"])
 @pytest.mark.parametrize("name", ["grids.nc", "01-station.nc", "04-cmip.nc"])
@@ -173,6 +175,7 @@ def test_commands(
     assert compared(library, folder / name, copy, protocol) == []
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("engine", ["netcdf4", "pydap"])
 @pytest.mark.parametrize("protocol", ["dap2", "dap4"])
 @pytest.mark.parametrize("name", ["grids.nc", "01-station.nc", "04-cmip.nc"])

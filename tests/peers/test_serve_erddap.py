@@ -15,6 +15,7 @@ from tests.support.serving import Served, serving
 pytestmark = [pytest.mark.peer, pytest.mark.filterwarnings("ignore")]
 
 DRAWS = 500
+"""Ranges of the proof."""
 """Random ranges of each run."""
 
 
@@ -72,7 +73,8 @@ def select(truth: Any, bounds: dict[str, tuple[Any, Any, int]]) -> Any:
     return truth.isel(chosen)
 
 
-def test_random_ranges(made: Path, served: Served, peer: Callable[[str], ModuleType]) -> None:
+@pytest.mark.parametrize("draws", [50, pytest.param(DRAWS, marks=pytest.mark.slow)])
+def test_random_ranges(draws: int, made: Path, served: Served, peer: Callable[[str], ModuleType]) -> None:
     xarray, pandas = peer("xarray"), peer("pandas")
     draw = np.random.default_rng(11)
     grid = client(served)
@@ -81,7 +83,7 @@ def test_random_ranges(made: Path, served: Served, peer: Callable[[str], ModuleT
     with xarray.open_dataset(made / "sea.nc") as truth:
         times = truth.time.values
         span = (times[-1] - times[0]) / np.timedelta64(1, "s")
-        for number in range(DRAWS):
+        for number in range(draws):
             shares = np.sort(draw.random(2))
             low, high = (times[0] + np.timedelta64(int(share * span), "s") for share in shares)
             # no value lies in the middle of two cells, of which either is nearest

@@ -10,7 +10,7 @@ from tests.remote.conftest import S3
 from tests.support.proof import share
 from tests.support.writers import check_kills, check_pairs, make
 
-PAIRS, KILLS, REPLACED = 200, 100, 40
+PAIRS, KILLS, REPLACED = 100, 60, 40
 
 KINDS = ("zarr2", "zarr3", "nczarr", "netcdf4", "json")
 

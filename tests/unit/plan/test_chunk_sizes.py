@@ -120,6 +120,7 @@ def chunks_of(path: Path) -> dict[str, Any]:
     return {name: variable.storage.chunks for name, variable in nczarr.open(path).checked.variables.items()}
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("words", "chunks"),
     [

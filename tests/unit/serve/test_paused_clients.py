@@ -53,7 +53,7 @@ ASKED = {
 }
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(11)
 @pytest.mark.parametrize("kind", ASKED)
 @pytest.mark.parametrize("spill", ["4GiB", pytest.param("1kB", marks=pytest.mark.slow)])
 def test_clients_that_read_nothing_hold_no_memory(kind: str, spill: str, root: Path) -> None:

@@ -191,7 +191,7 @@ def _written(source: Path, right: dict[str, bytes]) -> str:
     return "done"
 
 
-@pytest.mark.sampled(7)
+@pytest.mark.sampled(15)
 @pytest.mark.parametrize("fault", FAULTS)
 @pytest.mark.parametrize("form", ["nczarr", "nczarr3", "zarr3-2019"])
 def test_no_fault_at_any_request_of_reading_makes_a_wrong_target(

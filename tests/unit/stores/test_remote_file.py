@@ -192,6 +192,7 @@ def test_chunks_in_a_row_share_requests(server: RangedServer) -> None:
     assert len(server.asked) <= 12  # fifty chunks, among them the nodes of their index
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", FILES)
 @pytest.mark.parametrize("to", ["nczarr3", "nczarr"])
 def test_conversions_are_those_of_the_local_file(
@@ -259,6 +260,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("nczarr.stores.connection.FIRST_PAUSE", 0.001)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", FAULTY)
 @pytest.mark.parametrize("fault", get_args(Fault))
 @pytest.mark.usefixtures("quick")
@@ -272,6 +274,7 @@ def test_one_fault_gives_the_values_or_an_error(folder: Path, server: RangedServ
     assert right == 3 or fault in ("whole", "unsized", "other tag")
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", FAULTY)
 @pytest.mark.parametrize("fault", get_args(Fault))
 @pytest.mark.usefixtures("quick")

@@ -49,6 +49,7 @@ def test_what_was_parsed_before_changes_no_message(form: str) -> None:
 SAMPLES = sorted((Path(__file__).parents[3] / "samples").glob("*.cdl"))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("sample", SAMPLES, ids=lambda path: path.name)
 def test_a_text_that_is_cut_off_has_one_error(sample: Path) -> None:
     text = sample.read_bytes()[:3000]

@@ -135,6 +135,7 @@ def sources(folder: Path) -> Iterator[tuple[str, ArraySource]]:
     yield "references", array_in(folder / "refs.json")
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("seed", range(6))
 def test_every_source_names_all_blocks_with_values_and_few_others(seed: int, tmp_path: Path) -> None:
     rng = random.Random(seed)

@@ -86,6 +86,7 @@ FORMS: list[tuple[str, tuple[str, ...]]] = [
 ]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("archive", [False, True])
 @pytest.mark.parametrize(("form", "options"), FORMS)
 def test_regions_of_stores(

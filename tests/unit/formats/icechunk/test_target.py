@@ -41,6 +41,7 @@ def values(path: Path, revision: str = "branch=main") -> list[int]:
         return list(found["v"][:].tolist())
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("sample", SAMPLES, ids=lambda path: path.stem)
 def test_samples_come_back(sample: Path, tmp_path: Path) -> None:
     place = f"icechunk:{tmp_path / 'r'}"

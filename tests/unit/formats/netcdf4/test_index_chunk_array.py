@@ -63,6 +63,7 @@ PIPELINES: list[tuple[dict[str, Any], tuple[Codec, ...]]] = [
 ]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("options", "codecs"), PIPELINES)
 @pytest.mark.parametrize("dtype", ["<i4", ">f8", "|u1", ">u2"])
 @pytest.mark.parametrize("user_block", [0, 2048])

@@ -109,6 +109,7 @@ SECTIONS = [
 ]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("section", SECTIONS)
 def test_a_section_decodes_its_region(path: Path, tmp_path: Path, sections: list[int], section: str) -> None:
     """A few times: for the counts, for the lengths of content, and for the content."""

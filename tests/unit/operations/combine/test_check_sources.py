@@ -64,6 +64,7 @@ def test_sources_that_fit(tmp_path: Path) -> None:
     assert (len(joined.names), joined.along, joined.length) == (6, ("/time",), 6)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("changes", "message", "note"),
     [

@@ -38,6 +38,7 @@ def headed(served: Served, name: str) -> Any:
     return header
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", PATHS)
 def test_every_variable(name: str, datasets: Path, served: Served) -> None:
     header = headed(served, name)

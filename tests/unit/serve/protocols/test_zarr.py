@@ -93,6 +93,7 @@ def test_fill_values_of_zarr2_are_those_of_the_attribute(tmp_path: Path) -> None
     assert stored == {"plain": 200, "undeclared": 200, "differs": 200, "same": 404}
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("version", ["zarr2", "zarr3"])
 @pytest.mark.parametrize("name", PATHS)
 def test_every_key_is_what_a_conversion_writes(name: str, version: str, datasets: Path, served: Served) -> None:
@@ -107,6 +108,7 @@ def test_every_key_is_what_a_conversion_writes(name: str, version: str, datasets
         assert "access-control-allow-origin" not in reply.headers
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", sorted(each.name for each in (ROOT / "samples").glob("*.cdl")))
 def test_samples_are_served(name: str, samples: Served) -> None:
     for version in ("zarr2", "zarr3"):

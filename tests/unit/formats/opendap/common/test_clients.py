@@ -82,6 +82,7 @@ def changed(mark: str, old: bytes, new: bytes) -> Change:
     return lambda request, reply: reply._replace(data=reply.data.replace(old, new)) if mark in request else reply
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("protocol", "change", "words"),
     [

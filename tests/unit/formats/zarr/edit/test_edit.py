@@ -95,6 +95,7 @@ EDITS: dict[str, tuple[dict[str, Any], list[str]]] = {
 }
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("name", EDITS)
 def test_kinds_of_edit(tmp_path: Path, form: str, name: str) -> None:

@@ -32,6 +32,7 @@ def documents(dataset: Checked, form: str = "nczarr", **options: object) -> Mapp
     return dict(emit(planned, report))
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.skipif(SHARED is None, reason="shared data are not beside the clone")
 @pytest.mark.parametrize("path", FILES, ids=[path.stem for path in FILES])
 def test_the_store_says_the_whole_tree(path: Path) -> None:
