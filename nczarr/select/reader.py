@@ -14,8 +14,8 @@ from nczarr.arrays.regions import Region, Selection, all_of, lengths_of, linear_
 from nczarr.arrays.sources.decoded_parts import read_together
 from nczarr.arrays.sources.memory import all_fill
 from nczarr.arrays.sources.source import ArraySource, Parts, itemsize, little, numpy_dtype
-from nczarr.arrays.values.parts import Types, descr, escape, is_fixed
-from nczarr.ast import CompoundType, Constant, VlenType
+from nczarr.arrays.values.parts import NUMPY, Types, descr, escape, is_fixed
+from nczarr.ast import ATOMIC, CompoundType, Constant, VlenType
 from nczarr.ast.rectilinear import largest
 from nczarr.check.checked import whole_parts
 from nczarr.select.selection import IndexRun, Indices, PointBox, outer_boxes, point_boxes
@@ -299,6 +299,8 @@ def value_of(constant: Constant, types: Types) -> Any:
     if constant.type == "string":
         texts = [_text(text) if isinstance(text, bytes) else None for text in data]
         return texts[0] if len(texts) == 1 else texts
+    if constant.type in ATOMIC and isinstance(data, bytes) and constant.count == 1:
+        return np.frombuffer(data, NUMPY[constant.type])[0]
     values = array_of(constant, types)
     return values[0] if constant.count == 1 else values
 

@@ -13,7 +13,7 @@ import itertools
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 from nczarr import names
@@ -265,7 +265,7 @@ def _choose_chunked(variable: StoredVariable, dataset: DatasetInfo, layout: Layo
             unwritten, undefined = beyond, False
     layout = Layout(layout.dtype, layout.shape, dataset.chunks, dataset.filters, layout.fill)
     stored = Stored(dataset.dtype, dataset.chunks, dataset.filters)
-    steps = _steps(dataset, itemsize(dataset.dtype))
+    steps = _steps(dataset.filters, dataset.shuffled, itemsize(dataset.dtype))
     edges = dataset.unfiltered_edges
     return IndexChunkArray(
         layout,
@@ -281,8 +281,9 @@ def _choose_chunked(variable: StoredVariable, dataset: DatasetInfo, layout: Layo
     )
 
 
-def _steps(dataset: DatasetInfo, size: int) -> tuple[dict[str, Any], ...] | None:
-    """Return the decoding steps of chunks; None if they cannot be decoded here."""
-    if not codecs.expressible(dataset.filters, table.list_decoded_filters()) or dataset.shuffled not in (None, size):
+@lru_cache(1024)  # most variables of a file have the same filters
+def _steps(filters: tuple[Codec, ...], shuffled: int | None, size: int) -> tuple[dict[str, Any], ...] | None:
+    """Return the decoding steps of chunks; None if they cannot be decoded here. `size`: of an element."""
+    if not codecs.expressible(filters, table.list_decoded_filters()) or shuffled not in (None, size):
         return None
-    return tuple(codecs.to_configs(dataset.filters, size))
+    return tuple(codecs.to_configs(filters, size))
