@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import base64
 import errno
-import hashlib
 import json
 import os
 from collections.abc import Iterator, Mapping
@@ -281,7 +280,7 @@ def _restore(number: int, patch: FilePatch) -> None:
 def _write_journal(path: str, patch: FilePatch) -> None:
     """Write the journal, whole, and wait until it is on the disk. Raises OSError."""
     body = json.dumps(patch.members())
-    digest = hashlib.sha256(body.encode()).hexdigest()
+    digest = _digest(body)
     growing = partial(path)
     try:
         with open(growing, "w", encoding="ascii") as file:
@@ -298,13 +297,19 @@ def _write_journal(path: str, patch: FilePatch) -> None:
     _sync_folder(path)
 
 
+def _digest(body: str) -> str:
+    from hashlib import sha256  # loads OpenSSL, which every start would wait for
+
+    return sha256(body.encode()).hexdigest()
+
+
 def _read_journal(place: str) -> FilePatch:
     """Return the patch of a journal. Raises OSError for a damaged one."""
     try:
         with open(place, encoding="ascii") as file:
             document = json.load(file)
         body = document["patch"]
-        if document["nczarr_edit"] == VERSION and hashlib.sha256(body.encode()).hexdigest() == document["digest"]:
+        if document["nczarr_edit"] == VERSION and _digest(body) == document["digest"]:
             return FilePatch.parse(json.loads(body))
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         pass
