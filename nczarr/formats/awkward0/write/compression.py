@@ -94,7 +94,7 @@ class CompressionRule(NamedTuple):
         return packed
 
 
-def rules(policy: Policy) -> tuple[CompressionRule, ...]:
+def rules_of_policy(policy: Policy) -> tuple[CompressionRule, ...]:
     """Return the rules of a policy.
 
     Raises TypeError for an invalid policy, ValueError for an unknown
@@ -111,9 +111,9 @@ def rules(policy: Policy) -> tuple[CompressionRule, ...]:
     return (_rule(policy),)
 
 
-def first(policy: Iterable[CompressionRule], array: NDArray[Any], context: str) -> CompressionRule | None:
+def find_rule(rules: Iterable[CompressionRule], array: NDArray[Any], context: str) -> CompressionRule | None:
     """Return the first rule that compresses an array (any shape), by its bytes, dtype and context, or None."""
-    return next((rule for rule in policy if rule.applies(array, context)), None)
+    return next((rule for rule in rules if rule.applies(array, context)), None)
 
 
 def _rule(rule: Any) -> CompressionRule:

@@ -18,7 +18,7 @@ from nczarr.arrays.values import columns as nodes
 from nczarr.arrays.values.columns import ColumnSlicer, below, one_item
 from nczarr.diagnostics.report import Report
 from nczarr.formats.awkward0.wire import dtypes
-from nczarr.formats.awkward0.write.compression import CompressionRule, first
+from nczarr.formats.awkward0.write.compression import CompressionRule, find_rule
 from nczarr.formats.common.awkward import expressions as made
 from nczarr.formats.common.awkward.expressions import DEEPEST, Expression, ExpressionIds
 
@@ -344,7 +344,7 @@ class ExpressionEncoder:
         self._ids[id(values)] = number, values
         plain, described = dtypes.rows(values)
         name = f"{number}{self._suffix}"
-        rule = first(self._policy, plain, context)
+        rule = find_rule(self._policy, plain, context)
         self.blobs.append((name, plain, rule))
         raw: Expression = {"read": name}
         raw = raw if rule is None else made.inflate(raw, rule.decompress)

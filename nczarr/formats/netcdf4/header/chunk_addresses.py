@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.regions import Index, grid_of, ravel, unravel
 from nczarr.formats.netcdf4.header.file_bytes import CHECKSUM, UNDEFINED, HeaderFile, UnreadableHeaderError
-from nczarr.formats.netcdf4.header.heaps import DEEPEST, records
+from nczarr.formats.netcdf4.header.heaps import DEEPEST, read_tree_records
 
 _FARTHEST = 1 << 62
 """Largest address in a table."""
@@ -198,7 +198,7 @@ def _new_tree(
 ) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
     """Return the places and the addresses, sizes and masks of the chunks in a version 2 B-tree."""
     kind = _BY_CHUNK_FILTERED if index.filtered else _BY_CHUNK
-    rows = list(records(file, index.address, kind))
+    rows = list(read_tree_records(file, index.address, kind))
     if not rows:
         return np.empty((0, rank), np.int64), np.empty((0, 3), np.uint64)
     table = np.frombuffer(b"".join(rows), np.uint8).reshape(len(rows), -1)

@@ -24,7 +24,7 @@ from nczarr.formats.netcdf4.header.file_bytes import (
     header_file,
     reason_of,
 )
-from nczarr.formats.netcdf4.header.heaps import DEEPEST, FractalHeap, local_heap, records
+from nczarr.formats.netcdf4.header.heaps import DEEPEST, FractalHeap, local_heap, read_tree_records
 from nczarr.formats.netcdf4.header.messages import (
     DATASPACE,
     DATATYPE,
@@ -85,7 +85,7 @@ def links(file: HeaderFile, header: Messages) -> list[Link]:
     bodies = [message.body for message in header.get(LINK, ())]
     if heap != UNDEFINED:
         blocks = FractalHeap(file, heap)
-        bodies += [blocks.get(record[4:]) for record in records(file, tree, BY_NAME)]
+        bodies += [blocks.get(record[4:]) for record in read_tree_records(file, tree, BY_NAME)]
     parsed = sorted(_parse(body, has_order=bool(flags & _TRACKED)) for body in bodies)
     return _distinct([link for _, link in parsed])
 

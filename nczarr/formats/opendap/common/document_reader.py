@@ -187,7 +187,7 @@ class DocumentReader:
         try:
             type_name = type_of(element, scope)
             types = scope.root().all_types()
-            variable_attributes = self._own(element, type_name, scope, types)
+            variable_attributes = self._check_fill(element, type_name, scope, types)
             fills = (each.value.data for each in variable_attributes if each.name == FILL)
             fill = next((data for data in fills if isinstance(data, bytes)), None)
             described = DescribedVariable(element, path, type_name, tuple(shape), types, fill, tuple(grows))
@@ -207,7 +207,7 @@ class DocumentReader:
         )
         self.result.parts[path] = parts
 
-    def _own(self, element: XmlElement, type_name: str, scope: DmrScope, types: Types) -> tuple[Attribute, ...]:
+    def _check_fill(self, element: XmlElement, type_name: str, scope: DmrScope, types: Types) -> tuple[Attribute, ...]:
         """Return a variable's attributes, without a `_FillValue` of another type."""
         suitable = []
         for attribute in self.attributes(element, scope):

@@ -71,7 +71,7 @@ def select(checked: Checked, expression: str) -> Projection:
             continue
         fqn = _fqn_of(match[1].strip(), checked.dimensions, "dimension")
         length = checked.dimensions[fqn].size
-        indices = _range(match[2], range(length), length, clause)
+        indices = _parse_slice(match[2], range(length), length, clause)
         if slices.setdefault(fqn, indices) != indices:
             raise ConstraintError(f"the dimension `{fqn}` has two slices")
     dimensions = {fqn: range(dimension.size) for fqn, dimension in checked.dimensions.items()} | slices
@@ -115,23 +115,23 @@ def _select(checked: Checked, dimensions: Mapping[str, range], clause: str) -> t
     if len(slices) not in (0, len(whole)):
         raise ConstraintError(f"`{clause[:80]}` has {len(slices)} slices for {len(whole)} dimensions")
     triples = zip(slices, whole, checked.shapes[fqn], strict=True) if slices else ()
-    return fqn, tuple(_range(*triple, clause) for triple in triples) or whole
+    return fqn, tuple(_parse_slice(*triple, clause) for triple in triples) or whole
 
 
-def _range(written: str, whole: range, length: int, clause: str) -> range:
-    """Return the indices of a slice of a dimension; `whole`: those of `[]`. Raises ConstraintError."""
-    match = _SLICE.fullmatch(written)
+def _parse_slice(text: str, default: range, length: int, clause: str) -> range:
+    """Return the indices of a slice of a dimension; `default`: those of `[]`. Raises ConstraintError."""
+    match = _SLICE.fullmatch(text)
     if match is None:
         raise ConstraintError(f"`{clause[:80]}`: slices are `[start:stride:stop]`, `[start:stop]`, `[index]`, `[]`")
     first, second, third = match.groups()
     if first is None:
-        return whole
-    colons, start = written.count(":"), int(first)
+        return default
+    colons, start = text.count(":"), int(first)
     stride = int(second) if colons == 2 and second is not None else 1
     last = start if not colons else int(second) if colons == 1 and second is not None else length - 1
     last = int(third) if third is not None else last
     if stride < 1 or last < start or last >= length:
-        raise ConstraintError(f"`{clause[:80]}`: `{written}` is no section of a dimension of length {length}")
+        raise ConstraintError(f"`{clause[:80]}`: `{text}` is no section of a dimension of length {length}")
     return range(start, last + 1, stride)
 
 
