@@ -237,7 +237,7 @@ def _check(request: CheckRequest, report: Report) -> int:
         opened = source
     form = None
     if request.form and opened is not None:
-        form = endpoints.source_format(opened, request.form, report)
+        form = endpoints.require_format(opened, request.form, report)
         if form is None:
             return 0
     revision = endpoints.revision(opened, report, options) if peers and opened is not None else None

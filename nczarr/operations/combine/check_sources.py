@@ -18,7 +18,7 @@ from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import CompileError, Diagnostic, Report
 from nczarr.diagnostics.secrets import NO_OPTIONS, show
 from nczarr.names import list_first
-from nczarr.operations.combine.agreement import OBJECTS, Aspect, CombineSpec, Trait, calendar_of, is_decisive, settle
+from nczarr.operations.combine.agreement import OBJECTS, Aspect, CombineSpec, Trait, is_decisive, settle, unify_calendar
 from nczarr.operations.combine.combination import CHOOSE, NAMED, SAME_UNITS
 from nczarr.operations.combine.source_profile import CoordinateSpan, SourceProfile, make_profile
 from nczarr.operations.combine.sources import Job, read_each
@@ -346,5 +346,5 @@ def _by_text(texts: dict[int, str | None]) -> dict[str | None, list[int]]:
 
 def _show(attribute: str, value: Any) -> str | None:
     """Return a property in words; None if it is absent."""
-    value = calendar_of(value) if attribute == "calendar" else value
+    value = unify_calendar(value) if attribute == "calendar" else value
     return f"{show_constant(value)} ({value.type})" if isinstance(value, Constant) else value

@@ -10,7 +10,7 @@ from nczarr.ast.dataset import map_groups
 from nczarr.check.checked import Checked, tables
 from nczarr.diagnostics.report import NOWHERE, VALUE_LOSSES, Report, Source
 from nczarr.operations import pipeline
-from nczarr.operations.edit.instructions import AttributeAssignment, move_diagnostics, values_text
+from nczarr.operations.edit.instructions import AttributeAssignment, report_moved_diagnostics, values_text
 from nczarr.operations.edit.resolve_instructions import find_type
 from nczarr.options import Options
 
@@ -63,7 +63,7 @@ def read_value(checked: Checked, assignment: AttributeAssignment, report: Report
         assert assignment.span is not None
         report.error("bad-edit", f"`{assignment.name}` describes how values are stored", assignment.span)
         return None
-    move_diagnostics(diagnostics, assignment, offset, report)
+    report_moved_diagnostics(diagnostics, assignment, offset, report)
     if compiled is None or own_report.errors:
         return None
     attributes = compiled.dataset.attributes

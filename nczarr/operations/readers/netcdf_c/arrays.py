@@ -193,8 +193,8 @@ def _lacks_chunks(view: NetcdfView, array: StoreNode) -> bool:
         return False
     if len(lengths) < len(shape) or min(lengths, default=1) <= 0:
         return False
-    expected = math.prod(-(-length // chunk) for length, chunk in zip(shape, lengths, strict=False))
-    return sum(1 for _ in view.documents.chunks(array)) < expected
+    chunk_count = math.prod(-(-length // chunk) for length, chunk in zip(shape, lengths, strict=False))
+    return sum(1 for _ in view.documents.chunks(array)) < chunk_count
 
 
 def _is_same(one: Any, other: Any) -> bool:
