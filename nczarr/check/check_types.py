@@ -273,9 +273,9 @@ def _attributes(
             continue
         pending = (owner, attribute.name) in work.attribute_lists
         if not pending and constant.type in types:
-            from nczarr.arrays.values.value_lists import problem
+            from nczarr.arrays.values.value_lists import find_problem
 
-            wrong = problem(constant, types)
+            wrong = find_problem(constant, types)
             if wrong is not None:
                 report.error("bad-constant", f"attribute `{attribute.name}`: {wrong}", attribute.span)
         if attribute.name == "_FillValue" and variable is not None and not pending:

@@ -21,7 +21,7 @@ from nczarr.arrays.execution.thread_pool import Task as Work
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.regions import Index, Selection, grid_of, indices_of, ravel, region_of, table_of, unravel
 from nczarr.arrays.sources.source import itemsize
-from nczarr.arrays.sources.windows import FETCHED, TIMES, filling, window
+from nczarr.arrays.sources.windows import FETCHED, TIMES, list_fill_tasks, window
 from nczarr.ast.rectilinear import volume
 from nczarr.link.chunk_pieces import Batch, EncodedChunk, Piece, in_sequence, list_parts, locate, make_chunk, shard
 from nczarr.link.tasks import (
@@ -311,7 +311,7 @@ class PlanRun(NamedTuple):
         assert source is not None
         yield BARRIER  # the block before it is given back
         block = window(source.layout, region)
-        yield from filling(block, source, self.measure.workers, self.measure.memory)
+        yield from list_fill_tasks(block, source, self.measure.workers, self.measure.memory)
         yield BARRIER
         for batch in batches(array, indices, self.measure):
             yield from self._keys(array._replace(source=block), batch)

@@ -23,10 +23,10 @@ from nczarr.arrays.sources.windows import (
     block_shape,
     blocks,
     cells_of,
+    choose_route,
     grid,
     needs_window,
-    room_beside,
-    way,
+    remaining_memory,
 )
 from nczarr.ast.rectilinear import shape_of, varies, volume
 from nczarr.plan.plans import PartTarget, StorePlan
@@ -153,7 +153,7 @@ def route(source: ArraySource | None, target: PartTarget, *, by_reference: bool 
 
         if refer_chunks(source, layout) is not None:
             return "reference"
-    return way(source, layout)
+    return choose_route(source, layout)
 
 
 T = TypeVar("T")
@@ -246,5 +246,5 @@ def _block_shape(array: WrittenPart, measure: TaskSize) -> tuple[int, ...] | Non
         return None
     if not needs_window(source, array.target.layout.chunks):
         return None
-    room = room_beside(measure.memory, measure.workers, array.decoded * TIMES) // array.element
+    room = remaining_memory(measure.memory, measure.workers, array.decoded * TIMES) // array.element
     return block_shape(array.target.layout.shape, array.unit, cells_of(source), room)

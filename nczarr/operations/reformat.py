@@ -83,14 +83,14 @@ def replace_text(path: str, text: bytes, report: Report) -> bool:
     The file keeps its mode. Reports busy-target. Raises OSError.
     """
     from nczarr.stores.finish import lock_target
-    from nczarr.stores.open import beside
+    from nczarr.stores.open import write_beside
 
     target = os.path.realpath(path)
     with lock_target(target, report, NO_OPTIONS, replaces=True) as lock:
         if lock is None:
             return False
         mode = os.stat(target).st_mode & 0o7777
-        with beside(target) as unfinished:
+        with write_beside(target) as unfinished:
             with open(unfinished.path, "xb") as file:
                 file.write(text)
                 file.flush()

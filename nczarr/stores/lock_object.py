@@ -130,7 +130,7 @@ def _is_conditional(place: FileConnection, holder: Holder) -> bool:
 
 def _age(place: FileConnection, holder: Holder) -> float:
     """Return the seconds since a lock was renewed, by the clock of the server; 0 if unknown. Raises OSError."""
-    probe = place.beside(f"{place.url}-{holder.run}")
+    probe = place.share_system(f"{place.url}-{holder.run}")
     probe.call("pipe_file", "", holder.bytes())
     try:
         now, then = facts_at(probe).modified, facts_at(place).modified

@@ -21,7 +21,7 @@ from nczarr.arrays.sources.windows import (
     count_decodings,
     grid,
     needs_window,
-    room_beside,
+    remaining_memory,
     slab_shape,
 )
 from nczarr.ast.rectilinear import varies, volume
@@ -104,7 +104,7 @@ def plan_passes(source: ArraySource, unit: tuple[int, ...], chunks: tuple[int, .
     if not size or not needs_window(source, chunks):
         decodings = 1.0 if source.viewed or grid(source) == chunks else count_decodings(source, chunks)
         return Passes(size, decodings, alone, None, decodings)
-    room = room_beside(budget.memory, budget.workers, decoded * TIMES) // element
+    room = remaining_memory(budget.memory, budget.workers, decoded * TIMES) // element
     region = slab_shape(source, chunks, room) if budget.ordered else None
     if not budget.ordered and not varies(unit):
         region = block_shape(shape, unit, cells_of(source), room)

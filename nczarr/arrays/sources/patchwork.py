@@ -72,13 +72,13 @@ class Patchwork(Joined):
         return None
 
 
-def patch(source: ArraySource, layout: Layout, first: int) -> ArraySource:
-    """Return a concatenation in the grid of a layout, if a source from number `first` on has such chunks.
+def as_patchwork(source: ArraySource, layout: Layout, first_piece: int) -> ArraySource:
+    """Return a concatenation in the grid of a layout, if a source from number `first_piece` on has such chunks.
 
     `layout`: of the array that gets the chunks, in the shape of `source`. Any
     other array is returned unchanged.
     """
-    if not isinstance(source, Joined) or not any(matches(piece.stored, layout) for piece in source.sources[first:]):
+    if not isinstance(source, Joined) or not any(matches(part.stored, layout) for part in source.sources[first_piece:]):
         return source
     stored = Stored(layout.dtype, layout.chunks, layout.codecs)
     regular = Layout(source.layout.dtype, source.layout.shape, layout.chunks, layout.codecs, source.layout.fill)
@@ -92,7 +92,7 @@ def count_copied(source: ArraySource, keys: Iterable[Index], layout: Layout) -> 
     return sum(1 for chunk in _chunks(keys, layout) if source.only(chunk) is not None)
 
 
-def count_made(source: ArraySource) -> tuple[int, int]:
+def count_remade(source: ArraySource) -> tuple[int, int]:
     """Return how many chunks of a concatenation no source has whole, and how many are not only fill. Raises OSError."""
     if not isinstance(source, Joined | Placed):
         return 0, 0

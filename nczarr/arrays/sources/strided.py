@@ -203,10 +203,10 @@ class AffineArray(ArraySource):
         if region:
             return self._columns(chunk_ranges(self.layout.chunks, region))
         length, counts = self._chunk_bytes(), self._counts()
-        count, row = math.prod(counts), math.prod(counts[1:])
-        if self.whole and (row == 1 or self.stride * self._rows == length * row):
-            step = self.stride * self._rows if row == 1 and count > 1 else length
-            return Affine(self.file.path, self.base, step, length, count)
+        count, chunks_per_row = math.prod(counts), math.prod(counts[1:])
+        if self.is_complete and (chunks_per_row == 1 or self.stride * self._rows == length * chunks_per_row):
+            distance = self.stride * self._rows if chunks_per_row == 1 and count > 1 else length
+            return Affine(self.file.path, self.base, distance, length, count)
         return self._columns([range(count) for count in counts])
 
     def _columns(self, ranges: Sequence[range]) -> PlaceColumns:
@@ -254,14 +254,14 @@ class AffineArray(ArraySource):
         return replace(self, layout=self.layout._replace(chunks=chunks))
 
     @property
-    def whole(self) -> bool:
+    def is_complete(self) -> bool:
         """True if the file contains every element."""
         return 0 in self.layout.shape or self._end <= self.file.size
 
     @property
     def lacking(self) -> int:
         """Bytes of elements missing from the file."""
-        if self.whole:
+        if self.is_complete:
             return 0
         rows = self.layout.shape[0] if self.layout.shape else 1
         row = math.prod(self.layout.shape[1:]) * self._itemsize

@@ -61,7 +61,7 @@ def plain(dtype: Descr) -> Descr:
     return dtype
 
 
-def way(source: ArraySource, layout: Layout) -> Route:
+def choose_route(source: ArraySource, layout: Layout) -> Route:
     """Return the route from a source to a target of this layout."""
     stored = source.stored
     if matches(stored, layout):
@@ -144,7 +144,7 @@ def block_shape(
     return tuple(min(n * u, max(1, s)) for n, u, s in zip(block, unit, shape, strict=True))
 
 
-def room_beside(memory: int, workers: int, chunks: int) -> int:
+def remaining_memory(memory: int, workers: int, chunks: int) -> int:
     """Return the bytes for a window while threads hold `chunks` bytes each to decode and encode."""
     return max(memory // 2, memory - max(memory // 16, workers * chunks))
 
@@ -244,7 +244,7 @@ def blocks(
         yield bounding(indices_of_keys, unit, shape), indices_of_keys
 
 
-def along(region: Selection, cells: tuple[int, ...], element: int, most: int = PIECE) -> Iterator[list[Selection]]:
+def cut_groups(region: Selection, cells: tuple[int, ...], element: int, most: int = PIECE) -> Iterator[list[Selection]]:
     """Cut a region along chunks of these lengths, in groups of about `most` bytes, at least one chunk.
 
     Small chunks of a group are one region, which is read at once.
@@ -261,7 +261,7 @@ def along(region: Selection, cells: tuple[int, ...], element: int, most: int = P
         yield batch
 
 
-def filling(window: Window, source: ArraySource, workers: int, memory: int) -> Iterator[Task]:
+def list_fill_tasks(window: Window, source: ArraySource, workers: int, memory: int) -> Iterator[Task]:
     """Yield the tasks that read a window's region, by source chunks. The rest of a sparse region becomes fill here.
 
     The blocks of computed values have any lengths, so one task reads all of them.
@@ -277,7 +277,7 @@ def filling(window: Window, source: ArraySource, workers: int, memory: int) -> I
     need = max(volume(cells) * element, PIECE) * TIMES + (most if source.distant else 0)
     stored = _find_stored_parts(source, window.region, cells)
     if stored is None:
-        pieces = along(window.region, cells, element, most)
+        pieces = cut_groups(window.region, cells, element, most)
     else:
         window.values[...] = fill_array(window.layout, ())
         count = max(1, most // max(1, volume(cells) * element))

@@ -15,7 +15,7 @@ from nczarr.arrays.codecs import chain as codecs
 from nczarr.arrays.execution.counts import Counts, Route, Step
 from nczarr.arrays.execution.library_lock import LOCK
 from nczarr.arrays.sources.source import Layout, big_descr, itemsize
-from nczarr.arrays.sources.windows import matches, way
+from nczarr.arrays.sources.windows import choose_route, matches
 from nczarr.arrays.values.parts import descr, is_fixed, struct
 from nczarr.ast.rectilinear import volume
 from nczarr.diagnostics.report import Report
@@ -68,7 +68,7 @@ def _steps(plan: FilePlan) -> Iterator[Step]:
         shape = checked.shapes[path]
         layout = _layout(path, plan)
         for part, source in parts.items():
-            route: Route = "encode" if layout is None else way(source, layout)
+            route: Route = "encode" if layout is None else choose_route(source, layout)
             lengths = shape if layout is None else layout.chunks
             chunks = 1 if layout is None or 0 in shape else sum(1 for _ in source.list_occupied(lengths))
             size = math.prod(shape) * itemsize(layout.dtype) if layout is not None else 0

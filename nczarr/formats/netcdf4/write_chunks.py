@@ -29,13 +29,13 @@ from nczarr.arrays.sources.source import ArraySource, Layout, itemsize, numpy_dt
 from nczarr.arrays.sources.windows import (
     TIMES,
     cells_of,
-    filling,
+    choose_route,
+    list_fill_tasks,
     matches,
     needs_window,
-    room_beside,
+    remaining_memory,
     slab_shape,
     slabs,
-    way,
     window,
 )
 from nczarr.arrays.values.elements import in_order
@@ -163,7 +163,7 @@ class ChunkWriter:
             if info.extent != shape:
                 with LOCK:
                     self._h5.do("H5Dset_extent", dataset, (c_uint64 * len(shape))(*shape))
-            other: Route = "transcode" if moved else way(source, into.layout)
+            other: Route = "transcode" if moved else choose_route(source, into.layout)
             for chunks in self._crew.results(_tasks(source, into, self._crew, moved=moved)):
                 for ready in chunks or ():
                     if isinstance(ready, Located):
@@ -320,10 +320,10 @@ def _tasks(source: ArraySource, into: Into, crew: Crew, *, moved: bool) -> Itera
 
 def _slab(source: ArraySource, into: Into, crew: Crew) -> tuple[int, ...] | None:
     """Return the lengths of slabs to read before their chunks are made; None if chunks are read one by one."""
-    if way(source, into.layout) == "copy" or not (needs_window(source, into.layout.chunks) or source.deferred):
+    if choose_route(source, into.layout) == "copy" or not (needs_window(source, into.layout.chunks) or source.deferred):
         return None
     decoded = max(into.size, volume(cells_of(source)) * itemsize(into.layout.dtype))
-    room = room_beside(crew.memory, crew.workers, decoded * TIMES)
+    room = remaining_memory(crew.memory, crew.workers, decoded * TIMES)
     return slab_shape(source, into.layout.chunks, room // itemsize(into.layout.dtype))
 
 
@@ -333,7 +333,7 @@ def _from_window(
     """Yield tasks that read a region by source chunks, then produce the chunks in it."""
     yield BARRIER  # the window before it is given back
     slab = window(source.layout, region)
-    yield from filling(slab, source, crew.workers, crew.memory)
+    yield from list_fill_tasks(slab, source, crew.workers, crew.memory)
     yield BARRIER
     for index in indices:
         yield Task(partial(_make_chunks, slab, index, into, moved=False), COPIES * into.size)

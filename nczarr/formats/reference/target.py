@@ -20,7 +20,7 @@ from nczarr.plan.plans import StorePlan
 from nczarr.plan.requested_storage import fills_alone
 from nczarr.stores.base import Store, is_metadata
 from nczarr.stores.memory import MemoryStore
-from nczarr.stores.open import Unfinished, beside
+from nczarr.stores.open import Unfinished, write_beside
 from nczarr.stores.target_urls import UnnamedTargetError, UrlNaming, note_properties
 
 PARQUET = (".parq", ".parquet")
@@ -126,7 +126,7 @@ class JsonTarget(DocumentStore):
     def __init__(self, path: str, plan: StorePlan) -> None:
         super().__init__(path, plan)
         self._stack = ExitStack()
-        self.unfinished: Unfinished = self._stack.enter_context(beside(path, plan.options.storage.of("target")))
+        self.unfinished: Unfinished = self._stack.enter_context(write_beside(path, plan.options.storage.of("target")))
         self._written = False
 
     def seal(self) -> None:

@@ -19,7 +19,7 @@ from nczarr import registry
 from nczarr.arrays.codecs.chain import expressible
 from nczarr.arrays.execution.counts import Counts, Watcher
 from nczarr.arrays.sources.concatenate import unlike
-from nczarr.arrays.sources.patchwork import patch
+from nczarr.arrays.sources.patchwork import as_patchwork
 from nczarr.arrays.values.parts import descr, is_fixed
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Diagnostic, Report, Severity, Source
@@ -87,7 +87,7 @@ def _patch(old: Checked, whole: Checked, way: Way) -> Checked:
         dtype, chunks, chain = one.stored
         if expressible(chain):
             layout = one.layout._replace(dtype=dtype, shape=joined_source.layout.shape, chunks=chunks, codecs=chain)
-            parts[path] = {**parts[path], "": patch(joined_source, layout, 0)}
+            parts[path] = {**parts[path], "": as_patchwork(joined_source, layout, 0)}
     return whole._replace(parts=parts)
 
 

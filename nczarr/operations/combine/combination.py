@@ -12,7 +12,7 @@ from nczarr import names
 from nczarr.arrays.lazy_numpy import np
 from nczarr.arrays.sources.accumulation import Accumulation, Targets
 from nczarr.arrays.sources.concatenate import common_layout, join_sources, misfit
-from nczarr.arrays.sources.patchwork import count_made, patch
+from nczarr.arrays.sources.patchwork import as_patchwork, count_remade
 from nczarr.arrays.sources.sliced import cut
 from nczarr.arrays.sources.source import ArraySource, Parts, itemsize, numpy_dtype
 from nczarr.arrays.sources.split_chunks import align_grids
@@ -380,14 +380,14 @@ class Combination:
             sources = align_grids(sources, axis, LEAST_PIECE if small else 1)
         whole = join_sources(sources, axis, rectilinear=self.model.way.rectilinear, fill=grid.find_fill(path))
         if whole.stored is None and (layout := common_layout(sources, whole.layout)) is not None:
-            patched = patch(whole, layout, 0)
-            made, total = count_made(patched)
+            patched = as_patchwork(whole, layout, 0)
+            made, total = count_remade(patched)
             if not small or made < total:
                 whole = patched
             else:
                 sources, _ = accumulation.arrange(order, frame, known=True)
                 whole = join_sources(sources, axis, fill=grid.find_fill(path))
-        made, total = count_made(whole) if addressable is not None else (0, 0)
+        made, total = count_remade(whole) if addressable is not None else (0, 0)
         if made:
             self._made[path] = f"`{path}`: {made} of {total} chunks"
         return whole

@@ -306,7 +306,7 @@ class Dense(ValueHasher):
         window = windows.window(self.source.layout, region)
         chunk = max(volume(cells) * self.element, windows.PIECE)
         need = 2 * TIMES * chunk  # of half the memory: the region has the other
-        for batch in windows.along(region, cells, self.element, most):
+        for batch in windows.cut_groups(region, cells, self.element, most):
             yield Task(partial(window.fill, self.source, batch), need)
         yield BARRIER
         room = window.values

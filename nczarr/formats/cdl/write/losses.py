@@ -23,7 +23,7 @@ from nczarr.ast import ATOMIC, Attribute, CompoundType, Constant, Dataset, EnumT
 from nczarr.ast.dataset import VERSION, groups
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Span
-from nczarr.formats.cdl.write.backend import cut, dataset_name, grown, list_printed
+from nczarr.formats.cdl.write.backend import dataset_name, grown, list_printed, loses_values
 from nczarr.formats.cdl.write.declarations import sayable
 from nczarr.options import Options
 from nczarr.plan.losses import cut_strings
@@ -133,7 +133,7 @@ def losses(checked: Checked, options: Options) -> Iterator[Loss]:
             shape, fill = checked.shapes[fqn], checked.fills[fqn]
             odd = count_in_variable(checked.parts[fqn], variable.type, shape, checked.types, fill)
             yield from _odd(f"variable `{fqn}`", fqn, odd, variable.span)
-            if not options.header_only and cut(checked, fqn, checked.parts[fqn]):
+            if not options.header_only and loses_values(checked, fqn, checked.parts[fqn]):
                 text = f"variable `{fqn}` has unwritten cells without its fill value, too many to print"
                 yield Loss("lost-fill", "value", fqn, text, variable.span)
     yield from cut_strings(checked, shown)

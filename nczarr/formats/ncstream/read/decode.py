@@ -113,7 +113,7 @@ class _DataReader:
         self._declared = definitions.find(self._message.varName)
         check_type(self._message.dataType, entry.offset)
         ragged = self._message.vdata or self._message.dataType in (pb.STRING, pb.OPAQUE)
-        self._section, self._ragged = section_of(self._message, entry.offset, ragged=ragged)
+        self._section, self._ragged = section_of(self._message, entry.offset, is_ragged=ragged)
 
     def read(self) -> Decoded:
         message = self._message

@@ -381,7 +381,9 @@ def _records(count: int, fields: list[Field], members: tuple[Tree, ...]) -> Reco
     return Records(count, tuple(field.name for field in fields), tuple(field.shape for field in fields), members)
 
 
-def arrays(tree: Tree, type_name: TypeName, shape: tuple[int, ...], types: Types) -> Iterator[tuple[str, NDArray[Any]]]:
+def to_arrays(
+    tree: Tree, type_name: TypeName, shape: tuple[int, ...], types: Types
+) -> Iterator[tuple[str, NDArray[Any]]]:
     """Yield the arrays of a type's parts, in the order of `nczarr.arrays.values.parts.parts`.
 
     Raises UnsuitedError if the tree does not match the type and shape.

@@ -9,7 +9,7 @@ import pytest
 
 import nczarr
 from nczarr.arrays.sources.concatenate import join_sources
-from nczarr.arrays.sources.patchwork import Patchwork, count_copied, patch
+from nczarr.arrays.sources.patchwork import Patchwork, as_patchwork, count_copied
 from nczarr.arrays.sources.source import ArraySource
 
 
@@ -41,7 +41,7 @@ def test_chunks_of_one_source(
     whole = join_sources(arrays, 0)
     first = arrays[0]
     layout = first.layout._replace(shape=whole.layout.shape)
-    made = patch(whole, layout, 1)
+    made = as_patchwork(whole, layout, 1)
     if not isinstance(made, Patchwork):
         assert not [each for each in arrays[1:] if each.stored == first.stored]
         return
@@ -62,5 +62,5 @@ def test_chunks_of_one_source(
 def test_without_chunks_to_copy_nothing_changes(tmp_path_factory: pytest.TempPathFactory) -> None:
     one, other = stored(tmp_path_factory, 8, 4), stored(tmp_path_factory, 8, 2)
     whole = join_sources([one, other], 0)
-    assert patch(whole, one.layout, 1) is whole
-    assert patch(one, one.layout, 0) is one
+    assert as_patchwork(whole, one.layout, 1) is whole
+    assert as_patchwork(one, one.layout, 0) is one
