@@ -108,9 +108,10 @@ def require_format(source: Source | Store, name: str, report: Report) -> Format 
         text = f"format `{name}` cannot be read" if form else f"unknown format `{name}`"
         report.error("unknown-format", text, helps=[f"formats that can be read: {readable}"])
         return None
-    if form.opens is not None or (form.holds is None) == isinstance(source, Source):
+    is_file, reads_files = isinstance(source, Source), form.holds is None
+    if form.opens is not None or is_file == reads_files:
         return form
-    what, expected = ("file", "a store of keys") if isinstance(source, Source) else ("store of keys", "one file")
+    what, expected = ("file", "a store of keys") if is_file else ("store of keys", "one file")
     place = source.name if isinstance(source, Source) else source.path
     report.error("unknown-format", f"`{place}` is a {what}, and format `{name}` is {expected}")
     return None

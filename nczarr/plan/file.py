@@ -208,7 +208,11 @@ def _find_szip_fault(codec: Codec, type_name: str, types: Types, room: int) -> s
 
 
 def datatype_message_size(type_name: str, types: Types) -> int:
-    """Return the size of a type's description: datatype messages of version 3, without padding."""
+    """Return the size of a type's description: datatype messages of version 3, without padding.
+
+    Each message begins with 8 bytes: class, version, bits and size. Then come the properties: 4 bytes of an integer,
+    12 of a float, rank and lengths of an array, name and offset of each field, name and value of each enum constant.
+    """
     sizes: dict[str, int] = {}
 
     def size_of(name: str) -> int:

@@ -140,7 +140,7 @@ def main() -> None:
     MAPS_NO_FILES.set()
     source, out = own_streams()
     _warm()
-    send(out, (True, None))
+    send(out, (True, None))  # an answer without a request says that it is ready
     answer_all(source, out)
 
 

@@ -145,10 +145,10 @@ def columns_of(manifest: Manifest) -> PlaceColumns:
     """Return a manifest with one row per chunk."""
     if isinstance(manifest, PlaceColumns):
         return manifest
-    number = np.arange(manifest.count, dtype=np.int64)
-    zeros = np.zeros(manifest.count, np.int64)
-    offset = manifest.base + number * manifest.stride
-    return PlaceColumns((manifest.source,), number, zeros, offset, zeros + manifest.length, zeros.astype(np.int32))
+    chunk = np.arange(manifest.count, dtype=np.int64)
+    source, mask = np.zeros(manifest.count, np.int64), np.zeros(manifest.count, np.int32)
+    offset, length = manifest.base + chunk * manifest.stride, np.full(manifest.count, manifest.length, np.int64)
+    return PlaceColumns((manifest.source,), chunk, source, offset, length, mask)
 
 
 def some(columns: PlaceColumns, rows: NDArray[Any] | slice) -> PlaceColumns:

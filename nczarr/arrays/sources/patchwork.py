@@ -81,7 +81,7 @@ def as_patchwork(source: ArraySource, layout: Layout, first_piece: int) -> Array
     if not isinstance(source, Joined) or not any(matches(part.stored, layout) for part in source.sources[first_piece:]):
         return source
     stored = Stored(layout.dtype, layout.chunks, layout.codecs)
-    regular = Layout(source.layout.dtype, source.layout.shape, layout.chunks, layout.codecs, source.layout.fill)
+    regular = Layout(source.layout.dtype, source.layout.shape, layout.chunks, layout.codecs, fill=source.layout.fill)
     return Patchwork(source.sources, source.axis, source.starts, regular, stored)
 
 

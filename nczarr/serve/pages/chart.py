@@ -90,11 +90,8 @@ def cell_ticks(axis: ShownAxis) -> list[Tick]:
         low, high = float(axis.values.min()), float(axis.values.max())
         order = slice(None) if axis.values[0] < axis.values[-1] else slice(None, None, -1)
         rounded = list_round_numbers(low, high)
-        positions = np.interp(rounded, axis.values[order], centres[order])
-        return [
-            Tick(float(position) / count, _tick_text(value, low, high))
-            for position, value in zip(positions, rounded, strict=True)
-        ]
+        shares = np.interp(rounded, axis.values[order], centres[order]) / count
+        return [Tick(float(share), _tick_text(value, low, high)) for share, value in zip(shares, rounded, strict=True)]
     chosen = range(0, count, max(1, -(-count // TICKS)))
     return [Tick((index + 0.5) / count, axis.text(index)) for index in chosen]
 

@@ -203,7 +203,7 @@ def to_arrays(
             raise UnsuitedError(f"it does not contain records with {len(fields)} members")
         return (_flatten(values, field.shape) for field, values in zip(fields, table.columns, strict=True))
 
-    return arrays_of(tree, column, shape, leaf, lists, members)
+    return arrays_of(tree, column, shape, leaf=leaf, lists=lists, members=members)
 
 
 def _records(column: Column) -> TableNode | None:

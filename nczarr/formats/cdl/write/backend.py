@@ -80,6 +80,7 @@ class _ValuePrinter:
             start = number_of_first(region_of(index, block_shape, self.shape), self.shape)
             end = max(end, min(start + math.prod(block_shape), element_count))
         row_length = math.prod(self.shape[1:])
+        # The first value of the last row states the length of an unlimited dimension; no list is empty.
         end = max(end, (self.shape[0] - 1) * row_length + 1 if self.unlimited[0] else 1)
         if element_count - end >= MOST_FILL_AT_END:
             self.line_count = -(-end // self.width)

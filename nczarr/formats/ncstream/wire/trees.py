@@ -392,9 +392,9 @@ def to_arrays(
         part_tree(type_name, types),
         tree,
         shape,
-        lambda tree, type_name, shape: shape_fixed(tree, type_name, shape, types),
-        _lists,
-        lambda tree, fields: _find_members(tree, fields, types),
+        leaf=lambda tree, type_name, shape: shape_fixed(tree, type_name, shape, types),
+        lists=_lists,
+        members=lambda tree, fields: _find_members(tree, fields, types),
     )
 
 
@@ -446,6 +446,6 @@ def _lists(tree: Tree, shape: tuple[int, ...]) -> tuple[NDArray[np.int64], Tree]
     if isinstance(tree, Opaque):
         counts = np.fromiter(map(len, tree.items), np.int64, len(tree.items))
         return counts, FixedNumbers(pb.UBYTE, np.frombuffer(b"".join(tree.items), np.uint8))
-    if shape:
+    if shape != ():
         raise UnsuitedError("it does not contain lists")
     return np.array([len(tree)], np.int64), tree  # a list that is all of a variable comes as its elements

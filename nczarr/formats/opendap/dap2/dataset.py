@@ -97,8 +97,8 @@ def _dataset_name(schema: Dds) -> str:
 EXTRA, UNLIMITED = "DODS_EXTRA", "Unlimited_Dimension"
 """Container and attribute that name the unlimited dimension."""
 
-_HEX = re.compile(r"([+-]?)0[xX]([0-9A-Fa-f]{1,16})")
-_INTEGER = re.compile(r"([+-]?[0-9]+)\.0*|([+-]?[0-9]+)[uUlLsSbB]+")
+_HEX = re.compile(r"(?P<sign>[+-]?)0[xX](?P<digits>[0-9A-Fa-f]{1,16})")
+_INTEGER = re.compile(r"(?P<digits>[+-]?[0-9]+)(?:\.0*|[uUlLsSbB]+)")
 
 
 class DasAttributes:
@@ -235,9 +235,9 @@ def parse_number(text: str, type_name: str) -> bytes | None:
         return number_bytes(text, type_name) or number_bytes(text.rstrip("fFdDlL"), type_name)
     hexadecimal, integer = _HEX.fullmatch(text), _INTEGER.fullmatch(text)
     if hexadecimal is not None:
-        text = str(int(hexadecimal[1] + hexadecimal[2], 16))
+        text = str(int(hexadecimal["sign"] + hexadecimal["digits"], 16))
     elif integer is not None:
-        text = integer[1] or integer[2]
+        text = integer["digits"]
     if type_name == "ubyte" and number_bytes(text, "byte") is not None:
         return number_bytes(text, "byte")
     return number_bytes(text, type_name)

@@ -51,7 +51,9 @@ from nczarr.select.reader import select_parts
 _SLICES = re.compile(r"((?:\[[^\[\]]{0,80}\])*)\s*")
 _UNESCAPED = re.compile(r"\\(.)")
 _DIMENSION = re.compile(r"([^\[=]+)=\s*(\[[^\[\]]{0,80}\])")
-_SLICE = re.compile(r"\[\s*(?:([0-9]{1,18})\s*(?::\s*([0-9]{1,18})\s*)?(?::\s*([0-9]{1,18})?\s*)?)?\]")
+_SLICE = re.compile(
+    r"\[\s*(?:(?P<start>[0-9]{1,18})\s*(?::\s*(?P<middle>[0-9]{1,18})\s*)?(?::\s*(?P<stop>[0-9]{1,18})?\s*)?)?\]"
+)
 
 
 def select(checked: Checked, expression: str) -> Projection:
@@ -123,13 +125,12 @@ def _parse_slice(text: str, default: range, length: int, clause: str) -> range:
     match = _SLICE.fullmatch(text)
     if match is None:
         raise ConstraintError(f"`{clause[:80]}`: slices are `[start:stride:stop]`, `[start:stop]`, `[index]`, `[]`")
-    first, second, third = match.groups()
-    if first is None:
+    if match["start"] is None:
         return default
-    colons, start = text.count(":"), int(first)
-    stride = int(second) if colons == 2 and second is not None else 1
-    last = start if not colons else int(second) if colons == 1 and second is not None else length - 1
-    last = int(third) if third is not None else last
+    colons, start, middle = text.count(":"), int(match["start"]), match["middle"]
+    stride = int(middle) if colons == 2 and middle is not None else 1
+    last = start if not colons else int(middle) if colons == 1 and middle is not None else length - 1
+    last = int(match["stop"]) if match["stop"] is not None else last
     if stride < 1 or last < start or last >= length:
         raise ConstraintError(f"`{clause[:80]}`: `{text}` is no section of a dimension of length {length}")
     return range(start, last + 1, stride)

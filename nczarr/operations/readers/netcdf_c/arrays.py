@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from nczarr.arrays.regions import grid_of
 from nczarr.arrays.values.parts import POINTER
 from nczarr.operations.readers.documents import StoreNode, find_shape, integers, step
 from nczarr.operations.readers.netcdf_c.stores import (
@@ -193,7 +194,7 @@ def _lacks_chunks(view: NetcdfView, array: StoreNode) -> bool:
         return False
     if len(lengths) < len(shape) or min(lengths, default=1) <= 0:
         return False
-    chunk_count = math.prod(-(-length // chunk) for length, chunk in zip(shape, lengths, strict=False))
+    chunk_count = math.prod(grid_of(tuple(shape), tuple(lengths[: len(shape)])))
     return sum(1 for _ in view.documents.chunks(array)) < chunk_count
 
 
