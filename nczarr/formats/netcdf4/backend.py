@@ -22,7 +22,7 @@ from nczarr.diagnostics.report import Report
 from nczarr.formats.netcdf4 import library as c
 from nczarr.formats.netcdf4.define import chunk_lengths
 from nczarr.formats.netcdf4.fill_values import own_fill
-from nczarr.formats.netcdf4.filter_plugins import BUILT_IN, available, is_lent, lend, lendable
+from nczarr.formats.netcdf4.filter_plugins import BUILT_IN, available, is_registered, list_registrable, register_filter
 from nczarr.formats.netcdf4.header.messages import FILL
 from nczarr.formats.netcdf4.library import Library, MissingLibraryError, library
 from nczarr.formats.netcdf4.object_headers import Change, addresses, change_messages
@@ -103,14 +103,14 @@ def provide(lib: Library, plan: FilePlan, report: Report) -> bool:
         for codec in plan.storage[path].codecs:
             if codec.id in BUILT_IN or available(lib, codec.id):
                 continue
-            can = codec.id in lendable() and codecs.expressible([codec])
+            can = codec.id in list_registrable() and codecs.expressible([codec])
             if not can and plan.checked.parts.get(path) and not will_move(path, plan):
                 name = f" ({codec.name})" if codec.name else ""
                 text = f"variable `{path}` has values and needs HDF5 filter {codec.id}{name}, which is not available"
                 helps = ["install its plug-in and set HDF5_PLUGIN_PATH, or choose another codec with `--codec`"]
                 report.error("unavailable-filter", text, variable.span, helps=helps)
-            elif not is_lent(codec.id):
-                lend(lib, codec.id)
+            elif not is_registered(codec.id):
+                register_filter(lib, codec.id)
     return report.errors == before
 
 

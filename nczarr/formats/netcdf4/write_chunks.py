@@ -152,7 +152,7 @@ class ChunkWriter:
             if stored is None:
                 return False
             info = stored.info
-            into = _into(dataset, info, source, skips=alike(info))
+            into = _describe_target(dataset, info, source, skips=alike(info))
             if into is None:
                 return False
             moved = matches(source.stored, into.layout)
@@ -248,7 +248,7 @@ def chunk_writer(lib: Library, path: str, plan: FilePlan, counts: Counts) -> Ite
             h5.H5Fclose(file)
 
 
-def _into(dataset: int, info: DatasetInfo, source: ArraySource, *, skips: bool) -> Into | None:
+def _describe_target(dataset: int, info: DatasetInfo, source: ArraySource, *, skips: bool) -> Into | None:
     """Return how a dataset takes a source's chunks; None if impossible here."""
     if info.layout != CHUNKED or info.dtype is None or info.extent is None or len(info.extent) != len(info.chunks):
         return None
@@ -295,7 +295,7 @@ def _tasks(source: ArraySource, into: Into, crew: Crew, *, moved: bool) -> Itera
     if source.together is not None:
         count = max(1, min(MOST, FETCHED // max(1, into.size)))
         while group := tuple(itertools.islice(indices, count)):
-            yield Task(partial(_brought, source, group, into, moved=moved), (COPIES + 1) * into.size * len(group))
+            yield Task(partial(_fetch_chunks, source, group, into, moved=moved), (COPIES + 1) * into.size * len(group))
         return
     if not moved or source.distant:
         for index in indices:
@@ -368,7 +368,7 @@ def _make_chunks(source: ArraySource, index: Index, into: Into, *, moved: bool) 
     return () if ready is None else (ready,)
 
 
-def _brought(source: ArraySource, indices: tuple[Index, ...], into: Into, *, moved: bool) -> tuple[Ready, ...]:
+def _fetch_chunks(source: ArraySource, indices: tuple[Index, ...], into: Into, *, moved: bool) -> tuple[Ready, ...]:
     """Fetch the data of several chunks at once and return the chunks."""
     layout = into.layout
     at_hand = source.prefetch([region_of(index, layout.chunks, layout.shape) for index in indices])

@@ -315,7 +315,7 @@ class NotationExplainer:
         shown = "the end of the text" if wrong.type == P.EOF else f"`{text.encode('utf-8', 'replace').decode()}`"
         if fault.expected == {P.EOF}:
             return FaultAnswer("trailing-text", f"{shown} follows the dataset's closing brace")
-        message = f"expected {spoken(set(fault.expected))}, found {shown}"
+        message = f"expected {describe_expected(set(fault.expected))}, found {shown}"
         return FaultAnswer("expected-token", message, helps=tuple(self._helps(fault, text)))
 
     def _helps(self, fault: SyntaxFault, text: str) -> Iterable[str]:
@@ -337,7 +337,7 @@ class NotationExplainer:
         return 0
 
 
-def spoken(expected: set[int]) -> str:
+def describe_expected(expected: set[int]) -> str:
     """Describe a set of token types: known classes by their meaning, the rest one by one."""
     parts: list[str] = []
     rest = set(expected)

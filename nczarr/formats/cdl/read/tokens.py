@@ -141,7 +141,7 @@ class FastTokens:
                     self.stack.pop()
                     self.section = 0
                 else:
-                    self._after(end)
+                    self._report_text_after(end)
                     return
 
     def _too_deep(self, what: str, end: int) -> bool:
@@ -161,7 +161,7 @@ class FastTokens:
         self.inner += 1
         return False
 
-    def _after(self, at: int) -> None:
+    def _report_text_after(self, at: int) -> None:
         """Report text after the dataset other than white space and comments."""
         space = SPACE.match(self.source.data, at)
         at = space.end() if space else at

@@ -21,7 +21,7 @@ from nczarr.ast import Constant, Group
 from nczarr.check.checked import Checked
 from nczarr.check.infer_shapes import Anonymous
 from nczarr.formats.cdl.spelling import identifier, quote
-from nczarr.formats.cdl.write.declarations import DeclarationPrinter, sayable
+from nczarr.formats.cdl.write.declarations import DeclarationPrinter, drop_unspellable
 from nczarr.formats.cdl.write.value_texts import Stream, column, fold, is_word
 
 if TYPE_CHECKING:
@@ -233,12 +233,12 @@ def _has_mark(checked: Checked, fqn: str) -> bool:
 
 def write(plan: StreamPlan, report: Report, options: Options) -> Iterator[bytes]:
     """Yield the CDL of a planned dataset in pieces of UTF-8."""
-    for piece in pieces(sayable(plan.checked)[0], options):
+    for piece in pieces(drop_unspellable(plan.checked)[0], options):
         yield piece.encode("utf-8", "surrogateescape")
 
 
 def pieces(checked: Checked, options: Options) -> Iterator[str]:
-    """Yield the CDL of a dataset that CDL can represent (`sayable`). Uses the options that are ncdump flags.
+    """Yield the CDL of a dataset that CDL can represent (`drop_unspellable`). Uses the options that are ncdump flags.
 
     With `special`, storage and kind are written as special attributes.
     """

@@ -239,7 +239,7 @@ def _codecs(codecs: tuple[Codec, ...]) -> Iterator[tuple[str, str]]:
 G = TypeVar("G", bound=Group)
 
 
-def sayable(checked: Checked) -> tuple[Checked, tuple[Loss, ...]]:
+def drop_unspellable(checked: Checked) -> tuple[Checked, tuple[Loss, ...]]:
     """Return the dataset without unspellable items, and the losses; the dataset itself if unchanged."""
     walk = _TreeWalk(checked)
     dataset = walk.group("/", checked.dataset)

@@ -24,7 +24,7 @@ from nczarr.ast.dataset import VERSION, groups
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Span
 from nczarr.formats.cdl.write.backend import dataset_name, grown, list_printed, loses_values
-from nczarr.formats.cdl.write.declarations import sayable
+from nczarr.formats.cdl.write.declarations import drop_unspellable
 from nczarr.options import Options
 from nczarr.plan.losses import cut_strings
 from nczarr.plan.plans import Loss
@@ -116,9 +116,9 @@ def count_in_variable(
 
 def losses(checked: Checked, options: Options) -> Iterator[Loss]:
     """Yield everything that the text omits or changes."""
-    checked, unsayable = sayable(checked)
+    checked, unspellable = drop_unspellable(checked)
     yield from _dataset(checked.dataset, options)
-    yield from unsayable
+    yield from unspellable
     for path, group in groups(checked.dataset):
         yield from _attributes(path, group.attributes, checked)
         for variable in group.variables:

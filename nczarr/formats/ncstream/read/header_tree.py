@@ -234,16 +234,16 @@ class _TreeReader:
             name=name,
             type=type_name,
             dimensions=tuple(reference(dimension, scope) for dimension in outer),
-            attributes=self._suit(attributes, type_name, enums, fqn),
+            attributes=self._convert_fill(attributes, type_name, enums, fqn),
             storage=storage or DEFAULT_STORAGE,
             span=self._asked.span,
         )
 
-    def _suit(
+    def _convert_fill(
         self, attributes: Iterable[Attribute], type_name: TypeName, enums: list[EnumType], fqn: str
     ) -> tuple[Attribute, ...]:
         """Return a variable's attributes, with `_FillValue` converted to its type or dropped."""
-        suited = []
+        converted = []
         for attribute in attributes:
             if attribute.name == "_FillValue":
                 value = fill_value(attribute.value, type_name, enums)
@@ -252,8 +252,8 @@ class _TreeReader:
                     self._asked.report_lost("lost-attribute", text)
                     continue
                 attribute = Attribute(name=attribute.name, value=value, span=attribute.span)
-            suited.append(attribute)
-        return tuple(suited)
+            converted.append(attribute)
+        return tuple(converted)
 
     def _choose_type(
         self, declared: pb.Variable | pb.Structure, name: str, members: tuple[str, ...], owner: _Owner
