@@ -197,7 +197,7 @@ def _read(checked: Checked, path: str, key: Any, *, first: bool) -> NDArray[Any]
 def read(checked: Checked, path: str, key: Any) -> Any:
     """Return the values of `variable[key]`, as NumPy does; without dimensions a scalar. For the errors see `parse`."""
     values = _read(checked, path, key, first=False)
-    return _own(values if values.ndim else values[()])
+    return _copy_view(values if values.ndim else values[()])
 
 
 def read_outer(checked: Checked, path: str, axes: Sequence[Any]) -> NDArray[Any]:
@@ -210,7 +210,7 @@ def read_outer(checked: Checked, path: str, axes: Sequence[Any]) -> NDArray[Any]
     if len(axes) != len(shape):
         raise IndexError(f"{len(axes)} indices for {len(shape)} dimensions")
     indices = [outer_axis(item, length, axis) for axis, (item, length) in enumerate(zip(axes, shape, strict=True))]
-    values: NDArray[Any] = _own(_outer(reader_of(checked, path), type_name, indices))
+    values: NDArray[Any] = _copy_view(_outer(reader_of(checked, path), type_name, indices))
     return values
 
 
@@ -220,11 +220,11 @@ def read_points(checked: Checked, path: str, key: Any) -> NDArray[Any]:
     `key`: as for `read`. The dimensions of the broadcast arrays are always the
     first of the result, then come those of slices. For the errors see `parse`.
     """
-    values: NDArray[Any] = _own(_read(checked, path, key, first=True))
+    values: NDArray[Any] = _copy_view(_read(checked, path, key, first=True))
     return values
 
 
-def _own(values: Any) -> Any:
+def _copy_view(values: Any) -> Any:
     """Return values that belong to the caller: a copy of a view of a file or cache."""
     return values.copy() if isinstance(values, np.ndarray) and not values.flags.writeable else values
 
