@@ -259,7 +259,7 @@ def _answer(
     sockets.return_memory()
     MAPS_NO_FILES.set()
     helpers = Helpers(application.limits)
-    for name in registry.having("isolates"):
+    for name in registry.list_names_with("isolates"):
         registry.load(registry.load(registry.ROWS[name]).isolates)(helpers.call)
     try:
         helpers.start()

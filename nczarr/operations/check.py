@@ -199,7 +199,7 @@ class CheckRequest(NamedTuple):
     """Callback after each pass over `content`, with its name and the tree."""
 
 
-def judge(name: str) -> Peer | Format:
+def find_judge(name: str) -> Peer | Format:
     """Return the reader, convention or target format with a name. Raises ValueError for an unknown one."""
     form, peer = registry.find_format(name), readers.find_peer(name)
     if peer is not None:
@@ -287,7 +287,7 @@ def _check_conventions(checked: Checked, request: CheckRequest, report: Report) 
 
 def _report_undeclared(checked: Checked, peer: Peer, request: CheckRequest, report: Report) -> int:
     """Report what keeps a source of another format from declaring a convention; return the number of reports."""
-    name = registry.having("declares")[0]
+    name = registry.list_names_with("declares")[0]
     form = registry.find_format(name)
     assert form is not None
     helps = [f"convert it: `--to {name} --declare {peer.convention}`"]

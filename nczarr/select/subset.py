@@ -19,7 +19,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from nczarr import names
-from nczarr.arrays.sources.sliced import cut
+from nczarr.arrays.sources.sliced import slice_parts
 from nczarr.ast import ATOMIC, Attribute, Dimension, Group, Variable
 from nczarr.ast.dataset import G, building, map_groups
 from nczarr.ast.rectilinear import largest, varies, within
@@ -237,7 +237,7 @@ def _make_subset(checked: Checked, retained: _Kept, cuts: SectionChanges) -> Che
     parts = dict(left.parts)
     for path, ranges in cuts.ranges.items():
         if path in parts:
-            parts[path] = cut(left.variables[path].type, ranges, parts[path], checked.types)
+            parts[path] = slice_parts(left.variables[path].type, ranges, parts[path], checked.types)
     return _with_lengths(left._replace(parts=parts))
 
 

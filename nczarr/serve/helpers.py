@@ -146,9 +146,9 @@ def main() -> None:
 
 def _warm() -> None:
     """Load the libraries that every request needs."""
-    from nczarr.registry import ROWS, having, load
+    from nczarr.registry import ROWS, list_names_with, load
 
-    for name in having("isolates"):
+    for name in list_names_with("isolates"):
         form = load(ROWS[name])
         assert load(form.read) is not None
         answer(load(form.warms), ())  # a library that is missing is reported where a file is read

@@ -192,7 +192,7 @@ def clear() -> None:
 
 
 @contextmanager
-def passing() -> Iterator[None]:
+def remove_fetched_files() -> Iterator[None]:
     """Remove the files that this thread fetched in the block at its end."""
     before, _own.folders = getattr(_own, "folders", None), []
     try:

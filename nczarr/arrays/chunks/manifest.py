@@ -83,7 +83,7 @@ def runs(columns: PlaceColumns) -> Iterator[bytes | Range]:
         waiting.append((begin, size))
         following = number + 1
         if following == len(files) or files[following] != file or sizes[following] >= SHORT:
-            yield Range(sources[file], *waiting[0]) if len(waiting) == 1 else ranges.together(sources[file], waiting)
+            yield Range(sources[file], *waiting[0]) if len(waiting) == 1 else ranges.read_places(sources[file], waiting)
             waiting = []
 
 

@@ -251,7 +251,7 @@ class _SharedItems(Generic[T]):
                 self.failure, self._failed = failure, number
 
 
-def each(call: Callable[[T], None], items: Iterable[T], need: int | None) -> None:
+def run_each(call: Callable[[T], None], items: Iterable[T], need: int | None) -> None:
     """Call a function with every item, in this thread and others, within the limits of this thread.
 
     `need`: bytes that the work on an item takes; None: the work is not worth a

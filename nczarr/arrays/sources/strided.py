@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from weakref import ref
 
 from nczarr.arrays.chunks.manifest import Affine, ChunkPlace, Manifest, PlaceColumns
-from nczarr.arrays.execution.thread_pool import each
+from nczarr.arrays.execution.thread_pool import run_each
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.regions import (
     Index,
@@ -325,7 +325,7 @@ class AffineArray(ArraySource):
             out[place] = self.read(part)
 
         if out.size:
-            each(put, linear_pieces(region, STRETCH // out.itemsize), 0 if out.nbytes > SHARED else None)
+            run_each(put, linear_pieces(region, STRETCH // out.itemsize), 0 if out.nbytes > SHARED else None)
 
     def _copy(self, out: NDArray[Any], base: int, steps: tuple[int, ...]) -> None:
         """Copy existing file data of a region from byte `base`: whole rows, then part of the next.

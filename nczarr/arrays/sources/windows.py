@@ -71,10 +71,10 @@ def choose_route(source: ArraySource, layout: Layout) -> Route:
         return "gather" if not layout.codecs and alike else "transcode"
     if source.viewed:
         return "encode"
-    return "transcode" if grid(source) == layout.chunks else "rechunk"
+    return "transcode" if chunk_shape_of(source) == layout.chunks else "rechunk"
 
 
-def grid(source: ArraySource) -> tuple[int, ...]:
+def chunk_shape_of(source: ArraySource) -> tuple[int, ...]:
     """Return the chunk shape in which a source is decoded."""
     return source.layout.chunks if source.stored is None else source.stored.chunks
 
@@ -83,10 +83,10 @@ PAGES = 1 << 16
 """Bytes that the system maps at once around a byte of a file."""
 
 
-def cells_of(source: ArraySource) -> tuple[int, ...]:
+def reading_shape(source: ArraySource) -> tuple[int, ...]:
     """Return the shape in which a source is read: its chunks, or rows of as many bytes as the system maps at once."""
     if not source.paged:
-        return grid(source)
+        return chunk_shape_of(source)
     shape = source.layout.shape
     row = linear_block(shape[1:], max(1, PAGES // (itemsize(source.layout.dtype) or TEXT)))
     return (1, *row) if shape else ()
@@ -185,7 +185,7 @@ def slabs(
 
 def _cells(source: ArraySource) -> tuple[int, ...]:
     """Return the chunk shape in which a source is decoded, of at least one element."""
-    return tuple(max(1, length) for length in largest(cells_of(source)))
+    return tuple(max(1, length) for length in largest(reading_shape(source)))
 
 
 PLAIN = 1.5
@@ -196,7 +196,7 @@ def needs_window(source: ArraySource, chunks: tuple[int, ...]) -> bool:
     """Return whether target chunks of this shape that are made one by one read source chunks too often."""
     if source.paged:
         return count_decodings(source, chunks) > PLAIN
-    if source.viewed or grid(source) == chunks:
+    if source.viewed or chunk_shape_of(source) == chunks:
         return False
     plain = source.stored is not None and not source.stored.codecs
     if source.distant or source.deferred is not None:
@@ -270,7 +270,7 @@ def list_fill_tasks(window: Window, source: ArraySource, workers: int, memory: i
     if source.deferred is not None:
         yield Task(partial(_fill_at_once, window, source, workers, memory), here=True)
         return
-    cells = cells_of(source)
+    cells = reading_shape(source)
     most = PIECE
     if source.distant:
         most = FETCHED if source.together is not None else 0

@@ -28,11 +28,11 @@ from nczarr.arrays.sources.memory import is_all, pad_chunk
 from nczarr.arrays.sources.source import ArraySource, Layout, itemsize, numpy_dtype
 from nczarr.arrays.sources.windows import (
     TIMES,
-    cells_of,
     choose_route,
     list_fill_tasks,
     matches,
     needs_window,
+    reading_shape,
     remaining_memory,
     slab_shape,
     slabs,
@@ -322,7 +322,7 @@ def _slab(source: ArraySource, into: Into, crew: Crew) -> tuple[int, ...] | None
     """Return the lengths of slabs to read before their chunks are made; None if chunks are read one by one."""
     if choose_route(source, into.layout) == "copy" or not (needs_window(source, into.layout.chunks) or source.deferred):
         return None
-    decoded = max(into.size, volume(cells_of(source)) * itemsize(into.layout.dtype))
+    decoded = max(into.size, volume(reading_shape(source)) * itemsize(into.layout.dtype))
     room = remaining_memory(crew.memory, crew.workers, decoded * TIMES)
     return slab_shape(source, into.layout.chunks, room // itemsize(into.layout.dtype))
 

@@ -18,7 +18,7 @@ from typing import Literal
 from nczarr import registry
 from nczarr.arrays.codecs.chain import expressible
 from nczarr.arrays.execution.counts import Counts, Watcher
-from nczarr.arrays.sources.concatenate import unlike
+from nczarr.arrays.sources.concatenate import compare_encodings
 from nczarr.arrays.sources.patchwork import as_patchwork
 from nczarr.arrays.values.parts import descr, is_fixed
 from nczarr.check.checked import Checked
@@ -340,7 +340,7 @@ def _note_encodings(every: Sequence[tuple[str, Checked]], way: Way, report: Repo
             one, other = (side.parts.get(path, {}).get("") for side in (target, checked))
             if one is None or other is None or one.stored is None or other.stored is None:
                 continue
-            reason = unlike(one.stored, other.stored)
+            reason = compare_encodings(one.stored, other.stored)
             if reason is not None:
                 reasons.setdefault((name, reason), []).append(path)
     for (name, reason), paths in reasons.items():

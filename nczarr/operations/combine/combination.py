@@ -13,7 +13,7 @@ from nczarr.arrays.lazy_numpy import np
 from nczarr.arrays.sources.accumulation import Accumulation, Targets
 from nczarr.arrays.sources.concatenate import common_layout, join_sources, misfit
 from nczarr.arrays.sources.patchwork import as_patchwork, count_remade
-from nczarr.arrays.sources.sliced import cut
+from nczarr.arrays.sources.sliced import slice_parts
 from nczarr.arrays.sources.source import ArraySource, Parts, itemsize, numpy_dtype
 from nczarr.arrays.sources.split_chunks import align_grids
 from nczarr.ast import Dimension, Group, Variable
@@ -333,7 +333,7 @@ class Combination:
         for run in runs:
             shape = [range(length) for length in grid.checked.shapes[path]]
             shape[axis] = range(run.start, run.stop)
-            pieces.append(cut(checked.variables[path].type, tuple(shape), arrays[run.source], checked.types))
+            pieces.append(slice_parts(checked.variables[path].type, tuple(shape), arrays[run.source], checked.types))
         return join(checked.variables[path].type, pieces, axis, checked.types, join_sources)
 
     def _whole(self, path: str, accumulation: Accumulation, report: Report) -> ArraySource:

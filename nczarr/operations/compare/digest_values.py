@@ -26,7 +26,7 @@ from nczarr.arrays.regions import Index, Selection, chunk_ranges, grid_of, lengt
 from nczarr.arrays.sources import windows
 from nczarr.arrays.sources.memory import fill_array
 from nczarr.arrays.sources.source import ArraySource, itemsize, little
-from nczarr.arrays.sources.windows import grid
+from nczarr.arrays.sources.windows import chunk_shape_of
 from nczarr.ast.rectilinear import largest, volume
 from nczarr.diagnostics.report import CompileError, Diagnostic, Severity
 
@@ -372,7 +372,7 @@ def choose_decoding_chunk(source: ArraySource) -> tuple[int, ...] | None:
     """Return the chunk shape for decoding; None if regions cost only their size."""
     if source.viewed:
         return None
-    return tuple(max(1, length) for length in grid(source))
+    return tuple(max(1, length) for length in chunk_shape_of(source))
 
 
 def region_shape(

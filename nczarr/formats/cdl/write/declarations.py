@@ -30,7 +30,7 @@ from nczarr.ast import (
     Variable,
     VlenType,
 )
-from nczarr.ast.dataset import DEFLATE, FLETCHER32, SHUFFLE, rebuilt
+from nczarr.ast.dataset import DEFLATE, FLETCHER32, SHUFFLE, rebuild
 from nczarr.ast.node import members_of
 from nczarr.ast.rectilinear import Lengths, varies
 from nczarr.ast.types import dependencies_first
@@ -287,7 +287,7 @@ class _TreeWalk:
             "groups": [*inner],
         }
         changed = {name: tuple(nodes) for name, nodes in members.items() if not _same(nodes, getattr(group, name))}
-        return rebuilt(group, **changed) if changed else group
+        return rebuild(group, **changed) if changed else group
 
     def _name(self, path: str, name: str, what: str, span: Span) -> bool:
         if has_spelling(name):
