@@ -16,6 +16,7 @@ from nczarr import names
 from nczarr.api.options import options_from
 from nczarr.arrays.chunks.manifest import WHOLE, Referred
 from nczarr.arrays.lazy_numpy import NDArray, np
+from nczarr.arrays.regions import grid_of
 from nczarr.diagnostics.report import CompileError, Diagnostic, Report, Severity
 from nczarr.options import FOLLOWING, UNREAD, Following, Options, Writing
 from nczarr.select.selection import Subset
@@ -226,9 +227,7 @@ def _make_array(
 
     metadata = ArrayV3Metadata.from_dict(document)
     chunks = document["chunk_grid"]["configuration"]["chunk_shape"]
-    grid = tuple(
-        -(-length // length_of_chunk) for length, length_of_chunk in zip(document["shape"], chunks, strict=True)
-    )
+    grid = grid_of(tuple(document["shape"]), tuple(chunks))
     paths = np.zeros(grid, np.dtypes.StringDType())
     offsets, lengths = np.zeros(grid, np.uint64), np.zeros(grid, np.uint64)
     if referred is not None:

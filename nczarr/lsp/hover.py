@@ -50,11 +50,8 @@ def attribute_of_value(view: View, offset: int) -> Mention | None:
 def _describe_standard_name(view: View, offset: int) -> tuple[int, int, str] | None:
     """Return place and explanation of a standard name in an attribute."""
     attribute = attribute_of_value(view, offset)
-    if (
-        attribute is None
-        or attribute.value is None
-        or attribute.name not in ("standard_name", "computed_standard_name")
-    ):
+    names_standard = attribute is not None and attribute.name in ("standard_name", "computed_standard_name")
+    if attribute is None or attribute.value is None or not names_standard:
         return None
     data = view.text.data
     start, end = attribute.value

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Literal, NamedTuple, cast
 
 from nczarr import names, registry
+from nczarr.arrays.regions import grid_of
 from nczarr.arrays.values.parts import is_fixed, size
 from nczarr.ast import Dimension, Group, UserType, Variable
 from nczarr.ast.node import Node
@@ -162,7 +163,7 @@ def _tiny(checked: Checked) -> Iterator[tuple[str, int, tuple[int, ...], tuple[i
         if not chunks or not is_fixed(variable.type, checked.types):
             continue
         item = max(1, size(variable.type, checked.types))
-        number = math.prod(-(-length // chunk) for length, chunk in zip(shape, chunks, strict=True))
+        number = math.prod(grid_of(shape, chunks))
         if number >= MANY and math.prod(chunks) * item < TINY:
             yield path, number, chunks, _longer(shape, chunks, item)
 

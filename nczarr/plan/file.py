@@ -122,9 +122,8 @@ def _check_types(checked: Checked) -> Iterator[Diagnostic]:
             yield _diagnose("rank-limit", f"{text}; HDF5 files have at most {MAX_RANK}", deep.span, _STORE)
         elif size > MESSAGE_BYTES:
             text = f"the description of type `{path}` needs {size} bytes; the limit of HDF5 files is {MESSAGE_BYTES}"
-            yield _diagnose(
-                "format-conflict", text, declared.span, "use fewer members or shorter names, or write a store"
-            )
+            remedy = "use fewer members or shorter names, or write a store"
+            yield _diagnose("format-conflict", text, declared.span, remedy)
 
 
 _STORE = "write a store, which has no such limit"

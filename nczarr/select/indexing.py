@@ -254,11 +254,8 @@ def _points(reader: PartAssembler, type_name: str, index: IndexKey, shape: tuple
             axes.append(item)
         elif indices is not None:
             along = dimension_of.get(axis)
-            axes.append(
-                indices[tuple(slice(None) if dimension == along else 0 for dimension in range(indices.ndim))].reshape(
-                    -1
-                )
-            )
+            line = tuple(slice(None) if dimension == along else 0 for dimension in range(indices.ndim))
+            axes.append(indices[line].reshape(-1))
     region = reader.outer(type_name, axes)
     order = sorted(index.points, key=lambda axis: dimension_of.get(axis, -1))
     moved = region.transpose(*order, *ranges)

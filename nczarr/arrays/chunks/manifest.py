@@ -248,9 +248,8 @@ class KeyListing:
             return
         place = bisect_left(self._stored, index)
         if place < len(self._stored) and self._stored[place] == index:
-            raise OSError(
-                errno.EIO, "it is listed but does not exist", f"{self._store.path}/{self.chunk_keys.key(index)}"
-            )
+            path = f"{self._store.path}/{self.chunk_keys.key(index)}"
+            raise OSError(errno.EIO, "it is listed but does not exist", path)
 
     def digest(self) -> str | None:
         """Return a digest of all key indices; None if they cannot be listed. Raises OSError."""

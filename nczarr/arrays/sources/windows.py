@@ -118,7 +118,7 @@ def block_shape(
     """
     if math.prod(min(length, max(1, extent)) for length, extent in zip(unit, shape, strict=True)) > room:
         return None
-    counts = [max(1, -(-length // unit_length)) for length, unit_length in zip(shape, unit, strict=True)]
+    counts = [max(1, count) for count in grid_of(shape, unit)]
     block = [1] * len(shape)
 
     def taken(axis: int, units: int) -> int:

@@ -221,11 +221,7 @@ def _field_fill(fill: Constant | None, index: int) -> Constant | None:
         return None
     if isinstance(item.data, bytes):
         width = len(item.data) // item.count
-        return (
-            Constant(type=item.type, count=1, data=item.data[:width])
-            if item.data == item.data[:width] * item.count
-            else None
-        )
+        return Constant(type=item.type, count=1, data=item.data[:width]) if _is_even(item) else None
     if item.type == "string":
         return Constant.strings(item.data[:1])  # type: ignore[arg-type]
     return item

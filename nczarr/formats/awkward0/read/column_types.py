@@ -212,9 +212,8 @@ def _records(column: Column) -> TableNode | None:
         inner = _records(column.content)
         if inner is None:
             return None
-        return TableNode(
-            inner.names, tuple(_missing(column.mask, inner_column) for inner_column in inner.columns), len(inner)
-        )
+        columns = tuple(_missing(column.mask, inner_column) for inner_column in inner.columns)
+        return TableNode(inner.names, columns, len(inner))
     if isinstance(column, Flat) and column.values.dtype.names is not None:
         values, members = column.values, column.values.dtype.names
         return TableNode(members, tuple(Flat(values[member]) for member in members), len(values))

@@ -214,11 +214,8 @@ class DocumentReader:
             if attribute.name == FILL:
                 value = self.fill_value(attribute.value, type_name, types)
                 if value.type != type_name or value.count != 1:
-                    self.foreign(
-                        element,
-                        f"attribute `_FillValue` of `{element.attributes['name']}` is left out: "
-                        f"it has {value.count} values of type {value.type}",
-                    )
+                    subject = f"attribute `_FillValue` of `{element.attributes['name']}`"
+                    self.foreign(element, f"{subject} is left out: it has {value.count} values of type {value.type}")
                     continue
                 attribute = attribute.model_copy(update={"value": value})
             suitable.append(attribute)

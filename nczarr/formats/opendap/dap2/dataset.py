@@ -197,14 +197,12 @@ class DasAttributes:
         if fill_type is not None:
             value = self._fill(entry, texts, fill_type)
             if value is None:
-                self._report_lost(
-                    entry, f"attribute `{entry.name}` is left out: it is not one value of type {fill_type}"
-                )
+                text = f"attribute `{entry.name}` is left out: it is not one value of type {fill_type}"
+                self._report_lost(entry, text)
             return value
         if kind is None and entry.type.lower() != "alias":
-            self._report_lost(
-                entry, f"attribute `{entry.name}` is read as text: `{entry.type[:40]}` is not a type of DAP2"
-            )
+            text = f"attribute `{entry.name}` is read as text: `{entry.type[:40]}` is not a type of DAP2"
+            self._report_lost(entry, text)
         if kind in (None, "string"):
             return Constant.strings(texts) if len(texts) != 1 else Constant.text(texts[0])
         numbers = [parse_number(text, kind) for text in entry.values]
