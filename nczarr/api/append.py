@@ -133,5 +133,5 @@ def append(
         discard=discard,
     )
     with remove_fetched_files():
-        done = run(request, report)
-    return finish(None if done is None else done.conversion, path, report)
+        result = run(request, report)
+    return finish(None if result is None else result.conversion, path, report)

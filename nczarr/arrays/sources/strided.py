@@ -263,11 +263,11 @@ class AffineArray(ArraySource):
         """Bytes of elements missing from the file."""
         if self.is_complete:
             return 0
-        rows = self.layout.shape[0] if self.layout.shape else 1
-        row = math.prod(self.layout.shape[1:]) * self._itemsize
-        left = self.file.size - self.base
-        full = (left - row) // self.stride + 1 if left >= row else 0
-        return (rows - full) * row - min(row, max(0, left - full * self.stride))
+        row_count = self.layout.shape[0] if self.layout.shape else 1
+        row_size = math.prod(self.layout.shape[1:]) * self._itemsize
+        available = self.file.size - self.base
+        full_rows = (available - row_size) // self.stride + 1 if available >= row_size else 0
+        return (row_count - full_rows) * row_size - min(row_size, max(0, available - full_rows * self.stride))
 
     @property
     def _itemsize(self) -> int:
@@ -383,11 +383,11 @@ class AffineArray(ArraySource):
 
     def _present(self) -> tuple[int, ...]:
         """Return the lengths of the smallest box from the origin with all elements in the file."""
-        left, lengths = self.file.size - self.base, list(self.layout.shape)
-        if left <= 0:
+        available, lengths = self.file.size - self.base, list(self.layout.shape)
+        if available <= 0:
             return (0,) * len(lengths)
         for axis, step in enumerate(self._steps()):
-            rows = min(lengths[axis], -(-left // step))
+            rows = min(lengths[axis], -(-available // step))
             lengths[axis] = rows
             if rows > 1:
                 break

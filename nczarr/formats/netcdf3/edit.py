@@ -133,10 +133,10 @@ class _Editor:
     def _check_records(self, places: dict[str, _HeaderPlace]) -> None:
         """Raise UneditableError if a removal changes the distance of records."""
         growing = self._list_records()
-        left = [path for path in growing if self.work.new_path("variable", path) in places]
-        if left and len(left) < len(growing):
-            gone = next(path for path in growing if path not in left)
-            raise UneditableError(f"without `{gone}`, the records of the other variables must move")
+        remaining = [path for path in growing if self.work.new_path("variable", path) in places]
+        if remaining and len(remaining) < len(growing):
+            removed = next(path for path in growing if path not in remaining)
+            raise UneditableError(f"without `{removed}`, the records of the other variables must move")
 
     def _change_dimension(self, change: DimensionChange, places: dict[str, _HeaderPlace]) -> None:
         """Make a dimension unlimited or fixed, if the values stay where they are. Raises UneditableError."""

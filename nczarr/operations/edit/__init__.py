@@ -310,12 +310,12 @@ def _commit(
     return result
 
 
-def _find_difference(expected: Checked, now: Checked, *, ordered: bool) -> str | None:
+def _find_difference(expected: Checked, written: Checked, *, ordered: bool) -> str | None:
     """Return the first difference of two headers in words; None if they are equal.
 
     The order of attributes counts only if the edit changes it: some HDF5 objects keep none.
     """
-    differences = model(expected, now)
+    differences = model(expected, written)
     difference = next((item for item in differences if ordered or item.kind != "attribute-order"), None)
     return None if difference is None else f"`{difference.path}`: {difference.message}"
 

@@ -183,11 +183,11 @@ def _losses(opened: CachedDataset, version: str, context: ServerContext) -> list
 
 def _list_stored(checked: Checked) -> Iterator[tuple[str, int]]:
     """Yield the variables whose encoded sizes are known, with these sizes."""
-    left = MOST_CHUNKS
+    chunk_budget = MOST_CHUNKS
     for path in list(checked.variables)[:MOST_VARIABLES]:
         parts = checked.parts.get(path, {})
-        left -= sum(_chunks(part.layout.shape, part.layout.chunks) for part in parts.values())
-        if left < 0:
+        chunk_budget -= sum(_chunks(part.layout.shape, part.layout.chunks) for part in parts.values())
+        if chunk_budget < 0:
             return
         try:
             found = measure_stored(parts) if parts else None

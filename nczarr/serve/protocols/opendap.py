@@ -305,8 +305,8 @@ def _addresses(opened: CachedDataset, node: DdsNode, sides: list[dict[str, Any]]
     axes = node.members[0].axes if node.kind == "grid" else node.axes
     slabs = "".join(f"[{each[0]}:{each.step}:{each[-1]}]" for each in chosen[: len(axes)])
     section = names.to_bytes(write_section(names.split(node.fqn), tuple(chosen)))
-    there = url(DOWNLOAD, *opened.place.segments)
+    base = url(DOWNLOAD, *opened.place.segments)
     downloads = [
-        (title, f"{there}?{urlencode({'var': section, 'format': suffix})}") for suffix, title in DOWNLOADS.items()
+        (title, f"{base}?{urlencode({'var': section, 'format': suffix})}") for suffix, title in DOWNLOADS.items()
     ]
     return {"constraint": quote(node.name, safe="") + quote(slabs, safe=":"), "downloads": downloads}

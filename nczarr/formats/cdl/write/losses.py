@@ -101,16 +101,16 @@ def count_in_variable(
         if source is None or not can_be_odd(part.type, types):
             continue
         block = linear_block(source.layout.shape, BLOCK)
-        left = math.prod(source.layout.shape)
+        gaps = math.prod(source.layout.shape)
         with closing(Bands(source, BLOCK)) as bands:
             for index in source.list_occupied(block):
                 values = little(bands.read(region_of(index, block, source.layout.shape)))
                 counts += count_in_array(values, part.type, types)
-                left -= values.size
+                gaps -= values.size
         unwritten = find_unwritten(source)
-        if left and (fill is None or unwritten != fill.data):
+        if gaps and (fill is None or unwritten != fill.data):
             value = np.frombuffer(unwritten, numpy_dtype(little_descr(source.layout.dtype)))
-            counts += Counter({code: count * left for code, count in count_in_array(value, part.type, types).items()})
+            counts += Counter({code: count * gaps for code, count in count_in_array(value, part.type, types).items()})
     return counts
 
 

@@ -92,9 +92,9 @@ def _of_response(
             arrays[id(slot)] = _arrays(wire, slot, file)
         except BrokenValuesError as fault:
             raise BrokenValuesError(f"variable `{slot.projection}`: {fault}", fault.at) from None
-    left = wire.end - wire.at
-    if left > len(_LINE_END) or (left and bytes(source.data[wire.at :]) not in (_LINE_END, _LINE_END[1:])):
-        raise BrokenValuesError(f"{left} bytes follow the last value", wire.at)
+    unread = wire.end - wire.at
+    if unread > len(_LINE_END) or (unread and bytes(source.data[wire.at :]) not in (_LINE_END, _LINE_END[1:])):
+        raise BrokenValuesError(f"{unread} bytes follow the last value", wire.at)
 
     def values(slot: DataSlot) -> NDArray[Any]:
         (array,) = arrays[id(slot)].values()
