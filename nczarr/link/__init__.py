@@ -1,7 +1,7 @@
 """The linker: makes the target of a plan. Writes the data of a store first, then the metadata.
 
 `write` makes a target on disk, `content` and `show_store` make a store in memory,
-`into` fills an open store.
+`write_into_store` fills an open store.
 """
 
 from __future__ import annotations

@@ -194,7 +194,7 @@ class Joined(ArraySource):
         """Return the index along the axis of a source's first chunk."""
         return self.starts[number] // self.layout.chunks[self.axis]
 
-    def _home(self, chunk: Index) -> tuple[ArraySource, Index]:
+    def _find_source(self, chunk: Index) -> tuple[ArraySource, Index]:
         """Return the source of a chunk, and its index there."""
         at = chunk[self.axis] * self.layout.chunks[self.axis]
         number = bisect_right(self.starts, at, hi=len(self.sources)) - 1
@@ -204,14 +204,14 @@ class Joined(ArraySource):
         """Return the source's bytes of a chunk; None without a common grid."""
         if self.stored is None:
             return None
-        source, index = self._home(chunk)
+        source, index = self._find_source(chunk)
         return source.read_encoded(index) if self._has(source, index) else None
 
     def place(self, chunk: Index) -> ChunkPlace | None:
         """Return the source's location of a chunk; None without a common grid."""
         if self.stored is None:
             return None
-        source, index = self._home(chunk)
+        source, index = self._find_source(chunk)
         return source.place(index) if self._has(source, index) else None
 
     def _has(self, source: ArraySource, index: Index) -> bool:

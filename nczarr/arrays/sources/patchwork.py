@@ -41,20 +41,20 @@ class Patchwork(Joined):
 
     def read_encoded(self, chunk: Index) -> bytes | None:
         """Return the only source's bytes of a chunk; None if the chunk is made from values."""
-        home = self.only(chunk)
-        return None if home is None else home[0].read_encoded(home[1])
+        origin = self.find_only_source(chunk)
+        return None if origin is None else origin[0].read_encoded(origin[1])
 
     def place(self, chunk: Index) -> ChunkPlace | None:
         """Return the only source's location of a chunk; None if the chunk is made from values."""
-        home = self.only(chunk)
-        return None if home is None else home[0].place(home[1])
+        origin = self.find_only_source(chunk)
+        return None if origin is None else origin[0].place(origin[1])
 
     def _has_chunks(self, source: ArraySource) -> bool:
         """Return whether a source has chunks of the grid, in its byte order, which may not be that of the values."""
         grid = self.grid
         return grid is not None and matches(source.stored, self.layout._replace(dtype=grid.dtype))
 
-    def only(self, chunk: Index) -> tuple[ArraySource, Index] | None:
+    def find_only_source(self, chunk: Index) -> tuple[ArraySource, Index] | None:
         """Return the source that has a whole chunk in the same encoding, and the index there; None without one."""
         chunk_length, length = self.layout.chunks[self.axis], self.layout.shape[self.axis]
         begin = chunk[self.axis] * chunk_length
@@ -89,7 +89,7 @@ def count_copied(source: ArraySource, keys: Iterable[Index], layout: Layout) -> 
     """Return the number of chunks of some keys that are copied if they are stored. `layout`: of the target."""
     if not isinstance(source, Patchwork):
         return sum(1 for _ in _chunks(keys, layout))
-    return sum(1 for chunk in _chunks(keys, layout) if source.only(chunk) is not None)
+    return sum(1 for chunk in _chunks(keys, layout) if source.find_only_source(chunk) is not None)
 
 
 def count_remade(source: ArraySource) -> tuple[int, int]:

@@ -1,6 +1,6 @@
 """Array sources that select a stepped range of another source's indices along each dimension.
 
-`Sliced` cuts a box with steps out of one array. `cut` does so for all parts of
+`Sliced` cuts a box with steps out of one array. `slice_parts` does so for all parts of
 a variable; ragged content follows its counts (arrays/sources/ragged.py). Reads are lazy
 and bounded by `SPAN`, however sparse the indices are.
 """

@@ -114,7 +114,7 @@ def read_chunks(
     size = math.prod(chunks) * index.size
     if index.kind == OLD_TREE:
         walk = _OldTree(file, chunks, None if wanted is None else [_first(place, chunks) for place in wanted])
-        places, facts = walk.through(index.address)
+        places, facts = walk.list_chunks(index.address)
     elif index.kind == NEW_TREE:
         places, facts = _new_tree(file, index, len(chunks), size)
     else:
@@ -155,7 +155,7 @@ class _OldTree:
         self._entry = np.dtype([("size", "<u4"), ("mask", "<u4"), ("cell", "<u8", (rank + 1,)), ("address", "<u8")])
         self._size = 24 + _ENTRIES * self._entry.itemsize
 
-    def through(self, address: int) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
+    def list_chunks(self, address: int) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
         """Return the index of each chunk along each dimension, and its address, size and mask."""
         nodes, level, leaves = [address], None, []
         while nodes:

@@ -47,16 +47,16 @@ def test_chunks_of_one_source(
         return
     count = -(-whole.layout.shape[0] // 4)
     indices = [(number, 0) for number in range(count)]
-    assert [index[0] for index in indices if made.only(index) is not None] == expected
+    assert [index[0] for index in indices if made.find_only_source(index) is not None] == expected
     assert count_copied(made, indices, layout) == len(expected)
     for index in indices:
-        home = made.only(index)
-        if home is not None:
-            assert made.read_encoded(index) == home[0].read_encoded(home[1])
+        origin = made.find_only_source(index)
+        if origin is not None:
+            assert made.read_encoded(index) == origin[0].read_encoded(origin[1])
             assert made.place(index) is not None
             rows = slice(4 * index[0], min(4 * index[0] + 4, whole.layout.shape[0]))
-            inside = slice(4 * home[1][0], 4 * home[1][0] + rows.stop - rows.start)
-            assert np.array_equal(made.read((rows, slice(0, 2))), home[0].read((inside, slice(0, 2))))
+            inside = slice(4 * origin[1][0], 4 * origin[1][0] + rows.stop - rows.start)
+            assert np.array_equal(made.read((rows, slice(0, 2))), origin[0].read((inside, slice(0, 2))))
 
 
 def test_without_chunks_to_copy_nothing_changes(tmp_path_factory: pytest.TempPathFactory) -> None:
