@@ -184,9 +184,8 @@ def check_types(work: Unchecked, report: Report) -> Unchecked:
                 _enum(declared, report)
             case CompoundType():
                 if not declared.fields:
-                    report.error(
-                        "empty-type", f"the compound type `{declared.name}` needs at least one field", declared.span
-                    )
+                    text = f"the compound type `{declared.name}` needs at least one field"
+                    report.error("empty-type", text, declared.span)
             case OpaqueType() | VlenType():
                 pass
             case _:

@@ -200,9 +200,8 @@ def is_scheduler(address: str, report: Report) -> bool:
 def indivisible(reason: str, report: Report) -> None:
     """Report indivisible-run: a cluster cannot do the run."""
     helps = ["without `--dask`, threads of this machine do the work"]
-    report.error(
-        "indivisible-run", f"a cluster needs a source and target that all its workers can reach; {reason}", helps=helps
-    )
+    text = f"a cluster needs a source and target that all its workers can reach; {reason}"
+    report.error("indivisible-run", text, helps=helps)
 
 
 class Begun(NamedTuple):

@@ -69,9 +69,8 @@ class _Check:
 
     def _missing(self, what: str, home: Node, required: Node, near: str | None) -> None:
         helps = [f"did you mean `{near}`, which is in the dataset but not in the schema?"] if near else []
-        self._add(
-            "missing-element", f"{what} is missing; the schema defines it{_place(required)}", home, required, helps
-        )
+        text = f"{what} is missing; the schema defines it{_place(required)}"
+        self._add("missing-element", text, home, required, helps)
 
     def _add(self, code: str, message: str, here: Node, there: Node | None, helps: list[str] | None = None) -> None:
         others = () if there is None else (label_of(there, "the schema"),)

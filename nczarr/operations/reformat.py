@@ -71,9 +71,8 @@ def _find_format(source: Source, report: Report) -> Format | None:
         return form
     what = "its format is unknown" if form is None else f"its format is {form.name}"
     texts = " and ".join(f"`{name}`" for name in registry.list_names_with("reformat"))
-    report.error(
-        "unknown-format", f"`{show(source.name)}` cannot be formatted: {what}", helps=[f"formatted are {texts}"]
-    )
+    text = f"`{show(source.name)}` cannot be formatted: {what}"
+    report.error("unknown-format", text, helps=[f"formatted are {texts}"])
     return None
 
 

@@ -119,9 +119,8 @@ class FileBytes:
             self.check()
             data = open_source(self.path).data
             if len(data) != self.size:
-                raise OSError(
-                    None, f"the file had {self.size} bytes when it was opened, and now has {len(data)}", self.name
-                )
+                text = f"the file had {self.size} bytes when it was opened, and now has {len(data)}"
+                raise OSError(None, text, self.name)
             self._data = data
             if isinstance(data, mmap):
                 self._hold()

@@ -157,9 +157,8 @@ class _Editor:
             entry, new_path = self.entries[path], self.work.new_path("variable", path)
             others = [place.begin for other, place in places.items() if other != new_path]
             if max(others, default=0) > entry.begin:
-                raise UneditableError(
-                    f"dimension `{change.path}` cannot become {what}: `{path}` is not last in the file"
-                )
+                text = f"dimension `{change.path}` cannot become {what}: `{path}` is not last in the file"
+                raise UneditableError(text)
             record = change.after.unlimited
             size = math.prod(self.after.shapes[new_path][record:]) * ATOMIC[entry.type].size
             places[new_path] = _HeaderPlace(entry.begin, pad(size))

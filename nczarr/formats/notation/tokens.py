@@ -77,9 +77,8 @@ def scan(source: Source, report: Report) -> list[Token]:
             kind = P.LBRACE if opens else P.RBRACE
             depth += 1 if opens else -1
             if depth > MAX_BRACES:
-                report.error(
-                    "too-deep-nesting", f"braces are nested more than {MAX_BRACES} deep", Span(source, first, end)
-                )
+                text = f"braces are nested more than {MAX_BRACES} deep"
+                report.error("too-deep-nesting", text, Span(source, first, end))
                 break
         elif group == 3:
             kind = _number(source, first, end, match[3], report)

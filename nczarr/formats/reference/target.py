@@ -78,9 +78,8 @@ class DocumentStore(MemoryStore):
             urls = tuple(self._url(source, notes) for source in columns.sources)
         except UnnamedTargetError as error:
             helps = ("give the location of the targets with `--base URL`",)
-            fault = Diagnostic(
-                "unnamed-target", Severity.ERROR, f"`{referred.chunk_keys.prefix}`: {error}", helps=helps
-            )
+            text = f"`{referred.chunk_keys.prefix}`: {error}"
+            fault = Diagnostic("unnamed-target", Severity.ERROR, text, helps=helps)
             raise CompileError([fault]) from None
         most = MANY if (columns.length != WHOLE).all() else NOTED
         if len(urls) <= max(most, len(columns.chunk) // 4):

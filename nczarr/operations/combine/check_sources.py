@@ -249,9 +249,8 @@ class _Survey:
             notes += [f"{len(rows) - SHOWN} more values"] if len(rows) > SHOWN else []
         if aspect in STORAGE:
             helps = ["join them into a store with chunks of its own: `nczarr combine SRC… all.zarr`"]
-            report.warning(
-                "unequal-storage", f"{message}: they cannot be referenced as one array", notes=notes, helps=helps
-            )
+            text = f"{message}: they cannot be referenced as one array"
+            report.warning("unequal-storage", text, notes=notes, helps=helps)
             return
         is_units = attribute == "units" and any(trait[0] in self.along for trait in traits)
         report.error(

@@ -224,9 +224,8 @@ class Combination:
             report.error("unequal-sources", message, notes=notes, helps=helps)
         if self._attributes:
             listed = names.list_first(self._attributes, NAMED)
-            report.warning(
-                "differing-attributes", f"attributes differ; those of `{self.model.name}` are kept: {listed}"
-            )
+            text = f"attributes differ; those of `{self.model.name}` are kept: {listed}"
+            report.warning("differing-attributes", text)
         if self.model.way.new_dim and not self.stacked and not self._faults:
             text = f"no variable differs between the sources, so no variable would have {self.model.way.shown}"
             helps = ["name a variable with `--along VARIABLE --new-dim NAME` to stack it in any case"]

@@ -158,9 +158,8 @@ def _pair(candidate: Any, *, foreign: bool) -> tuple[Compress, tuple[str, ...]]:
         raise TypeError(f"{decompress!r}: a decompressor is given by the name of its module and its own name")
     if decompress not in READERS and not foreign:
         names = ", ".join(sorted(".".join(reader) for reader in READERS))
-        raise ValueError(
-            f"readers do not know {'.'.join(decompress)}; they know {names} (a rule with `foreign` accepts any name)"
-        )
+        text = f"readers do not know {'.'.join(decompress)}; they know {names} (a rule with `foreign` accepts any name)"
+        raise ValueError(text)
     return compress, decompress
 
 
@@ -173,9 +172,8 @@ def _partner(compress: Compress) -> tuple[str, ...]:
     if inverse is None and lz4 is not None and compress is getattr(lz4, "compress", None):
         return ("lz4.block", "decompress")
     if inverse is None:
-        raise ValueError(
-            f"{_name(compress)} has no known inverse: give a pair, the function and the name of its inverse"
-        )
+        text = f"{_name(compress)} has no known inverse: give a pair, the function and the name of its inverse"
+        raise ValueError(text)
     return inverse
 
 

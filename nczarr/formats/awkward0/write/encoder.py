@@ -220,9 +220,8 @@ class ExpressionEncoder:
             return self._refuse_unsuited(place, "has two columns of the same name, or one whose name is not a string")
         lengths = [len(inner) for inner in columns]
         if len(lengths) != len(names) or any(length < column.length for length in lengths):
-            return self._refuse_unsuited(
-                place, f"has fewer columns than names, or one with less than {column.length} items"
-            )
+            text = f"has fewer columns than names, or one with less than {column.length} items"
+            return self._refuse_unsuited(place, text)
         if min(lengths, default=column.length) > column.length:
             columns = tuple(self._cut(inner, 0, column.length) for inner in columns)
         pairs = [

@@ -153,9 +153,8 @@ class _DataReader:
     def _check_announced(self, expected: int) -> None:
         announced = self._message.uncompressedSize
         if self._message.HasField("uncompressedSize") and announced != expected & 0xFFFF_FFFF:
-            raise contradictory(
-                f"{announced} bytes are announced, but the section needs {expected}", self._entry.offset
-            )
+            text = f"{announced} bytes are announced, but the section needs {expected}"
+            raise contradictory(text, self._entry.offset)
 
     # ---- counted blocks: strings, opaque values, lists ---------------------------------------------------------------
 

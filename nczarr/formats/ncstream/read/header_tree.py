@@ -128,9 +128,8 @@ class _TreeReader:
 
     def _groups(self, source: pb.Group, scope: StreamScope, depth: int) -> Iterator[Group]:
         if source.groups and depth >= MAX_DEPTH:
-            self._asked.report_lost(
-                "unreadable-array", f"groups are nested more than {MAX_DEPTH} deep below `{scope.path}`"
-            )
+            text = f"groups are nested more than {MAX_DEPTH} deep below `{scope.path}`"
+            self._asked.report_lost("unreadable-array", text)
             return
         for inner in source.groups:
             called = self._name(inner.name, f"a group of `{scope.path}`")
@@ -173,9 +172,8 @@ class _TreeReader:
                 label = names.normal(from_bytes(item.value))
                 code = item.code & ((1 << 8 * ATOMIC[base].size) - 1)
                 if code in codes or label in labels or name_problem(label) is not None:
-                    self._asked.report_lost(
-                        "unreadable-array", f"constant {label!r} of enum `{called}` is invalid or a duplicate"
-                    )
+                    text = f"constant {label!r} of enum `{called}` is invalid or a duplicate"
+                    self._asked.report_lost("unreadable-array", text)
                     continue
                 codes[code] = label
                 labels.add(label)

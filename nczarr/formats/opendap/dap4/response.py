@@ -172,9 +172,8 @@ def values_of(
         if not orders or [variable.path for variable in order] != [variable.path for variable in orders[0]]:
             orders.append(order)
     if len(orders[0]) < sum(1 for _ in in_order(root, groups_first=False)):
-        raise BrokenValuesError(
-            "variables of the document are left out, so the places of others are unknown", answer.at
-        )
+        text = "variables of the document are left out, so the places of others are unknown"
+        raise BrokenValuesError(text, answer.at)
     ways = [(order, True) for order in orders] if answer.checked else []
     ways += [(orders[0], False)]
     faults: list[BrokenValuesError] = []

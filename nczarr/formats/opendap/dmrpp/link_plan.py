@@ -83,9 +83,8 @@ def choose_encoding(checked: Checked, fqn: str, options: Options) -> ValueEncodi
         return None
     room = math.prod(shape) * (size(variable.type, checked.types) if fixed else TEXT)
     if room > options.writing.embed:
-        return Refused(
-            f"DMR++ cannot describe its chunks as byte ranges, and the document would have to contain {room} bytes"
-        )
+        text = f"DMR++ cannot describe its chunks as byte ranges, and the document would have to contain {room} bytes"
+        return Refused(text)
     if isinstance(checked.types.get(variable.type), CompoundType):
         return "specialstructuredata"
     if variable.type == "string":
