@@ -374,7 +374,7 @@ def find_format(name: str) -> Format | None:
     return form
 
 
-def having(field: str) -> tuple[str, ...]:
+def list_names_with(field: str) -> tuple[str, ...]:
     """Return the names of our formats whose row has a field."""
     return tuple(name for name, row in ROWS.items() if getattr(load(row), field))
 

@@ -106,7 +106,7 @@ def append(
     from nczarr.operations.append import AppendRequest
     from nczarr.operations.append import append as run
     from nczarr.select.selection import Subset
-    from nczarr.stores.spool import passing
+    from nczarr.stores.spool import remove_fetched_files
 
     check_choices(join)
     if region not in (None, "auto"):
@@ -132,6 +132,6 @@ def append(
         repack=repack,
         discard=discard,
     )
-    with passing():
-        done = run(request, report)
-    return finish(None if done is None else done.conversion, path, report)
+    with remove_fetched_files():
+        result = run(request, report)
+    return finish(None if result is None else result.conversion, path, report)

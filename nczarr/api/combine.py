@@ -138,7 +138,7 @@ def combine(
     from nczarr.api.options import options_from, subset_from
     from nczarr.diagnostics.report import CompileError, Report
     from nczarr.operations.combine import CombineRequest, CombineSpec, Recoding, prepare
-    from nczarr.stores.spool import passing
+    from nczarr.stores.spool import remove_fetched_files
 
     check_choices(join, duplicates)
     report = Report()
@@ -165,7 +165,7 @@ def combine(
         ready = prepare(request, report)
         raise_errors(report)
         return handle_of(None if ready is None else ready.combined.checked, report)
-    with passing():
+    with remove_fetched_files():
         ready = prepare(request, report)
         raise_errors(report, request.target)
         if ready is None:
@@ -272,7 +272,7 @@ def append(
     from nczarr.operations.append import append as run
     from nczarr.operations.combine import Recoding
     from nczarr.select.selection import Subset
-    from nczarr.stores.spool import passing
+    from nczarr.stores.spool import remove_fetched_files
 
     check_choices(join, duplicates)
     report, path = Report(), os.fspath(document)
@@ -297,6 +297,6 @@ def append(
         repack=repack,
         document=True,
     )
-    with passing():
+    with remove_fetched_files():
         done = run(request, report)
     return finish(None if done is None else done.conversion, path, report)

@@ -124,7 +124,7 @@ def check(
     request = operation.CheckRequest(
         os.fspath(source),
         form=from_format,
-        judges=tuple(map(operation.judge, list_texts(readers))),
+        judges=tuple(map(operation.find_judge, list_texts(readers))),
         schema=None if schema is None else input_of(schema, options, values=False).read,
         options=options,
         cf=show_version(parse_version(cf)) if isinstance(cf, str) else "" if cf else None,

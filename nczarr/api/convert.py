@@ -65,13 +65,13 @@ def convert(
     []
     """
     from nczarr.operations.pipeline import prepare
-    from nczarr.stores.spool import passing
+    from nczarr.stores.spool import remove_fetched_files
 
     report, path = Report(), os.fspath(target)
     subset = subset_from(report, **options)
     settings = options_from(**options)
     read = input_of(source, settings, options.get("from_format"))
-    with passing():
+    with remove_fetched_files():
         ready = None
         if not report.errors:
             fixed = options.get("fixed", False)

@@ -154,40 +154,40 @@ def _text(text: str) -> str:
     return html.escape(names.readable(text, keep="\t\n"))
 
 
-def _sections(checked: Checked, path: str, group: Group, left: list[int], more: More = NOTHING) -> Iterator[str]:
-    """Yield the sections of a group. `left`: characters that may still be written, one item, which is updated."""
+def _sections(checked: Checked, path: str, group: Group, budget: list[int], more: More = NOTHING) -> Iterator[str]:
+    """Yield the sections of a group. `budget`: characters that may still be written, one item, which is updated."""
     types = (f"<li>{_show_type(declared)}</li>" for declared in group.types)
     dimensions = (f"<li>{_dimension(dimension)}</li>" for dimension in group.dimensions)
     variables = (
-        _show_variable(checked, names.join(path, variable.name), variable, left, more) for variable in group.variables
+        _show_variable(checked, names.join(path, variable.name), variable, budget, more) for variable in group.variables
     )
-    groups = (_show_group(checked, names.join(path, child.name), child, left, more) for child in group.groups)
-    yield _section("Dimensions", dimensions, len(group.dimensions), left, "nz-dims")
-    yield _section("Types", types, len(group.types), left, "nz-dims", is_open=False)
-    yield _section("Variables", variables, len(group.variables), left, "nz-vars")
+    groups = (_show_group(checked, names.join(path, child.name), child, budget, more) for child in group.groups)
+    yield _section("Dimensions", dimensions, len(group.dimensions), budget, "nz-dims")
+    yield _section("Types", types, len(group.types), budget, "nz-dims", is_open=False)
+    yield _section("Variables", variables, len(group.variables), budget, "nz-vars")
     yield _section(
         "Attributes",
         (_attribute(checked, attribute) for attribute in group.attributes),
         len(group.attributes),
-        left,
+        budget,
         "nz-attrs",
     )
-    yield _section("Groups", groups, len(group.groups), left, "nz-groups")
+    yield _section("Groups", groups, len(group.groups), budget, "nz-groups")
 
 
-def _section(title: str, rows: Iterator[str], count: int, left: list[int], kind: str, *, is_open: bool = True) -> str:
+def _section(title: str, rows: Iterator[str], count: int, budget: list[int], kind: str, *, is_open: bool = True) -> str:
     """Return a section that folds; nothing without rows. Half of the characters that are left remain for the rest."""
     if not count:
         return ""
     shown: list[str] = []
-    room, number = max(left[0] // 2, 2000), 0
+    room, number = max(budget[0] // 2, 2000), 0
     for row in rows:
         room -= len(row)
         if room < 0 and shown:
             break
         shown.append(row)
         number += 1
-        left[0] -= len(row)
+        budget[0] -= len(row)
     more = f"<li class='nz-more'>… and {count - number:,} more</li>" if number < count else ""
     state = " open" if is_open and count <= UNFOLDED else ""
     return (
@@ -210,14 +210,14 @@ def _show_type(declared: UserType) -> str:
     return text
 
 
-def _show_group(checked: Checked, path: str, group: Group, left: list[int], more: More) -> str:
+def _show_group(checked: Checked, path: str, group: Group, budget: list[int], more: More) -> str:
     """Return a group below another one, folded. Its content counts as written."""
     count = len(group.variables)
     words = f"{count:,} variable{'' if count == 1 else 's'}"
     if group.groups:
         words += f", {len(group.groups):,} group{'' if len(group.groups) == 1 else 's'}"
-    inner = [left[0] // 4]
-    content = "".join(_sections(checked, path, group, inner, more)) if left[0] > 2000 else ""
+    inner = [budget[0] // 4]
+    content = "".join(_sections(checked, path, group, inner, more)) if budget[0] > 2000 else ""
     return (
         f"<li><details><summary><b class='nz-name'>{_text(group.name)}</b> "
         f"<span class='nz-dim'>{words}</span></summary>"
@@ -225,10 +225,10 @@ def _show_group(checked: Checked, path: str, group: Group, left: list[int], more
     )
 
 
-def _show_variable(checked: Checked, path: str, variable: Variable, left: list[int], more: More) -> str:
+def _show_variable(checked: Checked, path: str, variable: Variable, budget: list[int], more: More) -> str:
     words = "".join(_words(checked, path, variable))
     words += _note(more.note(path))
-    content = "".join(more.details(path)) + "".join(_details(checked, path, variable, [min(left[0], 20_000)]))
+    content = "".join(more.details(path)) + "".join(_details(checked, path, variable, [min(budget[0], 20_000)]))
     return f"<li><details><summary>{words}</summary><div class='nz-inner'>{content}</div></details></li>"
 
 
@@ -264,22 +264,22 @@ def _size(checked: Checked, variable: Variable, shape: tuple[int, ...]) -> str:
     return bytes_text(count)
 
 
-def _details(checked: Checked, path: str, variable: Variable, left: list[int]) -> Iterator[str]:
+def _details(checked: Checked, path: str, variable: Variable, budget: list[int]) -> Iterator[str]:
     """Yield the attributes and the storage of a variable."""
     facts = _describe_storage(checked, path, variable)
     rows = [f"<tr><th scope='row'>{title}</th><td>{text}</td></tr>" for title, text in facts]
     attributes = (_attribute(checked, attribute) for attribute in variable.attributes)
-    shown = _list(attributes, len(variable.attributes), left)
+    shown = _list(attributes, len(variable.attributes), budget)
     yield f"<ul class='nz-attrs'>{shown}</ul>" if shown else "<p class='nz-dim'>No attributes.</p>"
     yield f"<table class='nz-storage'><tbody>{''.join(rows)}</tbody></table>"
 
 
-def _list(rows: Iterator[str], count: int, left: list[int]) -> str:
+def _list(rows: Iterator[str], count: int, budget: list[int]) -> str:
     """Return as many rows as there is room for, and the number of others."""
     shown: list[str] = []
     for row in rows:
-        left[0] -= len(row)
-        if left[0] < 0 and shown:
+        budget[0] -= len(row)
+        if budget[0] < 0 and shown:
             return "".join(shown) + f"<li class='nz-more'>… and {count - len(shown):,} more</li>"
         shown.append(row)
     return "".join(shown)

@@ -117,18 +117,18 @@ def migrate(
         storage_options=storage_options, consolidated=consolidated, zarr_names=zarr_names, allow_loss=allow_loss
     )._replace(masking_fill=mask_fill, aggregation="keep")
     report, path = Report(), os.fspath(target)
-    done = None
+    summary = None
     if undo is not None:
         taken = take_back(path, os.fspath(undo), report, options)
-        done = None if taken is None else _summarize(taken, None, None)
+        summary = None if taken is None else _summarize(taken, None, None)
     elif to is not None:
         name = None if undo_file is None else os.fspath(undo_file)
         migration = run(MigrateRequest(path, to, options, keep, dry_run, name), report)
-        done = None if migration is None else _summarize(migration.change, migration.source, migration.form)
+        summary = None if migration is None else _summarize(migration.change, migration.source, migration.form)
     raise_errors(report)
-    if done is None:
+    if summary is None:
         raise CompileError(report.list_sorted())
-    return done._replace(diagnostics=tuple(report.list_sorted()))
+    return summary._replace(diagnostics=tuple(report.list_sorted()))
 
 
 def _summarize(change: DocumentChange, source: str | None, form: str | None) -> MigrationSummary:

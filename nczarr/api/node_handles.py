@@ -564,8 +564,8 @@ def _frozen(value: Any) -> Any:
 def _limit_lines(title: str, lines: Iterator[str]) -> str:
     """Return a representation of at most `LINES` lines and a bounded width."""
     shown_lines = [f"<{title}>", *islice(lines, LINES)]
-    left = sum(1 for _ in lines)
-    if left:
-        shown_lines.append(f"… and {left} more lines")
+    omitted = sum(1 for _ in lines)
+    if omitted:
+        shown_lines.append(f"… and {omitted} more lines")
     shown = map(names.readable, shown_lines)
     return "\n".join(line if len(line) <= WIDTH else line[: WIDTH - 1] + "…" for line in shown)

@@ -70,7 +70,7 @@ def rechunk(
     []
     """
     from nczarr.operations.rechunk import prepare_rechunk
-    from nczarr.stores.spool import passing
+    from nczarr.stores.spool import remove_fetched_files
 
     report, path = Report(), os.fspath(target)
     subset = subset_from(report, **options)
@@ -79,7 +79,7 @@ def rechunk(
         raise ValueError("chunks={…}: name the chunk lengths of the target")
     if options.get("dask") is not None or options.get("fixed"):
         raise TypeError("rechunk takes no cluster (dask), and leaves unlimited dimensions as they are (fixed)")
-    with passing():
+    with remove_fetched_files():
         ready = None
         if not report.errors:
             read = input_of(source, settings, options.get("from_format"))

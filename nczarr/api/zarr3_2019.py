@@ -137,6 +137,6 @@ def write(
     settings = options_from(**options)
     report_losses(dataset, report, settings)
     planned = pipeline.plan_store(dataset.checked, form, report, settings) if not report.errors else None
-    if planned is None or not link.into(planned, KeyValueStore(store), report):
+    if planned is None or not link.write_into_store(planned, KeyValueStore(store), report):
         raise CompileError(report.list_sorted())
     return tuple(report.list_sorted())

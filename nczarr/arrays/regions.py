@@ -211,7 +211,7 @@ def repeat_chunks(chunks: tuple[int, ...], shape: tuple[int, ...], room: int) ->
     return tuple(lengths)
 
 
-def first_of(region: Selection, shape: tuple[int, ...]) -> int:
+def number_of_first(region: Selection, shape: tuple[int, ...]) -> int:
     """Return the linear index of a region's first element."""
     first = 0
     for part, extent in zip(region, shape, strict=True):

@@ -351,7 +351,7 @@ def groups(root: Group, path: str = "/") -> Iterator[tuple[str, Group]]:
         yield from groups(child, names.join(path, child.name))
 
 
-def rebuilt(group: G, **members: Any) -> G:
+def rebuild(group: G, **members: Any) -> G:
     """Return a new validated group or dataset with some members replaced."""
     return type(group)(**{**members_of(group), **members})
 

@@ -184,9 +184,8 @@ def check_types(work: Unchecked, report: Report) -> Unchecked:
                 _enum(declared, report)
             case CompoundType():
                 if not declared.fields:
-                    report.error(
-                        "empty-type", f"the compound type `{declared.name}` needs at least one field", declared.span
-                    )
+                    text = f"the compound type `{declared.name}` needs at least one field"
+                    report.error("empty-type", text, declared.span)
             case OpaqueType() | VlenType():
                 pass
             case _:
@@ -273,9 +272,9 @@ def _attributes(
             continue
         pending = (owner, attribute.name) in work.attribute_lists
         if not pending and constant.type in types:
-            from nczarr.arrays.values.value_lists import problem
+            from nczarr.arrays.values.value_lists import find_problem
 
-            wrong = problem(constant, types)
+            wrong = find_problem(constant, types)
             if wrong is not None:
                 report.error("bad-constant", f"attribute `{attribute.name}`: {wrong}", attribute.span)
         if attribute.name == "_FillValue" and variable is not None and not pending:

@@ -155,17 +155,18 @@ def check_sizes(checked: Checked, kind: Kind, report: Report, room: int = 0) -> 
     if kind not in CLASSIC_KINDS:
         return
     named = name_dimensions(checked)
-    faults = list(problems(named, kind, room))
+    faults = list(find_problems(named, kind, room))
     if not faults:
         return
-    wider = [other for other in CLASSIC_KINDS[CLASSIC_KINDS.index(kind) + 1 :] if not any(problems(named, other, room))]
-    helps = [f"use --kind {' or '.join((*wider, 'nc4'))}"]
+    wider_kinds = CLASSIC_KINDS[CLASSIC_KINDS.index(kind) + 1 :]
+    possible = [wider for wider in wider_kinds if not any(find_problems(named, wider, room))]
+    helps = [f"use --kind {' or '.join((*possible, 'nc4'))}"]
     for message, span in faults:
         text = f"{message}; the output format is {KIND_NAMES[kind]}"
         report.error("format-conflict", text, span, helps=helps)
 
 
-def problems(checked: Checked, kind: Kind, room: int = 0) -> Iterator[tuple[str, Span]]:
+def find_problems(checked: Checked, kind: Kind, room: int = 0) -> Iterator[tuple[str, Span]]:
     """Yield violations of limits in definition order: the message, and the place of the declaration."""
     layout = lay_out(checked, kind, room)
     for dimension in checked.dimensions.values():
@@ -176,18 +177,18 @@ def problems(checked: Checked, kind: Kind, room: int = 0) -> Iterator[tuple[str,
         elif dimension.size > longest:
             text = f"dimension `{dimension.name}` has length {dimension.size}; the limit is {longest}"
             yield text, dimension.span
-    free = _free(layout)
-    too_large = [path for path, place in layout.places.items() if place.size > _LARGEST[kind] and path != free]
+    unbounded = _find_unbounded(layout)
+    too_large = [path for path, place in layout.places.items() if place.size > _LARGEST[kind] and path != unbounded]
     for path in too_large:
         place = layout.places[path]
         what = f"{'one record of ' if place.record else ''}`{names.last(path)}`"
         text = f"{what} takes {place.size} bytes and is not the last one; the limit is then {_LARGEST[kind]}"
         yield text, checked.variables[path].span
     if not too_large:
-        yield from _too_far(checked, layout, kind)
+        yield from _find_too_far(checked, layout, kind)
 
 
-def _too_far(checked: Checked, layout: ClassicLayout, kind: Kind) -> Iterator[tuple[str, Span]]:
+def _find_too_far(checked: Checked, layout: ClassicLayout, kind: Kind) -> Iterator[tuple[str, Span]]:
     """Yield the first variable beyond the kind's offsets, or else the end of the file."""
     far = [path for path, place in layout.places.items() if place.begin > _FARTHEST[kind]]
     if far:
@@ -199,7 +200,7 @@ def _too_far(checked: Checked, layout: ClassicLayout, kind: Kind) -> Iterator[tu
         yield f"the file would have {layout.end} bytes; the limit is {_FARTHEST['nc5']}", checked.dataset.span
 
 
-def _free(layout: ClassicLayout) -> str | None:
+def _find_unbounded(layout: ClassicLayout) -> str | None:
     """Return the variable of unlimited size, because no header value depends on it.
 
     It is the last record variable, or without one the last fixed one.

@@ -232,7 +232,7 @@ def place_values(
             _fits(path, variables[path], shapes[path], types, report)
     if not work.columns:
         return placed
-    from nczarr.arrays.values.value_lists import FILLED_LIMIT, arrays, fill_missing, is_plain_fill
+    from nczarr.arrays.values.value_lists import FILLED_LIMIT, fill_missing, is_plain_fill, make_arrays
 
     for path, columns in work.columns.items():
         variable = variables.get(path)
@@ -255,7 +255,7 @@ def place_values(
                 report.error("no-fill-value", message, variable.span, helps=["give all values, or an empty fill value"])
                 continue
             columns = fill_missing(columns, fill, shapes[path])
-        placed[path] = arrays(columns, variable.type, shapes[path], types, fill)
+        placed[path] = make_arrays(columns, variable.type, shapes[path], types, fill)
     return placed
 
 

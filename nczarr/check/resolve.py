@@ -31,7 +31,7 @@ from nczarr.ast import (
     Variable,
     VlenType,
 )
-from nczarr.ast.dataset import G, rebuilt
+from nczarr.ast.dataset import G, rebuild
 from nczarr.check.checked import Tables, Unchecked, tables_of
 from nczarr.diagnostics.report import Label, Report, Span
 
@@ -86,7 +86,7 @@ class _Resolver:
             "groups": tuple([self.group(child, names.join(path, child.name)) for child in group.groups]),
         }
         same = all(map(is_, chain(*members.values()), chain(*(getattr(group, name) for name in members))))
-        return group if same else rebuilt(group, **members)
+        return group if same else rebuild(group, **members)
 
     def type(self, declared: UserType, scope: str) -> UserType:
         """Return the type with its bases resolved."""

@@ -104,7 +104,7 @@ def run(arguments: argparse.Namespace) -> int:
         return misuse(name, "standard input cannot be read again: name files")
     messages = Messages(arguments)
     done: list[Appended] = []
-    status = messages.guard(lambda: _work(arguments, messages.report, done))
+    status = messages.guard(lambda: _run(arguments, messages.report, done))
     for appended in done:
         result = CommandResult(
             name,
@@ -121,7 +121,7 @@ def run(arguments: argparse.Namespace) -> int:
     return status
 
 
-def _work(arguments: argparse.Namespace, report: Report, done: list[Appended]) -> None:
+def _run(arguments: argparse.Namespace, report: Report, done: list[Appended]) -> None:
     """Read, compare, write. Raises OSError, CompileError."""
     from nczarr.operations.append import AppendRequest, append
 

@@ -124,10 +124,10 @@ def code(text: str) -> str:
 
 def reader(text: str) -> Peer | Format:
     """Return the name of a reader or writable format. Raises ArgumentTypeError for others."""
-    from nczarr.operations.check import judge
+    from nczarr.operations.check import find_judge
 
     try:
-        return judge(text)
+        return find_judge(text)
     except ValueError as fault:
         raise argparse.ArgumentTypeError(str(fault)) from None
 

@@ -9,9 +9,9 @@ from nczarr.cli.options import options_of, read_input
 from nczarr.cli.parser import Command
 from nczarr.cli.shared import Messages
 from nczarr.options import ARGUMENTS, TEXT, Options
-from nczarr.registry import having
+from nczarr.registry import list_names_with
 
-FORMS = (*having("dumped"), "keys", "tree")
+FORMS = (*list_names_with("dumped"), "keys", "tree")
 
 EXAMPLES = (
     ("print the header of a file as ncdump does", "dump -h ocean.nc"),

@@ -54,17 +54,17 @@ def run(options: argparse.Namespace) -> int:
     from nczarr.names import closest
 
     if options.code is None or options.code in {*CODES, *KINDS}:
-        return Messages(options).guard(lambda: _print(options.code, options.form))
+        return Messages(options).guard(lambda: _print_pages(options.code, options.form))
     hint = closest(options.code, [*CODES, *KINDS])
     meant = f"; did you mean `{hint}`?" if hint else ""
     return misuse("explain", f"unknown code `{options.code}`{meant}")
 
 
-def _print(name: str | None, form: str) -> None:
+def _print_pages(name: str | None, output_format: str) -> None:
     from nczarr.diagnostics.catalog import CODES, KINDS
 
     if name is None:
-        sys.stdout.writelines(markdown() if form == "markdown" else listing())
+        sys.stdout.writelines(markdown() if output_format == "markdown" else listing())
         return
     pages = [table[name] for table in (CODES, KINDS) if name in table]
     sys.stdout.write("\n".join(map(_page, pages)))

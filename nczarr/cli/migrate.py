@@ -82,13 +82,13 @@ def run(arguments: argparse.Namespace) -> int:
         return misuse(COMMAND, "--undo takes no other options of the target")
     messages = Messages(arguments)
     done: list[MigrationResult] = []
-    status = messages.guard(lambda: _work(arguments, messages, done))
+    status = messages.guard(lambda: _run(arguments, messages, done))
     for result in done:
         messages.result(_summary(arguments, result), result)
     return status
 
 
-def _work(arguments: argparse.Namespace, messages: Messages, done: list[MigrationResult]) -> None:
+def _run(arguments: argparse.Namespace, messages: Messages, done: list[MigrationResult]) -> None:
     """Migrate or take back. Raises OSError."""
     from nczarr.operations.document_change import show_patch, take_back
     from nczarr.operations.migrate import MigrateRequest, migrate

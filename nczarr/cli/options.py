@@ -44,7 +44,7 @@ def read_input(
     if path != "-":
         return pipeline.read_path(path, report, options, name, observe)
     source = standard_input()
-    form = endpoints.source_format(source, name, report) if name else None
+    form = endpoints.require_format(source, name, report) if name else None
     return None if name and form is None else pipeline.read(source, report, options, form, observe)
 
 

@@ -101,10 +101,10 @@ def _template(text: str) -> tuple[str, str]:
 def run(arguments: argparse.Namespace) -> int:
     """Rewrite the document; return the status."""
     messages = Messages(arguments)
-    return messages.guard(lambda: _work(arguments, messages))
+    return messages.guard(lambda: _run(arguments, messages))
 
 
-def _work(arguments: argparse.Namespace, messages: Messages) -> None:
+def _run(arguments: argparse.Namespace, messages: Messages) -> None:
     """Lock the target, read and write. Raises OSError, CompileError."""
     from nczarr.operations import endpoints
 
@@ -151,9 +151,10 @@ def _put(place: Location | None, storage: StorageOptions, pieces: Iterable[bytes
             spool.seek(0)
             write_product(iter(lambda: spool.read(PIECE), b""))
         return
-    from nczarr.stores.open import add_path_to_errors, beside
+    from nczarr.stores.open import add_path_to_errors, write_beside
 
-    with add_path_to_errors(place.path), beside(place.path, storage) as unfinished, open(unfinished.path, "wb") as file:
+    path = place.path
+    with add_path_to_errors(path), write_beside(path, storage) as unfinished, open(unfinished.path, "wb") as file:
         _fill(file, pieces)
 
 

@@ -103,7 +103,7 @@ def run(arguments: argparse.Namespace) -> int:
         return misuse(name, "name the target of a dry run")
     messages = Messages(arguments)
     done: list[tuple[Conversion, Mapping[str, int]]] = []
-    status = messages.guard(lambda: _work(arguments, options, messages.report, done))
+    status = messages.guard(lambda: _run(arguments, options, messages.report, done))
     for conversion, lengths in done:
         count = len(arguments.sources)
         result = CommandResult(name, conversion.target, count, (conversion,), lengths)
@@ -111,7 +111,7 @@ def run(arguments: argparse.Namespace) -> int:
     return status
 
 
-def _work(
+def _run(
     arguments: argparse.Namespace, options: Options, report: Report, done: list[tuple[Conversion, Mapping[str, int]]]
 ) -> None:
     """Read, combine, write. Raises OSError, CompileError."""

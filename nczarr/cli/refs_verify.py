@@ -58,7 +58,7 @@ def parser() -> Command:
     return subparser.complete()
 
 
-def _work(arguments: argparse.Namespace, messages: Messages, summaries: list[Summary]) -> None:
+def _run(arguments: argparse.Namespace, messages: Messages, summaries: list[Summary]) -> None:
     """Verify. Raises OSError, CompileError."""
     from nczarr.operations import endpoints
     from nczarr.operations.verify import verify
@@ -78,7 +78,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Verify; return the status."""
     messages = Messages(arguments)
     summaries: list[Summary] = []
-    status = messages.guard(lambda: _work(arguments, messages, summaries))
+    status = messages.guard(lambda: _run(arguments, messages, summaries))
     if summaries:
         messages.remark(f"`{show(arguments.source)}`: {summaries[0].words}")
     return status

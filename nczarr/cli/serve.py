@@ -251,15 +251,15 @@ def _answer(
     from nczarr import registry
     from nczarr.serve import sockets
     from nczarr.serve.helpers import Helpers
-    from nczarr.stores.open import UNMAPPED
+    from nczarr.stores.open import MAPS_NO_FILES
 
     application = _application(arguments, root, metrics)
     server = sockets.server(application, verbose=arguments.verbose)
     gc.set_threshold(*SWEEPING)
     sockets.return_memory()
-    UNMAPPED.set()
+    MAPS_NO_FILES.set()
     helpers = Helpers(application.limits)
-    for name in registry.having("isolates"):
+    for name in registry.list_names_with("isolates"):
         registry.load(registry.load(registry.ROWS[name]).isolates)(helpers.call)
     try:
         helpers.start()

@@ -16,6 +16,7 @@ from nczarr import names
 from nczarr.api.options import options_from
 from nczarr.arrays.chunks.manifest import WHOLE, Referred
 from nczarr.arrays.lazy_numpy import NDArray, np
+from nczarr.arrays.regions import grid_of
 from nczarr.diagnostics.report import CompileError, Diagnostic, Report, Severity
 from nczarr.options import FOLLOWING, UNREAD, Following, Options, Writing
 from nczarr.select.selection import Subset
@@ -115,14 +116,14 @@ class Parser:
         ImportError
             If VirtualiZarr is missing or too old.
         """
-        manifests = _library()
+        manifests = _import_manifests()
         report = Report()
         documents, content, arrays = self._make_references(url, report)
         groups: dict[str, Any] = {}
         for prefix in sorted(documents, reverse=True):  # the groups inside a group come before it
             if documents[prefix]["node_type"] != "group":
                 continue
-            members = dict(_below(prefix, documents))
+            members = dict(_list_members(prefix, documents))
             groups[prefix] = manifests.ManifestGroup(
                 arrays={
                     name: _make_array(manifests, documents[place], arrays.get(place), content.get(place, {}), registry)
@@ -157,7 +158,7 @@ class Parser:
         if not isinstance(plan, StorePlan):
             raise CompileError(report.list_sorted())
         store = DocumentStore("", plan)
-        if not link.into(plan, store, report):
+        if not link.write_into_store(plan, store, report):
             raise CompileError(report.list_sorted())
         content = dict(store.content)
         documents = {key: json.loads(content.pop(key)) for key in store.content if key.endswith(_DOCUMENT)}
@@ -182,7 +183,7 @@ class Parser:
         return part
 
 
-def _library() -> Any:
+def _import_manifests() -> Any:
     """Return the module `virtualizarr.manifests`. Raises ImportError with the command that installs it."""
     install = "run `pip install 'nczarr[virtualizarr]'`, with Python 3.12 or newer"
     try:
@@ -194,7 +195,7 @@ def _library() -> Any:
     return manifests
 
 
-def _below(prefix: str, documents: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
+def _list_members(prefix: str, documents: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
     """Yield name and prefix of each member of a group."""
     for place in documents:
         name = place[len(prefix) : -1]
@@ -226,9 +227,7 @@ def _make_array(
 
     metadata = ArrayV3Metadata.from_dict(document)
     chunks = document["chunk_grid"]["configuration"]["chunk_shape"]
-    grid = tuple(
-        -(-length // length_of_chunk) for length, length_of_chunk in zip(document["shape"], chunks, strict=True)
-    )
+    grid = grid_of(tuple(document["shape"]), tuple(chunks))
     paths = np.zeros(grid, np.dtypes.StringDType())
     offsets, lengths = np.zeros(grid, np.uint64), np.zeros(grid, np.uint64)
     if referred is not None:

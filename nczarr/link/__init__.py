@@ -1,7 +1,7 @@
 """The linker: makes the target of a plan. Writes the data of a store first, then the metadata.
 
 `write` makes a target on disk, `content` and `show_store` make a store in memory,
-`into` fills an open store.
+`write_into_store` fills an open store.
 """
 
 from __future__ import annotations
@@ -174,10 +174,10 @@ def content(plan: StorePlan, report: Report) -> Mapping[str, bytes] | None:
     from nczarr.stores.memory import MemoryStore
 
     target = MemoryStore()
-    return target.content if into(plan, target, report) else None
+    return target.content if write_into_store(plan, target, report) else None
 
 
-def into(plan: StorePlan, target: Store, report: Report) -> bool:
+def write_into_store(plan: StorePlan, target: Store, report: Report) -> bool:
     """Put a plan into an open store, whole or not at all; return False after an error. Raises OSError."""
     from nczarr.link.target import fill
 

@@ -287,7 +287,7 @@ class _Sending:
             if deferred is None:
                 self._do(described, task)
                 continue
-            for part, region in worker.boxes(array, task):  # the cluster computes the values of each region first
+            for part, region in worker.list_boxes(array, task):  # the cluster computes the values of each region first
                 self._do(described, part, region, deferred)
 
     def _do(self, described: Future, task: Task, region: Selection = (), values: Deferred | None = None) -> None:
@@ -295,7 +295,8 @@ class _Sending:
         while len(self._pending) >= AHEAD * max(1, self._workers.threads):
             self._take()
         region_values = () if values is None else (region, values.region(region, self._client))
-        future = self._submit(worker.do, self._run, described, self._target, task, self._options.memory, *region_values)
+        arguments = self._run, described, self._target, task, self._options.memory, *region_values
+        future = self._submit(worker.do_task, *arguments)
         self._pending[future.key] = future
         future.add_done_callback(self._ended.put)
 

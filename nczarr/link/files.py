@@ -25,10 +25,10 @@ def write(
 ) -> bool:
     """Make a text or single file; return False after an error. Raises OSError."""
     from nczarr.stores.lock import assure
-    from nczarr.stores.open import add_path_to_errors, beside
+    from nczarr.stores.open import add_path_to_errors, write_beside
 
     done, build = True, plan.form.build
-    with note_interruption(path), beside(path, plan.options.storage.of("target")) as unfinished:
+    with note_interruption(path), write_beside(path, plan.options.storage.of("target")) as unfinished:
         place = unfinished.path
         with add_path_to_errors(path):
             if build is None:

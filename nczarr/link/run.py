@@ -21,7 +21,7 @@ from nczarr.arrays.execution.thread_pool import Task as Work
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.regions import Index, Selection, grid_of, indices_of, ravel, region_of, table_of, unravel
 from nczarr.arrays.sources.source import itemsize
-from nczarr.arrays.sources.windows import FETCHED, TIMES, filling, window
+from nczarr.arrays.sources.windows import FETCHED, TIMES, list_fill_tasks, window
 from nczarr.ast.rectilinear import volume
 from nczarr.link.chunk_pieces import Batch, EncodedChunk, Piece, in_sequence, list_parts, locate, make_chunk, shard
 from nczarr.link.tasks import (
@@ -31,11 +31,11 @@ from nczarr.link.tasks import (
     Task,
     TaskSize,
     WrittenPart,
-    apart,
     arrays,
     batches,
     count_fetched_at_once,
-    cut,
+    cut_into_groups,
+    group_for_transfer,
     is_far,
     tasks,
 )
@@ -87,7 +87,7 @@ def _one_by_one(array: WrittenPart, chunks: Iterable[Index]) -> Iterator[Encoded
     if source is None or not source.distant:
         yield from (make_chunk(array, index) for index in chunks)
         return
-    for group in cut(chunks, count_fetched_at_once(array)):
+    for group in cut_into_groups(chunks, count_fetched_at_once(array)):
         at_hand = array._replace(source=source.prefetch([array.region(index) for index in group]))
         yield from (make_chunk(at_hand, index) for index in group)
 
@@ -118,7 +118,7 @@ def spans(array: WrittenPart, index: Index, count: int) -> Iterator[ChunkSpan]:
     """Cut a shard into spans with up to `count` chunks to make, at least one; nothing if it has none."""
     numbers = range(volume(array.unit) // max(1, array.chunk_size))
     if not array.target.sparse or array.source is None:
-        for part in cut(numbers, count):
+        for part in cut_into_groups(numbers, count):
             yield ChunkSpan(range(part[0], part[-1] + 1))
         return
     occupied = _list_occupied(array, index)
@@ -295,7 +295,7 @@ class PlanRun(NamedTuple):
         here = is_small(array) and not far
         if layout.shards is None or (self.store.distant and not self.store.sequential):
             make = _make_keys if self.store.sequential else partial(put_keys, finish=self.counts.finish)
-            for batch in apart(array, indices) if far else (indices,):
+            for batch in group_for_transfer(array, indices) if far else (indices,):
                 yield Work(partial(make, array, batch, self.store), need, here)
             return
         count = count_fetched_at_once(array) if far else min(MOST, BATCH // max(1, array.chunk_size * array.element))
@@ -311,7 +311,7 @@ class PlanRun(NamedTuple):
         assert source is not None
         yield BARRIER  # the block before it is given back
         block = window(source.layout, region)
-        yield from filling(block, source, self.measure.workers, self.measure.memory)
+        yield from list_fill_tasks(block, source, self.measure.workers, self.measure.memory)
         yield BARRIER
         for batch in batches(array, indices, self.measure):
             yield from self._keys(array._replace(source=block), batch)

@@ -25,7 +25,7 @@ from nczarr.arrays.execution.counts import Counts
 from nczarr.arrays.execution.thread_pool import DISTANT_WORKERS, processors
 from nczarr.arrays.sources.passes import Budget, Passes, plan_passes
 from nczarr.arrays.sources.source import ArraySource, Layout, find_unwritten, little_descr
-from nczarr.arrays.sources.windows import grid, way
+from nczarr.arrays.sources.windows import choose_route, chunk_shape_of
 from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.secrets import show
 from nczarr.link.run import link
@@ -64,7 +64,7 @@ class PartPasses(NamedTuple):
     @property
     def source_chunks(self) -> tuple[int, ...]:
         """Lengths of a source chunk; the shape of values without chunks."""
-        return self.source.layout.shape if self.source.viewed else grid(self.source)
+        return self.source.layout.shape if self.source.viewed else chunk_shape_of(self.source)
 
 
 def list_passes(plan: Plan, report: Report) -> list[PartPasses]:
@@ -130,7 +130,7 @@ def lend_scratch(part: PartPasses, target: str, options: Options) -> Iterator[Ar
         _check_room(part, store)
         written = WrittenPart(
             part.path, part.part, KEYS, PartTarget(layout, find_unwritten(part.source)), part.source,
-            way(part.source, layout),
+            choose_route(part.source, layout),
         )  # fmt: skip
         link([(0, written)], store, options, Counts())
         dtype = layout.dtype if isinstance(layout.dtype, str) else little_descr(layout.dtype)

@@ -19,7 +19,7 @@ from nczarr.arrays.execution.thread_pool import DISTANT_WORKERS, Crew, Task
 from nczarr.arrays.lazy_numpy import NDArray
 from nczarr.arrays.regions import Index, grid_of, index_of, number_of
 from nczarr.arrays.sources.source import itemsize
-from nczarr.arrays.sources.windows import way
+from nczarr.arrays.sources.windows import choose_route
 from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.secrets import show
 from nczarr.link.run import link
@@ -61,7 +61,7 @@ def refer(
             continue
         if not store.accepts(columns.sources):
             assert array.source is not None
-            yield number, array._replace(route=way(array.source, array.target.layout))
+            yield number, array._replace(route=choose_route(array.source, array.target.layout))
             continue
         grid = grid_of(array.target.layout.shape, array.unit)
         far = array.source is not None and array.source.distant
@@ -81,7 +81,7 @@ def refer(
         rest = _rest(array, grid, referred_columns, columns, ~long)
         if rest:
             assert array.source is not None
-            yield number, array._replace(route=way(array.source, array.target.layout), only=rest)
+            yield number, array._replace(route=choose_route(array.source, array.target.layout), only=rest)
 
 
 def _rest(
@@ -200,9 +200,8 @@ def is_scheduler(address: str, report: Report) -> bool:
 def indivisible(reason: str, report: Report) -> None:
     """Report indivisible-run: a cluster cannot do the run."""
     helps = ["without `--dask`, threads of this machine do the work"]
-    report.error(
-        "indivisible-run", f"a cluster needs a source and target that all its workers can reach; {reason}", helps=helps
-    )
+    text = f"a cluster needs a source and target that all its workers can reach; {reason}"
+    report.error("indivisible-run", text, helps=helps)
 
 
 class Begun(NamedTuple):

@@ -22,11 +22,11 @@ from nczarr.arrays.sources.windows import (
     TIMES,
     block_shape,
     blocks,
-    cells_of,
-    grid,
+    choose_route,
+    chunk_shape_of,
     needs_window,
-    room_beside,
-    way,
+    reading_shape,
+    remaining_memory,
 )
 from nczarr.ast.rectilinear import shape_of, varies, volume
 from nczarr.plan.plans import PartTarget, StorePlan
@@ -96,7 +96,7 @@ class WrittenPart(NamedTuple):
             return 0
         elements = self.chunk_size
         if self.source is not None and self.route in ("transcode", "rechunk") and not self.source.viewed:
-            elements = max(elements, volume(grid(self.source)))
+            elements = max(elements, volume(chunk_shape_of(self.source)))
         return elements * self.element
 
 
@@ -153,7 +153,7 @@ def route(source: ArraySource | None, target: PartTarget, *, by_reference: bool 
 
         if refer_chunks(source, layout) is not None:
             return "reference"
-    return way(source, layout)
+    return choose_route(source, layout)
 
 
 T = TypeVar("T")
@@ -204,22 +204,22 @@ def is_complete(array: WrittenPart, store: Store) -> bool:
 def batches(array: WrittenPart, indices: Iterable[Index], measure: TaskSize) -> Iterator[tuple[Index, ...]]:
     """Group keys into batches that are worth a task."""
     size = volume(array.unit) * array.element
-    return cut(indices, min(measure.keys, measure.size // max(1, size)))
+    return cut_into_groups(indices, min(measure.keys, measure.size // max(1, size)))
 
 
-def apart(array: WrittenPart, indices: Iterable[Index]) -> Iterator[tuple[Index, ...]]:
+def group_for_transfer(array: WrittenPart, indices: Iterable[Index]) -> Iterator[tuple[Index, ...]]:
     """Yield keys for transfer: one by one, but chunks in one shard of a distant source together."""
     regions = array.source.together if array.source is not None else None
     if regions is None or array.target.layout.shards is not None:
-        yield from cut(indices, 1)
+        yield from cut_into_groups(indices, 1)
         return
 
-    def home(index: Index) -> Index:
+    def find_shard(index: Index) -> Index:
         lengths = zip(index, array.unit, regions, strict=True)
         return tuple(number * unit_length // region for number, unit_length, region in lengths)
 
-    for _, group in groupby(indices, home):
-        yield from cut(group, count_fetched_at_once(array))
+    for _, group in groupby(indices, find_shard):
+        yield from cut_into_groups(group, count_fetched_at_once(array))
 
 
 def count_fetched_at_once(array: WrittenPart) -> int:
@@ -232,7 +232,7 @@ def is_far(array: WrittenPart, store: Store) -> bool:
     return store.distant or (array.source is not None and array.source.distant)
 
 
-def cut(items: Iterable[T], count: int) -> Iterator[tuple[T, ...]]:
+def cut_into_groups(items: Iterable[T], count: int) -> Iterator[tuple[T, ...]]:
     """Split items into groups of `count`, at least of one."""
     rest = iter(items)
     while group := tuple(islice(rest, max(1, count))):
@@ -246,5 +246,5 @@ def _block_shape(array: WrittenPart, measure: TaskSize) -> tuple[int, ...] | Non
         return None
     if not needs_window(source, array.target.layout.chunks):
         return None
-    room = room_beside(measure.memory, measure.workers, array.decoded * TIMES) // array.element
-    return block_shape(array.target.layout.shape, array.unit, cells_of(source), room)
+    room = remaining_memory(measure.memory, measure.workers, array.decoded * TIMES) // array.element
+    return block_shape(array.target.layout.shape, array.unit, reading_shape(source), room)

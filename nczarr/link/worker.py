@@ -109,7 +109,7 @@ class _Process:
 _process = _Process()
 
 
-def do(
+def do_task(
     run: str,
     array: Parcel,
     store: Parcel,
@@ -144,7 +144,7 @@ def values_of(layout: Layout, region: Selection, values: Any) -> ArraySource:
     return Window(layout, region, values)
 
 
-def boxes(array: WrittenPart, task: Task) -> Iterator[tuple[Task, Selection]]:
+def list_boxes(array: WrittenPart, task: Task) -> Iterator[tuple[Task, Selection]]:
     """Yield the keys of a task, each group with the region of their values."""
     layout = array.target.layout
     indices = task.indices

@@ -31,8 +31,8 @@ def hover(view: View, params: HoverParams) -> Hover | None:
     parts = list(_explain_faults(view, offset))
     if entry is not None:
         parts[:0] = _explain_entry(view, entry)
-    elif (place := _find_value(view, offset)) is not None:
-        start, end, text = place
+    elif (described := _describe_standard_name(view, offset)) is not None:
+        start, end, text = described
         parts.insert(0, text)
     else:
         parts[:0] = _explain_word(view, offset)
@@ -47,14 +47,11 @@ def attribute_of_value(view: View, offset: int) -> Mention | None:
     return next((one for one in attributes if one.value and one.value[0] <= offset < one.value[1]), None)
 
 
-def _find_value(view: View, offset: int) -> tuple[int, int, str] | None:
+def _describe_standard_name(view: View, offset: int) -> tuple[int, int, str] | None:
     """Return place and explanation of a standard name in an attribute."""
     attribute = attribute_of_value(view, offset)
-    if (
-        attribute is None
-        or attribute.value is None
-        or attribute.name not in ("standard_name", "computed_standard_name")
-    ):
+    names_standard = attribute is not None and attribute.name in ("standard_name", "computed_standard_name")
+    if attribute is None or attribute.value is None or not names_standard:
         return None
     data = view.text.data
     start, end = attribute.value
@@ -204,18 +201,18 @@ def _explain_attribute(key: Key, declared: Tables) -> str:
     return f"attribute `{names.readable(key.member)}`: {attribute.value.type}{number}, {value_text(attribute)}"
 
 
-def _explain_type(node: UserType, path: str, declared: Tables) -> str:
+def _explain_type(user_type: UserType, path: str, declared: Tables) -> str:
     text = size_text(path, (), declared)
-    return f"{type_text(node)}{f', {text}' if text else ', of any length'}"
+    return f"{type_text(user_type)}{f', {text}' if text else ', of any length'}"
 
 
-def _explain_member(node: UserType, name: str) -> str:
-    if isinstance(node, EnumType):
-        value = next((one.value for one in node.constants if one.name == name), None)
-        return f"`{name}` = {value}, constant of enum `{node.name}` ({node.base})"
-    if isinstance(node, CompoundType):
-        for field in node.fields:
+def _explain_member(user_type: UserType, name: str) -> str:
+    if isinstance(user_type, EnumType):
+        value = next((constant.value for constant in user_type.constants if constant.name == name), None)
+        return f"`{name}` = {value}, constant of enum `{user_type.name}` ({user_type.base})"
+    if isinstance(user_type, CompoundType):
+        for field in user_type.fields:
             if field.name == name:
                 shape = "".join(f"[{length}]" for length in field.shape)
-                return f"field `{name}` of `{node.name}`: {field.type}{shape}"
+                return f"field `{name}` of `{user_type.name}`: {field.type}{shape}"
     return ""

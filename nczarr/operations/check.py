@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Literal, NamedTuple, cast
 
 from nczarr import names, registry
+from nczarr.arrays.regions import grid_of
 from nczarr.arrays.values.parts import is_fixed, size
 from nczarr.ast import Dimension, Group, UserType, Variable
 from nczarr.ast.node import Node
@@ -68,9 +69,8 @@ class _Check:
 
     def _missing(self, what: str, home: Node, required: Node, near: str | None) -> None:
         helps = [f"did you mean `{near}`, which is in the dataset but not in the schema?"] if near else []
-        self._add(
-            "missing-element", f"{what} is missing; the schema defines it{_place(required)}", home, required, helps
-        )
+        text = f"{what} is missing; the schema defines it{_place(required)}"
+        self._add("missing-element", text, home, required, helps)
 
     def _add(self, code: str, message: str, here: Node, there: Node | None, helps: list[str] | None = None) -> None:
         others = () if there is None else (label_of(there, "the schema"),)
@@ -162,7 +162,7 @@ def _tiny(checked: Checked) -> Iterator[tuple[str, int, tuple[int, ...], tuple[i
         if not chunks or not is_fixed(variable.type, checked.types):
             continue
         item = max(1, size(variable.type, checked.types))
-        number = math.prod(-(-length // chunk) for length, chunk in zip(shape, chunks, strict=True))
+        number = math.prod(grid_of(shape, chunks))
         if number >= MANY and math.prod(chunks) * item < TINY:
             yield path, number, chunks, _longer(shape, chunks, item)
 
@@ -199,7 +199,7 @@ class CheckRequest(NamedTuple):
     """Callback after each pass over `content`, with its name and the tree."""
 
 
-def judge(name: str) -> Peer | Format:
+def find_judge(name: str) -> Peer | Format:
     """Return the reader, convention or target format with a name. Raises ValueError for an unknown one."""
     form, peer = registry.find_format(name), readers.find_peer(name)
     if peer is not None:
@@ -237,7 +237,7 @@ def _check(request: CheckRequest, report: Report) -> int:
         opened = source
     form = None
     if request.form and opened is not None:
-        form = endpoints.source_format(opened, request.form, report)
+        form = endpoints.require_format(opened, request.form, report)
         if form is None:
             return 0
     revision = endpoints.revision(opened, report, options) if peers and opened is not None else None
@@ -287,7 +287,7 @@ def _check_conventions(checked: Checked, request: CheckRequest, report: Report) 
 
 def _report_undeclared(checked: Checked, peer: Peer, request: CheckRequest, report: Report) -> int:
     """Report what keeps a source of another format from declaring a convention; return the number of reports."""
-    name = registry.having("declares")[0]
+    name = registry.list_names_with("declares")[0]
     form = registry.find_format(name)
     assert form is not None
     helps = [f"convert it: `--to {name} --declare {peer.convention}`"]

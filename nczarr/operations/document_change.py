@@ -68,7 +68,7 @@ def open_store(path: str, report: Report, options: Options, *, rehearsal: bool) 
         return None
     journal = documents.find_journal(source)
     if journal is None:
-        return endpoints.readable(source, report, options)
+        return endpoints.open_readable(source, report, options)
     if journal.state == "writing":
         text = f"`{show(path)}` is being extended, or `nczarr {journal.verb}` was interrupted"
         report.error("unchangeable-store", text, helps=["complete it with its own command"])

@@ -46,7 +46,7 @@ def open_source(path: str, report: Report, options: Options) -> Source | Store |
     try:
         source = open_path(path, options.storage.of("source"), _is_ranged)
     except (BadURLError, MissingProtocolError) as error:
-        unusable(path, error, report)
+        report_unusable_url(path, error, report)
         return None
     is_file = isinstance(source, Source) or source.archive
     if is_file and not place.remote and not options.unfinished and is_unfinished(place.path):
@@ -100,7 +100,7 @@ def revision(source: Source | Store, report: Report, options: Options) -> Source
     return store
 
 
-def source_format(source: Source | Store, name: str, report: Report) -> Format | None:
+def require_format(source: Source | Store, name: str, report: Report) -> Format | None:
     """Return the format with a name; None (reported) if the source cannot have it."""
     form = registry.find_format(name)
     if form is None or not form.readable:
@@ -108,15 +108,16 @@ def source_format(source: Source | Store, name: str, report: Report) -> Format |
         text = f"format `{name}` cannot be read" if form else f"unknown format `{name}`"
         report.error("unknown-format", text, helps=[f"formats that can be read: {readable}"])
         return None
-    if form.opens is not None or (form.holds is None) == isinstance(source, Source):
+    is_file, reads_files = isinstance(source, Source), form.holds is None
+    if form.opens is not None or is_file == reads_files:
         return form
-    what, expected = ("file", "a store of keys") if isinstance(source, Source) else ("store of keys", "one file")
+    what, expected = ("file", "a store of keys") if is_file else ("store of keys", "one file")
     place = source.name if isinstance(source, Source) else source.path
     report.error("unknown-format", f"`{place}` is a {what}, and format `{name}` is {expected}")
     return None
 
 
-def unusable(text: str, error: BadURLError | ImportError, report: Report) -> None:
+def report_unusable_url(text: str, error: BadURLError | ImportError, report: Report) -> None:
     """Report why a URL cannot be used: bad-url, missing-library."""
     if isinstance(error, BadURLError):
         report.error("bad-url", f"`{show(text)}`: {error}")
@@ -129,11 +130,11 @@ def locate(text: str, report: Report) -> Location | None:
     try:
         return location(text)
     except BadURLError as error:
-        unusable(text, error, report)
+        report_unusable_url(text, error, report)
         return None
 
 
-def readable(store: Store, report: Report, options: Options) -> Store | None:
+def open_readable(store: Store, report: Report, options: Options) -> Store | None:
     """Return the state of a store that can be read; None (reported) for an unfinished one that is not allowed.
 
     A store that is being extended has one at any time: with a warning.
@@ -341,7 +342,7 @@ def lock_place(path: str, report: Report, options: Options, *, replaces: bool) -
             storage = options.storage.at("target", place.server)
             lock = stack.enter_context(lock_target(target, report, storage, replaces=replaces))
         except (BadURLError, MissingProtocolError) as failure:
-            unusable(path, failure, report)
+            report_unusable_url(path, failure, report)
             lock = None
         yield lock
 
@@ -366,7 +367,7 @@ def is_free(place: Location, form: Format | None, report: Report, options: Optio
         if place.remote:
             return _is_free_there(place, form, report, options)
     except (BadURLError, MissingProtocolError) as failure:
-        unusable(path, failure, report)
+        report_unusable_url(path, failure, report)
         return False
     if os.path.lexists(path):
         problem = obstacle(path, store=_is_store(path, form)) if options.overwrite else "exists"

@@ -150,7 +150,7 @@ def collect_facts(request: InfoRequest, report: Report) -> Informed | None:
     source = request.content or endpoints.open_source(request.path, report, options)
     if source is None:
         return None
-    form = endpoints.source_format(source, request.form, report) if request.form else endpoints.detect_format(source)
+    form = endpoints.require_format(source, request.form, report) if request.form else endpoints.detect_format(source)
     if request.form and form is None:
         return None
     checked = pipeline.read(source, report, options, form)

@@ -84,7 +84,7 @@ def read(
 ) -> Checked | None:
     """Return the checked dataset of a file or store; the format is detected by content unless given."""
     if not isinstance(source, Source):
-        settled = endpoints.readable(source, report, options)
+        settled = endpoints.open_readable(source, report, options)
         if settled is None:
             return None
         source = settled
@@ -142,7 +142,7 @@ def read_path(
     if options.survey and not isinstance(source, Source):
         source.survey()
     asked = name or (registry.MODES["zarr"] if "zarr" in location(path).modes else None)
-    form = endpoints.source_format(source, asked, report) if asked else None
+    form = endpoints.require_format(source, asked, report) if asked else None
     if asked and form is None:
         return None
     return read(source, report, options, form, observe)

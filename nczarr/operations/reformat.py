@@ -70,10 +70,9 @@ def _find_format(source: Source, report: Report) -> Format | None:
     if form is not None and form.reformat:
         return form
     what = "its format is unknown" if form is None else f"its format is {form.name}"
-    texts = " and ".join(f"`{name}`" for name in registry.having("reformat"))
-    report.error(
-        "unknown-format", f"`{show(source.name)}` cannot be formatted: {what}", helps=[f"formatted are {texts}"]
-    )
+    texts = " and ".join(f"`{name}`" for name in registry.list_names_with("reformat"))
+    text = f"`{show(source.name)}` cannot be formatted: {what}"
+    report.error("unknown-format", text, helps=[f"formatted are {texts}"])
     return None
 
 
@@ -83,14 +82,14 @@ def replace_text(path: str, text: bytes, report: Report) -> bool:
     The file keeps its mode. Reports busy-target. Raises OSError.
     """
     from nczarr.stores.finish import lock_target
-    from nczarr.stores.open import beside
+    from nczarr.stores.open import write_beside
 
     target = os.path.realpath(path)
     with lock_target(target, report, NO_OPTIONS, replaces=True) as lock:
         if lock is None:
             return False
         mode = os.stat(target).st_mode & 0o7777
-        with beside(target) as unfinished:
+        with write_beside(target) as unfinished:
             with open(unfinished.path, "xb") as file:
                 file.write(text)
                 file.flush()

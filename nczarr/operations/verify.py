@@ -53,7 +53,7 @@ class RangeTable(NamedTuple):
     length: NDArray[np.int64]
     """Lengths in bytes."""
 
-    def beyond(self, sizes: NDArray[np.int64]) -> NDArray[np.int64]:
+    def find_rows_beyond(self, sizes: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the rows beyond the end of their target: int64, shape (rows,).
 
         `sizes`: bytes of every target, int64, shape (targets,); rows of targets
@@ -171,7 +171,7 @@ def look_at(references: References, look: Look, report: Report, *, distant: bool
     for table in tables(references.entries(), targets.urls):
         targets.take(table)
         count += len(table.keys)
-        for row in table.beyond(targets.sizes).tolist():
+        for row in table.find_rows_beyond(targets.sizes).tolist():
             key = table.keys[row]
             url = targets.names[int(table.target[row])]
             if key not in useless and _is_meant(references, key, url, table, row):
@@ -297,7 +297,7 @@ def _read_batch(
     return count, faults
 
 
-def strays(checked: Checked, references: References) -> Iterator[str]:
+def list_strays(checked: Checked, references: References) -> Iterator[str]:
     """Yield valid keys of references that are neither chunks nor documents. Raises OSError."""
     owners: dict[str, KeyListing] = {}
     count = 0
@@ -357,7 +357,7 @@ def verify(source: Source | Store, sample: int | None, report: Report, options: 
         for diagnostic in own_report.list_sorted():
             report.add(diagnostic)
         if checked is not None:
-            for key in islice(strays(checked, store.references), report.limit):
+            for key in islice(list_strays(checked, store.references), report.limit):
                 text = f"`{key}` is not a chunk of any array and is never read"
                 report.add(Diagnostic("stray-reference", Severity.WARNING, text, Label(key=key)))
             count = _read_chunks(checked, store, looked, sample, report, options)

@@ -18,7 +18,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, TypeGuard
 
-from nczarr.arrays.regions import first_of, linear_block, region_of
+from nczarr.arrays.regions import linear_block, number_of_first, region_of
 from nczarr.arrays.sources.source import ArraySource, Descr
 from nczarr.ast.plain import is_utf8
 from nczarr.ast.rectilinear import varies, volume
@@ -63,7 +63,7 @@ def survey(source: ArraySource | None, fill: bytes, *, characters: bool = False)
     slab = linear_block(shape, SLAB)
     for index in source.list_occupied(slab):
         region = region_of(index, slab, shape)
-        first = first_of(region, shape)
+        first = number_of_first(region, shape)
         for number, text in enumerate(source.read(region).reshape(-1)):
             size += 4 + len(text or b"")
             if text is None:

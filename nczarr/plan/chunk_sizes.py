@@ -76,10 +76,10 @@ def _keep_steps_whole(extents: tuple[int, ...], cells: int, largest_step: int) -
 def _shrink(extents: tuple[int, ...], cells: int) -> tuple[int, ...]:
     """Return lengths of at most `cells` cells: each extent by the same factor, as far as lengths are at least 1."""
     lengths = list(extents)
-    left = sorted(range(len(extents)), key=lambda axis: extents[axis])
-    while left:
-        factor = (cells / math.prod(extents[axis] for axis in left)) ** (1 / len(left))
-        axis = left.pop(0)
+    open_axes = sorted(range(len(extents)), key=lambda axis: extents[axis])
+    while open_axes:
+        factor = (cells / math.prod(extents[axis] for axis in open_axes)) ** (1 / len(open_axes))
+        axis = open_axes.pop(0)
         lengths[axis] = max(1, min(extents[axis], int(extents[axis] * factor)))
         cells //= lengths[axis]
     return tuple(lengths)

@@ -101,14 +101,14 @@ _CHECKSUM = 4
 _SCALE_OFFSET = 6
 
 
-def _problem(code: str, text: str, span: Span, help_: str) -> Diagnostic:
+def _diagnose(code: str, text: str, span: Span, help_: str) -> Diagnostic:
     """Return the diagnostic of content that netCDF-4 cannot represent."""
     return Diagnostic(code, Severity.ERROR, text, Label(span), helps=(help_,))
 
 
 def check_limits(checked: Checked, storage: Mapping[str, Storage], report: Report) -> None:
     """Report everything that the library would fail on."""
-    for fault in (*_check_types(checked), *_variables(checked, storage), *_attributes(checked)):
+    for fault in (*_check_types(checked), *_check_variables(checked, storage), *_check_attributes(checked)):
         report.add(fault)
 
 
@@ -116,53 +116,52 @@ def _check_types(checked: Checked) -> Iterator[Diagnostic]:
     for path, declared in checked.types.items():
         fields = declared.fields if isinstance(declared, CompoundType) else ()
         deep = next((field for field in fields if len(field.shape) > MAX_RANK), None)
-        size = 0 if deep is not None else message_size(path, checked.types)
+        size = 0 if deep is not None else datatype_message_size(path, checked.types)
         if deep is not None:
             text = f"field `{deep.name}` of `{path}` has {len(deep.shape)} dimensions"
-            yield _problem("rank-limit", f"{text}; HDF5 files have at most {MAX_RANK}", deep.span, _STORE)
+            yield _diagnose("rank-limit", f"{text}; HDF5 files have at most {MAX_RANK}", deep.span, _STORE)
         elif size > MESSAGE_BYTES:
             text = f"the description of type `{path}` needs {size} bytes; the limit of HDF5 files is {MESSAGE_BYTES}"
-            yield _problem(
-                "format-conflict", text, declared.span, "use fewer members or shorter names, or write a store"
-            )
+            remedy = "use fewer members or shorter names, or write a store"
+            yield _diagnose("format-conflict", text, declared.span, remedy)
 
 
 _STORE = "write a store, which has no such limit"
 
 
-def _variables(checked: Checked, storage: Mapping[str, Storage]) -> Iterator[Diagnostic]:
+def _check_variables(checked: Checked, storage: Mapping[str, Storage]) -> Iterator[Diagnostic]:
     for path, variable in checked.variables.items():
         rank = len(variable.dimensions)
         if rank > MAX_RANK:
             text = f"`{path}` has {rank} dimensions; HDF5 files have at most {MAX_RANK}"
-            yield _problem("rank-limit", text, variable.span, _STORE)
+            yield _diagnose("rank-limit", text, variable.span, _STORE)
         size = measure_stored(variable.type, checked.types)
         filled = not (storage[path].no_fill and is_fixed(variable.type, checked.types))
         if variable.type in checked.types and filled and size > FILL_BYTES:
             text = f"the fill value of `{path}` has {size} bytes; the limit of HDF5 files is {FILL_BYTES}"
             helps = "use `_NoFill`, a smaller type, or write a store"
-            yield _problem("format-conflict", text, variable.span, helps)
+            yield _diagnose("format-conflict", text, variable.span, helps)
         quantize = storage[path].quantize
         digits = quantize.digits if quantize is not None and quantize.algorithm != "bitround" else 0
         if variable.type == "float" and digits > FLOAT_DIGITS:
             text = f"`{path}` cannot be rounded to {digits} digits; the netCDF library supports 1 to {FLOAT_DIGITS}"
-            yield _problem("refused-storage", text, variable.span, "omit the rounding: a float has no more digits")
+            yield _diagnose("refused-storage", text, variable.span, "omit the rounding: a float has no more digits")
         if variable.dimensions and storage[path].codecs:
-            wrong = _filters(variable, checked.shapes[path], storage[path], checked)
+            wrong = _find_refused_filter(variable, checked.shapes[path], storage[path], checked)
             if wrong is not None:
                 text = f"`{path}` has unsupported storage: {wrong}"
-                yield _problem("refused-storage", text, variable.span, "choose other filters, or none with `--codec`")
+                yield _diagnose("refused-storage", text, variable.span, "choose other filters, or none with `--codec`")
 
 
-def _attributes(checked: Checked) -> Iterator[Diagnostic]:
+def _check_attributes(checked: Checked) -> Iterator[Diagnostic]:
     owners: list[tuple[str, Group | Variable]] = [*checked.groups.items(), *checked.variables.items()]
     for path, owner in owners:
         if len(owner.attributes) > MAX_ATTRIBUTES:
             text = f"`{path}` has {len(owner.attributes)} attributes; HDF5 files have at most {MAX_ATTRIBUTES}"
-            yield _problem("format-conflict", text, owner.span, "use longer lists, or a variable")
+            yield _diagnose("format-conflict", text, owner.span, "use longer lists, or a variable")
 
 
-def _filters(variable: Variable, shape: tuple[int, ...], storage: Storage, checked: Checked) -> str | None:
+def _find_refused_filter(variable: Variable, shape: tuple[int, ...], storage: Storage, checked: Checked) -> str | None:
     """Return why the library refuses a filter chain, or None."""
     if len(storage.codecs) > MAX_FILTERS:
         return f"it has {len(storage.codecs)} filters; the limit is {MAX_FILTERS}"
@@ -180,22 +179,22 @@ def _filters(variable: Variable, shape: tuple[int, ...], storage: Storage, check
         if codec.id == _SCALE_OFFSET and (variable.type not in ATOMIC or variable.type in ("char", "string")):
             return f"the scale-offset filter is for numbers, not for {variable.type}"
         if codec.id == SZIP:
-            wrong = _szip(codec, variable.type, checked.types, room)
+            wrong = _find_szip_fault(codec, variable.type, checked.types, room)
             if wrong is not None or DEFLATE in ids:
                 return wrong or "szip and deflate exclude each other"
-            if FLETCHER32 in ids and _bytes(variable.type, checked.types) > _CHECKSUM:
+            if FLETCHER32 in ids and _number_size(variable.type, checked.types) > _CHECKSUM:
                 return "fletcher32 comes first and appends 4 bytes, but szip needs whole values of 8 bytes"
     return None
 
 
-def _bytes(type_name: str, types: Types) -> int:
+def _number_size(type_name: str, types: Types) -> int:
     """Return the size of a number or enum value; else 0."""
     declared = types.get(type_name)
     base = declared.base if isinstance(declared, EnumType) else type_name
     return ATOMIC[base].size if base in ATOMIC and base != "string" else 0
 
 
-def _szip(codec: Codec, type_name: str, types: Types, room: int) -> str | None:
+def _find_szip_fault(codec: Codec, type_name: str, types: Types, room: int) -> str | None:
     """Return why szip fails, or None; `room`: elements of a chunk."""
     if type_name == "char" or isinstance(types.get(type_name), OpaqueType | CompoundType):
         return f"szip is for numbers, not for {type_name}"
@@ -207,11 +206,15 @@ def _szip(codec: Codec, type_name: str, types: Types, room: int) -> str | None:
     return f"szip has blocks of {pixels} pixels, but a chunk has {room}" if pixels > room else None
 
 
-def message_size(type_name: str, types: Types) -> int:
-    """Return the size of a type's description: datatype messages of version 3, without padding."""
+def datatype_message_size(type_name: str, types: Types) -> int:
+    """Return the size of a type's description: datatype messages of version 3, without padding.
+
+    Each message begins with 8 bytes: class, version, bits and size. Then come the properties: 4 bytes of an integer,
+    12 of a float, rank and lengths of an array, name and offset of each field, name and value of each enum constant.
+    """
     sizes: dict[str, int] = {}
 
-    def of(name: str) -> int:
+    def size_of(name: str) -> int:
         declared = types.get(name)
         if name in sizes:
             return sizes[name]
@@ -221,28 +224,28 @@ def message_size(type_name: str, types: Types) -> int:
             case OpaqueType():
                 length = 8
             case VlenType():
-                length = 8 + of(declared.base)
+                length = 8 + size_of(declared.base)
             case EnumType():
                 width = ATOMIC[declared.base].size
-                length = 8 + of(declared.base) + sum(_text(item.name) + width for item in declared.constants)
+                length = 8 + size_of(declared.base) + sum(_name_size(item.name) + width for item in declared.constants)
             case CompoundType():
-                place = max(1, (measure_stored(name, types).bit_length() + 7) // 8)
+                offset_width = max(1, (measure_stored(name, types).bit_length() + 7) // 8)
                 length = 8
                 for field in declared.fields:
                     array = 8 + 1 + 4 * len(field.shape) if field.shape else 0
-                    length += _text(field.name) + place + array + of(field.type)
+                    length += _name_size(field.name) + offset_width + array + size_of(field.type)
             case _:
                 assert_never(declared)
         sizes[name] = length
         return length
 
-    return of(type_name)
+    return size_of(type_name)
 
 
 _ATOMIC_MESSAGES = {"char": 8, "string": 8 + 12}
 
 
-def _text(name: str) -> int:
+def _name_size(name: str) -> int:
     return len(name.encode()) + 1
 
 

@@ -6,7 +6,7 @@ import math
 from typing import NamedTuple
 
 from nczarr.arrays.codecs import table
-from nczarr.arrays.codecs.chain import expressible, nearest, portable, working
+from nczarr.arrays.codecs.chain import drop_no_ops, expressible, nearest, portable
 from nczarr.arrays.regions import grid_of
 from nczarr.arrays.sources.memory import fill_parts, is_complete, patterns
 from nczarr.arrays.sources.source import ArraySource, Descr, Layout, Order, Parts, fill_of, is_number
@@ -184,7 +184,7 @@ def _target(
     supported = table.nameable(arrays.codecs)
     codecs = nearest(storage.codecs, supported)
     codecs = portable(codecs, itemsize) if expressible(codecs, supported) else ()
-    codecs = working(codecs, width(dtype))
+    codecs = drop_no_ops(codecs, width(dtype))
     if dtype == "|O" or (type_name == "string" and width(dtype) != POINTER):
         codecs = tuple(codec for codec in codecs if codec.id != SHUFFLE)
     no_mode = arrays.undefined_fill and storage.no_fill and _is_undefined(one, dtype, itemsize)

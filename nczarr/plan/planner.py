@@ -31,7 +31,7 @@ def check_declaration(form: Format, options: Options, report: Report) -> None:
     if options.declare is not None and options.declare not in form.declares:
         from nczarr import registry
 
-        format_names = ", ".join(f"`{name}`" for name in registry.having("declares"))
+        format_names = ", ".join(f"`{name}`" for name in registry.list_names_with("declares"))
         text = f"format `{form.name}` cannot declare {_TITLE if options.declare == 'nz' else 'conventions of Zarr v3'}"
         report.error("undeclarable-convention", text, helps=[f"write a format that can: {format_names}"])
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from nczarr.arrays.chunks.manifest import WHOLE, Affine, PlaceColumns, columns_of, some, unmask
 from nczarr.arrays.codecs import table
-from nczarr.arrays.codecs.chain import expressible, nearest, portable, same_bytes, working
+from nczarr.arrays.codecs.chain import drop_no_ops, expressible, nearest, portable, same_bytes
 from nczarr.arrays.codecs.lengths import measure_linked_chunks
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.regions import distinct, even_chunks, grid_of, unravel
@@ -55,7 +55,7 @@ def as_stored(
     cut = _cut(source, itemsize, chunks)
     if cut is None or cut.stored is None:
         return "it cannot be divided into the requested chunk lengths"
-    chain = working(codecs, width(stored.dtype))
+    chain = drop_no_ops(codecs, width(stored.dtype))
     return cut, Layout(stored.dtype, source.layout.shape, cut.stored.chunks, chain)
 
 

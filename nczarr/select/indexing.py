@@ -25,8 +25,8 @@ class IndexKey(NamedTuple):
     axes: tuple[int | range | None, ...]
     """Basic index of each dimension; None where `points` has one."""
     points: Mapping[int, NDArray[np.int64]] = MappingProxyType({})
-    """Non-negative indices by dimension, broadcast together: int64, of shape `broadcast`."""
-    broadcast: tuple[int, ...] = ()
+    """Non-negative indices by dimension, broadcast together: int64, of shape `broadcast_shape`."""
+    broadcast_shape: tuple[int, ...] = ()
     """Shape of the advanced part."""
     place: int | None = None
     """First axis of the advanced part in the result; None without an advanced part."""
@@ -186,7 +186,7 @@ def _read(checked: Checked, path: str, key: Any, *, first: bool) -> NDArray[Any]
     index, reader = parse(key, shape), reader_of(checked, path)
     if index.place is None:
         return np.expand_dims(_outer(reader, type_name, [axis for axis in index.axes if axis is not None]), index.new)
-    region, count = _points(reader, type_name, index, shape), len(index.broadcast)
+    region, count = _points(reader, type_name, index, shape), len(index.broadcast_shape)
     if first:
         new = (position if position >= index.place else position + count for position in index.new)
         return np.expand_dims(region, tuple(new))
@@ -197,7 +197,7 @@ def _read(checked: Checked, path: str, key: Any, *, first: bool) -> NDArray[Any]
 def read(checked: Checked, path: str, key: Any) -> Any:
     """Return the values of `variable[key]`, as NumPy does; without dimensions a scalar. For the errors see `parse`."""
     values = _read(checked, path, key, first=False)
-    return _own(values if values.ndim else values[()])
+    return _copy_view(values if values.ndim else values[()])
 
 
 def read_outer(checked: Checked, path: str, axes: Sequence[Any]) -> NDArray[Any]:
@@ -210,7 +210,7 @@ def read_outer(checked: Checked, path: str, axes: Sequence[Any]) -> NDArray[Any]
     if len(axes) != len(shape):
         raise IndexError(f"{len(axes)} indices for {len(shape)} dimensions")
     indices = [outer_axis(item, length, axis) for axis, (item, length) in enumerate(zip(axes, shape, strict=True))]
-    values: NDArray[Any] = _own(_outer(reader_of(checked, path), type_name, indices))
+    values: NDArray[Any] = _copy_view(_outer(reader_of(checked, path), type_name, indices))
     return values
 
 
@@ -220,11 +220,11 @@ def read_points(checked: Checked, path: str, key: Any) -> NDArray[Any]:
     `key`: as for `read`. The dimensions of the broadcast arrays are always the
     first of the result, then come those of slices. For the errors see `parse`.
     """
-    values: NDArray[Any] = _own(_read(checked, path, key, first=True))
+    values: NDArray[Any] = _copy_view(_read(checked, path, key, first=True))
     return values
 
 
-def _own(values: Any) -> Any:
+def _copy_view(values: Any) -> Any:
     """Return values that belong to the caller: a copy of a view of a file or cache."""
     return values.copy() if isinstance(values, np.ndarray) and not values.flags.writeable else values
 
@@ -240,43 +240,40 @@ def _outer(reader: PartAssembler, type_name: str, axes: Sequence[Axis]) -> NDArr
 def _points(reader: PartAssembler, type_name: str, index: IndexKey, shape: tuple[int, ...]) -> NDArray[Any]:
     """Return the values of an index with an advanced part, whose axes come first."""
     ranges = {axis: item for axis, item in enumerate(index.axes) if isinstance(item, range)}
-    if 0 in index.broadcast:
-        return np.empty((*index.broadcast, *map(len, ranges.values())), dtype_of(type_name, reader.types))
-    owners = _orthogonal(index)
-    if owners is None:
+    if 0 in index.broadcast_shape:
+        return np.empty((*index.broadcast_shape, *map(len, ranges.values())), dtype_of(type_name, reader.types))
+    dimension_of = _match_dimensions(index)
+    if dimension_of is None:
         flat = {axis: np.ascontiguousarray(indices).reshape(-1) for axis, indices in index.points.items()}
         region = reader.points(type_name, flat, ranges, shape)
-        return region.reshape(*index.broadcast, *region.shape[1:])
+        return region.reshape(*index.broadcast_shape, *region.shape[1:])
     axes: list[Indices] = []
     for axis, item in enumerate(index.axes):
         indices = index.points.get(axis)
         if isinstance(item, range):
             axes.append(item)
         elif indices is not None:
-            along = owners.get(axis)
-            axes.append(
-                indices[tuple(slice(None) if dimension == along else 0 for dimension in range(indices.ndim))].reshape(
-                    -1
-                )
-            )
+            along = dimension_of.get(axis)
+            line = tuple(slice(None) if dimension == along else 0 for dimension in range(indices.ndim))
+            axes.append(indices[line].reshape(-1))
     region = reader.outer(type_name, axes)
-    order = sorted(index.points, key=lambda axis: owners.get(axis, -1))
+    order = sorted(index.points, key=lambda axis: dimension_of.get(axis, -1))
     moved = region.transpose(*order, *ranges)
-    return moved.reshape(*index.broadcast, *moved.shape[len(order) :])
+    return moved.reshape(*index.broadcast_shape, *moved.shape[len(order) :])
 
 
-def _orthogonal(index: IndexKey) -> dict[int, int] | None:
+def _match_dimensions(index: IndexKey) -> dict[int, int] | None:
     """Return the axis of the broadcast shape along which each index array varies; None if the index is not outer.
 
     An index is outer if no two arrays vary along the same axis, and each axis
     has an array, like the arrays of `numpy.ix_`.
     """
-    owners: dict[int, int] = {}
-    for axis, values in index.points.items():
-        varying = [dimension for dimension, step in enumerate(values.strides) if step and values.shape[dimension] > 1]
-        if len(varying) > 1 or (varying and varying[0] in owners.values()):
+    dimension_of: dict[int, int] = {}
+    for axis, indices in index.points.items():
+        varying = [dimension for dimension, step in enumerate(indices.strides) if step and indices.shape[dimension] > 1]
+        if len(varying) > 1 or (varying and varying[0] in dimension_of.values()):
             return None
         if varying:
-            owners[axis] = varying[0]
-    needed = {dimension for dimension, length in enumerate(index.broadcast) if length > 1}
-    return owners if needed == set(owners.values()) else None
+            dimension_of[axis] = varying[0]
+    needed = {dimension for dimension, length in enumerate(index.broadcast_shape) if length > 1}
+    return dimension_of if needed == set(dimension_of.values()) else None

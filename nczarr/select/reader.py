@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from nczarr.arrays.chunks.chunk_grid_array import TIMES
-from nczarr.arrays.execution.thread_pool import each, processors
+from nczarr.arrays.execution.thread_pool import processors, run_each
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.regions import Region, Selection, all_of, lengths_of, linear_block
 from nczarr.arrays.sources.decoded_parts import read_together
@@ -51,9 +51,9 @@ def select_parts(checked: Checked, path: str, ranges: Region) -> Parts:
     whole = tuple(map(range, checked.shapes[path]))
     if ranges == whole:
         return parts
-    from nczarr.arrays.sources.sliced import cut
+    from nczarr.arrays.sources.sliced import slice_parts
 
-    return cut(checked.variables[path].type, ranges, parts, checked.types)
+    return slice_parts(checked.variables[path].type, ranges, parts, checked.types)
 
 
 def reader_of(checked: Checked, path: str) -> PartAssembler:
@@ -166,7 +166,7 @@ class PartAssembler:
         is_shared = is_fixed(type_name, self.types) and len(boxes) >= 2 * processors() and not self.parts[""].viewed
         need = TIMES * size * itemsize(self.parts[""].layout.dtype) if is_shared else None
         # The last boxes first: the counts of lists are read from the beginning up to the end of a box.
-        each(put, boxes if is_shared else reversed(boxes), need)
+        run_each(put, boxes if is_shared else reversed(boxes), need)
 
     def _cut(self, type_name: str, box: tuple[IndexRun, ...]) -> NDArray[Any]:
         """Return the chosen values of a box, in their shape; numbers may have any byte order."""

@@ -55,9 +55,9 @@ def with_related(variables: Iterable[str], checked: Checked) -> list[str]:
     return list(related)
 
 
-def list_mentioned(checked: Checked, fqn: str, attributes: Set[str]) -> Iterator[str]:
-    """Yield the variables that these attributes name: in the group of `fqn`, else the nearest enclosing one."""
-    for attribute in checked.variables[fqn].attributes:
+def list_mentioned(checked: Checked, path: str, attributes: Set[str]) -> Iterator[str]:
+    """Yield the variables that these attributes name: in the group of `path`, else the nearest enclosing one."""
+    for attribute in checked.variables[path].attributes:
         value = attribute.value
         if attribute.name not in attributes or value.type not in ("char", "string"):
             continue
@@ -65,12 +65,12 @@ def list_mentioned(checked: Checked, fqn: str, attributes: Set[str]) -> Iterator
         for word in b" ".join(text for text in texts if isinstance(text, bytes)).replace(b"\0", b" ").split():
             if attribute.name in _WITH_KEYS:
                 word = word.removesuffix(b":")
-            name, group = names.normal(word.decode("utf-8", "surrogateescape")), fqn
+            name, group = names.normal(word.decode("utf-8", "surrogateescape")), path
             while group != "/":
                 group = names.parent(group)
-                path = names.join(group, name)
-                if path in checked.variables:
-                    yield path
+                candidate = names.join(group, name)
+                if candidate in checked.variables:
+                    yield candidate
                     break
 
 

@@ -246,12 +246,12 @@ def dimension_range(text: str, report: Report, option: str = "--dim") -> Dimensi
     span, name = _span(option, text, match), _BACKSLASHED.sub(r"\1", match[1])
     if indices[1] is not None:
         index = int(indices[1])
-        return DimensionRange(name, slice(index, _after(index)), span=span)
+        return DimensionRange(name, slice(index, _stop_after(index)), span=span)
     if indices[4] is not None and not int(indices[4]):
         report.error("bad-selection", "a stride of 0 is invalid", span, helps=["the smallest stride is 1"])
         return None
     first, last = (None if end is None else int(end) for end in indices.group(2, 3))
-    stop = None if last is None else _after(last)
+    stop = None if last is None else _stop_after(last)
     return DimensionRange(name, slice(first, stop, int(indices[4] or 1)), span=span)
 
 
@@ -303,7 +303,7 @@ def _dimension_range(name: str, index: slice | int) -> DimensionRange:
     if not hasattr(index, "__index__") or isinstance(index, bool):
         raise TypeError(f"dims={{{name!r}: {index!r}}}: an integer or a slice is expected")
     number = index.__index__()
-    return DimensionRange(name, slice(number, _after(number)))
+    return DimensionRange(name, slice(number, _stop_after(number)))
 
 
 def _label(option: str, name: str, value: Any) -> Label:
@@ -324,7 +324,7 @@ def _label(option: str, name: str, value: Any) -> Label:
     return value
 
 
-def _after(index: int) -> int | None:
+def _stop_after(index: int) -> int | None:
     """Return the stop of a slice that ends with this index."""
     return None if index == -1 else index + 1
 

@@ -19,7 +19,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from nczarr import names
-from nczarr.arrays.sources.sliced import cut
+from nczarr.arrays.sources.sliced import slice_parts
 from nczarr.ast import ATOMIC, Attribute, Dimension, Group, Variable
 from nczarr.ast.dataset import G, building, map_groups
 from nczarr.ast.rectilinear import largest, varies, within
@@ -233,12 +233,12 @@ def _types_of(attributes: tuple[Attribute, ...]) -> list[str]:
 
 def _make_subset(checked: Checked, retained: _Kept, cuts: SectionChanges) -> Checked:
     """Return the dataset of retained items with the cuts applied."""
-    left = resize(checked, _cut_group("/", checked.dataset, retained, cuts, checked))
-    parts = dict(left.parts)
+    subset = resize(checked, _cut_group("/", checked.dataset, retained, cuts, checked))
+    parts = dict(subset.parts)
     for path, ranges in cuts.ranges.items():
         if path in parts:
-            parts[path] = cut(left.variables[path].type, ranges, parts[path], checked.types)
-    return _with_lengths(left._replace(parts=parts))
+            parts[path] = slice_parts(subset.variables[path].type, ranges, parts[path], checked.types)
+    return _with_lengths(subset._replace(parts=parts))
 
 
 def _with_lengths(checked: Checked) -> Checked:

@@ -156,8 +156,8 @@ def _cut_range(answer: HttpAnswer, asked: Mapping[str, str], tag: str | None) ->
     if start >= length or start >= stop:
         headers = (("Content-Range", f"bytes */{length}"),)
         return text(416, f"there are {length} bytes", headers)
-    told = ("Content-Range", f"bytes {start}-{stop - 1}/{length}")
-    return answer._replace(status=206, body=part(answer.body, start, stop), headers=(*answer.headers, told))
+    content_range = ("Content-Range", f"bytes {start}-{stop - 1}/{length}")
+    return answer._replace(status=206, body=part(answer.body, start, stop), headers=(*answer.headers, content_range))
 
 
 def part(body: Body, start: int, stop: int) -> Body:
@@ -184,8 +184,8 @@ def compress_answer(answer: HttpAnswer, asked: Mapping[str, str]) -> HttpAnswer:
     if not wanted:
         return answer
     body = gzip.compress(plain, LEVEL, mtime=0)
-    kept = tuple(each for each in answer.headers if each[0] != "Accept-Ranges")  # ranges are those of the plain text
-    return _tag(answer._replace(body=body, headers=(*kept, ("Content-Encoding", "gzip"))))
+    headers = tuple(header for header in answer.headers if header[0] != "Accept-Ranges")  # they are of the plain text
+    return _tag(answer._replace(body=body, headers=(*headers, ("Content-Encoding", "gzip"))))
 
 
 def _tag(answer: HttpAnswer) -> HttpAnswer:

@@ -311,12 +311,12 @@ class DeliveredBody:
 
     def _unread(self) -> None:
         """Release unsent bytes of a file, which are read again."""
-        left, place = len(self._view), self._read
-        if left and place is not None:
+        unsent, place = len(self._view), self._read
+        if unsent and place is not None:
             if isinstance(place, Spool):
-                place.rewind(left)
+                place.rewind(unsent)
             else:
-                self._parts.appendleft(Range(place.path, place.offset + place.length - left, left))
+                self._parts.appendleft(Range(place.path, place.offset + place.length - unsent, unsent))
             self._release()
 
     def _bytes_at(self, place: Range, count: int) -> bytes:

@@ -21,7 +21,7 @@ from typing import Any
 from nczarr.arrays.execution.processes import NoAnswerError, TimedProcess, answer, answer_all, own_streams, send, start
 from nczarr.serve.resources import Limits
 from nczarr.stores.local_file import identity_of
-from nczarr.stores.open import UNMAPPED
+from nczarr.stores.open import MAPS_NO_FILES
 from nczarr.stores.ranges import BoundedCache
 
 MOST = 4
@@ -52,9 +52,9 @@ class Helpers:
 
     def start(self) -> None:
         """Start the first helper, which loads the library before the first request."""
-        made = self._new()
+        helper = self._start_helper()
         with self._lock:
-            self._idle.append(made)
+            self._idle.append(helper)
 
     def call(self, path: str, function: Callable[..., Any], *arguments: Any) -> Any:
         """Call a function that opens a file. Raises its errors; NoAnswerError if it hangs or crashes."""
@@ -71,44 +71,44 @@ class Helpers:
 
     def _call(self, key: tuple[Any, ...], function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
         with self._lock:
-            used = self._idle.pop() if self._idle else None
-        used = used or self._new()
+            helper = self._idle.pop() if self._idle else None
+        helper = helper or self._start_helper()
         try:
-            done, found = used.ask(self._seconds, function, arguments)
+            succeeded, result = helper.ask(self._seconds, function, arguments)
         except (EOFError, OSError):
-            raise NoAnswerError(errno.EIO, self._note_failure(used, key)) from None
+            raise NoAnswerError(errno.EIO, self._note_failure(helper, key)) from None
         except BaseException:  # half a request may stand in its input
-            self._drop(used)
+            self._drop(helper)
             raise
         with self._lock:
-            self._idle.append(used)
-        if done:
-            return found
-        raise found
+            self._idle.append(helper)
+        if succeeded:
+            return result
+        raise result
 
-    def _new(self) -> TimedProcess:
-        made = TimedProcess(start("nczarr.serve.helpers", str(self._memory)))
+    def _start_helper(self) -> TimedProcess:
+        helper = TimedProcess(start("nczarr.serve.helpers", str(self._memory)))
         with self._lock:
-            self._all.add(made)
-        return made
+            self._all.add(helper)
+        return helper
 
-    def _drop(self, used: TimedProcess) -> int:
+    def _drop(self, helper: TimedProcess) -> int:
         with self._lock:
-            self._all.discard(used)
-        return used.end()
+            self._all.discard(helper)
+        return helper.end()
 
-    def _note_failure(self, used: TimedProcess, key: tuple[Any, ...]) -> str:
+    def _note_failure(self, helper: TimedProcess, key: tuple[Any, ...]) -> str:
         """Return the reason why a helper ended, and remember the file."""
-        status = used.process.poll()  # before it is ended here
+        status = helper.process.poll()  # before it is ended here
         with suppress(subprocess.TimeoutExpired):
-            status = used.process.wait(1)
-        self._drop(used)
+            status = helper.process.wait(1)
+        self._drop(helper)
         if self._closed:
             return "the server is shutting down"
-        if not used.ready:
+        if not helper.ready:
             return "no process that reads HDF5 files could be started"
         text = f"the HDF5 library crashed (status {status})"
-        if used.late:
+        if helper.late:
             text = f"the HDF5 library did not return within {self._seconds:g} seconds: the file is damaged"
         self._faulty.put(key, text)
         return text
@@ -117,9 +117,9 @@ class Helpers:
         """End all helpers."""
         self._closed = True
         with self._lock:
-            ended = list(self._all)
-        for each in ended:
-            each.process.kill()
+            helpers = list(self._all)
+        for helper in helpers:
+            helper.process.kill()
 
 
 LOOK = 1.0
@@ -137,18 +137,18 @@ def main() -> None:
         import resource
 
         resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))  # a library that loops may also take memory
-    UNMAPPED.set()
+    MAPS_NO_FILES.set()
     source, out = own_streams()
     _warm()
-    send(out, (True, None))
+    send(out, (True, None))  # an answer without a request says that it is ready
     answer_all(source, out)
 
 
 def _warm() -> None:
     """Load the libraries that every request needs."""
-    from nczarr.registry import ROWS, having, load
+    from nczarr.registry import ROWS, list_names_with, load
 
-    for name in having("isolates"):
+    for name in list_names_with("isolates"):
         form = load(ROWS[name])
         assert load(form.read) is not None
         answer(load(form.warms), ())  # a library that is missing is reported where a file is read

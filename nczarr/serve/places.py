@@ -67,27 +67,27 @@ class Root:
 
     def find(self, segments: Sequence[str]) -> ServedPlace | None:
         """Return the place that the segments name, None if nothing is served there. Raises OSError."""
-        given = tuple(segments)
+        path_segments = tuple(segments)
         if self.only:
-            if not given:
+            if not path_segments:
                 return ServedPlace(self.real, (), folder=True)
-            return self._only(given) if given[0] == self.title else None
+            return self._only_place(path_segments) if path_segments[0] == self.title else None
         path = self.real
-        for number, segment in enumerate(given, 1):
-            found = self._below(path, segment)
-            if found is None:
+        for number, segment in enumerate(path_segments, 1):
+            entry = self._find_entry(path, segment)
+            if entry is None:
                 return None
-            path, mode = found
+            path, mode = entry
             if stat.S_ISREG(mode):
-                return ServedPlace(path, given[:number], given[number:])
+                return ServedPlace(path, path_segments[:number], path_segments[number:])
             if self._is_store(path):
-                return ServedPlace(path, given[:number], given[number:], store=True)
-        return ServedPlace(path, given, folder=True)
+                return ServedPlace(path, path_segments[:number], path_segments[number:], store=True)
+        return ServedPlace(path, path_segments, folder=True)
 
-    def _only(self, given: tuple[str, ...]) -> ServedPlace:
-        return ServedPlace(self.real, given[:1], given[1:], store=os.path.isdir(self.real))
+    def _only_place(self, path_segments: tuple[str, ...]) -> ServedPlace:
+        return ServedPlace(self.real, path_segments[:1], path_segments[1:], store=os.path.isdir(self.real))
 
-    def _below(self, folder: str, name: str) -> tuple[str, int] | None:
+    def _find_entry(self, folder: str, name: str) -> tuple[str, int] | None:
         """Return the real path and mode of an entry of a folder; None if it is not served."""
         if not is_visible(name):
             return None

@@ -254,34 +254,40 @@ class Workers:
         result, which become the share; by default the share is unchanged.
         """
         heavy = heavy or need > 0
-        own = share.size if share is not None else 0
-        need = max(own, min(need, self.limits.answers - self.limits.answers // 8))
-        await self._enter(need - own, begun=begun, heavy=heavy)
+        share_size = share.size if share is not None else 0
+        need = max(share_size, min(need, self.limits.answers - self.limits.answers // 8))
+        await self._enter(need - share_size, begun=begun, heavy=heavy)
         if share is not None:
             share.lend()
         loop = asyncio.get_running_loop()
-        made: list[T] = []  # futures that wrap others go round in a circle: what they hold would stay until it is swept
+        # The futures of `asyncio` hold each other: a result in one would stay until the collector runs.
+        results: list[T] = []
 
         def leave() -> None:
-            left = 0 if share is None or share.closed else own if weigh is None else weigh(made[0]) if made else 0
+            if share is None or share.closed:
+                remaining = 0
+            elif weigh is None:
+                remaining = share_size
+            else:
+                remaining = weigh(results[0]) if results else 0
             if share is not None:
-                share.size = left
-            self._leave(need - left, heavy=heavy)
+                share.size = remaining
+            self._leave(need - remaining, heavy=heavy)
 
         try:
-            future = self._executor.submit(lambda: made.append(work()))
+            future = self._executor.submit(lambda: results.append(work()))
         except RuntimeError:  # the server ends
             leave()
             raise BusyServerError("the server is shutting down") from None
 
-        def left(_: Future[None]) -> None:
+        def schedule_leave(_: Future[None]) -> None:
             with suppress(RuntimeError):  # the loop has ended
                 loop.call_soon_threadsafe(leave)
 
-        future.add_done_callback(left)
+        future.add_done_callback(schedule_leave)
         try:
             await asyncio.wait_for(asyncio.shield(asyncio.wrap_future(future)), self.limits.timeout)
-            return made.pop()
+            return results.pop()
         except TimeoutError:
             if future.done() and not future.cancelled() and isinstance(future.exception(), TimeoutError):
                 raise  # the system's own, of the work

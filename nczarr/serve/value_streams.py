@@ -127,17 +127,17 @@ def _first(pieces: Iterator[bytes]) -> tuple[list[bytes], bool]:
     return first, True
 
 
-def _join(held: list[bytes], rest: Iterator[bytes]) -> Iterator[bytes]:
+def _join(pieces: list[bytes], rest: Iterator[bytes]) -> Iterator[bytes]:
     """Yield the pieces, small ones joined: each that is sent costs a turn of the event loop."""
-    size = sum(map(len, held))
+    size = sum(map(len, pieces))
     for piece in rest:
         if size + len(piece) > PIECE:
-            yield b"".join(held)
-            held.clear()
+            yield b"".join(pieces)
+            pieces.clear()
             size = 0
-        held.append(piece)
+        pieces.append(piece)
         size += len(piece)
-    yield b"".join(held)
+    yield b"".join(pieces)
 
 
 def whole(pieces: Iterator[bytes], disk: Disk) -> bytes | Spool:

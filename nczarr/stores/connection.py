@@ -267,7 +267,7 @@ class FileConnection:
             return {**arguments, "skip_instance_cache": True}
         return {self.protocol: arguments}
 
-    def beside(self, url: str) -> FileConnection:
+    def share_system(self, url: str) -> FileConnection:
         """Return another place in the same file system. Raises BadURLError, OSError."""
         other = FileConnection(url, self.options)
         system = self.system

@@ -285,11 +285,11 @@ class ExtensibleObjects(RemoteTarget):
             return False
         with suppress(OSError):  # not all know how to create; what is there then tells
             self.connection.call("pipe_file", JOURNAL, journal, mode="create")
-        there = self.get(JOURNAL)
-        if there is None:
+        stored = self.get(JOURNAL)
+        if stored is None:
             self._put(JOURNAL, journal)
-            there = self.get(JOURNAL)
-        return there == journal
+            stored = self.get(JOURNAL)
+        return stored == journal
 
     def put_several(self, documents: Mapping[str, bytes]) -> None:
         """Set keys, some at a time. Raises OSError, UnsafeKeyError."""

@@ -232,8 +232,8 @@ def write_at(number: int, data: bytes, offset: int) -> None:
     """Write bytes at a place of a file. Raises OSError."""
     view = memoryview(data)
     while view:
-        done = os.pwrite(number, view, offset)
-        view, offset = view[done:], offset + done
+        count = os.pwrite(number, view, offset)
+        view, offset = view[count:], offset + count
 
 
 def _matches(number: int, patch: FilePatch) -> bool:

@@ -104,15 +104,15 @@ class LocalFile:
         """Fill a buffer with the bytes from `at`."""
         number = os.open(self.path, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0))
         try:
-            done = 0
-            while done < len(target):
-                count = os.preadv(number, [target[done:]], at + done)
+            filled = 0
+            while filled < len(target):
+                count = os.preadv(number, [target[filled:]], at + filled)
                 if not count:
                     break
-                done += count
+                filled += count
             if identity_of(os.fstat(number)) != self._identity:
                 raise ReplacedError(self.path)
-            if done < len(target):
+            if filled < len(target):
                 raise OSError(errno.EIO, f"the file ends before byte {at + len(target)}", self.path)
         finally:
             os.close(number)

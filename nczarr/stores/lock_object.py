@@ -90,10 +90,10 @@ def _create(place: FileConnection, holder: Holder) -> bool:
         try:
             answer = place.call("pipe_file", "", data, mode="create")
         except OSError as error:  # a repeated request finds the lock that the first one has made
-            there = _content(place)
-            if there is None and not isinstance(error, FileExistsError):
+            content = _content(place)
+            if content is None and not isinstance(error, FileExistsError):
                 raise
-            return there == data
+            return content == data
         tag = md5_of(answer) if isinstance(answer, dict) else None
         if tag is None or tag == md5(data):
             return True
@@ -130,7 +130,7 @@ def _is_conditional(place: FileConnection, holder: Holder) -> bool:
 
 def _age(place: FileConnection, holder: Holder) -> float:
     """Return the seconds since a lock was renewed, by the clock of the server; 0 if unknown. Raises OSError."""
-    probe = place.beside(f"{place.url}-{holder.run}")
+    probe = place.share_system(f"{place.url}-{holder.run}")
     probe.call("pipe_file", "", holder.bytes())
     try:
         now, then = facts_at(probe).modified, facts_at(place).modified

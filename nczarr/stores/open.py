@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from nczarr.stores.connection import FileConnection
     from nczarr.stores.remote_file import RemoteFile
 
-UNMAPPED = Event()
+MAPS_NO_FILES = Event()
 """Set in processes that map no files, such as servers."""
 
 
@@ -32,7 +32,7 @@ def open_source(path: str, name: str | None = None) -> Source:
     with open(path, "rb") as file:
         status = os.fstat(file.fileno())
         if stat.S_ISREG(status.st_mode) and status.st_size:
-            if UNMAPPED.is_set():
+            if MAPS_NO_FILES.is_set():
                 from nczarr.stores.local_file import LocalFile
 
                 return Source(name, cast("Buffer", LocalFile(path)), path=path)
@@ -55,7 +55,7 @@ class Unfinished(NamedTuple):
 
 
 @contextmanager
-def beside(path: str, storage: StorageOptions = NO_OPTIONS) -> Iterator[Unfinished]:
+def write_beside(path: str, storage: StorageOptions = NO_OPTIONS) -> Iterator[Unfinished]:
     """Provide a temporary sibling of `path`; it replaces `path` if the block succeeds, else it is removed.
 
     So targets are never partial, and a failed run leaves an old one unchanged.

@@ -240,7 +240,7 @@ def join(parts: Iterable[bytes | Range]) -> Iterator[bytes | Range]:
         yield last
 
 
-def together(path: str, places: Sequence[tuple[int, int]]) -> bytes:
+def read_places(path: str, places: Sequence[tuple[int, int]]) -> bytes:
     """Return the bytes of places (offset, length) of a file in sequence. Raises OSError, also if the file is too short.
 
     The file is looked up once.

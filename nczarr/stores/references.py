@@ -113,13 +113,13 @@ class ReferenceStore(Store):
         if reference_and_place is None or isinstance(reference_and_place, bytes):
             return reference_and_place
         reference, place = reference_and_place
-        with self._add_key(key):
+        with self._add_key_to_errors(key):
             if place.path is not None:
                 return ranges.read(self._range(key, reference, place.path))
             return self._fetch(key, place.url, reference.offset, reference.length)
 
     @contextmanager
-    def _add_key(self, key: str) -> Iterator[None]:
+    def _add_key_to_errors(self, key: str) -> Iterator[None]:
         """Add the key to errors of an unreachable target."""
         try:
             yield
@@ -149,7 +149,7 @@ class ReferenceStore(Store):
         reference_and_place = self._find(key)
         if reference_and_place is None or isinstance(reference_and_place, bytes) or reference_and_place[1].path is None:
             return None
-        with self._add_key(key):
+        with self._add_key_to_errors(key):
             return self._range(key, reference_and_place[0], reference_and_place[1].path)
 
     def refer(self, key: str) -> Reference | None:
@@ -188,7 +188,7 @@ class ReferenceStore(Store):
                 protocol, _, rest = url.partition("://")
                 root = f"{protocol}://{rest.partition('/')[0]}"
                 home = self._connections.setdefault(root, FileConnection(root, self.storage))
-                connection = self._connections[url] = home if url == root else home.beside(url)
+                connection = self._connections[url] = home if url == root else home.share_system(url)
             return connection
 
     def _fetch(self, key: str, url: str, offset: int, length: int | None) -> bytes:
@@ -235,7 +235,7 @@ class ReferenceStore(Store):
         for url, places in targets.items():
             for begin, end, group in neighbours(places):
                 try:
-                    with self._add_key(group[0][2]):
+                    with self._add_key_to_errors(group[0][2]):
                         data = memoryview(self._fetch(group[-1][2], url, begin, end - begin))
                 except CompileError:
                     for offset, length, key in group:  # the first that is too long

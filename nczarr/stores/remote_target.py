@@ -54,13 +54,13 @@ class RemoteTarget(RemoteStore):
         super().__init__(url, options)
         self._journal = journal
         self._open = True
-        there = self._list()
-        begun = parse(self._fetch(JOURNAL, None) or b"") if JOURNAL in there else None
-        old = {key for key in there if key != JOURNAL}
+        listed = self._list()
+        begun = parse(self._fetch(JOURNAL, None) or b"") if JOURNAL in listed else None
+        old = {key for key in listed if key != JOURNAL}
         if begun is not None and resume and begun.is_of(journal):
             self._journal = journal = journal._replace(run=begun.run)
             if begun.state == "writing":
-                self._go_on(there)
+                self._go_on(listed)
                 old = set()
         elif (begun is not None or old) and not overwrite:
             raise FileExistsError(errno.EEXIST, _describe_obstacle(begun), self.path)
@@ -89,17 +89,17 @@ class RemoteTarget(RemoteStore):
         data = journal.bytes()
         with suppress(OSError):  # not all know how to create; what is there then tells
             self.connection.call("pipe_file", JOURNAL, data, mode="create")
-        there = self._fetch(JOURNAL, None)
-        other = parse(there or b"")
-        if there != data and (other.fingerprint is not None or other.run):
+        stored = self._fetch(JOURNAL, None)
+        other = parse(stored or b"")
+        if stored != data and (other.fingerprint is not None or other.run):
             raise CompileError([report_changed(f"`{self.path}`")])
-        if there != data:
+        if stored != data:
             self._put(JOURNAL, data)
 
-    def _go_on(self, there: dict[str, ObjectFacts]) -> None:
+    def _go_on(self, listed: dict[str, ObjectFacts]) -> None:
         """Accept the data keys of an earlier run."""
         if self.connection.is_object_store:
-            for key, facts in there.items():
+            for key, facts in listed.items():
                 if key != JOURNAL and not is_metadata(key):
                     self._note(key, facts.size or 0)
                     self._done.add(key)
@@ -181,8 +181,8 @@ class RemoteTarget(RemoteStore):
         """Return whether the listed journal is that of this run or the one that it resumes."""
         if facts is not None and facts.md5 == md5(self._journal.bytes()):
             return True
-        there = self._fetch(JOURNAL, None) if facts is not None else None
-        return there is not None and parse(there).run == self._journal.run
+        stored = self._fetch(JOURNAL, None) if facts is not None else None
+        return stored is not None and parse(stored).run == self._journal.run
 
     def seal(self) -> None:
         """Check that all sent keys exist. Raises OSError, CompileError with busy-target if another run interfered."""
@@ -192,13 +192,13 @@ class RemoteTarget(RemoteStore):
             self._open = False  # it is the other's
             mixed = "write it again with `--overwrite`: it may contain data of both runs"
             raise CompileError([report_changed(f"`{self.path}`", mixed)])
-        there: dict[str, list[int]] = {}
+        totals_by_folder: dict[str, list[int]] = {}
         for key, facts in listed.items():
-            totals = there.setdefault(key.rpartition("/")[0], [0, 0])
+            totals = totals_by_folder.setdefault(key.rpartition("/")[0], [0, 0])
             totals[0] += key != JOURNAL
             totals[1] += (facts.size or 0) if key != JOURNAL else 0
         for folder, (count, size) in self._sent.items():
-            totals = there.get(folder, [0, 0])
+            totals = totals_by_folder.get(folder, [0, 0])
             if totals[0] < count or totals[1] < size:
                 self._spoilt = True
                 text = f"{count} objects of {size} bytes were sent, but {totals[0]} of {totals[1]} bytes are stored"

@@ -39,13 +39,14 @@ _origins: dict[str, tuple[str, dict[str, Any]]] = {}
 """URL and listed properties of fetched files, by folder."""
 
 _own = local()
-"""Files fetched by each thread in a `passing` block."""
+"""Files fetched by each thread in a `remove_fetched_files` block."""
 
 
 def fetch_file(connection: FileConnection, file: RemoteFile | None = None) -> str:
-    """Return the path of a local copy, which exists until `clear` or the end of a `passing` block. Raises OSError.
+    """Return the path of a local copy. Raises OSError.
 
-    `file`: the object with its first bytes, which are all of a small one.
+    It exists until `clear`, or until the end of a `remove_fetched_files` block. `file`: the object with its first
+    bytes, which are all of a small one.
     """
     from nczarr.stores.remote import TRIES
 
@@ -162,7 +163,7 @@ def origin(path: str) -> tuple[str, dict[str, Any]] | None:
     return _origins.get(os.path.dirname(path))
 
 
-def is_passing(path: str) -> bool:
+def is_from_pipe(path: str) -> bool:
     """Return whether a file came through a pipe and is temporary."""
     return _folders.get(os.path.dirname(path)) == STREAM
 
@@ -192,7 +193,7 @@ def clear() -> None:
 
 
 @contextmanager
-def passing() -> Iterator[None]:
+def remove_fetched_files() -> Iterator[None]:
     """Remove the files that this thread fetched in the block at its end."""
     before, _own.folders = getattr(_own, "folders", None), []
     try:

@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 from nczarr.diagnostics.secrets import show
 from nczarr.options import Writing
-from nczarr.stores.spool import is_passing, origin
+from nczarr.stores.spool import is_from_pipe, origin
 from nczarr.stores.url import is_remote
 
 FILE = "file://"
@@ -35,7 +35,7 @@ class UrlNaming:
 
     def url(self, place: str) -> str:
         """Return the URL of a target in the document. Raises UnnamedTargetError."""
-        if not is_remote(place) and is_passing(place):
+        if not is_remote(place) and is_from_pipe(place):
             raise UnnamedTargetError("it was read from a pipe and is not stored")
         fetched = None if is_remote(place) else origin(place)
         place = place if fetched is None else fetched[0]

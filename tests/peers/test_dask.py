@@ -174,7 +174,7 @@ def test_no_log_has_a_storage_option(cluster: Cluster, damaged: Path, sources: d
     store = RemoteStore(target, StorageOptions(options))
     with Client(cluster.url, set_as_default=False) as client:
         values = [worker.Parcel(store, "store"), worker.Parcel(pickle.dumps(store), "parcel")]
-        crash = client.submit(worker.do, "run", *values, ("not", "a", "task"), 1 << 20, pure=False)
+        crash = client.submit(worker.do_task, "run", *values, ("not", "a", "task"), 1 << 20, pure=False)
         with pytest.raises(AttributeError):
             crash.result(timeout=30)
     assert "Compute Failed" in cluster.logs

@@ -19,7 +19,7 @@ import nczarr
 from nczarr import names
 from nczarr.arrays.sources.source import Parts
 from nczarr.ast import Dataset, Kind, Storage
-from nczarr.ast.dataset import rebuilt
+from nczarr.ast.dataset import rebuild
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report, Source
 from nczarr.integrations.testing.strategies import datasets_with_data
@@ -53,7 +53,7 @@ def reread(data: bytes, name: str = "t.nc") -> Checked:
 def plain(dataset: Dataset) -> Dataset:
     """The tree as a classic file holds it: without storage, under a name of no meaning."""
     variables = tuple(variable.model_copy(update={"storage": Storage()}) for variable in dataset.variables)
-    return rebuilt(dataset, name="", variables=variables)
+    return rebuild(dataset, name="", variables=variables)
 
 
 @pytest.mark.program

@@ -28,7 +28,7 @@ from nczarr.ast import (
     Variable,
     VlenType,
 )
-from nczarr.ast.dataset import rebuilt
+from nczarr.ast.dataset import rebuild
 from nczarr.check import check
 from nczarr.check.checked import Checked, Unchecked
 from nczarr.diagnostics.report import Report
@@ -150,7 +150,7 @@ def shuffled(group: Group, draw: Callable[[Any], Any]) -> Group:
     """The same group in another order of definition."""
     changed = {what: draw(st.permutations(getattr(group, what))) for what in ("types", "dimensions", "variables")}
     children = draw(st.permutations([shuffled(child, draw) for child in group.groups]))
-    return rebuilt(group, groups=tuple(children), **{what: tuple(each) for what, each in changed.items()})
+    return rebuild(group, groups=tuple(children), **{what: tuple(each) for what, each in changed.items()})
 
 
 @pytest.mark.slow
@@ -228,10 +228,10 @@ def changes(group: Group, draw: Callable[[Any], Any]) -> Iterator[Group]:
             others = [node.model_copy(update={"name": name})] if node.name != name else []
             others += list(inside(what, node, name, draw))
             for other in others:
-                yield rebuilt(group, **{what: (*nodes[:at], other, *nodes[at + 1 :])})
-            yield rebuilt(group, **{what: (*nodes[:at], *nodes[at + 1 :])})
+                yield rebuild(group, **{what: (*nodes[:at], other, *nodes[at + 1 :])})
+            yield rebuild(group, **{what: (*nodes[:at], *nodes[at + 1 :])})
     if len(group.attributes) > 1:
-        yield rebuilt(group, attributes=group.attributes[::-1])
+        yield rebuild(group, attributes=group.attributes[::-1])
 
 
 def inside(what: str, node: Any, name: str, draw: Callable[[Any], Any]) -> Iterator[Any]:

@@ -6,7 +6,7 @@ import importlib
 import pkgutil
 
 import nczarr
-from nczarr.stores.repository.library import library
+from nczarr.stores.repository.library import load_library
 from nczarr.stores.url import MissingProtocolError
 
 SKIPPED = (
@@ -28,7 +28,7 @@ for name in LIBRARIES:
         importlib.import_module(name)
 
 with contextlib.suppress(MissingProtocolError):
-    library()
+    load_library()
 
 for module in pkgutil.walk_packages(nczarr.__path__, "nczarr."):
     if not module.name.startswith(SKIPPED):

@@ -57,7 +57,7 @@ def packing_of(original: Variable, encoded: Variable) -> Packing | None:
     return Packing(stored, 1.0 if scale is None else float(scale), 0.0 if offset is None else float(offset), has_fill)
 
 
-def misfit(values: NDArray[Any], packing: Packing) -> str | None:
+def find_misfit(values: NDArray[Any], packing: Packing) -> str | None:
     """Return why a value cannot be stored, of the first that cannot; None if all can. `values`: numbers, any shape."""
     dtype, is_packed = packing.dtype, (packing.scale, packing.offset) != (1.0, 0.0)
     with np.errstate(all="ignore"):
@@ -77,7 +77,7 @@ def misfit(values: NDArray[Any], packing: Packing) -> str | None:
     return f"{values[beyond][0]}{packed_as} does not fit dtype {dtype} of its encoding"
 
 
-def within(name: str, original: Variable, encoded: Variable) -> Variable:
+def check_fits(name: str, original: Variable, encoded: Variable) -> Variable:
     """Return an encoded variable whose values fit; the blocks of a dask array are checked when they are computed.
 
     `original`: the variable before it was encoded. Raises UnsuitedValueError with
@@ -91,7 +91,7 @@ def within(name: str, original: Variable, encoded: Variable) -> Variable:
         return encoded.copy(
             deep=False, data=encoded.data.map_blocks(check, original.data, dtype=encoded.dtype, meta=encoded.data._meta)
         )
-    problem = misfit(np.asarray(original.data), packing)
+    problem = find_misfit(np.asarray(original.data), packing)
     if problem is not None:
         raise UnsuitedValueError("value-range", f"variable {name!r}: {problem}", REMEDY)
     return encoded
@@ -99,7 +99,7 @@ def within(name: str, original: Variable, encoded: Variable) -> Variable:
 
 def _block(encoded: NDArray[Any], original: NDArray[Any], *, name: str, packing: Packing) -> NDArray[Any]:
     """Return a block of encoded values after a check of the values it was made of."""
-    problem = misfit(np.asarray(original), packing)
+    problem = find_misfit(np.asarray(original), packing)
     if problem is not None:
         raise block_error("value-range", f"variable {name!r}: {problem}", REMEDY)
     return encoded
@@ -136,7 +136,7 @@ def encode_dataset(
     try:
         variables, attributes = conventions.encode_dataset_coordinates(dataset)
     except ValueError as error:
-        site.error("unencodable-variable", f"{where}: {_words(error)}")
+        site.error("unencodable-variable", f"{where}: {_error_text(error)}")
         return EncodedDataset({}, {}, {})
     for name, variable_encoding in encoding.items():
         if name in variables:
@@ -150,12 +150,12 @@ def encode_dataset(
         variables = {
             name: encoded_variable
             for name, variable in variables.items()
-            if (encoded_variable := _alone(name, variable, site, where)) is not None
+            if (encoded_variable := _encode_variable(name, variable, site, where)) is not None
         }
     stored_variables = {}
     for name, variable in variables.items():
         try:
-            stored_variables[name] = _convert_stored(name, within(str(name), originals[name], variable), kind=kind)
+            stored_variables[name] = _convert_stored(name, check_fits(str(name), originals[name], variable), kind=kind)
         except UnsuitedValueError as refused:
             site.error(refused.code, f"{where}: {refused}", helps=(refused.remedy,) * bool(refused.remedy))
         except Exception as error:  # coders raise anything, and users' arrays as well
@@ -172,7 +172,7 @@ def _enum(variable: Variable) -> Mapping[str, Any] | None:
     return None
 
 
-def _alone(name: Hashable, variable: Variable, site: Site, where: str) -> Variable | None:
+def _encode_variable(name: Hashable, variable: Variable, site: Site, where: str) -> Variable | None:
     from xarray import conventions
 
     try:
@@ -183,10 +183,10 @@ def _alone(name: Hashable, variable: Variable, site: Site, where: str) -> Variab
 
 
 def _report(name: Hashable, error: Exception, site: Site, where: str) -> None:
-    site.error("unencodable-variable", f"{where}: variable {name!r} cannot be encoded: {_words(error)}")
+    site.error("unencodable-variable", f"{where}: variable {name!r} cannot be encoded: {_error_text(error)}")
 
 
-def _words(error: Exception) -> str:
+def _error_text(error: Exception) -> str:
     text = " ".join(str(error).split())
     return f"{type(error).__name__}: {text[:DETAIL]}{'…' if len(text) > DETAIL else ''}"
 

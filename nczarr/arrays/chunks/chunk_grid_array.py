@@ -19,7 +19,7 @@ from nczarr.arrays.chunks import small_chunks
 from nczarr.arrays.chunks.grid import Encoding, chunk_of, kept, put_chunk
 from nczarr.arrays.codecs.chain import DECODING_ERRORS
 from nczarr.arrays.codecs.table import Config
-from nczarr.arrays.execution.thread_pool import each, reuse_memory
+from nczarr.arrays.execution.thread_pool import reuse_memory, run_each
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.regions import Index, Selection, bounds_of, every_index, indices_of, lengths_of
 from nczarr.arrays.sources.memory import fill_array
@@ -142,7 +142,7 @@ def assemble(
     pieces = _list_pieces(indices, layout.chunks, bounds, ends, within)
     if shared:
         reuse_memory()
-    each(put, pieces, TIMES * size if shared else None)
+    run_each(put, pieces, TIMES * size if shared else None)
 
 
 def _bounds(layout: Layout, selection: Selection) -> list[tuple[int, int]]:

@@ -83,7 +83,7 @@ def runs(columns: PlaceColumns) -> Iterator[bytes | Range]:
         waiting.append((begin, size))
         following = number + 1
         if following == len(files) or files[following] != file or sizes[following] >= SHORT:
-            yield Range(sources[file], *waiting[0]) if len(waiting) == 1 else ranges.together(sources[file], waiting)
+            yield Range(sources[file], *waiting[0]) if len(waiting) == 1 else ranges.read_places(sources[file], waiting)
             waiting = []
 
 
@@ -145,10 +145,10 @@ def columns_of(manifest: Manifest) -> PlaceColumns:
     """Return a manifest with one row per chunk."""
     if isinstance(manifest, PlaceColumns):
         return manifest
-    number = np.arange(manifest.count, dtype=np.int64)
-    zeros = np.zeros(manifest.count, np.int64)
-    offset = manifest.base + number * manifest.stride
-    return PlaceColumns((manifest.source,), number, zeros, offset, zeros + manifest.length, zeros.astype(np.int32))
+    chunk = np.arange(manifest.count, dtype=np.int64)
+    source, mask = np.zeros(manifest.count, np.int64), np.zeros(manifest.count, np.int32)
+    offset, length = manifest.base + chunk * manifest.stride, np.full(manifest.count, manifest.length, np.int64)
+    return PlaceColumns((manifest.source,), chunk, source, offset, length, mask)
 
 
 def some(columns: PlaceColumns, rows: NDArray[Any] | slice) -> PlaceColumns:
@@ -248,9 +248,8 @@ class KeyListing:
             return
         place = bisect_left(self._stored, index)
         if place < len(self._stored) and self._stored[place] == index:
-            raise OSError(
-                errno.EIO, "it is listed but does not exist", f"{self._store.path}/{self.chunk_keys.key(index)}"
-            )
+            path = f"{self._store.path}/{self.chunk_keys.key(index)}"
+            raise OSError(errno.EIO, "it is listed but does not exist", path)
 
     def digest(self) -> str | None:
         """Return a digest of all key indices; None if they cannot be listed. Raises OSError."""

@@ -119,10 +119,10 @@ def same_bytes(one: Sequence[Codec], other: Sequence[Codec], itemsize: int) -> b
 
     HDF5's internal parameters of shuffle, fletcher32 and blosc do not count.
     """
-    return [*map(_essence, working(one, itemsize))] == [*map(_essence, working(other, itemsize))]
+    return [*map(_essence, drop_no_ops(one, itemsize))] == [*map(_essence, drop_no_ops(other, itemsize))]
 
 
-def working(codecs: Sequence[Codec], itemsize: int) -> tuple[Codec, ...]:
+def drop_no_ops(codecs: Sequence[Codec], itemsize: int) -> tuple[Codec, ...]:
     """Return the chain without no-ops: a shuffle of one-byte items."""
     return tuple(codec for codec in codecs if codec.id != SHUFFLE or itemsize != 1)
 

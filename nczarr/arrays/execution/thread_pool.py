@@ -1,10 +1,10 @@
-"""Threads: a `Crew` for the bounded stream of tasks of a run, and `each` for the pieces of one read.
+"""Threads: a `Crew` for the bounded stream of tasks of a run, and `run_each` for the pieces of one read.
 
 Reading, decoding, encoding and writing release the GIL. A crew returns results in
 stream order. Its pending work is bounded by the number of threads, and by the
 tasks' declared memory; a task that needs more than the limit runs alone.
 
-`each` starts its threads anew: that costs 0.05 ms a thread, leaves none behind,
+`run_each` starts its threads anew: that costs 0.05 ms a thread, leaves none behind,
 and none is inherited by a forked process. The reads of a process share one thread
 per processor. The threads of a crew read alone.
 """
@@ -251,7 +251,7 @@ class _SharedItems(Generic[T]):
                 self.failure, self._failed = failure, number
 
 
-def each(call: Callable[[T], None], items: Iterable[T], need: int | None) -> None:
+def run_each(call: Callable[[T], None], items: Iterable[T], need: int | None) -> None:
     """Call a function with every item, in this thread and others, within the limits of this thread.
 
     `need`: bytes that the work on an item takes; None: the work is not worth a

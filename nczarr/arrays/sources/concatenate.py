@@ -21,7 +21,7 @@ from nczarr.arrays.chunks.chunk_grid_array import SHARED, TIMES
 from nczarr.arrays.chunks.manifest import ChunkPlace, Manifest, PlaceColumns, columns_of, some
 from nczarr.arrays.chunks.occupancy import positions_within
 from nczarr.arrays.codecs.chain import same_bytes
-from nczarr.arrays.execution.thread_pool import DISTANT_WORKERS, Crew, Task, each
+from nczarr.arrays.execution.thread_pool import DISTANT_WORKERS, Crew, Task, run_each
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.regions import Index, Region, Selection, grid_of, region_or_all
 from nczarr.arrays.sources.memory import fill_source
@@ -156,7 +156,7 @@ class Joined(ArraySource):
 
         worth = len(pieces) >= SEVERAL and out.nbytes > SHARED and not out.dtype.hasobject
         need = max((volume(source.layout.chunks) for source in self.sources), default=0) * out.itemsize
-        each(put, pieces, TIMES * need if worth else None)
+        run_each(put, pieces, TIMES * need if worth else None)
 
     def manifest(self, region: Region | None = None) -> Manifest | None:
         """Merge the manifests of the sources; None if none has one, or without a common grid. Raises OSError."""
@@ -194,7 +194,7 @@ class Joined(ArraySource):
         """Return the index along the axis of a source's first chunk."""
         return self.starts[number] // self.layout.chunks[self.axis]
 
-    def _home(self, chunk: Index) -> tuple[ArraySource, Index]:
+    def _find_source(self, chunk: Index) -> tuple[ArraySource, Index]:
         """Return the source of a chunk, and its index there."""
         at = chunk[self.axis] * self.layout.chunks[self.axis]
         number = bisect_right(self.starts, at, hi=len(self.sources)) - 1
@@ -204,14 +204,14 @@ class Joined(ArraySource):
         """Return the source's bytes of a chunk; None without a common grid."""
         if self.stored is None:
             return None
-        source, index = self._home(chunk)
+        source, index = self._find_source(chunk)
         return source.read_encoded(index) if self._has(source, index) else None
 
     def place(self, chunk: Index) -> ChunkPlace | None:
         """Return the source's location of a chunk; None without a common grid."""
         if self.stored is None:
             return None
-        source, index = self._home(chunk)
+        source, index = self._find_source(chunk)
         return source.place(index) if self._has(source, index) else None
 
     def _has(self, source: ArraySource, index: Index) -> bool:
@@ -337,7 +337,8 @@ def rectilinear_grid(sources: Sequence[ArraySource], axis: int) -> Stored | None
                 return None
             runs += runs_of(int(model.chunks[axis]), extent)
             continue
-        if unlike(model, stored._replace(chunks=_with(stored.chunks, axis, model.chunks[axis]))) is not None:
+        recut = stored._replace(chunks=_with(stored.chunks, axis, model.chunks[axis]))
+        if compare_encodings(model, recut) is not None:
             return None
         runs += runs_of(stored.chunks[axis], extent)
     length = chunk_length(runs)
@@ -375,7 +376,7 @@ def misfit(sources: Sequence[ArraySource], axis: int) -> Misfit | None:
             continue
         if model is None:
             model = (number, stored)
-        reason = unlike(model[1], stored)
+        reason = compare_encodings(model[1], stored)
         if reason is not None:
             return Misfit(model[0], number, reason)
     if model is None:
@@ -398,7 +399,7 @@ def is_hollow(source: ArraySource) -> bool:
     return next(iter(source.list_occupied(chunks)), None) is None
 
 
-def unlike(one: Stored, other: Stored) -> str | None:
+def compare_encodings(one: Stored, other: Stored) -> str | None:
     """Return how the encodings of two sources differ, or None."""
     if one.chunks != other.chunks:
         return f"chunks of {_times(one.chunks)} and of {_times(other.chunks)}"

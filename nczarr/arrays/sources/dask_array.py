@@ -20,7 +20,7 @@ from secrets import token_hex
 from threading import RLock
 from typing import Any, NamedTuple, cast
 
-from nczarr.arrays.execution.thread_pool import each
+from nczarr.arrays.execution.thread_pool import run_each
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.regions import Selection, lengths_of
 from nczarr.arrays.sources.source import ArraySource, Layout, itemsize, numpy_dtype
@@ -258,7 +258,7 @@ class DaskArray(ArraySource):
             out[piece.outside] = self._part(piece)
 
         element = itemsize(self.layout.dtype) or OBJECT
-        each(put, pieces, 2 * element * math.prod(self.layout.chunks) if len(pieces) > 1 else None)
+        run_each(put, pieces, 2 * element * math.prod(self.layout.chunks) if len(pieces) > 1 else None)
 
     def _part(self, piece: _BlockPiece) -> NDArray[Any]:
         values = self.graph.block(piece.block)

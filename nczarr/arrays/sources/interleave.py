@@ -20,9 +20,9 @@ from nczarr.arrays.regions import (
     Region,
     Selection,
     all_of,
-    first_of,
     lengths_of,
     linear_pieces,
+    number_of_first,
 )
 from nczarr.arrays.sources.concatenate import join_sources
 from nczarr.arrays.sources.source import ArraySource, DerivedSource, Layout, Parts, Stored, numpy_dtype
@@ -164,7 +164,7 @@ class SourceBounds:
             cells = self.within.edges[number] * math.prod(shape[1:])
         edges, total = np.zeros(len(cells), np.int64), 0
         for region in linear_pieces(all_of(shape), BLOCK):
-            low = first_of(region, shape)
+            low = number_of_first(region, shape)
             sums = np.cumsum(np.concatenate(([0], source.read(region).reshape(-1).astype(np.int64))))
             some = (cells > low) & (cells < low + len(sums))
             edges[some] = total + sums[cells[some] - low]

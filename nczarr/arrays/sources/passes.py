@@ -17,11 +17,11 @@ from nczarr.arrays.sources.windows import (
     TEXT,
     TIMES,
     block_shape,
-    cells_of,
+    chunk_shape_of,
     count_decodings,
-    grid,
     needs_window,
-    room_beside,
+    reading_shape,
+    remaining_memory,
     slab_shape,
 )
 from nczarr.ast.rectilinear import varies, volume
@@ -102,22 +102,22 @@ def plan_passes(source: ArraySource, unit: tuple[int, ...], chunks: tuple[int, .
     decoded = _measure_decoded(source, chunks) * element
     alone = min(budget.memory, budget.workers * decoded * TIMES)
     if not size or not needs_window(source, chunks):
-        decodings = 1.0 if source.viewed or grid(source) == chunks else count_decodings(source, chunks)
+        decodings = 1.0 if source.viewed or chunk_shape_of(source) == chunks else count_decodings(source, chunks)
         return Passes(size, decodings, alone, None, decodings)
-    room = room_beside(budget.memory, budget.workers, decoded * TIMES) // element
+    room = remaining_memory(budget.memory, budget.workers, decoded * TIMES) // element
     region = slab_shape(source, chunks, room) if budget.ordered else None
     if not budget.ordered and not varies(unit):
-        region = block_shape(shape, unit, cells_of(source), room)
+        region = block_shape(shape, unit, reading_shape(source), room)
     decodings = count_decodings(source, region or chunks)
     in_one = Passes(size, decodings, min(budget.memory, volume(region or ()) * element + alone), None, decodings)
     if (
         decodings <= (WORTHWHILE_PAGED if source.paged else WORTHWHILE)
         or not itemsize(source.layout.dtype)
         or varies(chunks)
-        or varies(cells_of(source))
+        or varies(reading_shape(source))
     ):
         return in_one
-    scratch = shape_scratch(shape, cells_of(source), chunks, element, room)
+    scratch = shape_scratch(shape, reading_shape(source), chunks, element, room)
     if scratch is None or (staged := count_decodings(source, scratch.block)) >= decodings:
         return in_one
     memory = min(budget.memory, math.prod(map(min, scratch.block, shape)) * element + alone)
@@ -126,7 +126,7 @@ def plan_passes(source: ArraySource, unit: tuple[int, ...], chunks: tuple[int, .
 
 def _measure_decoded(source: ArraySource, chunks: tuple[int, ...]) -> int:
     """Return the elements of the largest chunk that is decoded or encoded."""
-    return volume(chunks) if source.viewed else max(volume(chunks), volume(grid(source)))
+    return volume(chunks) if source.viewed else max(volume(chunks), volume(chunk_shape_of(source)))
 
 
 def shape_scratch(

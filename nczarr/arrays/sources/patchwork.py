@@ -41,20 +41,20 @@ class Patchwork(Joined):
 
     def read_encoded(self, chunk: Index) -> bytes | None:
         """Return the only source's bytes of a chunk; None if the chunk is made from values."""
-        home = self.only(chunk)
-        return None if home is None else home[0].read_encoded(home[1])
+        origin = self.find_only_source(chunk)
+        return None if origin is None else origin[0].read_encoded(origin[1])
 
     def place(self, chunk: Index) -> ChunkPlace | None:
         """Return the only source's location of a chunk; None if the chunk is made from values."""
-        home = self.only(chunk)
-        return None if home is None else home[0].place(home[1])
+        origin = self.find_only_source(chunk)
+        return None if origin is None else origin[0].place(origin[1])
 
     def _has_chunks(self, source: ArraySource) -> bool:
         """Return whether a source has chunks of the grid, in its byte order, which may not be that of the values."""
         grid = self.grid
         return grid is not None and matches(source.stored, self.layout._replace(dtype=grid.dtype))
 
-    def only(self, chunk: Index) -> tuple[ArraySource, Index] | None:
+    def find_only_source(self, chunk: Index) -> tuple[ArraySource, Index] | None:
         """Return the source that has a whole chunk in the same encoding, and the index there; None without one."""
         chunk_length, length = self.layout.chunks[self.axis], self.layout.shape[self.axis]
         begin = chunk[self.axis] * chunk_length
@@ -72,16 +72,16 @@ class Patchwork(Joined):
         return None
 
 
-def patch(source: ArraySource, layout: Layout, first: int) -> ArraySource:
-    """Return a concatenation in the grid of a layout, if a source from number `first` on has such chunks.
+def as_patchwork(source: ArraySource, layout: Layout, first_piece: int) -> ArraySource:
+    """Return a concatenation in the grid of a layout, if a source from number `first_piece` on has such chunks.
 
     `layout`: of the array that gets the chunks, in the shape of `source`. Any
     other array is returned unchanged.
     """
-    if not isinstance(source, Joined) or not any(matches(piece.stored, layout) for piece in source.sources[first:]):
+    if not isinstance(source, Joined) or not any(matches(part.stored, layout) for part in source.sources[first_piece:]):
         return source
     stored = Stored(layout.dtype, layout.chunks, layout.codecs)
-    regular = Layout(source.layout.dtype, source.layout.shape, layout.chunks, layout.codecs, source.layout.fill)
+    regular = Layout(source.layout.dtype, source.layout.shape, layout.chunks, layout.codecs, fill=source.layout.fill)
     return Patchwork(source.sources, source.axis, source.starts, regular, stored)
 
 
@@ -89,10 +89,10 @@ def count_copied(source: ArraySource, keys: Iterable[Index], layout: Layout) -> 
     """Return the number of chunks of some keys that are copied if they are stored. `layout`: of the target."""
     if not isinstance(source, Patchwork):
         return sum(1 for _ in _chunks(keys, layout))
-    return sum(1 for chunk in _chunks(keys, layout) if source.only(chunk) is not None)
+    return sum(1 for chunk in _chunks(keys, layout) if source.find_only_source(chunk) is not None)
 
 
-def count_made(source: ArraySource) -> tuple[int, int]:
+def count_remade(source: ArraySource) -> tuple[int, int]:
     """Return how many chunks of a concatenation no source has whole, and how many are not only fill. Raises OSError."""
     if not isinstance(source, Joined | Placed):
         return 0, 0

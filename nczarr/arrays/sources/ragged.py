@@ -18,7 +18,7 @@ from operator import attrgetter
 from typing import Any, NamedTuple, Protocol
 
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.arrays.regions import Selection, every_block, first_of, linear_block, region_of
+from nczarr.arrays.regions import Selection, every_block, linear_block, number_of_first, region_of
 from nczarr.arrays.sources.source import ArraySource, Layout, numpy_dtype
 from nczarr.ast.rectilinear import largest
 
@@ -106,7 +106,7 @@ class SelectedElements:
         empty = not (layout.fill or b"").strip(b"\0")
         for index in self.counts.list_occupied(block) if empty else every_block(layout.shape, block):
             region = region_of(index, block, layout.shape)
-            cell = first_of(region, layout.shape)
+            cell = number_of_first(region, layout.shape)
             counts = self._lengths(region)
             yield _CellRun(region, cell, start, selected)
             start += int(counts.sum())

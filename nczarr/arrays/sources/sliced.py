@@ -1,6 +1,6 @@
 """Array sources that select a stepped range of another source's indices along each dimension.
 
-`Sliced` cuts a box with steps out of one array. `cut` does so for all parts of
+`Sliced` cuts a box with steps out of one array. `slice_parts` does so for all parts of
 a variable; ragged content follows its counts (arrays/sources/ragged.py). Reads are lazy
 and bounded by `SPAN`, however sparse the indices are.
 """
@@ -15,13 +15,13 @@ from typing import Any, NamedTuple
 
 from nczarr.arrays.chunks.chunk_grid_array import SHARED, TIMES
 from nczarr.arrays.chunks.manifest import ChunkPlace, Manifest, PlaceColumns, columns_from, columns_of, some
-from nczarr.arrays.execution.thread_pool import each
+from nczarr.arrays.execution.thread_pool import run_each
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.regions import Index, Region, Selection, grid_of
 from nczarr.arrays.sources.decoded_parts import region_of_lists
 from nczarr.arrays.sources.ragged import BoxCells, ElementMask, GatheredElements, Inner, SelectedElements
 from nczarr.arrays.sources.source import ArraySource, DerivedSource, Layout, Parts, Stored, numpy_dtype
-from nczarr.arrays.sources.windows import grid
+from nczarr.arrays.sources.windows import chunk_shape_of
 from nczarr.arrays.values.parts import ListTree, PartLeaf, Types, part_tree, spread
 from nczarr.ast.rectilinear import Lengths, largest, varies, volume
 from nczarr.ast.types import Field
@@ -77,7 +77,8 @@ class Sliced(DerivedSource):
         """True along dimensions where most chunks between selected indices have none: they are not read."""
         if self.source.viewed:
             return (False,) * len(self.ranges)
-        return tuple(indices.step >= 2 * length for indices, length in _pairs(self.ranges, largest(grid(self.source))))
+        chunks = largest(chunk_shape_of(self.source))
+        return tuple(indices.step >= 2 * length for indices, length in _pairs(self.ranges, chunks))
 
     def manifest(self, region: Region | None = None) -> Manifest | None:
         """Return the source chunks that are chunks of the part, if it consists of whole ones. Raises OSError."""
@@ -164,8 +165,8 @@ class Sliced(DerivedSource):
         def put(box: Selection) -> None:
             out[box] = self._box([indices[part] for indices, part in zip(requested, box, strict=True)])
 
-        chunk = TIMES * volume(grid(self.source)) * out.itemsize
-        each(put, boxes, chunk if chunk > SHARED and not out.dtype.hasobject else None)
+        chunk = TIMES * volume(chunk_shape_of(self.source)) * out.itemsize
+        run_each(put, boxes, chunk if chunk > SHARED and not out.dtype.hasobject else None)
         return out
 
     def read_into(self, selection: Selection, out: NDArray[Any]) -> None:
@@ -252,7 +253,7 @@ class _Elements(NamedTuple):
     """Number of cells of one element."""
 
 
-def cut(type_name: str, ranges: Region, parts: Parts, types: Types) -> Parts:
+def slice_parts(type_name: str, ranges: Region, parts: Parts, types: Types) -> Parts:
     """Return a variable's parts with selected indices per dimension. Raises KeyError for wrong parts."""
     box = _box_of(list(ranges))
     boxed = region_of_lists(parts, box) if all(ranges) else None

@@ -53,7 +53,7 @@ class Pieces(DerivedSource):
         """Encoding of pieces: plain elements."""
         return self._whole._replace(chunks=self._cut(self._whole.chunks))
 
-    def _home(self, chunk: Index) -> tuple[Index, int]:
+    def _find_chunk(self, chunk: Index) -> tuple[Index, int]:
         """Return the source chunk of a piece, and its byte offset there."""
         at = chunk[self.axis] * self.length
         number, inside = divmod(at, self._whole.chunks[self.axis])
@@ -61,14 +61,14 @@ class Pieces(DerivedSource):
 
     def read_encoded(self, chunk: Index) -> bytes | None:
         """Return the bytes of a piece; None if the source has none."""
-        home, begin = self._home(chunk)
-        data = self.source.read_encoded(home)
+        source_chunk, begin = self._find_chunk(chunk)
+        data = self.source.read_encoded(source_chunk)
         return None if data is None or begin + self._size > len(data) else data[begin : begin + self._size]
 
     def place(self, chunk: Index) -> ChunkPlace | None:
         """Return the location of a piece; None if the source has none."""
-        home, begin = self._home(chunk)
-        place = self.source.place(home)
+        source_chunk, begin = self._find_chunk(chunk)
+        place = self.source.place(source_chunk)
         if place is None or begin + self._size > place.length:
             return None
         return place._replace(offset=place.offset + begin, length=self._size)

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from weakref import ref
 
 from nczarr.arrays.chunks.manifest import Affine, ChunkPlace, Manifest, PlaceColumns
-from nczarr.arrays.execution.thread_pool import each
+from nczarr.arrays.execution.thread_pool import run_each
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.regions import (
     Index,
@@ -119,9 +119,8 @@ class FileBytes:
             self.check()
             data = open_source(self.path).data
             if len(data) != self.size:
-                raise OSError(
-                    None, f"the file had {self.size} bytes when it was opened, and now has {len(data)}", self.name
-                )
+                text = f"the file had {self.size} bytes when it was opened, and now has {len(data)}"
+                raise OSError(None, text, self.name)
             self._data = data
             if isinstance(data, mmap):
                 self._hold()
@@ -203,10 +202,10 @@ class AffineArray(ArraySource):
         if region:
             return self._columns(chunk_ranges(self.layout.chunks, region))
         length, counts = self._chunk_bytes(), self._counts()
-        count, row = math.prod(counts), math.prod(counts[1:])
-        if self.whole and (row == 1 or self.stride * self._rows == length * row):
-            step = self.stride * self._rows if row == 1 and count > 1 else length
-            return Affine(self.file.path, self.base, step, length, count)
+        count, chunks_per_row = math.prod(counts), math.prod(counts[1:])
+        if self.is_complete and (chunks_per_row == 1 or self.stride * self._rows == length * chunks_per_row):
+            distance = self.stride * self._rows if chunks_per_row == 1 and count > 1 else length
+            return Affine(self.file.path, self.base, distance, length, count)
         return self._columns([range(count) for count in counts])
 
     def _columns(self, ranges: Sequence[range]) -> PlaceColumns:
@@ -254,20 +253,20 @@ class AffineArray(ArraySource):
         return replace(self, layout=self.layout._replace(chunks=chunks))
 
     @property
-    def whole(self) -> bool:
+    def is_complete(self) -> bool:
         """True if the file contains every element."""
         return 0 in self.layout.shape or self._end <= self.file.size
 
     @property
     def lacking(self) -> int:
         """Bytes of elements missing from the file."""
-        if self.whole:
+        if self.is_complete:
             return 0
-        rows = self.layout.shape[0] if self.layout.shape else 1
-        row = math.prod(self.layout.shape[1:]) * self._itemsize
-        left = self.file.size - self.base
-        full = (left - row) // self.stride + 1 if left >= row else 0
-        return (rows - full) * row - min(row, max(0, left - full * self.stride))
+        row_count = self.layout.shape[0] if self.layout.shape else 1
+        row_size = math.prod(self.layout.shape[1:]) * self._itemsize
+        available = self.file.size - self.base
+        full_rows = (available - row_size) // self.stride + 1 if available >= row_size else 0
+        return (row_count - full_rows) * row_size - min(row_size, max(0, available - full_rows * self.stride))
 
     @property
     def _itemsize(self) -> int:
@@ -325,7 +324,7 @@ class AffineArray(ArraySource):
             out[place] = self.read(part)
 
         if out.size:
-            each(put, linear_pieces(region, STRETCH // out.itemsize), 0 if out.nbytes > SHARED else None)
+            run_each(put, linear_pieces(region, STRETCH // out.itemsize), 0 if out.nbytes > SHARED else None)
 
     def _copy(self, out: NDArray[Any], base: int, steps: tuple[int, ...]) -> None:
         """Copy existing file data of a region from byte `base`: whole rows, then part of the next.
@@ -383,11 +382,11 @@ class AffineArray(ArraySource):
 
     def _present(self) -> tuple[int, ...]:
         """Return the lengths of the smallest box from the origin with all elements in the file."""
-        left, lengths = self.file.size - self.base, list(self.layout.shape)
-        if left <= 0:
+        available, lengths = self.file.size - self.base, list(self.layout.shape)
+        if available <= 0:
             return (0,) * len(lengths)
         for axis, step in enumerate(self._steps()):
-            rows = min(lengths[axis], -(-left // step))
+            rows = min(lengths[axis], -(-available // step))
             lengths[axis] = rows
             if rows > 1:
                 break

@@ -61,7 +61,7 @@ def plain(dtype: Descr) -> Descr:
     return dtype
 
 
-def way(source: ArraySource, layout: Layout) -> Route:
+def choose_route(source: ArraySource, layout: Layout) -> Route:
     """Return the route from a source to a target of this layout."""
     stored = source.stored
     if matches(stored, layout):
@@ -71,10 +71,10 @@ def way(source: ArraySource, layout: Layout) -> Route:
         return "gather" if not layout.codecs and alike else "transcode"
     if source.viewed:
         return "encode"
-    return "transcode" if grid(source) == layout.chunks else "rechunk"
+    return "transcode" if chunk_shape_of(source) == layout.chunks else "rechunk"
 
 
-def grid(source: ArraySource) -> tuple[int, ...]:
+def chunk_shape_of(source: ArraySource) -> tuple[int, ...]:
     """Return the chunk shape in which a source is decoded."""
     return source.layout.chunks if source.stored is None else source.stored.chunks
 
@@ -83,10 +83,10 @@ PAGES = 1 << 16
 """Bytes that the system maps at once around a byte of a file."""
 
 
-def cells_of(source: ArraySource) -> tuple[int, ...]:
+def reading_shape(source: ArraySource) -> tuple[int, ...]:
     """Return the shape in which a source is read: its chunks, or rows of as many bytes as the system maps at once."""
     if not source.paged:
-        return grid(source)
+        return chunk_shape_of(source)
     shape = source.layout.shape
     row = linear_block(shape[1:], max(1, PAGES // (itemsize(source.layout.dtype) or TEXT)))
     return (1, *row) if shape else ()
@@ -118,7 +118,7 @@ def block_shape(
     """
     if math.prod(min(length, max(1, extent)) for length, extent in zip(unit, shape, strict=True)) > room:
         return None
-    counts = [max(1, -(-length // unit_length)) for length, unit_length in zip(shape, unit, strict=True)]
+    counts = [max(1, count) for count in grid_of(shape, unit)]
     block = [1] * len(shape)
 
     def taken(axis: int, units: int) -> int:
@@ -144,7 +144,7 @@ def block_shape(
     return tuple(min(n * u, max(1, s)) for n, u, s in zip(block, unit, shape, strict=True))
 
 
-def room_beside(memory: int, workers: int, chunks: int) -> int:
+def remaining_memory(memory: int, workers: int, chunks: int) -> int:
     """Return the bytes for a window while threads hold `chunks` bytes each to decode and encode."""
     return max(memory // 2, memory - max(memory // 16, workers * chunks))
 
@@ -185,7 +185,7 @@ def slabs(
 
 def _cells(source: ArraySource) -> tuple[int, ...]:
     """Return the chunk shape in which a source is decoded, of at least one element."""
-    return tuple(max(1, length) for length in largest(cells_of(source)))
+    return tuple(max(1, length) for length in largest(reading_shape(source)))
 
 
 PLAIN = 1.5
@@ -196,7 +196,7 @@ def needs_window(source: ArraySource, chunks: tuple[int, ...]) -> bool:
     """Return whether target chunks of this shape that are made one by one read source chunks too often."""
     if source.paged:
         return count_decodings(source, chunks) > PLAIN
-    if source.viewed or grid(source) == chunks:
+    if source.viewed or chunk_shape_of(source) == chunks:
         return False
     plain = source.stored is not None and not source.stored.codecs
     if source.distant or source.deferred is not None:
@@ -244,7 +244,7 @@ def blocks(
         yield bounding(indices_of_keys, unit, shape), indices_of_keys
 
 
-def along(region: Selection, cells: tuple[int, ...], element: int, most: int = PIECE) -> Iterator[list[Selection]]:
+def cut_groups(region: Selection, cells: tuple[int, ...], element: int, most: int = PIECE) -> Iterator[list[Selection]]:
     """Cut a region along chunks of these lengths, in groups of about `most` bytes, at least one chunk.
 
     Small chunks of a group are one region, which is read at once.
@@ -261,7 +261,7 @@ def along(region: Selection, cells: tuple[int, ...], element: int, most: int = P
         yield batch
 
 
-def filling(window: Window, source: ArraySource, workers: int, memory: int) -> Iterator[Task]:
+def list_fill_tasks(window: Window, source: ArraySource, workers: int, memory: int) -> Iterator[Task]:
     """Yield the tasks that read a window's region, by source chunks. The rest of a sparse region becomes fill here.
 
     The blocks of computed values have any lengths, so one task reads all of them.
@@ -270,14 +270,14 @@ def filling(window: Window, source: ArraySource, workers: int, memory: int) -> I
     if source.deferred is not None:
         yield Task(partial(_fill_at_once, window, source, workers, memory), here=True)
         return
-    cells = cells_of(source)
+    cells = reading_shape(source)
     most = PIECE
     if source.distant:
         most = FETCHED if source.together is not None else 0
     need = max(volume(cells) * element, PIECE) * TIMES + (most if source.distant else 0)
     stored = _find_stored_parts(source, window.region, cells)
     if stored is None:
-        pieces = along(window.region, cells, element, most)
+        pieces = cut_groups(window.region, cells, element, most)
     else:
         window.values[...] = fill_array(window.layout, ())
         count = max(1, most // max(1, volume(cells) * element))

@@ -37,8 +37,8 @@ class NoVariableError(UnsuitedError):
 class Room:
     """Budget of bytes that items may take beyond the input."""
 
-    def __init__(self, left: int = EXPANDED) -> None:
-        self._left = left
+    def __init__(self, budget: int = EXPANDED) -> None:
+        self._budget = budget
         self._taken: WeakValueDictionary[int, NDArray[Any]] = WeakValueDictionary()
 
     def take(self, values: NDArray[Any], count: int) -> None:
@@ -53,10 +53,10 @@ class Room:
 
     def spend(self, size: int) -> None:
         """Charge bytes without a counterpart in the input. Raises NoVariableError."""
-        if max(size, 0) > self._left:
+        if max(size, 0) > self._budget:
             text = f"items that occur several times take over {EXPANDED} bytes more than the input"
             raise NoVariableError("unreadable-array", text)
-        self._left -= max(size, 0)
+        self._budget -= max(size, 0)
 
 
 class Deep(NamedTuple):

@@ -2,7 +2,7 @@
 
 A run is a stretch of values at one place of the leading dimensions. Its
 position is known only when all lists are read and every unlimited dimension has
-its length. Then `arrays` makes one array source per part (arrays/values/parts.py),
+its length. Then `make_arrays` makes one array source per part (arrays/values/parts.py),
 sparse where the list was.
 """
 
@@ -21,7 +21,7 @@ from nczarr.arrays.values.parts import ListTree, PartLeaf, Types, descr, is_fixe
 from nczarr.ast import ATOMIC, CompoundType, Constant, Field, TypeName, VlenType
 
 
-def problem(constant: Constant, types: Types) -> str | None:
+def find_problem(constant: Constant, types: Types) -> str | None:
     """Return what is wrong with a constant's data, or None; its type is atomic or in the sound `types`.
 
     `Constant` validates atomic types; this function validates user types
@@ -52,7 +52,7 @@ def problem(constant: Constant, types: Types) -> str | None:
             return f"a part of `{name}` has type `{type_name}`, not `{item.type}`"
         if count is not None and item.count != count:
             return f"a field of `{name}` has {count} values, not {item.count}"
-        inside = problem(item, types)
+        inside = find_problem(item, types)
         if inside is not None:
             return inside
     return None
@@ -121,7 +121,7 @@ def fill_missing(columns: ListRuns, fill: Constant, shape: tuple[int, ...]) -> L
     return whole
 
 
-def arrays(
+def make_arrays(
     columns: ListRuns, type_name: TypeName, shape: tuple[int, ...], types: Types, fill: Constant | None
 ) -> Parts:
     """Return a variable's array sources from its columns."""
@@ -221,11 +221,7 @@ def _field_fill(fill: Constant | None, index: int) -> Constant | None:
         return None
     if isinstance(item.data, bytes):
         width = len(item.data) // item.count
-        return (
-            Constant(type=item.type, count=1, data=item.data[:width])
-            if item.data == item.data[:width] * item.count
-            else None
-        )
+        return Constant(type=item.type, count=1, data=item.data[:width]) if _is_even(item) else None
     if item.type == "string":
         return Constant.strings(item.data[:1])  # type: ignore[arg-type]
     return item

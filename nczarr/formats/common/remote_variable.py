@@ -179,9 +179,9 @@ class Blocks(_RemoteSections):
 
     def each(self, call: Callable[[Any], None], sections: Iterable[Any]) -> None:
         """Call a function with each block, `KEPT` blocks concurrently."""
-        left = iter(sections)
-        while some := list(itertools.islice(left, KEPT)):
-            each_at_once(call, some)
+        remaining = iter(sections)
+        while batch := list(itertools.islice(remaining, KEPT)):
+            each_at_once(call, batch)
 
     def decode(self, section: int) -> dict[str, NDArray[Any]]:
         return self._recent(section)

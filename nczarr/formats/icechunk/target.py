@@ -31,7 +31,7 @@ from nczarr.plan.plans import StorePlan
 from nczarr.stores.base import Store, is_metadata, safe_key
 from nczarr.stores.finish import delay_signals, obstacle, partial, put_in_place, unfinished
 from nczarr.stores.lock import report_changed
-from nczarr.stores.repository.library import failing, is_conflict, is_foreign, library, list_yielded, result
+from nczarr.stores.repository.library import failing, is_conflict, is_foreign, list_yielded, load_library, result
 from nczarr.stores.repository.sessions import configuration, is_repository, open_repository
 from nczarr.stores.repository.storage import forget, retrying, storage_of
 from nczarr.stores.repository.virtual_chunks import (
@@ -82,7 +82,7 @@ def _check_grids(plan: StorePlan) -> None:
     """
     for path, targets in plan.targets.items():
         layouts = [target.layout for target in targets.values() if varies(target.layout.chunks)]
-        version = library().__version__ if layouts else ""
+        version = load_library().__version__ if layouts else ""
         helps = ["omit `--grid rectilinear`"]
         if layouts and int(version.partition(".")[0]) < RECTILINEAR_SINCE:
             text = f"`{path}` has chunks of different lengths, which icechunk {version} cannot store"
@@ -126,7 +126,7 @@ def is_free(path: str, report: Report, options: Options) -> bool:
         if not os.path.isdir(folder):
             number = errno.ENOTDIR if os.path.lexists(folder) else errno.ENOENT
             raise OSError(number, os.strerror(number), folder)
-        library()
+        load_library()
         return True
     if not _exists(repository, storage):
         problem = obstacle(place, store=True) if repository.local and options.overwrite else None
@@ -158,7 +158,7 @@ def _exists(repository: Repository, storage: StorageOptions) -> bool:
         return os.path.isdir(repository.place) and is_repository(repository.place)
     place = storage_of(repository, storage)
     with failing(repository.place, storage):
-        return bool(library().Repository.exists(place))
+        return bool(load_library().Repository.exists(place))
 
 
 class RepositoryTarget(Store):
@@ -189,7 +189,7 @@ class RepositoryTarget(Store):
             self._begin()
 
     def _create(self) -> Any:
-        ice, place = library(), storage_of(self._growing, self._storage)
+        ice, place = load_library(), storage_of(self._growing, self._storage)
         with failing(self._repository.place, self._storage):
             config = retrying(ice.RepositoryConfig.default(), self._storage)
             return ice.Repository.create(place, config=config)
@@ -354,7 +354,7 @@ class VirtualTarget(RepositoryTarget):
             with failing(self._repository.place, self._storage):
                 if register(self._config, self._containers, self._sources):
                     place = storage_of(self._growing, self._storage)
-                    library().Repository.open(place, config=self._config).save_config()
+                    load_library().Repository.open(place, config=self._config).save_config()
         super().seal()
 
     def set_references(self) -> None:
@@ -394,7 +394,7 @@ class VirtualTarget(RepositoryTarget):
             return
         index = indices_of(unravel(columns.chunk, counts)) if counts else [()] * rows
         values = zip(index, columns.source.tolist(), columns.offset.tolist(), lengths.tolist(), strict=True)
-        make = library().VirtualChunkSpec
+        make = load_library().VirtualChunkSpec
         chunks = [
             make(list(at), texts[source], offset, length, None, checksum) for at, source, offset, length in values
         ]

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.arrays.regions import Index, Selection, all_of, first_of, linear_block, region_of
+from nczarr.arrays.regions import Index, Selection, all_of, linear_block, number_of_first, region_of
 from nczarr.arrays.sources.bands import HELD, Bands
 from nczarr.arrays.sources.source import ArraySource, Parts, fill_of
 from nczarr.arrays.values.parts import NUMPY
@@ -138,7 +138,7 @@ class Strip:
         column, at = self._column, 0
         while self._next is not None and (not column.place.record or self._next[0] == number):
             region = region_of(self._next[column.place.record :], self._slab, column.inner)
-            start = first_of(region, column.inner) * len(column.fill)
+            start = number_of_first(region, column.inner) * len(column.fill)
             yield from repeat_element(column.fill, start - at)
             data = self._read(region)
             yield data

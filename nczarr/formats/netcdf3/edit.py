@@ -133,10 +133,10 @@ class _Editor:
     def _check_records(self, places: dict[str, _HeaderPlace]) -> None:
         """Raise UneditableError if a removal changes the distance of records."""
         growing = self._list_records()
-        left = [path for path in growing if self.work.new_path("variable", path) in places]
-        if left and len(left) < len(growing):
-            gone = next(path for path in growing if path not in left)
-            raise UneditableError(f"without `{gone}`, the records of the other variables must move")
+        remaining = [path for path in growing if self.work.new_path("variable", path) in places]
+        if remaining and len(remaining) < len(growing):
+            removed = next(path for path in growing if path not in remaining)
+            raise UneditableError(f"without `{removed}`, the records of the other variables must move")
 
     def _change_dimension(self, change: DimensionChange, places: dict[str, _HeaderPlace]) -> None:
         """Make a dimension unlimited or fixed, if the values stay where they are. Raises UneditableError."""
@@ -157,9 +157,8 @@ class _Editor:
             entry, new_path = self.entries[path], self.work.new_path("variable", path)
             others = [place.begin for other, place in places.items() if other != new_path]
             if max(others, default=0) > entry.begin:
-                raise UneditableError(
-                    f"dimension `{change.path}` cannot become {what}: `{path}` is not last in the file"
-                )
+                text = f"dimension `{change.path}` cannot become {what}: `{path}` is not last in the file"
+                raise UneditableError(text)
             record = change.after.unlimited
             size = math.prod(self.after.shapes[new_path][record:]) * ATOMIC[entry.type].size
             places[new_path] = _HeaderPlace(entry.begin, pad(size))

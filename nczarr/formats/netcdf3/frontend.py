@@ -271,7 +271,7 @@ def _arrays(
     cut = [
         (entry.begin, entry, array.lacking)
         for entry, array in zip(header.variables, arrays, strict=True)
-        if not array.whole
+        if not array.is_complete
     ]
     if not cut:
         return arrays

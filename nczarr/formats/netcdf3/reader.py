@@ -165,9 +165,9 @@ class _HeaderReader:
     def _count(self, what: str, least: int) -> int:
         """Return the number of following entries, each of at least `least` bytes."""
         count = self._number(self._width, f"the number of {what}")
-        left = self._end - self._at
-        if count * least > left:
-            text = f"the header counts {count} {what}, which do not fit into the remaining {left} bytes"
+        remaining = self._end - self._at
+        if count * least > remaining:
+            text = f"the header counts {count} {what}, which do not fit into the remaining {remaining} bytes"
             raise BadHeaderError("truncated-header", text, self._at - self._width, self._at)
         return count
 

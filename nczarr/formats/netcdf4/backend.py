@@ -15,14 +15,14 @@ from nczarr.arrays.codecs import chain as codecs
 from nczarr.arrays.execution.counts import Counts, Route, Step
 from nczarr.arrays.execution.library_lock import LOCK
 from nczarr.arrays.sources.source import Layout, big_descr, itemsize
-from nczarr.arrays.sources.windows import matches, way
+from nczarr.arrays.sources.windows import choose_route, matches
 from nczarr.arrays.values.parts import descr, is_fixed, struct
 from nczarr.ast.rectilinear import volume
 from nczarr.diagnostics.report import Report
 from nczarr.formats.netcdf4 import library as c
 from nczarr.formats.netcdf4.define import chunk_lengths
 from nczarr.formats.netcdf4.fill_values import own_fill
-from nczarr.formats.netcdf4.filter_plugins import BUILT_IN, available, is_lent, lend, lendable
+from nczarr.formats.netcdf4.filter_plugins import BUILT_IN, available, is_registered, list_registrable, register_filter
 from nczarr.formats.netcdf4.header.messages import FILL
 from nczarr.formats.netcdf4.library import Library, MissingLibraryError, library
 from nczarr.formats.netcdf4.object_headers import Change, addresses, change_messages
@@ -68,7 +68,7 @@ def _steps(plan: FilePlan) -> Iterator[Step]:
         shape = checked.shapes[path]
         layout = _layout(path, plan)
         for part, source in parts.items():
-            route: Route = "encode" if layout is None else way(source, layout)
+            route: Route = "encode" if layout is None else choose_route(source, layout)
             lengths = shape if layout is None else layout.chunks
             chunks = 1 if layout is None or 0 in shape else sum(1 for _ in source.list_occupied(lengths))
             size = math.prod(shape) * itemsize(layout.dtype) if layout is not None else 0
@@ -103,14 +103,14 @@ def provide(lib: Library, plan: FilePlan, report: Report) -> bool:
         for codec in plan.storage[path].codecs:
             if codec.id in BUILT_IN or available(lib, codec.id):
                 continue
-            can = codec.id in lendable() and codecs.expressible([codec])
+            can = codec.id in list_registrable() and codecs.expressible([codec])
             if not can and plan.checked.parts.get(path) and not will_move(path, plan):
                 name = f" ({codec.name})" if codec.name else ""
                 text = f"variable `{path}` has values and needs HDF5 filter {codec.id}{name}, which is not available"
                 helps = ["install its plug-in and set HDF5_PLUGIN_PATH, or choose another codec with `--codec`"]
                 report.error("unavailable-filter", text, variable.span, helps=helps)
-            elif not is_lent(codec.id):
-                lend(lib, codec.id)
+            elif not is_registered(codec.id):
+                register_filter(lib, codec.id)
     return report.errors == before
 
 

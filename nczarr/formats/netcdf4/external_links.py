@@ -19,7 +19,7 @@ _PIECES = {"b": "[0-9]+", "%": "%"}
 """Patterns for the `%` sequences in the name of a virtual dataset's source."""
 
 
-def leading(path: str) -> list[str]:
+def list_external_files(path: str) -> list[str]:
     """Return the distinct external files of a file, as written; `?` for unknown links.
 
     Empty if the file is damaged. Raises OSError.

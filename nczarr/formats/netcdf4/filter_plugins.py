@@ -53,7 +53,7 @@ _registered: dict[int, _FilterClass] = {}
 """Registered records; HDF5 points at them until the process ends."""
 
 
-def lendable() -> frozenset[int]:
+def list_registrable() -> frozenset[int]:
     """Return the filters that Python can encode and decode for HDF5: bzip2, blosc, zstd."""
     return table.list_encoded(hdf5=True) - BUILT_IN
 
@@ -61,7 +61,7 @@ def lendable() -> frozenset[int]:
 def available(lib: Library, number: int) -> bool:
     """Return whether HDF5 can encode with a filter that is not built in."""
     if number in _registered:
-        return number in lendable()
+        return number in list_registrable()
     if number == BLOSC:
         return False  # the usual plug-in fails on a chunk that does not get smaller
     return bool(lib.dll.H5Zfilter_avail(c_int(number)) > 0)
@@ -74,7 +74,7 @@ def missing_filters(lib: Library, numbers: Iterable[int]) -> list[str]:
     return [f"{number} ({names[number]})" if number in names else str(number) for number in missing]
 
 
-def is_lent(number: int) -> bool:
+def is_registered(number: int) -> bool:
     """Return whether the filter was registered here."""
     return number in _registered
 
@@ -83,10 +83,10 @@ def lend_readers(lib: Library) -> None:
     """Register the filters that Python can decode, for files opened later."""
     for number in table.list_decoded_filters() - table.list_encoded(hdf5=True):
         if number not in _registered and lib.dll.H5Zfilter_avail(c_int(number)) <= 0:
-            lend(lib, number)
+            register_filter(lib, number)
 
 
-def lend(lib: Library, number: int) -> None:
+def register_filter(lib: Library, number: int) -> None:
     """Register a filter. Unknown ones can be declared: HDF5 does not call them without values."""
     allocate, free = lib.dll.H5allocate_memory, lib.dll.H5free_memory
     allocate.argtypes, allocate.restype = (c_size_t, c_uint), c_void_p

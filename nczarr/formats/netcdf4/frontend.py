@@ -280,19 +280,22 @@ class TreeReader:
         assert number is not None
         return self._constant(self._type_names[number], kind, stored.nested, len(data) // kind.size)
 
-    def _constant(self, type_name: str, kind: Datatype, nested: Nested, count: int) -> Constant:
+    def _constant(self, type_name: str, datatype: Datatype, nested: Nested, count: int) -> Constant:
         """Return nested values of a type."""
         if isinstance(nested, bytes):
-            return Constant(type=type_name, count=count, data=self._pack(type_name, kind, nested))
+            return Constant(type=type_name, count=count, data=self._pack(type_name, datatype, nested))
         assert nested is not None
-        if kind.is_text:
+        if datatype.is_text:
             return Constant.strings(text if isinstance(text, bytes) else None for text in nested)
-        types = [member.type for member in kind.members] if kind.family == COMPOUND else [cast("Datatype", kind.base)]
-        sizes = [math.prod(member.shape) for member in kind.members]
+        members = datatype.members
+        types = (
+            [member.type for member in members] if datatype.family == COMPOUND else [cast("Datatype", datatype.base)]
+        )
+        sizes = [math.prod(member.shape) for member in members]
         items = []
-        for place, values in enumerate(nested):
-            base = types[place % len(types)]
-            length = sizes[place % len(types)] if sizes else _length(base, values)
+        for position, values in enumerate(nested):
+            base = types[position % len(types)]
+            length = sizes[position % len(types)] if sizes else _length(base, values)
             items.append(self._constant(self._name_of(base), base, values, length))
         return Constant(type=type_name, count=count, data=tuple(items))
 

@@ -183,8 +183,8 @@ class IndexChunkArray(ChunkGridArray):
         region = tuple(slice(start, max(start, stop)) for start, stop in bounds)
         if self.distant:
             return self.prefetch([region])
-        touched = (-(-part.stop // n) - part.start // n for part, n in zip(region, self.layout.chunks, strict=True))
-        if self._known.table is None and math.prod(touched) > FEW_LOCAL:
+        touched = math.prod(map(len, chunk_ranges(self.layout.chunks, region)))
+        if self._known.table is None and touched > FEW_LOCAL:
             self._table  # noqa: B018 - one walk through the index, instead of one for each of the first chunks
         return self
 

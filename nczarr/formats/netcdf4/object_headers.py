@@ -62,7 +62,7 @@ def addresses(path: str, places: Iterable[tuple[tuple[str, ...], str]]) -> list[
 
 def change_messages(raw: BinaryIO, address: int, changes: Mapping[int, Change]) -> bool:
     """Change the messages of an object by type; False for an unsupported header, or without such messages."""
-    done = False
+    is_changed = False
     try:
         pending = [first_block(raw, address)]
         while pending:
@@ -78,12 +78,12 @@ def change_messages(raw: BinaryIO, address: int, changes: Mapping[int, Change]) 
                     if changed is None:
                         return False
                     data[place] = changed
-                    done = True
+                    is_changed = True
             if data != block.data:
                 _put(raw, block, bytes(data))
     except (UnreadableHeaderError, struct.error):
         return False
-    return done
+    return is_changed
 
 
 def first_block(raw: BinaryIO, address: int) -> HeaderBlock:

@@ -28,14 +28,14 @@ from nczarr.arrays.sources.memory import is_all, pad_chunk
 from nczarr.arrays.sources.source import ArraySource, Layout, itemsize, numpy_dtype
 from nczarr.arrays.sources.windows import (
     TIMES,
-    cells_of,
-    filling,
+    choose_route,
+    list_fill_tasks,
     matches,
     needs_window,
-    room_beside,
+    reading_shape,
+    remaining_memory,
     slab_shape,
     slabs,
-    way,
     window,
 )
 from nczarr.arrays.values.elements import in_order
@@ -152,7 +152,7 @@ class ChunkWriter:
             if stored is None:
                 return False
             info = stored.info
-            into = _into(dataset, info, source, skips=alike(info))
+            into = _describe_target(dataset, info, source, skips=alike(info))
             if into is None:
                 return False
             moved = matches(source.stored, into.layout)
@@ -163,7 +163,7 @@ class ChunkWriter:
             if info.extent != shape:
                 with LOCK:
                     self._h5.do("H5Dset_extent", dataset, (c_uint64 * len(shape))(*shape))
-            other: Route = "transcode" if moved else way(source, into.layout)
+            other: Route = "transcode" if moved else choose_route(source, into.layout)
             for chunks in self._crew.results(_tasks(source, into, self._crew, moved=moved)):
                 for ready in chunks or ():
                     if isinstance(ready, Located):
@@ -248,7 +248,7 @@ def chunk_writer(lib: Library, path: str, plan: FilePlan, counts: Counts) -> Ite
             h5.H5Fclose(file)
 
 
-def _into(dataset: int, info: DatasetInfo, source: ArraySource, *, skips: bool) -> Into | None:
+def _describe_target(dataset: int, info: DatasetInfo, source: ArraySource, *, skips: bool) -> Into | None:
     """Return how a dataset takes a source's chunks; None if impossible here."""
     if info.layout != CHUNKED or info.dtype is None or info.extent is None or len(info.extent) != len(info.chunks):
         return None
@@ -295,7 +295,7 @@ def _tasks(source: ArraySource, into: Into, crew: Crew, *, moved: bool) -> Itera
     if source.together is not None:
         count = max(1, min(MOST, FETCHED // max(1, into.size)))
         while group := tuple(itertools.islice(indices, count)):
-            yield Task(partial(_brought, source, group, into, moved=moved), (COPIES + 1) * into.size * len(group))
+            yield Task(partial(_fetch_chunks, source, group, into, moved=moved), (COPIES + 1) * into.size * len(group))
         return
     if not moved or source.distant:
         for index in indices:
@@ -320,10 +320,10 @@ def _tasks(source: ArraySource, into: Into, crew: Crew, *, moved: bool) -> Itera
 
 def _slab(source: ArraySource, into: Into, crew: Crew) -> tuple[int, ...] | None:
     """Return the lengths of slabs to read before their chunks are made; None if chunks are read one by one."""
-    if way(source, into.layout) == "copy" or not (needs_window(source, into.layout.chunks) or source.deferred):
+    if choose_route(source, into.layout) == "copy" or not (needs_window(source, into.layout.chunks) or source.deferred):
         return None
-    decoded = max(into.size, volume(cells_of(source)) * itemsize(into.layout.dtype))
-    room = room_beside(crew.memory, crew.workers, decoded * TIMES)
+    decoded = max(into.size, volume(reading_shape(source)) * itemsize(into.layout.dtype))
+    room = remaining_memory(crew.memory, crew.workers, decoded * TIMES)
     return slab_shape(source, into.layout.chunks, room // itemsize(into.layout.dtype))
 
 
@@ -333,7 +333,7 @@ def _from_window(
     """Yield tasks that read a region by source chunks, then produce the chunks in it."""
     yield BARRIER  # the window before it is given back
     slab = window(source.layout, region)
-    yield from filling(slab, source, crew.workers, crew.memory)
+    yield from list_fill_tasks(slab, source, crew.workers, crew.memory)
     yield BARRIER
     for index in indices:
         yield Task(partial(_make_chunks, slab, index, into, moved=False), COPIES * into.size)
@@ -368,7 +368,7 @@ def _make_chunks(source: ArraySource, index: Index, into: Into, *, moved: bool) 
     return () if ready is None else (ready,)
 
 
-def _brought(source: ArraySource, indices: tuple[Index, ...], into: Into, *, moved: bool) -> tuple[Ready, ...]:
+def _fetch_chunks(source: ArraySource, indices: tuple[Index, ...], into: Into, *, moved: bool) -> tuple[Ready, ...]:
     """Fetch the data of several chunks at once and return the chunks."""
     layout = into.layout
     at_hand = source.prefetch([region_of(index, layout.chunks, layout.shape) for index in indices])

@@ -15,7 +15,7 @@ from nczarr import names
 from nczarr.arrays.execution.counts import Counts
 from nczarr.arrays.execution.library_lock import LOCK
 from nczarr.arrays.lazy_numpy import np
-from nczarr.arrays.regions import Index, Selection, every_block, first_of, lengths_of, linear_block, region_of
+from nczarr.arrays.regions import Index, Selection, every_block, lengths_of, linear_block, number_of_first, region_of
 from nczarr.arrays.sources.source import ArraySource, Parts, fill_of, find_unwritten, little_descr
 from nczarr.arrays.values.elements import in_order
 from nczarr.arrays.values.parts import is_fixed
@@ -149,7 +149,7 @@ class _ValueWriter:
             indices = sorted({index for source in reader.own_sources() for index in _outer(source, rows, self.shape)})
         for index in indices:
             region = region_of(index, rows, self.shape)
-            reader.go_to(first_of(region, self.shape))
+            reader.go_to(number_of_first(region, self.shape))
             self.put(region, reader.take(math.prod(lengths_of(region))))
 
     def put(self, region: Selection, values: CValues) -> None:

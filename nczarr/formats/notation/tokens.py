@@ -77,9 +77,8 @@ def scan(source: Source, report: Report) -> list[Token]:
             kind = P.LBRACE if opens else P.RBRACE
             depth += 1 if opens else -1
             if depth > MAX_BRACES:
-                report.error(
-                    "too-deep-nesting", f"braces are nested more than {MAX_BRACES} deep", Span(source, first, end)
-                )
+                text = f"braces are nested more than {MAX_BRACES} deep"
+                report.error("too-deep-nesting", text, Span(source, first, end))
                 break
         elif group == 3:
             kind = _number(source, first, end, match[3], report)
@@ -315,7 +314,7 @@ class NotationExplainer:
         shown = "the end of the text" if wrong.type == P.EOF else f"`{text.encode('utf-8', 'replace').decode()}`"
         if fault.expected == {P.EOF}:
             return FaultAnswer("trailing-text", f"{shown} follows the dataset's closing brace")
-        message = f"expected {spoken(set(fault.expected))}, found {shown}"
+        message = f"expected {describe_expected(set(fault.expected))}, found {shown}"
         return FaultAnswer("expected-token", message, helps=tuple(self._helps(fault, text)))
 
     def _helps(self, fault: SyntaxFault, text: str) -> Iterable[str]:
@@ -337,7 +336,7 @@ class NotationExplainer:
         return 0
 
 
-def spoken(expected: set[int]) -> str:
+def describe_expected(expected: set[int]) -> str:
     """Describe a set of token types: known classes by their meaning, the rest one by one."""
     parts: list[str] = []
     rest = set(expected)

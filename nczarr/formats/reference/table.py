@@ -165,14 +165,14 @@ def read(data: Buffer) -> Mapping[str, Any] | None:
     if len(data) < LARGE or begin is None:
         return None
     try:
-        with pause_collection():
+        with pause_garbage_collection():
             return _read(data, begin.end())
     except (ValueError, RecursionError, RepeatedError):
         return None
 
 
 @contextmanager
-def pause_collection() -> Iterator[None]:
+def pause_garbage_collection() -> Iterator[None]:
     """Disable cyclic garbage collection, which takes as long as creating the objects."""
     enabled = gc.isenabled()
     gc.disable()

@@ -20,7 +20,7 @@ from nczarr.plan.plans import StorePlan
 from nczarr.plan.requested_storage import fills_alone
 from nczarr.stores.base import Store, is_metadata
 from nczarr.stores.memory import MemoryStore
-from nczarr.stores.open import Unfinished, beside
+from nczarr.stores.open import Unfinished, write_beside
 from nczarr.stores.target_urls import UnnamedTargetError, UrlNaming, note_properties
 
 PARQUET = (".parq", ".parquet")
@@ -78,9 +78,8 @@ class DocumentStore(MemoryStore):
             urls = tuple(self._url(source, notes) for source in columns.sources)
         except UnnamedTargetError as error:
             helps = ("give the location of the targets with `--base URL`",)
-            fault = Diagnostic(
-                "unnamed-target", Severity.ERROR, f"`{referred.chunk_keys.prefix}`: {error}", helps=helps
-            )
+            text = f"`{referred.chunk_keys.prefix}`: {error}"
+            fault = Diagnostic("unnamed-target", Severity.ERROR, text, helps=helps)
             raise CompileError([fault]) from None
         most = MANY if (columns.length != WHOLE).all() else NOTED
         if len(urls) <= max(most, len(columns.chunk) // 4):
@@ -126,7 +125,7 @@ class JsonTarget(DocumentStore):
     def __init__(self, path: str, plan: StorePlan) -> None:
         super().__init__(path, plan)
         self._stack = ExitStack()
-        self.unfinished: Unfinished = self._stack.enter_context(beside(path, plan.options.storage.of("target")))
+        self.unfinished: Unfinished = self._stack.enter_context(write_beside(path, plan.options.storage.of("target")))
         self._written = False
 
     def seal(self) -> None:

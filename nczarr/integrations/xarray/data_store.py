@@ -21,7 +21,7 @@ from nczarr.ast import Group
 from nczarr.ast import Variable as Declared
 from nczarr.ast.dataset import Codec, Storage
 from nczarr.ast.rectilinear import Lengths, largest
-from nczarr.integrations.xarray.values import OpenedDataset, attributes, native, take_fill, warn
+from nczarr.integrations.xarray.values import OpenedDataset, attributes, native, pop_fill, warn
 from nczarr.select.indexing import read_outer, read_points
 
 _NO_FILTERS: dict[str, Any] = {
@@ -232,6 +232,6 @@ class DataStore(AbstractDataStore):
         if form.encoded is not str or ("chunks" not in encoding and len(set(axes)) == len(axes)):
             encoding["dtype"] = form.encoded
         members = attributes(declared.attributes, types, self._opened.values)
-        encoding.update(take_fill(members, form, declared, types))
+        encoding.update(pop_fill(members, form, declared, types))
         array = NczarrArray(self._opened, path, shape, form.dtype)
         return Variable(axes, LazilyIndexedArray(array), members, encoding, fastpath=True)

@@ -27,7 +27,7 @@ from nczarr.stores.repository.layout import is_repository
 from nczarr.stores.url import BadURLError, is_remote, location
 
 
-def apart(
+def rename_differing_dimensions(
     groups: Mapping[str, xarray.Dataset], dimensions: Mapping[str, Mapping[str, str]]
 ) -> dict[str, xarray.Dataset]:
     """Return the groups with new names for dimensions that differ from one of that name in a group above.
@@ -276,7 +276,7 @@ class NczarrBackendEntrypoint(BackendEntrypoint):
         """
         opened, source, top = _open(filename_or_obj, kind, storage_options, following, aggregation)
         groups, dimensions = _tree(opened, source, _group_path(opened, top, group), drop_variables, decoders)
-        return _join(groups, apart(groups, dimensions))
+        return _join(groups, rename_differing_dimensions(groups, dimensions))
 
 
 def _open(

@@ -173,7 +173,7 @@ def attributes(declared: Sequence[Attribute], types: Types, cached: Known) -> di
     return members
 
 
-def take_fill(members: dict[str, Any], form: Presentation, variable: Variable, types: Types) -> dict[str, Any]:
+def pop_fill(by_name: dict[str, Any], presentation: Presentation, variable: Variable, types: Types) -> dict[str, Any]:
     """Return the member `_FillValue` of an encoding, and change a variable's attributes so that xarray can decode them.
 
     xarray masks no records, lists or opaque values: their fill value moves to the
@@ -183,17 +183,17 @@ def take_fill(members: dict[str, Any], form: Presentation, variable: Variable, t
     element = variable.storage.element
     if element is not None and is_time(element) and suits(element, variable.type, types):
         for name, value in {**time_attributes(find_stored_dtype(element)), FILL: NAT}.items():
-            if name in members and members[name] == value:
-                del members[name]
-    if FILL not in members:
+            if name in by_name and by_name[name] == value:
+                del by_name[name]
+    if FILL not in by_name:
         return {}
-    if element is not None and form.convert is not None:
-        value = np.array([members[FILL]], object) if is_text(element) else np.atleast_1d(members[FILL])
-        members[FILL] = form.convert(value)[0]
-    if variable.type == "char" and isinstance(members[FILL], bytes):
-        members[FILL] = np.bytes_(members[FILL])
+    if element is not None and presentation.convert is not None:
+        value = np.array([by_name[FILL]], object) if is_text(element) else np.atleast_1d(by_name[FILL])
+        by_name[FILL] = presentation.convert(value)[0]
+    if variable.type == "char" and isinstance(by_name[FILL], bytes):
+        by_name[FILL] = np.bytes_(by_name[FILL])
     declared = types.get(variable.type)
-    return {FILL: members.pop(FILL)} if form.dtype.kind == "V" or isinstance(declared, VlenType) else {}
+    return {FILL: by_name.pop(FILL)} if presentation.dtype.kind == "V" or isinstance(declared, VlenType) else {}
 
 
 def attribute(name: str, constant: Constant, types: Types) -> Any:

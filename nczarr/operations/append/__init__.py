@@ -18,8 +18,8 @@ from typing import Literal
 from nczarr import registry
 from nczarr.arrays.codecs.chain import expressible
 from nczarr.arrays.execution.counts import Counts, Watcher
-from nczarr.arrays.sources.concatenate import unlike
-from nczarr.arrays.sources.patchwork import patch
+from nczarr.arrays.sources.concatenate import compare_encodings
+from nczarr.arrays.sources.patchwork import as_patchwork
 from nczarr.arrays.values.parts import descr, is_fixed
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Diagnostic, Report, Severity, Source
@@ -87,7 +87,7 @@ def _patch(old: Checked, whole: Checked, way: Way) -> Checked:
         dtype, chunks, chain = one.stored
         if expressible(chain):
             layout = one.layout._replace(dtype=dtype, shape=joined_source.layout.shape, chunks=chunks, codecs=chain)
-            parts[path] = {**parts[path], "": patch(joined_source, layout, 0)}
+            parts[path] = {**parts[path], "": as_patchwork(joined_source, layout, 0)}
     return whole._replace(parts=parts)
 
 
@@ -340,7 +340,7 @@ def _note_encodings(every: Sequence[tuple[str, Checked]], way: Way, report: Repo
             one, other = (side.parts.get(path, {}).get("") for side in (target, checked))
             if one is None or other is None or one.stored is None or other.stored is None:
                 continue
-            reason = unlike(one.stored, other.stored)
+            reason = compare_encodings(one.stored, other.stored)
             if reason is not None:
                 reasons.setdefault((name, reason), []).append(path)
     for (name, reason), paths in reasons.items():

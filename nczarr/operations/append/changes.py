@@ -18,10 +18,10 @@ from nczarr import names, registry
 from nczarr.arrays.execution.counts import Step
 from nczarr.arrays.regions import Index, grid_of
 from nczarr.arrays.sources.cell_positions import CellRun
-from nczarr.arrays.sources.patchwork import count_copied, patch
+from nczarr.arrays.sources.patchwork import as_patchwork, count_copied
 from nczarr.arrays.sources.sliced import slice_source
 from nczarr.arrays.sources.source import ArraySource, find_unwritten, itemsize
-from nczarr.arrays.sources.windows import way as route
+from nczarr.arrays.sources.windows import choose_route
 from nczarr.arrays.values.parts import is_fixed
 from nczarr.ast.rectilinear import varies
 from nczarr.check.checked import Checked
@@ -101,17 +101,17 @@ class Changes(NamedTuple):
     arrays: list[Change]
     """Arrays with keys to make."""
 
-    def keys_beyond(self, *, stored: bool = False) -> list[str]:
+    def list_new_keys(self, *, only_stored: bool = False) -> list[str]:
         """Return the keys beyond the old lengths: those to make, or those that exist. Raises OSError."""
         return [
             change.array.key(index)
             for change in self.arrays
-            for index in (change.list_stored() if stored else change.array.indices())
+            for index in (change.list_stored() if only_stored else change.array.indices())
             if not change.is_old(index)
         ]
 
 
-def changes_of(work: Extension) -> Changes | None:
+def plan_changes(work: Extension) -> Changes | None:
     """Return what changes in the store of a target; None after an error.
 
     Reports unextendable-target. Raises OSError.
@@ -150,7 +150,7 @@ def changes_of(work: Extension) -> Changes | None:
         report.error("unextendable-target", f"`{store.path}`: {error}")
         return None
     seen = pipeline.read(Overlay(store, documents), Report(), work.request.options, form)
-    if seen is None or _describe(seen) != _describe(whole):
+    if seen is None or _list_shapes(seen) != _list_shapes(whole):
         text = f"the metadata of `{store.path}` state the length of {way.shown} in a form that cannot be changed"
         report.error("unextendable-target", text, helps=["write sources and target as a new one"])
         return None
@@ -170,7 +170,7 @@ def _is_added(work: Extension) -> bool:
     return first.source == 0 and whole and all(piece.source for piece in others)
 
 
-def _describe(checked: Checked) -> tuple[object, ...]:
+def _list_shapes(checked: Checked) -> tuple[object, ...]:
     """Return lengths, types and shapes, which are equal if a store is read as the new dataset."""
     sizes = {path: dimension.size for path, dimension in checked.dimensions.items()}
     types = {path: variable.type for path, variable in checked.variables.items()}
@@ -193,7 +193,7 @@ def _change(
     assert stored is not None
     assert new.keys is not None
     texts = isinstance(stored.dtype, str) and joined_source.layout.dtype == "|O"
-    if texts and not _hold(path, old, joined_source, str(stored.dtype), grown[0] if grown else None, report):
+    if texts and not _can_hold(path, old, joined_source, str(stored.dtype), grown[0] if grown else None, report):
         return None
     axis = grown[0] if grown else axis
     changed = _find_changed(pieces) if pieces else [(before[axis], after[axis])]
@@ -203,16 +203,16 @@ def _change(
     numbers = sorted({number for low, high in changed for number in range(low // unit, -(-high // unit))})
     if not numbers or 0 in after:
         return None
-    indices = _indices(new, joined_source, target, axis, numbers)
-    source = patch(joined_source, layout, 1 if before[axis] and not (pieces and pieces[0].source) else 0)
-    array = WrittenPart(path, part, new.keys.chunk_keys, target, source, route(source, layout), tuple(indices))
+    indices = _list_indices(new, joined_source, target, axis, numbers)
+    source = as_patchwork(joined_source, layout, 1 if before[axis] and not (pieces and pieces[0].source) else 0)
+    array = WrittenPart(path, part, new.keys.chunk_keys, target, source, choose_route(source, layout), tuple(indices))
     seen = {
         number for low, high in changed if low < limit for number in range(low // unit, -(-min(high, limit) // unit))
     }
     return Change(array, old, new, frozenset(array.key(index) for index in indices if index[axis] in seen))
 
 
-def _indices(
+def _list_indices(
     new: ArraySource, joined_source: ArraySource, target: PartTarget, axis: int, numbers: Sequence[int]
 ) -> list[Index]:
     """Return the keys with some numbers along an axis that hold more than fill, or did so, in C order."""
@@ -250,7 +250,7 @@ def _find_changed(pieces: Sequence[CellRun]) -> list[tuple[int, int]]:
     return ranges
 
 
-def _hold(
+def _can_hold(
     path: str, old: ArraySource, joined_source: ArraySource, dtype: str, axis: int | None, report: Report
 ) -> bool:
     """Return whether new texts can be stored in the array as it is. `axis`: the one that grows. Reports errors."""

@@ -14,7 +14,7 @@ from nczarr.diagnostics.report import CompileError, Report, Source
 from nczarr.diagnostics.secrets import show
 from nczarr.link.run import link
 from nczarr.operations import endpoints
-from nczarr.operations.append.changes import Change, Changes, changes_of
+from nczarr.operations.append.changes import Change, Changes, plan_changes
 from nczarr.operations.append.placement import Appended, AppendRequest, Extension
 from nczarr.plan.chunk_lengths import check_chunk
 from nczarr.plan.plans import StorePlan, conversion_of
@@ -45,7 +45,7 @@ def recover_target(request: AppendRequest, report: Report) -> bool:
 def extend(work: Extension) -> Appended | None:
     """Write what changes in the store of a target; return None after a reported error. Raises OSError."""
     target, options, report = work.target, work.request.options, work.report
-    changes = changes_of(work)
+    changes = plan_changes(work)
     if changes is None:
         return None
     plan = StorePlan(work.whole, target.form._replace(name=target.outer.name), options)
@@ -151,7 +151,7 @@ class _StoreExtension:
             store.tidy()
             self.journal = self.journal._replace(run=old.run)
             return frozenset(key.removeprefix(STAGED) for key in store.keys(STAGED)).union(
-                self.changes.keys_beyond(stored=True)  # nothing existed there before that run
+                self.changes.list_new_keys(only_stored=True)  # nothing existed there before that run
             )
         if old is not None:
             is_over = not isinstance(self.work.lock, NoLock)  # else it would have the lock
@@ -199,7 +199,7 @@ class _StoreExtension:
 
     def _undo(self) -> None:
         """Remove what a run has put that cannot be continued, the journal last."""
-        self.store.remove([*self.changes.keys_beyond(), *self.store.keys(STAGED)])
+        self.store.remove([*self.changes.list_new_keys(), *self.store.keys(STAGED)])
         self.store.remove([JOURNAL])
         self.store.tidy()
 
@@ -213,7 +213,7 @@ class _StoreExtension:
 
     def _clean(self, old: ExtendJournal | None) -> None:
         """Remove chunks beyond the lengths of the store, and those staged by an abandoned run."""
-        gone = self.changes.keys_beyond(stored=True)
+        gone = self.changes.list_new_keys(only_stored=True)
         if old is not None:
             gone += self.store.keys(STAGED)
             for source in (array for parts in self.work.target.checked.parts.values() for array in parts.values()):

@@ -272,7 +272,7 @@ def list_unequal(one: Mapping[Trait, Any], other: Mapping[Trait, Any]) -> Iterat
         kinds = _OWNERS.get(aspect, (Aspect.VARIABLE,))
         if aspect not in OBJECTS and not all(any((path, kind, "") in side for kind in kinds) for side in (one, other)):
             continue
-        if name != "calendar" or calendar_of(one.get(trait)) != calendar_of(other.get(trait)):
+        if name != "calendar" or unify_calendar(one.get(trait)) != unify_calendar(other.get(trait)):
             yield trait
 
 
@@ -311,7 +311,7 @@ def _compare_traits(
         yield SourceDifference(*trait, first, second, is_decisive(trait, here, grids))
 
 
-def calendar_of(value: Constant | None) -> Constant | None:
+def unify_calendar(value: Constant | None) -> Constant | None:
     """Return an attribute `calendar` with one name for each calendar; None for the standard one, as without it."""
     if value is None or not value.data or value.type not in ("char", "string"):
         return value

@@ -93,14 +93,14 @@ def by_values(values: Sequence[NDArray[Any]], *, sort: bool, negative: bool = Fa
     rank = np.arange(len(distinct))
     if not sort:
         rank[np.argsort(first, kind="stable")] = np.arange(len(distinct))
-    elif _falls(values) or (negative and not _falls([array[::-1] for array in values])):
+    elif _all_descend(values) or (negative and not _all_descend([array[::-1] for array in values])):
         rank = rank[::-1]
     ordered = np.empty_like(distinct)
     ordered[rank] = distinct
     return AxisOrder(len(distinct), ordered, lengths, rank[places])
 
 
-def _falls(values: Sequence[NDArray[Any]]) -> bool:
+def _all_descend(values: Sequence[NDArray[Any]]) -> bool:
     """Return whether values descend in all sources that have several."""
     several = [array for array in values if len(array) > 1]
     return bool(several) and all((array[1:] < array[:-1]).all() for array in several)

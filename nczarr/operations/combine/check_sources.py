@@ -18,7 +18,7 @@ from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import CompileError, Diagnostic, Report
 from nczarr.diagnostics.secrets import NO_OPTIONS, show
 from nczarr.names import list_first
-from nczarr.operations.combine.agreement import OBJECTS, Aspect, CombineSpec, Trait, calendar_of, is_decisive, settle
+from nczarr.operations.combine.agreement import OBJECTS, Aspect, CombineSpec, Trait, is_decisive, settle, unify_calendar
 from nczarr.operations.combine.combination import CHOOSE, NAMED, SAME_UNITS
 from nczarr.operations.combine.source_profile import CoordinateSpan, SourceProfile, make_profile
 from nczarr.operations.combine.sources import Job, read_each
@@ -249,9 +249,8 @@ class _Survey:
             notes += [f"{len(rows) - SHOWN} more values"] if len(rows) > SHOWN else []
         if aspect in STORAGE:
             helps = ["join them into a store with chunks of its own: `nczarr combine SRC… all.zarr`"]
-            report.warning(
-                "unequal-storage", f"{message}: they cannot be referenced as one array", notes=notes, helps=helps
-            )
+            text = f"{message}: they cannot be referenced as one array"
+            report.warning("unequal-storage", text, notes=notes, helps=helps)
             return
         is_units = attribute == "units" and any(trait[0] in self.along for trait in traits)
         report.error(
@@ -346,5 +345,5 @@ def _by_text(texts: dict[int, str | None]) -> dict[str | None, list[int]]:
 
 def _show(attribute: str, value: Any) -> str | None:
     """Return a property in words; None if it is absent."""
-    value = calendar_of(value) if attribute == "calendar" else value
+    value = unify_calendar(value) if attribute == "calendar" else value
     return f"{show_constant(value)} ({value.type})" if isinstance(value, Constant) else value

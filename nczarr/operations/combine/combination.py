@@ -12,8 +12,8 @@ from nczarr import names
 from nczarr.arrays.lazy_numpy import np
 from nczarr.arrays.sources.accumulation import Accumulation, Targets
 from nczarr.arrays.sources.concatenate import common_layout, join_sources, misfit
-from nczarr.arrays.sources.patchwork import count_made, patch
-from nczarr.arrays.sources.sliced import cut
+from nczarr.arrays.sources.patchwork import as_patchwork, count_remade
+from nczarr.arrays.sources.sliced import slice_parts
 from nczarr.arrays.sources.source import ArraySource, Parts, itemsize, numpy_dtype
 from nczarr.arrays.sources.split_chunks import align_grids
 from nczarr.ast import Dimension, Group, Variable
@@ -224,9 +224,8 @@ class Combination:
             report.error("unequal-sources", message, notes=notes, helps=helps)
         if self._attributes:
             listed = names.list_first(self._attributes, NAMED)
-            report.warning(
-                "differing-attributes", f"attributes differ; those of `{self.model.name}` are kept: {listed}"
-            )
+            text = f"attributes differ; those of `{self.model.name}` are kept: {listed}"
+            report.warning("differing-attributes", text)
         if self.model.way.new_dim and not self.stacked and not self._faults:
             text = f"no variable differs between the sources, so no variable would have {self.model.way.shown}"
             helps = ["name a variable with `--along VARIABLE --new-dim NAME` to stack it in any case"]
@@ -333,7 +332,7 @@ class Combination:
         for run in runs:
             shape = [range(length) for length in grid.checked.shapes[path]]
             shape[axis] = range(run.start, run.stop)
-            pieces.append(cut(checked.variables[path].type, tuple(shape), arrays[run.source], checked.types))
+            pieces.append(slice_parts(checked.variables[path].type, tuple(shape), arrays[run.source], checked.types))
         return join(checked.variables[path].type, pieces, axis, checked.types, join_sources)
 
     def _whole(self, path: str, accumulation: Accumulation, report: Report) -> ArraySource:
@@ -380,14 +379,14 @@ class Combination:
             sources = align_grids(sources, axis, LEAST_PIECE if small else 1)
         whole = join_sources(sources, axis, rectilinear=self.model.way.rectilinear, fill=grid.find_fill(path))
         if whole.stored is None and (layout := common_layout(sources, whole.layout)) is not None:
-            patched = patch(whole, layout, 0)
-            made, total = count_made(patched)
+            patched = as_patchwork(whole, layout, 0)
+            made, total = count_remade(patched)
             if not small or made < total:
                 whole = patched
             else:
                 sources, _ = accumulation.arrange(order, frame, known=True)
                 whole = join_sources(sources, axis, fill=grid.find_fill(path))
-        made, total = count_made(whole) if addressable is not None else (0, 0)
+        made, total = count_remade(whole) if addressable is not None else (0, 0)
         if made:
             self._made[path] = f"`{path}`: {made} of {total} chunks"
         return whole

@@ -44,7 +44,7 @@ SUFFIX = ".combining"
 """Suffix of the journal beside a target."""
 
 
-def _beside(target: str) -> str:
+def _journal_path(target: str) -> str:
     """Return the path of the journal of a target at a path."""
     folder, name = os.path.split(target)
     return os.path.join(folder, add_end(name, SUFFIX))
@@ -56,7 +56,7 @@ def is_finished(target: str) -> bool:
     Raises OSError, BadURLError.
     """
     target = trim(location(target).path)
-    path = _beside(target)
+    path = _journal_path(target)
     if not (os.path.lexists(target) and os.path.isfile(path)):
         return False
     with open(path, "rb") as file:
@@ -73,7 +73,7 @@ class FileJournal:
 
     def __init__(self, target: str, request: str, *, resume: bool) -> None:
         self._target = trim(location(target).path)
-        self.path = _beside(self._target)
+        self.path = _journal_path(self._target)
         self._places: dict[str, tuple[int, int, str]] = {}
         self._forms: list[LocatedForm] = []
         self._numbers: dict[LocatedForm, int] = {}

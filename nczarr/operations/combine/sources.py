@@ -26,7 +26,7 @@ from nczarr.operations.combine.agreement import CombineSpec
 from nczarr.operations.combine.contribution import Contribution, Model, contribution_of, in_model_units, model_of
 from nczarr.operations.pipeline import Input
 from nczarr.select.selection import Subset
-from nczarr.stores.spool import passing
+from nczarr.stores.spool import remove_fetched_files
 from nczarr.stores.url import is_remote
 
 T = TypeVar("T")
@@ -159,7 +159,7 @@ def examine_source(source: Input, job: Job, model: Model, *, here: bool) -> Sour
     fetched = is_remote(source.name) and not here
     source_identity = identity_of(source.name, job.storage) if job.identified and source.portable else None
     try:
-        with passing() if fetched else nullcontext():
+        with remove_fetched_files() if fetched else nullcontext():
             checked, source_report = open_source(source, job)
             contribution = None
             if checked is not None:

@@ -26,7 +26,7 @@ from nczarr.arrays.regions import Index, Selection, chunk_ranges, grid_of, lengt
 from nczarr.arrays.sources import windows
 from nczarr.arrays.sources.memory import fill_array
 from nczarr.arrays.sources.source import ArraySource, itemsize, little
-from nczarr.arrays.sources.windows import grid
+from nczarr.arrays.sources.windows import chunk_shape_of
 from nczarr.ast.rectilinear import largest, volume
 from nczarr.diagnostics.report import CompileError, Diagnostic, Severity
 
@@ -306,7 +306,7 @@ class Dense(ValueHasher):
         window = windows.window(self.source.layout, region)
         chunk = max(volume(cells) * self.element, windows.PIECE)
         need = 2 * TIMES * chunk  # of half the memory: the region has the other
-        for batch in windows.along(region, cells, self.element, most):
+        for batch in windows.cut_groups(region, cells, self.element, most):
             yield Task(partial(window.fill, self.source, batch), need)
         yield BARRIER
         room = window.values
@@ -372,7 +372,7 @@ def choose_decoding_chunk(source: ArraySource) -> tuple[int, ...] | None:
     """Return the chunk shape for decoding; None if regions cost only their size."""
     if source.viewed:
         return None
-    return tuple(max(1, length) for length in grid(source))
+    return tuple(max(1, length) for length in chunk_shape_of(source))
 
 
 def region_shape(

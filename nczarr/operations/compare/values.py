@@ -22,10 +22,10 @@ from nczarr.arrays.regions import (
     Selection,
     all_of,
     every_block,
-    first_of,
     lengths_of,
     linear_block,
     number_of,
+    number_of_first,
     region_of,
 )
 from nczarr.arrays.sources.memory import fill_array
@@ -90,7 +90,7 @@ class CellComparison:
         tree = part_tree(type_name, self.types)
         for index in self._blocks(shape, block):
             region = region_of(index, block, shape)
-            first = first_of(region, shape)
+            first = number_of_first(region, shape)
             stretch = Stretch(region, region, (first, first), math.prod(lengths_of(region)))
             differ = self.unequal(tree, stretch)
             places = np.flatnonzero(differ)
@@ -304,7 +304,7 @@ class _Dense:
         one, other = (fill_array(side.layout, (1,)) for side in (self.one, self.other))
         if not self.unequal(one, other).any():
             return
-        first = first_of(region_of(index, block, self.shape), self.shape)
+        first = number_of_first(region_of(index, block, self.shape), self.shape)
         tally.add(count, first, largest_distance(one, other) if self.number else None)
 
 

@@ -282,10 +282,10 @@ def _check_after(before: Checked, compared: HeaderComparison, report: Report) ->
 
 # ---- commit ----------------------------------------------------------------------------------------------------------
 def _commit(
-    request: EditRequest, prepared: PreparedEdit, work: HeaderEdit, done: EditResult, report: Report
+    request: EditRequest, prepared: PreparedEdit, work: HeaderEdit, result: EditResult, report: Report
 ) -> EditResult | None:
     """Write the target and the undo file; return the result with its path, None after an error. Raises OSError."""
-    members = {
+    undo_record = {
         "target": show(request.target),
         "header": fingerprint(work.after),
         "previous": fingerprint(work.before),
@@ -293,29 +293,29 @@ def _commit(
     }
     prepared.commit()
     try:
-        now = _read_again(request)
+        written = _read_again(request)
         ordered = any(isinstance(change, AttributeOrder) for change in work.changes)
-        reason = "it cannot be read" if now is None else _find_difference(work.after, now, ordered=ordered)
-        if now is None or reason is not None:
+        reason = "it cannot be read" if written is None else _find_difference(work.after, written, ordered=ordered)
+        if written is None or reason is not None:
             report.error("failed-edit", f"`{show(request.target)}` is unchanged: after the edit, {reason}")
             prepared.abandon()
             return None
         if request.merge is None or request.undo_file is not None:  # a merge leaves both states where they came from
-            place = write_undo(request.target, request.undo_file, {**members, "header": fingerprint(now)})
-            done = done._replace(undo_file=place)
+            undo_path = write_undo(request.target, request.undo_file, {**undo_record, "header": fingerprint(written)})
+            result = result._replace(undo_file=undo_path)
     except BaseException:
         prepared.abandon()
         raise
     prepared.conclude()
-    return done
+    return result
 
 
-def _find_difference(expected: Checked, now: Checked, *, ordered: bool) -> str | None:
+def _find_difference(expected: Checked, written: Checked, *, ordered: bool) -> str | None:
     """Return the first difference of two headers in words; None if they are equal.
 
     The order of attributes counts only if the edit changes it: some HDF5 objects keep none.
     """
-    differences = model(expected, now)
+    differences = model(expected, written)
     difference = next((item for item in differences if ordered or item.kind != "attribute-order"), None)
     return None if difference is None else f"`{difference.path}`: {difference.message}"
 

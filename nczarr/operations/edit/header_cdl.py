@@ -10,7 +10,7 @@ from nczarr.ast.dataset import map_groups
 from nczarr.check.checked import Checked, tables
 from nczarr.diagnostics.report import NOWHERE, VALUE_LOSSES, Report, Source
 from nczarr.operations import pipeline
-from nczarr.operations.edit.instructions import AttributeAssignment, move_diagnostics, values_text
+from nczarr.operations.edit.instructions import AttributeAssignment, report_moved_diagnostics, values_text
 from nczarr.operations.edit.resolve_instructions import find_type
 from nczarr.options import Options
 
@@ -21,7 +21,7 @@ _NUMBERS = _INTEGERS | {"float", "double"}
 
 def print_header(checked: Checked, *, special: bool = False) -> bytes | None:
     """Return a header as CDL; None if CDL cannot express it. `special`: with attributes that describe its storage."""
-    report, form = Report(), registry.having("dumped")[0]
+    report, form = Report(), registry.list_names_with("dumped")[0]
     options = Options(
         header_only=True, special=special, allow_loss=VALUE_LOSSES, name=checked.dataset.name or "dataset"
     )
@@ -32,7 +32,7 @@ def print_header(checked: Checked, *, special: bool = False) -> bytes | None:
 
 def compile_header(source: Source, report: Report) -> Checked | None:
     """Return the dataset of a CDL text; None after an error."""
-    return pipeline.read(source, report, Options(), registry.find_format(registry.having("dumped")[0]))
+    return pipeline.read(source, report, Options(), registry.find_format(registry.list_names_with("dumped")[0]))
 
 
 def read_value(checked: Checked, assignment: AttributeAssignment, report: Report) -> Constant | None:
@@ -63,7 +63,7 @@ def read_value(checked: Checked, assignment: AttributeAssignment, report: Report
         assert assignment.span is not None
         report.error("bad-edit", f"`{assignment.name}` describes how values are stored", assignment.span)
         return None
-    move_diagnostics(diagnostics, assignment, offset, report)
+    report_moved_diagnostics(diagnostics, assignment, offset, report)
     if compiled is None or own_report.errors:
         return None
     attributes = compiled.dataset.attributes

@@ -168,7 +168,7 @@ def values_text(assignment: AttributeAssignment, types: str) -> tuple[bytes, int
     return head + written + b" ;\n}\n", len(head)
 
 
-def move_diagnostics(
+def report_moved_diagnostics(
     diagnostics: list[Diagnostic], assignment: AttributeAssignment, offset: int, report: Report
 ) -> None:
     """Report diagnostics of `values_text` at their places in the instruction."""

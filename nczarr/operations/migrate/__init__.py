@@ -65,7 +65,7 @@ def migrate(request: MigrateRequest, report: Report) -> Migration | None:
     """
     form = registry.find_format(request.form)
     if form is None or form.migrates is None:
-        names = ", ".join(registry.having("migrates"))
+        names = ", ".join(registry.list_names_with("migrates"))
         text = f"`{request.form}` is not a format that a store can get in place"
         report.error("unknown-target", text, helps=[f"formats: {names}"])
         return None

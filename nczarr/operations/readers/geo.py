@@ -65,9 +65,9 @@ def _find_values(node: StoreNode, names: set[str]) -> Iterator[Finding]:
         "proj:code": lambda value: value is None or bool(re.fullmatch(r"[A-Z][A-Z0-9_]*:[0-9]+", str(value))),
         "proj:wkt2": lambda value: value is None or (isinstance(value, str) and "[" in value),
         "proj:projjson": lambda value: value is None or isinstance(value, dict),
-        "spatial:dimensions": lambda value: _are(str, value, 2, 3) and _suits_names(node, value),
-        "spatial:bbox": lambda value: _are(float, value, 4, 6),
-        "spatial:transform": lambda value: _are(float, value, 6),
+        "spatial:dimensions": lambda value: _is_list_of(str, value, 2, 3) and _suits_names(node, value),
+        "spatial:bbox": lambda value: _is_list_of(float, value, 4, 6),
+        "spatial:transform": lambda value: _is_list_of(float, value, 6),
         "spatial:transform_type": lambda value: isinstance(value, str),
         "spatial:registration": lambda value: value in ("node", "pixel"),
         "spatial:shape": lambda value: integers(value) is not None and _suits_shape(node, value),
@@ -87,7 +87,7 @@ def _find_values(node: StoreNode, names: set[str]) -> Iterator[Finding]:
                 yield node.at("undeclared-convention:attributes", "/attributes", text)
 
 
-def _are(kind: type, value: Any, *counts: int) -> bool:
+def _is_list_of(kind: type, value: Any, *counts: int) -> bool:
     """Return whether a value is a list of some of these lengths; integers are numbers as well."""
     kinds = (int, float) if kind is float else kind
     is_list = isinstance(value, list) and len(value) in counts

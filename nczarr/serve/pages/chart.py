@@ -54,14 +54,14 @@ class Tick(NamedTuple):
     """Text beside it."""
 
 
-def nice(low: float, high: float, count: int = TICKS) -> list[float]:
+def list_round_numbers(low: float, high: float, count: int = TICKS) -> list[float]:
     """Return round numbers from `low` to `high`, about `count` of them."""
     width = high - low
     if not (math.isfinite(width) and width > 0):
         return [low] if math.isfinite(low) else []
     exact = width / count
     power = 10.0 ** math.floor(math.log10(exact))
-    step = next(each * power for each in (1, 2, 2.5, 5, 10) if each * power >= exact * (1 - 1e-9))
+    step = next(factor * power for factor in (1, 2, 2.5, 5, 10) if factor * power >= exact * (1 - 1e-9))
     if not step or low + step == low:
         return [low, high]
     first = math.ceil(low / step - 1e-9)
@@ -72,7 +72,7 @@ def value_ticks(low: float, high: float) -> list[Tick]:
     """Return ticks of a scale of values."""
     if not high > low:
         return [Tick(0.5, number_text(low))]
-    return [Tick((each - low) / (high - low), _tick_text(each, low, high)) for each in nice(low, high)]
+    return [Tick((value - low) / (high - low), _tick_text(value, low, high)) for value in list_round_numbers(low, high)]
 
 
 def _tick_text(value: float, low: float, high: float) -> str:
@@ -86,16 +86,14 @@ def cell_ticks(axis: ShownAxis) -> list[Tick]:
     """
     count = len(axis.values)
     if axis.monotonic and axis.physical.times is None and _is_even(axis.values):
-        places = np.arange(count) + 0.5
+        centres = np.arange(count) + 0.5
         low, high = float(axis.values.min()), float(axis.values.max())
         order = slice(None) if axis.values[0] < axis.values[-1] else slice(None, None, -1)
-        rounded = nice(low, high)
-        found = np.interp(rounded, axis.values[order], places[order])
-        return [
-            Tick(float(each) / count, _tick_text(value, low, high)) for each, value in zip(found, rounded, strict=True)
-        ]
+        rounded = list_round_numbers(low, high)
+        shares = np.interp(rounded, axis.values[order], centres[order]) / count
+        return [Tick(float(share), _tick_text(value, low, high)) for share, value in zip(shares, rounded, strict=True)]
     chosen = range(0, count, max(1, -(-count // TICKS)))
-    return [Tick((each + 0.5) / count, axis.text(each)) for each in chosen]
+    return [Tick((index + 0.5) / count, axis.text(index)) for index in chosen]
 
 
 def _is_even(values: NDArray[np.float64]) -> bool:

@@ -44,11 +44,11 @@ Coordinate = dict[str, Any]
 
 def coordinates(checked: Checked) -> Iterator[Coordinate]:
     """Yield coordinates in words; those that cost too much have no values. Raises nothing for unreadable ones."""
-    left = BUDGET
+    budget = BUDGET
     for path in list(find_coordinates(checked))[:MOST_COORDINATES]:
         length = checked.shapes[path][0]
         attributes = attributes_of(checked, path)
-        told: Coordinate = {
+        coordinate: Coordinate = {
             "path": path,
             "length": length,
             "first": "",
@@ -59,19 +59,19 @@ def coordinates(checked: Checked) -> Iterator[Coordinate]:
             "unlimited": checked.dimensions[path].unlimited,
             "name": names.readable(path),
         }
-        wanted = next((each for each in _choices(length) if cost(checked, path, (each,)) <= left), None)
+        indices = next((choice for choice in _choices(length) if cost(checked, path, (choice,)) <= budget), None)
         if not length:
-            yield {**told, "first": "no values"}
-        elif wanted is None:
-            yield {**told, "step": "not read: its chunks are large"}
+            yield {**coordinate, "first": "no values"}
+        elif indices is None:
+            yield {**coordinate, "step": "not read: its chunks are large"}
         else:
-            left -= cost(checked, path, (wanted,))
+            budget -= cost(checked, path, (indices,))
             try:
-                summary = summarize_coordinate(checked, path, wanted)
+                summary = summarize_coordinate(checked, path, indices)
             except (CompileError, OSError):  # the page says so, and shows the rest
-                yield {**told, "step": "unreadable"}
+                yield {**coordinate, "step": "unreadable"}
                 continue
-            yield {**told, "first": summary.first, "last": summary.last, "step": summary.step}
+            yield {**coordinate, "first": summary.first, "last": summary.last, "step": summary.step}
 
 
 def _choices(length: int) -> Iterator[range]:
@@ -183,11 +183,11 @@ def _losses(opened: CachedDataset, version: str, context: ServerContext) -> list
 
 def _list_stored(checked: Checked) -> Iterator[tuple[str, int]]:
     """Yield the variables whose encoded sizes are known, with these sizes."""
-    left = MOST_CHUNKS
+    chunk_budget = MOST_CHUNKS
     for path in list(checked.variables)[:MOST_VARIABLES]:
         parts = checked.parts.get(path, {})
-        left -= sum(_chunks(part.layout.shape, part.layout.chunks) for part in parts.values())
-        if left < 0:
+        chunk_budget -= sum(_chunks(part.layout.shape, part.layout.chunks) for part in parts.values())
+        if chunk_budget < 0:
             return
         try:
             found = measure_stored(parts) if parts else None

@@ -114,17 +114,17 @@ class FolderPage(NamedTuple):
 
     def address(self, **fields: str | int) -> str:
         """Return the URL of a page of the folder in some order."""
-        given = {"sort": self.sort, **fields}
-        wanted = {name: value for name, value in given.items() if (name, value) not in (("sort", "name"), ("page", 1))}
-        here = url(BROWSE, *self.folder.segments).rstrip("/") if self.folder.segments else url("")
-        return here + (f"?{urlencode(wanted)}" if wanted else "")
+        query = {"sort": self.sort, **fields}
+        stated = {name: value for name, value in query.items() if (name, value) not in (("sort", "name"), ("page", 1))}
+        page_url = url(BROWSE, *self.folder.segments).rstrip("/") if self.folder.segments else url("")
+        return page_url + (f"?{urlencode(stated)}" if stated else "")
 
     def members(self) -> dict[str, Any]:
         """Return the JSON form."""
         following = None
         if self.page < self.pages:
-            here = f"{url(BROWSE, *self.folder.segments)}?format=json&page={self.page + 1}"
-            following = here + (f"&sort={self.sort}" if self.sort != "name" else "")
+            next_url = f"{url(BROWSE, *self.folder.segments)}?format=json&page={self.page + 1}"
+            following = next_url + (f"&sort={self.sort}" if self.sort != "name" else "")
         return {
             "path": show(self.folder.name),
             "page": self.page,

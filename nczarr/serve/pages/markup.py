@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from nczarr import __version__, names
 from nczarr.api.brief import brief
 from nczarr.arrays.execution.counts import bytes_text
-from nczarr.registry import having
+from nczarr.registry import list_names_with
 from nczarr.serve.request import url
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ BROWSE, CDMREMOTE, STATIC, VIEW, DOWNLOAD, CATALOG = "browse", "cdmremote", "sta
 FILE, ERDDAP = "file", "erddap"
 """First segments of URLs."""
 
-VERSIONS = having("served")
+VERSIONS = list_names_with("served")
 """Versions of Zarr: names of the formats that are served, and first segments of URLs."""
 
 OPENDAP = DAP2, DAP4 = "dap2", "dap4"

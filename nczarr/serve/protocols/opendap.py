@@ -29,7 +29,7 @@ from nczarr.formats.opendap.common.constraints import ConstraintError
 from nczarr.formats.opendap.common.dmr_writer import Projection
 from nczarr.formats.opendap.dap2 import declarations as dap2
 from nczarr.formats.opendap.dap2 import values as dap2_values
-from nczarr.formats.opendap.dap2.das_writer import das
+from nczarr.formats.opendap.dap2.das_writer import write_das
 from nczarr.formats.opendap.dap2.declarations import DdsNode
 from nczarr.formats.opendap.dap4 import writer as dap4
 from nczarr.select.selection_syntax import write_section
@@ -128,7 +128,7 @@ def _answer_dap2(
         case "dds":
             text = dap2.dds(mapped, dap2.select(mapped, expression))
         case "das":
-            text = das(mapped)
+            text = write_das(mapped)
         case "ver":
             text = f"Core version: DAP/2.0\nServer version: nczarr/{__version__}\n"
         case _:
@@ -305,8 +305,8 @@ def _addresses(opened: CachedDataset, node: DdsNode, sides: list[dict[str, Any]]
     axes = node.members[0].axes if node.kind == "grid" else node.axes
     slabs = "".join(f"[{each[0]}:{each.step}:{each[-1]}]" for each in chosen[: len(axes)])
     section = names.to_bytes(write_section(names.split(node.fqn), tuple(chosen)))
-    there = url(DOWNLOAD, *opened.place.segments)
+    base = url(DOWNLOAD, *opened.place.segments)
     downloads = [
-        (title, f"{there}?{urlencode({'var': section, 'format': suffix})}") for suffix, title in DOWNLOADS.items()
+        (title, f"{base}?{urlencode({'var': section, 'format': suffix})}") for suffix, title in DOWNLOADS.items()
     ]
     return {"constraint": quote(node.name, safe="") + quote(slabs, safe=":"), "downloads": downloads}

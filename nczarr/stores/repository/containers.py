@@ -40,9 +40,9 @@ def allow(config: Any, policy: Policy, options: StorageOptions) -> Access:
     So neither a path nor a server comes from the repository, unless it is read
     without credentials.
     """
-    from nczarr.stores.repository.library import library
+    from nczarr.stores.repository.library import load_library
 
-    ice = library()
+    ice = load_library()
     access = Access({}, {})
     for prefix, container in dict(config.virtual_chunk_containers or {}).items():
         try:

@@ -26,7 +26,7 @@ _ABSENT = re.compile(r"no such bucket|nosuchbucket|not found: no such file|repos
 _CONFLICT = re.compile(r"branch update conflict|failed to commit|conflict", re.IGNORECASE)
 
 
-def library() -> Any:
+def load_library() -> Any:
     """Return the module `icechunk`. Raises MissingProtocolError."""
     is_first = "icechunk" not in sys.modules
     try:
@@ -58,7 +58,7 @@ def is_foreign(error: BaseException) -> bool:
 
 def failure(error: BaseException, place: str, options: StorageOptions) -> OSError:
     """Return an exception of icechunk as OSError with its reason and the displayable place."""
-    text = scrub(reason(error), place, options)
+    text = scrub(explain(error), place, options)
     number = errno.EIO
     if _PERMISSION.search(text):
         number = errno.EACCES
@@ -67,7 +67,7 @@ def failure(error: BaseException, place: str, options: StorageOptions) -> OSErro
     return OSError(number, text, show(place))
 
 
-def reason(error: BaseException) -> str:
+def explain(error: BaseException) -> str:
     """Return the message of an exception, and the last cause that it names, in one line.
 
     Icechunk 1 draws a report with a frame, icechunk 2 appends the context to
@@ -89,7 +89,7 @@ def reason(error: BaseException) -> str:
 
 def is_conflict(error: BaseException) -> bool:
     """Return whether a branch has another commit than the session expected."""
-    return is_foreign(error) and _CONFLICT.search(reason(error)) is not None
+    return is_foreign(error) and _CONFLICT.search(explain(error)) is not None
 
 
 def result(coroutine: Coroutine[Any, Any, T]) -> T:

@@ -19,7 +19,7 @@ from nczarr.diagnostics.secrets import NO_OPTIONS, StorageOptions, show
 from nczarr.stores.base import Reference, Store, cut, next_segments, safe_key
 from nczarr.stores.reference_policy import Policy
 from nczarr.stores.repository.containers import Access, allow, check_locations
-from nczarr.stores.repository.library import failing, failure, is_foreign, library, list_yielded, reason, result
+from nczarr.stores.repository.library import explain, failing, failure, is_foreign, list_yielded, load_library, result
 from nczarr.stores.repository.sessions import configuration, open_repository, session_of
 from nczarr.stores.repository.virtual_chunks import list_virtual_references
 from nczarr.stores.url import Repository
@@ -41,7 +41,7 @@ class RepositoryStore(Store):
     versioned = True
 
     def __init__(self, repository: Repository, storage: StorageOptions = NO_OPTIONS) -> None:
-        library()
+        load_library()
         self.repository = repository
         self.storage = storage
         self.path = show(repository.text)
@@ -165,7 +165,7 @@ class SessionStore(Store):
             return
         if not is_foreign(error):
             raise error
-        text = reason(error)
+        text = explain(error)
         if _REFUSED.search(text):
             raise self._refusal(key, text) from None
         if not _ABSENT.search(text):

@@ -10,7 +10,7 @@ from typing import Any
 
 from nczarr import names
 from nczarr.diagnostics.secrets import NO_OPTIONS, StorageOptions
-from nczarr.stores.repository.library import failing, is_foreign, library, reason
+from nczarr.stores.repository.library import explain, failing, is_foreign, load_library
 from nczarr.stores.repository.storage import retrying, storage_of
 from nczarr.stores.url import Repository
 
@@ -38,7 +38,7 @@ def _check_place(repository: Repository) -> None:
 
 def configuration(repository: Repository, storage: StorageOptions = NO_OPTIONS) -> Any:
     """Return the configuration that a repository stores. Raises OSError, BadURLError."""
-    ice = library()
+    ice = load_library()
     _check_place(repository)
     place = storage_of(repository, storage)
     with failing(repository.place, storage):
@@ -49,7 +49,7 @@ def open_repository(
     repository: Repository, storage: StorageOptions, config: Any, credentials: Mapping[str, Any]
 ) -> Any:
     """Open a repository with a configuration and credentials by prefix of its containers. Raises as `configuration`."""
-    ice = library()
+    ice = load_library()
     _check_place(repository)
     place = storage_of(repository, storage)
     with failing(repository.place, storage):
@@ -79,7 +79,7 @@ def _at_snapshot(opened: Any, name: str) -> Any:
     try:
         return opened.readonly_session(snapshot_id=name)
     except BaseException as error:
-        if is_foreign(error) and _NO_SNAPSHOT.search(reason(error)):
+        if is_foreign(error) and _NO_SNAPSHOT.search(explain(error)):
             raise UnknownRevisionError(f"the repository has no snapshot `{name}`") from None
         raise
 

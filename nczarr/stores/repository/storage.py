@@ -12,7 +12,7 @@ from threading import Lock
 from typing import Any
 
 from nczarr.diagnostics.secrets import StorageOptions
-from nczarr.stores.repository.library import library
+from nczarr.stores.repository.library import load_library
 from nczarr.stores.url import BadURLError, Repository
 
 S3, GOOGLE, AZURE, WEB = ("s3", "s3a"), ("gs", "gcs"), ("az", "abfs", "abfss"), ("http", "https")
@@ -31,7 +31,7 @@ _lock = Lock()
 
 def storage_of(repository: Repository, options: StorageOptions) -> Any:
     """Return icechunk's storage of a repository. Raises BadURLError, MissingProtocolError."""
-    ice = library()
+    ice = load_library()
     if repository.local:
         return ice.local_filesystem_storage(os.path.abspath(repository.place))
     protocol, bucket, prefix = _split(repository.place)
@@ -67,7 +67,7 @@ def retrying(config: Any, options: StorageOptions) -> Any:
     if retries is not None:
         if not (isinstance(retries, int) and 0 <= retries <= 100):
             raise BadURLError("the storage option `retries` must be a number, 0 to 100")
-        ice = library()
+        ice = load_library()
         config.storage = ice.StorageSettings(retries=ice.StorageRetriesSettings(max_tries=retries + 1))
     return config
 
@@ -80,7 +80,7 @@ def store_and_credentials(prefix: str, options: StorageOptions, declared: Any) -
     credentials: it is read anonymously, or the reader's options replace it.
     Raises BadURLError.
     """
-    ice = library()
+    ice = load_library()
     protocol = prefix.partition("://")[0].lower()
     sentinels = ice.credentials
     if protocol == "file":

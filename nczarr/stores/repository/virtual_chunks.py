@@ -17,7 +17,7 @@ from urllib.parse import quote, unquote
 from nczarr.diagnostics.secrets import StorageOptions
 from nczarr.stores.base import Reference
 from nczarr.stores.repository.containers import NAMED
-from nczarr.stores.repository.library import library, result
+from nczarr.stores.repository.library import load_library, result
 from nczarr.stores.repository.storage import GOOGLE, S3, WEB, store_and_credentials
 from nczarr.stores.target_urls import FILE
 from nczarr.stores.url import is_remote
@@ -132,7 +132,7 @@ def _name(prefix: str) -> str:
 
 def register(config: Any, containers: Iterable[Container], options: StorageOptions) -> bool:
     """Add containers to a configuration, without credentials; return whether any was missing. Raises BadURLError."""
-    ice, prefixes = library(), _read_known(config)
+    ice, prefixes = load_library(), _read_known(config)
     missing = [container for container in dict.fromkeys(containers) if container.prefix not in prefixes]
     for container in missing:
         store, _ = store_and_credentials(container.prefix, options, None)

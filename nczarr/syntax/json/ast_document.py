@@ -15,7 +15,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from nczarr import names
-from nczarr.arrays.values.value_lists import problem
+from nczarr.arrays.values.value_lists import find_problem
 from nczarr.ast import ATOMIC, Attribute, Dataset, Group
 from nczarr.ast.json import MAX_JSON_DEPTH, AstDocument
 from nczarr.ast.types import MAX_DEPTH, sound_types
@@ -140,7 +140,7 @@ def _check(source: Source, dataset: Dataset, report: Report) -> bool:
         for attribute, inside in _attributes(group, where):
             name = attribute.value.type
             # Undeclared and circular types are the passes' to report.
-            text = problem(attribute.value, types) if name in ATOMIC or name in types else None
+            text = find_problem(attribute.value, types) if name in ATOMIC or name in types else None
             if text is not None:
                 _bad(source, report, f"{inside}/value", text)
     return report.errors == before

@@ -83,7 +83,7 @@ import signal, sys, time
 from threading import Event, Thread
 from nczarr import __main__
 from nczarr.arrays.execution import library_lock
-from nczarr.stores.open import beside
+from nczarr.stores.open import write_beside
 
 def hang():
     with library_lock.LOCK:
@@ -91,7 +91,7 @@ def hang():
         time.sleep(60)
 
 __main__.hear_signals()
-with beside(sys.argv[1]) as unfinished:
+with write_beside(sys.argv[1]) as unfinished:
     open(unfinished.path, "w").close()
     Thread(target=hang).start()
     try:

@@ -10,7 +10,7 @@ import pytest
 
 import nczarr
 from nczarr.diagnostics.report import CompileError
-from nczarr.plan.file import MAX_ATTRIBUTES, MESSAGE_BYTES, message_size
+from nczarr.plan.file import MAX_ATTRIBUTES, MESSAGE_BYTES, datatype_message_size
 
 Peer = Callable[[str], ModuleType]
 Builder = nczarr.DatasetBuilder
@@ -53,7 +53,7 @@ def test_the_length_of_a_types_description(count: int, fits: bool, tmp_path: Pat
     b = Builder("t")
     b.compound("c", {f"{i:5}".replace(" ", "m"): ("int", 3, 1) for i in range(count)})
     ds = b.finish()
-    assert (message_size("/c", ds.checked.types) <= MESSAGE_BYTES) == fits
+    assert (datatype_message_size("/c", ds.checked.types) <= MESSAGE_BYTES) == fits
     if fits:
         nczarr.write(ds, tmp_path / "t.nc", "netcdf4")
     else:

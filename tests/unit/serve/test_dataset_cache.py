@@ -21,7 +21,7 @@ from nczarr.serve.dataset_cache import Shelf
 from nczarr.serve.places import Root, ServedPlace, is_visible
 from nczarr.serve.refusals import RefusedRequestError
 from nczarr.serve.resources import Disk, Limits
-from nczarr.stores.open import UNMAPPED
+from nczarr.stores.open import MAPS_NO_FILES
 from tests.support.serving import Served, serving
 
 from .conftest import convert
@@ -178,7 +178,7 @@ def test_a_large_stream_is_a_copy_that_outlives_its_file(tmp_path: Path, monkeyp
     nczarr.write(nczarr.from_cdl(text), tmp_path / "t.ncs", format="ncstream", allow_loss="all")
     disk = Disk(1 << 20)
     kept = Shelf(Limits()._replace(memory=4 * 8000), Following(), NO_OPTIONS, disk=disk)
-    monkeypatch.setattr(UNMAPPED, "is_set", lambda: True)
+    monkeypatch.setattr(MAPS_NO_FILES, "is_set", lambda: True)
     opened = kept.open(found(Root(str(tmp_path)), "t.ncs"))
     assert disk.used == (tmp_path / "t.ncs").stat().st_size
     (tmp_path / "t.ncs").write_bytes(b"")  # the system ends a process that reads the map of such a file

@@ -206,7 +206,7 @@ def test_colours_become_lighter() -> None:
     ("low", "high"), [(0, 1), (-3.3, 1e9), (1e-300, 2e-300), (-1e308, 1e307), (5, 5), (99.9, 100.1)]
 )
 def test_ticks_are_round_and_inside(low: float, high: float) -> None:
-    found = chart.nice(low, high)
+    found = chart.list_round_numbers(low, high)
     assert 1 <= len(found) <= 12
     assert all(low - 1e-9 * abs(high - low) <= each <= high + 1e-9 * abs(high - low) for each in found)
     assert all(-1e-9 <= each.share <= 1 + 1e-9 for each in chart.value_ticks(low, high))

@@ -1,7 +1,7 @@
 """Conversion of canonical columns to model types and arrays, the inverse of `backend.py`.
 
-`Types` infers types: numbers, strings, vlens for lists, compounds for tables.
-`arrays` returns the parts of a type. `arrays/values/elements.py` covers element types
+`ColumnTypes` infers types: numbers, strings, vlens for lists, compounds for tables.
+`to_arrays` returns the parts of a type. `arrays/values/elements.py` covers element types
 that the model lacks; dates and times become integers with a unit attribute.
 """
 
@@ -18,8 +18,7 @@ from nczarr.arrays.sources.source import numpy_dtype
 from nczarr.arrays.values.canonical import NoVariableError, plain
 from nczarr.arrays.values.columns import Column, Flat, ListNode, Masked, Spans, TableNode, TextNode, regular
 from nczarr.arrays.values.elements import UNITS, declare_type, element_of, is_element, model_dtype
-from nczarr.arrays.values.parts import NUMPY, PartTree, UnsuitedError, arrays_of, descr, shape_values
-from nczarr.arrays.values.parts import Types as Known
+from nczarr.arrays.values.parts import NUMPY, PartTree, Types, UnsuitedError, arrays_of, descr, shape_values
 from nczarr.ast import CompoundType, Field, OpaqueType, VlenType
 from nczarr.ast.node import TypeName
 from nczarr.ast.types import MAX_DEPTH
@@ -33,23 +32,23 @@ MOST_TYPES = 1 << 16
 """Maximum number of types in one type, repetitions included."""
 
 
-def units(column: Column) -> Iterator[tuple[str, str]]:
+def list_units(column: Column) -> Iterator[tuple[str, str]]:
     """Yield the units of dates (in CF words) and times, each with its dotted member path, empty for all items."""
     match column:
         case Masked() | ListNode():
-            yield from units(column.content)
+            yield from list_units(column.content)
         case TableNode():
             for name, inner in _fields(column):
-                yield from ((_join(name, path), unit) for path, unit in units(inner))
+                yield from ((_join(name, path), unit) for path, unit in list_units(inner))
         case Flat():
-            yield from _units(column.values.dtype)
+            yield from _list_dtype_units(column.values.dtype)
         case _:
             return
 
 
-def _units(dtype: np.dtype[Any]) -> Iterator[tuple[str, str]]:
+def _list_dtype_units(dtype: np.dtype[Any]) -> Iterator[tuple[str, str]]:
     for name in dtype.names or ():
-        yield from ((_join(name, path), unit) for path, unit in _units(dtype[name].base))
+        yield from ((_join(name, path), unit) for path, unit in _list_dtype_units(dtype[name].base))
     if dtype.kind in "mM":
         unit, many = np.datetime_data(dtype)
         if unit in UNITS:  # generic ones have none
@@ -75,7 +74,7 @@ class ColumnTypes(DeclaredTypes):
         self.taken.update(map(names.normal, reserved))
 
     @property
-    def known(self) -> Known:
+    def known(self) -> Types:
         """Types by FQN."""
         return {names.join(self.path, name): user_type for name, user_type in self.types.items()}
 
@@ -157,7 +156,7 @@ def _has_nil(column: Column) -> bool:
     return isinstance(column, TextNode) and column.encoding is not None
 
 
-def settle(type_name: TypeName, types: Known) -> None:
+def check_resolved(type_name: TypeName, types: Types) -> None:
     """Check that a type resolves completely. Raises NoVariableError for missing, recursive or too many types."""
     pending, seen = [(type_name, 0)], 0
     while pending:
@@ -181,7 +180,9 @@ def rows(column: Flat) -> ListNode:
     return regular(Flat(values.reshape(count * length, *values.shape[2:])), count, length)
 
 
-def arrays(column: Column, tree: PartTree, shape: tuple[int, ...], types: Known) -> Iterator[tuple[str, NDArray[Any]]]:
+def to_arrays(
+    column: Column, tree: PartTree, shape: tuple[int, ...], types: Types
+) -> Iterator[tuple[str, NDArray[Any]]]:
     """Yield path and array of each part of a type, in the order of `nczarr.arrays.values.parts.parts`.
 
     An array has the shape of its part and a packed little-endian dtype; counts
@@ -202,7 +203,7 @@ def arrays(column: Column, tree: PartTree, shape: tuple[int, ...], types: Known)
             raise UnsuitedError(f"it does not contain records with {len(fields)} members")
         return (_flatten(values, field.shape) for field, values in zip(fields, table.columns, strict=True))
 
-    return arrays_of(tree, column, shape, leaf, lists, members)
+    return arrays_of(tree, column, shape, leaf=leaf, lists=lists, members=members)
 
 
 def _records(column: Column) -> TableNode | None:
@@ -211,9 +212,8 @@ def _records(column: Column) -> TableNode | None:
         inner = _records(column.content)
         if inner is None:
             return None
-        return TableNode(
-            inner.names, tuple(_missing(column.mask, inner_column) for inner_column in inner.columns), len(inner)
-        )
+        columns = tuple(_missing(column.mask, inner_column) for inner_column in inner.columns)
+        return TableNode(inner.names, columns, len(inner))
     if isinstance(column, Flat) and column.values.dtype.names is not None:
         values, members = column.values, column.values.dtype.names
         return TableNode(members, tuple(Flat(values[member]) for member in members), len(values))
@@ -292,7 +292,7 @@ def _texts(column: Column, shape: tuple[int, ...]) -> NDArray[Any]:
     return shape_values(out, shape)
 
 
-def _elements(column: Column, type_name: TypeName, types: Known, shape: tuple[int, ...]) -> NDArray[Any]:
+def _elements(column: Column, type_name: TypeName, types: Types, shape: tuple[int, ...]) -> NDArray[Any]:
     """Return values of a fixed-size type in this shape, in its packed little-endian dtype.
 
     Missing items are zero. Raises UnsuitedError if the column has other

@@ -33,14 +33,14 @@ from nczarr.ast.types import MAX_DEPTH
 from nczarr.check.checked import Namesake, Unchecked, tables
 from nczarr.diagnostics.report import Report, Source
 from nczarr.formats.awkward0.read import evaluation
-from nczarr.formats.awkward0.read.column_types import ColumnTypes, arrays, free_value, settle, units
+from nczarr.formats.awkward0.read.column_types import ColumnTypes, check_resolved, free_value, list_units, to_arrays
 from nczarr.formats.awkward0.write.backend import MODEL, SCHEMA_SUFFIX, array_name
 from nczarr.formats.common.documents import DocumentCache
 from nczarr.names import name_problem, stem
 from nczarr.options import Options
 from nczarr.stores import ranges
 from nczarr.stores.base import Store, UnsafeKeyError
-from nczarr.stores.open import UNMAPPED, map_file
+from nczarr.stores.open import MAPS_NO_FILES, map_file
 from nczarr.stores.ranges import Range
 from nczarr.syntax.json import ast_document
 
@@ -95,7 +95,7 @@ class _Blobs:
     def __getitem__(self, key: str) -> bytes | memoryview:
         try:
             place = self._store.locate(key)
-            if place is not None and place.length >= MAPPED and not UNMAPPED.is_set():
+            if place is not None and place.length >= MAPPED and not MAPS_NO_FILES.is_set():
                 return self._map(place)
             data = self._store.get(key)
         except UnsafeKeyError:
@@ -120,7 +120,7 @@ def _text(name: str, text: str) -> Attribute:
 
 def _units(column: Column) -> list[Attribute]:
     """Return the units of an array as attributes."""
-    unit_of = dict(units(column))
+    unit_of = dict(list_units(column))
     if "" in unit_of:
         return [_text("units", unit_of[""])]
     text = ", ".join(f"{member}: {unit}" for member, unit in unit_of.items())
@@ -185,8 +185,8 @@ class _AwkwardReader:
             if column is None:
                 continue
             try:
-                settle(variable.type, types)
-                values = arrays(plain(column, None, self._deep), part_tree(variable.type, types), shape, types)
+                check_resolved(variable.type, types)
+                values = to_arrays(plain(column, None, self._deep), part_tree(variable.type, types), shape, types)
                 self._keep(path, values, variable.type, types, self._fills(key))
             except UnsuitedError as fault:
                 self._documents.report_lost("unreadable-array", f"the values of `{path}` do not match it: {fault}", key)
@@ -281,7 +281,7 @@ class _AwkwardReader:
                 attributes.append(_text("awkward0_function", ".".join(column.function)))
             named = any(attribute.name == "_FillValue" for attribute in attributes)
             fills = {"": bytes(4)} if storage.element == "float16" and not named else {}  # netCDF's own is no half
-            every = arrays(values, part_tree(type_name, types.known), shape, types.known)
+            every = to_arrays(values, part_tree(type_name, types.known), shape, types.known)
             self._keep(fqn, every, type_name, types.known, fills)
         except UnsuitedError as fault:
             types.types.clear()

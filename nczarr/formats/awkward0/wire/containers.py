@@ -222,18 +222,18 @@ def follow_links(group: Any, path: str) -> Any:
 
     if not is_safe(path) or not path.isprintable():
         raise KeyError(path)
-    here = group
+    node = group
     for part in path.split("/"):
         try:
-            link = here.get(part, getlink=True) if isinstance(here, h5py.Group) else None
-            here = here[part] if isinstance(link, h5py.HardLink) else None
+            link = node.get(part, getlink=True) if isinstance(node, h5py.Group) else None
+            node = node[part] if isinstance(link, h5py.HardLink) else None
         except DAMAGE as error:
             raise _bad(f"{show(path)} is damaged: {error}") from None
         if link is None:
             raise KeyError(path)
-        if here is None:
+        if node is None:
             raise _bad(f"{show(path)} is a link, which may lead outside the group")
-    return here
+    return node
 
 
 class Hdf5Group(MutableMapping[str, Any]):

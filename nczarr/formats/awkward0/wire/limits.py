@@ -49,10 +49,10 @@ class At(NamedTuple):
     def path(self) -> tuple[str | int, ...]:
         """Return all steps from the root."""
         steps = []
-        here: At | None = self
-        while here is not None:
-            steps.append(here.step)
-            here = here.above
+        position: At | None = self
+        while position is not None:
+            steps.append(position.step)
+            position = position.above
         return tuple(reversed(steps))
 
 

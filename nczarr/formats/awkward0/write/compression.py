@@ -94,7 +94,7 @@ class CompressionRule(NamedTuple):
         return packed
 
 
-def rules(policy: Policy) -> tuple[CompressionRule, ...]:
+def rules_of_policy(policy: Policy) -> tuple[CompressionRule, ...]:
     """Return the rules of a policy.
 
     Raises TypeError for an invalid policy, ValueError for an unknown
@@ -111,9 +111,9 @@ def rules(policy: Policy) -> tuple[CompressionRule, ...]:
     return (_rule(policy),)
 
 
-def first(policy: Iterable[CompressionRule], array: NDArray[Any], context: str) -> CompressionRule | None:
+def find_rule(rules: Iterable[CompressionRule], array: NDArray[Any], context: str) -> CompressionRule | None:
     """Return the first rule that compresses an array (any shape), by its bytes, dtype and context, or None."""
-    return next((rule for rule in policy if rule.applies(array, context)), None)
+    return next((rule for rule in rules if rule.applies(array, context)), None)
 
 
 def _rule(rule: Any) -> CompressionRule:
@@ -158,9 +158,8 @@ def _pair(candidate: Any, *, foreign: bool) -> tuple[Compress, tuple[str, ...]]:
         raise TypeError(f"{decompress!r}: a decompressor is given by the name of its module and its own name")
     if decompress not in READERS and not foreign:
         names = ", ".join(sorted(".".join(reader) for reader in READERS))
-        raise ValueError(
-            f"readers do not know {'.'.join(decompress)}; they know {names} (a rule with `foreign` accepts any name)"
-        )
+        text = f"readers do not know {'.'.join(decompress)}; they know {names} (a rule with `foreign` accepts any name)"
+        raise ValueError(text)
     return compress, decompress
 
 
@@ -173,9 +172,8 @@ def _partner(compress: Compress) -> tuple[str, ...]:
     if inverse is None and lz4 is not None and compress is getattr(lz4, "compress", None):
         return ("lz4.block", "decompress")
     if inverse is None:
-        raise ValueError(
-            f"{_name(compress)} has no known inverse: give a pair, the function and the name of its inverse"
-        )
+        text = f"{_name(compress)} has no known inverse: give a pair, the function and the name of its inverse"
+        raise ValueError(text)
     return inverse
 
 

@@ -18,7 +18,7 @@ from nczarr.arrays.values import columns as nodes
 from nczarr.arrays.values.columns import ColumnSlicer, below, one_item
 from nczarr.diagnostics.report import Report
 from nczarr.formats.awkward0.wire import dtypes
-from nczarr.formats.awkward0.write.compression import CompressionRule, first
+from nczarr.formats.awkward0.write.compression import CompressionRule, find_rule
 from nczarr.formats.common.awkward import expressions as made
 from nczarr.formats.common.awkward.expressions import DEEPEST, Expression, ExpressionIds
 
@@ -220,9 +220,8 @@ class ExpressionEncoder:
             return self._refuse_unsuited(place, "has two columns of the same name, or one whose name is not a string")
         lengths = [len(inner) for inner in columns]
         if len(lengths) != len(names) or any(length < column.length for length in lengths):
-            return self._refuse_unsuited(
-                place, f"has fewer columns than names, or one with less than {column.length} items"
-            )
+            text = f"has fewer columns than names, or one with less than {column.length} items"
+            return self._refuse_unsuited(place, text)
         if min(lengths, default=column.length) > column.length:
             columns = tuple(self._cut(inner, 0, column.length) for inner in columns)
         pairs = [
@@ -344,7 +343,7 @@ class ExpressionEncoder:
         self._ids[id(values)] = number, values
         plain, described = dtypes.rows(values)
         name = f"{number}{self._suffix}"
-        rule = first(self._policy, plain, context)
+        rule = find_rule(self._policy, plain, context)
         self.blobs.append((name, plain, rule))
         raw: Expression = {"read": name}
         raw = raw if rule is None else made.inflate(raw, rule.decompress)

@@ -36,7 +36,7 @@ from nczarr.diagnostics.report import Report
 from nczarr.formats.awkward0.wire.containers import DOCUMENT
 from nczarr.formats.awkward0.wire.limits import LostPartsWarning as LostPartsWarning
 from nczarr.formats.awkward0.wire.limits import say
-from nczarr.formats.awkward0.write.compression import DEFAULT, CompressionRule, Policy, rules
+from nczarr.formats.awkward0.write.compression import DEFAULT, CompressionRule, Policy, rules_of_policy
 from nczarr.formats.awkward0.write.encoder import ExpressionEncoder
 from nczarr.formats.common.awkward import expressions
 from nczarr.formats.common.awkward.expressions import Expression
@@ -117,7 +117,7 @@ def serialize(
     """
     messages = report if report is not None else Report()
     names = naming(name, delimiter, suffix, schemasuffix, prefix)
-    encoded = encode(obj, names, rules(compression), messages, doc=doc, metadata=metadata)
+    encoded = encode(obj, names, rules_of_policy(compression), messages, doc=doc, metadata=metadata)
     say(messages, encoded, caller=report)
     assert encoded is not None
     for key, data in encoded.members():
@@ -299,7 +299,7 @@ def save(
             raise TypeError(f"{label!r} is not a string, as names must be")
     arrays = {(name or "") + label: value for label, value in named.items()}
     _distinct(arrays)
-    policy, messages = rules(compression), report if report is not None else Report()
+    policy, messages = rules_of_policy(compression), report if report is not None else Report()
     documents: list[EncodedArray] = []
     for label, value in arrays.items():
         its = Report(strict=messages.strict)
@@ -342,7 +342,7 @@ def put(
     _free(group, name)
     messages = report if report is not None else Report()
     names = naming(name, "/", suffix, f"/{DOCUMENT}")
-    encoded = encode(obj, names, rules(compression), messages, doc=doc, metadata=metadata)
+    encoded = encode(obj, names, rules_of_policy(compression), messages, doc=doc, metadata=metadata)
     say(messages, encoded, caller=messages)
     assert encoded is not None
     above = next(part for part in _ancestors(name) if part not in group)

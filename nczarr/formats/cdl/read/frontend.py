@@ -374,7 +374,7 @@ def _gather(context: Any, source: Source, tokens: list[Token], report: Report, b
     assembler.root = GroupScope(_dataset_name(source, tokens[1]), "/", Span(source, tokens[0].start, tokens[2].end))
     for child in context.children or ():
         if isinstance(child, P.BodyContext):
-            statements.body(assembler, assembler.root, child)
+            statements.read_body(assembler, assembler.root, child)
     for scope in assembler.root.walk():
         for variable in scope.variables:
             if variable.specials:

@@ -15,7 +15,7 @@ from nczarr.check.check_names import number_group
 from nczarr.diagnostics.report import Label, Span
 from nczarr.formats.cdl.read.patterns import PRIMITIVES, STATEMENT
 from nczarr.formats.cdl.read.scope import GroupScope
-from nczarr.formats.cdl.read.typedefs import integer, typedef
+from nczarr.formats.cdl.read.typedefs import read_integer, read_typedef
 from nczarr.formats.cdl.spelling import RESERVED
 from nczarr.syntax._generated.CDLParser import CDLParser as P
 from nczarr.syntax.tokens import Token, token_of, words_of
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 _RESERVED_BYTES = frozenset(word.encode() for word in RESERVED)
 
 
-def simple(assembler: Assembler, run: Token) -> None:
+def read_simple_statements(assembler: Assembler, run: Token) -> None:
     """Process a run of statements that match STATEMENT: attributes, variables, dimensions with plain names."""
     source = assembler.source
     for match in STATEMENT.finditer(source.data, run.start, run.end):
         which = match.lastindex
         if match.start("attribute") >= 0:
-            _simple_attribute(assembler, match)
+            _read_simple_attribute(assembler, match)
         elif match.start("variable") >= 0:
             name = match["variable"].decode()
             start, end = match.span("variable")
@@ -43,14 +43,14 @@ def simple(assembler: Assembler, run: Token) -> None:
             uses = [Span(source, *match.span("type"))]
             dimensions: list[str] = []
             if match["dims"] is not None:
-                dimensions = _simple_dimensions(assembler, match, uses)
+                dimensions = _read_simple_references(assembler, match, uses)
             type_name = PRIMITIVES.get(raw) or raw.decode()
             assembler.declare(type_name, name, dimensions, Span(source, start, end), uses)
         elif which is not None:
-            _simple_dimension(assembler, match)
+            _read_simple_dimension(assembler, match)
 
 
-def _simple_dimensions(assembler: Assembler, match: re.Match[bytes], uses: list[Span]) -> list[str]:
+def _read_simple_references(assembler: Assembler, match: re.Match[bytes], uses: list[Span]) -> list[str]:
     at = match.start("dims")
     dimensions: list[str] = []
     for piece in match["dims"].split(b","):
@@ -62,7 +62,7 @@ def _simple_dimensions(assembler: Assembler, match: re.Match[bytes], uses: list[
     return dimensions
 
 
-def _simple_dimension(assembler: Assembler, match: re.Match[bytes]) -> None:
+def _read_simple_dimension(assembler: Assembler, match: re.Match[bytes]) -> None:
     source = assembler.source
     start, end = match.span("dimension")
     name = match["dimension"].decode()
@@ -74,7 +74,7 @@ def _simple_dimension(assembler: Assembler, match: re.Match[bytes]) -> None:
     assembler.add_dimension(name, None if unlimited else int(size), place, size_place, unlimited=unlimited)
 
 
-def _simple_attribute(assembler: Assembler, match: re.Match[bytes]) -> None:
+def _read_simple_attribute(assembler: Assembler, match: re.Match[bytes]) -> None:
     """Process an attribute with plain names; a fast path handles a text or one number of a variable or the group."""
     word1, word2, raw_name, text, other = match.group("word1", "word2", "attribute", "text", "other")
     name = raw_name.decode()
@@ -101,18 +101,18 @@ _RANK = {P.TYPES: 1, P.DIMENSIONS: 2, P.VARIABLES: 3, P.DATA: 4, P.GROUP: 5}
 _SECTION_NAMES = {1: "types:", 2: "dimensions:", 3: "variables:", 4: "data:", 5: "group:"}
 
 
-def body(assembler: Assembler, scope: GroupScope, context: Any) -> None:
+def read_body(assembler: Assembler, scope: GroupScope, context: Any) -> None:
     """Process the content of a group."""
     outer, assembler.scope = assembler.scope, scope
     for child in context.children or ():
         if isinstance(child, P.SectionContext):
-            section(assembler, child)
+            read_section(assembler, child)
         else:
-            attstatement(assembler, child)
+            read_attribute_statement(assembler, child)
     assembler.scope = outer
 
 
-def section(assembler: Assembler, context: Any) -> None:
+def read_section(assembler: Assembler, context: Any) -> None:
     """Check a section's order and process its statements."""
     children = context.children or ()
     if not children:
@@ -120,7 +120,7 @@ def section(assembler: Assembler, context: Any) -> None:
     head: Token = children[0].symbol
     _check_order(assembler, head)
     if head.type == P.GROUP:
-        group(assembler, context)
+        read_group(assembler, context)
         return
     for child in children[1:]:
         statement = _STATEMENTS.get(type(child))
@@ -148,7 +148,7 @@ def _check_order(assembler: Assembler, head: Token) -> None:
     seen.setdefault(rank, head)
 
 
-def group(assembler: Assembler, context: Any) -> None:
+def read_group(assembler: Assembler, context: Any) -> None:
     """Process `group: name { … }`, and the attributes after it, which belong to the enclosing group."""
     name_token = token_of(context.name())
     if name_token is None:
@@ -160,12 +160,12 @@ def group(assembler: Assembler, context: Any) -> None:
         child.path = number_group(scope.path, name, len(scope.groups))
     scope.groups.append(child)
     if context.body() is not None:
-        body(assembler, child, context.body())
+        read_body(assembler, child, context.body())
     for attribute in context.attstatement():
-        attstatement(assembler, attribute)
+        read_attribute_statement(assembler, attribute)
 
 
-def attstatement(assembler: Assembler, context: Any) -> bool:
+def read_attribute_statement(assembler: Assembler, context: Any) -> bool:
     """Process a run of simple statements or an attribute; return whether the statement is one of these.
 
     What precedes a fault (often just a missing `;`) still counts, but no attribute.
@@ -173,45 +173,45 @@ def attstatement(assembler: Assembler, context: Any) -> bool:
     children: Any = context.children or ()
     token = getattr(children[0], "symbol", None) if len(children) == 1 else None
     if token is not None and token.type == P.SIMPLE:
-        simple(assembler, token)
+        read_simple_statements(assembler, token)
         return True
     declared = None if context.exception is not None else context.attdecl()
     if declared is None:
         return False
     name, equals = token_of(declared.name()), declared.EQUALS()
     if declared.exception is None and name is not None and equals is not None and equals.symbol.tokenIndex >= 0:
-        assembler.attribute(words_of(context), name, *_values(context, equals.symbol))
+        assembler.attribute(words_of(context), name, *_find_value_range(context, equals.symbol))
     return True
 
 
-def _values(context: Any, equals: Token) -> tuple[int, int]:
+def _find_value_range(context: Any, equals: Token) -> tuple[int, int]:
     """Return start and end of the values of a statement."""
     semicolon = context.SEMICOLON()
     return equals.end, equals.end if semicolon is None else max(semicolon.symbol.start, equals.end)
 
 
 # ---- types ------------------------------------------------------------------------------------------------------
-def typestatement(assembler: Assembler, context: Any) -> None:
+def read_type_statement(assembler: Assembler, context: Any) -> None:
     """Process a type definition, or an attribute among them."""
-    if not attstatement(assembler, context) and context.exception is None:
-        typedef(assembler, context)
+    if not read_attribute_statement(assembler, context) and context.exception is None:
+        read_typedef(assembler, context)
 
 
 # ---- dimensions ---------------------------------------------------------------------------------------------------
-def dimstatement(assembler: Assembler, context: Any) -> None:
+def read_dimension_statement(assembler: Assembler, context: Any) -> None:
     """Process `a = 2, b = UNLIMITED`, or an attribute among the dimensions."""
-    if attstatement(assembler, context):
+    if read_attribute_statement(assembler, context):
         return
     words, size = words_of(context), context.size()
     if len(words) == 1 and size is not None:
-        dimension(assembler, words[0], size)
+        read_dimension(assembler, words[0], size)
     for rule in context.dimdef():
         name = token_of(rule.name())
         if rule.exception is None and len(rule.children) == 3 and name is not None:
-            dimension(assembler, name, rule.size())
+            read_dimension(assembler, name, rule.size())
 
 
-def dimension(assembler: Assembler, name: Token, size: Any) -> None:
+def read_dimension(assembler: Assembler, name: Token, size: Any) -> None:
     """Declare one dimension."""
     declared = assembler.words.declare(name.start, name.end, "dimension")
     token = token_of(size)
@@ -227,26 +227,26 @@ def dimension(assembler: Assembler, name: Token, size: Any) -> None:
         assembler.add_dimension(declared, None, assembler.span(name), assembler.span(token), unlimited=True)
         return
     what = "a dimension size must be an integer"
-    length = integer(assembler, size, "bad-dimension-size", what, 0, "a dimension size cannot be negative")
+    length = read_integer(assembler, size, "bad-dimension-size", what, 0, "a dimension size cannot be negative")
     assembler.add_dimension(declared, length, assembler.span(name), assembler.span(token))
 
 
 # ---- variables ----------------------------------------------------------------------------------------------------
-def varstatement(assembler: Assembler, context: Any) -> None:
+def read_variable_statement(assembler: Assembler, context: Any) -> None:
     """Process `T a, b(d)`, or an attribute among the variables."""
-    if attstatement(assembler, context):
+    if read_attribute_statement(assembler, context):
         return
     words, shape = words_of(context), context.shape()
     if len(words) != 2 or (shape is not None and shape.exception is not None):
         return
-    variable(assembler, words[0], words[1], shape)
+    read_variable(assembler, words[0], words[1], shape)
     for rule in context.varspec():
         name = token_of(rule.name())
         if rule.exception is None and name is not None:
-            variable(assembler, words[0], name, rule.shape())
+            read_variable(assembler, words[0], name, rule.shape())
 
 
-def variable(assembler: Assembler, type_word: Token, name: Token, shape: Any) -> None:
+def read_variable(assembler: Assembler, type_word: Token, name: Token, shape: Any) -> None:
     """Declare one variable."""
     declared = assembler.words.declare(name.start, name.end, "variable")
     dimensions: list[str] = []
@@ -261,7 +261,7 @@ def variable(assembler: Assembler, type_word: Token, name: Token, shape: Any) ->
             if token is None:
                 continue
             if token.type not in (P.NAME, P.PATH, P.PRIMITIVE, P.UNLIMITED, P.NETCDF):
-                _anonymous(assembler, token)
+                _report_anonymous_dimension(assembler, token)
                 assembler.report.hush(assembler.span(name))
                 continue
             dimensions.append(assembler.words.reference(token.start, token.end))
@@ -269,7 +269,7 @@ def variable(assembler: Assembler, type_word: Token, name: Token, shape: Any) ->
     assembler.declare(assembler.type_word(type_word), declared, dimensions, assembler.span(name), uses)
 
 
-def _anonymous(assembler: Assembler, token: Token) -> None:
+def _report_anonymous_dimension(assembler: Assembler, token: Token) -> None:
     text = assembler.source.text(token.start, token.end)
     help_ = f"declare a dimension in `dimensions:` and name it here, as in `n = {text} ;` and `(n)`"
     if text.isdigit() is False:
@@ -279,23 +279,23 @@ def _anonymous(assembler: Assembler, token: Token) -> None:
 
 
 # ---- data ---------------------------------------------------------------------------------------------------------
-def datastatement(assembler: Assembler, context: Any) -> None:
+def read_data_statement(assembler: Assembler, context: Any) -> None:
     """Process `x = values`; report misplaced attributes."""
     words, declared = words_of(context), context.attdecl()
     if context.exception is None and declared is not None:
         start = assembler.span(words[0] if words else declared.start)
         message = "attributes must come before `data:`"
         assembler.report.error("section-order", message, start, helps=["move it to `variables:`"])
-    if attstatement(assembler, context) or context.exception is not None:
+    if read_attribute_statement(assembler, context) or context.exception is not None:
         return
     equals = context.EQUALS()
     if words and equals is not None and equals.symbol.tokenIndex >= 0:
-        assembler.values(words[0], *_values(context, equals.symbol))
+        assembler.values(words[0], *_find_value_range(context, equals.symbol))
 
 
 _STATEMENTS = {
-    P.TypestatementContext: typestatement,
-    P.DimstatementContext: dimstatement,
-    P.VarstatementContext: varstatement,
-    P.DatastatementContext: datastatement,
+    P.TypestatementContext: read_type_statement,
+    P.DimstatementContext: read_dimension_statement,
+    P.VarstatementContext: read_variable_statement,
+    P.DatastatementContext: read_data_statement,
 }

@@ -141,7 +141,7 @@ class FastTokens:
                     self.stack.pop()
                     self.section = 0
                 else:
-                    self._after(end)
+                    self._report_text_after(end)
                     return
 
     def _too_deep(self, what: str, end: int) -> bool:
@@ -161,7 +161,7 @@ class FastTokens:
         self.inner += 1
         return False
 
-    def _after(self, at: int) -> None:
+    def _report_text_after(self, at: int) -> None:
         """Report text after the dataset other than white space and comments."""
         space = SPACE.match(self.source.data, at)
         at = space.end() if space else at
@@ -341,13 +341,13 @@ class FastTokens:
 def cut(data: Buffer, at: int) -> int:
     """Return the offset of the semicolon that ends the value list at `at`, or of the fault."""
     end = _find(data, b";", at, len(data))
-    here = at
+    start = at
     while True:  # lists of numbers, however long: hop from comment to comment
-        slash = data.find(b"/", here, end)
+        slash = data.find(b"/", start, end)
         plain = end if slash < 0 else slash
-        if any(data.find(special, here, plain) >= 0 for special in (b'"', b"'", b"\\")):
-            match = re.compile(CAREFUL_CUT).match(data, here)
-            return match.end() if match else here
+        if any(data.find(special, start, plain) >= 0 for special in (b'"', b"'", b"\\")):
+            match = re.compile(CAREFUL_CUT).match(data, start)
+            return match.end() if match else start
         if slash < 0:
             return end
         opener = data[slash : slash + 2]
@@ -355,13 +355,13 @@ def cut(data: Buffer, at: int) -> int:
             closed = data.find(b"*/", slash + 2)
             if closed < 0:
                 return slash
-            here = closed + 2
+            start = closed + 2
         elif opener == b"//":
-            here = min(_find(data, b"\n", slash, len(data)), _find(data, b"\r", slash, len(data)))
+            start = min(_find(data, b"\n", slash, len(data)), _find(data, b"\r", slash, len(data)))
         else:
-            here = slash + 1
-        if here > end:
-            end = _find(data, b";", here, len(data))
+            start = slash + 1
+        if start > end:
+            end = _find(data, b";", start, len(data))
 
 
 def _find(data: Buffer, what: bytes, start: int, end: int) -> int:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from nczarr.formats.cdl.read.assembler import Assembler
 
 
-def integer(
+def read_integer(
     assembler: Assembler, context: Any, code: str, message: str, low: int | None, below: str | None = None
 ) -> int | None:
     """Return an integer of at least `low` from a `size` context. Returns None, and reports `code`, on a fault."""
@@ -39,15 +39,15 @@ def integer(
     return value
 
 
-def typedef(assembler: Assembler, context: Any) -> None:
+def read_typedef(assembler: Assembler, context: Any) -> None:
     """Declare a type; a definition with an (already reported) syntax error declares nothing."""
     words, enum, vlen = words_of(context), context.enumdef(), context.vlendef()
     if context.OPAQUE() is not None:
-        _opaque(assembler, context)
+        _read_opaque(assembler, context)
     elif context.COMPOUND() is not None:
-        _compound(assembler, context)
+        _read_compound(assembler, context)
     elif words and enum is not None and enum.exception is None:
-        _enum(assembler, words[0], enum)
+        _read_enum(assembler, words[0], enum)
     elif words and vlen is not None and vlen.exception is None and (name := token_of(vlen.name())) is not None:
         base = assembler.type_word(words[0])
         declared = assembler.words.declare(name.start, name.end, "type")
@@ -55,19 +55,19 @@ def typedef(assembler: Assembler, context: Any) -> None:
         assembler.scope.types.append(VlenType(name=declared, base=base, span=assembler.span(name)))
 
 
-def _opaque(assembler: Assembler, context: Any) -> None:
+def _read_opaque(assembler: Assembler, context: Any) -> None:
     name = token_of(context.name())
     if context.size() is None or name is None:
         return
     path = names.join(assembler.scope.path, assembler.words.name(name.start, name.end))
     assembler.uses[path + "="] = (assembler.span(context.OPAQUE().symbol),)
     what, below = "the size of an opaque type must be an integer", "an opaque type must have at least one byte"
-    size = integer(assembler, context.size(), "bad-opaque-size", what, 1, below)
+    size = read_integer(assembler, context.size(), "bad-opaque-size", what, 1, below)
     declared = assembler.words.declare(name.start, name.end, "type")
     assembler.scope.types.append(OpaqueType(name=declared, size=size or 1, span=assembler.span(name)))
 
 
-def _enum(assembler: Assembler, base_word: Token, context: Any) -> None:
+def _read_enum(assembler: Assembler, base_word: Token, context: Any) -> None:
     name = token_of(context.name())
     if name is None:
         return
@@ -85,7 +85,7 @@ def _enum(assembler: Assembler, base_word: Token, context: Any) -> None:
     constants: list[EnumConstant] = []
     for child in context.enumconst():
         if child.exception is None:
-            constants += _enum_constant(assembler, base, child, {constant.value for constant in constants})
+            constants += _read_enum_constant(assembler, base, child, {constant.value for constant in constants})
     if not constants:
         constants.append(EnumConstant(name="_", value=0))
     assembler.scope.types.append(
@@ -93,12 +93,12 @@ def _enum(assembler: Assembler, base_word: Token, context: Any) -> None:
     )
 
 
-def _enum_constant(assembler: Assembler, base: str, context: Any, taken: set[int]) -> list[EnumConstant]:
+def _read_enum_constant(assembler: Assembler, base: str, context: Any, taken: set[int]) -> list[EnumConstant]:
     """Return the constant of a context, none after a syntax error; a bad value is replaced by a free one."""
     name, size = token_of(context.name()), context.size()
     if name is None or size is None:
         return []
-    value = integer(assembler, size, "bad-number", "the value of an enum constant must be an integer", None)
+    value = read_integer(assembler, size, "bad-number", "the value of an enum constant must be an integer", None)
     atomic = ATOMIC[base]
     if value is not None and not atomic.low <= value <= atomic.high:
         message = f"{value} does not fit the base type {base} ({atomic.low} .. {atomic.high})"
@@ -110,7 +110,7 @@ def _enum_constant(assembler: Assembler, base: str, context: Any, taken: set[int
     return [EnumConstant(name=constant_name, value=value, span=assembler.span(name))]
 
 
-def _compound(assembler: Assembler, context: Any) -> None:
+def _read_compound(assembler: Assembler, context: Any) -> None:
     name = token_of(context.name())
     if name is None:
         return
@@ -119,7 +119,7 @@ def _compound(assembler: Assembler, context: Any) -> None:
     uses: list[Span] = []
     for child in context.field():
         if child.exception is None:
-            _field(assembler, child, fields, uses)
+            _read_field(assembler, child, fields, uses)
     if not context.field():
         brace = context.RBRACE() or context.LBRACE()
         message, helps = f"the compound type `{declared}` needs at least one field", ["write `compound c { int x ; }`"]
@@ -132,7 +132,7 @@ def _compound(assembler: Assembler, context: Any) -> None:
     assembler.scope.types.append(CompoundType(name=declared, fields=members, span=assembler.span(name)))
 
 
-def _field(assembler: Assembler, context: Any, fields: list[Field], uses: list[Span]) -> None:
+def _read_field(assembler: Assembler, context: Any, fields: list[Field], uses: list[Span]) -> None:
     word = token_of(context.word())
     if word is None:
         return
@@ -140,7 +140,7 @@ def _field(assembler: Assembler, context: Any, fields: list[Field], uses: list[S
     for spec in context.fieldspec():
         name = token_of(spec.name())
         if spec.exception is None and name is not None:
-            shape = tuple(integer(assembler, size, "bad-field-size", what, 1) or 1 for size in spec.size())
+            shape = tuple(read_integer(assembler, size, "bad-field-size", what, 1) or 1 for size in spec.size())
             field_name = assembler.words.name(name.start, name.end)
             fields.append(Field(name=field_name, type=type_name, shape=shape, span=assembler.span(name)))
             uses.append(assembler.span(word))

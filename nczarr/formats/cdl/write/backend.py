@@ -14,14 +14,14 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from nczarr import names
-from nczarr.arrays.regions import first_of, linear_block, region_of
+from nczarr.arrays.regions import linear_block, number_of_first, region_of
 from nczarr.arrays.sources.source import Parts, fill_of, itemsize
 from nczarr.arrays.values.parts import Types, is_fixed, part_tree
 from nczarr.ast import Constant, Group
 from nczarr.check.checked import Checked
 from nczarr.check.infer_shapes import Anonymous
 from nczarr.formats.cdl.spelling import identifier, quote
-from nczarr.formats.cdl.write.declarations import DeclarationPrinter, sayable
+from nczarr.formats.cdl.write.declarations import DeclarationPrinter, drop_unspellable
 from nczarr.formats.cdl.write.value_texts import Stream, column, fold, is_word
 
 if TYPE_CHECKING:
@@ -33,10 +33,10 @@ if TYPE_CHECKING:
 BATCH = 1 << 16
 """Values formatted at once; a sixteenth for types with nested values."""
 
-LONG = 1 << 20
+MOST_FILL_AT_END = 1 << 20
 """Fill elements after a variable's last value above which they are not printed."""
 
-WHOLE = 1 << 26
+MOST_IN_FULL = 1 << 26
 """Maximum elements of a variable printed in full because readers would fill with another value."""
 
 _MARKS_ONLY_IF_ASKED = frozenset(("byte", "ubyte"))
@@ -45,7 +45,7 @@ _MARKS_ONLY_IF_ASKED = frozenset(("byte", "ubyte"))
 class _ValuePrinter:
     """Values of one variable in rows. `parts`: None for a variable that is all fill.
 
-    `inner`: number of rows that each inner unlimited dimension spans. `last`:
+    `inner`: number of rows that each inner unlimited dimension spans. `last_line_width`:
     number of values in the last row, less than `width` if the rest is fill.
     """
 
@@ -58,11 +58,11 @@ class _ValuePrinter:
             not isinstance(reference, int) and checked.dimensions[reference].unlimited
             for reference in self.variable.dimensions
         )
-        self.count, self.width, self.last = math.prod(shape[:-1]), shape[-1], shape[-1]
+        self.line_count, self.width, self.last_line_width = math.prod(shape[:-1]), shape[-1], shape[-1]
         self.inner = [math.prod(shape[axis:-1]) for axis in range(1, len(shape)) if self.unlimited[axis]]
-        self._shorten(math.prod(shape))
+        self._leave_out_fill(math.prod(shape))
 
-    def _shorten(self, total: int) -> None:
+    def _leave_out_fill(self, element_count: int) -> None:
         """Leave out excessive fill after the last value.
 
         Readers fill a short list, so nothing is lost unless the array's fill
@@ -70,20 +70,21 @@ class _ValuePrinter:
         an unlimited first dimension, the last row is needed. Only for single
         arrays without braces.
         """
-        if total <= LONG or self.inner or self.parts is None or set(self.parts) != {""}:
+        if element_count <= MOST_FILL_AT_END or self.inner or self.parts is None or set(self.parts) != {""}:
             return
-        if total <= WHOLE and not self.fills_alike():
+        if element_count <= MOST_IN_FULL and not self.fills_alike():
             return
-        block = linear_block(self.shape, BATCH)
+        block_shape = linear_block(self.shape, BATCH)
         end = 0
-        for index in self.parts[""].list_occupied(block):
-            start = first_of(region_of(index, block, self.shape), self.shape)
-            end = max(end, min(start + math.prod(block), total))
-        row = math.prod(self.shape[1:])
-        end = max(end, (self.shape[0] - 1) * row + 1 if self.unlimited[0] else 1)
-        if total - end >= LONG:
-            self.count = -(-end // self.width)
-            self.last = end - (self.count - 1) * self.width
+        for index in self.parts[""].list_occupied(block_shape):
+            start = number_of_first(region_of(index, block_shape, self.shape), self.shape)
+            end = max(end, min(start + math.prod(block_shape), element_count))
+        row_length = math.prod(self.shape[1:])
+        # The first value of the last row states the length of an unlimited dimension; no list is empty.
+        end = max(end, (self.shape[0] - 1) * row_length + 1 if self.unlimited[0] else 1)
+        if element_count - end >= MOST_FILL_AT_END:
+            self.line_count = -(-end // self.width)
+            self.last_line_width = end - (self.line_count - 1) * self.width
 
     def fills_alike(self) -> bool:
         """Return whether unwritten elements of the array equal the fill that readers add to short lists."""
@@ -111,11 +112,11 @@ class _ValuePrinter:
 
     def _batches(self, size: int) -> Iterator[tuple[range, int, str]]:
         """Yield rows for about `size` values, the number of their values, and the text between them and the next."""
-        together = max(1, size // self.width) if self.last == self.width else 1
-        for first in range(0, self.count, together):
-            end = min(first + together, self.count)
-            count = (end - first) * self.width - (self.width - self.last if end == self.count else 0)
-            yield range(first, end), count, ",\n  " if end < self.count else ""
+        together = max(1, size // self.width) if self.last_line_width == self.width else 1
+        for first in range(0, self.line_count, together):
+            end = min(first + together, self.line_count)
+            count = (end - first) * self.width - (self.width - self.last_line_width if end == self.line_count else 0)
+            yield range(first, end), count, ",\n  " if end < self.line_count else ""
 
     def _others(self, start: int, indent: int) -> Iterator[str]:
         """Yield all rows of a variable that is not of chars."""
@@ -126,7 +127,7 @@ class _ValuePrinter:
         batch = BATCH if words else BATCH // 16
         # Whole rows in a batch where they fit; else a row in several pieces, the column carried on.
         for rows, count, between in self._batches(batch):
-            if self.width <= batch and self.last == self.width:
+            if self.width <= batch and self.last_line_width == self.width:
                 texts = [empty] * count if values is None else values(count)
                 yield self._lines(texts, rows, start, indent, words=words) + between
                 continue
@@ -173,13 +174,13 @@ class _ValuePrinter:
             yield ",\n  ".join(lines) + between
 
 
-def cut(checked: Checked, fqn: str, parts: Parts) -> bool:
+def loses_values(checked: Checked, fqn: str, parts: Parts) -> bool:
     """Return whether omitted values would be read back as other values."""
     total = math.prod(checked.shapes[fqn])
-    if total <= WHOLE or set(parts) != {""}:
+    if total <= MOST_IN_FULL or set(parts) != {""}:
         return False
     values = _ValuePrinter(checked, fqn, parts)
-    return not values.fills_alike() and (values.count - 1) * values.width + values.last < total
+    return not values.fills_alike() and (values.line_count - 1) * values.width + values.last_line_width < total
 
 
 def fill_bytes(value: Constant | None) -> bytes | None:
@@ -232,12 +233,12 @@ def _has_mark(checked: Checked, fqn: str) -> bool:
 
 def write(plan: StreamPlan, report: Report, options: Options) -> Iterator[bytes]:
     """Yield the CDL of a planned dataset in pieces of UTF-8."""
-    for piece in pieces(sayable(plan.checked)[0], options):
+    for piece in pieces(drop_unspellable(plan.checked)[0], options):
         yield piece.encode("utf-8", "surrogateescape")
 
 
 def pieces(checked: Checked, options: Options) -> Iterator[str]:
-    """Yield the CDL of a dataset that CDL can represent (`sayable`). Uses the options that are ncdump flags.
+    """Yield the CDL of a dataset that CDL can represent (`drop_unspellable`). Uses the options that are ncdump flags.
 
     With `special`, storage and kind are written as special attributes.
     """

@@ -30,7 +30,7 @@ from nczarr.ast import (
     Variable,
     VlenType,
 )
-from nczarr.ast.dataset import DEFLATE, FLETCHER32, SHUFFLE, rebuilt
+from nczarr.ast.dataset import DEFLATE, FLETCHER32, SHUFFLE, rebuild
 from nczarr.ast.node import members_of
 from nczarr.ast.rectilinear import Lengths, varies
 from nczarr.ast.types import dependencies_first
@@ -239,7 +239,7 @@ def _codecs(codecs: tuple[Codec, ...]) -> Iterator[tuple[str, str]]:
 G = TypeVar("G", bound=Group)
 
 
-def sayable(checked: Checked) -> tuple[Checked, tuple[Loss, ...]]:
+def drop_unspellable(checked: Checked) -> tuple[Checked, tuple[Loss, ...]]:
     """Return the dataset without unspellable items, and the losses; the dataset itself if unchanged."""
     walk = _TreeWalk(checked)
     dataset = walk.group("/", checked.dataset)
@@ -287,7 +287,7 @@ class _TreeWalk:
             "groups": [*inner],
         }
         changed = {name: tuple(nodes) for name, nodes in members.items() if not _same(nodes, getattr(group, name))}
-        return rebuilt(group, **changed) if changed else group
+        return rebuild(group, **changed) if changed else group
 
     def _name(self, path: str, name: str, what: str, span: Span) -> bool:
         if has_spelling(name):

@@ -23,8 +23,8 @@ from nczarr.ast import ATOMIC, Attribute, CompoundType, Constant, Dataset, EnumT
 from nczarr.ast.dataset import VERSION, groups
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Span
-from nczarr.formats.cdl.write.backend import cut, dataset_name, grown, list_printed
-from nczarr.formats.cdl.write.declarations import sayable
+from nczarr.formats.cdl.write.backend import dataset_name, grown, list_printed, loses_values
+from nczarr.formats.cdl.write.declarations import drop_unspellable
 from nczarr.options import Options
 from nczarr.plan.losses import cut_strings
 from nczarr.plan.plans import Loss
@@ -101,24 +101,24 @@ def count_in_variable(
         if source is None or not can_be_odd(part.type, types):
             continue
         block = linear_block(source.layout.shape, BLOCK)
-        left = math.prod(source.layout.shape)
+        gaps = math.prod(source.layout.shape)
         with closing(Bands(source, BLOCK)) as bands:
             for index in source.list_occupied(block):
                 values = little(bands.read(region_of(index, block, source.layout.shape)))
                 counts += count_in_array(values, part.type, types)
-                left -= values.size
+                gaps -= values.size
         unwritten = find_unwritten(source)
-        if left and (fill is None or unwritten != fill.data):
+        if gaps and (fill is None or unwritten != fill.data):
             value = np.frombuffer(unwritten, numpy_dtype(little_descr(source.layout.dtype)))
-            counts += Counter({code: count * left for code, count in count_in_array(value, part.type, types).items()})
+            counts += Counter({code: count * gaps for code, count in count_in_array(value, part.type, types).items()})
     return counts
 
 
 def losses(checked: Checked, options: Options) -> Iterator[Loss]:
     """Yield everything that the text omits or changes."""
-    checked, unsayable = sayable(checked)
+    checked, unspellable = drop_unspellable(checked)
     yield from _dataset(checked.dataset, options)
-    yield from unsayable
+    yield from unspellable
     for path, group in groups(checked.dataset):
         yield from _attributes(path, group.attributes, checked)
         for variable in group.variables:
@@ -133,7 +133,7 @@ def losses(checked: Checked, options: Options) -> Iterator[Loss]:
             shape, fill = checked.shapes[fqn], checked.fills[fqn]
             odd = count_in_variable(checked.parts[fqn], variable.type, shape, checked.types, fill)
             yield from _odd(f"variable `{fqn}`", fqn, odd, variable.span)
-            if not options.header_only and cut(checked, fqn, checked.parts[fqn]):
+            if not options.header_only and loses_values(checked, fqn, checked.parts[fqn]):
                 text = f"variable `{fqn}` has unwritten cells without its fill value, too many to print"
                 yield Loss("lost-fill", "value", fqn, text, variable.span)
     yield from cut_strings(checked, shown)

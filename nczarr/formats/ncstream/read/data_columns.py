@@ -125,7 +125,7 @@ class ColumnDecoder:
         """Return section and values of a top-level column. `place`: position of the ragged dimension."""
         message = column.message
         offset = self._base + column.start
-        section, dropped = section_of(message, offset, ragged=message.isVlen)
+        section, dropped = section_of(message, offset, is_ragged=message.isVlen)
         if section is None:
             return None, self._tree(column, None)
         shape = shape_of(section)
@@ -260,7 +260,7 @@ class ColumnDecoder:
     def _own_shape(self, member: MessageColumn, count: int, rank: int) -> tuple[int, ...]:
         """Return the member's own dimensions: its section without that of its records."""
         offset = self._base + member.start
-        section, _ = section_of(member.message, offset, ragged=member.message.isVlen)
+        section, _ = section_of(member.message, offset, is_ragged=member.message.isVlen)
         if section is None:
             return ()
         shape = shape_of(section)

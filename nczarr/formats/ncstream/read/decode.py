@@ -113,7 +113,7 @@ class _DataReader:
         self._declared = definitions.find(self._message.varName)
         check_type(self._message.dataType, entry.offset)
         ragged = self._message.vdata or self._message.dataType in (pb.STRING, pb.OPAQUE)
-        self._section, self._ragged = section_of(self._message, entry.offset, ragged=ragged)
+        self._section, self._ragged = section_of(self._message, entry.offset, is_ragged=ragged)
 
     def read(self) -> Decoded:
         message = self._message
@@ -153,9 +153,8 @@ class _DataReader:
     def _check_announced(self, expected: int) -> None:
         announced = self._message.uncompressedSize
         if self._message.HasField("uncompressedSize") and announced != expected & 0xFFFF_FFFF:
-            raise contradictory(
-                f"{announced} bytes are announced, but the section needs {expected}", self._entry.offset
-            )
+            text = f"{announced} bytes are announced, but the section needs {expected}"
+            raise contradictory(text, self._entry.offset)
 
     # ---- counted blocks: strings, opaque values, lists ---------------------------------------------------------------
 

@@ -145,7 +145,7 @@ class _StreamReader(HeaderReader):
     def _build_parts(
         self, path: str, shape: tuple[int, ...] | None, declarations: Tables, fills: Mapping[str, bytes]
     ) -> Parts | None:
-        variable, types, alone = declarations.variables[path], dict(declarations.types), self._alone(path)
+        variable, types, alone = declarations.variables[path], dict(declarations.types), self._serialize_alone(path)
         if self._remote is not None and shape is not None and not self._is_immediate(path):
             if not (variable.type in ATOMIC or variable.type in types):
                 return None  # a check reports it
@@ -179,7 +179,7 @@ class _StreamReader(HeaderReader):
         sizes: set[int] = set()
         for entry in self._entries(path):
             try:
-                tree = MessageInFile((), self._file, entry.offset, entry.end, self._alone(path)).tree()
+                tree = MessageInFile((), self._file, entry.offset, entry.end, self._serialize_alone(path)).tree()
             except ValueError:
                 return None  # told where the values are read
             tree_sizes = opaque_sizes(tree, members)

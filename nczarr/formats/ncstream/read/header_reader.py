@@ -22,7 +22,7 @@ from nczarr.diagnostics.report import Report, Source, Span
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
 from nczarr.formats.ncstream.read import header_tree
 from nczarr.formats.ncstream.read.decode import make_unsigned
-from nczarr.formats.ncstream.read.headers import alone, find_named
+from nczarr.formats.ncstream.read.headers import find_named, serialize_alone
 from nczarr.formats.ncstream.wire.definitions import Declared, Definitions
 from nczarr.formats.ncstream.wire.element_types import NUMPY, dtype_of, full_bytes
 from nczarr.formats.ncstream.wire.trees import FixedNumbers, Tree, shape_fixed
@@ -100,9 +100,9 @@ class HeaderReader(ABC):
         """Return the declaration of a variable."""
         return self._definitions.find(full_bytes(self._spell_path(path)))
 
-    def _alone(self, path: str) -> bytes:
+    def _serialize_alone(self, path: str) -> bytes:
         """Return a serialized header that declares only this variable."""
-        return alone(self._spell_path(path), self._find_declaration(path))
+        return serialize_alone(self._spell_path(path), self._find_declaration(path))
 
 
 def dataset_of(header: pb.Header, asked: header_tree.HeaderContext, name: str) -> Unchecked | None:

@@ -128,9 +128,8 @@ class _TreeReader:
 
     def _groups(self, source: pb.Group, scope: StreamScope, depth: int) -> Iterator[Group]:
         if source.groups and depth >= MAX_DEPTH:
-            self._asked.report_lost(
-                "unreadable-array", f"groups are nested more than {MAX_DEPTH} deep below `{scope.path}`"
-            )
+            text = f"groups are nested more than {MAX_DEPTH} deep below `{scope.path}`"
+            self._asked.report_lost("unreadable-array", text)
             return
         for inner in source.groups:
             called = self._name(inner.name, f"a group of `{scope.path}`")
@@ -173,9 +172,8 @@ class _TreeReader:
                 label = names.normal(from_bytes(item.value))
                 code = item.code & ((1 << 8 * ATOMIC[base].size) - 1)
                 if code in codes or label in labels or name_problem(label) is not None:
-                    self._asked.report_lost(
-                        "unreadable-array", f"constant {label!r} of enum `{called}` is invalid or a duplicate"
-                    )
+                    text = f"constant {label!r} of enum `{called}` is invalid or a duplicate"
+                    self._asked.report_lost("unreadable-array", text)
                     continue
                 codes[code] = label
                 labels.add(label)
@@ -234,16 +232,16 @@ class _TreeReader:
             name=name,
             type=type_name,
             dimensions=tuple(reference(dimension, scope) for dimension in outer),
-            attributes=self._suit(attributes, type_name, enums, fqn),
+            attributes=self._convert_fill(attributes, type_name, enums, fqn),
             storage=storage or DEFAULT_STORAGE,
             span=self._asked.span,
         )
 
-    def _suit(
+    def _convert_fill(
         self, attributes: Iterable[Attribute], type_name: TypeName, enums: list[EnumType], fqn: str
     ) -> tuple[Attribute, ...]:
         """Return a variable's attributes, with `_FillValue` converted to its type or dropped."""
-        suited = []
+        converted = []
         for attribute in attributes:
             if attribute.name == "_FillValue":
                 value = fill_value(attribute.value, type_name, enums)
@@ -252,8 +250,8 @@ class _TreeReader:
                     self._asked.report_lost("lost-attribute", text)
                     continue
                 attribute = Attribute(name=attribute.name, value=value, span=attribute.span)
-            suited.append(attribute)
-        return tuple(suited)
+            converted.append(attribute)
+        return tuple(converted)
 
     def _choose_type(
         self, declared: pb.Variable | pb.Structure, name: str, members: tuple[str, ...], owner: _Owner

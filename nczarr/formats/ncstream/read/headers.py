@@ -120,7 +120,7 @@ def _unescape(name: bytes) -> bytes:
     return re.sub(rb"\\(.)", rb"\1", name, flags=re.DOTALL)
 
 
-def alone(path: str, declared: Declared | None) -> bytes:
+def serialize_alone(path: str, declared: Declared | None) -> bytes:
     """Serialize a header that declares one variable."""
     header = pb.Header(root=pb.Group(name=b""))
     group = header.root
@@ -201,10 +201,10 @@ class _Naming:
             ("variable", group.structs),
             ("group", group.groups),
         ]
-        things = [(kind, element) for kind, elements in kinds for element in elements]
+        entries = [(kind, element) for kind, elements in kinds for element in elements]
         renamed: dict[str, dict[bytes, bytes]] = {"type": dict(enums), "dimension": dict(dimensions)}
-        seen: set[tuple[str, bytes]] = set()  # of two things of one spelling, others mean the first
-        for (kind, element), before in zip(things, self._make_names_unique(things, path), strict=True):
+        seen: set[tuple[str, bytes]] = set()  # of two with one spelling, others mean the first
+        for (kind, element), before in zip(entries, self._make_names_unique(entries, path), strict=True):
             if (kind, before) in seen:
                 continue
             seen.add((kind, before))
@@ -241,12 +241,12 @@ class _Naming:
         for member in members:
             self._rename_in_variable(member, names.join(path, from_bytes(member.name)), dimensions, enums)
 
-    def _make_names_unique(self, things: list[tuple[str, Any]], scope: str, member: str = "name") -> list[bytes]:
+    def _make_names_unique(self, entries: list[tuple[str, Any]], scope: str, member: str = "name") -> list[bytes]:
         """Give the items of one scope unique names; return their old names."""
-        before = [getattr(element, member) for _, element in things]
-        items = [(kind, from_bytes(name)) for (kind, _), name in zip(things, before, strict=True)]
+        before = [getattr(element, member) for _, element in entries]
+        items = [(kind, from_bytes(name)) for (kind, _), name in zip(entries, before, strict=True)]
         shown = make_unique(items)
         self.namesakes += namesakes(items, shown, scope)
-        for (_, element), (name, _) in zip(things, shown, strict=True):
+        for (_, element), (name, _) in zip(entries, shown, strict=True):
             setattr(element, member, name.encode("utf-8", "surrogateescape"))
         return before

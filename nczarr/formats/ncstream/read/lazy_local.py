@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 from nczarr import names
 from nczarr.arrays.chunks.occupancy import blocks_of_boxes
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.arrays.regions import Index, Region, Selection, cell_numbers, first_of
+from nczarr.arrays.regions import Index, Region, Selection, cell_numbers, number_of_first
 from nczarr.arrays.sources.decoded_parts import VariableSections, in_one_piece, overlap
 from nczarr.arrays.sources.decoded_parts import sources as sources_of
 from nczarr.arrays.sources.memory import all_fill
@@ -37,7 +37,7 @@ from nczarr.formats.ncstream.wire.definitions import Definitions
 from nczarr.formats.ncstream.wire.element_types import section_of
 from nczarr.formats.ncstream.wire.framing import Incoming
 from nczarr.formats.ncstream.wire.limits import DEFAULT
-from nczarr.formats.ncstream.wire.trees import Records, Tree, arrays
+from nczarr.formats.ncstream.wire.trees import Records, Tree, to_arrays
 
 T = TypeVar("T")
 
@@ -141,8 +141,8 @@ def cells_of(entry: StreamEntry, shape: tuple[int, ...], *, is_declared: bool = 
 
     A section that is impossible in itself raises UnreadableStreamError.
     """
-    ragged = entry.kind == "column" or is_counted(entry.message)
-    section, _ = section_of(entry.message, entry.offset, ragged=ragged)
+    is_ragged = entry.kind == "column" or is_counted(entry.message)
+    section, _ = section_of(entry.message, entry.offset, is_ragged=is_ragged)
     if section is None or not shape or not is_declared:
         return tuple(map(range, shape))
     ranges = section[: len(shape)]  # dimensions behind a ragged one are of its elements
@@ -250,7 +250,7 @@ class MessageDecoder(VariableSections):
             if not is_stretch(message.ranges, self.shape):
                 return False
             region = tuple(slice(indices.start, indices.stop) for indices in message.ranges)
-            if first_of(region, self.shape) != end:
+            if number_of_first(region, self.shape) != end:
                 return False
             end += message.cells
         return end == math.prod(self.shape)
@@ -363,10 +363,10 @@ def values_of(
     """Return the values of a section by part, in its shape. `shape`: that of the variable. Raises ValueError."""
     lengths = tuple(map(len, ranges))
     if isinstance(tree, Records) and len(tree) != math.prod(lengths) and len(tree) == math.prod(shape):
-        whole = dict(arrays(tree, type_name, shape, types))  # a server that does not cut records
+        whole = dict(to_arrays(tree, type_name, shape, types))  # a server that does not cut records
         cells = cell_numbers(ranges, shape).reshape(-1)
         return _shape(take(whole, cells, type_name, types), parts(type_name, lengths, types))
-    return dict(arrays(tree, type_name, lengths, types))
+    return dict(to_arrays(tree, type_name, lengths, types))
 
 
 def _shape(values: Values, every: Iterable[Part]) -> dict[str, NDArray[Any]]:

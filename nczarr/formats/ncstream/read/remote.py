@@ -135,7 +135,7 @@ class _RemoteReader(HeaderReader):
                 return immediate
         declared = self._find_declaration(path)
         behind = max(0, len(declared.shape) - len(shape)) if declared is not None else 0
-        codec = CdmCodec(self._spell_path(path), declaration.type, shape, types, behind, self._alone(path))
+        codec = CdmCodec(self._spell_path(path), declaration.type, shape, types, behind, self._serialize_alone(path))
         keep = behind == 0 and isinstance(types.get(declaration.type), CompoundType)  # old servers send all
         return RemoteVariable(self._service, codec).parts(filled, keep=keep)
 
@@ -146,7 +146,8 @@ class _RemoteReader(HeaderReader):
         shape = tuple(dimension.length for dimension in declared.shape)
         if not 0 < math.prod(shape) <= LOOKED_AT:
             return None
-        codec, whole = CdmCodec(self._spell_path(path), "", shape, {}, 0, self._alone(path)), tuple(map(range, shape))
+        codec = CdmCodec(self._spell_path(path), "", shape, {}, 0, self._serialize_alone(path))
+        whole = tuple(map(range, shape))
         data = RemoteVariable(self._service, codec).answer(whole, keep=True)
         try:
             sizes = opaque_sizes(codec.tree(data, whole), members)

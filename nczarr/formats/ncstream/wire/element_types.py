@@ -118,11 +118,11 @@ def data_type_of(dtype: np.dtype[np.generic]) -> int:
 
 
 def section_of(
-    message: pb.Data | pb.DataCol, offset: int, *, ragged: bool = False
+    message: pb.Data | pb.DataCol, offset: int, *, is_ragged: bool = False
 ) -> tuple[Section | None, int | None]:
     """Return the section of a message (or None), and the position of its removed ragged dimension.
 
-    `ragged`: allow a ragged dimension. Raises UnreadableStreamError for an impossible
+    `is_ragged`: allow a ragged dimension. Raises UnreadableStreamError for an impossible
     shape.
     """
     if not message.HasField("section"):
@@ -130,7 +130,7 @@ def section_of(
     ranges: list[range] = []
     place = None
     for part in message.section.range:
-        if ragged and part.size == RAGGED and place is None:
+        if is_ragged and part.size == RAGGED and place is None:
             place = len(ranges)
             continue
         stride = part.stride or 1

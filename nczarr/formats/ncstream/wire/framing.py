@@ -214,8 +214,8 @@ class Incoming:
         if length > self.limits.block:
             raise oversized(f"a block announces {length} bytes, more than {self.limits.block}", self.base + at)
         if not self.has(start + length):
-            left = len(self.buffer) - start
-            raise truncation_error(f"a block of {length} bytes, but only {left} follow", self.base + at)
+            available = len(self.buffer) - start
+            raise truncation_error(f"a block of {length} bytes, but only {available} follow", self.base + at)
         return start, start + length
 
     def skip(self, at: int, count: int) -> int:
@@ -271,8 +271,8 @@ class Incoming:
         wide: list[tuple[int, int]] = []  # blocks whose length takes more bytes than it has to, or three
         add = lengths.append
         while len(lengths) < count:
-            buffer, size, left = self.buffer, len(self.buffer), count - len(lengths)
-            while left and at < size:
+            buffer, size, missing = self.buffer, len(self.buffer), count - len(lengths)
+            while missing and at < size:
                 length = buffer[at]
                 if length >= 0x80 and at + 1 < size:  # most of the others take two bytes
                     more = buffer[at + 1]
@@ -287,8 +287,8 @@ class Incoming:
                     break
                 at += length + 1
                 add(length)
-                left -= 1
-            if left:
+                missing -= 1
+            if missing:
                 start, end = self.block(at)
                 wide.append((len(lengths), start - at - (2 if end - start >= 0x80 else 1)))
                 add(end - start)

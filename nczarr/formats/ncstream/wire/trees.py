@@ -381,7 +381,9 @@ def _records(count: int, fields: list[Field], members: tuple[Tree, ...]) -> Reco
     return Records(count, tuple(field.name for field in fields), tuple(field.shape for field in fields), members)
 
 
-def arrays(tree: Tree, type_name: TypeName, shape: tuple[int, ...], types: Types) -> Iterator[tuple[str, NDArray[Any]]]:
+def to_arrays(
+    tree: Tree, type_name: TypeName, shape: tuple[int, ...], types: Types
+) -> Iterator[tuple[str, NDArray[Any]]]:
     """Yield the arrays of a type's parts, in the order of `nczarr.arrays.values.parts.parts`.
 
     Raises UnsuitedError if the tree does not match the type and shape.
@@ -390,9 +392,9 @@ def arrays(tree: Tree, type_name: TypeName, shape: tuple[int, ...], types: Types
         part_tree(type_name, types),
         tree,
         shape,
-        lambda tree, type_name, shape: shape_fixed(tree, type_name, shape, types),
-        _lists,
-        lambda tree, fields: _find_members(tree, fields, types),
+        leaf=lambda tree, type_name, shape: shape_fixed(tree, type_name, shape, types),
+        lists=_lists,
+        members=lambda tree, fields: _find_members(tree, fields, types),
     )
 
 
@@ -444,6 +446,6 @@ def _lists(tree: Tree, shape: tuple[int, ...]) -> tuple[NDArray[np.int64], Tree]
     if isinstance(tree, Opaque):
         counts = np.fromiter(map(len, tree.items), np.int64, len(tree.items))
         return counts, FixedNumbers(pb.UBYTE, np.frombuffer(b"".join(tree.items), np.uint8))
-    if shape:
+    if shape != ():
         raise UnsuitedError("it does not contain lists")
     return np.array([len(tree)], np.int64), tree  # a list that is all of a variable comes as its elements

@@ -120,18 +120,18 @@ def add_prefixes(items: Sequence[bytes | memoryview | None], tag: bytes = b"") -
     return b"".join(parts)
 
 
-def _lists_message(name: bytes, tree: RaggedLists, section: Section | None, ragged: int | None) -> Iterator[Piece]:
+def _lists_message(name: bytes, tree: RaggedLists, section: Section | None, ragged_axis: int | None) -> Iterator[Piece]:
     content = tree.content
     if not isinstance(content, FixedNumbers):
         raise UnwritableError("lists in a message without columns must contain numbers")
     message = head(name, content.data_type, section)
     message.vdata = True
     if section is not None:
-        place = len(section) if ragged is None else ragged
+        leading_rank = len(section) if ragged_axis is None else ragged_axis
         del message.section.range[:]
-        write_section(section[:place], message.section)
+        write_section(section[:leading_rank], message.section)
         message.section.range.add(size=RAGGED)
-        write_section(section[place:], message.section)
+        write_section(section[leading_rank:], message.section)
     yield frame(DATA, message) + protobuf.encode(len(tree))
     dtype = dtype_of(content.data_type, big=True)
     data = b"".join(raw(content.values, dtype))
@@ -164,21 +164,21 @@ def _column(name: bytes, tree: Tree, section: Section | None, *, top: bool = Fal
     if top:
         message.version = VERSION
     counts: NDArray[np.int64] | None = None
-    inside: Section = section if section is not None else (range(len(tree)),)
+    content_section: Section = section if section is not None else (range(len(tree)),)
     content = tree
     if isinstance(tree, RaggedLists):
         message.isVlen = True
         counts = tree.counts * math.prod(tree.inner)
         content = tree.content
-        inside = (range(len(content)),)
-    inner = tree.inner if isinstance(tree, RaggedLists) else ()
+        content_section = (range(len(content)),)
+    element_shape = tree.inner if isinstance(tree, RaggedLists) else ()
     if section is not None:
-        check_places(len(tree), section, places_each=math.prod(inner))
+        check_places(len(tree), section, places_each=math.prod(element_shape))
     if len(content) >= 1 << 32:
         raise UnwritableError(f"{len(content)} elements exceed the limit of a column")
     if len(content):
         message.nelems = len(content)
-    return [message.SerializeToString(deterministic=True), *_values(content, counts, inside)]
+    return [message.SerializeToString(deterministic=True), *_values(content, counts, content_section)]
 
 
 def _values(content: Tree, counts: NDArray[np.int64] | None, section: Section) -> Iterator[Piece | Raw]:

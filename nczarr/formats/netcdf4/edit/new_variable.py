@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from nczarr.arrays.lazy_numpy import np
+from nczarr.arrays.regions import grid_of
 from nczarr.arrays.values.parts import NUMPY
 from nczarr.ast import ATOMIC, Group
 from nczarr.ast.dataset import DEFLATE, FLETCHER32, SHUFFLE
@@ -103,7 +104,7 @@ def is_fully_written(dataset: Any) -> bool:
         return True
     if layout == h5d.CHUNKED:
         chunks = dataset.get_create_plist().get_chunk()
-        total = math.prod(-(-length // chunk) for length, chunk in zip(dataset.shape, chunks, strict=True))
+        total = math.prod(grid_of(dataset.shape, chunks))
         return bool(dataset.get_num_chunks() == total)
     return bool(layout == h5d.COMPACT or dataset.get_space_status() == h5d.SPACE_STATUS_ALLOCATED)
 

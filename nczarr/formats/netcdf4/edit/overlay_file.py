@@ -39,33 +39,33 @@ class OverlayFile(SeekableFile):
         """Fill a buffer from the place; return the number of bytes."""
         view = memoryview(buffer).cast("B")
         size = max(0, min(len(view), self._length - self.at))
-        done = 0
-        while done < size:
+        filled = 0
+        while filled < size:
             number, start = divmod(self.at, PAGE)
-            count = min(PAGE - start, size - done)
+            count = min(PAGE - start, size - filled)
             page = self._pages.get(number)
             if page is not None:
-                view[done : done + count] = page[start : start + count]
+                view[filled : filled + count] = page[start : start + count]
             else:
                 content = bytes(self._data[self.at : self.at + count])
-                view[done : done + len(content)] = content
-                view[done + len(content) : done + count] = bytes(count - len(content))
-            done += count
+                view[filled : filled + len(content)] = content
+                view[filled + len(content) : filled + count] = bytes(count - len(content))
+            filled += count
             self.at += count
         return size
 
     def write(self, buffer: Any) -> int:
         """Write at the place; return the number of bytes."""
         view = memoryview(buffer).cast("B")
-        done = 0
-        while done < len(view):
+        written = 0
+        while written < len(view):
             number, start = divmod(self.at, PAGE)
-            count = min(PAGE - start, len(view) - done)
-            self._page(number)[start : start + count] = view[done : done + count]
-            done += count
+            count = min(PAGE - start, len(view) - written)
+            self._page(number)[start : start + count] = view[written : written + count]
+            written += count
             self.at += count
         self._length = max(self._length, self.at)
-        return done
+        return written
 
     def truncate(self, size: int | None = None) -> int:
         """Change the length. Bytes behind the end stay in the file: HDF5 ignores them, and an undo needs them."""

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.regions import Index, grid_of, ravel, unravel
 from nczarr.formats.netcdf4.header.file_bytes import CHECKSUM, UNDEFINED, HeaderFile, UnreadableHeaderError
-from nczarr.formats.netcdf4.header.heaps import DEEPEST, records
+from nczarr.formats.netcdf4.header.heaps import DEEPEST, read_tree_records
 
 _FARTHEST = 1 << 62
 """Largest address in a table."""
@@ -114,7 +114,7 @@ def read_chunks(
     size = math.prod(chunks) * index.size
     if index.kind == OLD_TREE:
         walk = _OldTree(file, chunks, None if wanted is None else [_first(place, chunks) for place in wanted])
-        places, facts = walk.through(index.address)
+        places, facts = walk.list_chunks(index.address)
     elif index.kind == NEW_TREE:
         places, facts = _new_tree(file, index, len(chunks), size)
     else:
@@ -155,7 +155,7 @@ class _OldTree:
         self._entry = np.dtype([("size", "<u4"), ("mask", "<u4"), ("cell", "<u8", (rank + 1,)), ("address", "<u8")])
         self._size = 24 + _ENTRIES * self._entry.itemsize
 
-    def through(self, address: int) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
+    def list_chunks(self, address: int) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
         """Return the index of each chunk along each dimension, and its address, size and mask."""
         nodes, level, leaves = [address], None, []
         while nodes:
@@ -198,7 +198,7 @@ def _new_tree(
 ) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
     """Return the places and the addresses, sizes and masks of the chunks in a version 2 B-tree."""
     kind = _BY_CHUNK_FILTERED if index.filtered else _BY_CHUNK
-    rows = list(records(file, index.address, kind))
+    rows = list(read_tree_records(file, index.address, kind))
     if not rows:
         return np.empty((0, rank), np.int64), np.empty((0, 3), np.uint64)
     table = np.frombuffer(b"".join(rows), np.uint8).reshape(len(rows), -1)

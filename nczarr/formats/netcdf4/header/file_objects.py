@@ -24,7 +24,7 @@ from nczarr.formats.netcdf4.header.file_bytes import (
     header_file,
     reason_of,
 )
-from nczarr.formats.netcdf4.header.heaps import DEEPEST, FractalHeap, local_heap, records
+from nczarr.formats.netcdf4.header.heaps import DEEPEST, FractalHeap, local_heap, read_tree_records
 from nczarr.formats.netcdf4.header.messages import (
     DATASPACE,
     DATATYPE,
@@ -85,7 +85,7 @@ def links(file: HeaderFile, header: Messages) -> list[Link]:
     bodies = [message.body for message in header.get(LINK, ())]
     if heap != UNDEFINED:
         blocks = FractalHeap(file, heap)
-        bodies += [blocks.get(record[4:]) for record in records(file, tree, BY_NAME)]
+        bodies += [blocks.get(record[4:]) for record in read_tree_records(file, tree, BY_NAME)]
     parsed = sorted(_parse(body, has_order=bool(flags & _TRACKED)) for body in bodies)
     return _distinct([link for _, link in parsed])
 
@@ -191,11 +191,11 @@ class ObjectTable(NamedTuple):
 
     def find(self, group: tuple[str, ...], name: str) -> int:
         """Return the address of a variable or type of a file that the netCDF library made. Raises OSError."""
-        here = self.root
+        address = self.root
         try:
             for step in group:
-                here = (self.objects[here].links or {})[step.encode()].address
-            links = self.objects[here].links or {}
+                address = (self.objects[address].links or {})[step.encode()].address
+            links = self.objects[address].links or {}
             return (links.get((NON_COORDINATE + name).encode()) or links[name.encode()]).address
         except KeyError:
             raise OSError(errno.EIO, f"the file has no object `{name}`", self.path) from None
@@ -291,16 +291,16 @@ class LinkedFiles:
 
     def _walk(self, path: bytes, table: ObjectTable, group: int, depth: int) -> tuple[ObjectTable, int] | None:
         """Return file and address of the object at a path from a group; None for a broken link."""
-        here = table, table.root if path.startswith(b"/") else group
+        position = table, table.root if path.startswith(b"/") else group
         for name in path.split(b"/"):
             if name in (b"", b"."):
                 continue
-            link = (here[0].objects[here[1]].links or {}).get(name)
-            target = None if link is None else self.follow(link, *here, depth)
+            link = (position[0].objects[position[1]].links or {}).get(name)
+            target = None if link is None else self.follow(link, *position, depth)
             if target is None:
                 return None
-            here = target
-        return here
+            position = target
+        return position
 
     def _other_file(self, name: str, path: str) -> ObjectTable | None:
         """Return the objects of the file that an external link names, as HDF5 finds it; None if it cannot be read."""

@@ -29,59 +29,61 @@ def bytes_for(number: int) -> int:
 class _Tree(NamedTuple):
     """Form of the nodes of a B-tree."""
 
-    kind: int
-    """Type of the records."""
-    node: int
+    record_type: int
+    """Number of the specification, such as `_HUGE`."""
+    node_size: int
     """Bytes of a node."""
-    record: int
+    record_size: int
     """Bytes of a record."""
-    width: int
+    count_width: int
     """Bytes of a node's number of records."""
-    totals: tuple[int, ...]
+    total_widths: tuple[int, ...]
     """Bytes of the number of records below a node, by its depth; 0 for leaves."""
 
 
-def records(file: HeaderFile, address: int, kind: int) -> Iterator[bytes]:
+def read_tree_records(file: HeaderFile, address: int, record_type: int) -> Iterator[bytes]:
     """Yield the records of a B-tree of a type, in their order. Raises UnreadableHeaderError."""
     if address == UNDEFINED:
         return
     head = file.read_checked(address, 34, b"BTHD")
-    _, form, node, record, depth, _, _, root, count, total = unpack_from("<BBIHHBBQHQ", head, 4)
-    if head[4] or form != kind or depth > DEEPEST or not record or node < 10 + record or total > MOST_RECORDS:
+    _, stored_type, node_size, record_size, depth, _, _, root, count, record_count = unpack_from("<BBIHHBBQHQ", head, 4)
+    is_damaged = head[4] or stored_type != record_type or depth > DEEPEST or record_count > MOST_RECORDS
+    if is_damaged or not record_size or node_size < 10 + record_size:
         raise UnreadableHeaderError("a B-tree is damaged")
-    most = (node - 10) // record
-    below, width, totals = most, bytes_for(most), [0]
+    most_in_leaf = (node_size - 10) // record_size
+    most_below, count_width, total_widths = most_in_leaf, bytes_for(most_in_leaf), [0]
     for _ in range(depth):
-        pointer = 8 + width + totals[-1]
-        fitting = (node - 10 - pointer) // (record + pointer)
-        below = (fitting + 1) * below + fitting
-        totals.append(bytes_for(below))
+        pointer = 8 + count_width + total_widths[-1]
+        fitting = (node_size - 10 - pointer) // (record_size + pointer)
+        most_below = (fitting + 1) * most_below + fitting
+        total_widths.append(bytes_for(most_below))
     if root == UNDEFINED:
         return
-    out = list(_records(file, _Tree(kind, node, record, width, tuple(totals)), root, count, depth))
-    if len(out) != total:
+    tree = _Tree(record_type, node_size, record_size, count_width, tuple(total_widths))
+    tree_records = list(_read_node_records(file, tree, root, count, depth))
+    if len(tree_records) != record_count:
         raise UnreadableHeaderError("a B-tree is damaged")
-    yield from out
+    yield from tree_records
 
 
-def _records(file: HeaderFile, tree: _Tree, address: int, count: int, depth: int) -> Iterator[bytes]:
-    size = tree.record
-    pointer = 8 + tree.width + tree.totals[depth - 1] if depth else 0
-    length = 6 + count * size + (count + 1) * pointer
-    if length + CHECKSUM > tree.node:
+def _read_node_records(file: HeaderFile, tree: _Tree, address: int, count: int, depth: int) -> Iterator[bytes]:
+    record_size = tree.record_size
+    pointer_size = 8 + tree.count_width + tree.total_widths[depth - 1] if depth else 0
+    node_length = 6 + count * record_size + (count + 1) * pointer_size
+    if node_length + CHECKSUM > tree.node_size:
         raise UnreadableHeaderError("a B-tree is damaged")
-    node = file.read_checked(address, length, b"BTIN" if depth else b"BTLF")
-    if node[4] or node[5] != tree.kind:
+    node = file.read_checked(address, node_length, b"BTIN" if depth else b"BTLF")
+    if node[4] or node[5] != tree.record_type:
         raise UnreadableHeaderError("a B-tree is damaged")
-    at = 6 + count * size
-    for place in range(count + 1):
+    pointers_start = 6 + count * record_size
+    for position in range(count + 1):
         if depth:
-            child = at + place * pointer
-            (below,) = unpack_from("<Q", node, child)
-            number = int.from_bytes(node[child + 8 : child + 8 + tree.width], "little")
-            yield from _records(file, tree, below, number, depth - 1)
-        if place < count:
-            yield node[6 + place * size : 6 + (place + 1) * size]
+            pointer_start = pointers_start + position * pointer_size
+            (child_address,) = unpack_from("<Q", node, pointer_start)
+            child_count = int.from_bytes(node[pointer_start + 8 : pointer_start + 8 + tree.count_width], "little")
+            yield from _read_node_records(file, tree, child_address, child_count, depth - 1)
+        if position < count:
+            yield node[6 + position * record_size : 6 + (position + 1) * record_size]
 
 
 # ---- fractal heaps --------------------------------------------------------------------------------------------------
@@ -124,7 +126,7 @@ class FractalHeap:
 
     def _huge(self, number: int) -> bytes:
         """Return an object that has its own place in the file, by its number."""
-        for record in records(self._file, self._huge_objects, _HUGE):
+        for record in read_tree_records(self._file, self._huge_objects, _HUGE):
             address, length, owner = unpack_from("<QQQ", record)
             if owner == number:
                 return self._file.read(address, length)

@@ -19,7 +19,7 @@ from nczarr.formats.netcdf4.header.file_bytes import (
     UnreadableHeaderError,
     without_checksum,
 )
-from nczarr.formats.netcdf4.header.heaps import FractalHeap, GlobalHeap, records
+from nczarr.formats.netcdf4.header.heaps import FractalHeap, GlobalHeap, read_tree_records
 
 DATASPACE, LINK_INFO, DATATYPE, OLD_FILL, FILL, LINK, EXTERNAL_FILES, LAYOUT = range(0x01, 0x09)
 GROUP_INFO, FILTERS, ATTRIBUTE, CONTINUATION, SYMBOL_TABLE, ATTRIBUTE_INFO = 0x0A, 0x0B, 0x0C, 0x10, 0x11, 0x15
@@ -260,7 +260,7 @@ class AttributeReader:
             heap, tree = unpack_from("<QQ", info, 4 if info[1] & _TRACKED else 2)
             if heap != UNDEFINED:
                 blocks = FractalHeap(self.file, heap)
-                for record in records(self.file, tree, BY_NAME):
+                for record in read_tree_records(self.file, tree, BY_NAME):
                     if record[8] & 2:
                         raise UnreadableHeaderError("attributes that objects share are not read")
                     ordered.append((int.from_bytes(record[9:13], "little"), blocks.get(record[:8])))

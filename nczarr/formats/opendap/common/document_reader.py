@@ -187,7 +187,7 @@ class DocumentReader:
         try:
             type_name = type_of(element, scope)
             types = scope.root().all_types()
-            variable_attributes = self._own(element, type_name, scope, types)
+            variable_attributes = self._check_fill(element, type_name, scope, types)
             fills = (each.value.data for each in variable_attributes if each.name == FILL)
             fill = next((data for data in fills if isinstance(data, bytes)), None)
             described = DescribedVariable(element, path, type_name, tuple(shape), types, fill, tuple(grows))
@@ -207,18 +207,15 @@ class DocumentReader:
         )
         self.result.parts[path] = parts
 
-    def _own(self, element: XmlElement, type_name: str, scope: DmrScope, types: Types) -> tuple[Attribute, ...]:
+    def _check_fill(self, element: XmlElement, type_name: str, scope: DmrScope, types: Types) -> tuple[Attribute, ...]:
         """Return a variable's attributes, without a `_FillValue` of another type."""
         suitable = []
         for attribute in self.attributes(element, scope):
             if attribute.name == FILL:
                 value = self.fill_value(attribute.value, type_name, types)
                 if value.type != type_name or value.count != 1:
-                    self.foreign(
-                        element,
-                        f"attribute `_FillValue` of `{element.attributes['name']}` is left out: "
-                        f"it has {value.count} values of type {value.type}",
-                    )
+                    subject = f"attribute `_FillValue` of `{element.attributes['name']}`"
+                    self.foreign(element, f"{subject} is left out: it has {value.count} values of type {value.type}")
                     continue
                 attribute = attribute.model_copy(update={"value": value})
             suitable.append(attribute)

@@ -30,7 +30,7 @@ MOST_STRINGS = 1 << 16
 """Maximum strings of a variable that are read for `DODS.strlen`."""
 
 
-def das(mapped: Mapping) -> str:
+def write_das(mapped: Mapping) -> str:
     """Return the attributes of a dataset. Raises OSError."""
     return "\n".join(["Attributes {", *(STEP + line for line in _DasWriter(mapped).lines()), "}", ""])
 

@@ -29,7 +29,7 @@ def values_at(data: Buffer) -> tuple[int, int] | None:
     return None if match is None else (match.start() + 1, match.end())
 
 
-def declarations(text: Source, start: int, stop: int) -> Declared:
+def read_declarations(text: Source, start: int, stop: int) -> Declared:
     """Return a DDS with its types, and its variables in the order of their values. Raises TextFaultError."""
     schema, scope = parse_dds(text, start, stop), DmrScope("_", "/")
     try:
@@ -62,7 +62,7 @@ def refuse_error(source: Source, report: Report) -> bool:
     return True
 
 
-def dataset(tree: Tree, das: Source | None, report: Report) -> Dataset | None:
+def build_dataset(tree: Tree, das: Source | None, report: Report) -> Dataset | None:
     """Return the dataset of a tree with the attributes of a DAS; None after an error.
 
     Reports `bad-dap2`; `foreign-member` for an invalid DAS.
@@ -80,7 +80,7 @@ def dataset(tree: Tree, das: Source | None, report: Report) -> Dataset | None:
     unlimited = restore_names(tree, attributes.unlimited)
     dimensions, variables = tree.nodes(unlimited)
     return Dataset(
-        name=_name(tree.declared.schema),
+        name=_dataset_name(tree.declared.schema),
         types=tuple(tree.declared.scope.types),
         dimensions=dimensions,
         variables=variables,
@@ -88,7 +88,7 @@ def dataset(tree: Tree, das: Source | None, report: Report) -> Dataset | None:
     )
 
 
-def _name(schema: Dds) -> str:
+def _dataset_name(schema: Dds) -> str:
     """Return the name of a dataset without folders and the suffix of a netCDF or HDF file."""
     stem, suffix = os.path.splitext(schema.name.replace("%2f", "/").rpartition("/")[2])
     return stem if suffix.lower() in (".nc", ".nc4", ".cdf", ".hdf", ".h5", ".hdf5", ".dat") else stem + suffix
@@ -97,8 +97,8 @@ def _name(schema: Dds) -> str:
 EXTRA, UNLIMITED = "DODS_EXTRA", "Unlimited_Dimension"
 """Container and attribute that name the unlimited dimension."""
 
-_HEX = re.compile(r"([+-]?)0[xX]([0-9A-Fa-f]{1,16})")
-_WHOLE = re.compile(r"([+-]?[0-9]+)\.0*|([+-]?[0-9]+)[uUlLsSbB]+")
+_HEX = re.compile(r"(?P<sign>[+-]?)0[xX](?P<digits>[0-9A-Fa-f]{1,16})")
+_INTEGER = re.compile(r"(?P<digits>[+-]?[0-9]+)(?:\.0*|[uUlLsSbB]+)")
 
 
 class DasAttributes:
@@ -197,17 +197,15 @@ class DasAttributes:
         if fill_type is not None:
             value = self._fill(entry, texts, fill_type)
             if value is None:
-                self._report_lost(
-                    entry, f"attribute `{entry.name}` is left out: it is not one value of type {fill_type}"
-                )
+                text = f"attribute `{entry.name}` is left out: it is not one value of type {fill_type}"
+                self._report_lost(entry, text)
             return value
         if kind is None and entry.type.lower() != "alias":
-            self._report_lost(
-                entry, f"attribute `{entry.name}` is read as text: `{entry.type[:40]}` is not a type of DAP2"
-            )
+            text = f"attribute `{entry.name}` is read as text: `{entry.type[:40]}` is not a type of DAP2"
+            self._report_lost(entry, text)
         if kind in (None, "string"):
             return Constant.strings(texts) if len(texts) != 1 else Constant.text(texts[0])
-        numbers = [number(text, kind) for text in entry.values]
+        numbers = [parse_number(text, kind) for text in entry.values]
         if None in numbers:
             wrong = entry.values[numbers.index(None)]
             self._report_lost(entry, f"attribute `{entry.name}` is read as text: `{wrong[:40]}` is not a {entry.type}")
@@ -220,11 +218,11 @@ class DasAttributes:
             return Constant.strings(texts) if len(texts) == 1 else None
         if fill_type not in ATOMIC or len(texts) != 1:
             return None
-        packed = number(entry.values[0], fill_type)
+        packed = parse_number(entry.values[0], fill_type)
         return None if packed is None else Constant(type=fill_type, count=1, data=packed)
 
 
-def number(text: str, type_name: str) -> bytes | None:
+def parse_number(text: str, type_name: str) -> bytes | None:
     """Return the bytes of a number, little-endian; None for other text.
 
     A negative byte has the bits of an unsigned one. Integers may be hexadecimal,
@@ -233,11 +231,11 @@ def number(text: str, type_name: str) -> bytes | None:
     text = text.strip()
     if ATOMIC[type_name].is_float:
         return number_bytes(text, type_name) or number_bytes(text.rstrip("fFdDlL"), type_name)
-    hexed, whole = _HEX.fullmatch(text), _WHOLE.fullmatch(text)
-    if hexed is not None:
-        text = str(int(hexed[1] + hexed[2], 16))
-    elif whole is not None:
-        text = whole[1] or whole[2]
+    hexadecimal, integer = _HEX.fullmatch(text), _INTEGER.fullmatch(text)
+    if hexadecimal is not None:
+        text = str(int(hexadecimal["sign"] + hexadecimal["digits"], 16))
+    elif integer is not None:
+        text = integer["digits"]
     if type_name == "ubyte" and number_bytes(text, "byte") is not None:
         return number_bytes(text, "byte")
     return number_bytes(text, type_name)
@@ -276,7 +274,7 @@ def restore_names(tree: Tree, unlimited: set[str]) -> set[str]:
 def container_name(entry: DasEntry) -> tuple[str, DasEntry]:
     """Return the name of a container of a group, and the container without the attribute that tells it."""
     text = next((inner.values for inner in entry.entries if inner.name == NAMES), ())
-    flat = _flat(text[0]) if len(text) == 1 else None
+    flat = _flatten_path(text[0]) if len(text) == 1 else None
     if not flat:
         return entry.name, entry
     return flat, entry._replace(entries=tuple(inner for inner in entry.entries if inner.name != NAMES))
@@ -314,11 +312,11 @@ def _flat_names(variable: TreeVariable) -> list[str | None] | None:
     texts = [text or b"" for text in data] if isinstance(data, tuple) else [data]
     if len(texts) != 1 + len(variable.dimensions) or not all(isinstance(text, bytes) for text in texts):
         return None
-    flat_names = [_flat(text.decode("utf-8", "surrogateescape")) for text in texts if isinstance(text, bytes)]
+    flat_names = [_flatten_path(text.decode("utf-8", "surrogateescape")) for text in texts if isinstance(text, bytes)]
     return None if None in flat_names else [name or None for name in flat_names]
 
 
-def _flat(fqn: str) -> str | None:
+def _flatten_path(fqn: str) -> str | None:
     """Return the name without groups of a FQN, an empty one for an empty text; None for other texts."""
     if not fqn:
         return ""

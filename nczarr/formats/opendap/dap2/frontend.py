@@ -32,7 +32,7 @@ from nczarr.formats.opendap.common.columns import (
     numbers_in_file,
 )
 from nczarr.formats.opendap.common.words import FULL, NARROW, xdr_padding
-from nczarr.formats.opendap.dap2.dataset import chars_of, dataset, declarations, refuse_error, values_at
+from nczarr.formats.opendap.dap2.dataset import build_dataset, chars_of, read_declarations, refuse_error, values_at
 from nczarr.formats.opendap.dap2.parser import Declaration, TextFaultError, parse_dds
 from nczarr.formats.opendap.dap2.tree import DataSlot, Declared, Tree, TreeVariable
 from nczarr.formats.opendap.dap2.xdr import Xdr, narrow
@@ -61,10 +61,10 @@ def read(source: Source, report: Report, options: Options | None = None) -> Unch
         fault = "the response has no line `Data:`, after which values follow"
         report.error("bad-dap2", f"`{source.name}`: {fault}", Span(source, len(source.data), len(source.data)))
         return None
-    binary, das = Source(source.name, source.data, binary=True, path=source.path), _das_beside(source)
+    binary, das = Source(source.name, source.data, binary=True, path=source.path), _find_das(source)
     try:
         with building():
-            return _of_response(declarations(text, 0, place[0]), binary, place[1], das, report)
+            return _of_response(read_declarations(text, 0, place[0]), binary, place[1], das, report)
     except TextFaultError as fault:
         report.error("bad-dap2", str(fault), Span(text, fault.start, fault.end))
     except BrokenValuesError as fault:
@@ -72,7 +72,7 @@ def read(source: Source, report: Report, options: Options | None = None) -> Unch
     return None
 
 
-def _das_beside(source: Source) -> Source | None:
+def _find_das(source: Source) -> Source | None:
     """Return the DAS beside a file; None without one. Raises OSError."""
     path = os.path.splitext(source.path)[0] + ".das"
     if not source.path.lower().endswith(".dods") or not os.path.isfile(path):
@@ -92,9 +92,9 @@ def _of_response(
             arrays[id(slot)] = _arrays(wire, slot, file)
         except BrokenValuesError as fault:
             raise BrokenValuesError(f"variable `{slot.projection}`: {fault}", fault.at) from None
-    left = wire.end - wire.at
-    if left > len(_LINE_END) or (left and bytes(source.data[wire.at :]) not in (_LINE_END, _LINE_END[1:])):
-        raise BrokenValuesError(f"{left} bytes follow the last value", wire.at)
+    unread = wire.end - wire.at
+    if unread > len(_LINE_END) or (unread and bytes(source.data[wire.at :]) not in (_LINE_END, _LINE_END[1:])):
+        raise BrokenValuesError(f"{unread} bytes follow the last value", wire.at)
 
     def values(slot: DataSlot) -> NDArray[Any]:
         (array,) = arrays[id(slot)].values()
@@ -128,7 +128,7 @@ def _assemble(
         return bool((first == second).all()) if one.type == "string" else first.tobytes() == second.tobytes()
 
     tree = Tree(declared, equal)
-    described = dataset(tree, das, report)
+    described = build_dataset(tree, das, report)
     if described is None:
         return None
     return Unchecked(described, parts={names.join("/", each.name): parts(each) for each in tree.variables.values()})
@@ -238,18 +238,18 @@ class Dap2Codec:
             raise BrokenValuesError(f"{wire.end - wire.at} bytes follow the values", wire.at)
         return values
 
-    def _fits(self, declared: Declaration, shape: tuple[int, ...]) -> bool:
+    def _fits(self, received: Declaration, shape: tuple[int, ...]) -> bool:
         """Return whether a declaration is that of this variable with another shape."""
         expected = self.slot.declared
-        if self.slot.grid is not None and declared.kind in ("structure", "grid") and not declared.dims:
-            if declared.name != self.slot.grid.name or len(declared.members) != 1:
+        if self.slot.grid is not None and received.kind in ("structure", "grid") and not received.dims:
+            if received.name != self.slot.grid.name or len(received.members) != 1:
                 return False
-            declared = declared.members[0]
-        elif declared.name not in (expected.name, self.slot.projection_name):
+            received = received.members[0]
+        elif received.name not in (expected.name, self.slot.projection_name):
             return False
-        if tuple(dim.size for dim in declared.dims) != shape or declared.type.lower() != expected.type.lower():
+        if tuple(dim.size for dim in received.dims) != shape or received.type.lower() != expected.type.lower():
             return False
-        return (declared.kind, declared.members) == (expected.kind, expected.members)
+        return (received.kind, received.members) == (expected.kind, expected.members)
 
 
 def _read_served(source: Served, report: Report) -> Unchecked | None:
@@ -260,7 +260,7 @@ def _read_served(source: Served, report: Report) -> Unchecked | None:
     das = Source(f"{source.name}.das", service.ask(".das", LONGEST_DOCUMENT).data)
     try:
         with building():
-            declared = declarations(source, 0, len(source.data))
+            declared = read_declarations(source, 0, len(source.data))
             types = declared.scope.all_types()
 
             def values(slot: DataSlot) -> NDArray[Any] | None:

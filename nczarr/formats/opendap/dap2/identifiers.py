@@ -28,7 +28,7 @@ def wire_name(path: tuple[str, ...]) -> str:
     libnetcdf keeps the escapes and refuses names that begin with `%`: these
     get an underscore before it.
     """
-    text = "_".join(_UNSAFE.sub(_percent, name) for name in path)
+    text = "_".join(_UNSAFE.sub(_encode_percent, name) for name in path)
     return "_" + text if text.startswith("%") else text
 
 
@@ -47,8 +47,8 @@ def decode_name(written: str) -> str:
     return names.normal(name if names.problem(name) is None else f"_{name}")
 
 
-def _percent(found: re.Match[str]) -> str:
-    return "".join(f"%{byte:02X}" for byte in found[0].encode("utf-8", "surrogatepass"))
+def _encode_percent(match: re.Match[str]) -> str:
+    return "".join(f"%{byte:02X}" for byte in match[0].encode("utf-8", "surrogatepass"))
 
 
 def quote(text: bytes) -> str:
@@ -58,12 +58,12 @@ def quote(text: bytes) -> str:
     because other readers take `\\"` for a quote inside the text. Bytes that are
     not UTF-8 are `\xHH`.
     """
-    made = _SPECIAL.sub(_escape, text.decode("utf-8", "surrogateescape"))
-    return f'"{made[:-1]}x5c"' if made.endswith("\\\\") else f'"{made}"'
+    escaped = _SPECIAL.sub(_escape, text.decode("utf-8", "surrogateescape"))
+    return f'"{escaped[:-1]}x5c"' if escaped.endswith("\\\\") else f'"{escaped}"'
 
 
-def _escape(found: re.Match[str]) -> str:
-    char = found[0]
+def _escape(match: re.Match[str]) -> str:
+    char = match[0]
     return "\\" + char if char in '"\\' else f"\\x{ord(char) & 0xFF:02x}"
 
 
@@ -95,7 +95,7 @@ class Identifiers:
             axes.append((declared.size, declared.size))
         identifiers: list[str] = []
         for reference, length in axes:
-            identifiers.append(self[reference] if isinstance(reference, str) else self._name_axes(length, identifiers))
+            identifiers.append(self[reference] if isinstance(reference, str) else self._name_axis(length, identifiers))
         return tuple(identifiers)
 
     def fqns(self, fqn: str) -> tuple[str, ...]:
@@ -110,7 +110,7 @@ class Identifiers:
         """Return whether the identifier of a FQN is decoded to it."""
         return names.join("/", decode_name(self[fqn])) == fqn
 
-    def _name_axes(self, length: int, others: list[str]) -> str:
+    def _name_axis(self, length: int, others: list[str]) -> str:
         """Return the identifier of an anonymous dimension; variables share it if their lengths are equal."""
         number = 0
         while (name := self._anonymous.get((length, number))) in others:

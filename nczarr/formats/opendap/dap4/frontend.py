@@ -206,11 +206,11 @@ def _read_served(source: Served, report: Report, options: Options) -> Unchecked 
             return None
         document = DmrReader(source, report, options)
         unchecked = document.read(root)
-        for it in document.described:
+        for variable in document.described:
             try:
-                check_size(it.type, it.types)
+                check_size(variable.type, variable.types)
             except ValueError as fault:
-                document.report_omitted(it.element, f"variable `{it.path}` cannot be read: {fault}")
-            codec = Dap4Codec(it.path, it.type, it.shape, it.types, outline(it.element))
-            unchecked.parts[it.path] = RemoteVariable(source.service, codec).parts()
+                document.report_omitted(variable.element, f"variable `{variable.path}` cannot be read: {fault}")
+            codec = Dap4Codec(variable.path, variable.type, variable.shape, variable.types, outline(variable.element))
+            unchecked.parts[variable.path] = RemoteVariable(source.service, codec).parts()
     return unchecked

@@ -172,9 +172,8 @@ def values_of(
         if not orders or [variable.path for variable in order] != [variable.path for variable in orders[0]]:
             orders.append(order)
     if len(orders[0]) < sum(1 for _ in in_order(root, groups_first=False)):
-        raise BrokenValuesError(
-            "variables of the document are left out, so the places of others are unknown", answer.at
-        )
+        text = "variables of the document are left out, so the places of others are unknown"
+        raise BrokenValuesError(text, answer.at)
     ways = [(order, True) for order in orders] if answer.checked else []
     ways += [(orders[0], False)]
     faults: list[BrokenValuesError] = []
@@ -235,12 +234,12 @@ def _crc(data: object, start: int, stop: int) -> int:
     return checksum
 
 
-def _arrays(wire: PackedWire, it: DescribedVariable, file: FileBytes) -> Parts:
+def _arrays(wire: PackedWire, variable: DescribedVariable, file: FileBytes) -> Parts:
     """Return the arrays of the next variable, and go on behind it. Raises BrokenValuesError."""
-    if it.type in ATOMIC and it.type != "string":
-        return {"": numbers_in_file(wire, file, wire.dtype(it.type), it.shape)}
+    if variable.type in ATOMIC and variable.type != "string":
+        return {"": numbers_in_file(wire, file, wire.dtype(variable.type), variable.shape)}
     try:
-        check_size(it.type, wire.types)
+        check_size(variable.type, wire.types)
     except ValueError as fault:
         raise BrokenValuesError(str(fault), wire.at) from None
-    return decode_arrays(wire, it.type, it.shape, array=bool(it.shape))
+    return decode_arrays(wire, variable.type, variable.shape, array=bool(variable.shape))

@@ -51,7 +51,9 @@ from nczarr.select.reader import select_parts
 _SLICES = re.compile(r"((?:\[[^\[\]]{0,80}\])*)\s*")
 _UNESCAPED = re.compile(r"\\(.)")
 _DIMENSION = re.compile(r"([^\[=]+)=\s*(\[[^\[\]]{0,80}\])")
-_SLICE = re.compile(r"\[\s*(?:([0-9]{1,18})\s*(?::\s*([0-9]{1,18})\s*)?(?::\s*([0-9]{1,18})?\s*)?)?\]")
+_SLICE = re.compile(
+    r"\[\s*(?:(?P<start>[0-9]{1,18})\s*(?::\s*(?P<middle>[0-9]{1,18})\s*)?(?::\s*(?P<stop>[0-9]{1,18})?\s*)?)?\]"
+)
 
 
 def select(checked: Checked, expression: str) -> Projection:
@@ -71,7 +73,7 @@ def select(checked: Checked, expression: str) -> Projection:
             continue
         fqn = _fqn_of(match[1].strip(), checked.dimensions, "dimension")
         length = checked.dimensions[fqn].size
-        indices = _range(match[2], range(length), length, clause)
+        indices = _parse_slice(match[2], range(length), length, clause)
         if slices.setdefault(fqn, indices) != indices:
             raise ConstraintError(f"the dimension `{fqn}` has two slices")
     dimensions = {fqn: range(dimension.size) for fqn, dimension in checked.dimensions.items()} | slices
@@ -115,23 +117,22 @@ def _select(checked: Checked, dimensions: Mapping[str, range], clause: str) -> t
     if len(slices) not in (0, len(whole)):
         raise ConstraintError(f"`{clause[:80]}` has {len(slices)} slices for {len(whole)} dimensions")
     triples = zip(slices, whole, checked.shapes[fqn], strict=True) if slices else ()
-    return fqn, tuple(_range(*triple, clause) for triple in triples) or whole
+    return fqn, tuple(_parse_slice(*triple, clause) for triple in triples) or whole
 
 
-def _range(written: str, whole: range, length: int, clause: str) -> range:
-    """Return the indices of a slice of a dimension; `whole`: those of `[]`. Raises ConstraintError."""
-    match = _SLICE.fullmatch(written)
+def _parse_slice(text: str, default: range, length: int, clause: str) -> range:
+    """Return the indices of a slice of a dimension; `default`: those of `[]`. Raises ConstraintError."""
+    match = _SLICE.fullmatch(text)
     if match is None:
         raise ConstraintError(f"`{clause[:80]}`: slices are `[start:stride:stop]`, `[start:stop]`, `[index]`, `[]`")
-    first, second, third = match.groups()
-    if first is None:
-        return whole
-    colons, start = written.count(":"), int(first)
-    stride = int(second) if colons == 2 and second is not None else 1
-    last = start if not colons else int(second) if colons == 1 and second is not None else length - 1
-    last = int(third) if third is not None else last
+    if match["start"] is None:
+        return default
+    colons, start, middle = text.count(":"), int(match["start"]), match["middle"]
+    stride = int(middle) if colons == 2 and middle is not None else 1
+    last = start if not colons else int(middle) if colons == 1 and middle is not None else length - 1
+    last = int(match["stop"]) if match["stop"] is not None else last
     if stride < 1 or last < start or last >= length:
-        raise ConstraintError(f"`{clause[:80]}`: `{written}` is no section of a dimension of length {length}")
+        raise ConstraintError(f"`{clause[:80]}`: `{text}` is no section of a dimension of length {length}")
     return range(start, last + 1, stride)
 
 

@@ -54,9 +54,9 @@ class ArrayReader:
     def __init__(self, store: Store, references: references.DmrppReferences, url: str | None, *, old: bool) -> None:
         self.store, self.references, self.url, self.old = store, references, url, old
 
-    def read(self, it: DescribedVariable) -> VariableArrays:
+    def read(self, variable: DescribedVariable) -> VariableArrays:
         """Return the arrays of a variable. Raises FaultError."""
-        element = it.element
+        element = variable.element
         for child in element.children:
             if child.tag.startswith("dmrpp:") and child.tag not in _ELEMENTS:
                 raise FaultError(f"`{child.tag}` is unknown")
@@ -78,7 +78,7 @@ class ArrayReader:
             raise FaultError(block.chunks.fault)
         if block.attributes.get("byteOrder", "LE") not in ("LE", "BE"):
             raise FaultError(f"`{block.attributes['byteOrder'][:40]}` is not a byte order")
-        stored = _StoredVariable(self, it, block)
+        stored = _StoredVariable(self, variable, block)
         if values:
             if len(block.chunks):
                 raise FaultError("it has both values in the document and chunks")
@@ -91,45 +91,44 @@ class ArrayReader:
 class _StoredVariable:
     """A variable with the element `dmrpp:chunks`. Methods raise FaultError."""
 
-    def __init__(self, reader: ArrayReader, it: DescribedVariable, block: XmlElement) -> None:
-        self.reader, self.it, self.block = reader, it, block
-        self.is_text, self.is_fixed = it.type == "string", is_fixed(it.type, it.types)
+    def __init__(self, reader: ArrayReader, variable: DescribedVariable, block: XmlElement) -> None:
+        self.reader, self.variable, self.block = reader, variable, block
+        self.is_text, self.is_fixed = variable.type == "string", is_fixed(variable.type, variable.types)
         self.big = block.attributes.get("byteOrder") == "BE"
         self.filters = block.attributes.get("compressionType", "").split()
 
     def inline(self, values: XmlElement) -> tuple[Parts, Storage]:
         """Return the arrays of values in the document."""
-        it, compact = self.it, values.tag == "dmrpp:compact"
+        variable, compact = self.variable, values.tag == "dmrpp:compact"
         if values.tag == "dmrpp:vlsa":
             if not self.is_text:
                 raise FaultError("it has a list of strings, but is not one")
-            return elements.texts_of(values, it.shape), Storage()
+            return elements.texts_of(values, variable.shape), Storage()
         if values.tag == "dmrpp:specialstructuredata":
-            return elements.records_of(values.text, it.type, it.types, it.shape), Storage()
+            return elements.records_of(values.text, variable.type, variable.types, variable.shape), Storage()
         data = elements.unbase64(values.text, values.tag.partition(":")[2])
         storage = Storage(layout="compact") if compact else Storage()
         if self.is_text:
             if not compact:
                 raise FaultError("`dmrpp:missingdata` of strings is unknown")
-            if not it.shape and it.element.first("dmrpp:FixedLengthStringArray") is None:
+            if not variable.shape and variable.element.first("dmrpp:FixedLengthStringArray") is None:
                 return {"": elements.in_memory([data.partition(b"\0")[0]], "|O", ())}, storage
         elif not self.is_fixed:
             raise FaultError("its records have strings")
-        count, size = math.prod(it.shape), self.element[0]
+        count, size = math.prod(variable.shape), self.element[0]
         plain = compact or count == 1
         if plain and len(data) != count * size:
             raise FaultError(f"the document holds {len(data)} bytes of its {count * size}")
-        self.reader.references.add(self.prefix, references.Inline(data, ".".join("0" for _ in it.shape) or "0"))
-        layout = Layout(
-            "", it.shape, tuple(max(1, length) for length in it.shape), () if plain else (Codec(id=DEFLATE),)
-        )
+        self.reader.references.add(self.prefix, references.Inline(data, ".".join("0" for _ in variable.shape) or "0"))
+        shape = variable.shape
+        layout = Layout("", shape, tuple(max(1, length) for length in shape), () if plain else (Codec(id=DEFLATE),))
         return {"": self._source(layout, {}, big=compact and self.big, undefined=False)}, storage
 
     @property
     def prefix(self) -> str:
         """Key prefix: the path, in hexadecimal if invalid as key."""
-        prefix = "/".join(names.split(self.it.path))
-        return f"{prefix}/" if is_safe(prefix) else self.it.path.encode().hex() + "/"
+        prefix = "/".join(names.split(self.variable.path))
+        return f"{prefix}/" if is_safe(prefix) else self.variable.path.encode().hex() + "/"
 
     @cached_property
     def element(self) -> tuple[int, Pad]:
@@ -137,7 +136,7 @@ class _StoredVariable:
         if not self.is_text:
             layout = self.padded
             return (itemsize(self.dtype) if layout is None else layout[0]), "null_term"
-        fixed = self.it.element.first("dmrpp:FixedLengthStringArray")
+        fixed = self.variable.element.first("dmrpp:FixedLengthStringArray")
         if fixed is None:
             return self._text_length(), "null_term"
         pad = fixed.attributes.get("pad", "")
@@ -148,16 +147,16 @@ class _StoredVariable:
     @property
     def padded(self) -> tuple[int, tuple[PaddedMember, ...]] | None:
         """Size and member offsets of padded records; None for others."""
-        return None if self.is_text else layout_of(self.it.element, self.it.type, self.it.types)
+        return None if self.is_text else layout_of(self.variable.element, self.variable.type, self.variable.types)
 
     @property
     def dtype(self) -> Descr:
         """Element type of the model."""
-        return "|O" if self.is_text else descr(self.it.type, self.it.types)
+        return "|O" if self.is_text else descr(self.variable.type, self.variable.types)
 
     def _text_length(self) -> int:
         """Return an undeclared length of texts, from the size of chunks."""
-        sizes, shape = set(self.block.chunks.lengths), self.it.shape
+        sizes, shape = set(self.block.chunks.lengths), self.variable.shape
         cells = math.prod(references.chunk_lengths(self.block, shape) or shape)
         if len(sizes) != 1 or self.filters or not cells or min(sizes) % cells:
             raise FaultError("the document does not give the length of its strings")
@@ -168,11 +167,12 @@ class _StoredVariable:
 
     def read_chunked(self) -> VariableArrays:
         """Return the arrays of a variable with values in a target, or without any."""
-        it, rows, lengths = self.it, self.block.chunks, references.chunk_lengths(self.block, self.it.shape)
+        variable, rows = self.variable, self.block.chunks
+        lengths = references.chunk_lengths(self.block, variable.shape)
         if not self.is_fixed and not self.is_text:
             raise FaultError("its records have strings, which the document does not contain")
         codecs = self._codecs()
-        is_number = it.type in ATOMIC and ATOMIC[it.type].size > 1
+        is_number = variable.type in ATOMIC and ATOMIC[variable.type].size > 1
         storage = Storage(
             layout="contiguous" if lengths is None else "chunked",
             chunks=lengths or None,
@@ -180,24 +180,24 @@ class _StoredVariable:
             endian="big" if self.big and is_number else None,
         )
         if self.is_text and not len(rows):
-            layout = Layout("|O", it.shape, it.shape, fill=self.fill)
-            if layout.fill is None and 0 not in it.shape:
+            layout = Layout("|O", variable.shape, variable.shape, fill=self.fill)
+            if layout.fill is None and 0 not in variable.shape:
                 raise FaultError("the document has neither its values nor their fill value")
             return {"": fill_source(layout)}, storage, False
         size = self.element[0]
         if not 0 < size < LONGEST_ELEMENT:
             raise FaultError(f"its elements have {size} bytes")
-        chunks = lengths or tuple(max(1, length) for length in it.shape)
+        chunks = lengths or tuple(max(1, length) for length in variable.shape)
         ranges, masks = self._ranges(chunks, is_whole=lengths is None)
-        needed = math.prod(it.shape) * size
+        needed = math.prod(variable.shape) * size
         if lengths is None and not codecs and len(rows) and needed != rows.lengths[0]:
             raise FaultError(f"it has {rows.lengths[0]} bytes in the target, but its shape requires {needed}")
         if ranges.stride is not None:
-            chunks = next(even_chunks(it.shape, size), it.shape)
-            counts = grid_of(it.shape, chunks)
+            chunks = next(even_chunks(variable.shape, size), variable.shape)
+            counts = grid_of(variable.shape, chunks)
             ranges = ranges._replace(counts=counts, stride=(math.prod(chunks) * size, math.prod(counts)))
         self.reader.references.add(self.prefix, ranges)
-        source = self._source(Layout("", it.shape, chunks, codecs), masks, big=self.big, undefined=True)
+        source = self._source(Layout("", variable.shape, chunks, codecs), masks, big=self.big, undefined=True)
         missing = ranges.stride is None and len(rows) < math.prod(ranges.counts)
         return {"": source}, storage, missing and source.undefined
 
@@ -216,7 +216,7 @@ class _StoredVariable:
 
     def _ranges(self, chunks: tuple[int, ...], *, is_whole: bool) -> tuple[references.Ranges, dict[Index, int]]:
         """Return chunk byte ranges, and the masks of omitted filters. `is_whole`: the array is one chunk."""
-        rows, shape = self.block.chunks, self.it.shape
+        rows, shape = self.block.chunks, self.variable.shape
         counts = grid_of(shape, chunks)
         urls, targets = references.targets_of(rows, self.reader.url)
         if is_whole:
@@ -265,7 +265,8 @@ class _StoredVariable:
     @property
     def fill(self) -> bytes | None:
         """Value of unwritten cells, None if unknown."""
-        it, exact, text = self.it, self.block.attributes.get("nczarr:fill"), self.block.attributes.get("fillValue")
+        variable, attributes = self.variable, self.block.attributes
+        exact, text = attributes.get("nczarr:fill"), attributes.get("fillValue")
         known = text is not None and not text.startswith("unsupported-")
         if self.is_text:
             return text.encode() if text is not None and known else None
@@ -276,12 +277,13 @@ class _StoredVariable:
             return data
         if text is None or not known:
             return None
-        if it.type == "char":
+        if variable.type == "char":
             return (text.encode("latin-1", "replace") or b"\0")[:1]
         if not isinstance(self.dtype, str):
             return record_fill(text, self.dtype)
+        name = variable.type
         number = references.fill_number(
-            text, it.type if it.type in ATOMIC else getattr(it.types[it.type], "base", "int"), it.declared
+            text, name if name in ATOMIC else getattr(variable.types[name], "base", "int"), variable.declared
         )
         if number is None:
             raise FaultError(f"`{text[:40]}` is not a fill value of its type")

@@ -24,7 +24,7 @@ from nczarr.diagnostics.report import CompileError, Diagnostic, Report, Severity
 from nczarr.formats.opendap.common.dmr_writer import DmrWriter, Projection, XmlAttributes
 from nczarr.formats.opendap.common.packed import PackedCells
 from nczarr.formats.opendap.common.words import DMRPP, escape, is_safe_text, tag, text_of
-from nczarr.formats.opendap.dmrpp.link_plan import Linked, Refused, Way, way_of
+from nczarr.formats.opendap.dmrpp.link_plan import Linked, Refused, ValueEncoding, choose_encoding
 from nczarr.formats.opendap.dmrpp.references import FILTER_NAMES, fill_number
 from nczarr.options import Options
 from nczarr.plan.plans import StreamPlan
@@ -45,27 +45,27 @@ class _DmrppWriter(DmrWriter):
     unlimited = ("nczarr__unlimited", "true")
 
     def __init__(self, checked: Checked, options: Options) -> None:
-        self.ways: dict[str, Way] = {fqn: way_of(checked, fqn, options) for fqn in checked.variables}
-        selected = (fqn for fqn, way in self.ways.items() if not isinstance(way, Refused))
+        self.encodings = {fqn: choose_encoding(checked, fqn, options) for fqn in checked.variables}
+        selected = (fqn for fqn, encoding in self.encodings.items() if not isinstance(encoding, Refused))
         variables = {fqn: tuple(map(range, checked.shapes[fqn])) for fqn in selected}
         dimensions = {fqn: range(dimension.size) for fqn, dimension in checked.dimensions.items()}
         super().__init__(checked, Projection(variables, dimensions))
         self.options = options
         self.naming = UrlNaming(options.target or "", options.source, options.writing)
-        places = (way.columns.sources for way in self.ways.values() if isinstance(way, Linked))
-        self.target = next((sources[0] for sources in places), None)
+        linked = (encoding for encoding in self.encodings.values() if isinstance(encoding, Linked))
+        self.first_source = next((encoding.columns.sources[0] for encoding in linked), None)
 
-    def _url(self, place: str) -> str:
+    def _url(self, source: str) -> str:
         """Return the URL of a target: its bare name if it is in the folder of the document.
 
         Raises CompileError with `unnamed-target`.
         """
         target, writing = self.options.target, self.options.writing
-        near = target is not None and not is_remote(target) and not is_remote(place) and writing.base is None
-        if near and os.path.dirname(os.path.abspath(target or "")) == os.path.dirname(os.path.abspath(place)):
-            return os.path.basename(place)
+        near = target is not None and not is_remote(target) and not is_remote(source) and writing.base is None
+        if near and os.path.dirname(os.path.abspath(target or "")) == os.path.dirname(os.path.abspath(source)):
+            return os.path.basename(source)
         try:
-            return self.naming.url(place)
+            return self.naming.url(source)
         except UnnamedTargetError as error:
             helps = ("give the location of the targets with `--base URL`",)
             raise CompileError([Diagnostic("unnamed-target", Severity.ERROR, str(error), helps=helps)]) from None
@@ -73,9 +73,9 @@ class _DmrppWriter(DmrWriter):
     def lines(self) -> Iterator[str]:
         """Yield the whole document."""
         dataset = self.checked.dataset
-        name = dataset.name if self.target is None else os.path.basename(self.target)
+        name = dataset.name if self.first_source is None else os.path.basename(self.first_source)
         xml_attributes: XmlAttributes = {
-            "dmrpp__href": None if self.target is None else self._url(self.target),
+            "dmrpp__href": None if self.first_source is None else self._url(self.first_source),
             "dmrpp__version": VERSION,
             "nczarr__name": dataset.name if dataset.name != os.path.splitext(name)[0] else None,
             "nczarr__kind": dataset.kind,
@@ -84,14 +84,14 @@ class _DmrppWriter(DmrWriter):
 
     def hints(self, fqn: str) -> XmlAttributes:
         """Return the storage of a variable that the document does not tell."""
-        return {"nczarr__storage": note_storage(self.checked, fqn, self.ways[fqn])}
+        return {"nczarr__storage": note_storage(self.checked, fqn, self.encodings[fqn])}
 
     def values(self, fqn: str, step: str) -> Iterator[str]:
-        return value_lines(self.checked, fqn, self.ways[fqn], self._href, step)
+        return value_lines(self.checked, fqn, self.encodings[fqn], self._href, step)
 
-    def _href(self, place: str) -> str | None:
-        """Return the URL of a chunk's target, None for the document's own target."""
-        return None if place == self.target else self._url(place)
+    def _href(self, source: str) -> str | None:
+        """Return the URL of a chunk's file, None for the file that the document names first."""
+        return None if source == self.first_source else self._url(source)
 
 
 BATCH = 1 << 14
@@ -100,66 +100,66 @@ BATCH = 1 << 14
 Href = Callable[[str], str | None]
 
 
-def value_lines(checked: Checked, fqn: str, way: Way, href: Href, step: str) -> Iterator[str]:
+def value_lines(checked: Checked, fqn: str, encoding: ValueEncoding, href: Href, step: str) -> Iterator[str]:
     """Yield the lines for the values of a variable. Raises OSError, CompileError."""
     variable, shape = checked.variables[fqn], checked.shapes[fqn]
     parts = checked.parts.get(fqn, {})
-    if not isinstance(way, str):
-        yield from (step + line for line in _chunks(checked, fqn, way, href))
+    if not isinstance(encoding, str):
+        yield from (step + line for line in _chunks(checked, fqn, encoding, href))
     if variable.type == "char":
         yield step + tag("dmrpp:FixedLengthStringArray", string_length=1, pad="null_term")
-    if isinstance(way, str):
-        yield from (step + line for line in _write_values(way, parts, variable.type, checked.types, shape))
+    if isinstance(encoding, str):
+        yield from (step + line for line in _write_values(encoding, parts, variable.type, checked.types, shape))
 
 
-def _chunks(checked: Checked, fqn: str, way: Way, href: Href) -> Iterator[str]:
+def _chunks(checked: Checked, fqn: str, encoding: ValueEncoding, href: Href) -> Iterator[str]:
     """Yield the locations of a variable's chunks, and their encoding."""
     variable = checked.variables[fqn]
     dtype = descr(variable.type, checked.types)
     xml_attributes: dict[str, str | int | None] = {}
-    if isinstance(way, Linked):
-        codecs = way.stored.codecs
+    if isinstance(encoding, Linked):
+        codecs = encoding.stored.codecs
         levels = (str(codec.parameters[0]) for codec in codecs if codec.id == DEFLATE and codec.parameters)
         xml_attributes["compressionType"] = " ".join(FILTER_NAMES[codec.id] for codec in codecs) or None
         xml_attributes["deflateLevel"] = " ".join(levels) or None
-        xml_attributes |= {"byteOrder": "BE" if way.big else "LE", "structOffset": _ends(dtype)}
-    xml_attributes |= _fill(checked, fqn)
+        xml_attributes |= {"byteOrder": "BE" if encoding.big else "LE", "structOffset": _member_ends(dtype)}
+    xml_attributes |= _fill_attributes(checked, fqn)
     yield tag("dmrpp:chunks", **xml_attributes, closed=False)
-    lengths = _lengths(variable, way)
+    lengths = _lengths(variable, encoding)
     if lengths is not None:
         words = " ".join(map(str, lengths))
         yield f"    <dmrpp:chunkDimensionSizes>{words}</dmrpp:chunkDimensionSizes>"
-    if isinstance(way, Linked):
-        yield from ("    " + line for line in _rows(way, checked.shapes[fqn], href))
+    if isinstance(encoding, Linked):
+        yield from ("    " + line for line in _rows(encoding, checked.shapes[fqn], href))
     yield "</dmrpp:chunks>"
 
 
-def _lengths(variable: Variable, way: Way) -> tuple[int, ...] | None:
+def _lengths(variable: Variable, encoding: ValueEncoding) -> tuple[int, ...] | None:
     """Return the chunk lengths in the document; None for contiguous data."""
-    if isinstance(way, Linked) and not way.one_piece and 0 not in way.stored.chunks:
-        return way.stored.chunks
-    chunked = not isinstance(way, str) and variable.storage.layout == "chunked"
+    if isinstance(encoding, Linked) and not encoding.one_piece and 0 not in encoding.stored.chunks:
+        return encoding.stored.chunks
+    chunked = not isinstance(encoding, str) and variable.storage.layout == "chunked"
     return variable.storage.chunks if chunked else None
 
 
-def note_storage(checked: Checked, fqn: str, way: Way) -> str | None:
+def note_storage(checked: Checked, fqn: str, encoding: ValueEncoding) -> str | None:
     """Return the storage of a variable as JSON, None if the document implies it."""
     variable = checked.variables[fqn]
-    if isinstance(way, str):
-        plain = Storage(layout="compact") if way == "compact" else Storage()
+    if isinstance(encoding, str):
+        plain = Storage(layout="compact") if encoding == "compact" else Storage()
     else:
-        lengths = _lengths(variable, way)
-        big = isinstance(way, Linked) and way.big and variable.type in ATOMIC
+        lengths = _lengths(variable, encoding)
+        big = isinstance(encoding, Linked) and encoding.big and variable.type in ATOMIC
         plain = Storage(
             layout="contiguous" if lengths is None else "chunked",
             chunks=lengths,
-            codecs=way.stored.codecs if isinstance(way, Linked) else (),
+            codecs=encoding.stored.codecs if isinstance(encoding, Linked) else (),
             endian="big" if big else None,
         )
     return None if variable.storage == plain else variable.storage.model_dump_json(exclude_defaults=True)
 
 
-def _ends(dtype: Descr) -> str | None:
+def _member_ends(dtype: Descr) -> str | None:
     """Return the end offsets of the members of packed records."""
     if isinstance(dtype, str):
         return None
@@ -192,7 +192,7 @@ def _rows(linked: Linked, shape: tuple[int, ...], href: Href) -> Iterator[str]:
             )  # fmt: skip
 
 
-def _fill(checked: Checked, fqn: str) -> dict[str, str | int | None]:
+def _fill_attributes(checked: Checked, fqn: str) -> dict[str, str | int | None]:
     """Return the attributes for the value of unwritten cells."""
     variable, source = checked.variables[fqn], checked.parts.get(fqn, {}).get("")
     if variable.type == "string":
@@ -220,21 +220,21 @@ def _fill(checked: Checked, fqn: str) -> dict[str, str | int | None]:
     return {"fillValue": "0"} if not data.strip(b"\0") else {"fillValue": "unsupported-compound", "nczarr__fill": exact}
 
 
-def _write_values(name: str, parts: Parts, type_name: str, types: Types, shape: tuple[int, ...]) -> Iterator[str]:
+def _write_values(element: str, parts: Parts, type_name: str, types: Types, shape: tuple[int, ...]) -> Iterator[str]:
     """Yield the values of a variable in Hyrax's representation."""
-    if name == "vlsa":
+    if element == "vlsa":
         yield "<dmrpp:vlsa>"
         for text, same in itertools.groupby(_whole(parts[""]).reshape(-1).tolist()):
             yield "    " + _text(text, len(list(same)))
         yield "</dmrpp:vlsa>"
         return
-    if name == "specialstructuredata":
+    if element == "specialstructuredata":
         data = b"".join(_Records(parts, types).rows(part_tree(type_name, types), all_of(shape)))
     else:
         data = _whole(parts[""]).tobytes()
-        if name == "missingdata" and math.prod(shape) != 1:
+        if element == "missingdata" and math.prod(shape) != 1:
             data = zlib.compress(data)
-    yield f"<dmrpp:{name}>{base64.b64encode(data).decode()}</dmrpp:{name}>"
+    yield f"<dmrpp:{element}>{base64.b64encode(data).decode()}</dmrpp:{element}>"
 
 
 def _whole(source: ArraySource) -> Any:

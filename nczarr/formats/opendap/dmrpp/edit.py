@@ -108,11 +108,11 @@ class _DocumentEditor:
                 case NodeRename(kind, path, new_path) if kind != "type":
                     element = self._find(kind, path)
                     self._require_own_type(element, path)
-                    self._set(element, "name", names.last(new_path))
+                    self._change_tag(element, "name", names.last(new_path))
                 case _:
                     raise ChangeRefusedError("types, additions and lengths of dimensions are parts of the layout")
         for owner in owners:
-            self._write_attributes(owner)
+            self._change_attributes(owner)
         self._follow_names(root)
         return self._apply(root)
 
@@ -140,7 +140,7 @@ class _DocumentEditor:
             if inner.tag == "Sequence" or not has_type:
                 raise ChangeRefusedError(f"the type of `{path}` has its name from the variable")
 
-    def _set(self, element: ElementPlace, name: str, value: str) -> None:
+    def _change_tag(self, element: ElementPlace, name: str, value: str) -> None:
         escaped = tag("x", v=value)[len('<x v="') : -len('"/>')]
         self.changes.append(rename_in_tag(self.data, element, name, escaped))
 
@@ -155,7 +155,7 @@ class _DocumentEditor:
         return len(self.data[: element.start].rstrip())
 
     # ---- attributes ----------------------------------------------------------------------------------------------
-    def _write_attributes(self, owner: str) -> None:
+    def _change_attributes(self, owner: str) -> None:
         """Write the attributes of one owner; those that stay keep their text."""
         kind: NodeKind = "variable" if owner in self.before.variables else "group"
         element = self._find(kind, owner)
@@ -163,19 +163,19 @@ class _DocumentEditor:
         table: Mapping[str, Any] = self.after.variables if kind == "variable" else self.after.groups
         old_table: Mapping[str, Any] = self.before.variables if kind == "variable" else self.before.groups
         old = {attribute.name: attribute.value for attribute in old_table[owner].attributes}
-        present = [child for child in element.children if child.tag == "Attribute"]
-        texts = {child.attributes.get("name", ""): child for child in present}
-        if any(name not in texts for name in old):
+        attribute_elements = [child for child in element.children if child.tag == "Attribute"]
+        elements_by_name = {child.attributes.get("name", ""): child for child in attribute_elements}
+        if any(name not in elements_by_name for name in old):
             raise ChangeRefusedError(f"attributes of `{owner}` are in containers")
-        indent = self._indent(element, present)
+        indent = self._indent(element, attribute_elements)
         lines = [
-            self._write_attribute(
-                attribute, new_path, indent, texts if old.get(attribute.name) == attribute.value else {}
+            self._attribute_text(
+                attribute, new_path, indent, elements_by_name if old.get(attribute.name) == attribute.value else {}
             )
             for attribute in table[new_path].attributes
         ]
-        lines += [self._raw(child) for name, child in texts.items() if name not in old]
-        for child in present:
+        lines += [self._element_bytes(child) for name, child in elements_by_name.items() if name not in old]
+        for child in attribute_elements:
             self.changes.append((self._line_start(child), child.end, b""))
         text = b"".join(b"\n" + indent.encode() + line for line in lines)
         if element.inner_end == element.inner_start and element.end == element.inner_start:  # an empty element
@@ -185,7 +185,7 @@ class _DocumentEditor:
                 (element.inner_start - (len(start_tag) - start_tag.rindex(b"/")), element.end, b">" + text + end)
             )
             return
-        at = self._line_start(present[0]) if present else self._place_of_first(element)
+        at = self._line_start(attribute_elements[0]) if attribute_elements else self._place_of_first(element)
         self.changes.append((at, at, text))
 
     def _indent(self, element: ElementPlace, present: list[ElementPlace]) -> str:
@@ -201,14 +201,14 @@ class _DocumentEditor:
             before += [child for child in element.children if child.tag in VARIABLES]
         return max((child.end for child in before), default=element.inner_start)
 
-    def _raw(self, element: ElementPlace) -> bytes:
+    def _element_bytes(self, element: ElementPlace) -> bytes:
         return self.data[element.start : element.end]
 
-    def _write_attribute(
-        self, attribute: Attribute, owner: str, indent: str, texts: Mapping[str, ElementPlace]
+    def _attribute_text(
+        self, attribute: Attribute, owner: str, indent: str, unchanged_elements: Mapping[str, ElementPlace]
     ) -> bytes:
-        if attribute.name in texts:
-            return self._raw(texts[attribute.name])
+        if attribute.name in unchanged_elements:
+            return self._element_bytes(unchanged_elements[attribute.name])
         written = self.writer.attribute(attribute, owner)
         if written is None:
             raise ChangeRefusedError(f"`{attribute.name}` has the type `{attribute.value.type}`")
@@ -225,7 +225,7 @@ class _DocumentEditor:
                 continue
             for name, attribute, kind in _REFERENCES:
                 if name in ("", element.tag) and element.attributes.get(attribute, "") in renamed[kind]:
-                    self._set(element, attribute, renamed[kind][element.attributes[attribute]])
+                    self._change_tag(element, attribute, renamed[kind][element.attributes[attribute]])
 
     def _stays(self, path: str) -> bool:
         return self.work.new_path("variable", path) in self.after.variables

@@ -1,4 +1,4 @@
-"""Representation of variables' values in a document: byte ranges of chunks, or inline; and what a document loses."""
+"""Encoding of variables' values in a document: byte ranges of chunks, or inline; and what a document loses."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Linked(NamedTuple):
     columns: PlaceColumns
     """The byte ranges."""
     stored: Stored
-    """Encoding of the chunks."""
+    """ValueEncoding of the chunks."""
     big: bool
     """True for big-endian elements."""
     one_piece: bool
@@ -44,8 +44,8 @@ class Refused(NamedTuple):
     """Reason for the message."""
 
 
-Way = Linked | str | None | Refused
-"""Representation of values: byte ranges, the element that holds them in the document, or fill values only (None)."""
+ValueEncoding = Linked | str | None | Refused
+"""Encoding of values: byte ranges, the element that holds them in the document, or fill values only (None)."""
 
 
 def _unknown_type(type_name: str, types: Types) -> str | None:
@@ -64,8 +64,8 @@ def _unknown_type(type_name: str, types: Types) -> str | None:
             return None
 
 
-def way_of(checked: Checked, fqn: str, options: Options) -> Way:
-    """Return the representation of a variable's values. Raises OSError."""
+def choose_encoding(checked: Checked, fqn: str, options: Options) -> ValueEncoding:
+    """Return the encoding of a variable's values. Raises OSError."""
     variable, shape, parts = checked.variables[fqn], checked.shapes[fqn], checked.parts.get(fqn)
     unknown = _unknown_type(variable.type, checked.types)
     if unknown is not None:
@@ -83,9 +83,8 @@ def way_of(checked: Checked, fqn: str, options: Options) -> Way:
         return None
     room = math.prod(shape) * (size(variable.type, checked.types) if fixed else TEXT)
     if room > options.writing.embed:
-        return Refused(
-            f"DMR++ cannot describe its chunks as byte ranges, and the document would have to contain {room} bytes"
-        )
+        text = f"DMR++ cannot describe its chunks as byte ranges, and the document would have to contain {room} bytes"
+        return Refused(text)
     if isinstance(checked.types.get(variable.type), CompoundType):
         return "specialstructuredata"
     if variable.type == "string":
@@ -130,9 +129,9 @@ def losses(checked: Checked, options: Options) -> Iterator[Loss]:
         yield Loss("storage", "annotation", "/", "requested chunks and codecs; those of the target are kept")
     used = set[str]()
     for fqn, variable in checked.variables.items():
-        way = way_of(checked, fqn, options)
-        if isinstance(way, Refused):
-            text = f"`{fqn}` has no byte ranges: {way.why}"
+        encoding = choose_encoding(checked, fqn, options)
+        if isinstance(encoding, Refused):
+            text = f"`{fqn}` has no byte ranges: {encoding.why}"
             yield Loss("unreferable-variable", "value", fqn, text, variable.span)
             continue
         _use(variable.type, checked, used)

@@ -17,7 +17,7 @@ from typing import Any
 
 from nczarr import names
 from nczarr.arrays.values.parts import NUMPY, Types
-from nczarr.arrays.values.value_lists import problem
+from nczarr.arrays.values.value_lists import find_problem
 from nczarr.ast import ATOMIC, Attribute, Constant
 from nczarr.ast.plain import HIDDEN, JsonConstant, encode, guess_constant, plain
 from nczarr.ast.values import SPECIAL_FLOATS, single
@@ -194,7 +194,7 @@ class NodeAttributes:
                 extension = AttributeExtension.from_json(item)
                 if extension.at is not None and type(extension.at) is not int:
                     raise ValueError("`at` is not an integer")
-                wrong = problem(extension.value, self.types)
+                wrong = find_problem(extension.value, self.types)
             except (KeyError, TypeError, ValueError, AttributeError, struct.error) as fault:
                 wrong = str(fault).split("\n", 1)[0]
             if wrong is None:

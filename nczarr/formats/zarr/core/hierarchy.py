@@ -26,7 +26,7 @@ from nczarr.check.check_types import find_oversized
 from nczarr.check.checked import Unchecked
 from nczarr.formats.common.documents import Json
 from nczarr.formats.zarr.core.array_metadata import ArrayMetadata
-from nczarr.formats.zarr.core.reader import NodeReader, name_list, unread
+from nczarr.formats.zarr.core.reader import NodeReader, name_list, unread_message
 from nczarr.formats.zarr.core.stored_types import Inventor
 from nczarr.formats.zarr.core.variables import Variables
 from nczarr.formats.zarr.extension.model import LARGEST_LENGTH, type_from_json
@@ -162,7 +162,7 @@ class _Hierarchy:
             return self._split_members(path, below, prefix, set(), key)
         if document.get("subgroups"):
             where = pointer("attributes", "_nczarr_group", "subgroups")
-            self.documents.report_lost("draft-layout", unread("groups", document["subgroups"]), key, where)
+            self.documents.report_lost("draft-layout", unread_message("groups", document["subgroups"]), key, where)
         groups = name_list(self.documents, document, "groups", key)
         arrays = "vars" if "vars" in document and "arrays" not in document else "arrays"
         order = [*name_list(self.documents, document, arrays, key), *groups]
@@ -247,7 +247,7 @@ class _Hierarchy:
         if not isinstance(lengths, dict):
             if isinstance(lengths, list):
                 where = pointer("attributes", "_nczarr_group", "dimensions")
-                self.documents.report_lost("draft-layout", unread("dimensions", lengths), key, where)
+                self.documents.report_lost("draft-layout", unread_message("dimensions", lengths), key, where)
             else:
                 self.documents.report_lost("bad-metadata", "the dimensions are not an object", key)
             return []

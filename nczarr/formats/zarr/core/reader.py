@@ -109,7 +109,7 @@ class NodeReader:
         return plain(constant)
 
 
-def unread(what: str, listed: Any) -> str:
+def unread_message(what: str, listed: Any) -> str:
     """Return the message about metadata of netCDF-C's draft in a node of another dialect, which names some of them."""
     items = list(listed) if isinstance(listed, list | dict) else [listed]
     shown = list_first((str(item.get("name") if isinstance(item, dict) else item)[:60] for item in items), 20)

@@ -63,7 +63,7 @@ class NodeDocuments(StrictDocuments):
             return hierarchy.discover()
         documents: set[str] = set()
         for path in self._options.nodes:
-            standing = hierarchy.standing(
+            standing = hierarchy.list_existing(
                 ancestor for ancestor in (path, *keys.ancestors(path)) if not keys.path_problem(ancestor)
             )
             if not any(node.path == path for node in map(keys.node_of, standing) if node is not None):
@@ -71,7 +71,7 @@ class NodeDocuments(StrictDocuments):
                     "unreadable-array", f"`{path}` is given but has no document", keys.children_prefix(path)
                 )
             documents.update(standing)
-        documents.update(hierarchy.standing(["/"]))
+        documents.update(hierarchy.list_existing(["/"]))
         waiting = [node.path for key in documents if (node := keys.node_of(key)) and node.kind == "group"]
         while waiting:
             path = waiting.pop()

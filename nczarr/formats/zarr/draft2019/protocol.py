@@ -277,13 +277,13 @@ class Hierarchy:
             If the store fails.
         """
         if self.store.lists:
-            return nodes_of([*self.store.listpre(keys.META), *self.standing(["/"])])
+            return nodes_of([*self.store.listpre(keys.META), *self.list_existing(["/"])])
         if given is None:
             raise NotListedError("the store cannot list keys: give the paths of nodes")
         candidates = dict.fromkeys(ancestor for path in given for ancestor in (path, *keys.ancestors(path)))
-        return nodes_of(self.standing([*candidates, "/"]))
+        return nodes_of(self.list_existing([*candidates, "/"]))
 
-    def standing(self, paths: Iterable[str]) -> list[str]:
+    def list_existing(self, paths: Iterable[str]) -> list[str]:
         """Return the keys of existing documents.
 
         Parameters

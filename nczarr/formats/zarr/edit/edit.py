@@ -154,7 +154,7 @@ class StoreEditor:
             return None
         before = {move_key(key, self.moves): document for key, document in emit(old_plan, Report())}
         after = dict(emit(new_plan, Report()))
-        changes = self._compare(before, after)
+        changes = self._list_changes(before, after)
         self._consolidate(changes, before.keys() - after.keys())
         patch = DocumentPatch(
             {key: data for key, (data, _) in changes.items()},
@@ -169,24 +169,24 @@ class StoreEditor:
         """Return a document as it is now, by its key after the edit. Raises OSError."""
         return self.store.get(move_key(key, reverse_moves(self.moves)))
 
-    def _compare(
+    def _list_changes(
         self, before: Mapping[str, Json], after: Mapping[str, Json]
     ) -> dict[str, tuple[bytes | None, bytes | None]]:
         """Return the documents that change, as they are and as they will be."""
         different = [key for key, document in after.items() if not _is_same(before.get(key), document)]
-        gone = [key for key in before if key not in after]
-        self.store.expect(move_key(key, reverse_moves(self.moves)) for key in (*different, *gone))
+        removed = [key for key in before if key not in after]
+        self.store.expect(move_key(key, reverse_moves(self.moves)) for key in (*different, *removed))
         changes: dict[str, tuple[bytes | None, bytes | None]] = {}
         for key in different:
-            data = self._get(key)
+            stored_bytes = self._get(key)
             document = after[key]
             if key in before:
-                document = apply_difference({} if data is None else _parse(data), before[key], document)
-            changes[key] = data, encode(document)
-        for key in gone:
-            data = self._get(key)
-            if data is not None:
-                changes[key] = data, None
+                document = apply_difference({} if stored_bytes is None else _parse(stored_bytes), before[key], document)
+            changes[key] = stored_bytes, encode(document)
+        for key in removed:
+            stored_bytes = self._get(key)
+            if stored_bytes is not None:
+                changes[key] = stored_bytes, None
         return changes
 
     def _consolidate(

@@ -29,7 +29,7 @@ from nczarr.arrays.sources.source import Descr, itemsize
 from nczarr.ast.plain import HIDDEN, encode
 from nczarr.formats.common.documents import DocumentCache, Json
 from nczarr.formats.zarr.core.fill_values import show
-from nczarr.formats.zarr.core.reader import name_list, unread
+from nczarr.formats.zarr.core.reader import name_list, unread_message
 from nczarr.formats.zarr.v3 import DOCUMENT, dtypes
 from nczarr.syntax.json.positions import pointer
 
@@ -89,11 +89,11 @@ def unread_members(document: Json, attributes: Json) -> Iterator[tuple[str, str]
     yield from find_misplaced(document)
     if has_types(attributes):
         types = attributes[ATTRIBUTE_TYPES]["attribute_types"]
-        yield unread("types of attributes", types), pointer("attributes", ATTRIBUTE_TYPES)
+        yield unread_message("types of attributes", types), pointer("attributes", ATTRIBUTE_TYPES)
     array = _object(attributes.get("_nczarr_array"))
     for alias in _ALIASES:
         if array.get(alias, document.get("data_type")) not in (None, document.get("data_type")):
-            yield unread("a type", array[alias]), pointer("attributes", "_nczarr_array", alias)
+            yield unread_message("a type", array[alias]), pointer("attributes", "_nczarr_array", alias)
 
 
 def find_misplaced(document: Json) -> Iterator[tuple[str, str]]:

@@ -59,12 +59,12 @@ def undeclare(attributes: Json) -> Json:
     if not isinstance(entries, list) or not ours:
         return attributes
     prefixes = tuple(entry["name"] for entry in ours if entry["name"].endswith(":"))
-    left = {name: value for name, value in attributes.items() if not (prefixes and name.startswith(prefixes))}
+    remaining = {name: value for name, value in attributes.items() if not (prefixes and name.startswith(prefixes))}
     others = [entry for entry in entries if not _is_ours(entry)]
     if others:
-        return {**left, LIST: others}
-    del left[LIST]
-    return left
+        return {**remaining, LIST: others}
+    del remaining[LIST]
+    return remaining
 
 
 def _is_ours(entry: Any) -> bool:

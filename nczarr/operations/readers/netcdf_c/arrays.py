@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from nczarr.arrays.regions import grid_of
 from nczarr.arrays.values.parts import POINTER
 from nczarr.operations.readers.documents import StoreNode, find_shape, integers, step
 from nczarr.operations.readers.netcdf_c.stores import (
@@ -193,8 +194,8 @@ def _lacks_chunks(view: NetcdfView, array: StoreNode) -> bool:
         return False
     if len(lengths) < len(shape) or min(lengths, default=1) <= 0:
         return False
-    expected = math.prod(-(-length // chunk) for length, chunk in zip(shape, lengths, strict=False))
-    return sum(1 for _ in view.documents.chunks(array)) < expected
+    chunk_count = math.prod(grid_of(tuple(shape), tuple(lengths[: len(shape)])))
+    return sum(1 for _ in view.documents.chunks(array)) < chunk_count
 
 
 def _is_same(one: Any, other: Any) -> bool:

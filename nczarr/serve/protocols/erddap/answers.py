@@ -112,14 +112,14 @@ def _answer_grid(
     """Answer `griddap/ID.TYPE?QUERY`."""
     types = (*TABLES, *OTHER_TYPES, *OPENDAP_TYPES)
     stem, _, what = segments[-1].rpartition(".")
-    there = _find(context, (*segments[:-1], stem)) if what in (*types, *FORMS) and stem else None
-    if there is None:
-        there, what = _find(context, segments), ""
-    if there is None:
+    entry = _find(context, (*segments[:-1], stem)) if what in (*types, *FORMS) and stem else None
+    if entry is None:
+        entry, what = _find(context, segments), ""
+    if entry is None:
         is_dataset = stem and _find(context, (*segments[:-1], stem)) is not None
         unknown = f"`.{names.readable(segments[-1].rpartition('.')[2])}` is no type of file here; there are"
         raise RefusedRequestError(404, f"{unknown} {', '.join(types)}") if is_dataset else _missing(segments)
-    place, dimensions = there
+    place, dimensions = entry
     if what in ("", *FORMS):
         return HttpAnswer(status=303, headers=(("Location", url(DAP2, *place.segments)),))
     opened = context.find_open(place, at_hand)
@@ -201,10 +201,10 @@ def _describe(
     context: ServerContext, asked: Request, at_hand: CachedDataset | None, segments: tuple[str, ...], what: str
 ) -> Answer:
     """Answer `info/ID/index.TYPE` by the dimensions, variables and attributes."""
-    there = _find(context, segments)
-    if there is None:
+    entry = _find(context, segments)
+    if entry is None:
         raise _missing(segments)
-    place, dimensions = there
+    place, dimensions = entry
     if what == "html":
         return HttpAnswer(status=303, headers=(("Location", url(BROWSE, *place.segments)),))
     form = find_table_format(what)

@@ -9,7 +9,7 @@ import pytest
 
 import nczarr
 from nczarr.arrays.sources.concatenate import join_sources
-from nczarr.arrays.sources.patchwork import Patchwork, count_copied, patch
+from nczarr.arrays.sources.patchwork import Patchwork, as_patchwork, count_copied
 from nczarr.arrays.sources.source import ArraySource
 
 
@@ -41,26 +41,26 @@ def test_chunks_of_one_source(
     whole = join_sources(arrays, 0)
     first = arrays[0]
     layout = first.layout._replace(shape=whole.layout.shape)
-    made = patch(whole, layout, 1)
+    made = as_patchwork(whole, layout, 1)
     if not isinstance(made, Patchwork):
         assert not [each for each in arrays[1:] if each.stored == first.stored]
         return
     count = -(-whole.layout.shape[0] // 4)
     indices = [(number, 0) for number in range(count)]
-    assert [index[0] for index in indices if made.only(index) is not None] == expected
+    assert [index[0] for index in indices if made.find_only_source(index) is not None] == expected
     assert count_copied(made, indices, layout) == len(expected)
     for index in indices:
-        home = made.only(index)
-        if home is not None:
-            assert made.read_encoded(index) == home[0].read_encoded(home[1])
+        origin = made.find_only_source(index)
+        if origin is not None:
+            assert made.read_encoded(index) == origin[0].read_encoded(origin[1])
             assert made.place(index) is not None
             rows = slice(4 * index[0], min(4 * index[0] + 4, whole.layout.shape[0]))
-            inside = slice(4 * home[1][0], 4 * home[1][0] + rows.stop - rows.start)
-            assert np.array_equal(made.read((rows, slice(0, 2))), home[0].read((inside, slice(0, 2))))
+            inside = slice(4 * origin[1][0], 4 * origin[1][0] + rows.stop - rows.start)
+            assert np.array_equal(made.read((rows, slice(0, 2))), origin[0].read((inside, slice(0, 2))))
 
 
 def test_without_chunks_to_copy_nothing_changes(tmp_path_factory: pytest.TempPathFactory) -> None:
     one, other = stored(tmp_path_factory, 8, 4), stored(tmp_path_factory, 8, 2)
     whole = join_sources([one, other], 0)
-    assert patch(whole, one.layout, 1) is whole
-    assert patch(one, one.layout, 0) is one
+    assert as_patchwork(whole, one.layout, 1) is whole
+    assert as_patchwork(one, one.layout, 0) is one

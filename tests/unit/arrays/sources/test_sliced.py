@@ -12,7 +12,7 @@ from nczarr.arrays.chunks.manifest import ChunkPlace
 from nczarr.arrays.regions import Index, Selection
 from nczarr.arrays.sources import sliced as module
 from nczarr.arrays.sources.memory import ArrayInMemory, Runs
-from nczarr.arrays.sources.sliced import Sliced, cut, slice_source
+from nczarr.arrays.sources.sliced import Sliced, slice_parts, slice_source
 from nczarr.arrays.sources.source import Layout, Stored
 
 CHUNKED = Layout("<i4", (10, 9), (2, 3), fill=None)
@@ -112,7 +112,7 @@ def test_ragged_content_follows_its_counts() -> None:
     counts = ArrayInMemory(Layout("<i8", (2, 3), (2, 3)), np.array([[1, 2, 0], [3, 1, 2]]))
     content = ArrayInMemory(Layout("<i4", (9,), (9,)), np.arange(9, dtype="<i4"))
     types = {"/r": VlenType(name="r", base="int")}
-    found = cut("/r", (range(2), range(1, 3)), {"counts": counts, "content": content}, types)
+    found = slice_parts("/r", (range(2), range(1, 3)), {"counts": counts, "content": content}, types)
     assert found["counts"].read((slice(0, 2), slice(0, 2))).tolist() == [[2, 0], [1, 2]]
     assert found["content"].layout.shape == (5,)
     assert found["content"].read((slice(0, 5),)).tolist() == [1, 2, 6, 7, 8]

@@ -90,7 +90,7 @@ def test_bytes_that_the_file_lacks(case: tuple[AffineArray, tuple[slice, ...]]) 
         size = math.prod(shape[1:]) * 2
         lacking += size - min(size, max(0, source.file.size - begin))
     assert source.lacking == lacking
-    assert source.whole == (lacking == 0)
+    assert source.is_complete == (lacking == 0)
 
 
 @given(cases())

@@ -208,7 +208,7 @@ def test_a_truncated_file_is_refused(file: Path, tmp_path: Path) -> None:
     with pytest.raises(OSError, match="has changed since it was opened"):
         perform(array, Keys(0, ((0, 0),)), store, 1 << 28)
     with pytest.raises(OSError, match="the file ends before byte"):
-        ranges.together(str(file), [(last, 2), (last, 80)])
+        ranges.read_places(str(file), [(last, 2), (last, 80)])
     assert not store.content
 
 

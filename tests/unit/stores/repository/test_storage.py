@@ -6,7 +6,7 @@ import pytest
 
 from nczarr.diagnostics.secrets import StorageOptions
 from nczarr.stores.repository import storage
-from nczarr.stores.repository.library import failure, reason
+from nczarr.stores.repository.library import explain, failure
 from nczarr.stores.url import BadURLError, Repository
 from tests.support.repositories import icechunk
 
@@ -97,7 +97,7 @@ class IcechunkError(Exception):
     ],
 )  # fmt: skip
 def test_reasons(text: str, wanted: str) -> None:
-    assert reason(IcechunkError(text)) == wanted
+    assert explain(IcechunkError(text)) == wanted
 
 
 def test_secrets_stay_out_of_errors() -> None:

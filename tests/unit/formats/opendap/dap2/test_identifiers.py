@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import nczarr
-from nczarr.formats.opendap.dap2.das_writer import das
+from nczarr.formats.opendap.dap2.das_writer import write_das
 from nczarr.formats.opendap.dap2.declarations import Mapping, dds, mapping, select
 from nczarr.formats.opendap.dap2.values import response
 
@@ -37,13 +37,13 @@ def test_names_of_the_root_are_theirs(known: Mapping) -> None:
         "Byte o[x = 2][dim_4_2 = 4];", "Byte q[dim_4_2 = 4];", "Byte r[dim_4 = 3][dim_2 = 2];",
     ):  # fmt: skip
         assert declaration in text, declaration
-    assert "/g_v@_nczarr_names" in das(known)
+    assert "/g_v@_nczarr_names" in write_das(known)
     assert known.left_out == ()
 
 
 def test_our_reader_restores_them(known: Mapping, tmp_path: Path) -> None:
     (tmp_path / "t.dods").write_bytes(b"".join(response(known, tuple(known.nodes.values()))))
-    (tmp_path / "t.das").write_text(das(known), encoding="utf-8")
+    (tmp_path / "t.das").write_text(write_das(known), encoding="utf-8")
     with nczarr.open(tmp_path / "t.dods") as found:
         assert list(found.variables) == [
             "g_v", "o", "q", "r", "_%u", "c", "g%2fv", "g%2fn", "g%2fw", "g%2fc", "g%2fv_2%2fa", "k%2fb",

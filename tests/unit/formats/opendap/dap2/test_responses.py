@@ -11,7 +11,7 @@ import pytest
 
 import nczarr
 from nczarr.formats.opendap.common.constraints import ConstraintError
-from nczarr.formats.opendap.dap2.das_writer import das
+from nczarr.formats.opendap.dap2.das_writer import write_das
 from nczarr.formats.opendap.dap2.declarations import Mapping, dds, mapping, select
 from nczarr.formats.opendap.dap2.values import InexactError, UnprintableError, ascii_response, response
 from tests.conftest import ROOT
@@ -47,7 +47,7 @@ def body(expression: str, text: str = TEXT) -> bytes:
 
 def read(expression: str, tmp_path: Path, text: str = TEXT) -> Any:
     (tmp_path / "t.dods").write_bytes(body(expression, text))
-    (tmp_path / "t.das").write_text(das(known(text)), encoding="utf-8")
+    (tmp_path / "t.das").write_text(write_das(known(text)), encoding="utf-8")
     return nczarr.open(tmp_path / "t.dods")
 
 
@@ -96,7 +96,7 @@ def test_bytes_of_each_type() -> None:
 
 def test_documents() -> None:
     found = known()
-    text = das(found)
+    text = write_das(found)
     assert 'String quote "a\\"b\\x5c";' in text
     assert "Float32 f 0.1, NaN;" in text
     assert "Int32 DODS.strlen 5;" in text
@@ -135,12 +135,12 @@ def test_inexact_integers_are_refused() -> None:
     text = "netcdf t { variables: int64 v ; v:k = 9007199254740993LL ; data: v = 9007199254740993LL ; }"
     with pytest.raises(InexactError, match="9007199254740993"):
         body("v", text)
-    assert "/v@k: its 64-bit integers are no doubles" in das(known(text))
+    assert "/v@k: its 64-bit integers are no doubles" in write_das(known(text))
 
 
 def test_long_strings_have_their_length() -> None:
     text = f'netcdf t {{ variables: string v ; data: v = "{"x" * 100}" ; }}'
-    assert "Int32 DODS.strlen 100;" in das(known(text))
+    assert "Int32 DODS.strlen 100;" in write_das(known(text))
 
 
 def test_text_response() -> None:
@@ -158,7 +158,7 @@ def test_samples_are_read_by_our_reader(name: str, tmp_path: Path) -> None:
     with nczarr.open(ROOT / "samples" / f"{name}.cdl") as truth:
         found = mapping(truth.checked, name)
         (tmp_path / "t.dods").write_bytes(b"".join(response(found, tuple(found.nodes.values()))))
-        (tmp_path / "t.das").write_text(das(found), encoding="utf-8")
+        (tmp_path / "t.das").write_text(write_das(found), encoding="utf-8")
         with nczarr.open(tmp_path / "t.dods") as back:
             by_name = {each.replace("%2f", "/").removeprefix("/"): each for each in back}
             for fqn in truth:
