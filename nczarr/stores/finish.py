@@ -353,11 +353,16 @@ def lock_target(path: str, report: Report, storage: StorageOptions, *, replaces:
             error.add_note(f"the folder `{folder}` cannot be written, where a new target is made beside its place")
         raise
     finally:
-        if isinstance(lock, LockFile) and lock.killed:
-            _report_leftovers(path, report)
-        if lock is not None:
-            with steps():
+        try:
+            if isinstance(lock, LockFile) and lock.killed:
+                _report_leftovers(path, report)
+            if lock is not None:
+                with steps():
+                    lock.release()
+        except KeyboardInterrupt:  # between the end of the block and the delay of signals
+            if lock is not None:
                 lock.release()
+            raise
 
 
 def _take_lock(path: str, storage: StorageOptions, *, replaces: bool) -> Lock:

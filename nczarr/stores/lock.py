@@ -181,6 +181,10 @@ class Unchanged(Lock):
         self._lock.release()
 
 
+RELEASED = -1
+"""File of a lock that was released."""
+
+
 class LockFile(Lock):
     """Lock file, locked by the system until it is closed."""
 
@@ -197,12 +201,15 @@ class LockFile(Lock):
 
     def release(self) -> None:
         """Remove the file, then close it, so that a run that waits for it finds that it is gone."""
-        if _is_there(self.path, self._file):
+        file, self._file = self._file, RELEASED
+        if file == RELEASED:
+            return
+        if _is_there(self.path, file):
             with suppress(OSError):
                 os.unlink(self.path)
-        _inherited.discard(self._file)
+        _inherited.discard(file)
         with suppress(OSError):  # nothing was written to it, and the system releases its lock even if this fails
-            os.close(self._file)
+            os.close(file)
 
 
 _inherited: set[int] = set()
