@@ -150,8 +150,8 @@ def register(config: Any, containers: Iterable[Container], options: StorageOptio
 def find_unchanged_since(places: Iterable[str], begin: datetime) -> datetime:
     """Return the time, in whole seconds, after which no file may have changed for its chunks to be read.
 
-    `places`: paths, URLs, and paths of fetched files. The time is the newest modification of local files; for others, whose times take a
-    request each, the begin of the run. Raises OSError.
+    `places`: paths, URLs, and paths of fetched files. The time is the newest modification of local files; for others,
+    whose times take a request each, the begin of the run. Raises OSError.
     """
     newest = datetime.fromtimestamp(0, UTC)
     for place in places:
