@@ -87,8 +87,9 @@ def _changes(
     checked: Checked, first: Checked | None, recoding: Recoding, report: Report, name: str
 ) -> Iterator[tuple[str, _Times]]:
     """Yield the variables with other units than the requested ones, and their cell bounds."""
+    calendars = dict(_list_calendars(checked))
     for path, variable in checked.variables.items():
-        units = units_of(variable)
+        units = units_of(variable, calendars.get(path))
         target = units if units is None else _target(path, units, variable, first, recoding)
         if units is None or target is None:
             continue
@@ -114,15 +115,25 @@ def _target(path: str, units: Units, variable: Variable, first: Checked | None, 
     if recoding.units is not None:
         return time_units.dates(recoding.units, units.calendar or STANDARD) if variable.dimensions else None
     other = None if first is None else first.variables.get(path)
-    return None if other is None else units_of(other)
+    return None if other is None or first is None else units_of(other, dict(_list_calendars(first)).get(path))
 
 
-def units_of(variable: Variable) -> Units | None:
-    """Return the units of a variable of dates; None for others."""
+def units_of(variable: Variable, calendar: str | None = None) -> Units | None:
+    """Return the units of a variable of dates; None for others. `calendar`: the one of a variable without its own."""
     text = text_of(variable, "units")
     if text is None or not is_number(variable.type):
         return None
-    return time_units.dates(text, text_of(variable, "calendar") or STANDARD)
+    return time_units.dates(text, text_of(variable, "calendar") or calendar or STANDARD)
+
+
+def _list_calendars(checked: Checked) -> Iterator[tuple[str, str]]:
+    """Yield the variables of cell bounds with the calendar of their coordinate."""
+    for path, variable in checked.variables.items():
+        calendar = text_of(variable, "calendar")
+        for attribute in BOUNDS if calendar is not None else ():
+            bounds = _find_named(path, text_of(variable, attribute), checked)
+            if bounds is not None and calendar is not None:
+                yield bounds, calendar
 
 
 def text_of(variable: Variable, name: str) -> str | None:

@@ -21,8 +21,9 @@ from tests.conftest import Ran
 CDL = """netcdf d {{
 dimensions: time = UNLIMITED ; nv = 2 ;
 variables:
-  {type} time(time) ; time:units = "{units}" ; {attributes}
+  {type} time(time) ; time:units = "{units}" ;
   {type} bounds(time, nv) ;
+  {attributes}
   float v(time) ;
 data: time = {times} ; bounds = {bounds} ; v = {values} ;
 }}
@@ -93,6 +94,22 @@ def test_numbers_in_old_units_and_other_calendars_are_refused() -> None:
     short = day("hours since 2000-01-02", [0], attributes='time:calendar = "360_day" ;')
     assert "dates of the calendar `360_day`" in refused(first, short, decode_times=True)
     assert "no units of dates" in refused(first, units="fortnights")
+
+
+@pytest.mark.parametrize("request_units", [{"decode_times": True}, {"units": "days since 2000-01-01"}])
+def test_bounds_with_units_have_the_calendar_of_their_coordinate(request_units: dict[str, Any]) -> None:
+    """2000 has 365 days in this calendar."""
+    sources = [
+        day(
+            f"days since {year}-01-01", [0, 1],
+            attributes=f'''time:bounds = "bounds" ; time:calendar = "noleap" ;
+            bounds:units = "days since {year}-01-01" ;''',
+        )
+        for year in (2000, 2001)
+    ]  # fmt: skip
+    found = refs.combine(sources, along="time", **request_units)
+    assert found["time"][:].tolist() == [0, 1, 365, 366]
+    assert found["bounds"][:, 1].tolist() == [0, 1, 365, 366]
 
 
 def test_without_a_request_units_must_be_equal() -> None:
