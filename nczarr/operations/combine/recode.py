@@ -1,8 +1,9 @@
-"""Times of all sources in the same units: exact numbers, or an error.
+"""Times of all sources in the same units and type: exact numbers, or an error.
 
 A source that counts its hours from its own first day has other `units` than the
 next. Its times are read, and become numbers of one unit since one date. Cell
-bounds have the units of their coordinate.
+bounds have the units of their coordinate. Writers such as xarray store whole
+numbers as integers, and others as floats: the type is that of the first source.
 """
 
 from __future__ import annotations
@@ -42,6 +43,10 @@ class _Times(NamedTuple):
     given: Units
     wanted: Units
     """The requested ones."""
+    type: str
+    """Type of the first source."""
+    fill: Constant | None
+    """Value of unwritten cells in this type."""
     follower: bool
     """True for cell bounds without units of their own."""
 
@@ -80,13 +85,20 @@ def recode(name: str, checked: Checked, first: Checked | None, recoding: Recodin
             }
 
         tree = map_groups(checked.dataset, change)
-        return remaining(checked, tree)._replace(parts={**checked.parts, **parts})
+        fills = {**checked.fills, **{path: times.fill for path, times in changes.items()}}
+        return remaining(checked._replace(fills=fills), tree)._replace(parts={**checked.parts, **parts})
 
 
 def _changes(
     checked: Checked, first: Checked | None, recoding: Recoding, report: Report, name: str
 ) -> Iterator[tuple[str, _Times]]:
-    """Yield the variables with other units than the requested ones, and their cell bounds."""
+    """Yield the variables with other units or another type than the requested ones, and their cell bounds."""
+
+    def describe(path: str, units: Units, target: Units, *, follower: bool) -> _Times:
+        """Return the times of a variable, in the type of the first source."""
+        model = checked if first is None or not _is_number_in(first, path) else first
+        return _Times(units, target, model.variables[path].type, model.fills[path], follower)
+
     calendars = dict(_list_calendars(checked))
     for path, variable in checked.variables.items():
         units = units_of(variable, calendars.get(path))
@@ -95,19 +107,28 @@ def _changes(
             continue
         if CALENDARS[(target.calendar or STANDARD).lower()] != CALENDARS[(units.calendar or STANDARD).lower()]:
             text = f"`{path}` has dates of the calendar `{units.calendar}` in `{name}`, `{target.calendar}` before"
-            report.error("inexact-times", text)
+            report.error("inexact-times", text, helps=["join the sources of each calendar apart"])
             continue
+        times = describe(path, units, target, follower=False)
+        followers = {}
+        for attribute in BOUNDS:
+            bounds = _find_named(path, text_of(variable, attribute), checked)
+            if bounds is not None and units_of(checked.variables[bounds]) is None:
+                followers[bounds] = describe(bounds, units, target, follower=True)
         if target.text == units.text:
+            every = {path: times, **followers}
+            yield from ((fqn, one) for fqn, one in every.items() if one.type != checked.variables[fqn].type)
             continue
         odd = next((attribute.name for attribute in variable.attributes if attribute.name in IN_UNITS), None)
         if odd is not None:
             report.error("inexact-times", f"`{path}` has the attribute `{odd}` in `{name}`, which is not recoded")
             continue
-        yield path, _Times(units, target, follower=False)
-        for attribute in BOUNDS:
-            bounds = _find_named(path, text_of(variable, attribute), checked)
-            if bounds is not None and units_of(checked.variables[bounds]) is None:
-                yield bounds, _Times(units, target, follower=True)
+        yield path, times
+        yield from followers.items()
+
+
+def _is_number_in(checked: Checked, path: str) -> bool:
+    return path in checked.variables and is_number(checked.variables[path].type)
 
 
 def _target(path: str, units: Units, variable: Variable, first: Checked | None, recoding: Recoding) -> Units | None:
@@ -152,12 +173,16 @@ def _find_named(path: str, text: str | None, checked: Checked) -> str | None:
     if text is None:
         return None
     fqn = names.join(names.parent(path), text.strip())
-    return fqn if fqn in checked.variables and is_number(checked.variables[fqn].type) else None
+    return fqn if _is_number_in(checked, fqn) else None
 
 
 def _declare(variable: Variable, times: _Times | None) -> Variable:
-    """Return a variable with its new units."""
-    if times is None or times.follower:
+    """Return a variable with its new units and type."""
+    if times is None:
+        return variable
+    if times.type != variable.type:
+        variable = variable.model_copy(update={"type": times.type})
+    if times.follower:
         return variable
     attributes = tuple(
         Attribute(name=attribute.name, value=Constant.text(times.wanted.text.encode()))
@@ -178,13 +203,47 @@ def _recode_parts(name: str, path: str, checked: Checked, times: _Times, report:
     missing = np.isnan(values) if dtype.kind == "f" else np.zeros(values.shape, bool)
     for mark in _marks(path, checked):
         missing |= values == mark
-    recoded_values, fault = in_units(values, missing, times.given, times.wanted)
+    if times.type == checked.variables[path].type:
+        element, target = source.layout.dtype, dtype
+        recoded_values, fault = in_units(values, missing, times.given, times.wanted)
+    else:
+        element, target = descr(times.type, {}), numpy_dtype(descr(times.type, {})).newbyteorder("=")
+        recoded_values, fault = _in_type(values, missing, times, target)
     if fault is not None:
-        text = f"`{path}`: {fault} in `{name}` is no exact {dtype} in `{times.wanted.text}`"
-        report.error("inexact-times", text, helps=["give finer units with `--units`"])
+        text = f"`{path}`: {fault} in `{name}` is no exact {target} in `{times.wanted.text}`"
+        report.error("inexact-times", text, helps=[_advise(values, missing, times.given)])
         return None
-    layout = Layout(source.layout.dtype, values.shape, values.shape, fill=source.layout.fill)
-    return {"": ArrayInMemory(layout, recoded_values.astype(numpy_dtype(source.layout.dtype)))}
+    fill = source.layout.fill if target == dtype else None if times.fill is None else times.fill.data
+    layout = Layout(element, values.shape, values.shape, fill=fill if isinstance(fill, bytes) else None)
+    return {"": ArrayInMemory(layout, recoded_values.astype(numpy_dtype(element)))}
+
+
+def _advise(values: NDArray[Any], missing: NDArray[np.bool_], units: Units) -> str:
+    """Return what to do about times that are not exact in other units: arguments as those of `in_units`."""
+    seconds = values[~missing].astype("f8") * float(units.unit)
+    if not missing.any() and (seconds == np.floor(seconds)).all() and (np.abs(seconds) < 2**53).all():
+        return "give finer units with `--units`"
+    return "store these times as whole numbers of seconds, minutes or hours first: fractions are exact in few units"
+
+
+def _in_type(
+    values: NDArray[Any], missing: NDArray[np.bool_], times: _Times, dtype: np.dtype[Any]
+) -> tuple[NDArray[Any], str | None]:
+    """Return times in other units and another type, and the first that is not exact as text.
+
+    Arguments as those of `in_units`; `dtype`: the new type, in native byte order.
+    A missing value has no equal in another type, except NaN in floats.
+    """
+    wide = values.astype(np.promote_types(values.dtype, dtype))
+    numbers = ~(np.isnan(values) if "f" == values.dtype.kind == dtype.kind else np.zeros(values.shape, bool))
+    wrong = numbers & (missing | (wide.astype(values.dtype) != values))
+    recoded, fault = in_units(wide, missing, times.given, times.wanted)
+    if fault is not None and not wrong.any():
+        return recoded, fault
+    with np.errstate(invalid="ignore", over="ignore"):
+        narrow = recoded.astype(dtype)
+        wrong |= numbers & (narrow.astype(wide.dtype) != recoded)
+    return narrow, f"{values[wrong][0].item()} {times.given.text}" if wrong.any() else None
 
 
 def _marks(path: str, checked: Checked) -> Iterator[Any]:

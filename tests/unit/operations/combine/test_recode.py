@@ -96,6 +96,56 @@ def test_numbers_in_old_units_and_other_calendars_are_refused() -> None:
     assert "no units of dates" in refused(first, units="fortnights")
 
 
+@pytest.mark.parametrize(
+    ("types", "times"),
+    [
+        (("int64", "double"), ([0, 1], [2, 3])),
+        (("double", "int"), ([0, 0.5], [2, 3])),
+        (("float", "double"), ([0, 0.5], [2.25, 3])),
+        (("ubyte", "int64"), ([0, 1], [2, 3])),
+    ],
+)
+@pytest.mark.parametrize("wanted", [{}, {"sort": True}, {"join": "outer"}])
+def test_times_get_the_type_of_the_first_source(
+    types: tuple[str, str], times: tuple[list[float], ...], wanted: dict[str, Any]
+) -> None:
+    sources = [day("days since 2000-01-01", one, type=name) for one, name in zip(times, types, strict=True)]
+    found = refs.combine(sources, along="time", decode_times=True, **wanted)
+    assert found["time"][:].tolist() == [*times[0], *times[1]]
+    assert found["bounds"][:, 0].tolist() == [*times[0], *times[1]]
+    assert [found.dataset.variables[place].type for place in (0, 1)] == [types[0]] * 2
+
+
+@pytest.mark.parametrize(
+    ("types", "late", "told", "help_text"),
+    [
+        (("int", "double"), "2.5", "2.5 days", "finer units"),
+        (("int", "double"), "2.3", "2.3 days", "whole numbers"),
+        (("int", "double"), "NaN", "nan days", "whole numbers"),
+        (("byte", "int"), "200", "200 days", "finer units"),
+        (("float", "int"), "16777217", "16777217 days", "finer units"),
+    ],
+)
+def test_times_without_an_equal_in_this_type_are_refused(
+    types: tuple[str, str], late: Any, told: str, help_text: str
+) -> None:
+    sources = [
+        day("days since 2000-01-01", [0], type=types[0]),
+        day("days since 2000-01-01", [late], type=types[1]),
+    ]
+    text = refused(*sources, decode_times=True)
+    assert (told in text, "is no exact" in text, help_text in text) == (True, True, True)
+
+
+def test_marks_of_missing_times_have_no_equal_in_another_type() -> None:
+    mark = "time:_FillValue = 9{} ;"
+    sources = [
+        day("days since 2000-01-01", [0, 1], type="int", attributes=mark.format("")),
+        day("days since 2000-01-01", [2, 9], type="double", attributes=mark.format(".")),
+    ]
+    assert "9.0 days since" in refused(*sources, decode_times=True)
+
+
 @pytest.mark.parametrize("request_units", [{"decode_times": True}, {"units": "days since 2000-01-01"}])
 def test_bounds_with_units_have_the_calendar_of_their_coordinate(request_units: dict[str, Any]) -> None:
     """2000 has 365 days in this calendar."""
