@@ -373,4 +373,5 @@ def report_repeated_values(path: str, name: str, combined: Checked, length: int,
         from nczarr.operations.compare.difference import show
 
         text = f"`{name}` would have {show(repeated[0])}{more} of `{path}` several times"
-        report.error("misplaced-records", text, helps=HELPS)
+        rule = "keep one of them with `--duplicates first` or `--duplicates last`"
+        report.error("misplaced-records", text, helps=[HELPS[0], rule, HELPS[1]])
