@@ -137,3 +137,21 @@ def test_aggregation_files_are_refused(tmp_path: Path) -> None:
     new = str(tmp_path / "new.nc")
     assert run_command("combine", place, sources[2], new, "--along", "t", "--to", "cfa", "-q").status == 0
     assert values(new, "t") == [1, 2, 3]
+
+
+@pytest.mark.parametrize("suffix", [".zarr", ".json", ".nc"])
+@pytest.mark.parametrize(("type_", "fill"), [("float", math.nan), ("short", -32767)])
+def test_a_fill_value_that_gaps_made_necessary_is_no_difference(
+    tmp_path: Path, suffix: str, type_: str, fill: float
+) -> None:
+    """The next files do not have it, as those before."""
+    members = {"type": type_, "attributes": ""}
+    sources = [write(tmp_path / f"{t}.nc", t, x, **members) for t, x in ((1, (1, 2)), (2, (2,)), (3, (1, 2)))]
+    path = str(tmp_path / f"t{suffix}")
+    assert run_command("combine", *sources[:2], path, "--along", "t", "--join", "outer", "-q").status == 0
+    ran = append(path, sources[2], join="outer")
+    assert ran.status == 0, ran.err
+    assert np.array_equal(values(path), [[11, 12], [fill, 22], [31, 32]], equal_nan=True)
+    other = {**members, "attributes": f"v:_FillValue = 7{'.f' if type_ == 'float' else 's'} ;"}
+    ran = append(path, write(tmp_path / "4.nc", 4, (1, 2), **other), join="outer")
+    assert (ran.status, "attribute `_FillValue` of `/v` differs" in ran.err) == (1, True)
