@@ -85,7 +85,8 @@ def recode(name: str, checked: Checked, first: Checked | None, recoding: Recodin
             }
 
         tree = map_groups(checked.dataset, change)
-        fills = {**checked.fills, **{path: times.fill for path, times in changes.items()}}
+        fills = dict(checked.fills)
+        fills.update({path: one.fill for path, one in changes.items() if one.type != checked.variables[path].type})
         return remaining(checked._replace(fills=fills), tree)._replace(parts={**checked.parts, **parts})
 
 

@@ -489,3 +489,9 @@ def test_scales_with_the_same_digits_are_shown_with_their_types() -> None:
     made = combined(packed([1], "1, 2", "0.5f"), packed([2], "1, 2", "0.5"), along=("t",), repack=True)
     (row,) = made.diagnostics[0].notes
     assert row == "`/v`: scale_factor 0.5 (double, 1) becomes 0.5 (float, 1), in `s1`"
+
+
+def test_one_source_is_singular(tmp_path: Path) -> None:
+    nczarr.write(source([1]), tmp_path / "a.nc")
+    ran = run_command("combine", str(tmp_path / "a.nc"), str(tmp_path / "o.json"), "--along", "t")
+    assert "`: 1 source, reference" in ran.err
