@@ -108,6 +108,8 @@ OVERRIDE = "if they mean the same places, take those of the first source with `-
 
 REPACK = "give all sources the same packing with `--repack`"
 
+CORRECT = "if only the attribute is wrong, correct it with `nczarr edit SRC --set`"
+
 CHOOSE = "select the combined parts with `--var` and `--group`"
 
 Conflict = tuple[str, Aspect, str]
@@ -246,6 +248,8 @@ class Combination:
         is_number_form = aspect is Aspect.ELEMENT_TYPE or attribute in PACKING
         is_time = path in checked.variables and _is_time(checked.variables[path])
         helps = [SAME_UNITS] * (is_time and (attribute == "units" or aspect is Aspect.ELEMENT_TYPE))
+        if aspect is Aspect.ATTRIBUTE and not helps and attribute not in PACKING:
+            helps.append(CORRECT)
         if spec.new_dim is not None:
             return helps
         is_packed = path in self.model.axes and path not in self.model.way.dimensions and is_number_form

@@ -37,6 +37,17 @@ STANDARD = "standard"
 """The calendar of times without the attribute `calendar`."""
 
 
+MODERN = {STANDARD, time_units.GREGORIAN}
+"""Calendars that differ only before 1582-10-15."""
+
+ALIKE = (
+    "if all dates, also those of `units`, are later than 1582-10-14, the calendars are equal: "
+    "correct the attribute with `nczarr edit SRC --set`"
+)
+
+APART = "join the sources of each calendar apart"
+
+
 class _Times(NamedTuple):
     """Times of one variable."""
 
@@ -108,7 +119,8 @@ def _changes(
             continue
         if CALENDARS[(target.calendar or STANDARD).lower()] != CALENDARS[(units.calendar or STANDARD).lower()]:
             text = f"`{path}` has dates of the calendar `{units.calendar}` in `{name}`, `{target.calendar}` before"
-            report.error("inexact-times", text, helps=["join the sources of each calendar apart"])
+            both = {CALENDARS[(one.calendar or STANDARD).lower()] for one in (units, target)}
+            report.error("inexact-times", text, helps=[ALIKE if both == MODERN else APART])
             continue
         times = describe(path, units, target, follower=False)
         followers = {}

@@ -162,6 +162,16 @@ def test_bounds_with_units_have_the_calendar_of_their_coordinate(request_units: 
     assert found["bounds"][:, 1].tolist() == [0, 1, 365, 366]
 
 
+@pytest.mark.parametrize(
+    ("calendar", "help_text"),
+    [("proleptic_gregorian", "the calendars are equal: correct the attribute"), ("noleap", "of each calendar apart")],
+)
+def test_other_calendars_are_refused_with_what_to_do(calendar: str, help_text: str) -> None:
+    odd = day("days since 2000-01-02", [0], attributes=f'time:calendar = "{calendar}" ;')
+    assert help_text in refused(day("days since 2000-01-01", [0]), odd, decode_times=True)
+    assert "correct it with `nczarr edit SRC --set`" in refused(day("days since 2000-01-02", [0]), odd)
+
+
 def test_without_a_request_units_must_be_equal() -> None:
     sources = [day(f"hours since 2000-01-{number:02}", [0]) for number in (1, 2)]
     with pytest.raises(nczarr.CompileError) as caught:
