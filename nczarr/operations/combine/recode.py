@@ -16,7 +16,7 @@ from nczarr import names
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.regions import all_of
 from nczarr.arrays.sources.memory import ArrayInMemory
-from nczarr.arrays.sources.source import Layout, Parts, numpy_dtype
+from nczarr.arrays.sources.source import Layout, Parts, convert_fill, numpy_dtype
 from nczarr.arrays.values import time_units
 from nczarr.arrays.values.parts import descr
 from nczarr.arrays.values.time_units import CALENDARS, Units
@@ -29,6 +29,9 @@ from nczarr.operations.combine.agreement import Recoding
 
 IN_UNITS = ("valid_min", "valid_max", "valid_range", "actual_range", "scale_factor", "add_offset")
 """Attributes with numbers in the units of their variable."""
+
+MARKS = ("_FillValue", "missing_value")
+"""Attributes that mark missing values."""
 
 BOUNDS = ("bounds", "climatology")
 """Attributes that name a variable of cell bounds."""
@@ -58,8 +61,14 @@ class _Times(NamedTuple):
     """Type of the first source."""
     fill: Constant | None
     """Value of unwritten cells in this type."""
+    marks: tuple[Attribute, ...]
+    """Attributes of the first source that mark missing values."""
     follower: bool
     """True for cell bounds without units of their own."""
+
+    def has_form_of(self, variable: Variable) -> bool:
+        """Return whether a variable has this type and these marks."""
+        return self.type == variable.type and self.marks == _list_marks(variable)
 
 
 def is_valid(recoding: Recoding, report: Report) -> bool:
@@ -97,7 +106,7 @@ def recode(name: str, checked: Checked, first: Checked | None, recoding: Recodin
 
         tree = map_groups(checked.dataset, change)
         fills = dict(checked.fills)
-        fills.update({path: one.fill for path, one in changes.items() if one.type != checked.variables[path].type})
+        fills.update({path: one.fill for path, one in changes.items() if not one.has_form_of(checked.variables[path])})
         return remaining(checked._replace(fills=fills), tree)._replace(parts={**checked.parts, **parts})
 
 
@@ -107,9 +116,10 @@ def _changes(
     """Yield the variables with other units or another type than the requested ones, and their cell bounds."""
 
     def describe(path: str, units: Units, target: Units, *, follower: bool) -> _Times:
-        """Return the times of a variable, in the type of the first source."""
+        """Return the times of a variable, in the type and with the marks of the first source."""
         model = checked if first is None or not _is_number_in(first, path) else first
-        return _Times(units, target, model.variables[path].type, model.fills[path], follower)
+        variable = model.variables[path]
+        return _Times(units, target, variable.type, model.fills[path], _list_marks(variable), follower)
 
     calendars = dict(_list_calendars(checked))
     for path, variable in checked.variables.items():
@@ -130,7 +140,7 @@ def _changes(
                 followers[bounds] = describe(bounds, units, target, follower=True)
         if target.text == units.text:
             every = {path: times, **followers}
-            yield from ((fqn, one) for fqn, one in every.items() if one.type != checked.variables[fqn].type)
+            yield from ((fqn, one) for fqn, one in every.items() if not one.has_form_of(checked.variables[fqn]))
             continue
         odd = next((attribute.name for attribute in variable.attributes if attribute.name in IN_UNITS), None)
         if odd is not None:
@@ -138,6 +148,11 @@ def _changes(
             continue
         yield path, times
         yield from followers.items()
+
+
+def _list_marks(variable: Variable) -> tuple[Attribute, ...]:
+    """Return the attributes that mark missing values, sorted by name."""
+    return tuple(sorted((one for one in variable.attributes if one.name in MARKS), key=lambda one: one.name))
 
 
 def _is_number_in(checked: Checked, path: str) -> bool:
@@ -193,8 +208,9 @@ def _declare(variable: Variable, times: _Times | None) -> Variable:
     """Return a variable with its new units and type."""
     if times is None:
         return variable
-    if times.type != variable.type:
-        variable = variable.model_copy(update={"type": times.type})
+    if not times.has_form_of(variable):
+        rest = tuple(attribute for attribute in variable.attributes if attribute.name not in MARKS)
+        variable = variable.model_copy(update={"type": times.type, "attributes": (*rest, *times.marks)})
     if times.follower:
         return variable
     attributes = tuple(
@@ -213,20 +229,27 @@ def _recode_parts(name: str, path: str, checked: Checked, times: _Times, report:
     source = whole_parts(checked, path)[""]
     dtype = numpy_dtype(source.layout.dtype).newbyteorder("=")
     values = source.read(all_of(source.layout.shape)).astype(dtype)
-    missing = np.isnan(values) if dtype.kind == "f" else np.zeros(values.shape, bool)
+    nan = np.isnan(values) if dtype.kind == "f" else np.zeros(values.shape, bool)
+    missing = nan.copy()
     for mark in _marks(path, checked):
         missing |= values == mark
-    if times.type == checked.variables[path].type:
-        element, target = source.layout.dtype, dtype
-        recoded_values, fault = in_units(values, missing, times.given, times.wanted)
-    else:
+    element, target = source.layout.dtype, dtype
+    has_form = times.has_form_of(checked.variables[path])
+    if times.type != checked.variables[path].type:
         element, target = descr(times.type, {}), numpy_dtype(descr(times.type, {})).newbyteorder("=")
         recoded_values, fault = _in_type(values, missing, times, target)
+    else:
+        recoded_values, fault = in_units(values, missing, times.given, times.wanted)
+    marks = [_numbers_of(mark.value) for mark in times.marks]
+    if not has_form and ((missing & ~nan).any() or any(np.isin(recoded_values, numbers).any() for numbers in marks)):
+        text = f"`{path}` has missing values in `{name}`, which are marked in another way than before"
+        report.error("inexact-times", text, helps=["leave the source out"])
+        return None
     if fault is not None:
         text = f"`{path}`: {fault} in `{name}` is no exact {target} in `{times.wanted.text}`"
         report.error("inexact-times", text, helps=[_advise(values, missing, times.given)])
         return None
-    fill = source.layout.fill if target == dtype else None if times.fill is None else times.fill.data
+    fill = source.layout.fill if has_form else None if times.fill is None else convert_fill(times.fill.data, element)
     layout = Layout(element, values.shape, values.shape, fill=fill if isinstance(fill, bytes) else None)
     return {"": ArrayInMemory(layout, recoded_values.astype(numpy_dtype(element)))}
 
@@ -264,8 +287,15 @@ def _marks(path: str, checked: Checked) -> Iterator[Any]:
     variable = checked.variables[path]
     attributes = [attribute.value for attribute in variable.attributes if attribute.name == "missing_value"]
     for constant in (checked.fills[path], *attributes):
-        if constant is not None and isinstance(constant.data, bytes) and is_number(constant.type):
-            yield from np.frombuffer(constant.data, numpy_dtype(descr(constant.type, {}))).tolist()
+        yield from _numbers_of(constant)
+
+
+def _numbers_of(constant: Constant | None) -> list[Any]:
+    """Return the values of an attribute of numbers; none of others."""
+    if constant is None or not isinstance(constant.data, bytes) or not is_number(constant.type):
+        return []
+    numbers: list[Any] = np.frombuffer(constant.data, numpy_dtype(descr(constant.type, {}))).tolist()
+    return numbers
 
 
 def in_units(

@@ -137,13 +137,28 @@ def test_times_without_an_equal_in_this_type_are_refused(
     assert (told in text, "is no exact" in text, help_text in text) == (True, True, True)
 
 
-def test_marks_of_missing_times_have_no_equal_in_another_type() -> None:
-    mark = "time:_FillValue = 9{} ;"
+@pytest.mark.parametrize("late", [[2, 9], [2, 8]])  # missing in the source; missing with the mark of the first one
+def test_missing_times_with_other_marks_are_refused(late: list[float]) -> None:
     sources = [
-        day("days since 2000-01-01", [0, 1], type="int", attributes=mark.format("")),
-        day("days since 2000-01-01", [2, 9], type="double", attributes=mark.format(".")),
+        day("days since 2000-01-01", [0, 1], type="int", attributes="time:_FillValue = 8 ;"),
+        day("days since 2000-01-01", late, type="double", attributes="time:_FillValue = 9. ;"),
     ]
-    assert "9.0 days since" in refused(*sources, decode_times=True)
+    assert "`/time` has missing values in " in refused(*sources, decode_times=True)
+
+
+@pytest.mark.parametrize("types", [("int64", "double"), ("double", "double"), ("double", "int64")])
+def test_times_get_the_marks_of_the_first_source(types: tuple[str, str]) -> None:
+    """xarray gives floats, but not integers, the fill value NaN."""
+    named = 'time:bounds = "bounds" ; '
+    mark = "time:_FillValue = NaN ;" if types[1] == "double" else ""
+    sources = [
+        day("days since 2000-01-01", [0], type=types[0], attributes=named),
+        day("days since 2000-01-01", [1], type=types[1], attributes=named + mark),
+    ]
+    for every in (sources, sources[::-1]):
+        found = refs.combine(every, along="time", decode_times=True, sort=True)
+        assert found["time"][:].tolist() == [0, 1]
+        assert found["time"].attributes.keys() == every[0]["time"].attributes.keys()
 
 
 @pytest.mark.parametrize("request_units", [{"decode_times": True}, {"units": "days since 2000-01-01"}])
