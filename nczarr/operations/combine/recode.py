@@ -249,8 +249,11 @@ def _recode_parts(name: str, path: str, checked: Checked, times: _Times, report:
         text = f"`{path}`: {fault} in `{name}` is no exact {target} in `{times.wanted.text}`"
         report.error("inexact-times", text, helps=[_advise(values, missing, times.given)])
         return None
-    fill = source.layout.fill if has_form else None if times.fill is None else convert_fill(times.fill.data, element)
-    layout = Layout(element, values.shape, values.shape, fill=fill if isinstance(fill, bytes) else None)
+    fill = source.layout.fill
+    if not has_form:
+        data = None if times.fill is None else times.fill.data
+        fill = convert_fill(data if isinstance(data, bytes) else None, element)
+    layout = Layout(element, values.shape, values.shape, fill=fill)
     return {"": ArrayInMemory(layout, recoded_values.astype(numpy_dtype(element)))}
 
 
