@@ -19,6 +19,7 @@ from nczarr.arrays.sources.split_chunks import align_grids
 from nczarr.ast import Dimension, Group, Variable
 from nczarr.ast.dataset import building, map_groups
 from nczarr.ast.rectilinear import varies
+from nczarr.ast.types import is_number
 from nczarr.check.checked import Checked, resize
 from nczarr.diagnostics.report import Diagnostic, Report, Severity
 from nczarr.diagnostics.secrets import NO_OPTIONS, StorageOptions
@@ -252,7 +253,8 @@ class Combination:
             helps.append(CORRECT)
         if spec.new_dim is not None:
             return helps
-        is_packed = path in self.model.axes and path not in self.model.way.dimensions and is_number_form
+        is_packed = is_number_form and path in self.model.axes and path not in self.model.way.dimensions
+        is_packed = is_packed and path in checked.variables and is_number(checked.variables[path].type)
         if is_packed and not (spec.repack or is_time):
             helps.append(REPACK)
         has_place = aspect in (Aspect.LENGTH, Aspect.VALUES) and is_index(path, checked)

@@ -437,6 +437,8 @@ BARE = "netcdf t {{ dimensions: t = 1 ; y = {} ; variables: int v(t, y) ; }}"
 
 DAYS = "days since 2000-1-1"
 
+LISTED = "netcdf t {{ types: int(*) {0} ; dimensions: t = 1 ; variables: {0} v(t) ; data: v = {{ {1} }} ; }}"
+
 COUNTED = 'netcdf t {{ dimensions: t = 1 ; variables: {} t(t) ; t:units = "{}" ; data: t = {} ; }}'
 
 
@@ -448,6 +450,7 @@ COUNTED = 'netcdf t {{ dimensions: t = 1 ; variables: {} t(t) ; t:units = "{}" ;
         ([BOUNDED.format(1, "1, 2", BOUNDS), BOUNDED.format(2, "1, 2", "0, 1, 1, 3")], {}, {"override"}),
         ([BOUNDED.format(1, "1, 2", BOUNDS), BOUNDED.format(2, "1, 2", "0, 1, 1, 3")], {"join": "outer"}, {"override"}),
         ([COUNTED.format("int", DAYS, 1), COUNTED.format("double", DAYS, 2)], {}, {"times"}),
+        ([LISTED.format("l", 1), LISTED.format("m", 2)], {}, set()),  # lists are not packed
         ([COUNTED.format("int", "m", 1), COUNTED.format("double", "m", 2)], {}, set()),  # places are compared as stored
     ],
 )  # fmt: skip
