@@ -107,7 +107,8 @@ def run(arguments: argparse.Namespace) -> int:
     for conversion, lengths in done:
         count = len(arguments.sources)
         result = CommandResult(name, conversion.target, count, (conversion,), lengths)
-        messages.result(f"`{show(conversion.target)}`: {count} sources, {summary([conversion])}", result)
+        sources = f"{count} source{'s' * (count != 1)}"
+        messages.result(f"`{show(conversion.target)}`: {sources}, {summary([conversion])}", result)
     return status
 
 

@@ -23,3 +23,11 @@ def refused(*handles: DatasetHandle, along: tuple[str, ...] = ("time",), **wante
     sources = [(f"s{number}", handle.checked) for number, handle in enumerate(handles)]
     assert combine(sources, CombineSpec(along, **wanted), report) is None
     return [f"{each.code}: {each.message}" for each in report.list_sorted() if each.severity is Severity.ERROR]
+
+
+def list_helps(*handles: DatasetHandle, along: tuple[str, ...] = ("time",), **wanted: Any) -> list[str]:
+    """The helps of all errors."""
+    report = Report()
+    sources = [(f"s{number}", handle.checked) for number, handle in enumerate(handles)]
+    assert combine(sources, CombineSpec(along, **wanted), report) is None
+    return [text for each in report.list_sorted() if each.severity is Severity.ERROR for text in each.helps]

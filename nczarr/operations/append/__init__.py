@@ -27,6 +27,7 @@ from nczarr.diagnostics.secrets import show
 from nczarr.link.target import emit
 from nczarr.names import list_first
 from nczarr.operations import endpoints, pipeline
+from nczarr.operations.aggregation.instructions import is_aggregation
 from nczarr.operations.append.placement import (
     Appended,
     AppendRequest,
@@ -254,6 +255,11 @@ def open_target(path: str, report: Report, options: Options) -> ExtendableTarget
         text = f"`{show(path)}` would be written again without what is not read of it: {lack.message}"
         report.error("unextendable-target", text, helps=["write target and sources as a new one"])
     if checked is None or report.errors:
+        return None
+    if any(is_aggregation(variable) for variable in checked.variables.values()):
+        text = f"`{show(path)}` is an aggregation file, whose header lists its fragments"
+        helps = ["write it and the sources as a new one with `nczarr combine … NEW --to cfa`"]
+        report.error("unextendable-target", text, helps=helps)
         return None
     return ExtendableTarget(path, outer, form, None if isinstance(source, Source) else source, checked, file_identity)
 

@@ -178,7 +178,8 @@ def _in_order(
         if fault is not None:
             helps = ["replace the records of equal coordinates with `--region auto`"]
             able = not region and len(np.intersect1d(values_so_far, values)) > 0
-            report.error("misplaced-records", fault, helps=helps if able else [])
+            anew = ["a target grows at its end: write target and sources as a new one with `nczarr combine … --sort`"]
+            report.error("misplaced-records", fault, helps=helps if able else anew)
             continue
         values_so_far = np.concatenate([values_so_far[:at], values, values_so_far[at + len(values) :]])
         last = source_name

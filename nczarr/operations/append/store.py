@@ -72,6 +72,8 @@ def _commit(work: Extension, changes: Changes, counts: Counts) -> None:
     """Write everything into a new commit. Reports busy-target; raises OSError, CompileError with busy-target."""
     target, options = work.target, work.request.options
     assert target.outer.extends is not None
+    if not (changes.documents or changes.arrays):  # icechunk makes no commit without a change
+        return
     store = registry.load(target.outer.extends)(target.path, options, target.store)
     try:
         for key in sorted(changes.documents, key=extension.turn):

@@ -264,9 +264,14 @@ def _list_own_traits(path: str, node: Variable | Group) -> dict[Trait, Any]:
 
 
 def list_unequal(one: Mapping[Trait, Any], other: Mapping[Trait, Any]) -> Iterator[Trait]:
-    """Yield the properties that differ, objects first. A missing object stands for its properties."""
+    """Yield the properties that differ, objects first.
+
+    A missing object stands for its properties, and a missing group for all in it.
+    """
     unequal = [trait for trait, value in one.items() if other.get(trait) != value]
     unequal += [trait for trait in other if trait not in one]
+    missing = tuple(f"{path}/" for path, aspect, _ in unequal if aspect is Aspect.GROUP)
+    unequal = [trait for trait in unequal if not trait[0].startswith(missing)]
     for trait in sorted(unequal, key=lambda trait: (*OBJECTS, trait[1]).index(trait[1])):
         path, aspect, name = trait
         kinds = _OWNERS.get(aspect, (Aspect.VARIABLE,))

@@ -19,7 +19,7 @@ from nczarr.diagnostics.report import CompileError, Diagnostic, Report
 from nczarr.diagnostics.secrets import NO_OPTIONS, show
 from nczarr.names import list_first
 from nczarr.operations.combine.agreement import OBJECTS, Aspect, CombineSpec, Trait, is_decisive, settle, unify_calendar
-from nczarr.operations.combine.combination import CHOOSE, NAMED, SAME_UNITS
+from nczarr.operations.combine.combination import CHOOSE, CORRECT, NAMED, SAME_UNITS
 from nczarr.operations.combine.source_profile import CoordinateSpan, SourceProfile, make_profile
 from nczarr.operations.combine.sources import Job, read_each
 from nczarr.operations.compare.difference import show_constant
@@ -29,8 +29,6 @@ from nczarr.select.selection import Subset
 
 STORAGE = frozenset({Aspect.CODECS, Aspect.CHUNKS, Aspect.ENDIAN})
 """Properties that decide whether chunks can be referenced as one array."""
-
-CORRECT = "if only the attribute is wrong, correct it with `nczarr edit SRC --set`"
 
 SHOWN = 4
 """Maximum values, and sources of each, in the notes of a finding."""

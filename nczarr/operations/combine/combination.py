@@ -19,6 +19,7 @@ from nczarr.arrays.sources.split_chunks import align_grids
 from nczarr.ast import Dimension, Group, Variable
 from nczarr.ast.dataset import building, map_groups
 from nczarr.ast.rectilinear import varies
+from nczarr.ast.types import is_number
 from nczarr.check.checked import Checked, resize
 from nczarr.diagnostics.report import Diagnostic, Report, Severity
 from nczarr.diagnostics.secrets import NO_OPTIONS, StorageOptions
@@ -34,6 +35,7 @@ from nczarr.operations.combine.contribution import (
 from nczarr.operations.combine.coordinate_order import Ascending
 from nczarr.operations.combine.packing import PACKING
 from nczarr.operations.combine.result_grid import ResultGrid
+from nczarr.operations.combine.source_grid import is_index, list_overridden
 
 LEAST_PIECE = 4096
 """Minimum bytes of referenced chunk pieces, if the values may be embedded in the document."""
@@ -103,7 +105,11 @@ SAME_UNITS = "count all times in the units of the first source with `--decode-ti
 
 OUTER = "join the variables and coordinates of all sources with `--join outer`"
 
-REPACK = "give all sources the packing of most of them with `--repack`"
+OVERRIDE = "if they mean the same places, take those of the first source with `--join override`"
+
+REPACK = "give all sources the same packing with `--repack`"
+
+CORRECT = "if only the attribute is wrong, correct it with `nczarr edit SRC --set`"
 
 CHOOSE = "select the combined parts with `--var` and `--group`"
 
@@ -218,9 +224,7 @@ class Combination:
         for conflict, message in self._faults.items():
             more, (path, aspect, attribute) = self._more[conflict], conflict
             notes = [f"the same difference in {more} more source{'s' * (more != 1)}"] if more else []
-            is_units = (aspect, attribute) == (Aspect.ATTRIBUTE, "units") and path in self.model.checked.variables
-            is_time = is_units and _is_time(self.model.checked.variables[path])
-            helps = [SAME_UNITS] * is_time + self._list_helps(path, aspect, attribute) + [CHOOSE]
+            helps = [*self._list_helps(path, aspect, attribute), CHOOSE]
             report.error("unequal-sources", message, notes=notes, helps=helps)
         if self._attributes:
             listed = names.list_first(self._attributes, NAMED)
@@ -232,19 +236,32 @@ class Combination:
             report.error("unmatched-dimension", text, helps=helps)
         for path, order in self._ascending.items():
             if path not in {conflict[0] for conflict in self._faults} and order.fault is not None:
-                report.warning("unordered-coordinate", order.fault, helps=["give the sources in another order"])
+                sort = "" if self.model.way.new_dim else ", or sort all cells with `--sort`"
+                report.warning("unordered-coordinate", order.fault, helps=[f"give the sources in another order{sort}"])
         if report.errors > before:
             return None
         return self._combine(report)
 
     def _list_helps(self, path: str, aspect: Aspect, attribute: str) -> list[str]:
         """Return which options join sources with such a difference."""
-        spec = self.model.wanted
+        spec, checked = self.model.wanted, self.model.checked
+        is_number_form = aspect is Aspect.ELEMENT_TYPE or attribute in PACKING
+        is_time = path in checked.variables and _is_time(checked.variables[path])
+        helps = [SAME_UNITS] * (is_time and (attribute == "units" or aspect is Aspect.ELEMENT_TYPE))
+        if aspect is Aspect.ATTRIBUTE and not helps and attribute not in PACKING:
+            helps.append(CORRECT)
         if spec.new_dim is not None:
-            return []
-        is_packed = path in self.model.axes and (aspect is Aspect.ELEMENT_TYPE or attribute in PACKING)
-        differs = aspect in (Aspect.VARIABLE, Aspect.LENGTH)
-        return [REPACK] * (is_packed and not spec.repack) + [OUTER] * (differs and spec.join == "exact")
+            return helps
+        is_packed = is_number_form and path in self.model.axes and path not in self.model.way.dimensions
+        is_packed = is_packed and path in checked.variables and is_number(checked.variables[path].type)
+        if is_packed and not (spec.repack or is_time):
+            helps.append(REPACK)
+        has_place = aspect in (Aspect.LENGTH, Aspect.VALUES) and is_index(path, checked)
+        if spec.join == "exact" and (has_place or aspect is Aspect.VARIABLE):
+            helps.append(OUTER)
+        if spec.join != "override" and aspect is Aspect.VALUES and path in list_overridden(checked, self.model.way):
+            helps.append(OVERRIDE)
+        return helps
 
     def _combine(self, report: Report) -> Checked | None:
         """Return the combined dataset; None after unaligned chunks or differing fill values are reported."""

@@ -33,6 +33,7 @@ from nczarr.operations.combine.agreement import (
     settle,
 )
 from nczarr.operations.combine.coordinate_order import CoordinateOrder, order_of
+from nczarr.operations.combine.gap_fill import is_assigned
 from nczarr.operations.combine.source_grid import (
     SAME_GRID,
     Coordinates,
@@ -162,6 +163,8 @@ def contribution_of(name: str, checked: Checked, model: Model) -> Contribution:
     if spec.is_placed:
         grid = grid_of_source(checked, model.checked, model.coordinates, model.placed, way, spec)
         differences = tuple(list_faults(differences, grid, model.checked, spec))
+    if spec.join == "outer":
+        differences = tuple(one for one in differences if not is_assigned(one, model.checked, checked))
     unlike = {difference.path for difference in differences if difference.decisive}
     unlike |= {
         path
@@ -373,4 +376,5 @@ def report_repeated_values(path: str, name: str, combined: Checked, length: int,
         from nczarr.operations.compare.difference import show
 
         text = f"`{name}` would have {show(repeated[0])}{more} of `{path}` several times"
-        report.error("misplaced-records", text, helps=HELPS)
+        rule = "keep one of them with `--duplicates first` or `--duplicates last`"
+        report.error("misplaced-records", text, helps=[HELPS[0], rule, HELPS[1]])

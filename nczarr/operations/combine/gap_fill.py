@@ -12,6 +12,7 @@ from nczarr.ast.dataset import building, map_groups
 from nczarr.ast.types import ATOMIC, is_number
 from nczarr.check.check_types import DEFAULT
 from nczarr.check.checked import Checked, resize
+from nczarr.operations.combine.agreement import Aspect, SourceDifference
 from nczarr.operations.combine.packing import VariablePacking
 from nczarr.operations.combine.source_grid import DeclaredVariable
 
@@ -67,6 +68,16 @@ def fill_gaps(variable: Variable, fill: Constant | None) -> FillRule:
     is_float = ATOMIC[variable.type].is_float
     value = Constant.numbers(variable.type, [math.nan if is_float else DEFAULT[variable.type]])
     return FillRule(value, value, not is_float)
+
+
+def is_assigned(difference: SourceDifference, first: Checked, checked: Checked) -> bool:
+    """Return whether only the first source has a `_FillValue`, the one that an earlier run gave it because of gaps."""
+    path, aspect, attribute, one, other, _ = difference
+    if (aspect, attribute) != (Aspect.ATTRIBUTE, "_FillValue") or one is None or other is not None:
+        return False
+    rule = fill_gaps(checked.variables[path], checked.fills[path])
+    values = (each.value for each in first.variables[path].attributes if each.name == "_FillValue")
+    return rule.attribute is not None and rule.attribute == next(values)
 
 
 def extend_tree(

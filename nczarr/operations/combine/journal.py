@@ -1,6 +1,6 @@
 """Journal of a combination: what was learned of each source, so that a run that was stopped is resumed.
 
-    {"nczarr_combination": 1, "request": "…"}       the request, with the identity of the first source
+    {"nczarr_combination": 2, "request": "…"}       the request, with the identity of the first source
     {"form": {…}}                                   properties that many arrays share, numbered as they come
     {"source": "a.nc", "identity": "…", …}          a source: lengths, places of chunks, differences
     {"done": true, "before": "…"}                   every source was read; the identity of an older target, or null
@@ -38,7 +38,7 @@ from nczarr.stores.open import add_path_to_errors
 from nczarr.stores.stat import identity
 from nczarr.stores.url import location, trim
 
-VERSION = 1
+VERSION = 2
 
 SUFFIX = ".combining"
 """Suffix of the journal beside a target."""
@@ -269,12 +269,12 @@ def _piece(members: list[Any], forms: list[LocatedForm], paths: list[str], facts
 def _order_members(order: CoordinateOrder) -> list[Any]:
     values = [order.first, order.last, *(order.fall or ())]
     bounds = np.array(values)
-    return [bounds.dtype.str, _text(bounds.tobytes())]
+    return [bounds.dtype.str, _text(bounds.tobytes()), order.falls]
 
 
 def _order(members: list[Any]) -> CoordinateOrder:
     values: NDArray[Any] = np.frombuffer(_data(members[1]), np.dtype(members[0]))
-    return CoordinateOrder(values[0], values[1], (values[2], values[3]) if len(values) > 2 else None)
+    return CoordinateOrder(values[0], values[1], (values[2], values[3]) if len(values) > 2 else None, members[2])
 
 
 def _form_members(form: LocatedForm) -> list[Any]:

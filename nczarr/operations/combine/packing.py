@@ -88,13 +88,16 @@ class VariablePacking(NamedTuple):
 
     def describe(self, other: VariablePacking) -> str:
         """Return in words what differs from another packing."""
-        from nczarr.operations.compare.difference import show_constant
+        from nczarr.operations.compare.difference import show_constant, show_pair
 
         texts = [f"{other.type} becomes {self.type}"] if self.type != other.type else []
         one, two = ({attribute.name: attribute.value for attribute in side.attributes} for side in (other, self))
         for name in PACKING:
             if one.get(name) != two.get(name):
-                before, after = (show_constant(value) if value else "none" for value in (one.get(name), two.get(name)))
+                pair = one.get(name), two.get(name)
+                before, after = (show_constant(value) if value else "none" for value in pair)
+                if before == after and pair[0] is not None and pair[1] is not None:
+                    before, after = show_pair(pair[0], pair[1])
                 texts.append(f"{name} {before} becomes {after}")
         return ", ".join(texts)
 
@@ -170,6 +173,8 @@ class PackingChoice:
         self._rounding: dict[int, float] = {}
         self._reported: set[int] = set()
         self._choice = 0
+        self._owner = "most sources"
+        """Words for the sources with the chosen packing."""
 
     def add(self, number: int, packing: VariablePacking) -> None:
         """Add a source; the first packing is that of sources that are not added."""
@@ -186,6 +191,7 @@ class PackingChoice:
             counts[place] += 1
         counts[0] = count - sum(counts)
         self._choice = counts.index(max(counts)) if count else 0
+        self._owner = self._owner if count else "the target"
         return self._packings[self._choice]
 
     def key(self, number: int) -> int:
@@ -208,7 +214,7 @@ class PackingChoice:
         if result.wrong and number not in self._reported:
             self._reported.add(number)
             count = f"{result.wrong} value{'s' * (result.wrong != 1)}"
-            text = f"the packing of most sources cannot hold {count} of `{path}` in `{name}`"
+            text = f"the packing of {self._owner} cannot hold {count} of `{path}` in `{name}`"
             helps = ["leave the source out, or join the variable apart with `--var`"]
             notes = [chosen.describe(old), f"the first of them is {result.example}"]
             report.error("inexact-packing", text, notes=notes, helps=helps)
@@ -227,9 +233,12 @@ class PackingChoice:
             yield f"`{path}`: {chosen.describe(packing)}, in {listed}{more}{rounding}"
 
 
-def report_repacked(choices: Mapping[str, PackingChoice], names: Sequence[str], report: Report) -> None:
-    """Report the sources whose values are packed again: reencoded-chunks."""
+def report_repacked(
+    choices: Mapping[str, PackingChoice], names: Sequence[str], report: Report, *, extends: bool
+) -> None:
+    """Report the sources whose values are packed again: reencoded-chunks. `extends`: the first source is the target."""
     rows = [row for path, choice in choices.items() for row in choice.describe(path, names)]
     if rows:
-        text = "values that are packed in another way than in most sources are packed again"
+        owner = "the target" if extends else "most sources"
+        text = f"values that are packed in another way than in {owner} are packed again"
         report.add(Diagnostic("reencoded-chunks", Severity.NOTE, text, notes=tuple(rows)))

@@ -1,8 +1,9 @@
-"""Times of all sources in the same units: exact numbers, or an error.
+"""Times of all sources in the same units and type: exact numbers, or an error.
 
 A source that counts its hours from its own first day has other `units` than the
 next. Its times are read, and become numbers of one unit since one date. Cell
-bounds have the units of their coordinate.
+bounds have the units of their coordinate. Writers such as xarray store whole
+numbers as integers, and others as floats: the type is that of the first source.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from nczarr import names
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.regions import all_of
 from nczarr.arrays.sources.memory import ArrayInMemory
-from nczarr.arrays.sources.source import Layout, Parts, numpy_dtype
+from nczarr.arrays.sources.source import Layout, Parts, convert_fill, numpy_dtype
 from nczarr.arrays.values import time_units
 from nczarr.arrays.values.parts import descr
 from nczarr.arrays.values.time_units import CALENDARS, Units
@@ -29,11 +30,25 @@ from nczarr.operations.combine.agreement import Recoding
 IN_UNITS = ("valid_min", "valid_max", "valid_range", "actual_range", "scale_factor", "add_offset")
 """Attributes with numbers in the units of their variable."""
 
+MARKS = ("_FillValue", "missing_value")
+"""Attributes that mark missing values."""
+
 BOUNDS = ("bounds", "climatology")
 """Attributes that name a variable of cell bounds."""
 
 STANDARD = "standard"
 """The calendar of times without the attribute `calendar`."""
+
+
+MODERN = {STANDARD, time_units.GREGORIAN}
+"""Calendars that differ only before 1582-10-15."""
+
+ALIKE = (
+    "if all dates, also those of `units`, are later than 1582-10-14, the calendars are equal: "
+    "correct the attribute with `nczarr edit SRC --set`"
+)
+
+APART = "join the sources of each calendar apart"
 
 
 class _Times(NamedTuple):
@@ -42,8 +57,18 @@ class _Times(NamedTuple):
     given: Units
     wanted: Units
     """The requested ones."""
+    type: str
+    """Type of the first source."""
+    fill: Constant | None
+    """Value of unwritten cells in this type."""
+    marks: tuple[Attribute, ...]
+    """Attributes of the first source that mark missing values."""
     follower: bool
     """True for cell bounds without units of their own."""
+
+    def has_form_of(self, variable: Variable) -> bool:
+        """Return whether a variable has this type and these marks."""
+        return self.type == variable.type and self.marks == _list_marks(variable)
 
 
 def is_valid(recoding: Recoding, report: Report) -> bool:
@@ -80,33 +105,58 @@ def recode(name: str, checked: Checked, first: Checked | None, recoding: Recodin
             }
 
         tree = map_groups(checked.dataset, change)
-        return remaining(checked, tree)._replace(parts={**checked.parts, **parts})
+        fills = dict(checked.fills)
+        fills.update({path: one.fill for path, one in changes.items() if not one.has_form_of(checked.variables[path])})
+        return remaining(checked._replace(fills=fills), tree)._replace(parts={**checked.parts, **parts})
 
 
 def _changes(
     checked: Checked, first: Checked | None, recoding: Recoding, report: Report, name: str
 ) -> Iterator[tuple[str, _Times]]:
-    """Yield the variables with other units than the requested ones, and their cell bounds."""
+    """Yield the variables with other units or another type than the requested ones, and their cell bounds."""
+
+    def describe(path: str, units: Units, target: Units, *, follower: bool) -> _Times:
+        """Return the times of a variable, in the type and with the marks of the first source."""
+        model = checked if first is None or not _is_number_in(first, path) else first
+        variable = model.variables[path]
+        return _Times(units, target, variable.type, model.fills[path], _list_marks(variable), follower)
+
+    calendars = dict(_list_calendars(checked))
     for path, variable in checked.variables.items():
-        units = units_of(variable)
+        units = units_of(variable, calendars.get(path))
         target = units if units is None else _target(path, units, variable, first, recoding)
         if units is None or target is None:
             continue
         if CALENDARS[(target.calendar or STANDARD).lower()] != CALENDARS[(units.calendar or STANDARD).lower()]:
             text = f"`{path}` has dates of the calendar `{units.calendar}` in `{name}`, `{target.calendar}` before"
-            report.error("inexact-times", text)
+            both = {CALENDARS[(one.calendar or STANDARD).lower()] for one in (units, target)}
+            report.error("inexact-times", text, helps=[ALIKE if both == MODERN else APART])
             continue
+        times = describe(path, units, target, follower=False)
+        followers = {}
+        for attribute in BOUNDS:
+            bounds = _find_named(path, text_of(variable, attribute), checked)
+            if bounds is not None and units_of(checked.variables[bounds]) is None:
+                followers[bounds] = describe(bounds, units, target, follower=True)
         if target.text == units.text:
+            every = {path: times, **followers}
+            yield from ((fqn, one) for fqn, one in every.items() if not one.has_form_of(checked.variables[fqn]))
             continue
         odd = next((attribute.name for attribute in variable.attributes if attribute.name in IN_UNITS), None)
         if odd is not None:
             report.error("inexact-times", f"`{path}` has the attribute `{odd}` in `{name}`, which is not recoded")
             continue
-        yield path, _Times(units, target, follower=False)
-        for attribute in BOUNDS:
-            bounds = _find_named(path, text_of(variable, attribute), checked)
-            if bounds is not None and units_of(checked.variables[bounds]) is None:
-                yield bounds, _Times(units, target, follower=True)
+        yield path, times
+        yield from followers.items()
+
+
+def _list_marks(variable: Variable) -> tuple[Attribute, ...]:
+    """Return the attributes that mark missing values, sorted by name."""
+    return tuple(sorted((one for one in variable.attributes if one.name in MARKS), key=lambda one: one.name))
+
+
+def _is_number_in(checked: Checked, path: str) -> bool:
+    return path in checked.variables and is_number(checked.variables[path].type)
 
 
 def _target(path: str, units: Units, variable: Variable, first: Checked | None, recoding: Recoding) -> Units | None:
@@ -114,15 +164,25 @@ def _target(path: str, units: Units, variable: Variable, first: Checked | None, 
     if recoding.units is not None:
         return time_units.dates(recoding.units, units.calendar or STANDARD) if variable.dimensions else None
     other = None if first is None else first.variables.get(path)
-    return None if other is None else units_of(other)
+    return None if other is None or first is None else units_of(other, dict(_list_calendars(first)).get(path))
 
 
-def units_of(variable: Variable) -> Units | None:
-    """Return the units of a variable of dates; None for others."""
+def units_of(variable: Variable, calendar: str | None = None) -> Units | None:
+    """Return the units of a variable of dates; None for others. `calendar`: the one of a variable without its own."""
     text = text_of(variable, "units")
     if text is None or not is_number(variable.type):
         return None
-    return time_units.dates(text, text_of(variable, "calendar") or STANDARD)
+    return time_units.dates(text, text_of(variable, "calendar") or calendar or STANDARD)
+
+
+def _list_calendars(checked: Checked) -> Iterator[tuple[str, str]]:
+    """Yield the variables of cell bounds with the calendar of their coordinate."""
+    for path, variable in checked.variables.items():
+        calendar = text_of(variable, "calendar")
+        for attribute in BOUNDS if calendar is not None else ():
+            bounds = _find_named(path, text_of(variable, attribute), checked)
+            if bounds is not None and calendar is not None:
+                yield bounds, calendar
 
 
 def text_of(variable: Variable, name: str) -> str | None:
@@ -141,12 +201,17 @@ def _find_named(path: str, text: str | None, checked: Checked) -> str | None:
     if text is None:
         return None
     fqn = names.join(names.parent(path), text.strip())
-    return fqn if fqn in checked.variables and is_number(checked.variables[fqn].type) else None
+    return fqn if _is_number_in(checked, fqn) else None
 
 
 def _declare(variable: Variable, times: _Times | None) -> Variable:
-    """Return a variable with its new units."""
-    if times is None or times.follower:
+    """Return a variable with its new units and type."""
+    if times is None:
+        return variable
+    if not times.has_form_of(variable):
+        rest = tuple(attribute for attribute in variable.attributes if attribute.name not in MARKS)
+        variable = variable.model_copy(update={"type": times.type, "attributes": (*rest, *times.marks)})
+    if times.follower:
         return variable
     attributes = tuple(
         Attribute(name=attribute.name, value=Constant.text(times.wanted.text.encode()))
@@ -164,16 +229,60 @@ def _recode_parts(name: str, path: str, checked: Checked, times: _Times, report:
     source = whole_parts(checked, path)[""]
     dtype = numpy_dtype(source.layout.dtype).newbyteorder("=")
     values = source.read(all_of(source.layout.shape)).astype(dtype)
-    missing = np.isnan(values) if dtype.kind == "f" else np.zeros(values.shape, bool)
+    nan = np.isnan(values) if dtype.kind == "f" else np.zeros(values.shape, bool)
+    missing = nan.copy()
     for mark in _marks(path, checked):
         missing |= values == mark
-    recoded_values, fault = in_units(values, missing, times.given, times.wanted)
-    if fault is not None:
-        text = f"`{path}`: {fault} in `{name}` is no exact {dtype} in `{times.wanted.text}`"
-        report.error("inexact-times", text, helps=["give finer units with `--units`"])
+    element, target = source.layout.dtype, dtype
+    has_form = times.has_form_of(checked.variables[path])
+    if times.type != checked.variables[path].type:
+        element, target = descr(times.type, {}), numpy_dtype(descr(times.type, {})).newbyteorder("=")
+        recoded_values, fault = _in_type(values, missing, times, target)
+    else:
+        recoded_values, fault = in_units(values, missing, times.given, times.wanted)
+    marks = [_numbers_of(mark.value) for mark in times.marks]
+    if not has_form and ((missing & ~nan).any() or any(np.isin(recoded_values, numbers).any() for numbers in marks)):
+        text = f"`{path}` has missing values in `{name}`, which are marked in another way than before"
+        report.error("inexact-times", text, helps=["leave the source out"])
         return None
-    layout = Layout(source.layout.dtype, values.shape, values.shape, fill=source.layout.fill)
-    return {"": ArrayInMemory(layout, recoded_values.astype(numpy_dtype(source.layout.dtype)))}
+    if fault is not None:
+        text = f"`{path}`: {fault} in `{name}` is no exact {target} in `{times.wanted.text}`"
+        report.error("inexact-times", text, helps=[_advise(values, missing, times.given)])
+        return None
+    fill = source.layout.fill
+    if not has_form:
+        data = None if times.fill is None else times.fill.data
+        fill = convert_fill(data if isinstance(data, bytes) else None, element)
+    layout = Layout(element, values.shape, values.shape, fill=fill)
+    return {"": ArrayInMemory(layout, recoded_values.astype(numpy_dtype(element)))}
+
+
+def _advise(values: NDArray[Any], missing: NDArray[np.bool_], units: Units) -> str:
+    """Return what to do about times that are not exact in other units: arguments as those of `in_units`."""
+    seconds = values[~missing].astype("f8") * float(units.unit)
+    if not missing.any() and (seconds == np.floor(seconds)).all() and (np.abs(seconds) < 2**53).all():
+        return "give finer units with `--units`"
+    return "store these times as whole numbers of seconds, minutes or hours first: fractions are exact in few units"
+
+
+def _in_type(
+    values: NDArray[Any], missing: NDArray[np.bool_], times: _Times, dtype: np.dtype[Any]
+) -> tuple[NDArray[Any], str | None]:
+    """Return times in other units and another type, and the first that is not exact as text.
+
+    Arguments as those of `in_units`; `dtype`: the new type, in native byte order.
+    A missing value has no equal in another type, except NaN in floats.
+    """
+    wide = values.astype(np.promote_types(values.dtype, dtype))
+    numbers = ~(np.isnan(values) if "f" == values.dtype.kind == dtype.kind else np.zeros(values.shape, bool))
+    wrong = numbers & (missing | (wide.astype(values.dtype) != values))
+    recoded, fault = in_units(wide, missing, times.given, times.wanted)
+    if fault is not None and not wrong.any():
+        return recoded, fault
+    with np.errstate(invalid="ignore", over="ignore"):
+        narrow = recoded.astype(dtype)
+        wrong |= numbers & (narrow.astype(wide.dtype) != recoded)
+    return narrow, f"{values[wrong][0].item()} {times.given.text}" if wrong.any() else None
 
 
 def _marks(path: str, checked: Checked) -> Iterator[Any]:
@@ -181,8 +290,15 @@ def _marks(path: str, checked: Checked) -> Iterator[Any]:
     variable = checked.variables[path]
     attributes = [attribute.value for attribute in variable.attributes if attribute.name == "missing_value"]
     for constant in (checked.fills[path], *attributes):
-        if constant is not None and isinstance(constant.data, bytes) and is_number(constant.type):
-            yield from np.frombuffer(constant.data, numpy_dtype(descr(constant.type, {}))).tolist()
+        yield from _numbers_of(constant)
+
+
+def _numbers_of(constant: Constant | None) -> list[Any]:
+    """Return the values of an attribute of numbers; none of others."""
+    if constant is None or not isinstance(constant.data, bytes) or not is_number(constant.type):
+        return []
+    numbers: list[Any] = np.frombuffer(constant.data, numpy_dtype(descr(constant.type, {}))).tolist()
+    return numbers
 
 
 def in_units(

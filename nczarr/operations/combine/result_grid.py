@@ -23,6 +23,7 @@ from nczarr.ast import Dimension, Variable
 from nczarr.ast.types import is_number
 from nczarr.check.checked import whole_parts
 from nczarr.diagnostics.report import Diagnostic, Report, Severity
+from nczarr.names import last
 from nczarr.operations.combine.agreement import Aspect, SourceDifference, compare_variable, find_axes
 from nczarr.operations.combine.axis_order import AxisOrder, Overlap, by_values, in_sequence, positions_in, union_of
 from nczarr.operations.combine.contribution import Contribution, Model
@@ -151,7 +152,7 @@ class ResultGrid:
                     self._report_unplaced(path, name, self._model.name, report)
                 if self._has_missing(path, values):
                     text = f"`{path}` has missing values in `{name}`, which have no place in the result"
-                    report.error("unequal-sources", text)
+                    report.error("unequal-sources", text, helps=["leave the source out"])
             numbers, negative = self._decode(path, self._along[path])
             order = by_values(numbers, sort=spec.sort or spec.join == "outer", negative=negative)
             stored = self._along[path][0].dtype
@@ -261,7 +262,12 @@ class ResultGrid:
             both = f"several times in `{self._names[pair.one]}`" if pair.one == pair.other else both
             listed = ", ".join(f"`{path}`" for path in sorted(paths))
             text = f"`{dimension}` has the value {value} {both}, with values of {listed}"
-            report.error("repeated-coordinate", text, helps=[RULES])
+            helps = [RULES]
+            parts = [path for path, rows in self._choices.items() if rows.get(pair.one) != rows.get(pair.other)]
+            if parts:  # they are tiles, of which a rule would drop one
+                simple = last(parts[0])
+                helps.insert(0, f"join sources with equal `{dimension}` first, by `nczarr combine … --along {simple}`")
+            report.error("repeated-coordinate", text, helps=helps)
 
     def _count_gaps(self, path: str, axis: int, runs: Iterable[CellRun]) -> None:
         """Note how many cells of a joined variable no source has."""
@@ -376,7 +382,7 @@ class ResultGrid:
 
     def finish(self, report: Report) -> Callable[[str, Variable], Variable]:
         """Report gaps and packings; return the function that gives variables with gaps their fill value, by FQN."""
-        report_repacked(self._packings, self._names, report)
+        report_repacked(self._packings, self._names, report, extends=self._model.wanted.extends)
         rules = {path: fill_gaps(self.checked.variables[path], self.checked.fills[path]) for path in self._gaps}
         rows = {
             path: f"`{path}`: {count} of {total} cells, read as {rules[path].shown}"

@@ -118,7 +118,7 @@ def show(value: Any) -> str:
     if value is None:
         return "NIL"
     if isinstance(value, bytes):
-        text = repr(value)[1:]
+        text = repr(bytes(value))[1:]
     elif isinstance(value, str):
         text = json.dumps(value, ensure_ascii=False)
     elif hasattr(value, "dtype") and value.shape:

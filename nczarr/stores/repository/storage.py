@@ -87,7 +87,8 @@ def store_and_credentials(prefix: str, options: StorageOptions, declared: Any) -
         return ice.local_filesystem_store(prefix.partition("://")[2]), getattr(sentinels, "LocalFileSystemAccess", None)
     settings = select_options(protocol, options)
     if protocol in WEB:
-        return ice.http_store(), getattr(sentinels, "HttpAccess", None)
+        plain = {"allow_http": "true"} if protocol == "http" else None
+        return ice.http_store(plain), getattr(sentinels, "HttpAccess", None)
     if protocol in S3:
         ours, theirs = _s3(settings), getattr(declared, "_0", None)
         if theirs is not None and theirs.endpoint_url not in (None, ours.get("endpoint_url")) and not settings:

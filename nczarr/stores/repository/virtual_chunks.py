@@ -19,8 +19,12 @@ from nczarr.stores.base import Reference
 from nczarr.stores.repository.containers import NAMED
 from nczarr.stores.repository.library import load_library, result
 from nczarr.stores.repository.storage import GOOGLE, S3, WEB, store_and_credentials
+from nczarr.stores.spool import origin
 from nczarr.stores.target_urls import FILE
 from nczarr.stores.url import is_remote
+
+PORTS_SINCE = 2
+"""Major version of icechunk that keeps the port of a web server; older ones ask the server at its usual port."""
 
 MOST = 16
 """Folders above which one container holds them all."""
@@ -45,6 +49,8 @@ def file_at(url: str) -> File | None:
     if protocol not in ("file", *S3, *GOOGLE, *WEB) or "::" in url:
         return None
     if any(segment in ("", ".", "..") for segment in rest.removeprefix("/").split("/")):
+        return None
+    if protocol in WEB and ":" in rest.partition("/")[0] and int(library().__version__.partition(".")[0]) < PORTS_SINCE:
         return None
     protocol = "s3" if protocol in S3 else "gcs" if protocol in GOOGLE else protocol
     if protocol in WEB:
@@ -144,12 +150,12 @@ def register(config: Any, containers: Iterable[Container], options: StorageOptio
 def find_unchanged_since(places: Iterable[str], begin: datetime) -> datetime:
     """Return the time, in whole seconds, after which no file may have changed for its chunks to be read.
 
-    It is the newest modification of local files; for others, whose times take a
-    request each, the begin of the run. Raises OSError.
+    `places`: paths, URLs, and paths of fetched files. The time is the newest modification of local files; for others,
+    whose times take a request each, the begin of the run. Raises OSError.
     """
     newest = datetime.fromtimestamp(0, UTC)
     for place in places:
-        if is_remote(place):
+        if is_remote(place) or origin(place) is not None:
             return begin.replace(microsecond=0) + timedelta(seconds=1)
         changed = os.stat(place.removeprefix(FILE)).st_mtime_ns
         newest = max(newest, datetime.fromtimestamp(-(-changed // 10**9), UTC))

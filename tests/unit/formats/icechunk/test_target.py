@@ -71,6 +71,15 @@ def test_one_commit_a_run(tmp_path: Path) -> None:
     assert values(path, f"snapshot={first}") == [1, 2, 3]
 
 
+def test_an_extension_by_no_records_makes_no_commit(tmp_path: Path) -> None:
+    head, path = "netcdf e { dimensions: t = UNLIMITED ; variables: int t(t) ;", tmp_path / "r"
+    for name, data in (("a.nc", "data: t = 1, 2 ;"), ("b.nc", "")):
+        nczarr.write(nczarr.from_cdl(f"{head} {data} }}"), tmp_path / name)
+    assert run_command("convert", str(tmp_path / "a.nc"), f"icechunk:{path}").status == 0
+    ran = run_command("append", str(tmp_path / "b.nc"), f"icechunk:{path}", "--along", "t")
+    assert (ran.status, "/t 2 → 2" in ran.err, len(history(path))) == (0, True, 1)
+
+
 def test_an_open_dataset_stays_at_its_commit(tmp_path: Path) -> None:
     place = f"icechunk:{tmp_path / 'r'}"
     nczarr.write(dataset(3), place)

@@ -11,6 +11,7 @@ import pytest
 
 import nczarr
 from tests.conftest import run_command
+from tests.support.ranged_server import RangedServer
 from tests.support.repositories import TELLS_PLACES, icechunk
 
 CDL = """netcdf t {
@@ -168,6 +169,19 @@ def test_from_repository_to_repository(tmp_path: Path, source: Path) -> None:
     assert chunk_types(two, "t") == (["virtual"] * 10 if TELLS_PLACES else chunk_types(two, "t"))
     nczarr.convert(f"icechunk:{one}", tmp_path / "refs.json", "reference", verify=True)
     assert nczarr.diff(source, tmp_path / "refs.json") == []
+
+
+def test_files_of_a_web_server(tmp_path: Path, source: Path) -> None:
+    """Their path in messages is a URL; inside, it is a name of no file."""
+    pytest.importorskip("aiohttp")
+    server = RangedServer(source.parent)
+    try:
+        url, place = f"{server.url}/{source.name}", f"icechunk:{tmp_path / 'r'}"
+        ran = run_command("convert", url, place, "--virtual", "--inline", "0")
+        assert ran.status == 0, ran.err
+        assert nczarr.diff(url, place) == []
+    finally:
+        server.close()
 
 
 def test_virtual_is_for_repositories(tmp_path: Path, source: Path) -> None:

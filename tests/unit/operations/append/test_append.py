@@ -26,7 +26,7 @@ variables:
   {type} time(time) ;
     time:units = "{units}" ;
     time:calendar = "{calendar}" ;
-  float x(x) ;
+  {place} x(x) ;
   short v(time, x) ;
     v:scale_factor = {scale} ;
     v:_FillValue = {fill}s ;
@@ -42,8 +42,8 @@ data:
 def series(*times: float, **members: Any) -> DatasetHandle:
     """Some times, and values that tell of which."""
     given = {
-        "type": "double", "units": "days since 2000-01-01", "calendar": "standard", "scale": "0.5", "fill": -1,
-        "extra": "", "xs": "1, 2, 3", "times": ", ".join(map(str, times)),
+        "type": "double", "place": "float", "units": "days since 2000-01-01", "calendar": "standard", "scale": "0.5",
+        "fill": -1, "extra": "", "xs": "1, 2, 3", "times": ", ".join(map(str, times)),
         "values": ", ".join(f"{10 * each:.0f}, {10 * each + 1:.0f}, {10 * each + 2:.0f}" for each in times), **members,
     }  # fmt: skip
     return nczarr.from_cdl(SERIES.format(**given))
@@ -145,10 +145,16 @@ def series_of(length: int, chunk: int) -> DatasetHandle:
     return builder.finish(data={"/v": np.arange(length, dtype="i4")[:, None]})
 
 
+def test_times_get_the_type_of_the_target(target: Path) -> None:
+    nczarr.append(series(3, 4, type="int"), target, along="time")
+    with nczarr.open(target) as found:
+        assert (found["time"].dtype, found["time"][:].tolist()[-2:]) == (np.dtype("f8"), [3, 4])
+
+
 FAULTS: list[tuple[dict[str, Any], str]] = [
     ({"scale": "0.25"}, "attribute `scale_factor` of `/v` differs: 0.5 in `TARGET`, 0.25 in `s`"),
     ({"fill": -9}, "attribute `_FillValue` of `/v` differs"),
-    ({"type": "float"}, "the type of `/time` differs: double in `TARGET`, float in `s`"),
+    ({"place": "double"}, "the type of `/x` differs: float in `TARGET`, double in `s`"),
     ({"extra": "int more ;"}, "variable `/more` is in `s` but not in `TARGET`"),
     ({"xs": "1, 2, 9"}, "`/x` does not have `/time`, and is not the same in all sources"),
 ]
@@ -168,8 +174,8 @@ def test_all_faults_are_told_at_once(target: Path) -> None:
 
 def test_another_length_of_another_dimension(target: Path) -> None:
     text = SERIES.replace("x = 3", "x = 2").format(
-        type="double", units="days since 2000-01-01", calendar="standard", scale="0.5", fill=-1, extra="",
-        xs="1, 2", times="3", values="1, 2",
+        type="double", place="float", units="days since 2000-01-01", calendar="standard", scale="0.5", fill=-1,
+        extra="", xs="1, 2", times="3", values="1, 2",
     )  # fmt: skip
     assert any("the length of `/x` differs: 3" in each for each in refused(target, nczarr.from_cdl(text)))
 
@@ -389,6 +395,7 @@ def test_nothing_to_append(target: Path) -> None:
     source = nczarr.from_cdl(
         empty.format(
             type="double",
+            place="float",
             units="days since 2000-01-01",
             calendar="standard",
             scale="0.5",
@@ -406,6 +413,7 @@ def test_an_empty_target_grows(tmp_path: Path) -> None:
     source = nczarr.from_cdl(
         empty.format(
             type="double",
+            place="float",
             units="days since 2000-01-01",
             calendar="standard",
             scale="0.5",

@@ -106,3 +106,52 @@ def test_records_of_a_document_are_sorted(tmp_path: Path) -> None:
     assert (ran.status, "repeated-coordinate" in ran.err) == (1, True)
     ran = run_command("refs", "append", path, sources[1], "--sort", "--duplicates", "last")
     assert (ran.status, values(path, "t")) == (0, [0, 1, 3, 4])
+
+
+def test_messages_name_the_packing_of_the_target(target: str, tmp_path: Path) -> None:
+    odd = {"type": "short", "attributes": "v:_FillValue = 7s ;"}
+    ran = append(target, write(tmp_path / "a.nc", 2, **odd), repack=True)
+    assert "packed in another way than in the target" in ran.err
+    ran = append(target, write(tmp_path / "b.nc", 3, type="double", attributes="", v="1e300, 1, 2"), repack=True)
+    assert "the packing of the target cannot hold 1 value of `/v`" in ran.err
+
+
+@pytest.mark.parametrize("suffix", [".zarr", ".nc"])
+def test_earlier_records_need_a_new_target(tmp_path: Path, suffix: str) -> None:
+    path = str(tmp_path / f"t{suffix}")
+    sources = [write(tmp_path / f"a{t}.nc", t) for t in (5, 6)]
+    assert run_command("combine", *sources, path, "--along", "t", "-q").status == 0
+    ran = append(path, write(tmp_path / "b.nc", 3))
+    assert (ran.status, "as a new one with `nczarr combine … --sort`" in ran.err) == (1, True)
+
+
+def test_aggregation_files_are_refused(tmp_path: Path) -> None:
+    sources = [write(tmp_path / f"{t}.nc", t) for t in (1, 2, 3)]
+    place = str(tmp_path / "agg.nc")
+    assert run_command("combine", *sources[:2], place, "--along", "t", "--to", "cfa", "-q").status == 0
+    before = Path(place).read_bytes()
+    ran = append(place, sources[2])
+    assert (ran.status, ran.err.count("error[")) == (2, 1)
+    assert "is an aggregation file, whose header lists its fragments" in ran.err
+    assert Path(place).read_bytes() == before
+    new = str(tmp_path / "new.nc")
+    assert run_command("combine", place, sources[2], new, "--along", "t", "--to", "cfa", "-q").status == 0
+    assert values(new, "t") == [1, 2, 3]
+
+
+@pytest.mark.parametrize("suffix", [".zarr", ".json", ".nc"])
+@pytest.mark.parametrize(("type_", "fill"), [("float", math.nan), ("short", -32767)])
+def test_a_fill_value_that_gaps_made_necessary_is_no_difference(
+    tmp_path: Path, suffix: str, type_: str, fill: float
+) -> None:
+    """The next files do not have it, as those before."""
+    members = {"type": type_, "attributes": ""}
+    sources = [write(tmp_path / f"{t}.nc", t, x, **members) for t, x in ((1, (1, 2)), (2, (2,)), (3, (1, 2)))]
+    path = str(tmp_path / f"t{suffix}")
+    assert run_command("combine", *sources[:2], path, "--along", "t", "--join", "outer", "-q").status == 0
+    ran = append(path, sources[2], join="outer")
+    assert ran.status == 0, ran.err
+    assert np.array_equal(values(path), [[11, 12], [fill, 22], [31, 32]], equal_nan=True)
+    other = {**members, "attributes": f"v:_FillValue = 7{'.f' if type_ == 'float' else 's'} ;"}
+    ran = append(path, write(tmp_path / "4.nc", 4, (1, 2), **other), join="outer")
+    assert (ran.status, "attribute `_FillValue` of `/v` differs" in ran.err) == (1, True)

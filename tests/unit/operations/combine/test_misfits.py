@@ -14,8 +14,9 @@ from nczarr import refs
 from nczarr.api.handle import DatasetHandle
 from nczarr.diagnostics.report import Report
 from nczarr.operations.combine import CombineSpec, combine
+from nczarr.operations.combine.agreement import Recoding
 from tests.conftest import run_command
-from tests.support.combining import combined, refused
+from tests.support.combining import combined, list_helps, refused
 
 TEXT = """netcdf t {{
 dimensions: t = UNLIMITED ; x = {length} ;
@@ -424,3 +425,76 @@ def test_notes_alone_have_no_line_of_counts(tmp_path: Path) -> None:
     assert done.status == 0
     assert "note[absent-cells]" in done.err
     assert "\n\n\n" not in done.err
+
+
+BOUNDED = """netcdf b {{ dimensions: t = 1 ; x = 2 ; n = 2 ;
+variables: int t(t) ; int x(x) ; x:bounds = "xb" ; float xb(x, n) ; int v(t, x) ;
+data: t = {} ; x = {} ; xb = {} ; v = 1, 2 ; }}"""
+
+BOUNDS = "0, 1, 1, 2"
+
+BARE = "netcdf t {{ dimensions: t = 1 ; y = {} ; variables: int v(t, y) ; }}"
+
+DAYS = "days since 2000-1-1"
+
+LISTED = "netcdf t {{ types: int(*) {0} ; dimensions: t = 1 ; variables: {0} v(t) ; data: v = {{ {1} }} ; }}"
+
+COUNTED = 'netcdf t {{ dimensions: t = 1 ; variables: {} t(t) ; t:units = "{}" ; data: t = {} ; }}'
+
+
+@pytest.mark.parametrize(
+    ("texts", "wanted", "options"),
+    [
+        ([BARE.format(2), BARE.format(3)], {}, set()),  # no coordinate says where cells lie
+        ([BOUNDED.format(1, "1, 2", BOUNDS), BOUNDED.format(2, "1, 3", BOUNDS)], {}, {"outer", "override"}),
+        ([BOUNDED.format(1, "1, 2", BOUNDS), BOUNDED.format(2, "1, 2", "0, 1, 1, 3")], {}, {"override"}),
+        ([BOUNDED.format(1, "1, 2", BOUNDS), BOUNDED.format(2, "1, 2", "0, 1, 1, 3")], {"join": "outer"}, {"override"}),
+        ([COUNTED.format("int", DAYS, 1), COUNTED.format("double", DAYS, 2)], {}, {"times"}),
+        ([LISTED.format("l", 1), LISTED.format("m", 2)], {}, set()),  # lists are not packed
+        ([COUNTED.format("int", "m", 1), COUNTED.format("double", "m", 2)], {}, set()),  # places are compared as stored
+    ],
+)  # fmt: skip
+def test_helps_name_options_that_join_the_sources(texts: list[str], wanted: dict[str, Any], options: set[str]) -> None:
+    sources = [nczarr.from_cdl(text) for text in texts]
+    words = {"outer": "--join outer", "override": "--join override", "times": "--decode-times", "pack": "--repack"}
+    helps = " ".join(list_helps(*sources, along=("t",), **wanted))
+    assert {name for name, option in words.items() if option in helps} == options
+    changes: dict[str, Any] = {"outer": {"join": "outer"}, "override": {"join": "override"}}
+    for name in options:
+        combined(*sources, along=("t",), **changes.get(name, {"recoding": Recoding()}))
+
+
+def test_a_missing_group_is_one_fault() -> None:
+    text = "netcdf g {{ dimensions: t = 1 ; variables: int v(t) ; {} }}"
+    group = "group: g { dimensions: y = 2 ; variables: int w(t, y) ; group: h { variables: int u(t) ; } }"
+    for sources in ((group, ""), ("", group)):
+        (message,) = refused(*(nczarr.from_cdl(text.format(one)) for one in sources), along=("t",))
+        assert message.startswith("unequal-sources: group `/g` is in")
+
+
+def test_tiles_are_joined_along_the_other_dimension_first() -> None:
+    tiles = [source([t], x) for t in (1, 2) for x in ([1, 2], [3, 4])]
+    assert "join sources with equal `/t` first, by `nczarr combine … --along x`" in list_helps(
+        *tiles, along=("t",), join="outer"
+    )
+    rows = [combined(*tiles[place : place + 2], along=("x",)) for place in (0, 2)]
+    assert combined(*rows, along=("t",), join="outer")["v"][...].tolist() == [[11, 12, 13, 14], [21, 22, 23, 24]]
+
+
+def test_values_may_descend_in_all_sources() -> None:
+    assert codes(combined(source([5, 4]), source([3]), source([2, 1]), along=("t",))) == []
+    assert codes(combined(source([5, 4]), source([7, 6]), along=("t",))) == ["unordered-coordinate"]
+    assert codes(combined(source([2]), source([1]), along=("t",))) == ["unordered-coordinate"]
+    assert codes(combined(source([2, 1]), source([0, 3]), along=("t",))) == ["unordered-coordinate"]
+
+
+def test_scales_with_the_same_digits_are_shown_with_their_types() -> None:
+    made = combined(packed([1], "1, 2", "0.5f"), packed([2], "1, 2", "0.5"), along=("t",), repack=True)
+    (row,) = made.diagnostics[0].notes
+    assert row == "`/v`: scale_factor 0.5 (double, 1) becomes 0.5 (float, 1), in `s1`"
+
+
+def test_one_source_is_singular(tmp_path: Path) -> None:
+    nczarr.write(source([1]), tmp_path / "a.nc")
+    ran = run_command("combine", str(tmp_path / "a.nc"), str(tmp_path / "o.json"), "--along", "t")
+    assert "`: 1 source, reference" in ran.err

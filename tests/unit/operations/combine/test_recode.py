@@ -21,8 +21,9 @@ from tests.conftest import Ran
 CDL = """netcdf d {{
 dimensions: time = UNLIMITED ; nv = 2 ;
 variables:
-  {type} time(time) ; time:units = "{units}" ; {attributes}
+  {type} time(time) ; time:units = "{units}" ;
   {type} bounds(time, nv) ;
+  {attributes}
   float v(time) ;
 data: time = {times} ; bounds = {bounds} ; v = {values} ;
 }}
@@ -93,6 +94,97 @@ def test_numbers_in_old_units_and_other_calendars_are_refused() -> None:
     short = day("hours since 2000-01-02", [0], attributes='time:calendar = "360_day" ;')
     assert "dates of the calendar `360_day`" in refused(first, short, decode_times=True)
     assert "no units of dates" in refused(first, units="fortnights")
+
+
+@pytest.mark.parametrize(
+    ("types", "times"),
+    [
+        (("int64", "double"), ([0, 1], [2, 3])),
+        (("double", "int"), ([0, 0.5], [2, 3])),
+        (("float", "double"), ([0, 0.5], [2.25, 3])),
+        (("ubyte", "int64"), ([0, 1], [2, 3])),
+    ],
+)
+@pytest.mark.parametrize("wanted", [{}, {"sort": True}, {"join": "outer"}])
+def test_times_get_the_type_of_the_first_source(
+    types: tuple[str, str], times: tuple[list[float], ...], wanted: dict[str, Any]
+) -> None:
+    sources = [day("days since 2000-01-01", one, type=name) for one, name in zip(times, types, strict=True)]
+    found = refs.combine(sources, along="time", decode_times=True, **wanted)
+    assert found["time"][:].tolist() == [*times[0], *times[1]]
+    assert found["bounds"][:, 0].tolist() == [*times[0], *times[1]]
+    assert [found.dataset.variables[place].type for place in (0, 1)] == [types[0]] * 2
+
+
+@pytest.mark.parametrize(
+    ("types", "late", "told", "help_text"),
+    [
+        (("int", "double"), "2.5", "2.5 days", "finer units"),
+        (("int", "double"), "2.3", "2.3 days", "whole numbers"),
+        (("int", "double"), "NaN", "nan days", "whole numbers"),
+        (("byte", "int"), "200", "200 days", "finer units"),
+        (("float", "int"), "16777217", "16777217 days", "finer units"),
+    ],
+)
+def test_times_without_an_equal_in_this_type_are_refused(
+    types: tuple[str, str], late: Any, told: str, help_text: str
+) -> None:
+    sources = [
+        day("days since 2000-01-01", [0], type=types[0]),
+        day("days since 2000-01-01", [late], type=types[1]),
+    ]
+    text = refused(*sources, decode_times=True)
+    assert (told in text, "is no exact" in text, help_text in text) == (True, True, True)
+
+
+@pytest.mark.parametrize("late", [[2, 9], [2, 8]])  # missing in the source; missing with the mark of the first one
+def test_missing_times_with_other_marks_are_refused(late: list[float]) -> None:
+    sources = [
+        day("days since 2000-01-01", [0, 1], type="int", attributes="time:_FillValue = 8 ;"),
+        day("days since 2000-01-01", late, type="double", attributes="time:_FillValue = 9. ;"),
+    ]
+    assert "`/time` has missing values in " in refused(*sources, decode_times=True)
+
+
+@pytest.mark.parametrize("types", [("int64", "double"), ("double", "double"), ("double", "int64")])
+def test_times_get_the_marks_of_the_first_source(types: tuple[str, str]) -> None:
+    """xarray gives floats, but not integers, the fill value NaN."""
+    named = 'time:bounds = "bounds" ; '
+    mark = "time:_FillValue = NaN ;" if types[1] == "double" else ""
+    sources = [
+        day("days since 2000-01-01", [0], type=types[0], attributes=named),
+        day("days since 2000-01-01", [1], type=types[1], attributes=named + mark),
+    ]
+    for every in (sources, sources[::-1]):
+        found = refs.combine(every, along="time", decode_times=True, sort=True)
+        assert found["time"][:].tolist() == [0, 1]
+        assert found["time"].attributes.keys() == every[0]["time"].attributes.keys()
+
+
+@pytest.mark.parametrize("request_units", [{"decode_times": True}, {"units": "days since 2000-01-01"}])
+def test_bounds_with_units_have_the_calendar_of_their_coordinate(request_units: dict[str, Any]) -> None:
+    """2000 has 365 days in this calendar."""
+    sources = [
+        day(
+            f"days since {year}-01-01", [0, 1],
+            attributes=f'''time:bounds = "bounds" ; time:calendar = "noleap" ;
+            bounds:units = "days since {year}-01-01" ;''',
+        )
+        for year in (2000, 2001)
+    ]  # fmt: skip
+    found = refs.combine(sources, along="time", **request_units)
+    assert found["time"][:].tolist() == [0, 1, 365, 366]
+    assert found["bounds"][:, 1].tolist() == [0, 1, 365, 366]
+
+
+@pytest.mark.parametrize(
+    ("calendar", "help_text"),
+    [("proleptic_gregorian", "the calendars are equal: correct the attribute"), ("noleap", "of each calendar apart")],
+)
+def test_other_calendars_are_refused_with_what_to_do(calendar: str, help_text: str) -> None:
+    odd = day("days since 2000-01-02", [0], attributes=f'time:calendar = "{calendar}" ;')
+    assert help_text in refused(day("days since 2000-01-01", [0]), odd, decode_times=True)
+    assert "correct it with `nczarr edit SRC --set`" in refused(day("days since 2000-01-02", [0]), odd)
 
 
 def test_without_a_request_units_must_be_equal() -> None:

@@ -262,3 +262,9 @@ def test_vast_declarations_cost_nothing(folder: Path) -> None:
     assert run_command("diff", "a.ncz", "a.ncz").status == 0
     done = run_command("diff", "a.ncz", "b.ncz")
     assert "1000000000000 of 1000000000000 values differ, first at (0): -2147483647 | 5" in done.text, done.err
+
+
+def test_characters_are_shown_without_their_class() -> None:
+    text = 'netcdf c { dimensions: n = 3 ; variables: char v(n) ; data: v = "%s" ; }'
+    (difference,) = nczarr.diff(nczarr.from_cdl(text % "abc"), nczarr.from_cdl(text % "abd"))
+    assert difference.message.endswith("first at (2): 'c' | 'd'")

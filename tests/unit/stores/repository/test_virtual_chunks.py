@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from nczarr.diagnostics.secrets import StorageOptions
+from nczarr.stores.connection import FileConnection
+from nczarr.stores.remote_file import RemoteFile
 from nczarr.stores.repository.virtual_chunks import (
     Container,
     File,
@@ -18,6 +20,7 @@ from nczarr.stores.repository.virtual_chunks import (
     prefixes_of,
     register,
 )
+from tests.support.ranged_server import RangedServer
 from tests.support.repositories import icechunk
 
 
@@ -28,7 +31,7 @@ from tests.support.repositories import icechunk
         ("file:///d e/ü.nc", File("file:///d%20e/%C3%BC.nc", "file:///d e/")),
         ("s3a://b/k?.nc", File("s3://b/k%3F.nc", "s3://b/")),
         ("gs://b/d/k", File("gcs://b/d/k", "gcs://b/d/")),
-        ("https://h:1/d/a%20b", File("https://h:1/d/a%20b", "https://h:1/")),
+        ("https://h/d/a%20b", File("https://h/d/a%20b", "https://h/")),
         ("file:///a.nc", None),
         ("file:///d/../a.nc", None),
         ("s3://b//k", None),
@@ -40,6 +43,11 @@ from tests.support.repositories import icechunk
 )
 def test_files(url: str, wanted: File | None) -> None:
     assert file_at(url) == wanted
+
+
+def test_only_icechunk_2_keeps_the_port_of_a_server() -> None:
+    is_newest = int(icechunk().__version__.partition(".")[0]) > 1
+    assert file_at("http://h:1/d") == (File("http://h:1/d", "http://h:1/") if is_newest else None)
 
 
 def test_prefixes() -> None:
@@ -89,3 +97,16 @@ def test_times(tmp_path: Path) -> None:
     assert find_unchanged_since([str(tmp_path / "a")], begin) == epoch + timedelta(seconds=7)
     assert find_unchanged_since([str(tmp_path / "a"), f"{tmp_path}/b"], begin) == epoch + timedelta(seconds=10)
     assert find_unchanged_since([str(tmp_path / "a"), "s3://b/k"], begin) == datetime(2026, 1, 2, 3, 4, 6, 0, UTC)
+
+
+def test_a_file_that_is_read_by_ranges_has_the_time_of_its_server(tmp_path: Path) -> None:
+    """Its path does not exist."""
+    begin = datetime(2026, 1, 2, 3, 4, 5, 6, UTC)
+    (tmp_path / "a").write_bytes(bytes(9))
+    pytest.importorskip("aiohttp")
+    server = RangedServer(tmp_path)
+    try:
+        file = RemoteFile.of(FileConnection(f"{server.url}/a"))
+        assert find_unchanged_since([file.path], begin) == datetime(2026, 1, 2, 3, 4, 6, 0, UTC)
+    finally:
+        server.close()
