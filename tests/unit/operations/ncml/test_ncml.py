@@ -76,7 +76,8 @@ ONE, TWO = '<netcdf location="s1.cdl"/>', '<netcdf location="s2.cdl"/>'
         ("<variable name='v' type='byte' shape='3'><values start='126' increment='1'/></variable>", "bad-ncml", "128"),
         ("<variable name='v' type='int'><values fromAttribute='a'/></variable>", "unsupported-ncml", "fromAttribute"),
         ("<variable name='v' type='int'><logicalSlice/></variable>", "unsupported-ncml", "logicalSlice"),
-        ("<remove type='thing' name='v'/>", "bad-ncml", "`thing`"),
+        ("<remove type='thing' name='v'/>", "bad-ncml", "not `thing`"),
+        ("<variable name='v' type='int'><remove type='values' name='v'/></variable>", "bad-ncml", "not `values`"),
         ("<group name='a/b'/>", "bad-ncml", "`a/b`"),
         ("<enumTypedef name='e' type='enum1'/>", "bad-ncml", "`e`"),
         (join(ONE, 'type="forecastModelRunCollection" dimName="time"'), "unsupported-ncml", "forecastModelRun"),
@@ -186,6 +187,40 @@ def test_warnings(folder: Path) -> None:
         ("unmatched-removal", "warning"),
         ("unmatched-removal", "warning"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("elements", "attributes"),
+    [
+        ({"a": "b", "b": "a"}, {"a": "B", "b": "A"}),
+        ({"a": "b", "c": "a"}, {"a": "B", "c": "A"}),
+        ({"c": "a", "a": "b"}, {"a": "B", "c": "A"}),
+        ({"c": "a", "d": "a"}, {"b": "B", "c": "A", "d": "A"}),
+    ],
+)
+def test_attributes_that_exchange_their_names(
+    folder: Path, elements: dict[str, str], attributes: dict[str, str]
+) -> None:
+    (folder / "ab.cdl").write_text('netcdf ab { :a = "A" ; :b = "B" ; }')
+    content = "".join(f'<attribute name="{new}" orgName="{old}"/>' for new, old in elements.items())
+    with nczarr.open(write_ncml(folder / "a.ncml", content, 'location="ab.cdl"')) as dataset:
+        assert dict(dataset.attributes) == attributes
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("<variable name='othr'><attribute name='a' value='b'/></variable>", "did you mean `other`?"),
+        ("<remove type='Variable' name='t'/>", "did you mean `variable`?"),
+    ],
+)
+def test_words_that_help(folder: Path, text: str, words: str) -> None:
+    assert [one.helps for one in findings(write_ncml(folder / "a.ncml", text, 'location="s1.cdl"'))] == [(words,)]
+
+
+def test_a_catalog_is_named(folder: Path) -> None:
+    (folder / "a.ncml").write_text('<catalog xmlns="http://www.unidata.ucar.edu/namespaces/thredds/InvCatalog/v1.0"/>')
+    assert "catalog of THREDDS" in findings("a.ncml")[0].helps[0]
 
 
 def test_a_new_dimension_takes_a_scalar_as_its_coordinate(folder: Path) -> None:
