@@ -49,9 +49,12 @@ def check_cf(
     dataset = CFDataset(checked, version or find_version(checked), units, filename, is_typed=is_typed)
     for topic in load_topics():
         rules = {rule.name: rule for rule in topic.rules if rule.holds(dataset.version)}
+        reported = set[tuple[str, str, str, int]]()  # a word that a text repeats is one breach
         try:
             for breach in topic.find(dataset):
-                if breach.rule in rules:
+                key = (breach.rule, breach.what, breach.word, id(breach.node))
+                if breach.rule in rules and key not in reported:
+                    reported.add(key)
                     report.add(_diagnose(rules[breach.rule], breach, dataset.version))
         except CompileError as error:  # damaged values
             for diagnostic in error.diagnostics:
