@@ -36,6 +36,10 @@ _SERVICE = re.compile(r"(?:cdmremote|dap2|dap4):(?=https?:)", re.IGNORECASE)
 _QUERY = re.compile(r"\?[^#\s\"'`]*")
 
 
+TOKEN_SERVER = "token_server"
+"""Name of the option with the only server that may get a token."""
+
+
 class StorageOptions(FrozenMapping[Any]):
     """Options by name, optionally prefixed `source.`, `target.` or a protocol; the `repr` hides the content.
 
@@ -66,6 +70,13 @@ class StorageOptions(FrozenMapping[Any]):
         if server is None or "endpoint_url" in self.of(side):
             return self
         return StorageOptions({**self._content, f"{side}.endpoint_url": server})
+
+    def limit_token(self, server: str) -> StorageOptions:
+        """Return the options with a token for one server alone; an earlier limit stays."""
+        has_login = any(name.rpartition(".")[2] == "login" for name in self._content)
+        if not has_login or TOKEN_SERVER in self._content:
+            return self
+        return StorageOptions({**self._content, TOKEN_SERVER: server})
 
     def secrets(self) -> Iterator[str]:
         """Yield every possibly secret value, nested ones included."""
