@@ -22,6 +22,7 @@ from nczarr.operations.ncml.values import (
     TYPES,
     StatedValueError,
     constant_of,
+    convert_constant,
     convert_values,
     read_values,
 )
@@ -88,6 +89,18 @@ def _rename_keys(before: Mapping[str, Attribute], elements: Sequence[XmlElement]
             renamed.setdefault(origin, name)
     taken = set(renamed.values())
     return {renamed.get(key, key): one for key, one in before.items() if key in renamed or key not in taken}
+
+
+def _suit_fill(variable: Variable, type_name: str) -> tuple[Attribute, ...]:
+    """Return the attributes of a variable with a fill value of its new type. Raises StatedValueError."""
+    if variable.type == type_name or not (is_number(variable.type) and is_number(type_name)):
+        return variable.attributes
+    return tuple(
+        one.model_copy(update={"value": convert_constant(one.value, type_name)})
+        if one.name == FILL and one.value.type == variable.type
+        else one
+        for one in variable.attributes
+    )
 
 
 Scopes = list[tuple[str, dict[str, Dimension], dict[str, UserType]]]
@@ -274,9 +287,8 @@ class _Modifier:
             dimensions, sizes = self._shape_of(element, type_name, scopes)
         else:
             dimensions, sizes = old.dimensions, self._sizes(old.dimensions, scopes)
-        attributes = self._change_attributes(
-            element, () if old is None else old.attributes, type_name, known=not self.explicit
-        )
+        before = () if old is None else _suit_fill(old, type_name)
+        attributes = self._change_attributes(element, before, type_name, known=not self.explicit)
         members: dict[str, Any] = {"type": type_name, "dimensions": dimensions, "attributes": attributes}
         variable = (
             Variable(name=name, span=span, **members)
@@ -292,9 +304,9 @@ class _Modifier:
             return variable
         if old is None:
             return variable
-        before = self._old_sizes(old)
-        if sizes != before:
-            raise StatedValueError(f"its shape is {list(before)} in the dataset, not {list(sizes)}")
+        old_sizes = self._old_sizes(old)
+        if sizes != old_sizes:
+            raise StatedValueError(f"its shape is {list(old_sizes)} in the dataset, not {list(sizes)}")
         if old.type != type_name:
             self._convert(path, old, variable, sizes, types)
         return variable

@@ -140,9 +140,23 @@ def _progress(start: str, increment: str, size: int, type_name: str) -> NDArray[
     """Return `size` evenly spaced numbers of a type. Raises StatedValueError."""
     if not is_number(type_name):
         raise StatedValueError(f"`start` and `increment` do not suit type `{type_name}`")
+    atomic = ATOMIC[type_name]
+    if atomic.is_integer and all(text.strip().lstrip("+-").isdecimal() for text in (start, increment)):
+        begin, stride = int(start), int(increment)
+        ends = (str(begin), str(begin + stride * max(size - 1, 0)))
+        parse_numbers(ends, type_name)  # reports the one that does not fit; doubles would round long numbers
+        return np.array([begin + stride * number for number in range(size)], numpy_dtype(descr(type_name, {})))
     first, step = parse_numbers([start, increment], "double").tolist()
     values = first + step * np.arange(size)
-    return _convert_exactly(np.trunc(values) if ATOMIC[type_name].is_integer else values, type_name, rounding=True)
+    return _convert_exactly(np.trunc(values) if atomic.is_integer else values, type_name, rounding=True)
+
+
+def convert_constant(value: Constant, type_name: str) -> Constant:
+    """Return numbers as those of another type. Raises StatedValueError."""
+    numbers = np.array(value.as_numbers(), numpy_dtype(descr(value.type, {})))
+    return Constant(
+        type=type_name, count=value.count, data=_convert_exactly(numbers, type_name, rounding=True).tobytes()
+    )
 
 
 def _convert_exactly(values: NDArray[Any], type_name: str, *, rounding: bool = False) -> NDArray[Any]:

@@ -301,6 +301,34 @@ def test_a_change_of_type_is_exact(folder: Path) -> None:
     assert [one.code for one in findings(path)] == ["bad-ncml"]
 
 
+def test_a_fill_value_has_the_new_type(folder: Path) -> None:
+    (folder / "f.cdl").write_text(
+        "netcdf f { dimensions: x = 3 ; variables: short v(x) ; v:_FillValue = -1s ; data: v = 1, _, 3 ; }"
+    )
+    with nczarr.open(write_ncml(folder / "a.ncml", '<variable name="v" type="int"/>', 'location="f.cdl"')) as dataset:
+        assert (dataset["/v"].fill_value, dataset["/v"][:].tolist()) == (-1, [1, -1, 3])
+        assert dataset["/v"].dtype == "int32"
+    path = write_ncml(folder / "b.ncml", '<variable name="v" type="ubyte"/>', 'location="f.cdl"')
+    assert "-1 is not a value of type ubyte" in findings(path)[0].message
+
+
+@pytest.mark.parametrize(
+    ("type_name", "words", "values"),
+    [
+        ("long", 'start="9007199254740993" increment="2"', [9007199254740993, 9007199254740995, 9007199254740997]),
+        ("long", 'start="9223372036854775807" increment="-1"', [2**63 - 1, 2**63 - 2, 2**63 - 3]),
+        ("ulong", 'start="18446744073709551611" increment="+2"', [2**64 - 5, 2**64 - 3, 2**64 - 1]),
+        ("int", 'start="1.5" increment=".5"', [1, 2, 2]),
+    ],
+)
+def test_even_spacing_of_integers_is_exact(folder: Path, type_name: str, words: str, values: list[int]) -> None:
+    content = f'<variable name="v" type="{type_name}" shape="3"><values {words}/></variable>'
+    with nczarr.open(write_ncml(folder / "a.ncml", content)) as dataset:
+        assert dataset["/v"][:].tolist() == values
+    content = '<variable name="v" type="long" shape="3"><values start="9223372036854775806" increment="1"/></variable>'
+    assert "`9223372036854775808` does not fit" in findings(write_ncml(folder / "b.ncml", content))[0].message
+
+
 def test_fixed_and_unlimited_dimensions(folder: Path) -> None:
     (folder / "u.cdl").write_text("netcdf u { dimensions: t = UNLIMITED ; variables: int v(t) ; data: v = 1, 2 ; }")
     assert nczarr.convert("u.cdl", "u.nc") is not None
