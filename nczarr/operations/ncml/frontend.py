@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterator
 
 from nczarr import names, registry
@@ -59,7 +60,7 @@ def _open_document(source: Source, report: Report, options: Options) -> tuple[Xm
     policy = Policy(home_of(source), following)
     behind = following._replace(documents=(*following.documents, place))
     options = options._replace(following=behind, storage=policy.limit_token(options.storage))
-    document = NcmlDocument(source, report, options, policy)
+    document = NcmlDocument(source, report, options, policy, Counter())
     return (root, document) if check_elements(root, document) else None
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
@@ -18,6 +19,7 @@ from nczarr.operations.combine.recode import units_of
 from nczarr.operations.ncml.renames import rename_nodes
 from nczarr.operations.ncml.values import (
     ENUM_BASES,
+    MOST_OF_DOCUMENT,
     MOST_VALUES,
     TYPES,
     StatedValueError,
@@ -300,6 +302,7 @@ class _Modifier:
         if len(stated) > 1:
             raise StatedValueError("it has two elements `values`")
         if stated:
+            self._count(math.prod(sizes))
             self.parts[path] = read_values(stated[0], type_name, sizes, types)
             return variable
         if old is None:
@@ -311,16 +314,21 @@ class _Modifier:
             self._convert(path, old, variable, sizes, types)
         return variable
 
+    def _count(self, values: int) -> None:
+        """Count values that are in memory. Raises StatedValueError beyond the limit of a document."""
+        self.document.counts["values"] += values
+        if self.document.counts["values"] > MOST_OF_DOCUMENT:
+            raise StatedValueError(f"the document states or converts more than {MOST_OF_DOCUMENT} values")
+
     def _convert(
         self, path: str, old: Variable, variable: Variable, sizes: tuple[int, ...], types: Mapping[str, UserType]
     ) -> None:
         """Record the values of a variable in its new type. Raises StatedValueError, OSError."""
-        count = 1
-        for size in sizes:
-            count *= size
+        count = math.prod(sizes)
         if count > MOST_VALUES or not (is_number(old.type) or old.type == "string"):
             text = f"{count} values of type `{old.type}` are not converted"
             raise StatedValueError(f"{text}; leave `type` out, or state the type of the dataset")
+        self._count(count)
         fill = variable_fill(old, self.old)
         whole = all_fill(fill, old.type, sizes, types, self.parts.get(path))[""]
         values = whole.read(all_of(sizes))

@@ -18,6 +18,9 @@ from nczarr.formats.common.xml_reader import XmlElement
 MOST_VALUES = 1 << 22
 """Maximum values of a variable that are computed or converted."""
 
+MOST_OF_DOCUMENT = 1 << 24
+"""Maximum values of all variables of a document that are stated, computed or converted: they are in memory."""
+
 TYPES = {
     "byte": "byte", "ubyte": "ubyte", "char": "char", "short": "short", "ushort": "ushort", "int": "int",
     "uint": "uint", "long": "int64", "ulong": "uint64", "float": "float", "double": "double", "string": "string",
@@ -145,7 +148,9 @@ def _progress(start: str, increment: str, size: int, type_name: str) -> NDArray[
         begin, stride = int(start), int(increment)
         ends = (str(begin), str(begin + stride * max(size - 1, 0)))
         parse_numbers(ends, type_name)  # reports the one that does not fit; doubles would round long numbers
-        return np.array([begin + stride * number for number in range(size)], numpy_dtype(descr(type_name, {})))
+        modulo = 1 << 64
+        steps = np.arange(size, dtype="u8") * np.uint64(stride % modulo) + np.uint64(begin % modulo)
+        return steps.astype(numpy_dtype(descr(type_name, {})))
     first, step = parse_numbers([start, increment], "double").tolist()
     values = first + step * np.arange(size)
     return _convert_exactly(np.trunc(values) if atomic.is_integer else values, type_name, rounding=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import NamedTuple
 
 from nczarr.diagnostics.report import NOWHERE, Report, Source, Span
@@ -70,6 +71,8 @@ class NcmlDocument(NamedTuple):
     options: Options
     policy: Policy
     """Rules about the places that the document may name."""
+    counts: Counter[str]
+    """Number of its `values` that are in memory; shared by all its elements."""
 
     def span(self, element: XmlElement | None) -> Span:
         """Return the place of an element."""

@@ -329,6 +329,14 @@ def test_even_spacing_of_integers_is_exact(folder: Path, type_name: str, words: 
     assert "`9223372036854775808` does not fit" in findings(write_ncml(folder / "b.ncml", content))[0].message
 
 
+def test_the_values_of_a_document_are_limited(folder: Path) -> None:
+    """Each variable is below the limit of one; a short document must not fill the memory."""
+    variable = '<variable name="v{0}" type="double" shape="4000000"><values start="0" increment="1"/></variable>'
+    members = "".join(f"<netcdf>{variable.format(number)}</netcdf>" for number in range(5))
+    found = first_error(write_ncml(folder / "a.ncml", join(members, 'type="union"')))
+    assert (found[0], "more than 16777216 values" in found[1]) == ("bad-ncml", True), found
+
+
 def test_fixed_and_unlimited_dimensions(folder: Path) -> None:
     (folder / "u.cdl").write_text("netcdf u { dimensions: t = UNLIMITED ; variables: int v(t) ; data: v = 1, 2 ; }")
     assert nczarr.convert("u.cdl", "u.nc") is not None
