@@ -101,7 +101,7 @@ def read(
         readable = ", ".join(row.name for row in registry.formats() if row.readable)
         helps = [f"formats that can be read: {readable}; CDL starts with `netcdf`"]
         if isinstance(source, Source) and is_page(bytes(source.data[:HEAD])):
-            helps = ["it is a web page: is the URL right, and does the server ask for a `--storage-option login=…`?"]
+            helps = ["it is a web page: is the URL right, or does the server need the storage option `login`?"]
         name = source.name if isinstance(source, Source) else source.path
         report.error("unknown-format", f"`{name}` is not in a format that can be read", helps=helps)
         return None

@@ -21,7 +21,7 @@ from threading import Lock
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
-from nczarr.diagnostics.secrets import TOKEN_SERVER
+from nczarr.diagnostics.secrets import TOKEN_SERVER, without_secrets
 from nczarr.stores.ranges import BoundedCache
 from nczarr.stores.url import BadURLError
 
@@ -59,7 +59,7 @@ def server_of(url: str) -> str:
 
 
 def limit_login(arguments: dict[str, Any], url: str) -> dict[str, Any]:
-    """Return the arguments of a file system without a token that is for another server than that of a URL.
+    """Return the arguments of a file system without secrets that are for another server than that of a URL.
 
     Users and passwords of `.netrc` remain: they are for their hosts alone.
     """
@@ -68,8 +68,8 @@ def limit_login(arguments: dict[str, Any], url: str) -> dict[str, Any]:
     own_server = server_of(url)
     if server in ("", own_server) or not own_server.startswith("http"):
         return arguments
-    login = arguments.get("login")
-    arguments = {name: value for name, value in arguments.items() if name not in OPTIONS}
+    login = arguments.pop("login", None)
+    arguments = without_secrets(arguments)
     return {**arguments, "login": "netrc"} if login in ("netrc", "earthdata") else arguments
 
 

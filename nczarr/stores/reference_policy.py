@@ -73,7 +73,7 @@ class Policy(NamedTuple):
         return place
 
     def limit_token(self, storage: StorageOptions) -> StorageOptions:
-        """Return storage options whose token goes to the server of a remote document alone, unless roots are given."""
+        """Return storage options whose secrets go to the server of a remote document alone, unless roots are given."""
         return storage if self.given.roots or not is_remote(self.home) else storage.limit_token(server_of(self.home))
 
     def _below_base(self, url: str) -> Followed:

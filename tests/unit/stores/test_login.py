@@ -13,10 +13,12 @@ import pytest
 
 import nczarr
 from nczarr.api.handle import open_unchecked
+from nczarr.diagnostics.secrets import StorageOptions
 from nczarr.options import Following
 from nczarr.stores import connection, login
-from nczarr.stores.login import EARLY, add_credentials, add_login, server_of
+from nczarr.stores.login import EARLY, add_credentials, add_login, limit_login, server_of
 from nczarr.stores.ranges import BoundedCache
+from nczarr.stores.reference_policy import Policy
 from nczarr.stores.url import BadURLError
 from tests.conftest import run_command
 from tests.support.archive import PASSWORD, TOKEN, USER, Archive
@@ -89,6 +91,21 @@ def test_documents_name_no_servers_for_a_token(name: str, archive: Archive) -> N
     with open_unchecked(f"{archive.data}/r.json", storage_options=options, following=roots) as found:
         found["v"][...]
     assert {authorization for host, _, authorization in archive.seen if host == "127.0.0.1"} == {"", f"Bearer {TOKEN}"}
+
+
+def test_secrets_of_headers_are_for_one_server() -> None:
+    options = {"headers": {"Authorization": "Bearer t", "X-Api-Key": "k", "Accept": "x"}, "token_server": "http://a:80",
+               "login": "bearer", "token": "t", "timeout": 3}  # fmt: skip
+    assert limit_login(options, "http://b/x") == {"headers": {"Accept": "x"}, "timeout": 3}
+    assert limit_login(options, "http://a/x") == {key: one for key, one in options.items() if key != "token_server"}
+    assert limit_login({**options, "login": "earthdata"}, "http://a:81/x")["login"] == "netrc"
+    limited = Policy("http://a/folder").limit_token(StorageOptions({"http.headers": {}}))
+    assert limited["token_server"] == "http://a:80"
+    assert limited.limit_token("http://b:80") is limited
+    for home, roots in (("/folder", ()), ("http://a/folder", ("http://b",))):
+        assert "token_server" not in Policy(home, Following(roots=roots)).limit_token(
+            StorageOptions({"login": "netrc"})
+        )
 
 
 @pytest.mark.parametrize(
