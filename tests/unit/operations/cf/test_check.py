@@ -180,4 +180,6 @@ def test_long_units_have_no_reference_datetime(tmp_path: Path, peer: Callable[[s
         'netcdf u { dimensions: x = 1 ; variables: float v(x) ; v:long_name = "v" ; '
         f'v:units = "{"x" * 300_000}" ; :Conventions = "CF-1.13" ; }}'
     )
-    assert [one.code for one in check(path)] == ["cf-units"]
+    (found,) = check(path)
+    assert found.code == "cf-units"
+    assert len(found.message) < 1100
