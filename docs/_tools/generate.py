@@ -54,7 +54,7 @@ def faults() -> str:
     """What each reader does wrong, rule by rule."""
     lines = []
     for peer in peers.peers():
-        lines.append(f"\n## {peer.name}\n\n{peer.title} {peer.versions}.\n")
+        lines.append(f"\n## {peer.name}\n\n{f'{peer.title} {peer.versions}'.strip()}.\n")
         for what, rules in (("Zarr stores", peer.stores), ("netCDF files", peer.files or ())):
             if rules:
                 lines.append(f"\n### {what}\n\n" + "| code | | what is wrong | the reader | seen with | what to do |\n")

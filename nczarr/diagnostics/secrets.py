@@ -36,6 +36,13 @@ _SERVICE = re.compile(r"(?:cdmremote|dap2|dap4):(?=https?:)", re.IGNORECASE)
 _QUERY = re.compile(r"\?[^#\s\"'`]*")
 
 
+TOKEN_SERVER = "token_server"
+"""Name of the option with the only server that may get a token."""
+
+WEB_SECRETS = frozenset({"login", "headers", "client_kwargs", "auth", "cookies"})
+"""Options of the web that have secrets, themselves or in their members."""
+
+
 class StorageOptions(FrozenMapping[Any]):
     """Options by name, optionally prefixed `source.`, `target.` or a protocol; the `repr` hides the content.
 
@@ -67,6 +74,12 @@ class StorageOptions(FrozenMapping[Any]):
             return self
         return StorageOptions({**self._content, f"{side}.endpoint_url": server})
 
+    def limit_token(self, server: str) -> StorageOptions:
+        """Return the options with secrets of the web for one server alone; an earlier limit stays."""
+        if TOKEN_SERVER in self._content or not any(name.rpartition(".")[2] in WEB_SECRETS for name in self._content):
+            return self
+        return StorageOptions({**self._content, TOKEN_SERVER: server})
+
     def secrets(self) -> Iterator[str]:
         """Yield every possibly secret value, nested ones included."""
         yield from _secrets(self._content)
@@ -91,6 +104,15 @@ def option(text: str) -> tuple[str, Any]:
         return name, json.loads(value)
     except ValueError:
         return name, value
+
+
+def without_secrets(content: Mapping[str, Any]) -> dict[str, Any]:
+    """Return options without those that may be secret, nested ones included."""
+    return {
+        name: without_secrets(value) if isinstance(value, Mapping) else value
+        for name, value in content.items()
+        if not SECRET.search(name)
+    }
 
 
 def _secrets(content: Mapping[str, Any]) -> Iterator[str]:

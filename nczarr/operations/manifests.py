@@ -125,9 +125,10 @@ def is_manifest(candidate: Any) -> bool:
 
 
 def open_manifest(manifest: Any, name: str, options: Options) -> ReferenceStore:
-    """Return manifests as a store; `name`: for messages. Raises what xarray raises for variables that it cannot write.
+    """Return manifests as a store; `name`: for messages. Raises ValueError for names with a slash.
 
-    Variables of a dataset that were loaded become content, as xarray writes them.
+    Variables of a dataset that were loaded become content, as xarray writes them;
+    raises what xarray raises for those that it cannot write.
     """
     documents: dict[str, bytes] = {}
     tables: dict[str, ManifestTable] = {}
@@ -148,6 +149,9 @@ def _list_virtual(dataset: Any) -> list[Any]:
 def _add_dataset(dataset: Any, documents: dict[str, bytes], tables: dict[str, ManifestTable]) -> None:
     from zarr.storage import MemoryStore
 
+    nested = next((str(name) for name in dataset.variables if "/" in str(name)), None)
+    if nested is not None:
+        raise ValueError(f"the variable `{nested}` has a `/` in its name, which separates groups; rename it")
     virtual, written = _list_virtual(dataset), MemoryStore()
     dataset.drop_vars(virtual).to_zarr(written, zarr_format=3, consolidated=False)
     loaded = ObjectStore(written)

@@ -17,7 +17,7 @@ from nczarr.arrays.execution.thread_pool import in_limits, limit
 from nczarr.ast.dataset import building
 from nczarr.check import check
 from nczarr.check.checked import Checked, Observer, open_fragments
-from nczarr.diagnostics.report import Report, Source
+from nczarr.diagnostics.report import HEAD, Report, Source
 from nczarr.diagnostics.secrets import show
 from nczarr.operations import endpoints
 from nczarr.options import WHOLE, Options
@@ -96,12 +96,14 @@ def read(
         source, form = opened, registry.detect_store(opened, opened=True)
         options = options._replace(masking_fill=False)
     if form is None or form.read is None:
+        from nczarr.stores.probe import is_page
+
         readable = ", ".join(row.name for row in registry.formats() if row.readable)
-        report.error(
-            "unknown-format",
-            f"`{source.name if isinstance(source, Source) else source.path}` is not in a format that can be read",
-            helps=[f"formats that can be read: {readable}; CDL starts with `netcdf`"],
-        )
+        helps = [f"formats that can be read: {readable}; CDL starts with `netcdf`"]
+        if isinstance(source, Source) and is_page(bytes(source.data[:HEAD])):
+            helps = ["it is a web page: is the URL right, or does the server need the storage option `login`?"]
+        name = source.name if isinstance(source, Source) else source.path
+        report.error("unknown-format", f"`{name}` is not in a format that can be read", helps=helps)
         return None
     with building(lasting=not isinstance(source, Source)):
         unchecked = registry.load(form.read)(source, report, options)

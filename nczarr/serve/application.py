@@ -67,7 +67,7 @@ ROUTES = (
     ServerRoute(markup.CDMREMOTE, cdmremote.answer),
     ServerRoute(markup.DAP2, opendap.answer, opendap.dap2_refusal),
     ServerRoute(markup.DAP4, opendap.answer, opendap.dap4_refusal),
-    ServerRoute(markup.ERDDAP, erddap.answer, opendap.dap2_refusal),
+    ServerRoute(markup.ERDDAP, erddap.answer, erddap.write_refusal),
     ServerRoute(markup.VIEW, view.answer),
     ServerRoute(markup.DOWNLOAD, download.answer),
     ServerRoute(markup.FILE, folder.file),

@@ -25,7 +25,7 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from nczarr.diagnostics.secrets import NO_OPTIONS, StorageOptions, scrub, show
-from nczarr.stores.login import add_credentials, add_login
+from nczarr.stores.login import add_credentials, add_login, limit_login
 from nczarr.stores.range_request import (
     GivenUpError,
     RangeAnswer,
@@ -254,7 +254,7 @@ class FileConnection:
                 shared[name] = value
             elif dot and first == self.protocol:
                 arguments[rest] = value
-        arguments = _merge(arguments, shared)
+        arguments = limit_login(_merge(arguments, shared), self.place.path)
         if self.protocol in WEB:
             arguments = add_login(arguments)
         elif self.protocol in S3:

@@ -5,8 +5,8 @@
     login=earthdata   a token if there is one, else `.netrc`
     s3credentials=URL for S3: a document with `accessKeyId`, `secretAccessKey`, `sessionToken`, `expiration`
 
-A token goes to the server of the URL alone, not to servers that it redirects to. Documents of credentials are fetched
-with the same login, and again before they expire.
+A token goes to the server of the URL alone: not to servers that it redirects to, nor to others that a document there
+names. Documents of credentials are fetched with the same login, and again before they expire.
 """
 
 from __future__ import annotations
@@ -19,7 +19,9 @@ from collections.abc import Callable
 from datetime import datetime
 from threading import Lock
 from typing import Any, NamedTuple
+from urllib.parse import urlsplit
 
+from nczarr.diagnostics.secrets import TOKEN_SERVER, without_secrets
 from nczarr.stores.ranges import BoundedCache
 from nczarr.stores.url import BadURLError
 
@@ -45,12 +47,38 @@ class TemporaryCredentials(NamedTuple):
     """Time at which they are fetched again, in seconds since 1970."""
 
 
+def server_of(url: str) -> str:
+    """Return protocol, host and port of a URL as a text; empty for a URL without a valid host."""
+    protocols, _, rest = url.partition("://")
+    try:
+        split = urlsplit(f"{protocols.rpartition('::')[2]}://{rest}")
+        port = split.port or {"http": 80, "https": 443}.get(split.scheme, 0)
+    except ValueError:
+        return ""
+    return f"{split.scheme}://{split.hostname}:{port}" if split.hostname else ""
+
+
+def limit_login(arguments: dict[str, Any], url: str) -> dict[str, Any]:
+    """Return the arguments of a file system without secrets that are for another server than that of a URL.
+
+    Users and passwords of `.netrc` remain: they are for their hosts alone.
+    """
+    server = arguments.get(TOKEN_SERVER, "")
+    arguments = {name: value for name, value in arguments.items() if name != TOKEN_SERVER}
+    own_server = server_of(url)
+    if server in ("", own_server) or not own_server.startswith("http"):
+        return arguments
+    login = arguments.pop("login", None)
+    arguments = without_secrets(arguments)
+    return {**arguments, "login": "netrc"} if login in ("netrc", "earthdata") else arguments
+
+
 def add_login(arguments: dict[str, Any]) -> dict[str, Any]:
     """Return the arguments of a web file system with the login that the option `login` names. Raises BadURLError."""
     if arguments.get("login") is None:
         return arguments
     arguments = dict(arguments)
-    login, token = arguments.pop("login"), arguments.pop("token", None) or os.environ.get(TOKEN)
+    login, token = arguments.pop("login"), (arguments.pop("token", None) or os.environ.get(TOKEN, "")).strip()
     if login not in LOGINS:
         raise BadURLError(f"the storage option `login` must be one of {', '.join(LOGINS)}")
     client = dict(arguments.pop("client_kwargs", {}))

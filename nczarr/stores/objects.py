@@ -24,6 +24,9 @@ def open_object(data: Any) -> Source | Store:
     A file is read from its first byte, whatever its position, and may be closed
     afterwards.
     """
+    if type(data).__module__.partition(".")[0] == "xarray":
+        text = f"the {type(data).__name__} of xarray has no manifests of VirtualiZarr in its own variables"
+        raise TypeError(f"{text}; `nczarr.from_xarray` takes loaded data, and nodes of a tree are opened one by one")
     if isinstance(data, bytes | bytearray | memoryview):
         return _file(bytes(data), "bytes")
     if isinstance(data, Mapping):

@@ -166,7 +166,7 @@ def open_file(path: str, name: str) -> Source | Store:
 
 def _open_remote(url: str, storage: StorageOptions, is_ranged: Callable[[bytes], bool]) -> Source | Store:
     """Open a URL. What has the name of a file is asked for its first bytes before it is taken for a folder."""
-    from nczarr.stores.probe import is_folder
+    from nczarr.stores.probe import is_folder, is_page
     from nczarr.stores.remote import RemoteStore
 
     store = RemoteStore(url, storage)
@@ -183,16 +183,11 @@ def _open_remote(url: str, storage: StorageOptions, is_ranged: Callable[[bytes],
         file = _open_by_ranges(connection)
     if file is not None and (file[:4].startswith(_ZIP) or is_ranged(file[:HEAD])):
         return open_ranged(file)
-    if connection.looks_like_file and (file is None or not file.size or _is_page(file[:HEAD])) and is_folder(store):
+    if connection.looks_like_file and (file is None or not file.size or is_page(file[:HEAD])) and is_folder(store):
         return store
     from nczarr.stores.spool import fetch_file
 
     return open_file(fetch_file(connection, file), store.path)
-
-
-def _is_page(head: bytes) -> bool:
-    """Return whether first bytes are those of a web page, which may list a folder."""
-    return b"<html" in (text := head.lower()) or b"<!doctype html" in text
 
 
 def _open_archive(connection: FileConnection) -> Store | None:

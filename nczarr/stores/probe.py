@@ -35,7 +35,13 @@ def is_folder(store: RemoteStore) -> bool:
 
 def _has_root(store: RemoteStore) -> bool:
     store.expect(ROOT_KEYS)
-    return any(store.get(key) is not None for key in ROOT_KEYS)
+    documents = (store.get(key) for key in ROOT_KEYS)  # some servers answer every request with a page
+    return any(document is not None and not document.lstrip().startswith(b"<") for document in documents)
+
+
+def is_page(head: bytes) -> bool:
+    """Return whether first bytes are those of a web page, which may list a folder."""
+    return b"<html" in (text := head.lower()) or b"<!doctype html" in text
 
 
 class Obstacle(NamedTuple):

@@ -15,10 +15,11 @@ from typing import NamedTuple
 from urllib.parse import unquote
 
 from nczarr.diagnostics.report import Source
-from nczarr.diagnostics.secrets import show
+from nczarr.diagnostics.secrets import StorageOptions, show
 from nczarr.options import Following
 from nczarr.stores.base import Store
 from nczarr.stores.connection import WEB
+from nczarr.stores.login import server_of
 from nczarr.stores.url import is_remote
 
 PROTOCOLS = frozenset(
@@ -70,6 +71,10 @@ class Policy(NamedTuple):
             raise ForbiddenTargetError("its URL has a NUL byte")
         self._check(url, place, relative=relative)
         return place
+
+    def limit_token(self, storage: StorageOptions) -> StorageOptions:
+        """Return storage options whose secrets go to the server of a remote document alone, unless roots are given."""
+        return storage if self.given.roots or not is_remote(self.home) else storage.limit_token(server_of(self.home))
 
     def _below_base(self, url: str) -> Followed:
         """Return the place of a relative URL."""

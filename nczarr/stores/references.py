@@ -37,7 +37,7 @@ class ReferenceStore(Store):
         self.references = references
         self.policy = policy
         self.path = path
-        self.storage = storage
+        self.storage = policy.limit_token(storage)
         self.distant = False
         noted = references.noted
         places = noted.get("fill_values") if isinstance(noted, Mapping) else None

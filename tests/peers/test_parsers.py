@@ -220,6 +220,8 @@ def test_a_dataset_of_manifests(registry: Any, tmp_path: Path) -> None:
     with nczarr.open(twice) as found:
         assert found["/t"].shape == (6, 100)
         assert found["/t"][5].tolist() == original.t.values[2].tolist()
+    with pytest.raises(ValueError, match="`t/x` has a `/`"):
+        nczarr.open(virtual.rename(t="t/x"))
 
 
 def test_the_command(seeds: Path, tmp_path: Path) -> None:
@@ -238,6 +240,27 @@ def test_the_command(seeds: Path, tmp_path: Path) -> None:
 
     with nczarr.open(tmp_path / "a.zarr") as written:
         assert same(written["/0"][...], tifffile.imread(seeds / "lzw.tif"))
+
+
+def test_targets_of_append_are_not_parsed(tmp_path: Path) -> None:
+    import xarray
+
+    for name, first in (("a.nc", 0), ("b.nc", 2)):
+        xarray.Dataset({"v": ("x", np.arange(first, first + 2))}).to_netcdf(tmp_path / name)
+    parser = ["--parser", "virtualizarr.parsers:HDFParser"]
+
+    def run(*words: str) -> None:
+        command = [sys.executable, "-m", "nczarr", *words, *parser]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+
+    run("convert", "a.nc", "all.zarr")
+    run("append", "b.nc", "all.zarr", "--along", "x")
+    run("refs", "combine", "a.nc", "-o", "all.json", "--along", "x")
+    run("refs", "append", "all.json", "b.nc", "--along", "x")
+    for target in ("all.zarr", "all.json"):
+        with nczarr.open(tmp_path / target) as dataset:
+            assert dataset["/v"][...].tolist() == [0, 1, 2, 3]
 
 
 def test_places_of_local_files(tmp_path: Path, seeds: Path) -> None:

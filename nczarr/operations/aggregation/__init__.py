@@ -61,12 +61,13 @@ def expand_aggregations(
                 instructions[variable.path] = fragments
     if report.errors > before:
         return None
-    places = _find_places(instructions, Policy(home, options.following), report)
+    policy = Policy(home, options.following)
+    places = _find_places(instructions, policy, report)
     if report.errors > before:
         return None
     with building():
         expanded = _declare(checked, instructions)
-        reader = FragmentReader(read, options)
+        reader = FragmentReader(read, options._replace(storage=policy.limit_token(options.storage)))
         sources = {
             path: _join_fragments(path, expanded, fragments, places, reader) for path, fragments in instructions.items()
         }

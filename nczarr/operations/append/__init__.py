@@ -228,7 +228,8 @@ def _fingerprint(request: AppendRequest) -> str | None:
 
 def open_target(path: str, report: Report, options: Options) -> ExtendableTarget | None:
     """Return the target at a path or URL; None (reported) if it cannot be extended. Raises OSError."""
-    reading = options._replace(storage=options.storage.of("target"), kind=None, allow_loss=frozenset())
+    storage = options.storage.of("target")
+    reading = options._replace(storage=storage, kind=None, allow_loss=frozenset(), parser=None)
     file_identity = identity(path) if not is_remote(path) and os.path.isfile(path) else None
     source = endpoints.open_source(path, report, reading)
     if source is None:

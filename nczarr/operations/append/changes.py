@@ -292,6 +292,7 @@ def document(path: str, report: Report, options: Options) -> tuple[ExtendableTar
     Reports unknown-format, unknown-target, and the faults of the document.
     """
     document_identity = None if is_remote(path) else identity(path, options.storage)
+    options = options._replace(parser=None)
     source = endpoints.open_source(path, report, options)
     form = None if source is None else endpoints.detect_format(source)
     if source is None:

@@ -32,7 +32,8 @@ def recover_target(request: AppendRequest, report: Report) -> bool:
     A rehearsal changes nothing. Raises OSError.
     """
     options = request.options
-    source = endpoints.open_source(request.target, report, options._replace(storage=options.storage.of("target")))
+    reading = options._replace(storage=options.storage.of("target"), parser=None)
+    source = endpoints.open_source(request.target, report, reading)
     if source is None or isinstance(source, Source) or source.versioned:
         return False
     journal = extension.parse(source.get(JOURNAL) or b"")

@@ -20,7 +20,7 @@ VERTICAL_NAMES = re.compile(
 
 def is_time_reference(variable: CFVariable) -> bool:
     """Return whether the units of a variable count time since a datetime."""
-    return REFERENCE.search(variable.text("units")) is not None
+    return REFERENCE.match(variable.text("units").lstrip()) is not None
 
 
 def is_time_coordinate(dataset: CFDataset, variable: CFVariable) -> bool:

@@ -12,6 +12,9 @@ from nczarr.operations.cf.udunits import load_units
 from nczarr.operations.cf.view import CFDataset
 from nczarr.operations.node_label import label_word
 
+LONGEST = 1000
+"""Maximum characters of a message: texts of attributes may be long."""
+
 
 def find_version(checked: Checked) -> Version:
     """Return the version that `Conventions` names, or the nearest that is known; without one the newest."""
@@ -49,9 +52,12 @@ def check_cf(
     dataset = CFDataset(checked, version or find_version(checked), units, filename, is_typed=is_typed)
     for topic in load_topics():
         rules = {rule.name: rule for rule in topic.rules if rule.holds(dataset.version)}
+        reported = set[tuple[str, str, str, int]]()  # a word that a text repeats is one breach
         try:
             for breach in topic.find(dataset):
-                if breach.rule in rules:
+                key = (breach.rule, breach.what, breach.word, id(breach.node))
+                if breach.rule in rules and key not in reported:
+                    reported.add(key)
                     report.add(_diagnose(rules[breach.rule], breach, dataset.version))
         except CompileError as error:  # damaged values
             for diagnostic in error.diagnostics:
@@ -61,11 +67,12 @@ def check_cf(
 def _diagnose(rule: Rule, breach: Breach, version: Version) -> Diagnostic:
     first = rule.text.split()[0]
     text = rule.text[:-1] if len(first) > 1 and first.isupper() else rule.text[:1].lower() + rule.text[1:-1]
+    what = breach.what if len(breach.what) <= LONGEST else f"{breach.what[:LONGEST]}…"
     kind = "requirement" if rule.severity is Severity.ERROR else "recommendation"
     return Diagnostic(
         rule.code,
         rule.severity,
-        f"{breach.what} (CF {rule.number})",
+        f"{what} (CF {rule.number})",
         label_word(breach.node, breach.word),
         notes=(f"{kind} of CF {show_version(version)}, section {rule.number}: {text}",),
         helps=breach.helps or (rule.remedy,),

@@ -12,7 +12,7 @@ import re
 from functools import lru_cache
 from typing import Any
 
-REFERENCE = re.compile(r"(?P<unit>\S.*?)\s+(?P<word>since|after|from|ref|@)\s+(?P<datetime>\S.*)", re.IGNORECASE)
+REFERENCE = re.compile(r"(?P<unit>\S.*?)(?<=\S)\s+(?P<word>since|after|from|ref|@)\s+(?P<datetime>\S.*)", re.IGNORECASE)
 """Units with a reference datetime."""
 
 _UNKNOWN = frozenset(("unknown", "no_unit", "no-unit", "no unit", "nounit", "?", "-"))

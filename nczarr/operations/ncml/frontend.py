@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterator
 
 from nczarr import names, registry
@@ -56,8 +57,10 @@ def _open_document(source: Source, report: Report, options: Options) -> tuple[Xm
         return None
     following = options.following
     place = os.path.realpath(source.path) if source.path is not None else source.name
-    options = options._replace(following=following._replace(documents=(*following.documents, place)))
-    document = NcmlDocument(source, report, options, Policy(home_of(source), following))
+    policy = Policy(home_of(source), following)
+    behind = following._replace(documents=(*following.documents, place))
+    options = options._replace(following=behind, storage=policy.limit_token(options.storage))
+    document = NcmlDocument(source, report, options, policy, Counter())
     return (root, document) if check_elements(root, document) else None
 
 

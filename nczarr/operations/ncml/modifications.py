@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from nczarr import names
@@ -18,10 +19,12 @@ from nczarr.operations.combine.recode import units_of
 from nczarr.operations.ncml.renames import rename_nodes
 from nczarr.operations.ncml.values import (
     ENUM_BASES,
+    MOST_OF_DOCUMENT,
     MOST_VALUES,
     TYPES,
     StatedValueError,
     constant_of,
+    convert_constant,
     convert_values,
     read_values,
 )
@@ -78,6 +81,30 @@ def _fit_storage(tree: Any) -> Any:
     return map_groups(tree, lambda path, group: {"variables": tuple(map(fit, group.variables))})
 
 
+def _rename_keys(before: Mapping[str, Attribute], elements: Sequence[XmlElement]) -> dict[str, Attribute]:
+    """Return attributes under the new names of all elements at once, so that two may exchange their names."""
+    renamed: dict[str, str] = {}
+    for one in elements:
+        name = names.normal(one.attributes["name"])
+        origin = names.normal(one.attributes.get("orgName") or name)
+        if origin != name:
+            renamed.setdefault(origin, name)
+    taken = set(renamed.values())
+    return {renamed.get(key, key): one for key, one in before.items() if key in renamed or key not in taken}
+
+
+def _suit_fill(variable: Variable, type_name: str) -> tuple[Attribute, ...]:
+    """Return the attributes of a variable with a fill value of its new type. Raises StatedValueError."""
+    if variable.type == type_name or not (is_number(variable.type) and is_number(type_name)):
+        return variable.attributes
+    return tuple(
+        one.model_copy(update={"value": convert_constant(one.value, type_name)})
+        if one.name == FILL and one.value.type == variable.type
+        else one
+        for one in variable.attributes
+    )
+
+
 Scopes = list[tuple[str, dict[str, Dimension], dict[str, UserType]]]
 """FQN, dimensions and types of each enclosing group, the root first."""
 
@@ -91,8 +118,8 @@ class _Modifier:
         self.used = {one for variable in self.old.variables.values() for one in variable.dimensions}
         self.parts = dict(draft.parts)
 
-    def _bad(self, text: str, element: XmlElement) -> None:
-        self.document.report.error("bad-ncml", text, self.document.span(element))
+    def _bad(self, text: str, element: XmlElement, helps: Sequence[str] = ()) -> None:
+        self.document.report.error("bad-ncml", text, self.document.span(element), helps=helps)
 
     def change_content(self, element: XmlElement, group: Any, path: str, outer: Scopes) -> Any:
         """Return a group or dataset with the changes of an element."""
@@ -118,7 +145,9 @@ class _Modifier:
             try:
                 variables[name] = self._declare_variable(child, name, old_variables.get(name), scopes)
             except StatedValueError as error:
-                self._bad(f"variable `{name[:80]}`: {error}", child)
+                is_unknown = name not in old_variables and "type" not in child.attributes
+                helps = names.suggest(name, old_variables) if is_unknown else ()
+                self._bad(f"variable `{name[:80]}`: {error}", child, helps)
         groups = {node.name: node for node in group.groups}
         nodes: dict[str, dict[str, Any]] = {"variable": variables, "dimension": dimensions, "group": groups}
         for child in element.all("remove"):
@@ -126,7 +155,8 @@ class _Modifier:
             if kind == "attribute":
                 continue
             if kind not in nodes:
-                self._bad(f"`{kind[:80]}` is nothing that is removed", child)
+                text = f"`remove` takes the types attribute, variable, dimension and group, not `{kind[:80]}`"
+                self._bad(text, child, names.suggest(kind, ("attribute", *nodes)))
             elif nodes[kind].pop(name, None) is None:
                 text = f"there is no {kind} `{names.join(path, name)}` to remove"
                 report.warning("unmatched-removal", text, self.document.span(child))
@@ -173,7 +203,7 @@ class _Modifier:
     ) -> tuple[Attribute, ...]:
         """Return the attributes of an owner. `type_name`: that of a variable; `known`: those of before remain."""
         before = {attribute.name: attribute for attribute in old}
-        members = dict(before) if known else {}
+        members = _rename_keys(before, element.all("attribute")) if known else {}
         for child in element.all("attribute"):
             name = names.normal(child.attributes["name"])
             origin = names.normal(child.attributes.get("orgName") or name)
@@ -193,17 +223,15 @@ class _Modifier:
             except StatedValueError as error:
                 self._bad(f"attribute `{name}`: {error}", child)
                 continue
-            changed = Attribute(name=name, value=value, span=self.document.span(child))
-            if origin != name and origin in members:
-                members = {changed.name if key == origin else key: one for key, one in members.items() if key != name}
-            members[name] = changed
+            members[name] = Attribute(name=name, value=value, span=self.document.span(child))
         for child in element.all("remove"):
             if child.attributes["type"] == "attribute":
                 if members.pop(names.normal(child.attributes["name"]), None) is None:
                     text = f"there is no attribute `{child.attributes['name'][:80]}` to remove"
                     self.document.report.warning("unmatched-removal", text, self.document.span(child))
             elif element.tag == "variable":
-                self._bad(f"`{child.attributes['type'][:80]}` is nothing that a variable has", child)
+                kind = child.attributes["type"]
+                self._bad(f"`remove` in a variable takes the type attribute, not `{kind[:80]}`", child)
         return tuple(members.values())
 
     # ---- types and dimensions ----------------------------------------------------------------------------------------
@@ -261,9 +289,8 @@ class _Modifier:
             dimensions, sizes = self._shape_of(element, type_name, scopes)
         else:
             dimensions, sizes = old.dimensions, self._sizes(old.dimensions, scopes)
-        attributes = self._change_attributes(
-            element, () if old is None else old.attributes, type_name, known=not self.explicit
-        )
+        before = () if old is None else _suit_fill(old, type_name)
+        attributes = self._change_attributes(element, before, type_name, known=not self.explicit)
         members: dict[str, Any] = {"type": type_name, "dimensions": dimensions, "attributes": attributes}
         variable = (
             Variable(name=name, span=span, **members)
@@ -275,27 +302,33 @@ class _Modifier:
         if len(stated) > 1:
             raise StatedValueError("it has two elements `values`")
         if stated:
+            self._count(math.prod(sizes))
             self.parts[path] = read_values(stated[0], type_name, sizes, types)
             return variable
         if old is None:
             return variable
-        before = self._old_sizes(old)
-        if sizes != before:
-            raise StatedValueError(f"its shape is {list(before)} in the dataset, not {list(sizes)}")
+        old_sizes = self._old_sizes(old)
+        if sizes != old_sizes:
+            raise StatedValueError(f"its shape is {list(old_sizes)} in the dataset, not {list(sizes)}")
         if old.type != type_name:
             self._convert(path, old, variable, sizes, types)
         return variable
+
+    def _count(self, values: int) -> None:
+        """Count values that are in memory. Raises StatedValueError beyond the limit of a document."""
+        self.document.counts["values"] += values
+        if self.document.counts["values"] > MOST_OF_DOCUMENT:
+            raise StatedValueError(f"the document states or converts more than {MOST_OF_DOCUMENT} values")
 
     def _convert(
         self, path: str, old: Variable, variable: Variable, sizes: tuple[int, ...], types: Mapping[str, UserType]
     ) -> None:
         """Record the values of a variable in its new type. Raises StatedValueError, OSError."""
-        count = 1
-        for size in sizes:
-            count *= size
+        count = math.prod(sizes)
         if count > MOST_VALUES or not (is_number(old.type) or old.type == "string"):
             text = f"{count} values of type `{old.type}` are not converted"
             raise StatedValueError(f"{text}; leave `type` out, or state the type of the dataset")
+        self._count(count)
         fill = variable_fill(old, self.old)
         whole = all_fill(fill, old.type, sizes, types, self.parts.get(path))[""]
         values = whole.read(all_of(sizes))
@@ -313,8 +346,9 @@ class _Modifier:
                     return names.join(path, wanted)
             raise StatedValueError(f"there is no enumeration `{wanted[:80]}`")
         if word.lower() not in TYPES:
-            missing = "a new variable needs a type" if not word else f"`{word[:40]}` is no type of new variables"
-            raise StatedValueError(missing)
+            if not word:
+                raise StatedValueError("the dataset has no such variable, and a new one needs a type")
+            raise StatedValueError(f"`{word[:40]}` is no type of new variables")
         return TYPES[word.lower()]
 
     def _all_types(self, scopes: Scopes) -> dict[str, UserType]:

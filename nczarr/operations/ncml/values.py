@@ -18,6 +18,9 @@ from nczarr.formats.common.xml_reader import XmlElement
 MOST_VALUES = 1 << 22
 """Maximum values of a variable that are computed or converted."""
 
+MOST_OF_DOCUMENT = 1 << 24
+"""Maximum values of all variables of a document that are stated, computed or converted: they are in memory."""
+
 TYPES = {
     "byte": "byte", "ubyte": "ubyte", "char": "char", "short": "short", "ushort": "ushort", "int": "int",
     "uint": "uint", "long": "int64", "ulong": "uint64", "float": "float", "double": "double", "string": "string",
@@ -140,9 +143,25 @@ def _progress(start: str, increment: str, size: int, type_name: str) -> NDArray[
     """Return `size` evenly spaced numbers of a type. Raises StatedValueError."""
     if not is_number(type_name):
         raise StatedValueError(f"`start` and `increment` do not suit type `{type_name}`")
+    atomic = ATOMIC[type_name]
+    if atomic.is_integer and all(text.strip().lstrip("+-").isdecimal() for text in (start, increment)):
+        begin, stride = int(start), int(increment)
+        ends = (str(begin), str(begin + stride * max(size - 1, 0)))
+        parse_numbers(ends, type_name)  # reports the one that does not fit; doubles would round long numbers
+        modulo = 1 << 64
+        steps = np.arange(size, dtype="u8") * np.uint64(stride % modulo) + np.uint64(begin % modulo)
+        return steps.astype(numpy_dtype(descr(type_name, {})))
     first, step = parse_numbers([start, increment], "double").tolist()
     values = first + step * np.arange(size)
-    return _convert_exactly(np.trunc(values) if ATOMIC[type_name].is_integer else values, type_name, rounding=True)
+    return _convert_exactly(np.trunc(values) if atomic.is_integer else values, type_name, rounding=True)
+
+
+def convert_constant(value: Constant, type_name: str) -> Constant:
+    """Return numbers as those of another type. Raises StatedValueError."""
+    numbers = np.array(value.as_numbers(), numpy_dtype(descr(value.type, {})))
+    return Constant(
+        type=type_name, count=value.count, data=_convert_exactly(numbers, type_name, rounding=True).tobytes()
+    )
 
 
 def _convert_exactly(values: NDArray[Any], type_name: str, *, rounding: bool = False) -> NDArray[Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import NamedTuple
 
 from nczarr.diagnostics.report import NOWHERE, Report, Source, Span
@@ -70,6 +71,8 @@ class NcmlDocument(NamedTuple):
     options: Options
     policy: Policy
     """Rules about the places that the document may name."""
+    counts: Counter[str]
+    """Number of its `values` that are in memory; shared by all its elements."""
 
     def span(self, element: XmlElement | None) -> Span:
         """Return the place of an element."""
@@ -85,6 +88,8 @@ def check_elements(root: XmlElement, document: NcmlDocument) -> bool:
     if root.tag != "netcdf":
         text = f"the root element is `{root.tag[:200]}`, not `netcdf` of NcML 2.2"
         helps = [f'write `<netcdf xmlns="http://{NAMESPACE}">`'] if root.tag.endswith("netcdf") else []
+        if root.tag.endswith("}catalog"):
+            helps = ["this is a catalog of THREDDS: save one of its elements `netcdf` as a document"]
         report.error("bad-ncml", text, document.span(root), helps=helps)
         return False
     pending = [root]
@@ -107,7 +112,7 @@ def check_elements(root: XmlElement, document: NcmlDocument) -> bool:
                 pending.append(child)
             elif element.tag == "aggregation" and child.tag in _CONTENT:
                 text = f"`{child.tag}` in an aggregation, which changes all its datasets, is not read"
-                helps = [f"write it in each `netcdf` of the aggregation, or after the aggregation for `{child.tag}`"]
+                helps = [f"write `{child.tag}` in each `netcdf` of the aggregation, or beside the aggregation"]
                 report.error("unsupported-ncml", text, document.span(child), helps=helps)
             else:
                 _refuse(f"element `{child.tag[:80]}` in `{element.tag}`", child.tag, children, child, document)

@@ -313,5 +313,5 @@ GDAL_PEER = Peer(
         _find_of_arrays(
             partial(find_elements, GDAL), partial(find_codecs, GDAL), find_missing_filters, find_gdal_faults, version=2
         ),
-    ), ZarrView,
+    ), ZarrView, (),
 )  # fmt: skip

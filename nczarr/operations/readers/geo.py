@@ -27,8 +27,8 @@ MEMBERS = frozenset(("uuid", "schema_url", "spec_url", "name", "description"))
 FAULTS = faults(
     "",
     ("undeclared-convention", "must be declared in `zarr_conventions`", "convert it: `--to zarr3 --declare geo`"),
-    ("undeclared-convention:entry", "has entries with `uuid`, `schema_url` or `spec_url`, and no further members"),
-    ("undeclared-convention:attributes", "has other values of this attribute"),
+    ("undeclared-convention:entry", "demand a list of entries with `uuid`, `schema_url` or `spec_url`"),
+    ("undeclared-convention:attributes", "demand it"),
 )
 
 
@@ -37,18 +37,21 @@ def find_entries(view: ZarrView) -> Iterator[Finding]:
     for node in view.nodes:
         declared = node.attrs.get("zarr_conventions")
         names = set()
-        entries = declared if isinstance(declared, list) else [] if declared is None else [declared]
         if declared is not None and not isinstance(declared, list):
-            yield node.at_attribute("undeclared-convention:entry", "zarr_conventions", f"`{node.path}` has no list")
-        for place, entry in enumerate(entries):
+            text = f"`zarr_conventions` of `{node.path}` is no list"
+            yield node.at_attribute("undeclared-convention:entry", "zarr_conventions", text)
+            continue
+        for place, entry in enumerate(declared or ()):
             where = f"zarr_conventions/{place}"
             if not isinstance(entry, dict) or not entry.keys() & {"uuid", "schema_url", "spec_url"}:
                 text = f"an entry of `{node.path}` does not say of which convention it is"
                 yield node.at_attribute("undeclared-convention:entry", where, text)
                 continue
             for name in entry.keys() - MEMBERS:
-                text = f"an entry of `{node.path}` has the member `{name}`"
-                yield node.at_attribute("undeclared-convention:entry", where, text)
+                finding = node.at_attribute(
+                    "undeclared-convention:entry", where, f"an entry of `{node.path}` has the member `{name}`"
+                )
+                yield finding._replace(does="know no such member")
             names.add(UUIDS.get(str(entry.get("uuid")), ""))
         for prefix in ("proj:", "spatial:"):
             first = next((name for name in node.attrs if name.startswith(prefix)), None)
@@ -61,24 +64,34 @@ def find_entries(view: ZarrView) -> Iterator[Finding]:
 
 def _find_values(node: StoreNode, names: set[str]) -> Iterator[Finding]:
     """Find attributes of the conventions with other values than these allow."""
-    checks: dict[str, Callable[[Any], bool]] = {
-        "proj:code": lambda value: value is None or bool(re.fullmatch(r"[A-Z][A-Z0-9_]*:[0-9]+", str(value))),
-        "proj:wkt2": lambda value: value is None or (isinstance(value, str) and "[" in value),
-        "proj:projjson": lambda value: value is None or isinstance(value, dict),
-        "spatial:dimensions": lambda value: _is_list_of(str, value, 2, 3) and _suits_names(node, value),
-        "spatial:bbox": lambda value: _is_list_of(float, value, 4, 6),
-        "spatial:transform": lambda value: _is_list_of(float, value, 6),
-        "spatial:transform_type": lambda value: isinstance(value, str),
-        "spatial:registration": lambda value: value in ("node", "pixel"),
-        "spatial:shape": lambda value: integers(value) is not None and _suits_shape(node, value),
+    checks: dict[str, tuple[Callable[[Any], bool], str]] = {
+        "proj:code": (
+            lambda value: value is None or bool(re.fullmatch(r"[A-Z][A-Z0-9_]*:[0-9]+", str(value))),
+            "a code such as `EPSG:4326`",
+        ),
+        "proj:wkt2": (lambda value: value is None or (isinstance(value, str) and "[" in value), "a text of WKT 2"),
+        "proj:projjson": (lambda value: value is None or isinstance(value, dict), "an object of PROJJSON"),
+        "spatial:dimensions": (
+            lambda value: _is_list_of(str, value, 2, 3) and _suits_names(node, value),
+            "two or three dimensions of the array",
+        ),
+        "spatial:bbox": (lambda value: _is_list_of(float, value, 4, 6), "4 or 6 numbers"),
+        "spatial:transform": (lambda value: _is_list_of(float, value, 6), "6 numbers"),
+        "spatial:transform_type": (lambda value: isinstance(value, str), "a text"),
+        "spatial:registration": (lambda value: value in ("node", "pixel"), "`node` or `pixel`"),
+        "spatial:shape": (
+            lambda value: integers(value) is not None and _suits_shape(node, value),
+            "the lengths of `spatial:dimensions`",
+        ),
     }
-    for name, is_valid in checks.items():
+    for name, (is_valid, demanded) in checks.items():
         if name.partition(":")[0] + ":" in names and name in node.attrs and not is_valid(node.attrs[name]):
             text = f"`{name}` of `{node.path}` is `{json.dumps(node.attrs[name])[:60]}`"
-            yield node.at_attribute("undeclared-convention:attributes", name, text)
+            finding = node.at_attribute("undeclared-convention:attributes", name, text)
+            yield finding._replace(does=f"demand {demanded}")
     if "proj:" in names and all(node.attrs.get(name) is None for name in ("proj:code", "proj:wkt2", "proj:projjson")):
-        text = f"`{node.path}` has none of `proj:code`, `proj:wkt2`, `proj:projjson`"
-        yield node.at("undeclared-convention:attributes", "/attributes", text)
+        text = f"`{node.path}` has neither `proj:code` nor `proj:wkt2` nor `proj:projjson`"
+        yield node.at("undeclared-convention:attributes", "/attributes", text)._replace(does="demand one of them")
     if "spatial:" in names and node.is_array:
         is_affine = node.attrs.get("spatial:transform_type", "affine") == "affine"
         for name in ("spatial:dimensions", "spatial:transform") if is_affine else ("spatial:dimensions",):

@@ -50,7 +50,11 @@ def file_at(url: str) -> File | None:
         return None
     if any(segment in ("", ".", "..") for segment in rest.removeprefix("/").split("/")):
         return None
-    if protocol in WEB and ":" in rest.partition("/")[0] and int(library().__version__.partition(".")[0]) < PORTS_SINCE:
+    if (
+        protocol in WEB
+        and ":" in rest.partition("/")[0]
+        and int(load_library().__version__.partition(".")[0]) < PORTS_SINCE
+    ):
         return None
     protocol = "s3" if protocol in S3 else "gcs" if protocol in GOOGLE else protocol
     if protocol in WEB:

@@ -93,6 +93,7 @@ def test_readers_of_netcdf_files(tmp_path: Path) -> None:
     path = str(tmp_path / "t.nc")
     assert run_command("compile", "-", "-o", path, stdin=TEXT.encode()).status == 0
     assert run_command("check", path, "--for", "xarray").status == 0
+    assert run_command("check", path, "--for", "gdal").status == 0
     assert "[unread-format]" in run_command("check", path, "--for", "zarr-python").err
     assert run_command("check", path, "--for", "netcdf-c").status == 0
 

@@ -46,6 +46,22 @@ class Unlisted(Quiet):
     listings = False
 
 
+class Pages(Quiet):
+    """A server that answers every request with a page, such as that of a login."""
+
+    def do_GET(self) -> None:
+        page = b"<!DOCTYPE html>\n<html><body>Please log in</body></html>"
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html")
+        self.send_header("Content-Length", str(len(page)))
+        self.end_headers()
+        if self.command == "GET":
+            self.wfile.write(page)
+
+    def do_HEAD(self) -> None:
+        self.do_GET()
+
+
 def served(handler: type[Quiet], folder: Path) -> Iterator[Web]:
     server = ThreadingHTTPServer(("127.0.0.1", 0), partial(handler, directory=str(folder)))
     server.daemon_threads = True
@@ -73,6 +89,15 @@ def test_stores_and_files_are_read(handler: str, name: str, request: pytest.Fixt
     nczarr.convert(SAMPLE, place.folder / name)
     quoted = name.replace("#", "%23").replace(" ", "%20")
     assert nczarr.diff(SAMPLE, f"{place.url}/{quoted}") == []
+
+
+@pytest.mark.parametrize("name", ["a.nc", "a.zarr", "a"])
+def test_pages_of_a_login_are_no_stores(name: str, tmp_path: Path) -> None:
+    for web in served(Pages, tmp_path):
+        ran = run_command("info", f"{web.url}/{name}")
+    assert ran.status == 1
+    assert f"/{name}` is not in a format that can be read" in ran.err
+    assert "it is a web page" in ran.err
 
 
 @pytest.mark.slow

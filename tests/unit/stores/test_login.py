@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -11,12 +12,17 @@ from typing import Any
 import pytest
 
 import nczarr
+from nczarr.api.handle import open_unchecked
+from nczarr.diagnostics.secrets import StorageOptions
+from nczarr.options import Following
 from nczarr.stores import connection, login
-from nczarr.stores.login import EARLY, add_credentials, add_login
+from nczarr.stores.login import EARLY, add_credentials, add_login, limit_login, server_of
 from nczarr.stores.ranges import BoundedCache
+from nczarr.stores.reference_policy import Policy
 from nczarr.stores.url import BadURLError
 from tests.conftest import run_command
 from tests.support.archive import PASSWORD, TOKEN, USER, Archive
+from tests.support.ncml_files import write_ncml
 
 CDL = "netcdf a { dimensions: x = 3 ; variables: int v(x) ; data: v = 1, 2, 3 ; }"
 
@@ -64,6 +70,61 @@ def test_a_token_goes_to_the_server_alone(name: str, archive: Archive, monkeypat
     assert {authorization for host, _, authorization in archive.seen if host == "127.0.0.1"} == {""}
     monkeypatch.setenv(login.TOKEN, TOKEN)
     assert read(f"{archive.data}/a.nc", login=name) == [1, 2, 3]
+
+
+@pytest.mark.parametrize("name", ["bearer", "earthdata"])
+def test_documents_name_no_servers_for_a_token(name: str, archive: Archive) -> None:
+    place = f"{archive.login}/storage/a.nc"
+    size = (archive.folder / "a.nc").stat().st_size
+    array = {"zarr_format": 2, "shape": [size], "chunks": [size], "dtype": "|u1", "compressor": None, "filters": None,
+             "fill_value": 0, "order": "C"}  # fmt: skip
+    references = {".zgroup": '{"zarr_format": 2}', "v/.zarray": json.dumps(array), "v/.zattrs": "{}",
+                  "v/0": [place, 0, size]}  # fmt: skip
+    (archive.folder / "r.json").write_text(json.dumps({"version": 1, "refs": references}))
+    write_ncml(archive.folder / "n.ncml", "", f'location="{place}"')
+    assert bytes(read(f"{archive.data}/r.json", login=name, token=TOKEN)).startswith(b"CDF")
+    assert read(f"{archive.data}/n.ncml", login=name, token=TOKEN) == [1, 2, 3]
+    assert {authorization for host, _, authorization in archive.seen if host == "localhost"} == {f"Bearer {TOKEN}"}
+    assert {authorization for host, _, authorization in archive.seen if host == "127.0.0.1"} == {""}
+    roots = Following(roots=(archive.data, archive.login))
+    options = {"login": name, "token": TOKEN}
+    with open_unchecked(f"{archive.data}/r.json", storage_options=options, following=roots) as found:
+        found["v"][...]
+    assert {authorization for host, _, authorization in archive.seen if host == "127.0.0.1"} == {"", f"Bearer {TOKEN}"}
+
+
+def test_secrets_of_headers_are_for_one_server() -> None:
+    options = {"headers": {"Authorization": "Bearer t", "X-Api-Key": "k", "Accept": "x"}, "token_server": "http://a:80",
+               "login": "bearer", "token": "t", "timeout": 3}  # fmt: skip
+    assert limit_login(options, "http://b/x") == {"headers": {"Accept": "x"}, "timeout": 3}
+    assert limit_login(options, "http://a/x") == {key: one for key, one in options.items() if key != "token_server"}
+    assert limit_login({**options, "login": "earthdata"}, "http://a:81/x")["login"] == "netrc"
+    limited = Policy("http://a/folder").limit_token(StorageOptions({"http.headers": {}}))
+    assert limited["token_server"] == "http://a:80"
+    assert limited.limit_token("http://b:80") is limited
+    for home, roots in (("/folder", ()), ("http://a/folder", ("http://b",))):
+        assert "token_server" not in Policy(home, Following(roots=roots)).limit_token(
+            StorageOptions({"login": "netrc"})
+        )
+
+
+@pytest.mark.parametrize(
+    ("url", "server"),
+    [
+        ("https://a.org/x?y", "https://a.org:443"),
+        ("HTTP://user:word@A.org:80/", "http://a.org:80"),
+        ("simplecache::http://[::1]:81/x", "http://::1:81"),
+        ("http:///x", ""),
+        ("http://a:port/x", ""),
+    ],
+)
+def test_servers_of_urls(url: str, server: str) -> None:
+    assert server_of(url) == server
+
+
+def test_blanks_around_a_token_are_left_out() -> None:
+    headers = add_login({"login": "bearer", "token": "t\n"})["client_kwargs"]["headers"]
+    assert headers == {"Authorization": "Bearer t"}
 
 
 def test_without_a_login_nothing_is_sent(archive: Archive, monkeypatch: pytest.MonkeyPatch) -> None:

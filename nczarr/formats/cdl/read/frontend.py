@@ -24,6 +24,7 @@ from nczarr.check.checked import Unchecked
 from nczarr.diagnostics.report import Label, Report, Source, Span
 from nczarr.formats.cdl.read import statements
 from nczarr.formats.cdl.read.assembler import Assembler
+from nczarr.formats.cdl.read.patterns import end_of_values
 from nczarr.formats.cdl.read.scope import GroupScope
 from nczarr.formats.cdl.read.tokens import FastTokens
 from nczarr.formats.cdl.values.read_lists import read_lists
@@ -234,10 +235,11 @@ class CdlExplainer:
             here = Span(self.source, slash.start, slash.end)
             return FaultAnswer("slash-in-name", message, helps=("use another character",), place=here)
         if P.SEMICOLON in expected and self._ends_statement(fault):
-            after = _STATEMENT.get(fault.rule, "the statement")
-            if fault.previous is not None and fault.previous.type == P.VALUES and fault.rule != "datastatement":
-                after = "the attribute"
-            return FaultAnswer("expected-token", f"expected `;` after {after}", after=True)
+            after, before, place = _STATEMENT.get(fault.rule, "the statement"), fault.previous, None
+            if before is not None and before.type == P.VALUES:
+                end = end_of_values(self.source.data, before.start, before.end)
+                after, place = after if fault.rule == "datastatement" else "the attribute", Span(self.source, end, end)
+            return FaultAnswer("expected-token", f"expected `;` after {after}", after=True, place=place)
         special = self._by_rule(fault)
         if special is not None:
             return special

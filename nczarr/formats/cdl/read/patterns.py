@@ -253,6 +253,16 @@ _CONSTANTS = (
 """A comment, or a constant and what follows a string on its line."""
 
 
+def end_of_values(data: Buffer, start: int, end: int) -> int:
+    """Return the end of the last value of a list, before the comments and blanks behind it."""
+    last = start
+    pattern = rb"""//[^\r\n]*+|/\*(?s:.*?)\*/|'(?:[^'\\]|\\(?s:.))'|"[^"\\]*+(?:\\(?s:.)[^"\\]*+)*"|[^\s"'/]++|["'/]"""
+    for match in re.compile(pattern).finditer(data, start, end):
+        if not match[0].startswith((b"//", b"/*")):
+            last = match.end()
+    return last
+
+
 def skip_character(data: Buffer, at: int) -> int:
     """Return the offset after the UTF-8 character at `at`, tolerating invalid bytes."""
     end = at + 1

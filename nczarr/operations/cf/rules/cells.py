@@ -49,7 +49,8 @@ def _find_shape(dataset: CFDataset, variable: CFVariable, bounds: CFVariable) ->
         return
     rank, vertices = len(variable.dimensions), bounds.shape[-1]
     if (variable.is_coordinate and vertices != 2) or (rank > 1 and vertices < 3):
-        yield Breach("vertices", f"the bounds `{bounds.path}` have {vertices} vertices", node)
+        shown = "1 vertex" if vertices == 1 else f"{vertices} vertices"
+        yield Breach("vertices", f"the bounds `{bounds.path}` have {shown}", node)
     if variable.is_numeric and has_values(dataset, variable) and has_values(dataset, bounds):
         yield from _find_values(dataset, variable, bounds)
 

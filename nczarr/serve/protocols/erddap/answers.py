@@ -13,7 +13,10 @@ these dimensions.
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Sequence
+from http import HTTPStatus
 from urllib.parse import quote
 
 from nczarr import names
@@ -40,6 +43,12 @@ VERSION = "ERDDAP_version=2.25\n"
 OPENDAP_TYPES = ("das", "dds", "dods", "asc")
 FORMS = ("html", "graph")
 OTHER_TYPES = ("nc", "ncml", "ncHeader")
+
+UNKNOWN_ID = "Currently unknown datasetID="
+"""Words of ERDDAP by which its clients know that there is no such dataset."""
+
+_EXTENDED = re.compile(r"\(|%28|&|(?:\[|%5B|:|%3A)last", re.IGNORECASE)
+"""Parts of queries that OPeNDAP itself does not have."""
 
 NAMESPACE = ncml.NAMESPACE.replace("http:", "https:")
 """Namespace of NcML as ERDDAP writes it: clients look for its elements."""
@@ -73,7 +82,14 @@ def _find(context: ServerContext, segments: Sequence[str]) -> tuple[ServedPlace,
 
 
 def _missing(segments: Sequence[str]) -> RefusedRequestError:
-    return RefusedRequestError(404, f"there is no dataset `{names.readable('/'.join(segments))}`")
+    return RefusedRequestError(404, f"{UNKNOWN_ID}{names.readable('/'.join(segments))}")
+
+
+def write_refusal(error: RefusedRequestError) -> HttpAnswer:
+    """Return the error document of a refusal, in the form that clients of ERDDAP take apart."""
+    message = json.dumps(f"{HTTPStatus(error.status).phrase}: {error.text}")
+    body = f"Error {{\n    code={error.status};\n    message={message};\n}}\n"
+    return HttpAnswer(body.encode(), TEXT, error.status, error.headers)
 
 
 def _grid_of(opened: CachedDataset, dimensions: str) -> Grid:
@@ -112,13 +128,15 @@ def _answer_grid(
     """Answer `griddap/ID.TYPE?QUERY`."""
     types = (*TABLES, *OTHER_TYPES, *OPENDAP_TYPES)
     stem, _, what = segments[-1].rpartition(".")
-    entry = _find(context, (*segments[:-1], stem)) if what in (*types, *FORMS) and stem else None
+    is_type, before = what in (*types, *FORMS), (*segments[:-1], stem)
+    entry = _find(context, before) if is_type and stem else None
     if entry is None:
         entry, what = _find(context, segments), ""
     if entry is None:
-        is_dataset = stem and _find(context, (*segments[:-1], stem)) is not None
+        if is_type or not stem or _find(context, before) is None:
+            raise _missing(before if is_type else segments)
         unknown = f"`.{names.readable(segments[-1].rpartition('.')[2])}` is no type of file here; there are"
-        raise RefusedRequestError(404, f"{unknown} {', '.join(types)}") if is_dataset else _missing(segments)
+        raise RefusedRequestError(404, f"{unknown} {', '.join(types)}")
     place, dimensions = entry
     if what in ("", *FORMS):
         return HttpAnswer(status=303, headers=(("Location", url(DAP2, *place.segments)),))
@@ -143,7 +161,7 @@ def _answer_grid(
 def _answer_opendap(context: ServerContext, opened: CachedDataset, grid: Grid, what: str, asked: Request) -> Answer:
     """Answer by a document or values of DAP2; the query may have values of coordinates."""
     expression = asked.constraint
-    if expression and "(" in expression.replace("%28", "("):
+    if _EXTENDED.search(expression):
         query = parse_query(grid, expression)
         slabs = [f"[{part[0]}:{part.step}:{part[-1]}]" if part else "" for part in query.ranges]
         pairs = ((quote(name), slabs[grid.find_axis(name) or 0]) for name in query.coordinates)

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from nczarr.serve.answers import HttpAnswer
 from nczarr.serve.context import Answer, DeferredWork, ServerContext
 from nczarr.serve.pages.markup import BROWSE, ERDDAP
+from nczarr.serve.protocols.erddap.query import NO_RESULTS
 from nczarr.serve.protocols.erddap.tables import Cell, TableColumn, TextTable, find_table_format
 from nczarr.serve.refusals import BUSY, RETRY, RefusedRequestError
 from nczarr.serve.request import Request, url
@@ -56,7 +57,7 @@ def list_datasets(context: ServerContext, asked: Request, what: str) -> Answer:
         page, size = (_count(query.get(name), default) for name, default in (("page", 1), ("itemsperpage", 1000)))
         part = chosen[(page - 1) * size : page * size]
         if not part and wanted:
-            raise RefusedRequestError(404, "no dataset has all of these words")
+            raise RefusedRequestError(404, f"{NO_RESULTS} (no dataset has all of these words)")
         root = asked.place + url(ERDDAP)
         rows: list[Sequence[Cell]] = []
         for hit in part:

@@ -5,8 +5,9 @@
     (2010-01-01T12:00:00Z)     the cell whose time is nearest; a number is seconds since 1970
     (now-3days)                the time of the request, less a number of seconds, minutes, hours, days or weeks
 
-Brackets hold one index, `start:stop` or `start:stride:stop`. A variable without brackets is whole. All variables of
-one query have the same ranges; coordinate variables have one range each. Where values descend, the bounds are swapped.
+Brackets hold one index, `start:stop` or `start:stride:stop`; empty ones are the whole dimension, and a variable without
+brackets is whole. All variables of one query have the same ranges; coordinate variables have one range each. Bounds in
+descending order are swapped.
 """
 
 from __future__ import annotations
@@ -27,6 +28,9 @@ _BOUND = re.compile(r"\s*(?:\((?P<value>[^()]*)\)|(?P<index>[0-9]{1,18})|last(?:
 _LAST = re.compile(r"last\s*(?:([+-])\s*([0-9.eE+-]+))?")
 _NOW = re.compile(r"now\s*(?:([+-])\s*([0-9]{1,9})\s*([a-z]+))?")
 
+NO_RESULTS = "Your query produced no matching results."
+"""Words of ERDDAP by which its clients know that a range has no values."""
+
 
 class GridQuery(NamedTuple):
     """Requested part of a grid."""
@@ -42,9 +46,13 @@ class GridQuery(NamedTuple):
 def parse_query(grid: Grid, query: str) -> GridQuery:
     """Return the requested part: everything for an empty query. Raises RefusedRequestError.
 
-    `query`: the part of the URL after `?`, percent-encoded. What follows an `&` belongs to graphs, and is ignored.
+    `query`: the part of the URL after `?`, percent-encoded. What follows `&.` belongs to graphs, and is ignored.
     """
-    text = unquote(query).partition("&")[0].strip()
+    text, *commands = (part.strip() for part in unquote(query).split("&"))
+    for command in commands:
+        if not command.startswith("."):
+            shown = f"`&{names.readable(command[:40])}`: "
+            raise _refuse(f"{shown}a grid is cut by brackets, such as `sst[(2010-01-01):(last)]`; `&` is for tables")
     whole = tuple(range(len(axis.values)) for axis in grid.axes)
     every_axis = tuple(axis.name for axis in grid.axes)
     if not text:
@@ -96,6 +104,8 @@ def _split(text: str) -> list[tuple[str, list[str]]]:
 
 def parse_range(text: str, axis: GridAxis) -> range:
     """Return the indices that the content of brackets selects. Raises RefusedRequestError."""
+    if not text.strip():
+        return range(len(axis.values))
     bounds: list[re.Match[str]] = []
     at = 0
     while at <= len(text):
@@ -110,14 +120,14 @@ def parse_range(text: str, axis: GridAxis) -> range:
     stride = int(bounds[1]["index"]) if len(bounds) == 3 else 1
     if not stride:
         raise _refuse(f"`[{text}]`: a stride is at least 1")
-    if first > last and bounds[0]["index"] is not None and bounds[-1]["index"] is not None:
-        raise _refuse(f"`[{text}]`: the first index is above the last")
     return range(min(first, last), max(first, last) + 1, stride)
 
 
 def _find_index(bound: re.Match[str], axis: GridAxis) -> int:
     """Return the index that a bound means. Raises RefusedRequestError."""
     size = len(axis.values)
+    if not size:
+        raise _refuse(f"`{bound[0]}`: `{axis.name}` is empty", 404)
     if bound["value"] is not None:
         return _find_nearest(_value(bound["value"].strip(), axis), bound["value"], axis)
     index = int(bound["index"]) if bound["index"] is not None else size - 1 - int(bound["back"] or 0)
@@ -130,7 +140,7 @@ def _value(text: str, axis: GridAxis) -> float:
     """Return the coordinate that a text means. Raises RefusedRequestError."""
     latest, now = _LAST.fullmatch(text), _NOW.fullmatch(text)
     try:
-        if latest is not None and len(axis.values):
+        if latest is not None:
             shift = float(latest[2] or 0)
             return float(axis.values[-1]) + (-shift if latest[1] == "-" else shift)
         if now is not None and axis.is_time:
@@ -148,8 +158,9 @@ def _value(text: str, axis: GridAxis) -> float:
 
 
 def _complete(text: str) -> str:
-    """Return a date with its month and day; a plus that stands for a blank becomes one."""
+    """Return a date with its day and minutes; a plus that stands for a blank becomes one."""
     text = re.sub(r"^([+-]?\d+-\d+(?:-\d+)?)\+(?=\d+:)", r"\1 ", text)
+    text = re.sub(r"([T ]\d+)(?=Z?$)", r"\1:00", text)
     return text if re.match(r"[+-]?\d+-\d+-\d", text) else f"{text}-01"
 
 
@@ -159,15 +170,16 @@ def _find_nearest(value: float, text: str, axis: GridAxis) -> int:
     A value may lie beyond an end by half the distance of the two cells there.
     """
     values = axis.values.astype("f8")
-    if not len(values) or value != value or np.isnan(values).any():
-        raise _refuse(f"`({text})`: `{axis.name}` has no coordinates, or a missing one; give an index")
+    if value != value or np.isnan(values).any():
+        raise _refuse(f"`({text})`: `{axis.name}` has a missing coordinate, or the value is no number; give an index")
     lowest, highest = float(values.min()), float(values.max())
     order = np.sort(values)
     low, high = (float(order[1] - order[0]), float(order[-1] - order[-2])) if len(order) > 1 else (0.0, 0.0)
     slack = 1e-9 * max(abs(lowest), abs(highest))
     if not lowest - low / 2 - slack <= value <= highest + high / 2 + slack:
         ends = (lowest, highest) if not axis.is_time else (np.datetime64(int(end), "s") for end in (lowest, highest))
-        raise _refuse(f"`({names.readable(text)})` is outside of `{axis.name}`: {' to '.join(map(str, ends))}", 404)
+        shown = f"`({names.readable(text)})` is outside of `{axis.name}`: {' to '.join(map(str, ends))}"
+        raise _refuse(f"{NO_RESULTS} ({shown})", 404)
     distance = np.abs(values - value)
     nearest = np.flatnonzero(distance == distance.min())
     return int(nearest[np.argmax(values[nearest])])

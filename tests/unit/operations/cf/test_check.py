@@ -15,6 +15,7 @@ import nczarr
 from nczarr.diagnostics.report import Diagnostic
 from nczarr.operations.cf import values
 from nczarr.operations.cf.check import find_version
+from nczarr.operations.node_label import label_word
 from tests.conftest import run_command
 
 TEXT = """netcdf t {
@@ -150,3 +151,35 @@ def test_words_of_rules_in_notes(text: Path) -> None:
     assert rules["cf-missing-data"] == "`_FillValue` and `missing_value` have the type of their variable"
     assert rules["cf-calendar"] == "a time coordinate has a `calendar`"
     assert rules["cf-attribute"].startswith("attributes that")
+
+
+def test_a_word_that_a_text_repeats_is_one_breach(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, peer: Callable[[str], ModuleType]
+) -> None:
+    peer("cf_units")
+    places: list[str] = []
+    monkeypatch.setattr(
+        "nczarr.operations.cf.check.label_word", lambda node, word: (places.append(word), label_word(node, word))[1]
+    )
+    path = tmp_path / "r.cdl"
+    path.write_text(
+        'netcdf r { dimensions: x = 1 ; variables: float v(x) ; v:long_name = "v" ; v:units = "m" ; '
+        f'v:coordinates = "{"a " * 500}b" ; :Conventions = "CF-1.13" ; }}'
+    )
+    assert [one.message for one in check(path)].count(
+        "`coordinates` of `/v` names `a`, which does not exist (CF 5)"
+    ) == 1
+    assert places.count("a") == 1
+
+
+def test_long_units_have_no_reference_datetime(tmp_path: Path, peer: Callable[[str], ModuleType]) -> None:
+    """The search for `since` begins at the first word alone: it took hours for a long text."""
+    peer("cf_units")
+    path = tmp_path / "u.cdl"
+    path.write_text(
+        'netcdf u { dimensions: x = 1 ; variables: float v(x) ; v:long_name = "v" ; '
+        f'v:units = "{"x" * 300_000}" ; :Conventions = "CF-1.13" ; }}'
+    )
+    (found,) = check(path)
+    assert found.code == "cf-units"
+    assert len(found.message) < 1100

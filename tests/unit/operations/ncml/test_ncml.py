@@ -76,7 +76,8 @@ ONE, TWO = '<netcdf location="s1.cdl"/>', '<netcdf location="s2.cdl"/>'
         ("<variable name='v' type='byte' shape='3'><values start='126' increment='1'/></variable>", "bad-ncml", "128"),
         ("<variable name='v' type='int'><values fromAttribute='a'/></variable>", "unsupported-ncml", "fromAttribute"),
         ("<variable name='v' type='int'><logicalSlice/></variable>", "unsupported-ncml", "logicalSlice"),
-        ("<remove type='thing' name='v'/>", "bad-ncml", "`thing`"),
+        ("<remove type='thing' name='v'/>", "bad-ncml", "not `thing`"),
+        ("<variable name='v' type='int'><remove type='values' name='v'/></variable>", "bad-ncml", "not `values`"),
         ("<group name='a/b'/>", "bad-ncml", "`a/b`"),
         ("<enumTypedef name='e' type='enum1'/>", "bad-ncml", "`e`"),
         (join(ONE, 'type="forecastModelRunCollection" dimName="time"'), "unsupported-ncml", "forecastModelRun"),
@@ -188,6 +189,40 @@ def test_warnings(folder: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("elements", "attributes"),
+    [
+        ({"a": "b", "b": "a"}, {"a": "B", "b": "A"}),
+        ({"a": "b", "c": "a"}, {"a": "B", "c": "A"}),
+        ({"c": "a", "a": "b"}, {"a": "B", "c": "A"}),
+        ({"c": "a", "d": "a"}, {"b": "B", "c": "A", "d": "A"}),
+    ],
+)
+def test_attributes_that_exchange_their_names(
+    folder: Path, elements: dict[str, str], attributes: dict[str, str]
+) -> None:
+    (folder / "ab.cdl").write_text('netcdf ab { :a = "A" ; :b = "B" ; }')
+    content = "".join(f'<attribute name="{new}" orgName="{old}"/>' for new, old in elements.items())
+    with nczarr.open(write_ncml(folder / "a.ncml", content, 'location="ab.cdl"')) as dataset:
+        assert dict(dataset.attributes) == attributes
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("<variable name='othr'><attribute name='a' value='b'/></variable>", "did you mean `other`?"),
+        ("<remove type='Variable' name='t'/>", "did you mean `variable`?"),
+    ],
+)
+def test_words_that_help(folder: Path, text: str, words: str) -> None:
+    assert [one.helps for one in findings(write_ncml(folder / "a.ncml", text, 'location="s1.cdl"'))] == [(words,)]
+
+
+def test_a_catalog_is_named(folder: Path) -> None:
+    (folder / "a.ncml").write_text('<catalog xmlns="http://www.unidata.ucar.edu/namespaces/thredds/InvCatalog/v1.0"/>')
+    assert "catalog of THREDDS" in findings("a.ncml")[0].helps[0]
+
+
 def test_a_new_dimension_takes_a_scalar_as_its_coordinate(folder: Path) -> None:
     members = '<variableAgg name="t"/><netcdf location="s1.cdl"/><netcdf location="s3.cdl"/>'
     path = write_ncml(folder / "a.ncml", join(members, 'type="joinNew" dimName="other"'))
@@ -264,6 +299,42 @@ def test_a_change_of_type_is_exact(folder: Path) -> None:
     (folder / "half.cdl").write_text("netcdf h { variables: double time ; data: time = 1.5 ; }")
     path = write_ncml(folder / "b.ncml", '<variable name="time" type="short"/>', 'location="half.cdl"')
     assert [one.code for one in findings(path)] == ["bad-ncml"]
+
+
+def test_a_fill_value_has_the_new_type(folder: Path) -> None:
+    (folder / "f.cdl").write_text(
+        "netcdf f { dimensions: x = 3 ; variables: short v(x) ; v:_FillValue = -1s ; data: v = 1, _, 3 ; }"
+    )
+    with nczarr.open(write_ncml(folder / "a.ncml", '<variable name="v" type="int"/>', 'location="f.cdl"')) as dataset:
+        assert (dataset["/v"].fill_value, dataset["/v"][:].tolist()) == (-1, [1, -1, 3])
+        assert dataset["/v"].dtype == "int32"
+    path = write_ncml(folder / "b.ncml", '<variable name="v" type="ubyte"/>', 'location="f.cdl"')
+    assert "-1 is not a value of type ubyte" in findings(path)[0].message
+
+
+@pytest.mark.parametrize(
+    ("type_name", "words", "values"),
+    [
+        ("long", 'start="9007199254740993" increment="2"', [9007199254740993, 9007199254740995, 9007199254740997]),
+        ("long", 'start="9223372036854775807" increment="-1"', [2**63 - 1, 2**63 - 2, 2**63 - 3]),
+        ("ulong", 'start="18446744073709551611" increment="+2"', [2**64 - 5, 2**64 - 3, 2**64 - 1]),
+        ("int", 'start="1.5" increment=".5"', [1, 2, 2]),
+    ],
+)
+def test_even_spacing_of_integers_is_exact(folder: Path, type_name: str, words: str, values: list[int]) -> None:
+    content = f'<variable name="v" type="{type_name}" shape="3"><values {words}/></variable>'
+    with nczarr.open(write_ncml(folder / "a.ncml", content)) as dataset:
+        assert dataset["/v"][:].tolist() == values
+    content = '<variable name="v" type="long" shape="3"><values start="9223372036854775806" increment="1"/></variable>'
+    assert "`9223372036854775808` does not fit" in findings(write_ncml(folder / "b.ncml", content))[0].message
+
+
+def test_the_values_of_a_document_are_limited(folder: Path) -> None:
+    """Each variable is below the limit of one; a short document must not fill the memory."""
+    variable = '<variable name="v{0}" type="double" shape="4000000"><values start="0" increment="1"/></variable>'
+    members = "".join(f"<netcdf>{variable.format(number)}</netcdf>" for number in range(5))
+    found = first_error(write_ncml(folder / "a.ncml", join(members, 'type="union"')))
+    assert (found[0], "more than 16777216 values" in found[1]) == ("bad-ncml", True), found
 
 
 def test_fixed_and_unlimited_dimensions(folder: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -115,6 +116,8 @@ def test_a_dimension_without_coordinates_has_indices() -> None:
         ("t[(946684800):1:(last)][0][0]", (range(4), range(1), range(1))),
         ("t[(2000-01)][(42)][0]", (range(1), range(2, 3), range(1))),
         ("t[0][(55)][0]&.draw=lines", (range(1), range(1), range(1))),
+        ("t[][0][2:0]", (range(4), range(1), range(3))),
+        ("t[(2000-01-02T03):(2000-01-03T12Z)][0][0]", (range(1, 3), range(1), range(1))),
     ],
 )
 def test_ranges(query: str, ranges: tuple[range, ...]) -> None:
@@ -138,9 +141,10 @@ def test_coordinates_alone() -> None:
         ("t[0][0][0", 400, "is not a variable with brackets"),
         ("t[0][0][4]", 400, "the indices of `lon` are 0 to 3"),
         ("t[0][0][last-4]", 400, "the indices of `lon` are 0 to 3"),
-        ("t[0][0][2:1]", 400, "the first index is above the last"),
+        ("&time>=2000-01-02", 400, "`&time>=2000-01-02`: a grid is cut by brackets"),
+        ("t&.draw=lines&lat<50", 400, "`&lat<50`"),
         ("t[0][0][0:0:2]", 400, "a stride is at least 1"),
-        ("t[0][(70)][0]", 404, "outside of `lat`: 40.0 to 60.0"),
+        ("t[0][(70)][0]", 404, "Your query produced no matching results. (`(70)` is outside of `lat`: 40.0 to 60.0"),
         ("t[(1999-01-01)][0][0]", 404, "outside of `time`: 2000-01-01T00:00:00 to 2000-01-04T12:00:00"),
         ("t[(then)][0][0]", 400, "is not a date"),
         ("t[0][(north)][0]", 400, "is not a number"),
@@ -152,7 +156,7 @@ def test_coordinates_alone() -> None:
 )
 def test_refused_queries(query: str, status: int, words: str) -> None:
     with pytest.raises(RefusedRequestError) as caught:
-        parse_query(grid_of(), quote(query))
+        parse_query(grid_of(), quote(query, safe="&"))
     assert caught.value.status == status
     assert words in caught.value.text
 
@@ -269,7 +273,7 @@ def test_searches(served: Served) -> None:
 @pytest.mark.parametrize(
     ("path", "status", "words"),
     [
-        ("griddap/none.csv", 404, "there is no dataset `none.csv`"),
+        ("griddap/none.csv", 404, 'Currently unknown datasetID=none";'),
         ("griddap/d.cdl.png", 404, "`.png` is no type of file"),
         (
             "griddap/d.cdl:lat.csv",
@@ -277,7 +281,7 @@ def test_searches(served: Served) -> None:
             "there are `d.cdl:time`, `d.cdl:station`, `d.cdl:lat:lon`, `d",
         ),
         ("info/d.cdl/index.png", 404, "is no type of table"),
-        ("info/none/index.csv", 404, "there is no dataset `none`"),
+        ("info/none/index.csv", 404, 'Currently unknown datasetID=none";'),
         ("tabledap/d.cdl.csv", 404, "for grids"),
         ("search/index.csv?page=0", 400, "are numbers from 1 on"),
     ],
@@ -286,7 +290,25 @@ def test_refused_paths(path: str, status: int, words: str, served: Served) -> No
     reply = served.get(f"/erddap/{path}")
     assert reply.status == status
     assert words in reply.text
-    assert reply.text.startswith("Error {")
+    assert re.fullmatch(r'Error \{\n    code=(\d+);\n    message=(".*");\n\}\n', reply.text)
+
+
+def test_constraints_of_tables_do_not_cut_a_grid(served: Served) -> None:
+    for kind in ("csv", "nc", "dods", "dds", "asc"):
+        reply = served.get(f"/erddap/griddap/d.cdl.{kind}?t[0][0][0]&time>=2000-01-02")
+        assert (reply.status, "Bad Request: `&time>=2000-01-02`" in reply.text) == (400, True), kind
+
+
+def test_opendap_knows_the_last_index(served: Served) -> None:
+    last, number = (served.get(f"/erddap/griddap/d.cdl.asc?t{part}[0][0]") for part in ("[last]", "[3]"))
+    assert (last.status, last.text) == (200, number.text)
+
+
+def test_an_empty_dimension_has_no_indices() -> None:
+    checked = nczarr.from_cdl("netcdf e { dimensions: x = 0 ; variables: int v(x) ; }").checked
+    for part in ("0", "last", "(last)", "(3)"):
+        with pytest.raises(RefusedRequestError, match="`x` is empty"):
+            parse_query(make_grid(checked, ("/x",), "e"), f"v[{part}]")
 
 
 def test_people_are_led_to_pages(served: Served) -> None:

@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
+import nczarr
 from nczarr.ast import Node
 from nczarr.ast.node import members_of
 from nczarr.check.checked import Unchecked
-from nczarr.diagnostics.report import Report, Source
+from nczarr.diagnostics.report import CompileError, Report, Source
 from nczarr.formats.cdl.read.frontend import parse, read
 from nczarr.formats.cdl.read.tokens import FastTokens
 from nczarr.syntax._generated.CDLParser import CDLParser as P
@@ -112,3 +113,21 @@ def test_an_empty_statement_has_its_remedy() -> None:
     read(Source("a.cdl", b"netcdf a { variables: float x ;; float y ; }"), report)
     (diagnostic,) = report.list_sorted()
     assert diagnostic.helps == ("remove this `;`",)
+
+
+@pytest.mark.parametrize(
+    ("text", "before"),
+    [
+        ('netcdf a { variables: int v ;\n v:s = "a//b" /* c */ // d\n v:t = 1 ; }', '"a//b"'),
+        ("netcdf a { variables: int v, w ;\ndata:\n v = 1 // é ; \n w = 2 ; }", "v = 1"),
+        ("netcdf a { variables: char v ;\ndata:\n v = '\"' /* \n */ \n}", "'\"'"),
+    ],
+)
+def test_a_missing_semicolon_belongs_before_a_comment(text: str, before: str) -> None:
+    with pytest.raises(CompileError) as caught:
+        nczarr.from_cdl(text)
+    (diagnostic,) = caught.value.diagnostics
+    assert (diagnostic.code, text.encode()[: diagnostic.primary.span.start].decode().endswith(before)) == (
+        "expected-token",
+        True,
+    )
