@@ -31,7 +31,7 @@ demo: $(READY) ## compile a sample to a store, and show errors that teach
 	@$(RUN) samples/demo.py
 
 test: $(READY) ## the quick tests (under two minutes)
-	@TMPDIR=$(SCRATCH) $(RUN) -m pytest -m "not slow" -n auto
+	@TMPDIR=$(SCRATCH) $(RUN) -m pytest -m "not slow" -n auto --dist worksteal
 
 .PHONY: scratch
 scratch: # name the folder for temporary files
