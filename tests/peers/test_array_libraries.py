@@ -152,7 +152,9 @@ def test_every_kind_of_array(reader: str, rows: list[Row], peer: Callable[[str],
     assert count > 40
 
 
-@pytest.mark.parametrize("reader", ["tensorstore", "zarrs", "xarray-tensorstore", "gdal"])
+@pytest.mark.parametrize(
+    "reader", ["tensorstore", "zarrs", pytest.param("xarray-tensorstore", marks=pytest.mark.slow), "gdal"]
+)
 def test_arrays_of_the_corpora(
     reader: str, corpus_rows: list[Row], peer: Callable[[str], ModuleType], tmp_path: Path
 ) -> None:
