@@ -64,7 +64,10 @@ def test_random_operations_cost_what_they_touch(folder: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("number", range(10))
 def test_more_random_operations_cost_what_they_touch(number: int, folder: Path) -> None:
-    for case in random.Random(f"{SEED} {number}").sample(every_case(), 80 if PARTS == 1 else 2):
+    some = every_case()
+    if PARTS > 1:  # zarr-python alone takes 40 seconds for so many chunks
+        some = [case for case in some if (case.operation, case.shape) != ("zarr_store", "tiny")]
+    for case in random.Random(f"{SEED} {number}").sample(some, 80 if PARTS == 1 else 8):
         check(case, folder)
 
 
