@@ -30,7 +30,7 @@ $(READY): requirements-lock.txt pyproject.toml
 demo: $(READY) ## compile a sample to a store, and show errors that teach
 	@$(RUN) samples/demo.py
 
-test: $(READY) ## the quick tests (under two minutes)
+test: $(READY) ## the quick tests (two to four minutes)
 	@TMPDIR=$(SCRATCH) $(RUN) -m pytest -m "not slow" -n auto --dist worksteal
 
 .PHONY: scratch
