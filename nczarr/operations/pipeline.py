@@ -96,12 +96,16 @@ def read(
         source, form = opened, registry.detect_store(opened, opened=True)
         options = options._replace(masking_fill=False)
     if form is None or form.read is None:
+        from nczarr.operations.manifests import suggest_parser
         from nczarr.stores.probe import is_page
 
         readable = ", ".join(row.name for row in registry.formats() if row.readable)
         helps = [f"formats that can be read: {readable}; CDL starts with `netcdf`"]
-        if isinstance(source, Source) and is_page(bytes(source.data[:HEAD])):
+        head = bytes(source.data[:HEAD]) if isinstance(source, Source) else b""
+        if is_page(head):
             helps = ["it is a web page: is the URL right, or does the server need the storage option `login`?"]
+        elif (parser := suggest_parser(head)) is not None:
+            helps = [f"a parser of VirtualiZarr may read it: `nczarr convert --parser '{parser}' …`, with Python 3.12"]
         name = source.name if isinstance(source, Source) else source.path
         report.error("unknown-format", f"`{name}` is not in a format that can be read", helps=helps)
         return None
