@@ -372,7 +372,7 @@ TABLE: tuple[Option, ...] = (
            ("bytes", "netcdf"), "bytes"),
     Option("tables", _WRITE, TARGET, "--tables", help="write records as Awkward tables, in archives and in lists"),
     Option("xarray"),
-    Option("virtual", _REFER[:-1], TARGET, "--virtual",
+    Option("virtual", (*_REFER[:-1], "append"), TARGET, "--virtual",
            help="in a repository, refer to chunks in the files of the source instead of copying them"),
     Option("message", (*_WRITE, "append"), TARGET, "--message", "text", "TEXT",
            "message of a commit (default: one that names the source)", bytes=False),
@@ -417,7 +417,7 @@ TABLE: tuple[Option, ...] = (
     # reference documents
     Option("writing.metadata", _REFER[:-1], REFERENCES, "--metadata", "documents", None,
            "format of the Zarr metadata in a reference document (default: {}) or repository (default: nczarr3)"),
-    Option("writing.inline", _REFER, REFERENCES, "--inline", "size", "SIZE",
+    Option("writing.inline", (*_REFER, "append"), REFERENCES, "--inline", "size", "SIZE",
            "largest chunk to store in the document itself (default: 64)"),
     Option("writing.embed", _REFER, REFERENCES, "--embed", "size", "SIZE",
            "largest variable to store in the document if its chunks cannot be referenced (default: 4MiB)"),

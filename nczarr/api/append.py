@@ -32,6 +32,7 @@ def append(
     discard: bool = False,
     message: str | None = None,
     author: str | None = None,
+    virtual: bool = False,
     following: Following = FOLLOWING,
     storage_options: Mapping[str, Any] | None = None,
 ) -> Conversion:
@@ -73,6 +74,9 @@ def append(
         not be active any more.
     message, author : str, optional
         Message and author of a commit in a repository.
+    virtual : bool
+        In a repository, refer to chunks in the files of the sources instead of copying
+        them.
     following : nczarr.refs.Following
         Options for following references in sources.
     storage_options : Mapping, optional
@@ -120,6 +124,7 @@ def append(
         workers=workers,
         message=message,
         author=author,
+        virtual=virtual,
     )
     request = AppendRequest(
         inputs_of(sources, options),

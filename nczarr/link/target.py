@@ -13,7 +13,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
 
 from nczarr import __version__
-from nczarr.arrays.chunks.manifest import PlaceColumns, Referred, some
+from nczarr.arrays.chunks.manifest import ChunkPlace, PlaceColumns, Referred, columns_from, some
 from nczarr.arrays.execution.counts import Counts
 from nczarr.arrays.execution.thread_pool import DISTANT_WORKERS, Crew, Task
 from nczarr.arrays.lazy_numpy import NDArray
@@ -82,6 +82,37 @@ def refer(
         if rest:
             assert array.source is not None
             yield number, array._replace(route=choose_route(array.source, array.target.layout), only=rest)
+
+
+def refer_added(
+    numbered: Iterable[tuple[int, WrittenPart]], store: ReferringStore, inline: int, counts: Counts, written: set[str]
+) -> Iterator[tuple[int, WrittenPart]]:
+    """Put references to those chunks of extended arrays that would be copied; yield the arrays with all others.
+
+    `inline`: as of `refer`. `written`: gets the keys. Raises OSError.
+    """
+    for number, array in numbered:
+        source, rest = array.source, list(array.indices())
+        if source is not None and array.route == "copy" and array.unit == array.target.layout.chunks:
+            grid = grid_of(array.target.layout.shape, array.unit)
+            places = ((number_of(index, grid), source.place(index)) for index in sorted(rest))
+            least = 0 if source.distant else inline + 1
+            columns = columns_from((chunk, place) for chunk, place in places if _is_referable(place, least))
+            if len(columns.chunk) and store.accepts(columns.sources):
+                referred = Referred(array.chunk_keys, grid, columns, source.noted)
+                store.add(referred)
+                written.update(referred.keys())
+                decoded = len(columns.chunk) * array.chunk_size * array.element
+                counts.add("reference", len(columns.chunk), int(columns.length.clip(min=0).sum()), decoded)
+                numbers = set(columns.chunk.tolist())
+                rest = [index for index in rest if number_of(index, grid) not in numbers]
+        if rest:
+            yield number, array._replace(only=tuple(rest))
+
+
+def _is_referable(place: ChunkPlace | None, least: int) -> bool:
+    """Return whether a chunk of at least so many bytes lies in a file, with all its filters."""
+    return place is not None and not place.mask and (place.length < 0 or place.length >= least)
 
 
 def _rest(

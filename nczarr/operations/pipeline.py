@@ -105,7 +105,8 @@ def read(
         if is_page(head):
             helps = ["it is a web page: is the URL right, or does the server need the storage option `login`?"]
         elif (parser := suggest_parser(head)) is not None:
-            helps = [f"a parser of VirtualiZarr may read it: `nczarr convert --parser '{parser}' …`, with Python 3.12"]
+            command = f"nczarr convert --parser '{parser}' …"
+            helps = [f"a parser of VirtualiZarr may read it, with Python 3.12: `{command}`"]
         name = source.name if isinstance(source, Source) else source.path
         report.error("unknown-format", f"`{name}` is not in a format that can be read", helps=helps)
         return None

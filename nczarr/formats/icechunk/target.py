@@ -106,7 +106,8 @@ def extend(path: str, options: Options, base: SessionStore) -> RepositoryTarget:
 
     Raises OSError, CompileError with `busy-target` if the branch has moved.
     """
-    target = RepositoryTarget(_repository(path), options, cleared=False)
+    kind = VirtualTarget if options.virtual else RepositoryTarget
+    target = kind(_repository(path), options, cleared=False)
     if target.base != base.snapshot:
         raise _describe_moved(base.repository)
     return target
@@ -322,8 +323,8 @@ class RepositoryTarget(Store):
 class VirtualTarget(RepositoryTarget):
     """A commit that refers to chunks in the files of the source."""
 
-    def __init__(self, repository: Repository, options: Options) -> None:
-        super().__init__(repository, options)
+    def __init__(self, repository: Repository, options: Options, *, cleared: bool = True) -> None:
+        super().__init__(repository, options, cleared=cleared)
         self._begun = datetime.now(UTC)
         self._sources = options.storage.of("source")
         self._naming = UrlNaming(repository.place, options.source, options.writing)
@@ -379,7 +380,8 @@ class VirtualTarget(RepositoryTarget):
         rows = len(columns.chunk)
         total = math.prod(counts)
         checksum = find_unchanged_since(columns.sources, self._begun)
-        if counts and 2 * rows >= total and hasattr(self._store, "set_virtual_refs_arr"):
+        is_new = self._cleared  # one call for all chunks removes those without a reference
+        if is_new and counts and 2 * rows >= total and hasattr(self._store, "set_virtual_refs_arr"):
             offsets, sizes = np.zeros(total, np.uint64), np.zeros(total, np.uint64)
             offsets[columns.chunk], sizes[columns.chunk] = columns.offset, lengths
             if len(texts) == 1 and rows == total:

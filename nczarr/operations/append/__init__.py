@@ -242,6 +242,8 @@ def open_target(path: str, report: Report, options: Options) -> ExtendableTarget
         source = store
         form = registry.detect_store(store, opened=True)
     reason = _refusal(path, source, outer, form)
+    if reason is None and options.virtual and not (outer is not None and outer.extends):
+        reason = "has no virtual chunks, as repositories have", ["leave `--virtual` out"]
     if reason is not None or outer is None or form is None:
         text, helps = reason or ("is not in a format that can be read", [])
         report.error("unextendable-target", f"`{show(path)}` {text}", helps=helps)

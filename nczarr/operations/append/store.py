@@ -13,6 +13,7 @@ from nczarr.arrays.execution.thread_pool import limit
 from nczarr.diagnostics.report import CompileError, Report, Source
 from nczarr.diagnostics.secrets import show
 from nczarr.link.run import link
+from nczarr.link.tasks import WrittenPart
 from nczarr.operations import endpoints
 from nczarr.operations.append.changes import Change, Changes, plan_changes
 from nczarr.operations.append.placement import Appended, AppendRequest, Extension
@@ -80,7 +81,12 @@ def _commit(work: Extension, changes: Changes, counts: Counts) -> None:
         for key in sorted(changes.documents, key=extension.turn):
             store.put(key, changes.documents[key])
         writing = _Writing(store, frozenset(), frozenset())
-        link(enumerate(change.array for change in changes.arrays), writing, options, counts)
+        numbered: Iterable[tuple[int, WrittenPart]] = enumerate(change.array for change in changes.arrays)
+        if options.virtual:
+            from nczarr.link.target import refer_added  # few runs refer to chunks
+
+            numbered = refer_added(numbered, store, options.writing.inline, counts, writing.written)
+        link(numbered, writing, options, counts)
         store.remove(_find_vanished(changes.arrays, writing))
         if assure(work.lock, target.path, work.report):
             store.finish()

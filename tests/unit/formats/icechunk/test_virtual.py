@@ -211,3 +211,40 @@ def test_many_sources_are_one_dataset(tmp_path: Path, source: Path) -> None:
     assert chunk_types(tmp_path / "r", "t") == ["virtual"] * 6
     with nczarr.open(place) as found:
         assert found["t"][:].ravel().tolist() == list(range(60))
+
+
+def test_records_are_appended_by_reference(tmp_path: Path) -> None:
+    """Chunks of the source that fit the grid are referenced; the repository reads as one of all sources."""
+    names = []
+    for number, count in enumerate((2, 3, 2)):
+        rows = [[100 * number + 10 * row + column for column in range(10)] for row in range(count)]
+        data = str(rows).translate(str.maketrans("", "", "[]"))
+        text = (
+            f"netcdf m {{ dimensions: time = UNLIMITED ; x = 10 ; variables: double t(time, x) ; data: t = {data} ; }}"
+        )
+        names.append(str(tmp_path / f"m{number}.nc"))
+        nczarr.write(nczarr.from_cdl(text), names[-1], kind="nc4", chunks={"/t": (1, 10)})
+    repository, whole = tmp_path / "r", tmp_path / "whole.nc"
+    place = f"icechunk:{repository}"
+    ran = run_command("convert", names[0], place, "--virtual", "--inline", "0")
+    assert ran.status == 0, ran.err
+    for name, kinds in ((names[1], ["virtual"] * 5), (names[2], ["virtual"] * 7)):
+        ran = run_command("append", name, place, "--along", "time", "--virtual", "--inline", "0")
+        assert ran.status == 0, ran.err
+        assert chunk_types(repository, "t") == kinds
+    ran = run_command("append", names[2], place, "--along", "time")
+    assert ran.status == 0, ran.err
+    assert sorted(chunk_types(repository, "t"))[-7:] == ["virtual"] * 7
+    nczarr.refs.combine([*names, names[2]], whole, along="time")
+    with nczarr.open(place) as read, nczarr.open(whole) as truth:
+        assert read["t"][...].tolist() == truth["t"][...].tolist()
+
+
+def test_other_targets_have_no_virtual_chunks(tmp_path: Path, source: Path) -> None:
+    text = "netcdf m { dimensions: time = UNLIMITED ; variables: double t(time) ; data: t = 1 ; }"
+    nczarr.write(nczarr.from_cdl(text), tmp_path / "a.nc")
+    nczarr.write(nczarr.from_cdl(text), tmp_path / "t.zarr", "zarr3")
+    before = nczarr.digest(tmp_path / "t.zarr")
+    ran = run_command("append", str(tmp_path / "a.nc"), str(tmp_path / "t.zarr"), "--along", "time", "--virtual")
+    assert (ran.status, "has no virtual chunks" in ran.err) == (2, True), ran.err
+    assert nczarr.digest(tmp_path / "t.zarr") == before
