@@ -40,11 +40,6 @@ def run(arguments: argparse.Namespace) -> int:
     return status or (DONE if ends == [True] else FAULTY)
 
 
-def _leave(number: int, _: object) -> None:
-    """End the process at once: it leaves nothing behind, and a thread that reads standard input would hold it."""
-    os._exit(128 + number)
-
-
 def _serve(*, strict: bool) -> bool:
     """Serve on the standard streams; return whether the session ended in order. Raises ImportError.
 
@@ -59,7 +54,7 @@ def _serve(*, strict: bool) -> bool:
     logging.basicConfig(stream=sys.stderr, format="nczarr lsp: %(message)s")
     gc.set_threshold(*SWEEPING)
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, _leave)
+        signal.signal(number, signal.SIG_DFL)  # the system ends it at once; a thread waits for standard input
     sys.stdout.flush()
     saved = os.dup(1)
     stdout = os.fdopen(os.dup(1), "wb")
