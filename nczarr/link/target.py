@@ -68,16 +68,7 @@ def refer(
         long = (columns.length > (-1 if far else inline)) | (columns.length < 0)
         referred_columns = columns if long.all() else some(columns, long)
         if len(referred_columns.chunk):
-            store.add(
-                Referred(array.chunk_keys, grid, referred_columns, {} if array.source is None else array.source.noted)
-            )
-            size = int(referred_columns.length.clip(min=0).sum())
-            counts.add(
-                "reference",
-                len(referred_columns.chunk),
-                size,
-                len(referred_columns.chunk) * array.chunk_size * array.element,
-            )
+            _add_references(array, grid, referred_columns, store, counts)
         rest = _rest(array, grid, referred_columns, columns, ~long)
         if rest:
             assert array.source is not None
@@ -99,15 +90,28 @@ def refer_added(
             least = 0 if source.distant else inline + 1
             columns = columns_from((chunk, place) for chunk, place in places if _is_referable(place, least))
             if len(columns.chunk) and store.accepts(columns.sources):
-                referred = Referred(array.chunk_keys, grid, columns, source.noted)
-                store.add(referred)
-                written.update(referred.keys())
-                decoded = len(columns.chunk) * array.chunk_size * array.element
-                counts.add("reference", len(columns.chunk), int(columns.length.clip(min=0).sum()), decoded)
-                numbers = set(columns.chunk.tolist())
-                rest = [index for index in rest if number_of(index, grid) not in numbers]
+                written.update(_add_references(array, grid, columns, store, counts).keys())
+                rest = _without(rest, grid, columns)
         if rest:
             yield number, array._replace(only=tuple(rest))
+
+
+def _add_references(
+    array: WrittenPart, grid: tuple[int, ...], columns: PlaceColumns, store: ReferringStore, counts: Counts
+) -> Referred:
+    """Put the references of chunks of an array, and count them; return them. Raises OSError."""
+    referred = Referred(array.chunk_keys, grid, columns, {} if array.source is None else array.source.noted)
+    store.add(referred)
+    number = len(columns.chunk)
+    size = int(columns.length.clip(min=0).sum())
+    counts.add("reference", number, size, number * array.chunk_size * array.element)
+    return referred
+
+
+def _without(indices: Iterable[Index], grid: tuple[int, ...], columns: PlaceColumns) -> list[Index]:
+    """Return the chunks that have no row."""
+    numbers = set(columns.chunk.tolist())
+    return [index for index in indices if number_of(index, grid) not in numbers]
 
 
 def _is_referable(place: ChunkPlace | None, least: int) -> bool:
@@ -129,8 +133,7 @@ def _rest(
     """
     if len(columns.chunk) == math.prod(grid):
         return tuple(index_of(number, grid) for number in columns.chunk[short].tolist())
-    numbers = set(referred_columns.chunk.tolist())
-    return tuple(index for index in array.indices() if number_of(index, grid) not in numbers)
+    return tuple(_without(array.indices(), grid, referred_columns))
 
 
 def fill(

@@ -52,7 +52,7 @@ class VariablePacking(NamedTuple):
 
         def convert(name: str) -> list[int | float]:
             """Return the values of an attribute that stored numbers may have, as numbers."""
-            rows = [_convert(number, element, dtype) for number in _numbers_of(values.get(name))]
+            rows = [_convert(number, element, dtype) for number in numbers_of(values.get(name))]
             return [row for row in rows if row is not None]
 
         own = {name for name in LIMITS if name in values and values[name].type == self.type}
@@ -60,7 +60,7 @@ class VariablePacking(NamedTuple):
         marks = [*convert("_FillValue"), *convert("missing_value")]
         both = limits.get("valid_range", [])
         low, high = [*both[:1], *limits.get("valid_min", [])], [*both[1:], *limits.get("valid_max", [])]
-        scale, offset = _numbers_of(values.get("scale_factor")), _numbers_of(values.get("add_offset"))
+        scale, offset = numbers_of(values.get("scale_factor")), numbers_of(values.get("add_offset"))
         return NumberPacking(
             element,
             dtype,
@@ -76,7 +76,7 @@ class VariablePacking(NamedTuple):
     def is_computable(self) -> bool:
         """True if scale and offset are numbers, so that values can be decoded."""
         both = (one for one in self.attributes if one.name in ("scale_factor", "add_offset"))
-        return all(_numbers_of(one.value) for one in both)
+        return all(numbers_of(one.value) for one in both)
 
     def apply(self, variable: Variable) -> Variable:
         """Return a variable with this packing."""
@@ -113,7 +113,7 @@ def _text_of(constant: Constant | None) -> str:
     return text.decode("ascii", "replace").strip("\0").lower() if isinstance(text, bytes) else ""
 
 
-def _numbers_of(constant: Constant | None) -> tuple[int | float, ...]:
+def numbers_of(constant: Constant | None) -> tuple[int | float, ...]:
     """Return the values of an attribute of numbers; none of others."""
     return constant.as_numbers() if constant is not None and is_number(constant.type) else ()
 

@@ -26,6 +26,7 @@ from nczarr.ast.types import is_number
 from nczarr.check.checked import Checked, remaining, whole_parts
 from nczarr.diagnostics.report import Report
 from nczarr.operations.combine.agreement import Recoding
+from nczarr.operations.combine.packing import numbers_of
 
 IN_UNITS = ("valid_min", "valid_max", "valid_range", "actual_range", "scale_factor", "add_offset")
 """Attributes with numbers in the units of their variable."""
@@ -240,7 +241,7 @@ def _recode_parts(name: str, path: str, checked: Checked, times: _Times, report:
         recoded_values, fault = _in_type(values, missing, times, target)
     else:
         recoded_values, fault = in_units(values, missing, times.given, times.wanted)
-    marks = [_numbers_of(mark.value) for mark in times.marks]
+    marks = [numbers_of(mark.value) for mark in times.marks]
     if not has_form and ((missing & ~nan).any() or any(np.isin(recoded_values, numbers).any() for numbers in marks)):
         text = f"`{path}` has missing values in `{name}`, which are marked in another way than before"
         report.error("inexact-times", text, helps=["leave the source out"])
@@ -290,15 +291,7 @@ def _marks(path: str, checked: Checked) -> Iterator[Any]:
     variable = checked.variables[path]
     attributes = [attribute.value for attribute in variable.attributes if attribute.name == "missing_value"]
     for constant in (checked.fills[path], *attributes):
-        yield from _numbers_of(constant)
-
-
-def _numbers_of(constant: Constant | None) -> list[Any]:
-    """Return the values of an attribute of numbers; none of others."""
-    if constant is None or not isinstance(constant.data, bytes) or not is_number(constant.type):
-        return []
-    numbers: list[Any] = np.frombuffer(constant.data, numpy_dtype(descr(constant.type, {}))).tolist()
-    return numbers
+        yield from numbers_of(constant)
 
 
 def in_units(
