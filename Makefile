@@ -23,15 +23,15 @@ help: ## list the tasks
 
 $(READY): requirements-lock.txt pyproject.toml
 	@test -x $(RUN) || $(PYTHON) -m venv $(VENV)
-	@$(RUN) -m pip install --quiet --disable-pip-version-check -r requirements-lock.txt
-	@$(RUN) -m pip install --quiet --disable-pip-version-check --no-deps -e .
+	@tools/install $(RUN) -r requirements-lock.txt
+	@tools/install $(RUN) --no-deps -e .
 	@touch $@
 
 demo: $(READY) ## compile a sample to a store, and show errors that teach
 	@$(RUN) samples/demo.py
 
-test: $(READY) ## the quick tests (two to four minutes)
-	@TMPDIR=$(SCRATCH) $(RUN) -m pytest -m "not slow" -n auto --dist worksteal
+test: $(READY) ## the quick tests (about two minutes)
+	@TMPDIR=$(SCRATCH) $(RUN) -m pytest -m "not slow and not long" -n auto --dist worksteal
 
 .PHONY: scratch
 scratch: # name the folder for temporary files
@@ -77,7 +77,7 @@ docs-check: $(READY) ## are the generated pages current?
 
 $(SITE_READY): pyproject.toml
 	@test -x $(SITE)/bin/python || $(PYTHON) -m venv $(SITE)
-	@$(SITE)/bin/python -m pip install --no-compile --quiet --disable-pip-version-check -e '.[docs]'
+	@tools/install $(SITE)/bin/python -e '.[docs]'
 	@touch $@
 
 site: $(SITE_READY) ## build the documentation site into site/; any broken link fails
@@ -96,7 +96,7 @@ completions: $(READY) ## write completion scripts for bash, zsh and tcsh to buil
 
 $(PACKAGER)/.ready:
 	@$(PYTHON) -m venv $(PACKAGER)
-	@$(PACKAGER)/bin/python -m pip install --no-compile --quiet --disable-pip-version-check 'build==1.6.1' 'twine==7.0.0'
+	@tools/install $(PACKAGER)/bin/python 'build==1.6.1' 'twine==7.0.0'
 	@touch $@
 
 package: $(PACKAGER)/.ready ## build the wheel and the source archive in dist/, and check their metadata
@@ -119,7 +119,7 @@ bench: $(READY) ## the rows of benchmarks/, small sizes
 lock: ## write requirements-lock.txt anew from a clean environment
 	@rm -rf .venv-lock
 	@$(PYTHON) -m venv .venv-lock
-	@.venv-lock/bin/python -m pip install --quiet --disable-pip-version-check -e '.[dev,peers]'
+	@tools/install .venv-lock/bin/python -e '.[dev,peers]'
 	@{ echo '# Made by `make lock`: what a clean environment of .[dev,peers] holds.'; \
 	   .venv-lock/bin/python -m pip freeze --exclude-editable | grep -v '^nczarr=='; } > requirements-lock.txt
 	@rm -rf .venv-lock

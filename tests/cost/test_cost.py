@@ -49,12 +49,14 @@ def check(case: Case, folder: Path) -> None:
     assert not work.failure or "status" in work.failure, f"{case}\n{work.failure}"
 
 
+@pytest.mark.long
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("case", SMALLEST, ids=str)
 def test_faults_of_the_past_stay_mended(case: Case, folder: Path) -> None:
     check(case, folder)
 
 
+@pytest.mark.long
 def test_random_operations_cost_what_they_touch(folder: Path) -> None:
     some = [case for case in every_case() if case.shape in ("dense", "sparse")]
     for case in random.Random(SEED).sample(some, QUICK):

@@ -43,6 +43,7 @@ def judges() -> Iterator[Judges]:
         judge.close()
 
 
+@pytest.mark.long
 def test_as_many_conversions_as_fit_in_some_seconds_change_no_value(judges: Judges) -> None:
     counts: Counter[str] = Counter()
     end = time.monotonic() + SECONDS

@@ -37,6 +37,7 @@ def run_batch(files: list[bytes], seed: int, count: int, folder: Path) -> None:
     assert status == 0, f"{last} (status {status}): {err[-2000:]}"
 
 
+@pytest.mark.long
 def test_damaged_files(tmp_path: Path, peer: Callable[[str], ModuleType]) -> None:
     peer("netCDF4")
     run_batch(sources(peer("h5py"), tmp_path), 0, 40, tmp_path)

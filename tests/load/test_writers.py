@@ -24,6 +24,7 @@ REPLACING = [
 """Commands that replace targets, and the kinds that they write."""
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["nczarr", "netcdf4", "json"])
 def test_some_pairs_and_kills(tmp_path: Path, kind: str) -> None:
     check_pairs(make(tmp_path, kind, coordinate=kind == "netcdf4"), 2, coordinate=kind == "netcdf4")
@@ -31,6 +32,7 @@ def test_some_pairs_and_kills(tmp_path: Path, kind: str) -> None:
     check_kills(make(tmp_path / "kills", kind, coordinate=True), 2)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("command", "kind"), [("overwrite", "zarr3"), ("resume", "nczarr"), ("combine", "json")])
 def test_some_that_replace(tmp_path: Path, command: str, kind: str) -> None:
     place = make(tmp_path, kind, coordinate=True, command=command)

@@ -60,6 +60,7 @@ def run(folder: Path, *command: str, status: int = 0, **more: str) -> str:
 
 
 # ---- pre-commit ------------------------------------------------------------------------------------------------------
+@pytest.mark.long
 def test_hooks_of_pre_commit(repository: Path) -> None:
     """Hooks as the repository of nczarr describes them, with the installed command instead of an environment."""
     if not (Path(sys.executable).parent / "pre-commit").exists():
@@ -94,6 +95,7 @@ def step(name: str) -> dict[str, Any]:
     return next(step for step in steps if step.get("name") == name)
 
 
+@pytest.mark.long
 def test_steps_of_the_action(repository: Path) -> None:
     (repository / "bad.cdl").write_text("netcdf bad {\nvariables:\n  int v(y) ;\n}\n")
     output = repository / "output"
@@ -121,6 +123,7 @@ def test_inputs_of_the_action_reach_the_steps() -> None:
 
 
 # ---- git -------------------------------------------------------------------------------------------------------------
+@pytest.mark.long
 def test_a_diff_driver_of_git(repository: Path) -> None:
     (repository / ".gitattributes").write_text("*.nc diff=nczarr\n")
     run(repository, "git", "config", "diff.nczarr.command", "nczarr diff --git")
@@ -141,6 +144,7 @@ def test_a_diff_driver_of_git(repository: Path) -> None:
     assert '"degC"' in shown
 
 
+@pytest.mark.long
 def test_text_of_files_for_git(repository: Path) -> None:
     """`textconv` shows the lines of the header that differ, also in `git show` and on hosts."""
     (repository / ".gitattributes").write_text("*.nc diff=nczarr\n")
@@ -183,6 +187,7 @@ def test_differences(cdl):
 """
 
 
+@pytest.mark.long
 def test_the_plugin_of_pytest(repository: Path) -> None:
     """It is loaded by its entry point, in a run that knows nothing of this one."""
     (repository / "test_a.py").write_text(TESTS)
@@ -205,6 +210,7 @@ def test_lists_of_errors_of_an_editor(repository: Path) -> None:
     ]
 
 
+@pytest.mark.long
 def test_a_merge_driver_of_git(repository: Path) -> None:
     (repository / ".gitattributes").write_text("*.nc merge=nczarr\n")
     run(repository, "git", "config", "merge.nczarr.driver", "nczarr edit %A --merge %O %B")

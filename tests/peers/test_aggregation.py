@@ -73,6 +73,7 @@ def compare(path: Path, theirs: dict[str, Any]) -> set[str]:
     return set(theirs)
 
 
+@pytest.mark.long
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("library", ["cfdm", "cf"])
 def test_files_of_cfdm_are_read_equal(
@@ -153,6 +154,7 @@ def pieces(tmp_path_factory: pytest.TempPathFactory, peer: Callable[[str], Modul
     return paths
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("library", ["cfdm", "cf"])
 @pytest.mark.parametrize("relative", [False, True])
 def test_our_files_are_read_equal(

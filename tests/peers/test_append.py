@@ -124,6 +124,7 @@ class KilledError(BaseException):
     """The end of a process."""
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("zarr_format", [2, 3])
 def test_consolidated_metadata_are_one_switch(

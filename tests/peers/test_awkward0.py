@@ -35,6 +35,7 @@ def written(obj: Any, **options: Any) -> dict[str, Any]:
     return {"name": name, "storage": {key: base64.b64encode(data).decode() for key, data in storage.items()}}
 
 
+@pytest.mark.long
 @pytest.mark.sampled(3)
 @pytest.mark.filterwarnings("ignore::nczarr.formats.awkward0.write.serialize.LostPartsWarning")
 @pytest.mark.parametrize("compression", [None, True, "default", lzma.compress])
@@ -159,6 +160,7 @@ def test_json(awkward0: str, value: Any) -> None:
     assert json.dumps(answer["value"]) == json.dumps(mark(value))
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore::nczarr.formats.awkward0.write.serialize.LostPartsWarning")
 def test_slices_of_arrays_of_awkward(awkward0: str, peer: Callable[[str], ModuleType]) -> None:
     peer("awkward")

@@ -180,6 +180,7 @@ def answers(awkward0: str) -> dict[str, Any]:
     return dict(zip(CASES, asked(awkward0, questions), strict=True))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_what_awkward0_persists_is_read(awkward0: str, seed: int) -> None:
     """Some hundred arrays of all kinds, with the values that awkward0 has of them."""

@@ -141,6 +141,7 @@ def twins(broken: list[tuple[str, Path]]) -> list[Path]:
     return twins
 
 
+@pytest.mark.long
 def test_every_fault_is_found(broken: list[tuple[str, Path]]) -> None:
     missed = [path.name for section, path in broken[1:] if section not in {found.section for found in by_us(path)}]
     assert missed == []
@@ -155,6 +156,7 @@ def keys(found: list[CFFinding]) -> list[tuple[str, str]]:
     return sorted((one.section, one.text) for one in found)
 
 
+@pytest.mark.long
 def test_other_formats_have_the_same_findings(
     broken: list[tuple[str, Path]], twins: list[Path], tmp_path: Path
 ) -> None:
@@ -169,6 +171,7 @@ def test_other_formats_have_the_same_findings(
         assert keys(by_us(pure)) == [found for found in ours if not re.search(OF_TYPES, found[1])]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("step", [6, pytest.param(1, marks=pytest.mark.slow)])
 def test_faults_that_both_peers_find(
     step: int, broken: list[tuple[str, Path]], twins: list[Path], interpreter: str, tmp_path: Path

@@ -65,6 +65,7 @@ def netcdf4(peer: Callable[[str], ModuleType]) -> ModuleType:
     return peer("netCDF4")
 
 
+@pytest.mark.long
 def test_five_hundred_files_with_six_faults(netcdf4: ModuleType, tmp_path: Path) -> None:
     """Each fault is found once, whatever the number of sources."""
     planted = {17: "packing", 18: "packing", 101: "dtype", 240: "calendar", 333: "shift", 334: "shift", 400: "filters"}
@@ -80,6 +81,7 @@ def test_five_hundred_files_with_six_faults(netcdf4: ModuleType, tmp_path: Path)
     assert all(any(text.startswith(start) for text in texts) for start in wanted)
 
 
+@pytest.mark.long
 def test_every_finding_is_a_fault_of_joined_files(netcdf4: ModuleType, tmp_path: Path) -> None:
     interpreter = others_interpreter()
     if interpreter is None:

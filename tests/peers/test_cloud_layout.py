@@ -66,6 +66,7 @@ def packing(path: Path) -> tuple[int, str]:
     return done.returncode, done.stdout + done.stderr
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("variables", "steps"), [(1, 900), (40, 60)])
 def test_cmip7_accepts_the_packing(variables: int, steps: int, tmp_path: Path, peer: Peer) -> None:
     netcdf, h5py = peer("netCDF4"), peer("h5py")
@@ -99,6 +100,7 @@ def single_variable(netcdf: ModuleType, path: Path, lengths: tuple[int, int, int
         variable[:] = np.random.default_rng(0).normal(size=(300, 64, 64))
 
 
+@pytest.mark.long
 @pytest.mark.sampled(5)
 @pytest.mark.parametrize("lengths", [(254, 64, 64), (255, 64, 64), (4, 64, 64), (300, 64, 64)])
 @pytest.mark.parametrize("time", [None, 0, 1, 300])
@@ -153,6 +155,7 @@ def test_demands_on_variables(change: str, text: str, tmp_path: Path, peer: Peer
     assert (refused.status, "error[unmatched-chunks]" in refused.err) == (1, True)
 
 
+@pytest.mark.long
 def test_newer_indexes_are_those_that_the_checker_cannot_parse(tmp_path: Path, peer: Peer) -> None:
     with peer("h5py").File(tmp_path / "a.nc", "w", libver="latest") as file:
         file.create_dataset("v", data=np.ones((100, 64, 64), "f4"), chunks=(50, 64, 64))
@@ -164,6 +167,7 @@ def test_newer_indexes_are_those_that_the_checker_cannot_parse(tmp_path: Path, p
     assert packing(tmp_path / "b.nc")[0] == 0
 
 
+@pytest.mark.long
 def test_requests_are_those_that_a_server_counts(tmp_path: Path, peer: Peer, monkeypatch: pytest.MonkeyPatch) -> None:
     many_chunks(peer("netCDF4"), tmp_path / "a.nc", variables=40, steps=60)
     monkeypatch.chdir(tmp_path)
@@ -201,6 +205,7 @@ def test_the_block_holds_every_index(chunks: int, tmp_path: Path, peer: Peer) ->
     assert first < 16384 + (trees * 1.15 + 2) * (24 + 65 * 24 + 64 * 8)  # little of the block stays empty
 
 
+@pytest.mark.long
 def test_headers_of_many_variables_come_with_few_requests(tmp_path: Path, peer: Peer) -> None:
     many_chunks(peer("netCDF4"), tmp_path / "a.nc", variables=120, steps=24)
     nczarr.convert(tmp_path / "a.nc", tmp_path / "b.nc", layout="cloud", chunks={"time": 6})
@@ -217,6 +222,7 @@ def test_headers_of_many_variables_come_with_few_requests(tmp_path: Path, peer: 
         server.close()
 
 
+@pytest.mark.long
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("form", ["zarr3", "nczarr3"])
 def test_stores_have_shards(form: str, tmp_path: Path, peer: Peer) -> None:

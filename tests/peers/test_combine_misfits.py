@@ -86,6 +86,7 @@ def test_xarray_makes_the_same_of_the_files(peer: Peer, tmp_path: Path, kind: st
     assert_equal(whole, {name: values for name, values in truth.items() if name != "height"})
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("suffix", [".json", ".zarr", ".nc"])
 def test_the_coordinates_of_the_first_file_stand_for_all_as_in_xarray(
     peer: Peer, nczarr_command: Callable[..., Ran], tmp_path: Path, suffix: str
@@ -130,6 +131,7 @@ def test_decoded_values_are_equal_in_the_packing_of_most_files(
             assert {name: value for name, value in encoding.items() if name in expected} == expected
 
 
+@pytest.mark.long
 def test_virtualizarr_joins_few_of_them_and_two_with_wrong_values(peer: Peer, tmp_path: Path) -> None:
     """It refuses unions, types, filters and chunks that differ, and joins files of other scales without a word."""
     interpreter = others_interpreter()

@@ -54,6 +54,7 @@ def test_standard_input_and_open_datasets_are_not_for_a_cluster(
     assert "bad-url" in done.err
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["all.json", "all.parq"])
 @pytest.mark.parametrize("chunk", [1, 512])
 @pytest.mark.sampled(2)

@@ -65,6 +65,7 @@ string :q = "true", "007" ; string :r = "{a:1}" ; :s = 1.1f, 16777216.f, 1e-45f 
 }"""
 
 
+@pytest.mark.long
 def test_attributes_reach_libnetcdf_unchanged(tmp_path: Path, readers: dict[str, Worker]) -> None:
     source = tmp_path / "t.cdl"
     source.write_text(ATTRIBUTES)

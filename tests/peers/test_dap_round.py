@@ -105,6 +105,7 @@ def test_real_files_come_back(protocol: str, capfdbinary: pytest.CaptureFixture[
     assert count > 50
 
 
+@pytest.mark.long
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", NAMES)
 def test_samples_come_back(served: Served, name: str, capfdbinary: pytest.CaptureFixture[bytes]) -> None:

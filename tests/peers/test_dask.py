@@ -138,6 +138,7 @@ def test_an_unreadable_chunk_is_the_same_diagnostic(cluster: Cluster, damaged: P
     assert not list(out.iterdir())
 
 
+@pytest.mark.long
 @pytest.mark.peer
 def test_a_file_out_of_reach_is_the_same_error(cluster: Cluster, sources: dict[str, Path], tmp_path: Path) -> None:
     copy = tmp_path / "copy.nc"

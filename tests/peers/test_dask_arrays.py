@@ -111,6 +111,7 @@ def test_shared_results_are_computed_once(tmp_path: Path, da: Any) -> None:
     np.testing.assert_array_equal(nczarr.open(tmp_path / "t.zarr")["v"][...], (base - total).compute())
 
 
+@pytest.mark.long
 def test_long_chains(tmp_path: Path, da: Any) -> None:
     length = 2 * sys.getrecursionlimit()
     data = built("double", da.ones(length, chunks=1).cumsum(0))
@@ -316,6 +317,7 @@ def test_failures_on_a_cluster_leave_no_target(client: Any, tmp_path: Path, da: 
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.long
 def test_files_that_netcdf4_reads_while_we_write(tmp_path: Path, da: Any, peer: Load) -> None:
     xr = peer("xarray")
     peer("netCDF4")

@@ -156,6 +156,7 @@ data:
 """
 
 
+@pytest.mark.long
 def test_virtualizarr_reads_our_documents(tmp_path: Path) -> None:
     interpreter = others_interpreter()
     if interpreter is None:

@@ -63,6 +63,7 @@ def seen(worker: Worker, reader: str, folder: Path) -> dict[str, Any]:
     return worker.ask(f"{reader} {folder}")
 
 
+@pytest.mark.long
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize(("reader", "fault"), list(cases()))
 def test_fault(reader: str, fault: Fault, tmp_path: Path, worker: Worker) -> None:
@@ -113,6 +114,7 @@ def found_in(path: Path) -> set[str]:
     return {each.code for each in report.list_sorted()}
 
 
+@pytest.mark.long
 @pytest.mark.sampled(6)
 @pytest.mark.parametrize("fault", faults_xarray.FILES, ids=[fault.name for fault in faults_xarray.FILES])
 def test_file(fault: faults_xarray.FileFault, tmp_path: Path, worker: Worker) -> None:
@@ -135,6 +137,7 @@ def test_quiet_file(part: str, tmp_path: Path, worker: Worker) -> None:
     assert ("/w" in answer) == (" w(x)" in part)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("reader", TABLES)
 def test_every_rule_has_a_case(reader: str) -> None:
     peer = peers.find_peer(reader)

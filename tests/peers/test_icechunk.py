@@ -71,6 +71,7 @@ os._exit(status)  # icechunk may crash a process that ends
 """
 
 
+@pytest.mark.long
 def test_the_newest_icechunk() -> None:
     """The unit tests pass with the newest release as well, whose repositories have another form."""
     interpreter = newest_python()

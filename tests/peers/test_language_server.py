@@ -104,6 +104,7 @@ def converse(scenario: Callable[[Any], Coroutine[Any, Any, None]], **options: An
     session.close()
 
 
+@pytest.mark.long
 def test_diagnostics_appear_move_and_go() -> None:
     from lsprotocol import types
 
@@ -158,6 +159,7 @@ def test_the_settings_of_the_project_and_comments_count(tmp_path: Path) -> None:
     converse(scenario)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("encoding", "column"), [("utf-16", 18), ("utf-8", 21), ("utf-32", 17)])
 def test_columns_are_in_the_units_of_the_client(encoding: str, column: int) -> None:
     async def scenario(s: Any) -> None:
@@ -544,6 +546,7 @@ def test_the_text_of_the_server_follows_every_edit() -> None:
     converse(scenario)
 
 
+@pytest.mark.long
 def test_the_server_survives() -> None:
     from lsprotocol import types
     from pygls.exceptions import JsonRpcException
@@ -583,6 +586,7 @@ def test_the_server_survives() -> None:
     converse(scenario, editor="neovim@0.7.0")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("editor", ["neovim@0.7.0", "neovim", "emacs", "visual_studio_code"])
 def test_each_editor_gets_what_it_can_show(editor: str) -> None:
     """The client fails on answers beyond the editor's capabilities."""
@@ -609,6 +613,7 @@ def message(method: str, params: Any, number: int | None = None) -> bytes:
     return b"Content-Length: %d\r\n\r\n%s" % (len(data), data)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_ends_the_server(number: signal.Signals) -> None:
     command = [sys.executable, "-m", "nczarr", "lsp"]
@@ -622,6 +627,7 @@ def test_a_signal_ends_the_server(number: signal.Signals) -> None:
         server.wait(timeout=60)  # while its standard input stays open
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("farewell", "status"), [(True, 0), (False, 1)])
 def test_the_status_tells_whether_the_client_said_farewell(farewell: bool, status: int) -> None:
     sent = message("initialize", {"processId": None, "rootUri": None, "capabilities": {}}, 1)

@@ -260,6 +260,7 @@ def test_nested_aggregations(tmp_path: Path, peer: Callable[[str], ModuleType]) 
     assert_same(ours, xarray.concat(files, "time", data_vars="minimal", coords="minimal", compat="equals"))
 
 
+@pytest.mark.long
 def test_a_served_document_by_opendap(folder: Path, tmp_path: Path, peer: Callable[[str], ModuleType]) -> None:
     """libnetcdf reads each document from our server, and has the values of the files; a new file of a scan appears."""
     netcdf, theirs = peer("netCDF4"), joined(peer, folder)
@@ -283,6 +284,7 @@ def test_a_served_document_by_opendap(folder: Path, tmp_path: Path, peer: Callab
             np.testing.assert_array_equal(dataset["T"][:], stacked(peer, folder, [0, 1, 2])["T"].values)
 
 
+@pytest.mark.long
 def test_targets_of_a_document(folder: Path, nczarr_command: Callable[..., Ran]) -> None:
     path = write_ncml(folder / "targets.ncml", existing(JAN + FEB))
     for target in ("out.zarr", "out.nc"):

@@ -28,6 +28,7 @@ variables:
 """
 
 
+@pytest.mark.long
 def test_neovim_shows_diagnostics_hover_and_formatted_text(tool: Callable[[str], str], tmp_path: Path) -> None:
     schema, seen_file = tmp_path / "ocean.cdl", tmp_path / "seen.json"
     schema.write_text(TEXT, "utf-8")

@@ -67,6 +67,7 @@ def sayable(*sizes: int) -> bool:
     return all(max(factors(size)) < GIB2 for size in sizes)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("kind", "step"),
     [("nc3", 5), *(pytest.param(kind, 1, marks=pytest.mark.slow, id=kind) for kind in CLASSIC_KINDS)],

@@ -108,6 +108,7 @@ def test_a_fill_value_of_fixed_texts_is_one(shared: Path, peer: Callable[[str], 
         assert file[ours.dataset.variables[0].name].fillvalue
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("draws", [15, pytest.param(2000, marks=pytest.mark.slow)])
 def test_trees_of_drawn_files(draws: int, tmp_path: Path, peer: Callable[[str], ModuleType]) -> None:
     peer("netCDF4")
@@ -210,6 +211,7 @@ def damaged(h5py: ModuleType, netcdf: ModuleType, folder: Path, seed: int, count
 SLOW_SEEDS = [pytest.param(2000, seed, marks=pytest.mark.slow) for seed in range(2000, 2010)]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("count", "seed"), [(300, 1000), *SLOW_SEEDS])
 def test_damaged_files_are_refused_or_read(
     count: int, seed: int, tmp_path: Path, peer: Callable[[str], ModuleType]

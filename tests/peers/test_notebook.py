@@ -34,6 +34,7 @@ def texts(notebook: Any) -> list[list[str]]:
     return found
 
 
+@pytest.mark.long
 def test_the_notebook_runs(tmp_path: Path, peer: Callable[[str], ModuleType], monkeypatch: pytest.MonkeyPatch) -> None:
     nbformat = peer("nbformat")
     for name in ("nbclient", "ipykernel", "xarray", "zarr"):

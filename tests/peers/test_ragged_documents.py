@@ -53,6 +53,7 @@ def test_the_script_is_short() -> None:
     assert sum(1 for line in SCRIPT.splitlines() if line.strip() and not line.startswith("#")) == LINES
 
 
+@pytest.mark.long
 @pytest.mark.sampled(8)
 @pytest.mark.parametrize("form", ["nczarr", "nczarr3", "zarr2", "zarr3"])
 @pytest.mark.parametrize("codecs", ["none", "deflate:4"])

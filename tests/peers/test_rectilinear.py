@@ -48,6 +48,7 @@ def equal(found: Any, wanted: Any) -> bool:
     return bool(np.array_equal(found, wanted))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow), pytest.param(2, marks=pytest.mark.slow)])
 def test_random_grids_of_zarr_python(seed: int, tmp_path: Path) -> None:
     """Random ranks, lengths, types and codecs, with shards, missing chunks and transposed ones; there and back."""
@@ -100,6 +101,7 @@ print(group["tas"].metadata.chunk_grid.chunk_shapes[0])
 """
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("storage", STORAGE, ids=str)
 def test_years_of_two_lengths(storage: dict[str, Any], tmp_path: Path, peer: Peer) -> None:
     paths, values = year_files(tmp_path, peer, storage)
@@ -183,6 +185,7 @@ except nczarr.CompileError as error:
 """
 
 
+@pytest.mark.long
 def test_years_in_icechunk(tmp_path: Path, peer: Peer) -> None:
     _, values = year_files(tmp_path, peer, STORAGE[0])
     np.save(tmp_path / "tas.npy", values)

@@ -150,6 +150,7 @@ def parsed(documents: list[Path]) -> list[dict[str, Any]]:
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
+@pytest.mark.long
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("metadata", ["zarr2", "nczarr"])
 def test_virtualizarr_opens_references(metadata: str, source: Path, tmp_path: Path, peer: Peer) -> None:

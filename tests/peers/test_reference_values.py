@@ -93,6 +93,7 @@ def test_a_sample_comes_back(
     assert_back(path, tmp_path, metadata, shared / "tools", tool("ncdump"))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", QUICK)
 def test_every_variable_of_an_odd_file(name: str, tmp_path: Path) -> None:
     path = tmp_path / f"{name}.nc"

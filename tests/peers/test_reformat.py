@@ -59,6 +59,7 @@ def programs(tool: Callable[[str], str]) -> tuple[str, str]:
     return tool("ncgen"), tool("ncdump")
 
 
+@pytest.mark.long
 def test_samples(tmp_path: Path, programs: tuple[str, str]) -> None:
     paths = sorted(ROOT.glob("samples/*.cdl"))
     assert sum(_assert_same_file(path, tmp_path, *programs) for path in paths) > 4

@@ -25,6 +25,7 @@ def served(tmp_path: Path, peer: Callable[[str], ModuleType]) -> Iterator[Served
         yield found
 
 
+@pytest.mark.long
 def test_datasets_are_found_and_read(served: Served) -> None:
     from siphon.catalog import TDSCatalog
 
@@ -37,6 +38,7 @@ def test_datasets_are_found_and_read(served: Served) -> None:
         assert list(remote.variables["time"][:]) == [0, 6, 12]
 
 
+@pytest.mark.long
 def test_files_are_downloaded(served: Served, tmp_path: Path) -> None:
     from siphon.catalog import TDSCatalog
 

@@ -282,6 +282,7 @@ def test_real_files(protocol: str, peer: Callable[[str], ModuleType]) -> None:
     assert count > 50
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "expression", ["/late;/time;/early", "/time=[1:1];/late;/time", "/x=[0:0];/late[][1];/b;/early"]
 )

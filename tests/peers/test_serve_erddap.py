@@ -73,6 +73,7 @@ def select(truth: Any, bounds: dict[str, tuple[Any, Any, int]]) -> Any:
     return truth.isel(chosen)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("draws", [50, pytest.param(DRAWS, marks=pytest.mark.slow)])
 def test_random_ranges(draws: int, made: Path, served: Served, peer: Callable[[str], ModuleType]) -> None:
     xarray, pandas = peer("xarray"), peer("pandas")
@@ -133,6 +134,7 @@ def test_every_type(response: str, served: Served, tmp_path: Path, monkeypatch: 
     assert Path(grid.download_file(response)).stat().st_size > 100
 
 
+@pytest.mark.long
 def test_lists(served: Served, peer: Callable[[str], ModuleType]) -> None:
     pandas = peer("pandas")
     grid = client(served)

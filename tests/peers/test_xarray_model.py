@@ -330,6 +330,7 @@ def test_arrays_pickle_as_path_and_options(xr: ModuleType, tmp_path: Path, monke
     assert list(fresh.handle) == ["/v", "/w"]
 
 
+@pytest.mark.long
 def test_processes_of_dask(xr: ModuleType, peer: Callable[[str], ModuleType], tmp_path: Path) -> None:
     peer("dask")
     handle = nczarr.open(ROOT / "samples" / "01-station.cdl")

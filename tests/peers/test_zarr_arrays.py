@@ -83,6 +83,7 @@ def plain(values: Any) -> tuple[tuple[int, ...], Any]:
     return found.shape, found.astype(found.dtype.newbyteorder("<")).tobytes()
 
 
+@pytest.mark.long
 def test_values_are_those_that_zarr_python_reads(made: tuple[Path, list[str], str]) -> None:
     check_values(*made)
     assert len(made[1]) >= FEWEST
@@ -117,6 +118,7 @@ def test_a_conversion_keeps_the_values(made: tuple[Path, list[str], str], tmp_pa
         assert nczarr.diff(folder / f"{name}.zarr", target) == [], name
 
 
+@pytest.mark.long
 def test_what_is_written_back_is_read_as_before(made: tuple[Path, list[str], str], tmp_path: Path) -> None:
     """The same release reads the same types and values from a store of the same version that we wrote."""
     check_written_back(*made, tmp_path)

@@ -289,6 +289,7 @@ print(zarr.__version__)
 """
 
 
+@pytest.mark.long
 def test_the_newest_zarr_reads_it(tmp_path: Path) -> None:
     newest = newest_python()
     source = made("04-cmip.cdl", "netcdf4", tmp_path)

@@ -73,6 +73,7 @@ def test_starts_and_stops(starts: list[int], stops: list[int]) -> None:
     assert found == ([CONTENT[start:stop] for start, stop in pairs] if good else None)
 
 
+@pytest.mark.long
 @quick
 @given(small, st.integers(-2, 4))
 def test_indices(index: list[int], masked: int) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 
 from nczarr.diagnostics.report import Report
@@ -19,6 +20,7 @@ relaxed = settings(max_examples=30, deadline=None, suppress_health_check=list(He
 PLACE = "icechunk:memory://property"
 
 
+@pytest.mark.long
 @relaxed
 @given(datasets_with_data())
 def test_datasets_come_back(drawn: Any) -> None:

@@ -54,6 +54,7 @@ KEYS = st.one_of(
 )
 
 
+@pytest.mark.long
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(key=KEYS, largest=st.sampled_from([3, 1 << 22]))
 def test_every_index_gives_what_numpy_gives(datasets: list[nczarr.DatasetHandle], key: Any, largest: int) -> None:

@@ -163,6 +163,7 @@ def test_every_class_refuses_what_is_no_member(cls: type[Node]) -> None:
         cls.model_validate_json('{"nothing": 1}')
 
 
+@pytest.mark.long
 @given(datasets())
 def test_values_and_their_copies(dataset: Dataset) -> None:
     assert Dataset.model_validate_json(dataset.model_dump_json()) == dataset

@@ -43,6 +43,7 @@ def test_every_tree_is_json_s_to_keep(dataset: Dataset) -> None:
     assert unchecked.dataset == dataset
 
 
+@pytest.mark.long
 @given(datasets(elements=True))
 @settings(relaxed, max_examples=20)
 def test_elements_suit_their_variables(dataset: Dataset) -> None:
@@ -51,6 +52,7 @@ def test_elements_suit_their_variables(dataset: Dataset) -> None:
     assert handle.dataset == dataset
 
 
+@pytest.mark.long
 def test_elements_are_drawn() -> None:
     def has_element(dataset: Dataset) -> bool:
         return any(each.storage.element for _, group in walk.groups(dataset) for each in group.variables)

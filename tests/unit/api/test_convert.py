@@ -286,6 +286,7 @@ def test_a_damaged_target_is_found(folder: Path, monkeypatch: pytest.MonkeyPatch
     assert os.listdir() == ["t.cdl"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["t.zip", "t.nc", "t.cdl2.cdl"])
 def test_targets_of_every_kind_are_verified(folder: Path, name: str) -> None:
     status = run_command("convert", "t.cdl", name, "--verify")

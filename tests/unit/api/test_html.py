@@ -132,6 +132,7 @@ def test_a_large_tree_is_bounded_and_folded() -> None:
     assert "<details class='nz-section'><summary>Variables" in made
 
 
+@pytest.mark.long
 def test_many_groups_and_attributes_are_bounded() -> None:
     inner = "".join(f" group: g{number} {{ variables: int v ; :a = 1 ; }}" for number in range(5000))
     assert len(nczarr.from_cdl(f"netcdf d {{ {inner} }}")._repr_html_()) < 2 * html.BUDGET

@@ -277,6 +277,7 @@ def test_a_deep_copy_is_the_handle(ds: nczarr.DatasetHandle) -> None:
         assert copy.deepcopy(handle) is copy.copy(handle) is handle
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["t.nc", "t.zarr"])
 def test_sixteen_threads_read_the_same_variables(name: str, tmp_path: Path) -> None:
     values = np.random.default_rng(0).integers(0, 1000, (64, 50, 40), "i4")

@@ -247,6 +247,7 @@ sys.exit(main(["edit", "a.nc", "--set", '/v@units="K"', "--rename", "/v=volume"]
 """
 
 
+@pytest.mark.long
 def test_a_kill_at_any_step(file: Path) -> None:
     old = file.read_bytes()
     ends = set()

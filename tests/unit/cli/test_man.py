@@ -49,6 +49,7 @@ def test_equal_sources_make_equal_pages(folder: Path, tmp_path: Path) -> None:
     assert all(path.read_bytes() == (tmp_path / path.name).read_bytes() for path in folder.iterdir())
 
 
+@pytest.mark.long
 def test_groff_accepts_the_pages(folder: Path) -> None:
     if shutil.which("groff") is None:
         pytest.skip("groff is not installed")

@@ -37,6 +37,7 @@ def result(*arguments: str) -> dict[str, Any]:
     return last
 
 
+@pytest.mark.long
 def test_convert(days: list[str], tmp_path: Path) -> None:
     target = str(tmp_path / "a.zarr")
     found = result("convert", days[0], target, "--verify")

@@ -236,6 +236,7 @@ def test_rechunking_keeps_every_value(
     assert np.array_equal(whole(again), whole(data))
 
 
+@pytest.mark.long
 @given(grids(), st.integers(1, 2000))
 def test_blocks_are_whole_keys_and_fit(
     case: tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...], int], room: int

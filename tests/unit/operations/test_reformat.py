@@ -270,6 +270,7 @@ def _strip_lines(text: str) -> str:
     return "\n".join(line.rstrip(" ") for line in text.split("\n"))
 
 
+@pytest.mark.long
 @given(datasets_with_data(cdl=True))
 @settings(relaxed, max_examples=30)
 def test_what_the_package_prints_is_formatted(generated: tuple[Dataset, dict[str, Parts]]) -> None:
@@ -283,6 +284,7 @@ def test_what_the_package_prints_is_formatted(generated: tuple[Dataset, dict[str
     assert words == pieces(text.encode("utf-8", "surrogateescape")) or "'" in text
 
 
+@pytest.mark.long
 @given(datasets())
 @settings(relaxed, max_examples=30)
 def test_the_notation_that_the_package_prints_is_formatted(dataset: Dataset) -> None:
@@ -319,6 +321,7 @@ def test_mutants(seed: int) -> None:
     assert formatted > 200
 
 
+@pytest.mark.long
 def test_scattered_blanks_and_comments() -> None:
     pick = random.Random(1)
     texts = [assert_formats(scatter(WILD.encode(), pick, 8)) for _ in range(50)]

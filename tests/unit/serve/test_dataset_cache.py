@@ -170,6 +170,7 @@ def test_a_half_copied_file_is_asked_for_again(part: int, tmp_path: Path) -> Non
     assert kept.open(found(root, "t.cdl")).checked.shapes == {"/v": (2,)}
 
 
+@pytest.mark.long
 def test_a_large_stream_is_a_copy_that_outlives_its_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dataset_cache, "COPIED", 1000)
     monkeypatch.setattr(ncstream, "FORMAT", ncstream.FORMAT._replace(ranged=False))  # as formats of other packages are

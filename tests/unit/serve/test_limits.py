@@ -209,6 +209,7 @@ def test_it_ends_when_it_is_told_to(number: int, status: int, large: Path) -> No
         assert served.process.stderr.read() == ""
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 0), (signal.SIGINT, 130)])
 def test_signals_are_handled_when_the_url_is_printed(number: int, status: int, large: Path) -> None:
     with serving(large) as served:

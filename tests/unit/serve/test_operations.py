@@ -142,6 +142,7 @@ def test_texts_are_compressed_where_clients_take_it(folder: Path) -> None:
     assert head.headers["content-length"] == packed.headers["content-length"]
 
 
+@pytest.mark.long
 def test_browsers_see_pages_of_errors(folder: Path) -> None:
     with serving(folder) as server:
         found = server.get("/browse/<b>", Accept="text/html,*/*")
@@ -154,6 +155,7 @@ def test_browsers_see_pages_of_errors(folder: Path) -> None:
     assert plain.headers["content-type"].startswith("text/plain")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("base", ["/deep/data", "https://a.org/deep/data/"])
 def test_a_base_path_is_in_every_link(folder: Path, base: str) -> None:
     with serving(folder, "--root-path", base) as server:
@@ -202,6 +204,7 @@ def has_gone(pid: int) -> bool:
     return False
 
 
+@pytest.mark.long
 @needs_proc
 def test_processes_share_work_and_counts(folder: Path) -> None:
     with serving(folder, "--processes", "2") as server:
@@ -220,6 +223,7 @@ def test_processes_share_work_and_counts(folder: Path) -> None:
         wait_for(lambda: all(map(has_gone, last)))
 
 
+@pytest.mark.long
 @needs_proc
 def test_a_single_process_is_replaced_when_it_ends(folder: Path) -> None:
     with serving(folder) as server:
@@ -231,6 +235,7 @@ def test_a_single_process_is_replaced_when_it_ends(folder: Path) -> None:
         assert server.end(signal.SIGINT) == 130
 
 
+@pytest.mark.long
 @needs_proc
 def test_processes_are_replaced_without_refused_clients(folder: Path) -> None:
     import http.client
@@ -254,6 +259,7 @@ def test_processes_are_replaced_without_refused_clients(folder: Path) -> None:
         assert set(statuses) == {200}
 
 
+@pytest.mark.long
 @needs_proc
 def test_processes_end_with_their_parent(folder: Path) -> None:
     with serving(folder, "--processes", "2") as server:

@@ -133,6 +133,7 @@ data: t = 0, 1 ; z = 5, 10 ; v = 1, 2, 3, 4 ;
 """
 
 
+@pytest.mark.long
 def test_nuls_at_the_end_of_attributes_are_padding(tmp_path: Path) -> None:
     """Pages and the DAS omit them; our client of DAP4 has them."""
     (tmp_path / "p.cdl").write_text(PADDED, encoding="utf-8")
@@ -200,6 +201,7 @@ def test_the_policy_permits_nothing_inline(served: Served) -> None:
         assert each in policy
 
 
+@pytest.mark.long
 def test_a_coordinate_with_large_chunks_is_not_read(tmp_path: Path) -> None:
     netcdf = pytest.importorskip("netCDF4")
     with netcdf.Dataset(tmp_path / "large.nc", "w") as file:
@@ -214,6 +216,7 @@ def test_a_coordinate_with_large_chunks_is_not_read(tmp_path: Path) -> None:
     assert (by_path["/y"]["first"], by_path["/y"]["last"], by_path["/y"]["step"]) == ("1", "5", "")
 
 
+@pytest.mark.long
 def test_templates_escape_everything() -> None:
     """Values in attributes are quoted, and what is safe is computed: paths of SVG, pictures, one constant."""
     templates = {path.name: path.read_text(encoding="utf-8") for path in sorted(TEMPLATES.iterdir())}

@@ -221,6 +221,7 @@ def test_catalogs_have_pages(tmp_path: Path) -> None:
         assert [each.get("urlPath") for each in last.iter(f"{NAMESPACE}dataset")][1:] == ["d0200.cdl"]
 
 
+@pytest.mark.long
 def test_names_are_found_before_any_file_is_read(tmp_path: Path) -> None:
     for name in ("first", "second", "third"):
         (tmp_path / f"{name}.cdl").write_text(cdl(name, "x"), encoding="utf-8")

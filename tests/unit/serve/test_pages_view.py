@@ -132,6 +132,7 @@ def test_other_values_are_texts(looked: Served) -> None:
     assert looked.get("/view/p.cdl?var=words&format=json").status == 400
 
 
+@pytest.mark.long
 def test_variables_without_values_have_pages(tmp_path: Path) -> None:
     text = "netcdf e { dimensions: n = UNLIMITED ; m = 3 ; variables: char c(n, m) ; string s(n) ; int i(n) ; "
     (tmp_path / "e.cdl").write_text(text + "double n(n) ; float f(m, n) ; int whole(m, m) ; }", encoding="utf-8")
@@ -212,6 +213,7 @@ def test_ticks_are_round_and_inside(low: float, high: float) -> None:
     assert all(-1e-9 <= each.share <= 1 + 1e-9 for each in chart.value_ticks(low, high))
 
 
+@pytest.mark.long
 def test_long_axes_are_decimated_and_said_to_be(tmp_path: Path) -> None:
     netcdf = pytest.importorskip("netCDF4")
     with netcdf.Dataset(tmp_path / "d.nc", "w") as file:
@@ -233,6 +235,7 @@ def test_long_axes_are_decimated_and_said_to_be(tmp_path: Path) -> None:
         assert "every 7th value along <code>y</code>" in served.get("/view/d.nc?var=v").text
 
 
+@pytest.mark.long
 def test_large_chunks_are_refused_or_read_in_fewer_places(tmp_path: Path) -> None:
     netcdf = pytest.importorskip("netCDF4")
     with netcdf.Dataset(tmp_path / "big.nc", "w") as file:
@@ -320,6 +323,7 @@ def test_downloads_that_are_none(query: str, looked: Served) -> None:
     assert looked.get(f"/download/p.cdl?{query}").status == 400
 
 
+@pytest.mark.long
 def test_downloads_have_a_limit(tmp_path: Path) -> None:
     netcdf = pytest.importorskip("netCDF4")
     with netcdf.Dataset(tmp_path / "d.nc", "w") as file:
@@ -416,6 +420,7 @@ def test_coastlines_are_where_they_are(longitudes: Any) -> None:
     assert distance(1, -45) > 8
 
 
+@pytest.mark.long
 def test_colours_are_chosen(looked: Served) -> None:
     first = looked.get("/view/p.cdl?var=packed")
     other = looked.get("/view/p.cdl?var=packed&palette=blue-red&low=-10&high=40")

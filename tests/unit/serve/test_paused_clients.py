@@ -53,6 +53,7 @@ ASKED = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.sampled(11)
 @pytest.mark.parametrize("kind", ASKED)
 @pytest.mark.parametrize("spill", ["4GiB", pytest.param("1kB", marks=pytest.mark.slow)])

@@ -104,6 +104,7 @@ class Clients:
             self.wrong.append(path)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("count", [2, pytest.param(100, marks=pytest.mark.slow)])
 def test_files_copied_over_served_ones(count: int, tmp_path: Path) -> None:
     pytest.importorskip("uvicorn")

@@ -125,6 +125,7 @@ prepared.conclude()
 """
 
 
+@pytest.mark.long
 def test_a_kill_at_any_step(file: Path) -> None:
     ends = set()
     for limit in range(1, 40):

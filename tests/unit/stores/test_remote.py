@@ -191,6 +191,7 @@ def _written(source: Path, right: dict[str, bytes]) -> str:
     return "done"
 
 
+@pytest.mark.long
 @pytest.mark.sampled(15)
 @pytest.mark.parametrize("fault", FAULTS)
 @pytest.mark.parametrize("form", ["nczarr", "nczarr3", "zarr3-2019"])

@@ -129,6 +129,7 @@ def test_opening_takes_few_requests(server: RangedServer, name: str) -> None:
     assert len(server.asked) <= 12
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("entries", [3, 40_000, 70_000])
 def test_archives_take_few_requests(tmp_path: Path, entries: int) -> None:
     """Of any number of entries: the last has more than a directory without extensions can list."""
@@ -205,6 +206,7 @@ def test_conversions_are_those_of_the_local_file(
     assert far == near
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["a.nc", "c.nc"])
 def test_references_name_the_url(folder: Path, server: RangedServer, tmp_path: Path, name: str) -> None:
     url, far, near = f"{server.url}/{name}", tmp_path / "far.json", tmp_path / "near.json"
@@ -216,6 +218,7 @@ def test_references_name_the_url(folder: Path, server: RangedServer, tmp_path: P
     assert server.sent < 10 * (folder / name).stat().st_size
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("target", ["b.nc", "b.cdl", "b.ncs", "b.zip"])
 def test_files_are_made_of_remote_ones(folder: Path, server: RangedServer, tmp_path: Path, target: str) -> None:
     made = tmp_path / target
@@ -223,6 +226,7 @@ def test_files_are_made_of_remote_ones(folder: Path, server: RangedServer, tmp_p
     assert run_command("diff", str(folder / "c.nc"), str(made)).status == 0
 
 
+@pytest.mark.long
 def test_a_handle_pickles(folder: Path, server: RangedServer, tmp_path: Path) -> None:
     """Another process asks the server itself."""
     (tmp_path / "handle").write_bytes(pickle.dumps(nczarr.open(f"{server.url}/a.nc")))
@@ -260,6 +264,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("nczarr.stores.connection.FIRST_PAUSE", 0.001)
 
 
+@pytest.mark.long
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", FAULTY)
 @pytest.mark.parametrize("fault", get_args(Fault))
@@ -334,6 +339,7 @@ def test_a_failed_request_is_no_invalid_archive(server: RangedServer, monkeypatc
         opened(f"{server.url}/z.zip")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("query", ["", "?token=1"])
 def test_unused_files_keep_no_connection(folder: Path, server: RangedServer, query: str) -> None:
     """Ranges of a file can be read when it is gone, by a new connection."""

@@ -260,6 +260,7 @@ def names_of(data: bytes) -> list[range]:
     return found
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("form", ["nczarr", "zarr3"])
 @pytest.mark.parametrize("count", [40, pytest.param(400, marks=pytest.mark.slow)])
 def test_no_flipped_bit_in_a_name_drops_an_entry(tmp_path: Path, form: str, count: int) -> None:

@@ -172,6 +172,7 @@ def stepped(length: int) -> st.SearchStrategy[range]:
     return st.builds(range, st.integers(0, length), st.just(length), st.integers(1, length + 1))
 
 
+@pytest.mark.long
 @given(st.data())
 @settings(relaxed, max_examples=150)
 def test_any_region_is_the_same_in_one_thread_and_in_several(data: st.DataObject) -> None:
@@ -194,6 +195,7 @@ def test_steps_of_a_selection_do_not_matter(data: st.DataObject) -> None:
     assert same(read_every_way(source, whole), np.array(wanted))
 
 
+@pytest.mark.long
 @given(st.data())
 @settings(relaxed, max_examples=50)
 def test_cells_beyond_the_written_box_are_fill(data: st.DataObject) -> None:
@@ -450,6 +452,7 @@ def test_a_forked_process_has_helpers_of_its_own() -> None:
     assert os.waitpid(pid, 0)[1] == 0
 
 
+@pytest.mark.long
 def test_control_c_ends_a_read_and_its_threads() -> None:
     """The signal comes while all threads decode; the process ends at once, as by an interrupt."""
     code = """

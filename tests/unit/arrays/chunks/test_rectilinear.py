@@ -127,6 +127,7 @@ def test_many_chunks_take_no_memory() -> None:
         length.expand()
 
 
+@pytest.mark.long
 @given(st.lists(RUNS, min_size=1, max_size=3), st.data())
 def test_regions_of_chunks_divide_the_array(dimensions: list[list[tuple[int, int]]], data: st.DataObject) -> None:
     shape = tuple(sum(length * count for length, count in runs) for runs in dimensions)
@@ -179,6 +180,7 @@ def test_the_model_takes_lengths() -> None:
             Storage.model_validate_json(json.dumps({"chunks": wrong}))
 
 
+@pytest.mark.long
 @settings(max_examples=40)
 @given(data=st.data())
 def test_regions_and_indices_are_those_of_numpy(data: st.DataObject, tmp_path_factory: pytest.TempPathFactory) -> None:
@@ -411,6 +413,7 @@ def test_lengths_of_sources_without_the_grid_are_no_pieces(tmp_path: Path) -> No
     assert nczarr.open(tmp_path / "b.zarr")["v"].chunks == ((3, 7, 7, 3, 7, 7), 6)
 
 
+@pytest.mark.long
 def test_many_short_chunks_of_different_lengths_are_read_together(tmp_path: Path) -> None:
     """A region of chunks that are mostly missing is no task for each of them."""
     _, path = store(tmp_path / "a.zarr", [[(3, 1), (7, 1)], [(2, 3)]], "zlib")

@@ -106,6 +106,7 @@ def write(path: Path, number: int, parameters: tuple[int, ...], chunk: bytes) ->
         dataset.write_direct_chunk((0,), chunk)
 
 
+@pytest.mark.long
 def test_files_are_read_and_converted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     data = np.arange(61, dtype="<i2")

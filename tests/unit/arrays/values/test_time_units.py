@@ -35,6 +35,7 @@ def test_dates_are_those_of_cftime(calendar: str) -> None:
     assert found > 2000
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("calendar", sorted(set(CALENDARS.values())))
 def test_texts_of_dates_lead_back(calendar: str) -> None:
     cftime = pytest.importorskip("cftime")

@@ -130,6 +130,7 @@ BOMBS = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.sampled(5)
 @pytest.mark.parametrize("name", BOMBS)
 def test_bombs(name: str) -> None:

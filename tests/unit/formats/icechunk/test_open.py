@@ -29,6 +29,7 @@ def test_every_revision(tmp_path: Path) -> None:
             assert dataset.dataset.name == "repo"
 
 
+@pytest.mark.long
 def test_commands(tmp_path: Path) -> None:
     path, _ = make_repository(tmp_path)
     now, before = f"icechunk:{path}", f"icechunk:{path}#tag=v1"
@@ -44,6 +45,7 @@ def test_commands(tmp_path: Path) -> None:
         assert nczarr.diff(now, tmp_path / name) == []
 
 
+@pytest.mark.long
 def test_a_local_folder_needs_no_prefix(tmp_path: Path) -> None:
     import xarray
 

@@ -255,6 +255,7 @@ def test_memory(tmp_path: Path) -> None:
     target.forget(target._repository(place))
 
 
+@pytest.mark.long
 def test_xarray_objects(tmp_path: Path, peer: Any) -> None:
     xarray = peer("xarray")
     given = xarray.Dataset({"a": ("x", np.arange(5.0))}, attrs={"title": "t"})

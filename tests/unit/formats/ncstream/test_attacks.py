@@ -179,6 +179,7 @@ WANTED = {
 }  # fmt: skip
 
 
+@pytest.mark.long
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize(("code", "name"), [(code, name) for code, names in WANTED.items() for name in names])
 def test_refused(code: str, name: str, said: dict[str, tuple[list[str], int | None, int, int, float]]) -> None:

@@ -74,6 +74,7 @@ def test_requests_and_bytes(folder: Path, server: RangedServer) -> None:
         assert server.sent <= size
 
 
+@pytest.mark.long
 def test_values_are_those_of_the_file(folder: Path, server: RangedServer) -> None:
     url = f"{server.url}/a.ncs"
     assert nczarr.diff(folder / "a.ncs", url) == []
@@ -104,6 +105,7 @@ def test_a_stream_that_changes(folder: Path, server: RangedServer) -> None:
         far["v"][5]
 
 
+@pytest.mark.long
 def test_a_message_of_no_variable(folder: Path, server: RangedServer, tmp_path: Path) -> None:
     server.folder = tmp_path
     other = io.BytesIO()

@@ -67,6 +67,7 @@ def guard() -> Iterator[None]:
     end()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("change", DAMAGES)
 def test_unreadable_attributes_are_left_out(
     change: Callable[[bytearray, int], None], tmp_path: Path, peer: Callable[[str], ModuleType]
@@ -124,6 +125,7 @@ def test_files_are_read_by_one_process(
     assert len(guards) == 1
 
 
+@pytest.mark.long
 def test_a_crash_of_the_library_ends_the_guard_alone(
     tmp_path: Path, peer: Callable[[str], ModuleType], guard: None
 ) -> None:
@@ -194,6 +196,7 @@ def test_a_file_that_crashes_the_guard_is_refused_until_it_changes(tmp_path: Pat
         isolation.call(str(path), operator.floordiv, 1, 0)
 
 
+@pytest.mark.long
 def test_a_file_that_hangs_the_guard_is_refused(tmp_path: Path, guard: None, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "t.h5"
     path.write_bytes(b"1")

@@ -100,6 +100,7 @@ def test_calls_of_an_extension_have_the_lock(calls: list[str], tmp_path: Path) -
     assert not {each for each in calls if each.startswith("!")}
 
 
+@pytest.mark.long
 def test_threads_write_and_read_files(tmp_path: Path) -> None:
     text = 'netcdf t { dimensions: x = 100 ; variables: int v(x) ; string s ; v:_ChunkSizes = 7 ; data: s = "a" ; v = '
     (tmp_path / "t.cdl").write_text(text + ", ".join(map(str, range(100))) + " ; }")

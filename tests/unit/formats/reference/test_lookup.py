@@ -121,6 +121,7 @@ def test_random_generators_and_refs() -> None:
         same({"version": 1, "templates": {"u": "s3://b", "f": "f{{c}}"}, "gen": items, "refs": refs})
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("item", [
     {"offset": "{{1-i}}", "length": "1"}, {"url": "{{1//(1500-i)}}"}, {"key": "{{'version' if i == 1700 else i}}"},
     {"url": "{{'x'*i*40}}"}, {"offset": "{{i/2}}", "length": "1"}, {"url": "{{nope}}"},
@@ -252,6 +253,7 @@ def test_scalars_with_invalid_metadata(metadata: Any) -> None:
     assert found.odd() == ["v0/"]
 
 
+@pytest.mark.long
 def test_the_keys_of_one_array_do_not_cost_all_generators() -> None:
     gen = [
         {

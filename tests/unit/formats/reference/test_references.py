@@ -142,6 +142,7 @@ def test_attacks_in_texts_are_refused_at_once(url: str) -> None:
         assert isinstance(text(url, u="x", f="{{c}}{{c}}"), list) or url.startswith("{{(")
 
 
+@pytest.mark.long
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "document",

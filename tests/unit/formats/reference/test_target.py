@@ -250,6 +250,7 @@ data: v = {1, 2}, {3}, {} ; w = {{1}, 2}, {{}, 3}, {{4, 5}, 6} ; plain = 1, 2, 3
 }"""
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("metadata", ["nczarr", "zarr2"])
 def test_lists_in_a_folder_of_parquet(
     metadata: str, tmp_path: Path, peer: Callable[[str], ModuleType], nczarr_command: Command

@@ -55,6 +55,7 @@ def test_relative_names_count_from_the_url_of_the_file(folder: Path, peer: Calla
         server.close()
 
 
+@pytest.mark.long
 def test_a_server_reads_fragments_below_its_root_alone(folder: Path, peer: Callable[[str], ModuleType]) -> None:
     peer("uvicorn")
     h5py = peer("h5py")
@@ -80,6 +81,7 @@ def test_a_server_reads_fragments_below_its_root_alone(folder: Path, peer: Calla
             assert reason in reply.text
 
 
+@pytest.mark.long
 def test_remote_fragments_are_opened_concurrently(
     tmp_path: Path, peer: Callable[[str], ModuleType], monkeypatch: pytest.MonkeyPatch
 ) -> None:

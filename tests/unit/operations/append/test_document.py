@@ -192,6 +192,7 @@ def test_a_document_that_changes_meanwhile_is_not_replaced(tmp_path: Path, monke
         refs.append(tmp_path / "all.json", sources[1:])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["all.json", "all.parq"])
 @pytest.mark.parametrize("moment", range(5))
 @pytest.mark.sampled(10)

@@ -84,6 +84,7 @@ FORMS = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("number", "source"), [(3, "next.nc"), (2, "again.nc")])
 def test_some_writes_may_be_the_last(sources: Path, number: int, source: str) -> None:
     check_writes(sources, *FORMS[number], source, stride=4)

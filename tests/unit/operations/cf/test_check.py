@@ -172,6 +172,7 @@ def test_a_word_that_a_text_repeats_is_one_breach(
     assert places.count("a") == 1
 
 
+@pytest.mark.long
 def test_long_units_have_no_reference_datetime(tmp_path: Path, peer: Callable[[str], ModuleType]) -> None:
     """The search for `since` begins at the first word alone: it took hours for a long text."""
     peer("cf_units")

@@ -253,6 +253,7 @@ def test_a_dry_run_shows_lengths_but_no_places(tmp_path: Path) -> None:
     assert "not with `--join outer`, `--sort`" in ran.err
 
 
+@pytest.mark.long
 def test_processes_place_the_same_cells(tmp_path: Path) -> None:
     paths = []
     for number in range(40):

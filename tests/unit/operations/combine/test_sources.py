@@ -28,6 +28,7 @@ def series(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     return days(tmp_path_factory.mktemp("series") / "d", 70)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["all.json", "all.parq"])
 def test_the_document_does_not_depend_on_the_number_of_processes(series: list[str], tmp_path: Path, name: str) -> None:
     made = []
@@ -54,6 +55,7 @@ def test_coordinates_in_long_chunks_are_embedded_from_one_read(tmp_path: Path, m
         assert dataset["time"][:].tolist() == [0, 1, 2, 3, 4]
 
 
+@pytest.mark.long
 def test_faults_are_those_of_one_process(series: list[str], tmp_path: Path) -> None:
     nczarr.write(
         nczarr.from_cdl("netcdf o { dimensions: time = 1 ; variables: int temp(time) ; }"), tmp_path / "odd.nc"
@@ -69,6 +71,7 @@ def test_faults_are_those_of_one_process(series: list[str], tmp_path: Path) -> N
     assert sorted(os.listdir(tmp_path)) == ["odd.nc"]
 
 
+@pytest.mark.long
 def test_an_unreadable_source_is_named_wherever_it_is_read(series: list[str], tmp_path: Path) -> None:
     for workers in (1, 3):
         with pytest.raises(FileNotFoundError, match=r"gone\.nc"):
@@ -92,6 +95,7 @@ def test_a_process_that_dies_is_an_error(series: list[str], tmp_path: Path, monk
         refs.combine(series, tmp_path / "all.json", along="time", workers=2)
 
 
+@pytest.mark.long
 def test_sources_with_strings_are_joined_by_processes_too(tmp_path: Path) -> None:
     text = 'netcdf s {{ dimensions: t = UNLIMITED ; variables: string s(t) ; int v(t) ; data: s = "a{0}" ; v = {0} ; }}'
     sources = []
@@ -105,6 +109,7 @@ def test_sources_with_strings_are_joined_by_processes_too(tmp_path: Path) -> Non
         assert dataset["s"][:].tolist() == [f"a{number}" for number in range(20)]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["all.json", "all.parq"])
 @pytest.mark.parametrize("moment", range(5))
 @pytest.mark.sampled(10)

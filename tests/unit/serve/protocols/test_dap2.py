@@ -108,6 +108,7 @@ def test_the_form_makes_addresses(query: str, constraint: str, grid: Served) -> 
         assert grid.get(link).status == 200, link
 
 
+@pytest.mark.long
 def test_refusals_of_the_form(served: Served, grid: Served) -> None:
     for query, words in {
         "var=none": "there is no variable", "var=v&from1=x": "is not a number along",

@@ -359,6 +359,7 @@ def test_names_with_blanks(odd: Served) -> None:
     assert odd.get("/erddap/griddap/blank.cdl.nc").status == 200
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("query", "status"), [("nc", 200), ("nc?t", 200), ("csv", 200), ("dods?t,x[(0)]", 400), ("dods?x[(0)]", 200)]
 )

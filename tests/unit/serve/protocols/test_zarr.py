@@ -218,6 +218,7 @@ def test_one_dataset_is_a_root_too(datasets: Path) -> None:
             assert served.get("/zarr2/.zgroup").status == 404
 
 
+@pytest.mark.long
 def test_values_over_http_are_those_of_the_file(datasets: Path, served: Served, peer: object) -> None:
     zarr = peer("zarr")  # type: ignore[operator]
     peer("aiohttp")  # type: ignore[operator]

@@ -35,6 +35,7 @@ data:
 """
 
 
+@pytest.mark.long
 def test_a_dataset_is_equal_to_its_file(tmp_path: Path) -> None:
     nczarr.write(nczarr.from_cdl(CDL), tmp_path / "a.nc", kind="nc3")
     with serving(tmp_path) as served:

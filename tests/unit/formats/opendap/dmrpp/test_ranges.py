@@ -35,6 +35,7 @@ def server(tmp_path: Path, peer: Callable[[str], ModuleType]) -> Iterator[Ranged
     served.close()
 
 
+@pytest.mark.long
 def test_requests_and_bytes(server: RangedServer) -> None:
     near = nczarr.open(server.folder / "a.nc")
     far = nczarr.open(f"{server.url}/a.nc.dmrpp")
