@@ -15,8 +15,8 @@ from typing import Any
 
 from nczarr.names import FrozenMapping
 
-SECRET = re.compile(r"key|secret|token|passw|pwd|credential|sas|signature|auth|cookie|user", re.IGNORECASE)
-"""Pattern in names of options with secret values."""
+SECRET = r"(?i)key|secret|token|passw|pwd|credential|sas|signature|auth|cookie|user"
+"""Pattern in names of options with secret values; this and the others are compiled on first use."""
 
 VARIABLES = (
     "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AZURE_STORAGE_ACCOUNT_KEY",
@@ -31,9 +31,9 @@ SHORTEST = 4
 
 HIDDEN = "…"
 
-_USER = re.compile(r"(?<=://)[^/@\s]*@")
-_SERVICE = re.compile(r"(?:cdmremote|dap2|dap4):(?=https?:)", re.IGNORECASE)
-_QUERY = re.compile(r"\?[^#\s\"'`]*")
+_USER = r"(?<=://)[^/@\s]*@"
+_SERVICE = r"(?i)(?:cdmremote|dap2|dap4):(?=https?:)"
+_QUERY = r"\?[^#\s\"'`]*"
 
 
 TOKEN_SERVER = "token_server"
@@ -98,7 +98,7 @@ def option(text: str) -> tuple[str, Any]:
     name, equals, value = text.partition("=")
     if not (name and equals):
         raise ValueError("write NAME=VALUE")
-    if SECRET.search(name) and not value.startswith("{"):
+    if re.search(SECRET, name) and not value.startswith("{"):
         return name, value
     try:
         return name, json.loads(value)
@@ -111,7 +111,7 @@ def without_secrets(content: Mapping[str, Any]) -> dict[str, Any]:
     return {
         name: without_secrets(value) if isinstance(value, Mapping) else value
         for name, value in content.items()
-        if not SECRET.search(name)
+        if not re.search(SECRET, name)
     }
 
 
@@ -119,7 +119,7 @@ def _secrets(content: Mapping[str, Any]) -> Iterator[str]:
     for name, value in content.items():
         if isinstance(value, Mapping):
             yield from _secrets(value)
-        elif isinstance(value, str) and SECRET.search(name):
+        elif isinstance(value, str) and re.search(SECRET, name):
             yield value
 
 
@@ -127,7 +127,7 @@ def show(url: str) -> str:
     """Return a path unchanged; a URL without user and query, which may hold signatures."""
     if "://" not in url:
         return url
-    return _QUERY.sub(f"?{HIDDEN}", _USER.sub(f"{HIDDEN}@", url))
+    return re.sub(_QUERY, f"?{HIDDEN}", re.sub(_USER, f"{HIDDEN}@", url))
 
 
 def scrub(text: str, url: str, options: StorageOptions) -> str:
@@ -143,7 +143,7 @@ def _list_known(url: str, options: StorageOptions) -> Iterable[str]:
     secrets = [*options.secrets(), *(os.environ.get(name, "") for name in VARIABLES)]
     for part in url.split("::"):
         try:
-            split = urlsplit(_SERVICE.sub("", part))
+            split = urlsplit(re.sub(_SERVICE, "", part))
             parts = (split.username or "", split.password or "", *(value for _, value in parse_qsl(split.query)))
         except ValueError:
             continue

@@ -77,7 +77,7 @@ _REMOVE = "import shutil, sys; shutil.rmtree(sys.argv[1], ignore_errors=True)"
 
 _LONGEST_END = len(".replaced-00000000")
 
-_WORD = re.compile(r"\.(partial|replaced|removed)-[0-9a-f]{8}$")
+_WORD = r"\.(partial|replaced|removed)-[0-9a-f]{8}$"
 
 _removers: list[subprocess.Popen[bytes]] = []
 """Processes that remove folders. They outlive this one."""
@@ -106,7 +106,7 @@ def remove_folder(path: str, *, patience: float | None = None) -> str | None:
     `patience`: seconds that it may take here; None: until a signal arrives. Raises
     FileNotFoundError.
     """
-    removed = sibling(_WORD.sub("", path), "removed")
+    removed = sibling(re.sub(_WORD, "", path), "removed")
     try:
         os.rename(path, removed)
     except FileNotFoundError:
@@ -134,7 +134,7 @@ def remove_folder(path: str, *, patience: float | None = None) -> str | None:
 def leftovers(path: str) -> list[tuple[str, str]]:
     """Return what runs have left beside a local target: `partial`, `replaced` or `removed`, and the path. Sorted."""
     folder, name = os.path.split(os.path.abspath(path))
-    matches = ((entry, _WORD.search(entry)) for entry in sorted(os.listdir(folder)))
+    matches = ((entry, re.search(_WORD, entry)) for entry in sorted(os.listdir(folder)))
     return [
         (match[1], os.path.join(folder, entry))
         for entry, match in matches

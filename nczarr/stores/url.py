@@ -20,14 +20,14 @@ MODES = ("nczarr", "zarr", "file", "zip", "s3", "consolidated", "noxarray")
 
 _SERVICE = re.compile(r"(cdmremote|dap2|dap4):(?:(?=https?://)|(?=//))", re.IGNORECASE)
 _REPOSITORY = re.compile(r"icechunk:", re.IGNORECASE)
-_REVISION = re.compile(r"(branch|tag|snapshot)=(.+)", re.DOTALL)
+_REVISION = r"(?s)(branch|tag|snapshot)=(.+)"
 _SCHEME = re.compile(r"(?:[A-Za-z][A-Za-z0-9+.-]*::)*[A-Za-z][A-Za-z0-9+.-]+://")
-_PROTOCOL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*")
+_PROTOCOL = r"[A-Za-z][A-Za-z0-9+.-]*"
 _EXCLUSIVE = (("file", "zip", "s3"),)
 _BUCKETS = frozenset({"s3", "s3a", "gs", "gcs", "abfs", "abfss", "az", "adl", "oss", "oci", "tos"})
 """Protocols whose URLs begin with a bucket or container."""
 
-_AMAZON = re.compile(r"(?:(?P<bucket>[a-z0-9.-]+)\.)?s3[.-](?:[a-z0-9-]+\.)*amazonaws\.com")
+_AMAZON = r"(?:(?P<bucket>[a-z0-9.-]+)\.)?s3[.-](?:[a-z0-9-]+\.)*amazonaws\.com"
 
 
 class BadURLError(ValueError):
@@ -127,7 +127,7 @@ def _service(protocol: str, text: str) -> Location:
 def _repository(text: str) -> Repository:
     """Return the repository and revision that a text without its prefix names. Raises BadURLError."""
     path, mark, fragment = text.rpartition("#")
-    revision = _REVISION.fullmatch(fragment) if mark else None
+    revision = re.fullmatch(_REVISION, fragment) if mark else None
     if mark and revision is None:
         raise BadURLError(f"`{fragment}` follows `#`, where `branch=…`, `tag=…` or `snapshot=…` is expected")
     place = location(path if mark else text)
@@ -155,7 +155,7 @@ def _remote(text: str) -> Location:
 def _lower(url: str) -> str:
     """Return a URL with lower-case protocols, as libraries require."""
     parts = [part.partition("://") for part in url.split("::")]
-    if not (parts[-1][1] and all(_PROTOCOL.fullmatch(protocol) for protocol, _, _ in parts)):
+    if not (parts[-1][1] and all(re.fullmatch(_PROTOCOL, protocol) for protocol, _, _ in parts)):
         return url  # `::` in a key
     return "::".join(protocol.lower() + mark + rest for protocol, mark, rest in parts)
 
@@ -181,7 +181,7 @@ def _bucket(url: str, modes: frozenset[str]) -> Location:
 
     split = urlsplit(url)
     path = unquote(split.path).lstrip("/")
-    amazon = _AMAZON.fullmatch(split.hostname or "")
+    amazon = re.fullmatch(_AMAZON, split.hostname or "")
     if amazon is not None and amazon["bucket"]:
         path = f"{amazon['bucket']}/{path}"
     if not path:

@@ -18,9 +18,9 @@ LONGEST = 255
 
 _PORTABLE = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.")
 _LIKE_ESCAPE = re.compile(r"_(?=x[0-9A-F]{2})")
-_ESCAPE = re.compile(rb"_x([0-9A-F]{2})")
+_ESCAPE = rb"_x([0-9A-F]{2})"
 _LIKE_DOCUMENT = re.compile(r"\.(?=json\Z)(?<=\.(?:array|group)\.)", re.IGNORECASE)
-_NUMBERED = re.compile(r"_c[1-9][0-9]*")
+_NUMBERED = r"_c[1-9][0-9]*"
 
 
 def escape(name: str) -> str:
@@ -43,7 +43,7 @@ def escape(name: str) -> str:
 
 def unescape(segment: str) -> str:
     """Invert `escape`. Raises ValueError for other segments."""
-    data = _ESCAPE.sub(lambda match: bytes([int(match[1], 16)]), segment.encode())
+    data = re.sub(_ESCAPE, lambda match: bytes([int(match[1], 16)]), segment.encode())
     name = data.decode(errors="surrogateescape")
     if not name or escape(name) != segment:
         raise ValueError(f"{segment!r} is not an escaped name")
@@ -73,7 +73,7 @@ def suits(segment: str, name: str) -> bool:
     return (
         bool(plain)
         and segment.startswith(plain)
-        and (segment == plain or bool(_NUMBERED.fullmatch(segment[len(plain) :])))
+        and (segment == plain or bool(re.fullmatch(_NUMBERED, segment[len(plain) :])))
     )
 
 

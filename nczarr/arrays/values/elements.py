@@ -43,7 +43,7 @@ UNITS = {"Y": "years", "M": "months", "W": "weeks", "D": "days", "h": "hours", "
          "ms": "milliseconds", "us": "microseconds", "ns": "nanoseconds", "ps": "picoseconds", "fs": "femtoseconds",
          "as": "attoseconds"}  # fmt: skip
 """Words for NumPy's units of times."""
-_TIME = re.compile(r"[<>][Mm]8(?:\[([0-9]*)([a-zA-Z]+)\])?")
+_TIME = r"[<>][Mm]8(?:\[([0-9]*)([a-zA-Z]+)\])?"
 _PARTS = {"c8": "f4", "c16": "f8"}
 _RECORD = "struct"
 Record: TypeAlias = tuple[tuple[str, Descr, tuple[int, ...]], ...]
@@ -142,7 +142,7 @@ def find_stored_dtype(element: Element) -> Descr:
 
 def time_unit(stored: Descr) -> tuple[int, str | None]:
     """Return the number and NumPy's name of the units of stored times; the name is None for all other elements."""
-    match_of_time = _TIME.fullmatch(stored) if isinstance(stored, str) else None
+    match_of_time = re.fullmatch(_TIME, stored) if isinstance(stored, str) else None
     return (1, None) if match_of_time is None else (int(match_of_time[1] or 1), match_of_time[2])
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Collection
+from functools import cache
 
 from nczarr import names
 from nczarr.ast import ATOMIC
@@ -47,8 +48,8 @@ RESERVED = frozenset(
 them as names.
 """
 
-_ESCAPE = re.compile(rb"\\(.)", re.DOTALL)
-_PATH_PIECE = re.compile(rb"/([^\\/]*+(?:\\.[^\\/]*+)*)", re.DOTALL)
+_ESCAPE = rb"(?s:\\(.))"  # these patterns are compiled on first use: a small run needs none
+_PATH_PIECE = rb"(?s:/([^\\/]*+(?:\\.[^\\/]*+)*))"
 _MAY_ESCAPE = frozenset(names.CDL_SPECIAL.encode())
 
 
@@ -93,7 +94,7 @@ class Words:
                 )
             return escaped
 
-        return _ESCAPE.sub(plain, raw)
+        return re.sub(_ESCAPE, plain, raw)
 
     def declare(self, start: int, end: int, what: str) -> str:
         """Return the name in a definition of `what` (`variable`, `dimension` …); reports reserved words and paths."""
@@ -116,7 +117,7 @@ class Words:
         raw = bytes(self.source.data[start:end])
         if not raw.startswith(b"/"):
             return self.name(start, end)
-        pieces = _PATH_PIECE.finditer(raw)
+        pieces = re.finditer(_PATH_PIECE, raw)
         return names.fqn(self.name(start + piece.start(1), start + piece.end(1)) for piece in pieces)
 
 
@@ -137,7 +138,6 @@ TYPE_WORDS = frozenset(ATOMIC) | {"long", "integer", "real", "ulong", "uinteger"
 SECTIONS = frozenset(("types", "dimensions", "variables", "data", "group"))
 """Words that begin a section if a colon follows."""
 
-_CONTROL = re.compile("[\\\\\"'\x00-\x1f\x7f\udc80-\udcff]")
 _SHORT = {
     "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\\": "\\\\", '"': '\\"', "'": "\\'",
 }  # fmt: skip
@@ -182,7 +182,13 @@ def reference(fqn: str, scope: str, declared: Collection[str], *, words: Collect
 def quote(data: bytes) -> str:
     """Return bytes as a string constant: UTF-8 unchanged, control characters and other bytes escaped."""
     text = data.decode("utf-8", "surrogateescape")
-    return f'"{_CONTROL.sub(_escape, text)}"' if _CONTROL.search(text) else f'"{text}"'
+    return f'"{_special().sub(_escape, text)}"'
+
+
+@cache
+def _special() -> re.Pattern[str]:
+    """Return the pattern of characters that are escaped in strings; what only reads needs none."""
+    return re.compile("[\\\\\"'\x00-\x1f\x7f\udc80-\udcff]")
 
 
 def _escape(match: re.Match[str]) -> str:

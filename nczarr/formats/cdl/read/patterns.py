@@ -86,7 +86,8 @@ CAREFUL_CUT = (
 # ---- simple statements: ASCII names without escapes, one declarator, values without strings or one plain string ----
 NAME = rb"[A-Za-z_][A-Za-z0-9_.@+\-]*+"
 _BLANK = rb"(?:[ \t\r\n\f]++|//[^\r\n]*+)*"
-_NO_SECTION = rb"(?!(?i:types|dimensions|variables|data|group)[ \t]*+:)"
+_SECTION = re.compile(rb"(?i:types|dimensions|variables|data|group)[ \t]*+:")
+_NO_SECTION = rb"(?!%s)" % _SECTION.pattern
 _ATTRIBUTE = (
     rb"(?:(?P<word1>%(name)s)(?:[ \t]++(?P<word2>%(name)s))?[ \t]*+)?:[ \t]*+(?P<attribute>%(name)s)[ \t]*+=[ \t]*+"
     rb"(?:\"(?P<text>[^\"\\\r\n]*+)\"[ \t]*+|(?P<other>[^;\"'/{}()\\:\r\n\x80-\xff]*+));" % {b"name": NAME}
@@ -115,11 +116,14 @@ _RUNS = {
 }
 
 
-@cache
-def simple_run(section: int) -> re.Pattern[bytes] | None:
-    """Return the pattern of a section's simple statement runs (compiled on first use), None if it has none."""
-    statements = _RUNS.get(section)
-    return None if statements is None else _run(*statements)
+_simple_run = cache(lambda section: _run(*_RUNS[section]))  # a pattern is compiled for the first statement
+
+
+def match_simple_run(data: Buffer, at: int, section: int) -> re.Match[bytes] | None:
+    """Match a run of the simple statements of a section (0: before any section)."""
+    if section not in _RUNS or (section == 0 and _SECTION.match(data, at)):
+        return None
+    return _simple_run(section).match(data, at)
 
 
 HAND_TYPED = 1 << 14

@@ -33,9 +33,9 @@ from nczarr.formats.cdl.read.patterns import (
     check_bytes,
     find_unclosed_string,
     line_end,
+    match_simple_run,
     opens_comment,
     scan_header,
-    simple_run,
     skip_character,
 )
 from nczarr.formats.cdl.spelling import strange_character
@@ -92,8 +92,8 @@ class FastTokens:
             at = space.end() if space else at
             if at >= self.length:
                 return
-            if self.simple and fresh and not self.inner and (run := simple_run(self.section)) is not None:
-                match = run.match(data, at)
+            if self.simple and fresh and not self.inner:
+                match = match_simple_run(data, at, self.section)
                 if match is not None:
                     self._add(P.SIMPLE, at, match.end())
                     at = match.end()
