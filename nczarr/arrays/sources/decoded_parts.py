@@ -226,7 +226,7 @@ def _sections_of(variable_parts: Parts) -> VariableSections | None:
 
 def in_one_piece(dtype: Descr, shape: tuple[int, ...], fill: bytes | None = None) -> Layout:
     """Return the layout of an unchunked array."""
-    return Layout(dtype, shape, tuple(max(1, length) for length in shape), fill=fill)
+    return Layout(dtype, shape, tuple([max(1, length) for length in shape]), fill=fill)
 
 
 def sources(sections: VariableSections, fills: Mapping[str, bytes | None]) -> Parts:

@@ -118,8 +118,8 @@ class HeaderGroup:
         """Names of its types by id."""
         self.dimensions: list[int] = []
         """Ids of its dimensions."""
-        self.datasets: list[tuple[LocatedObject, HeaderDataset, int]] = []
-        """Its datasets that are variables, and the ids of their types."""
+        self.datasets: list[tuple[LocatedObject, HeaderDataset, int, dict[str, HeaderAttribute]]] = []
+        """Its datasets that are variables, the ids of their types, and their internal attributes."""
         self.variables: list[HeaderVariable] = []
         """Its variables."""
         self.stored_attributes: list[HeaderAttribute] = []
@@ -314,7 +314,7 @@ class HeaderModel:
         if number is None:
             self.omitted.append(_unseen("dataset", place))
         else:
-            group.datasets.append((located, dataset, number))
+            group.datasets.append((located, dataset, number, internal))
 
     def _add_dimension(self, group: HeaderGroup, dimension: HeaderDimension, declared: int | None = None) -> int:
         """Record a dimension and return its id. `declared`: its id in the file, if the file has one."""
@@ -331,9 +331,8 @@ class HeaderModel:
         for below in group.groups:
             self._resolve(below)
         group.attributes = self._list_shown(group.stored_attributes, group.place or "/", INTERNAL)
-        for located, dataset, number in group.datasets:
+        for located, dataset, number, internal in group.datasets:
             place = f"{group.place}/{located.name}"
-            internal = _internal(located.object)
             hidden = ALL_INTERNAL if _is_scale(internal) else INTERNAL
             attributes = self._list_shown(self._attributes(located), place, hidden)
             if located.table.path != self.path:

@@ -37,7 +37,7 @@ from nczarr.arrays.regions import (
     table_of,
     unravel,
 )
-from nczarr.arrays.sources.decoded_parts import DecodedCells
+from nczarr.arrays.sources.decoded_parts import DecodedCells, VariableSections
 from nczarr.arrays.sources.source import ArraySource, IndexPlace, Layout, Stored, itemsize
 from nczarr.arrays.sources.strided import AffineArray, FileBytes
 from nczarr.formats.netcdf4.header.chunk_addresses import OLD_TREE, ChunkIndex, ChunkTable, read_chunks
@@ -108,8 +108,8 @@ class IndexChunkArray(ChunkGridArray):
     """Decoding steps; None if they are impossible here."""
     unfiltered_edges: bool
     """True if chunks that exceed the extent are unfiltered."""
-    library: DecodedCells
-    """The same array, read by the library."""
+    sections: VariableSections
+    """Regions of the same array, read by the library."""
     own: bytes | None
     """Value of unwritten cells within the extent."""
     index: ChunkIndex
@@ -123,7 +123,7 @@ class IndexChunkArray(ChunkGridArray):
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the description alone."""
         described = (
-            self.layout, self.file, self.reach, self.form, self.steps, self.unfiltered_edges, self.library,
+            self.layout, self.file, self.reach, self.form, self.steps, self.unfiltered_edges, self.sections,
             self.own, self.index, self.undefined,
         )  # fmt: skip
         return IndexChunkArray, described
@@ -407,14 +407,17 @@ class IndexChunkArray(ChunkGridArray):
         """Chunk table of this process."""
         return self._known
 
+    def _read_by_library(self, selection: Selection) -> NDArray[Any]:
+        return DecodedCells(self.sections, "", self.layout).read(selection)
+
     def read(self, selection: Selection) -> NDArray[Any]:
         """Return the values of a region; by the library, if its chunks cannot be decoded here."""
-        return self.library.read(selection) if self.steps is None else ChunkGridArray.read(self, selection)
+        return self._read_by_library(selection) if self.steps is None else ChunkGridArray.read(self, selection)
 
     def read_into(self, selection: Selection, out: NDArray[Any]) -> None:
         """Put the values of a region into `out`, as `ArraySource.read_into`."""
         if self.steps is None:
-            out[...] = self.library.read(selection)
+            out[...] = self._read_by_library(selection)
         else:
             ChunkGridArray.read_into(self, selection, out)
 

@@ -254,9 +254,6 @@ def _choose_chunked(variable: StoredVariable, dataset: DatasetInfo, layout: Layo
     ):
         return None
     assert dataset.dtype is not None
-    through_library = decoded_parts.DecodedCells(
-        variable, "", decoded_parts.in_one_piece(layout.dtype, variable.shape, variable.fill)
-    )
     unwritten, undefined = layout.fill, dataset.undefined
     if dataset.extent != variable.shape:
         beyond = bytes(itemsize(layout.dtype)) if variable.fill is None else variable.fill
@@ -274,7 +271,7 @@ def _choose_chunked(variable: StoredVariable, dataset: DatasetInfo, layout: Layo
         stored,
         steps,
         edges,
-        through_library,
+        variable,
         unwritten,
         dataset.chunk_index,
         undefined,

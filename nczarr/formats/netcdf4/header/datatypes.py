@@ -130,6 +130,11 @@ class Datatype:
         return None
 
     @cached_property
+    def has_lists(self) -> bool:
+        """True if values refer to others: texts and lists of variable length, and records with some."""
+        return self.family == VLEN or any(member.type.has_lists for member in self.members)
+
+    @cached_property
     def is_fixed(self) -> bool:
         """True if NumPy has a type of the values as they are stored: not for variable size and odd numbers."""
         if self.family == COMPOUND:

@@ -10,7 +10,7 @@ import math
 from struct import Struct, unpack_from
 from typing import NamedTuple, TypeAlias
 
-from nczarr.formats.netcdf4.header.datatypes import COMPOUND, VLEN, Datatype, Member, datatype
+from nczarr.formats.netcdf4.header.datatypes import COMPOUND, Datatype, Member, datatype
 from nczarr.formats.netcdf4.header.file_bytes import (
     CHECKSUM,
     DAMAGE,
@@ -303,10 +303,12 @@ class AttributeReader:
 
     def _nest(self, kind: Datatype, data: bytes) -> Nested:
         """Return values as they are nested. Raises UnreadableHeaderError."""
-        if kind.family == COMPOUND and not kind.is_fixed:
+        if not kind.has_lists:
+            return data
+        if kind.family == COMPOUND:
             records = (data[at : at + kind.size] for at in range(0, len(data), kind.size))
             return tuple([self._member(member, record) for record in records for member in kind.members])
-        if kind.family != VLEN or kind.base is None:
+        if kind.base is None:
             return data
         elements = [data[at : at + kind.size] for at in range(0, len(data), kind.size)]
         base = kind.base

@@ -6,6 +6,7 @@ import os
 import pickle
 from collections.abc import Callable
 from ctypes import c_int64, c_uint64, c_void_p
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -49,7 +50,9 @@ def whole(source: ArraySource) -> Any:
 
 
 def through_library(source: IndexChunkArray) -> Any:
-    return little(np.asarray(source.library.read(tuple(slice(0, length) for length in source.layout.shape))))
+    return little(
+        np.asarray(replace(source, steps=None).read(tuple(slice(0, length) for length in source.layout.shape)))
+    )
 
 
 PIPELINES: list[tuple[dict[str, Any], tuple[Codec, ...]]] = [
