@@ -101,7 +101,8 @@ $(PACKAGER)/.ready:
 
 package: $(PACKAGER)/.ready ## build the wheel and the source archive in dist/, and check their metadata
 	@rm -rf dist build/lib build/bdist.*
-	@$(PACKAGER)/bin/python -m build --outdir dist . >/dev/null
+	@export PATH="$$PWD/$(VENV)/bin:$$PATH"; \
+	  $(PACKAGER)/bin/python -m build $$(command -v uv >/dev/null && echo --installer=uv) --outdir dist . >/dev/null
 	@$(PACKAGER)/bin/python -m twine check --strict dist/*
 
 package-check: $(READY) package ## try every command of the wheel with the base dependencies alone
