@@ -111,7 +111,7 @@ def _run(*statements: bytes) -> re.Pattern[bytes]:
 _RUNS = {
     0: (_ATTRIBUTE,),
     P.TYPES: (_ATTRIBUTE,),
-    P.DIMENSIONS: (_ATTRIBUTE, _DIMENSION),
+    P.DIMENSIONS: (_DIMENSION,),
     P.VARIABLES: (_ATTRIBUTE, _VARIABLE),
 }
 
