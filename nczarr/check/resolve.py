@@ -33,7 +33,7 @@ from nczarr.ast import (
 )
 from nczarr.ast.dataset import G, rebuild
 from nczarr.check.checked import Tables, Unchecked, tables_of
-from nczarr.diagnostics.report import Label, Report, Span
+from nczarr.diagnostics.report import Fix, Label, Report, Span, did_you_mean
 
 _ATOMIC = frozenset(ATOMIC)
 
@@ -216,7 +216,7 @@ class _Resolver:
         if holder in self.tables.groups:
             return False
         meant = names.closest(holder, self.tables.groups)
-        helps = [f"did you mean `{meant}`?"] if meant not in (None, "/") else []
+        helps = [did_you_mean(meant, holder)] if meant is not None and meant != "/" else []
         self.report.error("undefined-group", f"group `{holder}` is not defined", place, helps=helps)
         return True
 
@@ -233,7 +233,7 @@ class _Resolver:
         where = f" in group `{scope}`" if scope != "/" else ""
         if elsewhere:
             message = f"dimension `{name}` is not visible{where or ' here'}"
-            helps = [f"did you mean `{path}`?" for path in elsewhere[:3]]
+            helps = [did_you_mean(path, name) for path in elsewhere[:3]]
             others = [Label(self.tables.dimensions[elsewhere[0]].span, "declared here")]
             self.report.error("undefined-dimension", message, place, helps=helps, others=others)
             return
@@ -257,7 +257,7 @@ class _Resolver:
         helps = _FOREIGN.get(name.lower())
         if helps is not None:
             message = f"type `{name}` is not defined"
-            self.report.error("undefined-type", message, place, helps=[f"CDL calls it `{helps}`"])
+            self.report.error("undefined-type", message, place, helps=[Fix(f"CDL calls it `{helps}`", helps, name)])
             return
         self._report_undefined("undefined-type", f"type `{name}` is not defined", name, visible, place)
 
@@ -267,7 +267,7 @@ class _Resolver:
         meant = names.closest(name, declared)
         helps, others = [], []
         if meant is not None:
-            helps.append(f"did you mean `{meant}`?")
+            helps.append(did_you_mean(meant, name))
             node = declared[meant]
             if node is not None and node.span.source is not None:
                 others.append(Label(node.span, f"`{meant}` is declared here"))

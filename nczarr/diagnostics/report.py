@@ -146,6 +146,32 @@ class Severity(StrEnum):
     NOTE = "note"
 
 
+class Fix(str):
+    """Remedy that a program can apply: a text for people, and the change of the source.
+
+    `new` replaces the word `wrong`, at the position or in the declaration there. Without
+    `wrong`, it replaces the bytes `extent`, or the whole position.
+    """
+
+    def __new__(cls, text: str, new: str = "", wrong: str | None = None, extent: tuple[int, int] | None = None) -> Fix:
+        """Return the remedy."""
+        fix = super().__new__(cls, text)
+        fix.new, fix.wrong, fix.extent = new, wrong, extent
+        return fix
+
+    new: str
+    """Text of the change; a name is spelled as the language has it."""
+    wrong: str | None
+    """Word to replace, as the message has it."""
+    extent: tuple[int, int] | None
+    """First byte to replace, and the byte after the last."""
+
+
+def did_you_mean(name: str, wrong: str | None = None) -> Fix:
+    """Return the remedy that replaces a word by a name."""
+    return Fix(f"did you mean `{name}`?", name, wrong)
+
+
 class Label(NamedTuple):
     """A position with a text: a source span, a key and JSON pointer, or a byte offset."""
 
@@ -159,6 +185,8 @@ class Label(NamedTuple):
     """JSON pointer within the document."""
     offset: int | None = None
     """Byte offset in a binary source, which `Report` computes from the span."""
+    missing: str = ""
+    """Text that is missing at the position."""
 
     @property
     def has_lines(self) -> bool:
@@ -288,9 +316,12 @@ class Report:
         others: Iterable[Label] = (),
         notes: Iterable[str] = (),
         helps: Iterable[str] = (),
+        missing: str = "",
     ) -> None:
-        """Add an error at a span."""
+        """Add an error at a span. `missing`: text that is missing there."""
         place = _label(span, label)
+        if missing:
+            place = place._replace(missing=missing)
         self.add(Diagnostic(code, Severity.ERROR, message, place, tuple(others), tuple(notes), tuple(helps)))
 
     def warning(

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from lsprotocol.types import CodeAction, CodeActionKind, CodeActionParams, TextEdit, WorkspaceEdit
 
 from nczarr import names
 from nczarr.ast import ATOMIC
-from nczarr.diagnostics.report import Diagnostic
+from nczarr.diagnostics.report import Diagnostic, Fix, Span
 from nczarr.formats.common.language import Role
 from nczarr.lsp.diagnostic_list import describe
 from nczarr.lsp.documents import View
 
-_MEANT = re.compile(r"(?:did you mean|CDL calls it) `(?P<name>.+?)`\??|did you mean (?P<text>\".+\")\?")
-_WRITE = re.compile(
-    r"write `?(?P<text>(?:types|dimensions|variables|data|group):|UNLIMITED|\\\w+|[0-9]+|[0-9.]+[fd]?)`?(?: |$)"
-)
 _NAMING: dict[str, Role] = {
     "undefined-variable": "variable",
     "undefined-dimension": "dimension",
@@ -27,7 +22,6 @@ _NAMING: dict[str, Role] = {
     "unknown-special": "attribute",
 }
 """Codes whose remedies are names; those of others are words of the language."""
-_INSERTED = re.compile(r"expected `(?P<text>[;{}])` after ")
 
 
 def list_actions(view: View, params: CodeActionParams) -> list[CodeAction]:
@@ -49,24 +43,14 @@ def list_actions(view: View, params: CodeActionParams) -> list[CodeAction]:
 
 def _list_fixes(view: View, diagnostic: Diagnostic) -> Iterator[tuple[str, int, int, str]]:
     """Yield title, bytes and new text of each fix of a diagnostic."""
-    span, data = diagnostic.primary.span, view.text.data
-    inserted = _INSERTED.match(diagnostic.message)
-    if inserted is not None and span.start == span.end:
-        yield f"insert `{inserted['text']}`", span.start, span.start, f" {inserted['text']}"
-    for text in diagnostic.helps:
-        if text.startswith("remove this") or text in ("remove `()`", "remove the backslash"):
-            start, end = _whole_parentheses(data, span.start, span.end) if "()" in text else (span.start, span.end)
-            end = start + 1 if "backslash" in text else end
-            yield text.replace("this ", ""), start, end, ""
-            continue
-        for match in _MEANT.finditer(text):
-            place = _find_wrong(view, diagnostic)
-            if place is not None:
-                name = match["name"] or match["text"]
-                yield f"change to `{name}`", *place, _spell(view, diagnostic, name, place[0])
-        written = _WRITE.match(text) if diagnostic.code != "nul-byte" else None  # it may stand outside of strings
-        if written is not None and "_" not in written["text"] and not text.startswith("write `netcdf"):
-            yield f"change to `{written['text']}`", span.start, span.end, written["text"]
+    span, missing = diagnostic.primary.span, diagnostic.primary.missing
+    if missing:
+        yield f"insert `{missing}`", span.start, span.start, f" {missing}"
+    for fix in diagnostic.helps:
+        place = _find_place(view, span, fix) if isinstance(fix, Fix) else None
+        if place is not None and isinstance(fix, Fix):
+            new = _spell(view, diagnostic, fix.new, place[0])
+            yield f"change to `{fix.new}`" if new else fix.replace("this ", ""), *place, new
 
 
 def _spell(view: View, diagnostic: Diagnostic, name: str, start: int) -> str:
@@ -83,25 +67,18 @@ def _spell(view: View, diagnostic: Diagnostic, name: str, start: int) -> str:
     return view.text.language.spell(name, role)
 
 
-def _whole_parentheses(data: bytes, start: int, end: int) -> tuple[int, int]:
-    """Return the bytes of empty parentheses, of which a span has the last."""
-    opening = data.rfind(b"(", 0, end)
-    return (opening, end) if opening >= 0 and not data[opening + 1 : start].strip() else (start, end)
-
-
-def _find_wrong(view: View, diagnostic: Diagnostic) -> tuple[int, int] | None:
-    """Return the bytes of the word that a message quotes: at the place of the diagnostic, else in its declaration."""
-    span, language, data = diagnostic.primary.span, view.text.language, view.text.data
-    quoted = re.search("`(.+?)`", diagnostic.message)
-    if quoted is None:
-        return (span.start, span.end) if span.end > span.start else None
+def _find_place(view: View, span: Span, fix: Fix) -> tuple[int, int] | None:
+    """Return the bytes that a fix replaces; None if the wrong word is not found."""
+    if fix.wrong is None:
+        return fix.extent or (span.start, span.end)
+    language, data, wrong = view.text.language, view.text.data, fix.wrong
     entry = view.text.index.at(span.start)
     extent = entry.mention.extent if entry is not None else None
     for start, end in ((span.start, span.end), extent or (0, 0)):
-        if data[start:end].decode("utf-8", "replace") == quoted[1]:  # also a section with its colon
+        if data[start:end].decode("utf-8", "replace") == wrong:  # also a section with its colon
             return start, end
         for lexeme in language.split(data[start:end]):
             word = data[start + lexeme.start : start + lexeme.end].decode("utf-8", "replace")
-            if lexeme.kind != "comment" and quoted[1] in (word, language.read_name(word)):
+            if lexeme.kind != "comment" and wrong in (word, language.read_name(word)):
                 return start + lexeme.start, start + lexeme.end
     return None

@@ -146,6 +146,8 @@ class FaultAnswer(NamedTuple):
     """Related positions."""
     place: Span | None = None
     """Position that replaces the found token."""
+    missing: str = ""
+    """Text that is missing at the position."""
 
 
 class Recovery(DefaultErrorStrategy):  # type: ignore[misc]
@@ -264,7 +266,9 @@ class Recovery(DefaultErrorStrategy):  # type: ignore[misc]
             span = Span(self.source, fault.previous.end, fault.previous.end)
         else:
             span = Span(self.source, found.start, max(found.end, found.start))
-        self.report.error(finding.code, finding.message, span, helps=finding.helps, others=finding.others)
+        self.report.error(
+            finding.code, finding.message, span, helps=finding.helps, others=finding.others, missing=finding.missing
+        )
 
     def follows(self, recognizer: Any, found: Token, finding: FaultAnswer) -> bool:
         """Return whether a fault is an unreported consequence of another."""

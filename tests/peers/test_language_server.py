@@ -421,6 +421,8 @@ def test_outline_folds_and_colours() -> None:
         ("variables:\n  double", "variable:\n  double", "change to `variables:`"),
         ("depth ;", "depth() ;", "remove `()`"),
         ("float depth ;", "float depth ;;", "remove `;`"),
+        (':title = "An ocean"', ':_Format = "netCDF4s"', 'change to `"netCDF4"`'),
+        (':title = "An ocean"', ":n = -08", "change to `-8`"),
         ("lat = 3 ;", "lat = 03 ;", None),
     ],
 )
@@ -454,6 +456,7 @@ def test_quick_fixes_make_the_text_right(old: str, new: str, title: str | None) 
         ("title string", "title strng", "change to `string`"),
         ("deflate", "deflat", "change to `deflate`"),
         ("variable temp", "variabel temp", "change to `variable`"),
+        ("count int /lat", "count int /deep/l\\qat", None),
     ],
 )
 def test_quick_fixes_make_the_notation_right(old: str, new: str, title: str | None) -> None:

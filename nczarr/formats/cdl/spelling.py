@@ -15,7 +15,7 @@ from nczarr import names
 from nczarr.ast import ATOMIC
 from nczarr.ast.types import Atomic
 from nczarr.ast.values import single
-from nczarr.diagnostics.report import Report, Source, Span
+from nczarr.diagnostics.report import Fix, Report, Source, Span
 
 QUANTIZE = {
     "_QuantizeBitGroomNumberOfSignificantDigits": "bitgroom",
@@ -107,8 +107,8 @@ class Words:
         name = self.name(start, end)
         if raw.isascii() and raw.decode() in RESERVED:
             message = f"`{name}` is a reserved word and cannot be a {what} name"
-            help_ = f"write `\\{name}` to use this name, or choose another one"
-            help_ = help_ if name != "_" else "choose another name"
+            escaped = Fix(f"write `\\{name}` to use this name, or choose another one", f"\\{name}")
+            help_ = escaped if name != "_" else "choose another name"
             self.report.error("reserved-word", message, Span(self.source, start, end), helps=[help_])
         return name
 

@@ -18,7 +18,7 @@ from nczarr import names
 from nczarr.arrays.values.parts import Types, is_fixed
 from nczarr.ast import ATOMIC, CompoundType, Constant, EnumType, OpaqueType, UserType, VlenType
 from nczarr.ast.types import Atomic
-from nczarr.diagnostics.report import Report, Span
+from nczarr.diagnostics.report import Report, Span, did_you_mean
 from nczarr.formats.notation.tokens import WORDS, EscapeError, read_name, read_text
 from nczarr.syntax._generated.NCZarrParser import NCZarrParser as P
 
@@ -213,7 +213,7 @@ def _spell_enum(type_name: str, declared: EnumType, literal: WrittenConstant) ->
             return struct.pack(f"<{ATOMIC[declared.base].code}", constant.value)
     near = names.closest(name, (constant.name for constant in declared.constants))
     text = f"enum `{type_name}` has no constant `{name}`"
-    raise _LiteralError("undefined-enum-constant", text, literal.span, f"did you mean `{near}`?" if near else None)
+    raise _LiteralError("undefined-enum-constant", text, literal.span, did_you_mean(near, name) if near else None)
 
 
 def _opaque(type_name: str, declared: OpaqueType, literal: WrittenConstant) -> bytes:
@@ -230,7 +230,7 @@ def _mismatch(literal: WrittenConstant, type_name: str, help_: str | None = None
     what = "a braced value" if literal.kind == P.LBRACE else f"`{_show(literal)}`"
     if literal.kind == P.NAME:  # where constants may stand, so may the word that ends them
         near = names.closest(_show(literal), (word.decode("ascii") for word in WORDS))
-        help_ = f"did you mean `{near}`?" if near is not None else help_
+        help_ = did_you_mean(near, _show(literal)) if near is not None else help_
     return _LiteralError("type-mismatch", f"{what} is not a value of type {type_name}", literal.span, help_)
 
 

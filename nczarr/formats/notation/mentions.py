@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from nczarr import names
 from nczarr.ast import ATOMIC as ATOMIC_TYPES
 from nczarr.ast.types import MAX_DEPTH
 from nczarr.diagnostics.report import Report, Source
@@ -59,8 +60,8 @@ def read_mentions(source: Source) -> TextMap:
         text = source.text(token.start, token.end)
         try:
             return read_fqn(text) if token.type == P.FQN else read_name(text)
-        except EscapeError:
-            return text
+        except EscapeError:  # reported where the tree is built
+            return names.fqn(text[1:].split("/")) if token.type == P.FQN else text
 
     text_map = MentionReader(source, scan(source, Report()), _PATTERNS, read).read()
     for number, mention in enumerate(text_map.mentions):

@@ -20,7 +20,7 @@ from antlr4.atn.ATNState import ATNState
 from antlr4.error.Errors import InputMismatchException
 
 from nczarr import names
-from nczarr.diagnostics.report import Report, Source, Span
+from nczarr.diagnostics.report import Report, Source, Span, did_you_mean
 from nczarr.syntax._generated.NCZarrParser import NCZarrParser as P
 from nczarr.syntax.tokens import FaultAnswer, ListStream, Recovery, SyntaxFault, Token
 
@@ -321,7 +321,9 @@ class NotationExplainer:
         if fault.found.type == P.NAME and self._heading(fault.found) == P.VARIABLE:
             yield f"write the path of a dimension: `/{text}` if the root declares it"
         elif fault.found.type == P.NAME and P.NAME not in fault.expected:
-            yield from names.suggest(text.lower(), (_SPELT[kind] for kind in fault.expected if kind in _SPELT))
+            meant = names.closest(text.lower(), (_SPELT[kind] for kind in fault.expected if kind in _SPELT))
+            if meant is not None:
+                yield did_you_mean(meant)
         elif fault.found.type == P.SIZE and P.NAME in fault.expected:
             yield f"write a name that starts with a digit as `\\{text}`"
 

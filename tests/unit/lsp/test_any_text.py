@@ -27,7 +27,7 @@ from tests.support.written_texts import list_texts
 NEW_NAMES = ("abc_new", "x y", "é", "1st", "data", "_", "zz.a", "int", "a/b", "", "time", "lat")
 PIECES = (
     '"', ";", "{", "}", "(", ":", "=", "\\", "/", "é", "𝒳", "\0", "//", "/*", "group: ", "data:", "x", "\r", "\u2028",
-    "\ud83d", ",", "enum", "\x0c",
+    "\ud83d", ",", "enum", "\x0c", "\\q",
 )  # fmt: skip
 LONGEST = 200_000
 

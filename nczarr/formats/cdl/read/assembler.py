@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from nczarr import names
 from nczarr.ast import Attribute, Constant, Dimension, Kind
-from nczarr.diagnostics.report import NOWHERE, Label, Report, Source, Span
+from nczarr.diagnostics.report import NOWHERE, Fix, Label, Report, Source, Span, did_you_mean
 from nczarr.formats.cdl.read.patterns import PRIMITIVES
 from nczarr.formats.cdl.read.scope import GroupScope, VariableDraft
 from nczarr.formats.cdl.spelling import GLOBAL, SPECIAL, Words
@@ -75,7 +75,7 @@ class Assembler:
             length = None
         if length == 0:
             message = f'size 0 means "unlimited" to the netCDF library: `{name}` becomes an unlimited dimension'
-            help_ = "write UNLIMITED, or a positive size"
+            help_ = Fix("write UNLIMITED, or a positive size", "UNLIMITED")
             self.report.warning("zero-dimension", message, size_place, helps=[help_])
         self.uses[names.join(self.scope.path, name) + "="] = (size_place,)
         self.scope.dimensions.append(
@@ -144,7 +144,7 @@ class Assembler:
             return
         if name.startswith("_") and (meant := self.specials.find_special(name)) is not None:
             message = f"`{name}` is not a special attribute; it is stored as an ordinary one"
-            self.report.warning("unknown-special", message, place, helps=[f"did you mean `{meant}`?"])
+            self.report.warning("unknown-special", message, place, helps=[did_you_mean(meant, name)])
         if name == "_FillValue" and variable is not None:
             declared = variable.type
         attributes = variable.attributes if variable is not None else scope.attributes
@@ -318,7 +318,7 @@ class Assembler:
         if elsewhere and not is_path:
             helps.append(f"a variable of another group needs its path: `{elsewhere[0].variable_path(name)}`")
         elif meant is not None:
-            helps.append(f"did you mean `{meant}`?")
+            helps.append(did_you_mean(meant, name))
             others.append(Label(self.scope.variable_by_name[meant].span, "declared here"))
         where = f" in group `{self.scope.path}`" if self.scope is not self.root else ""
         message = f"variable `{name}` is not defined{where}"

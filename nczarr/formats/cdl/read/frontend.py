@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from nczarr import names
 from nczarr.ast.dataset import building
 from nczarr.check.checked import Unchecked
-from nczarr.diagnostics.report import Label, Report, Source, Span
+from nczarr.diagnostics.report import Fix, Label, Report, Source, Span
 from nczarr.formats.cdl.read import statements
 from nczarr.formats.cdl.read.assembler import Assembler
 from nczarr.formats.cdl.read.patterns import end_of_values
@@ -239,7 +239,7 @@ class CdlExplainer:
             if before is not None and before.type == P.VALUES:
                 end = end_of_values(self.source.data, before.start, before.end)
                 after, place = after if fault.rule == "datastatement" else "the attribute", Span(self.source, end, end)
-            return FaultAnswer("expected-token", f"expected `;` after {after}", after=True, place=place)
+            return FaultAnswer("expected-token", f"expected `;` after {after}", after=True, place=place, missing=";")
         special = self._by_rule(fault)
         if special is not None:
             return special
@@ -296,9 +296,8 @@ class CdlExplainer:
             case _:
                 pass
         if culprit.type == P.SEMICOLON and previous is not None and previous.type in (P.SEMICOLON, P.SIMPLE):
-            return FaultAnswer(
-                "expected-token", "empty statement: one `;` ends a statement", helps=("remove this `;`",)
-            )
+            helps = (Fix("remove this `;`"),)
+            return FaultAnswer("expected-token", "empty statement: one `;` ends a statement", helps=helps)
         if culprit.type == P.NETCDF:
             return FaultAnswer("expected-token", f"expected {_list(fault.expected)}, found `netcdf`")
         return None

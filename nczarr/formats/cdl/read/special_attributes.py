@@ -16,7 +16,7 @@ from nczarr.arrays.codecs.table import LeveledCodec
 from nczarr.ast import Codec, Kind, Quantize, Storage
 from nczarr.ast.dataset import BLOSC, DEFLATE, FILTER_LIMIT, FLETCHER32, KIND_SPELLINGS, SHUFFLE, most_digits
 from nczarr.ast.rectilinear import read_lengths
-from nczarr.diagnostics.report import Label, Report, Source, Span
+from nczarr.diagnostics.report import Fix, Label, Report, Source, Span
 from nczarr.formats.cdl.read.scope import VariableDraft
 from nczarr.formats.cdl.spelling import QUANTIZE, SPECIAL
 from nczarr.formats.cdl.values.literals import Literal, Stop
@@ -88,7 +88,8 @@ class Specials:
         kind = KIND_SPELLINGS.get(text)
         if kind is None:
             meant = names.closest(text, KIND_SPELLINGS)
-            help_ = f"did you mean `{meant}`?" if meant else "known formats: " + ", ".join(sorted(KIND_SPELLINGS))
+            known = "known formats: " + ", ".join(sorted(KIND_SPELLINGS))
+            help_ = Fix(f"did you mean `{meant}`?", f'"{meant}"') if meant else known
             self.report.error("bad-special-value", f'unknown format "{text}"', self._at(literals[0]), helps=[help_])
         return kind
 
@@ -258,7 +259,7 @@ class Specials:
         if text in words:
             return text
         meant = names.closest(text, words)
-        helps = [f'did you mean "{meant}"?'] if meant else []
+        helps = [Fix(f'did you mean "{meant}"?', f'"{meant}"')] if meant else []
         raise self._bad(f"{name} must be one of {spelled}", literals[0], *helps)
 
 

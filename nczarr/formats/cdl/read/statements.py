@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from nczarr import names
 from nczarr.ast import Attribute
 from nczarr.check.check_names import number_group
-from nczarr.diagnostics.report import Label, Span
+from nczarr.diagnostics.report import Fix, Label, Span, did_you_mean
 from nczarr.formats.cdl.read.patterns import PRIMITIVES, STATEMENT
 from nczarr.formats.cdl.read.scope import GroupScope
 from nczarr.formats.cdl.read.typedefs import read_integer, read_typedef
@@ -222,7 +222,7 @@ def read_dimension(assembler: Assembler, name: Token, size: Any) -> None:
         return
     word = assembler.source.text(token.start, token.end)
     if token.type == P.NAME and names.closest(word.upper(), ["UNLIMITED"]):
-        helps = ["did you mean `UNLIMITED`?"]
+        helps = [did_you_mean("UNLIMITED", word)]
         assembler.report.error("bad-dimension-size", f"`{word}` is not a size", assembler.span(token), helps=helps)
         assembler.add_dimension(declared, None, assembler.span(name), assembler.span(token), unlimited=True)
         return
@@ -254,9 +254,10 @@ def read_variable(assembler: Assembler, type_word: Token, name: Token, shape: An
     if shape is not None and shape.exception is None:
         references = list(map(token_of, shape.dimref()))
         if not references:
-            close = shape.children[-1].symbol
+            opening, close = shape.children[0].symbol, shape.children[-1].symbol
             message = "empty parentheses: a scalar has no parentheses, an array names its dimensions"
-            assembler.report.error("anonymous-dimension", message, assembler.span(close), helps=["remove `()`"])
+            helps = [Fix("remove `()`", extent=(opening.start, close.end))]
+            assembler.report.error("anonymous-dimension", message, assembler.span(close), helps=helps)
         for token in references:
             if token is None:
                 continue

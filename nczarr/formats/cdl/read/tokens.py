@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 
 from nczarr import names
-from nczarr.diagnostics.report import Buffer, Label, Report, Source, Span
+from nczarr.diagnostics.report import Buffer, Fix, Label, Report, Source, Span, did_you_mean
 from nczarr.formats.cdl.read.patterns import (
     BRACES,
     CAREFUL_CUT,
@@ -216,7 +216,7 @@ class FastTokens:
             message, code = f"no space is allowed between `{right[:-1]}` and its colon", "keyword-space"
         else:
             message, code = f"section keywords are lower case: `{right}`", "keyword-case"
-        self._error(code, message, at, blank.end(), f"write `{right}`")
+        self._error(code, message, at, blank.end(), Fix(f"write `{right}`", right))
         return blank.end()
 
     def _misspelt_section(self, text: bytes, at: int, end: int) -> int | None:
@@ -228,7 +228,7 @@ class FastTokens:
         meant = names.closest(word.lower(), sections)
         if meant is None:
             return None
-        self._error("expected-token", f"`{word}:` is not a section", at, end + 1, f"did you mean `{meant}:`?")
+        self._error("expected-token", f"`{word}:` is not a section", at, end + 1, did_you_mean(f"{meant}:", f"{word}:"))
         section: int = SECTIONS[meant.encode()]
         return section
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from nczarr import names
 from nczarr.ast.types import ATOMIC, Atomic
 from nczarr.ast.values import Constant, single
-from nczarr.diagnostics.report import Report, Source, Span
+from nczarr.diagnostics.report import Fix, Report, Source, Span, did_you_mean
 from nczarr.formats.cdl.values.literals import Literal
 
 if TYPE_CHECKING:
@@ -88,14 +88,15 @@ class Converter:
     def name(self, literal: Literal, what: str) -> None:
         """Report a word in place of a number."""
         meant = names.closest(literal.value, NUMBER_WORDS)
-        help_ = f"did you mean `{meant}`?" if meant else "words are enum constants; a number is expected here"
+        unmeant = "words are enum constants; a number is expected here"
+        help_ = did_you_mean(meant, literal.value) if meant else unmeant
         message = f"`{literal.value}` is not defined, and {what} takes no enum constant"
         self.error("undefined-enum-constant", message, literal, help_)
 
     def _unquote(self, literal: Literal, literals: Sequence[Literal]) -> None:
         """Report a word as the value of an attribute without a type, with the corrected line as help."""
         meant = names.closest(literal.value, NUMBER_WORDS)
-        help_ = f"did you mean `{meant}`?" if meant else f"write `{self._with_quotes(literals)}`"
+        help_ = did_you_mean(meant, literal.value) if meant else f"write `{self._with_quotes(literals)}`"
         self.error("undefined-enum-constant", f"text needs quotes: `{literal.value}` is not a number", literal, help_)
 
     def _with_quotes(self, literals: Sequence[Literal]) -> str:
@@ -122,7 +123,7 @@ class Converter:
         if self.units is not None and -(span // 2) <= value < span:
             meant = value - span if value > atomic.high else value + span
             message = f"{value} is the spelling of {meant} with the other sign in {what} of type {atomic.name}"
-            self.warning("sign-wrap", message, literal, f"write {meant}")
+            self.warning("sign-wrap", message, literal, Fix(f"write {meant}", str(meant)))
             return meant
         help_ = "`long` has 32 bits in CDL; use int64" if atomic.name == "int" else ""
         message = f"{value} does not fit type {atomic.name} ({atomic.low} .. {atomic.high})"
@@ -147,7 +148,9 @@ class Converter:
             self.error("value-range", message, literal)
             return None
         if whole != value:
-            self.warning("inexact", f"{value!r} loses its fraction in {what}", literal, f"write {whole}")
+            self.warning(
+                "inexact", f"{value!r} loses its fraction in {what}", literal, Fix(f"write {whole}", str(whole))
+            )
         return whole
 
     def _from_text(self, literal: Literal, atomic: Atomic, what: str) -> int | float | None:

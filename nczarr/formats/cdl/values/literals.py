@@ -15,7 +15,7 @@ from typing import Literal as Choice
 from nczarr import names
 from nczarr.ast.types import ATOMIC
 from nczarr.ast.values import single
-from nczarr.diagnostics.report import Buffer, Report, Source, Span
+from nczarr.diagnostics.report import Buffer, Fix, Report, Source, Span, did_you_mean
 from nczarr.formats.cdl.spelling import strange_character
 
 Kind = Choice["int", "float", "hex", "char", "string", "fill", "nil", "name", "list"]
@@ -55,13 +55,14 @@ class ListReader:
         self.source = source
         self.report = report
 
-    def error(self, code: str, message: str, start: int, end: int, help_: str = "") -> None:
+    def error(self, code: str, message: str, start: int, end: int, help_: str = "", *, missing: str = "") -> None:
         """Report an error at a byte range."""
-        self.report.error(code, message, Span(self.source, start, end), helps=[help_] if help_ else ())
+        span = Span(self.source, start, end)
+        self.report.error(code, message, span, helps=[help_] if help_ else (), missing=missing)
 
-    def stop(self, code: str, message: str, start: int, end: int, help_: str = "") -> Stop:
+    def stop(self, code: str, message: str, start: int, end: int, help_: str = "", *, missing: str = "") -> Stop:
         """Report a fatal error of a list; return the exception to raise."""
-        self.error(code, message, start, end, help_)
+        self.error(code, message, start, end, help_, missing=missing)
         return Stop()
 
     def integer(self, text: bytes, start: int, end: int) -> Literal:
@@ -92,7 +93,8 @@ class ListReader:
         for bad in b"89":
             if bad in bare:
                 message = f"{bare.decode()} starts with 0, so it is octal, and {chr(bad)} is not an octal digit"
-                help_ = f"write {bare.lstrip(b'0').decode() or '0'} for a decimal number"
+                decimal = ("-" if digits[:1] == b"-" else "") + (bare.lstrip(b"0").decode() or "0")
+                help_ = Fix(f"write {decimal} for a decimal number", decimal)
                 raise self.stop("bad-number", message, start, end, help_)
         if len(bare) > 60:
             raise self.stop("integer-overflow", "integer constant does not fit 64 bits", start, end)
@@ -118,8 +120,8 @@ class ListReader:
         if suffix.lower() == b"e":
             return self.stop("bad-number", "exponent has no digits", start, end)
         if suffix.lower() in (b"f", b"d"):
-            help_ = f"write `{show(digits)}.{show(suffix)}`"
-            return self.stop("bad-number", f"`{show(suffix)}` is a suffix of numbers with a point", start, end, help_)
+            message, real = f"`{show(suffix)}` is a suffix of numbers with a point", f"{show(digits)}.{show(suffix)}"
+            return self.stop("bad-number", message, start, end, Fix(f"write `{real}`", real))
         help_ = "the suffixes are b, s, l, ll, each also with u before or after it"
         return self.stop("bad-number", f"unknown number suffix `{show(suffix)}`", start + len(digits), end, help_)
 
@@ -216,7 +218,7 @@ class ListReader:
             return self.stop("unterminated-string", "string is not closed", opened, opened + 1, 'close it with `"`')
         between = bytes(self.source.data[previous:start])
         if kind in ("word", "strange") and (b"\n" in between or b"\r" in between):
-            return self.stop("expected-token", "expected `;` after the last value", previous, previous)
+            return self.stop("expected-token", "expected `;` after the last value", previous, previous, missing=";")
         if kind == "string":
             message = "adjacent strings are not joined; put a comma between them"
             return self.stop("expected-token", message, start, end)
@@ -285,7 +287,8 @@ class ListReader:
                 if text in SPECIAL_WORDS:
                     return Literal("float", *SPECIAL_WORDS[text], start, end)
                 meant = _NUMBER_HELP.get(text[1:].decode("ascii", "replace").lower())
-                help_ = f"did you mean `{'-' if text[:1] == b'-' and meant != 'NaN' else ''}{meant}`?" if meant else ""
+                sign = "-" if text[:1] == b"-" and meant != "NaN" else ""
+                help_ = did_you_mean(f"{sign}{meant}") if meant else ""
                 raise self.stop("bad-number", f"`{text.decode()}` is not a number", start, end, help_)
             case _:
                 raise self.stop("bad-number", f"`{show(text)}` is not a number", start, end)
@@ -346,7 +349,9 @@ class ListReader:
             else:
                 span = Span(self.source, at, at + 1 + len(body))
                 message = f"unknown escape `{show(match.group())}` stands for `{show(body)}`"
-                self.report.warning("unknown-escape", message, span, helps=["remove the backslash"])
+                self.report.warning(
+                    "unknown-escape", message, span, helps=[Fix("remove the backslash", extent=(at, at + 1))]
+                )
             return body
 
         return _ESCAPE.sub(plain, raw)
