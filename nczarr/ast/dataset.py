@@ -340,6 +340,9 @@ RESERVED_ATTRIBUTES = frozenset(
 )
 """Attribute names by which HDF5 files mark dimensions; the netCDF library refuses other uses."""
 
+MISSING_MARKS = ("_FillValue", "missing_value")
+"""Attributes that mark missing values."""
+
 
 G = TypeVar("G", bound=Group)
 

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from nczarr.arrays.lazy_numpy import np
 from nczarr.ast import Attribute, Constant, Group, Variable
+from nczarr.ast.dataset import MISSING_MARKS
 from nczarr.ast.plain import plain
 from nczarr.check.checked import Checked, find_coordinates
 
@@ -58,7 +59,7 @@ def _check_data(path: str, variable: Variable) -> Iterator[UnmetDemand]:
         yield UnmetDemand(f"data variable `{path}` has the type `{variable.type}`", variable, "float")
         return
     attributes = {attribute.name: attribute for attribute in variable.attributes}
-    for name in ("_FillValue", "missing_value"):
+    for name in MISSING_MARKS:
         attribute = attributes.get(name)
         if attribute is None:
             yield UnmetDemand(f"`{path}` has no attribute `{name}`", variable, f"{name} = {MISSING:g}f")

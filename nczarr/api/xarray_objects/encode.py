@@ -15,6 +15,7 @@ from uuid import uuid4
 from nczarr.api.builder.pieces import Site, UnsuitedValueError
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.sources.dask_array import block_error
+from nczarr.ast.dataset import MISSING_MARKS
 from nczarr.registry import ALL_ATOMIC, NETCDF_KINDS
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ def packing_of(original: Variable, encoded: Variable) -> Packing | None:
     unsigned = str(encoding.get("_Unsigned", "")).lower() if "_Unsigned" in encoded.attrs else ""
     kind = {"true": "u", "false": "i"}.get(unsigned, dtype.kind)
     stored = dtype if dtype.kind == "f" else np.dtype(f"{kind}{dtype.itemsize}")
-    has_fill = any(encoding.get(name) is not None for name in ("_FillValue", "missing_value"))
+    has_fill = any(encoding.get(name) is not None for name in MISSING_MARKS)
     return Packing(stored, 1.0 if scale is None else float(scale), 0.0 if offset is None else float(offset), has_fill)
 
 

@@ -8,14 +8,13 @@ and reports faults.
 
 from __future__ import annotations
 
-import gc
 import json
 import mmap
 import re
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from typing import Any, NamedTuple
 
+from nczarr.ast.dataset import building
 from nczarr.diagnostics.report import Buffer
 from nczarr.formats.reference.limits import LARGEST_END
 from nczarr.syntax.json.tolerant import RepeatedError, check_unrepeated, too_deep
@@ -165,22 +164,10 @@ def read(data: Buffer) -> Mapping[str, Any] | None:
     if len(data) < LARGE or begin is None:
         return None
     try:
-        with pause_garbage_collection():
+        with building():
             return _read(data, begin.end())
     except (ValueError, RecursionError, RepeatedError):
         return None
-
-
-@contextmanager
-def pause_garbage_collection() -> Iterator[None]:
-    """Disable cyclic garbage collection, which takes as long as creating the objects."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
 
 
 def _read(data: Buffer, start: int) -> Mapping[str, Any] | None:

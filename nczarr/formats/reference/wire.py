@@ -17,10 +17,11 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
+from nczarr.ast.dataset import building
 from nczarr.diagnostics.report import Buffer, Report, Source
 from nczarr.formats.reference import TEXT
 from nczarr.formats.reference.limits import LARGEST_END, Limits, shorten
-from nczarr.formats.reference.table import ReferenceTable, give_back, long_text, pause_garbage_collection
+from nczarr.formats.reference.table import ReferenceTable, give_back, long_text
 from nczarr.formats.reference.table import read as read_large
 from nczarr.syntax.json.positions import Faults, Path, kind
 from nczarr.syntax.json.tolerant import DEEPEST, noting, too_deep
@@ -125,7 +126,7 @@ def _read_members(faults: Faults, limits: Limits) -> Mapping[str, Any] | None:
         return members
     repeated: list[str] = []
     try:
-        with pause_garbage_collection():
+        with building():
             value = json.loads(_text(data), strict=False, object_pairs_hook=noting(repeated))
     except json.JSONDecodeError as error:
         fault = f"{error.msg[:1].lower()}{error.msg[1:]} at line {error.lineno}, column {error.colno}"

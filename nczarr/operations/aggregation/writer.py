@@ -22,7 +22,7 @@ from nczarr.arrays.sources.memory import ArrayInMemory, all_fill
 from nczarr.arrays.sources.source import Layout, Parts, itemsize
 from nczarr.arrays.values.parts import descr
 from nczarr.ast import Attribute, Constant, Dimension, Group, Variable
-from nczarr.ast.dataset import DEFAULT_STORAGE, building, map_groups
+from nczarr.ast.dataset import DEFAULT_STORAGE, MISSING_MARKS, building, map_groups
 from nczarr.check.check_types import DEFAULT, variable_fill
 from nczarr.check.checked import Checked, find_coordinates, resize, tables, whole_parts
 from nczarr.check.resolve import find_in_scope, list_scopes
@@ -53,8 +53,6 @@ PACKING = ("scale_factor", "add_offset", "_Unsigned", "_FillValue", "missing_val
            "valid_range")  # fmt: skip
 """Attributes of packed values."""
 
-MARKS = ("_FillValue", "missing_value")
-"""Attributes of packed values that mark missing ones."""
 
 AGGREGATED = NUMBERS | {"char"}
 """Types of variables that name their values; cfdm 1.13.3 reads no file with strings among them."""
@@ -172,7 +170,7 @@ def _unpack(checked: Checked, chosen: Sequence[str]) -> Checked:
     def unpack(variable: Variable, kind: str) -> Variable:
         """Return a variable of unpacked values; missing ones have a mark that every reader sees."""
         attributes = tuple(attribute for attribute in variable.attributes if attribute.name not in PACKING)
-        if any(attribute.name in MARKS for attribute in variable.attributes):
+        if any(attribute.name in MISSING_MARKS for attribute in variable.attributes):
             attributes += (Attribute(name="_FillValue", value=Constant.numbers(kind, [DEFAULT[kind]])),)
         return variable.model_copy(update={"type": kind, "attributes": attributes, "storage": DEFAULT_STORAGE})
 

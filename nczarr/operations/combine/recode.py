@@ -21,7 +21,7 @@ from nczarr.arrays.values import time_units
 from nczarr.arrays.values.parts import descr
 from nczarr.arrays.values.time_units import CALENDARS, Units
 from nczarr.ast import Attribute, Constant, Group, Variable
-from nczarr.ast.dataset import building, map_groups
+from nczarr.ast.dataset import MISSING_MARKS, building, map_groups
 from nczarr.ast.types import is_number
 from nczarr.check.checked import Checked, remaining, whole_parts
 from nczarr.diagnostics.report import Report
@@ -31,8 +31,6 @@ from nczarr.operations.combine.packing import numbers_of
 IN_UNITS = ("valid_min", "valid_max", "valid_range", "actual_range", "scale_factor", "add_offset")
 """Attributes with numbers in the units of their variable."""
 
-MARKS = ("_FillValue", "missing_value")
-"""Attributes that mark missing values."""
 
 BOUNDS = ("bounds", "climatology")
 """Attributes that name a variable of cell bounds."""
@@ -153,7 +151,7 @@ def _changes(
 
 def _list_marks(variable: Variable) -> tuple[Attribute, ...]:
     """Return the attributes that mark missing values, sorted by name."""
-    return tuple(sorted((one for one in variable.attributes if one.name in MARKS), key=lambda one: one.name))
+    return tuple(sorted((one for one in variable.attributes if one.name in MISSING_MARKS), key=lambda one: one.name))
 
 
 def _is_number_in(checked: Checked, path: str) -> bool:
@@ -210,7 +208,7 @@ def _declare(variable: Variable, times: _Times | None) -> Variable:
     if times is None:
         return variable
     if not times.has_form_of(variable):
-        rest = tuple(attribute for attribute in variable.attributes if attribute.name not in MARKS)
+        rest = tuple(attribute for attribute in variable.attributes if attribute.name not in MISSING_MARKS)
         variable = variable.model_copy(update={"type": times.type, "attributes": (*rest, *times.marks)})
     if times.follower:
         return variable

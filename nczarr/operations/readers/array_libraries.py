@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, NamedTuple
 
+from nczarr.ast.dataset import MISSING_MARKS
 from nczarr.operations.readers import xarray, zarr_python, zarr_types
 from nczarr.operations.readers.documents import StoreNode, Word, ZarrView
 from nczarr.operations.readers.rule import Find, Finding, Peer, ReaderFault, faults, of_arrays
@@ -161,8 +162,7 @@ def find_complex_without_fill(array: StoreNode) -> Iterator[Finding]:
 def find_masks(array: StoreNode) -> Iterator[Finding]:
     """Find values that xarray masks or unpacks, which xarray-tensorstore does for coordinates alone."""
     fills = [(array.key, "/fill_value", array.meta.get("fill_value"))] if array.version == 2 else []
-    names_of_fills = ("_FillValue", "missing_value")
-    fills += [(array.attrs_key, f"{array.attrs_pointer}/{name}", array.attrs.get(name)) for name in names_of_fills]
+    fills += [(array.attrs_key, f"{array.attrs_pointer}/{name}", array.attrs.get(name)) for name in MISSING_MARKS]
     for key, pointer, fill in fills:
         is_nan = fill in ("NaN", "AAAAAAAA+H8=") or (isinstance(fill, float) and math.isnan(fill))
         if fill is not None and not is_nan:

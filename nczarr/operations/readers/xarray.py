@@ -13,6 +13,7 @@ import struct
 from collections.abc import Iterator
 from typing import Any
 
+from nczarr.ast.dataset import MISSING_MARKS
 from nczarr.operations.readers import xarray_files, zarr_python, zarr_types
 from nczarr.operations.readers.documents import StoreNode, ZarrView
 from nczarr.operations.readers.rule import Finding, Peer, faults, of_arrays
@@ -116,7 +117,7 @@ def find_dimensions(view: ZarrView) -> Iterator[Finding]:
 
 def _is_declared(array: StoreNode, value: Any) -> bool:
     """Return whether an attribute declares the value as missing."""
-    declared = [array.attrs.get(name) for name in ("_FillValue", "missing_value")]
+    declared = [array.attrs.get(name) for name in MISSING_MARKS]
     return any(mark == value or mark == [value] for mark in declared if mark is not None)
 
 

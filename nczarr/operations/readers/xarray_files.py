@@ -8,6 +8,7 @@ from typing import Any
 
 from nczarr import names
 from nczarr.ast import Attribute, CompoundType, Dimension, Group, OpaqueType, Variable, VlenType
+from nczarr.ast.dataset import MISSING_MARKS
 from nczarr.ast.plain import python_value
 from nczarr.check.checked import Checked
 from nczarr.operations.readers.rule import Finding, faults
@@ -182,7 +183,7 @@ def find_attributes(checked: Checked) -> Iterator[Finding]:
     for path, variable in checked.variables.items():
         attributes = {attribute.name: attribute for attribute in variable.attributes}
         plain = {name: python_value(attribute.value) for name, attribute in attributes.items()}
-        missing = next((node for name, node in attributes.items() if name in ("_FillValue", "missing_value")), None)
+        missing = next((node for name, node in attributes.items() if name in MISSING_MARKS), None)
         if variable.type in ("int64", "uint64") and missing is not None:
             yield _at("rounded-integer", missing, f"`{path}` has integers of 64 bits and a missing value")
         numeric = variable.type not in ("char", "string") and variable.type not in checked.types

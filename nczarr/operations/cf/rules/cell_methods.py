@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from nczarr.ast.dataset import MISSING_MARKS
 from nczarr.names import suggest
 from nczarr.operations.cf.axes import is_time_coordinate, is_time_reference
 from nczarr.operations.cf.breaches import find_missing, find_no_text
@@ -187,7 +188,7 @@ def _find_bounds(variable: CFVariable, bounds: CFVariable) -> Iterator[Breach]:
         if name in bounds.attributes and bounds.value(name) != variable.value(name):
             what = f"`{name}` of `{bounds.path}` is not that of `{variable.path}`"
             yield Breach("agree", what, bounds.attributes[name])
-    for name in ("_FillValue", "missing_value"):
+    for name in MISSING_MARKS:
         if name in bounds.attributes:
             yield Breach("fill", f"the bounds `{bounds.path}` have `{name}`", bounds.attributes[name])
 

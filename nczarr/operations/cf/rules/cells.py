@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nczarr.arrays.lazy_numpy import np
+from nczarr.ast.dataset import MISSING_MARKS
 from nczarr.names import suggest
 from nczarr.operations.cf.axes import LONGITUDE_UNITS
 from nczarr.operations.cf.breaches import find_missing, find_no_text, name_dimensions
@@ -102,7 +103,7 @@ def _find_attributes(variable: CFVariable, bounds: CFVariable, inheritable: tupl
             yield Breach("agree", f"`{name}` of `{bounds.path}` is not that of `{variable.path}`", node)
         else:
             yield Breach("repeat", f"`{bounds.path}` has the attribute `{name}` of `{variable.path}`", node)
-    for name in ("_FillValue", "missing_value"):
+    for name in MISSING_MARKS:
         if name in bounds.attributes:
             yield Breach("missing", f"the bounds `{bounds.path}` have `{name}`", bounds.attributes[name])
 

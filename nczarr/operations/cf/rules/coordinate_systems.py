@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nczarr.arrays.lazy_numpy import np
+from nczarr.ast.dataset import MISSING_MARKS
 from nczarr.names import suggest
 from nczarr.operations.cf.axes import axis_of, units_axis
 from nczarr.operations.cf.breaches import find_missing, find_missing_dimensions, find_no_text, name_dimensions
@@ -33,7 +34,7 @@ def check_coordinates(dataset: CFDataset) -> Iterator[Breach]:
 
 
 def _find_coordinate(dataset: CFDataset, variable: CFVariable) -> Iterator[Breach]:
-    for name in ("_FillValue", "missing_value"):
+    for name in MISSING_MARKS:
         if name in variable.attributes:
             what = f"the coordinate variable `{variable.path}` has `{name}`"
             yield Breach("fill", what, variable.attributes[name])

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from nczarr.arrays.lazy_numpy import np
+from nczarr.ast.dataset import MISSING_MARKS
 from nczarr.names import suggest
 from nczarr.operations.cf.breaches import find_missing, find_missing_dimensions, find_no_text
 from nczarr.operations.cf.references import match_all, parse_pairs
@@ -92,7 +93,7 @@ def check_subsampling(dataset: CFDataset) -> Iterator[Breach]:
             other = dataset.resolve(name, variable.group)
             if other is not None and not (other.is_numeric and other.dimensions == variable.dimensions):
                 yield Breach("bounds", f"`{other.path}` has not the dimensions of `{variable.path}`", node)
-            if other is not None and {"_FillValue", "missing_value"} & other.attributes.keys():
+            if other is not None and not other.attributes.keys().isdisjoint(MISSING_MARKS):
                 yield Breach("bounds", f"the bounds tie points `{other.path}` have a fill value", other.node)
 
 

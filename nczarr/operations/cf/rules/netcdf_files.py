@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from nczarr import names
 from nczarr.arrays.lazy_numpy import np
 from nczarr.ast import Attribute
+from nczarr.ast.dataset import MISSING_MARKS
 from nczarr.ast.node import Node
 from nczarr.check.resolve import list_scopes
 from nczarr.operations.cf import references
@@ -180,7 +181,7 @@ def check_missing_data(dataset: CFDataset) -> Iterator[Breach]:
         if "valid_range" in attributes and limits:
             text = f"`{path}` has `valid_range` and `{limits[0]}`"
             yield Breach("range", text, attributes[limits[0]])
-        for name in ("_FillValue", "missing_value"):
+        for name in MISSING_MARKS:
             if name in attributes and not variable.has_type(name, variable.type):
                 text = f"`{name}` of `{path}` has the type `{attributes[name].value.type}`, not `{variable.type}`"
                 yield Breach("fill-type", text, attributes[name])
