@@ -4,8 +4,6 @@ A new option is a field of `Options`, a row of `TABLE`, and a key of
 `nczarr.api.options` if Python callers have it.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -110,7 +108,7 @@ UNREAD = frozenset(
 class Options(NamedTuple):
     """Options for reading, planning and writing."""
 
-    kind: Kind | None = None
+    kind: "Kind | None" = None
     """Check the dataset for this kind of netCDF file."""
     parser: str | None = None
     """Parser of VirtualiZarr that reads the sources, `module:Class` with named literal arguments."""

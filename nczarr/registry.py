@@ -9,13 +9,11 @@ entry-point group `nczarr.formats`, whose entries name a `Format`; two formats
 of one name are an error.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Iterator, Mapping
 from importlib import import_module
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
 from nczarr.diagnostics.report import HEAD
 from nczarr.stores.base import Store
@@ -43,9 +41,9 @@ class ChunkKeys(NamedTuple):
     lead: str = ""
     """Segment before the indices: `c` in `c/0/1`."""
 
-    def below(self, prefix: str, separator: str | None = None) -> ChunkKeys:
+    def below(self, prefix: str, separator: str | None = None) -> Self:
         """Return the scheme of one array: at its path, optionally with its own separator."""
-        return ChunkKeys(self.prefix + prefix, separator or self.separator, self.lead)
+        return type(self)(self.prefix + prefix, separator or self.separator, self.lead)
 
     def key(self, index: tuple[int, ...]) -> str:
         """Return the key of a chunk; for a scalar the lead, or `0`."""
@@ -173,7 +171,7 @@ PURE_ZARR = Capabilities(
 )
 """Capabilities of a Zarr store without extension."""
 
-NETCDF_KINDS: dict[Kind, Capabilities] = {
+NETCDF_KINDS: dict["Kind", Capabilities] = {
     "nc3": _CLASSIC,
     "nc6": _CLASSIC,
     "nc5": _CLASSIC._replace(atomic=CDF5_ATOMIC),
@@ -210,7 +208,7 @@ class Format(NamedTuple):
     """`(FilePlan, str, Report, Counts) -> bool`: a single file at a path, made by a library."""
     steps: str | None = None
     """`(FilePlan, Report) -> Iterator[Step] | None`: the planned work of `build`."""
-    kinds: Mapping[Kind, str] = MappingProxyType({})
+    kinds: Mapping["Kind", str] = MappingProxyType({})
     """For netCDF files, the format that writes each kind. A format without its own entry only selects."""
     binary: bool = False
     """True if terminals must not display it."""

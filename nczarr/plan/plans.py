@@ -5,8 +5,6 @@ rest. Only `planner.plan` makes one, after it reports every loss. `Conversion`
 is the result of a run.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from types import MappingProxyType
@@ -196,7 +194,7 @@ class Conversion(NamedTuple):
     """
 
 
-def conversion_of(path: str, plan: Plan, counts: Counts) -> Conversion:
+def conversion_of(path: str, plan: Plan, counts: "Counts") -> Conversion:
     """Return the counted result of a run."""
     return Conversion(
         path,
