@@ -195,9 +195,9 @@ def members_of(element: Node) -> dict[str, Any]:
     return {name: getattr(element, name) for name in element._members}
 
 
-def all_are(candidate: object, kind: type[Node]) -> bool:
-    """Return whether this is a tuple of nodes of one class."""
-    return type(candidate) is tuple and (not candidate or set(map(type, candidate)) == {kind})
+def all_are(candidate: object, kind: type[object]) -> bool:
+    """Return whether this is a tuple of objects of one class."""
+    return type(candidate) is tuple and {kind}.issuperset(map(type, candidate))
 
 
 def is_name(candidate: object) -> bool:
