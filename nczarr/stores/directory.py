@@ -28,6 +28,8 @@ _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0) | geta
 _READ = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)
 _READ |= getattr(os, "O_NONBLOCK", 0)  # a pipe is opened, and left, without waiting for who writes to it
 
+_ENDLESS = (stat.S_IFIFO, stat.S_IFCHR, stat.S_IFBLK)
+
 GROWING = ".nczarr-growing-"
 """Prefix of incomplete files that are renamed at the end."""
 
@@ -35,7 +37,7 @@ GROWING = ".nczarr-growing-"
 def _whole(file: int) -> bytes | None:
     """Return the bytes of an open file; None for a pipe or device, which may never end. Raises OSError."""
     status = os.fstat(file)
-    if stat.S_ISFIFO(status.st_mode) or stat.S_ISCHR(status.st_mode) or stat.S_ISBLK(status.st_mode):
+    if stat.S_IFMT(status.st_mode) in _ENDLESS:
         return None
     size = status.st_size
     data = os.read(file, size + 1)

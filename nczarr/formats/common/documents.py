@@ -131,7 +131,7 @@ class DocumentCache:
         """Return the place of a document's member."""
         return Label(self.span(key), key=key, pointer=pointer)
 
-    def make_names_unique(self, items: Sequence[tuple[str, str]], keys: Sequence[str], scope: str) -> list[str]:
+    def make_names_unique(self, items: Sequence[tuple[str, str]], keys: Iterable[str], scope: str) -> list[str]:
         """Return a unique name for each (kind, name) of one scope; `keys`: their documents."""
         shown = make_unique(items)
         if any(first is not None for _, first in shown):

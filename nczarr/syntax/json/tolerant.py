@@ -32,6 +32,7 @@ class NotJsonError(ValueError):
 class Real(float):
     """A number with point or exponent, with its spelling."""
 
+    __slots__ = ("spelled",)
     spelled: str
 
     @classmethod

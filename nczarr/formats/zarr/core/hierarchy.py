@@ -204,7 +204,7 @@ class _Hierarchy:
                 self.documents.report_lost("ambiguous-node", text, self.reader.key(inside))
             nodes.append(("variable" if is_array or self._is_variable(inside) else "group", spelled, inside))
         items = [(kind, spelled) for kind, spelled, _ in nodes]
-        shown = self.documents.make_names_unique(items, [self.reader.key(inside) for _, _, inside in nodes], path)
+        shown = self.documents.make_names_unique(items, (self.reader.key(inside) for _, _, inside in nodes), path)
         members: dict[str, Members] = {"variable": [], "group": []}
         for name, (kind, _, inside) in zip(shown, nodes, strict=True):
             members[kind].append((name, inside))
