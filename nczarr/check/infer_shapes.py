@@ -229,7 +229,9 @@ def place_values(
     variables = tables_of(work).variables
     for path in placed:
         if path in shapes and path in variables:
-            _fits(path, variables[path], shapes[path], types, report)
+            variable, shape = variables[path], shapes[path]
+            if len(shape) > MAX_ARRAY_RANK or variable.type in types:
+                _fits(path, variable, shape, types, report)
     if not work.columns:
         return placed
     from nczarr.arrays.values.value_lists import FILLED_LIMIT, fill_missing, is_plain_fill, make_arrays

@@ -271,7 +271,10 @@ class _Hierarchy:
     def _infer_dimensions(self, node: ZarrGroup, arrays: Mapping[str, ArrayMetadata]) -> tuple[Dimension, ...]:
         """Return the dimensions of a group without hidden attributes, in order of first use."""
         spelled: dict[str, str] = {}
+        firsts: dict[tuple[object, ...], ArrayMetadata] = {}
         for array in arrays.values():
+            firsts.setdefault((array.axes, array.shape), array)
+        for array in firsts.values():
             for axis in array.axes or ():
                 if axis is not None:
                     spelled.setdefault(axis, array.key)
@@ -279,7 +282,7 @@ class _Hierarchy:
         called = dict(zip(spelled, shown, strict=True))
         span, taken = self.documents.span(self.reader.key(node.prefix)), {child.name for child in node.children}
         dimensions: dict[str, Dimension] = {}
-        for array in arrays.values():
+        for array in firsts.values():
             for axis, length in zip(array.axes or (), array.shape, strict=False):
                 if axis is None or len(array.axes or ()) != len(array.shape):
                     continue

@@ -28,7 +28,7 @@ from nczarr.diagnostics.report import Report
 from nczarr.formats.common.documents import Json
 from nczarr.formats.zarr.core.array_metadata import ArrayMetadata, build_storage
 from nczarr.formats.zarr.core.attributes import NodeAttributes
-from nczarr.formats.zarr.core.fill_attribute import own_fill, with_fill
+from nczarr.formats.zarr.core.fill_attribute import with_fill
 from nczarr.formats.zarr.core.reader import NodeReader
 from nczarr.formats.zarr.core.stored_types import Inventor, holds
 from nczarr.formats.zarr.extension.model import ArrayExtension
@@ -75,7 +75,9 @@ class Variables:
         """Dimensions that stand for sizes, by FQN."""
         self._respelled: dict[str, str] = {}
         """FQNs of renamed dimensions, by their FQN in the store."""
-        self._fqns: dict[str | tuple[str, str], str] = {}
+        self._fqns: dict[str, str] = {}
+        self._axes: dict[tuple[object, ...], tuple[str | None, ...]] = {}
+        """FQNs of the axes of arrays by group and names; cached, because variables share dimensions."""
         self._kinds: dict[tuple[object, ...], _Kind] = {}
         """Kinds of atomic type by `id` of the encoding, shape, axes and extension: most arrays have a common one."""
         self._alike: dict[tuple[object, ...], tuple[Storage, KeyChunkArray]] = {}
@@ -131,8 +133,7 @@ class Variables:
         if inventor.types:
             types = {**types, **{names.join(path, label): declared for label, declared in inventor.types.items()}}
         attributes = self.attributes(described.attributes, described.prefix, type_name)
-        attributes = with_fill(attributes, type_name, types, described, self.reader, restored=not self.has_hidden)
-        fill = own_fill(type_name, attributes)
+        attributes, fill = with_fill(attributes, type_name, types, described, self.reader, restored=not self.has_hidden)
         alike = id(kind.encoding), type_name, kind.shape, kind.grows, told, fill
         common = None if extension.nil else self._alike.get(alike)
         if common is None:
@@ -193,19 +194,20 @@ class Variables:
         """Return the FQNs of an array's axes in its group; None (reported) without a name for each."""
         shape, axes = described.shape, described.axes
         if axes is not None and len(axes) == len(shape):
-            return tuple(None if axis is None else self._axis(path, axis) for axis in axes)
+            fqns = self._axes.get((path, axes))
+            if fqns is None:
+                fqns = self._axes[path, axes] = tuple(
+                    [None if axis is None else self._axis(path, axis) for axis in axes]
+                )
+            return fqns
         if shape and self.reader.axes_member:
             text = "the dimensions have no names" if axes is None else f"{len(axes)} names for {len(shape)} dimensions"
             self.documents.warn("unnamed-dimension", f"{text}: they are anonymous", self.reader.key(described.prefix))
         return None
 
     def _axis(self, path: str, axis: str) -> str:
-        """Return the FQN of a simple name in a group; cached, because variables share dimensions."""
-        fqn = self._fqns.get((path, axis))
-        if fqn is None:
-            fqn = self._respelled.get(names.join(path, axis)) or names.join(path, names.normal(axis))
-            self._fqns[path, axis] = fqn
-        return fqn
+        """Return the FQN of a simple name in a group."""
+        return self._respelled.get(names.join(path, axis)) or names.join(path, names.normal(axis))
 
     def _list_axes(self, hidden: Json, described: ArrayMetadata, key: str) -> tuple[str | None, ...] | None:
         """Return the FQNs in the plain list; `()` for a scalar; None (reported) if missing."""
