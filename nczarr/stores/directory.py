@@ -130,6 +130,16 @@ class DirectoryStore(Store):
         """Return the names in one folder, without links."""
         return self.entries(prefix)[0]
 
+    def expect(self, keys: Iterable[str]) -> None:
+        """List the folder around that of the first document: then no folder in it is asked whether it is a link.
+
+        Where the folder cannot be listed, each is asked.
+        """
+        folder = next(iter(keys), "").rpartition("/")[0]
+        if folder not in self._folders:
+            with suppress(PermissionError):
+                self.entries(folder[: folder.rfind("/") + 1])
+
     def entries(self, prefix: str) -> tuple[list[str], list[str]]:
         """Return the names in one folder without links, and the names of links to folders; both sorted."""
         try:

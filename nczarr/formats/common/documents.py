@@ -87,9 +87,8 @@ class DocumentCache:
 
     def expect(self, prefixes: Iterable[str], documents: Iterable[str]) -> None:
         """Announce reads of documents below prefixes: distant stores fetch many at once. Raises OSError."""
-        if self.store.distant:
-            keys = (prefix + document for prefix in prefixes for document in documents)
-            self.store.expect(key for key in keys if key not in self._known and is_safe(key))
+        keys = (prefix + document for prefix in prefixes for document in documents)
+        self.store.expect(key for key in keys if key not in self._known and is_safe(key))
 
     def children(self, prefix: str) -> list[str]:
         """Return possible node names below a prefix in byte order; reports unreadable-array without listing."""
